@@ -1,0 +1,45 @@
+# Two commands set everything up: `make demo` runs the main job, `make test` proves it. Both may be run twice.
+SHELL := /bin/bash
+VENV := build/venv
+BIN := $(VENV)/bin
+SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
+
+.PHONY: demo test test-fast lint bench clean
+.DEFAULT_GOAL := help
+
+help:
+	@echo "make demo       the main job on real nodes in a lab on this machine (root, Debian or Ubuntu)"
+	@echo "make test       lint, unit tests and a real lab run"
+	@echo "make test-fast  unit tests only"
+	@echo "make lint       ruff, mypy, import-linter"
+	@echo "make bench      every benchmark, tables and build/bench/*.json"
+
+# A stamp is written last, so a set-up that was cut off is done again.
+$(VENV)/.ready: engine/catalog/locks/dev.txt pyproject.toml hatch_build.py
+	@if ! python3 -c 'import ensurepip, sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' 2>/dev/null; then \
+	  command -v apt-get >/dev/null || { echo "sovctl needs Python 3.11 to 3.13 with venv" >&2; exit 7; }; \
+	  $(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq --no-install-recommends python3-venv; fi
+	@rm -rf $(VENV) && python3 -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --require-hashes -r engine/catalog/locks/dev.txt
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
+	@touch $@
+
+lint: $(VENV)/.ready
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	PYTHONPATH=build/dev $(BIN)/lint-imports
+
+test-fast: $(VENV)/.ready
+	$(BIN)/pytest -m "not lab" -n 2 -q
+
+test: lint test-fast
+	$(BIN)/sovctl lab doctor --install
+	$(BIN)/pytest -m lab -q
+
+demo: $(VENV)/.ready
+	$(BIN)/sovctl lab doctor --install
+	$(BIN)/sovctl lab demo
+
+clean:
+	rm -rf build .demo

@@ -1,0 +1,7 @@
+"""`sovctl init`."""
+
+import typer
+
+
+def register(app: typer.Typer) -> None:
+    """Add the word to `sovctl`."""

@@ -1,0 +1,7 @@
+"""`sovctl report`."""
+
+import typer
+
+
+def register(app: typer.Typer) -> None:
+    """Add the word to `sovctl`."""

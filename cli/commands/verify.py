@@ -1,0 +1,7 @@
+"""`sovctl verify`."""
+
+import typer
+
+
+def register(app: typer.Typer) -> None:
+    """Add the word to `sovctl`."""

@@ -1,0 +1,45 @@
+"""The one door every error leaves through: message, hint, exit code, never a traceback.
+
+What is our own mistake is written to a crash file for the report, and says where that is.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from sovctl.cli import show
+from sovctl.compliance.errors import ExitCode, SovctlError, SpecError
+
+
+@contextmanager
+def door() -> Iterator[None]:
+    """Turn whatever escapes a command into words and an exit code."""
+    try:
+        yield
+    except SpecError as error:
+        for each in error.problems:
+            show.problem(str(each), hint=each.hint)
+        show.note(error.message)
+        sys.exit(error.exit_code)
+    except SovctlError as error:
+        show.problem(str(error), hint=error.hint)
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        show.note("")
+        show.problem("interrupted; nothing is half written, the same command can be run again")
+        sys.exit(ExitCode.INTERRUPTED)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(ExitCode.OK)
+    except Exception as error:  # noqa: BLE001 - the door: nothing may pass as a traceback
+        with tempfile.NamedTemporaryFile("w", prefix="sovctl-crash-", suffix=".txt", delete=False) as file:
+            traceback.print_exc(file=file)
+        show.problem(
+            f"our mistake: {type(error).__name__}; the details are in {file.name}",
+            hint="please report it with that file; read it first, it may name your hosts",
+        )
+        sys.exit(ExitCode.INTERNAL)

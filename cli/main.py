@@ -1,0 +1,64 @@
+"""`sovctl`: the words, and nothing else.
+
+Commands live one to a file in `cli/commands/`; each imports what it needs when it runs, so that `--help` stays quick.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+import click
+import typer
+
+from sovctl.cli.door import door
+from sovctl.compliance.errors import ExitCode
+
+# In the order a newcomer meets them.
+COMMANDS = ("init", "validate", "plan", "apply", "verify", "report", "audit", "gateway", "lab")
+
+app = typer.Typer(
+    name="sovctl",
+    rich_markup_mode=None,
+    no_args_is_help=True,
+    add_completion=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+    help="Sovereign on-prem LLM deployment: from one site.yaml to a verified estate and a report an auditor can check.",
+    epilog="Start with: sovctl init --preset lab  ·  then: sovctl plan site.yaml  ·  docs: docs/README.md",
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from sovctl import __version__
+
+        typer.echo(f"sovctl {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: bool = typer.Option(
+        False, "--version", help="Print the version and exit.", callback=_version, is_eager=True
+    ),
+) -> None:
+    pass
+
+
+for _name in COMMANDS:
+    importlib.import_module(f"sovctl.cli.commands.{_name}").register(app)
+
+
+def main() -> None:
+    """Entry point of the `sovctl` script."""
+    command = typer.main.get_command(app)
+    with door():
+        try:
+            result = command(standalone_mode=False)
+        except click.exceptions.Abort:
+            raise KeyboardInterrupt from None
+        except click.ClickException as error:
+            error.show()
+            sys.exit(ExitCode.BAD_INPUT)
+        sys.exit(result if isinstance(result, int) else ExitCode.OK)

@@ -1,0 +1,1 @@
+"""From site.yaml to a proven site: spec, catalogue, facts, plan, apply, checks, lab."""

@@ -1,0 +1,1 @@
+"""The tokenizing gateway: nothing personal leaves, and the client does not notice."""
