@@ -14,7 +14,8 @@ import rfc8785
 
 def canonical_json(value: Any) -> bytes:
     """The RFC 8785 form of plain values (dict, list, str, int, float, bool, None)."""
-    return rfc8785.dumps(value)
+    encoded: bytes = rfc8785.dumps(value)
+    return encoded
 
 
 def digest(value: Any) -> str:
