@@ -74,6 +74,9 @@ class Access(SpecModel):
     known_hosts_file: str
     """Host keys, relative to site.yaml. A node that is not in it, or answers with another key, is refused."""
     connect_timeout_s: Annotated[int, Field(ge=1, le=120)] = 10
+    network_namespace: Name | None = None
+    """Linux network namespace of the controller that holds the management network; commands that touch nodes run
+    inside it. The lab uses one, so that lab nodes are reachable from nowhere else."""
 
 
 class Artifacts(SpecModel):
