@@ -1,0 +1,1 @@
+"""Expected, observed, difference: the difference is the plan, and nothing else decides."""

@@ -1,0 +1,134 @@
+"""The gateway service: its configuration rendered from site.yaml, its unit, its state."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import yaml
+
+from sovctl.compliance.canonical import sha256_hex
+from sovctl.engine.facts.node import NodeFacts
+from sovctl.engine.plan.context import GATEWAY_USER, Context, render
+from sovctl.engine.plan.kinds.credential import SECRETS, TLS
+from sovctl.engine.plan.kinds.environment import GATEWAY, stamp
+from sovctl.engine.plan.kinds.kind import Kind, Look
+from sovctl.engine.plan.resource import Desired, Risk, State
+from sovctl.engine.spec import Node
+
+CONFIG = "/etc/sovctl/gateway.yaml"
+UNIT = "sovctl-gateway"
+UNIT_FILE = f"/etc/systemd/system/{UNIT}.service"
+DATA = "/var/lib/sovctl/gateway"
+
+
+def configuration(context: Context) -> dict[str, Any]:
+    """The gateway's settings file as plain values; `gateway/settings.py` is its other end."""
+    spec, gateway = context.spec, context.gateway
+    return {
+        "site": spec.site.name,
+        "listen": {
+            "host": "0.0.0.0",  # noqa: S104 - the firewall decides who reaches it, by network and port
+            "port": gateway.port,
+            "certificate_file": f"{TLS}/node.pem",
+            "key_file": f"{TLS}/node.key",
+        },
+        "workers": 1,
+        "clients_file": f"{SECRETS}/gateway-clients.json",
+        "token_key_file": f"{SECRETS}/token.key",
+        "vault": {"path": f"{DATA}/vault.db", "kek_file": f"{SECRETS}/vault.kek", "ttl_s": gateway.vault_ttl_s},
+        "ledger": {
+            "directory": f"{DATA}/ledger",
+            "key_file": f"{SECRETS}/gateway-ledger.key",
+            "origin": f"sovctl.{spec.site.name}/gateway",
+        },
+        "upstreams": [*_pools(context), *_clouds(context)],
+        "routes": [route.model_dump(mode="json", exclude_none=True) for route in gateway.routes],
+        "policy": gateway.policy.model_dump(mode="json"),
+    }
+
+
+def _pools(context: Context) -> Iterator[dict[str, Any]]:
+    for name in dict.fromkeys(route.pool for route in context.gateway.routes):
+        pool = context.pool(name)
+        heads = [each.ranks[0].node for each in context.replicas if each.pool == name]
+        yield {
+            "name": name,
+            "kind": "pool",
+            "base_urls": [f"https://{context.spec.node(head).address}:{pool.port}/v1" for head in heads],
+            "model": pool.model,
+            "ca_file": f"{TLS}/ca.pem",
+            "certificate_file": f"{TLS}/node.pem",
+            "key_file": f"{TLS}/node.key",
+            "max_model_len": pool.max_model_len,
+        }
+
+
+def _clouds(context: Context) -> Iterator[dict[str, Any]]:
+    for cloud in context.gateway.clouds:
+        entry: dict[str, Any] = {
+            "name": cloud.name,
+            "kind": "cloud",
+            "base_urls": [str(cloud.base_url)],
+            "model": cloud.model,
+            "max_model_len": cloud.max_model_len,
+            "jurisdiction": cloud.jurisdiction,
+        }
+        if cloud.ca_file:
+            entry["ca_file"] = f"{TLS}/cloud-{cloud.name}-ca.pem"
+        if cloud.api_key:
+            entry["api_key_file"] = f"{SECRETS}/cloud-{cloud.name}.key"
+        yield entry
+
+
+def _expect(context: Context, node: Node, _facts: NodeFacts | None) -> Iterator[Desired]:
+    if not context.is_gateway(node):
+        return
+    text = yaml.safe_dump(configuration(context), sort_keys=False, allow_unicode=True)
+    config_text = render("gateway", "gateway.yaml.j2", configuration=text)
+    unit_text = render("gateway", "unit.service.j2", user=GATEWAY_USER, data=DATA)
+    yield Desired(
+        kind="gateway",
+        name="gateway",
+        state={
+            "config_sha256": sha256_hex(config_text),
+            "unit_sha256": sha256_hex(unit_text),
+            "active": "active",
+            "enabled": "enabled",
+            "runs_what_is_written": True,
+        },
+        why=f"routes {', '.join(route.model for route in context.gateway.routes)}",
+        variables={
+            "configuration": text,
+            "user": GATEWAY_USER,
+            "data": DATA,
+            "url": f"https://{node.address}:{context.gateway.port}",
+        },
+        risk=Risk.SERVICE,
+        minutes=0.3,
+    )
+
+
+def _observe(facts: NodeFacts, _desired: Desired) -> State | None:
+    unit, config = facts.units.get(UNIT), facts.sha256(CONFIG)
+    if config is None:
+        return None
+    inputs = (CONFIG, UNIT_FILE, stamp(GATEWAY), *(path for path in facts.files if path.startswith((TLS, SECRETS))))
+    changed_s = max(facts.modified_s(path) for path in inputs)
+    return {
+        "config_sha256": config,
+        "unit_sha256": facts.sha256(UNIT_FILE),
+        "active": unit.active if unit else None,
+        "enabled": unit.enabled if unit else None,
+        "runs_what_is_written": bool(unit and unit.started_s >= int(changed_s)),
+    }
+
+
+KIND = Kind(
+    "gateway",
+    _expect,
+    _observe,
+    lambda _context, _node: Look(
+        hash=(CONFIG, UNIT_FILE, stamp(GATEWAY), f"{TLS}/*", f"{SECRETS}/*"), units=(UNIT,)
+    ),
+)
