@@ -1,0 +1,93 @@
+r"""What dpkg and apt say is installed, held, and where packages come from.
+
+Commands: `dpkg-query -W -f '${Package}\t${Version}\t${Architecture}\t${db:Status-Abbrev}\n'`, `apt-mark showhold`,
+`apt-get indextargets`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sovctl.engine.facts.unreadable import Unreadable
+
+
+@dataclass(frozen=True, slots=True)
+class Package:
+    """One line of dpkg-query. `status` is dpkg's abbreviation, such as "ii" (installed) or "hi" (held, installed)."""
+
+    name: str
+    version: str
+    architecture: str
+    status: str
+
+    @property
+    def is_installed(self) -> bool:
+        """True when unpacked and configured: "rc" (removed), "iU" and "iF" (half way) are not."""
+        return len(self.status) == 2 and self.status[1] == "i"
+
+
+@dataclass(frozen=True, slots=True)
+class IndexTarget:
+    """One place that `apt-get update` would read. `signed_by` is None when any trusted key will do."""
+
+    repo_uri: str
+    entry: str | None
+    """File and line of the source."""
+    signed_by: str | None
+    is_trusted_unsigned: bool
+    """True when the source says `Trusted: yes`: signatures are not checked."""
+
+
+def parse_packages(text: str) -> tuple[Package, ...]:
+    """Every package dpkg knows, in its order; a name may come twice, once per architecture.
+
+    Raises:
+        Unreadable: nothing was printed, or a line has not four fields.
+    """
+    packages = []
+    for line in text.splitlines():
+        fields = line.split("\t")
+        if len(fields) != 4 or not fields[0]:
+            raise Unreadable("four fields between tabs", line, where="dpkg-query")
+        name, version, architecture, status = fields
+        packages.append(Package(name, version, architecture, status.strip()))
+    if not packages:
+        raise Unreadable("packages", text, where="dpkg-query")
+    return tuple(packages)
+
+
+def installed_versions(packages: tuple[Package, ...]) -> dict[str, str]:
+    """Version by name, of installed packages only."""
+    return {package.name: package.version for package in packages if package.is_installed}
+
+
+def parse_holds(text: str) -> frozenset[str]:
+    """Names that `apt-mark showhold` printed; empty when nothing is held.
+
+    Raises:
+        Unreadable: a line is more than a name.
+    """
+    names = [line.strip() for line in text.splitlines() if line.strip()]
+    if spoilt := [name for name in names if " " in name]:
+        raise Unreadable("one package name a line", spoilt[0], where="apt-mark showhold")
+    return frozenset(name.partition(":")[0] for name in names)
+
+
+def parse_index_targets(text: str) -> tuple[IndexTarget, ...]:
+    """What `apt-get indextargets` printed: apt's own reading of every source file; empty when there is no source.
+
+    Raises:
+        Unreadable: a stanza names no repository.
+    """
+    targets = []
+    for stanza in text.split("\n\n"):
+        fields = dict(line.split(": ", 1) for line in stanza.splitlines() if ": " in line and line[0] != " ")
+        if not fields:
+            continue
+        uri = fields.get("Repo-URI") or fields.get("Site") or fields.get("URI")
+        if uri is None:
+            raise Unreadable("a Repo-URI", stanza, where="apt-get indextargets")
+        targets.append(
+            IndexTarget(uri, fields.get("Sourcesentry"), fields.get("Signed-By"), fields.get("Trusted") == "yes")
+        )
+    return tuple(targets)

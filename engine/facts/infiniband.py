@@ -1,0 +1,109 @@
+"""What `/sys/class/infiniband` says: adapters and their ports.
+
+The tree is captured as `path:content` lines (`grep -rsH ''`) or as a mapping; paths may start anywhere above the
+device name. Ports of bonds and of Ethernet adapters appear here too and keep their link layer, so that a check can
+count compute ports only.
+
+Sources: captures of 8 x H100 (leptonai/gpud) and 8 x A100 (facebookresearch/gcm), read 2026-11-20.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sovctl.engine.facts.unreadable import Unreadable
+
+_DEVICE_FILE = re.compile(r"(?:^|/)(?P<device>[a-z]\w*)/(?P<field>fw_ver|board_id|hca_type|node_type)$")
+_PORT_FILE = re.compile(r"(?:^|/)(?P<device>[a-z]\w*)/ports/(?P<port>\d+)/(?P<field>state|phys_state|rate|link_layer)$")
+_RATE = re.compile(r"^([\d.]+) Gb/sec")
+_CODE = re.compile(r"^\d+: (.+)$")
+
+
+@dataclass(frozen=True, slots=True)
+class Port:
+    """One port; a field whose file is missing is None."""
+
+    number: int
+    state: str | None
+    """"ACTIVE", "INIT" (no subnet manager), "DOWN", ..."""
+    phys_state: str | None
+    """"LinkUp", "Polling", "Disabled", ..."""
+    rate_gbit_s: float | None
+    link_layer: str | None
+    """"InfiniBand" or "Ethernet"."""
+
+
+@dataclass(frozen=True, slots=True)
+class Adapter:
+    """One host channel adapter with its ports in order."""
+
+    name: str
+    hca_type: str | None
+    fw_ver: str | None
+    board_id: str | None
+    ports: tuple[Port, ...]
+
+    @property
+    def is_bond(self) -> bool:
+        """True for a bonded device, which stands for two physical ones."""
+        return "bond" in self.name
+
+
+def parse_infiniband(files: Mapping[str, str]) -> tuple[Adapter, ...]:
+    """Adapters sorted by name, from file contents by path; empty when no path is an adapter's."""
+    devices: dict[str, dict[str, str]] = {}
+    ports: dict[tuple[str, int], dict[str, str]] = {}
+    for path, content in files.items():
+        if match := _PORT_FILE.search(path):
+            ports.setdefault((match["device"], int(match["port"])), {})[match["field"]] = content.strip()
+            devices.setdefault(match["device"], {})
+        elif (match := _DEVICE_FILE.search(path)) and match["device"] != "infiniband":
+            devices.setdefault(match["device"], {})[match["field"]] = content.strip()
+    return tuple(
+        Adapter(
+            name=name,
+            hca_type=fields.get("hca_type"),
+            fw_ver=fields.get("fw_ver"),
+            board_id=fields.get("board_id"),
+            ports=tuple(_port(number, ports[name, number]) for device, number in sorted(ports) if device == name),
+        )
+        for name, fields in sorted(devices.items(), key=lambda item: _natural(item[0]))
+    )
+
+
+def parse_tree(text: str) -> dict[str, str]:
+    """`path:content` lines as a mapping; the first line of each file.
+
+    Raises:
+        Unreadable: a line has no colon.
+    """
+    files: dict[str, str] = {}
+    for line in text.splitlines():
+        path, separator, content = line.partition(":")
+        if not separator:
+            raise Unreadable("`path:content`", line, where="sysfs")
+        files.setdefault(path, content)
+    return files
+
+
+def _port(number: int, fields: Mapping[str, str]) -> Port:
+    rate = _RATE.match(fields.get("rate", ""))
+    return Port(
+        number=number,
+        state=_word(fields.get("state")),
+        phys_state=_word(fields.get("phys_state")),
+        rate_gbit_s=float(rate[1]) if rate else None,
+        link_layer=fields.get("link_layer"),
+    )
+
+
+def _word(value: str | None) -> str | None:
+    """`4: ACTIVE` -> `ACTIVE`."""
+    match = _CODE.match(value or "")
+    return match[1] if match else None
+
+
+def _natural(name: str) -> tuple[str | int, ...]:
+    return tuple(int(part) if part.isdecimal() else part for part in re.split(r"(\d+)", name))

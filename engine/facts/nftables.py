@@ -1,0 +1,122 @@
+"""What `nft -j list ruleset` says: tables, chains with hooks and policies, and which rules let everything through.
+
+nft prints `{"nftables": [{"metainfo": ...}, ...]}` even for an empty ruleset, so empty output is never an empty wall.
+Form: libnftables-json(5), JSON schema version 1.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sovctl.engine.facts.unreadable import Unreadable
+
+_TOOL = "nft -j list ruleset"
+# Parts of a rule that select nothing: a rule made only of these and a verdict meets every packet.
+_WITHOUT_SELECTION = frozenset({"counter", "log", "limit", "quota"})
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """A chain; `hook`, `type` and `policy` are None for one that is only jumped to."""
+
+    family: str
+    table: str
+    name: str
+    type: str | None
+    hook: str | None
+    priority: int | None
+    policy: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A rule, reduced to what a verdict rests on."""
+
+    family: str
+    table: str
+    chain: str
+    handle: int
+    comment: str | None
+    verdict: str | None
+    """"accept", "drop", "reject", "jump", "goto", ...; None for a rule without one."""
+    meets_everything: bool
+    """True when nothing in it selects packets."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ruleset:
+    """All of it, in the kernel's order."""
+
+    tables: tuple[tuple[str, str], ...]
+    """(family, name)."""
+    chains: tuple[Chain, ...]
+    rules: tuple[Rule, ...]
+
+    def base_chains(self, family: str, table: str) -> dict[str, Chain]:
+        """Filter chains of a table by hook."""
+        return {
+            chain.hook: chain
+            for chain in self.chains
+            if (chain.family, chain.table) == (family, table) and chain.type == "filter" and chain.hook
+        }
+
+    def rules_of(self, chain: Chain) -> tuple[Rule, ...]:
+        """Rules of a chain in order."""
+        place = (chain.family, chain.table, chain.name)
+        return tuple(rule for rule in self.rules if (rule.family, rule.table, rule.chain) == place)
+
+
+def parse_ruleset(text: str) -> Ruleset:
+    """The ruleset from nft's JSON.
+
+    Raises:
+        Unreadable: it is not that JSON, or lacks nft's own header.
+    """
+    try:
+        entries = json.loads(text)["nftables"]
+        kinds = {kind for entry in entries for kind in entry}
+    except (ValueError, KeyError, TypeError):
+        raise Unreadable('JSON with "nftables"', text, where=_TOOL) from None
+    if "metainfo" not in kinds:
+        raise Unreadable("metainfo", "none", where=_TOOL)
+    try:
+        return Ruleset(
+            tables=tuple((each["family"], each["name"]) for each in _all(entries, "table")),
+            chains=tuple(_chain(each) for each in _all(entries, "chain")),
+            rules=tuple(_rule(each) for each in _all(entries, "rule")),
+        )
+    except (KeyError, TypeError, AttributeError):
+        raise Unreadable("tables, chains and rules with their names", text, where=_TOOL) from None
+
+
+def _all(entries: list[Mapping[str, Any]], kind: str) -> list[Mapping[str, Any]]:
+    return [entry[kind] for entry in entries if kind in entry]
+
+
+def _chain(value: Mapping[str, Any]) -> Chain:
+    return Chain(
+        family=value["family"],
+        table=value["table"],
+        name=value["name"],
+        type=value.get("type"),
+        hook=value.get("hook"),
+        priority=value.get("prio"),
+        policy=value.get("policy"),
+    )
+
+
+def _rule(value: Mapping[str, Any]) -> Rule:
+    parts = [key for expression in value["expr"] for key in expression]
+    verdicts = [part for part in parts if part in ("accept", "drop", "reject", "jump", "goto", "return", "queue")]
+    return Rule(
+        family=value["family"],
+        table=value["table"],
+        chain=value["chain"],
+        handle=int(value["handle"]),
+        comment=value.get("comment"),
+        verdict=verdicts[-1] if verdicts else None,
+        meets_everything=all(part in _WITHOUT_SELECTION for part in parts if part not in verdicts),
+    )

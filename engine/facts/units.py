@@ -1,0 +1,58 @@
+"""What `systemctl show -p ... UNIT...` says: one block of `Key=value` lines per unit, blocks split by an empty line."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sovctl.engine.facts.unreadable import Unreadable
+
+
+@dataclass(frozen=True, slots=True)
+class UnitState:
+    """One unit. A property that was not asked for, or not printed, is None."""
+
+    id: str
+    load: str | None
+    """"loaded", "not-found", "masked", ..."""
+    active: str | None
+    """"active", "inactive", "failed", "activating", ..."""
+    sub: str | None
+    main_pid: int | None
+    """0 when nothing runs."""
+    properties: Mapping[str, str]
+
+    @property
+    def is_running(self) -> bool:
+        """True when loaded, active, and the unit's process is there."""
+        return self.load == "loaded" and self.active == "active" and self.sub == "running"
+
+
+def parse_units(text: str) -> tuple[UnitState, ...]:
+    """Units in the order asked for.
+
+    Raises:
+        Unreadable: nothing was printed, a line is not `Key=value`, or a unit has no Id.
+    """
+    units = []
+    for block in text.strip().split("\n\n"):
+        properties = {}
+        for line in block.splitlines():
+            key, separator, value = line.partition("=")
+            if not separator or not key.isalnum():
+                raise Unreadable("`Key=value`", line, where="systemctl show")
+            properties[key] = value
+        if "Id" not in properties:
+            raise Unreadable("an Id", block, where="systemctl show")
+        pid = properties.get("MainPID", "")
+        units.append(
+            UnitState(
+                id=properties["Id"],
+                load=properties.get("LoadState"),
+                active=properties.get("ActiveState"),
+                sub=properties.get("SubState"),
+                main_pid=int(pid) if pid.isdecimal() else None,
+                properties=properties,
+            )
+        )
+    return tuple(units)
