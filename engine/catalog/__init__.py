@@ -1,0 +1,40 @@
+"""What is known of models, GPUs, platforms and driver locks: data with its sources, and typed values over it.
+
+catalog = load_catalog()
+catalog.models["sovctl-echo"].arch.heads
+catalog.platforms["dgx-h100"].checks.gpu_count.value
+catalog.gpu_of(catalog.platforms["dgx-h100"]).has_fp8
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+
+from sovctl.engine.catalog.drivers import DriverLock, load_driver_locks
+from sovctl.engine.catalog.gpus import Gpu, load_gpus
+from sovctl.engine.catalog.models import ModelEntry, load_models
+from sovctl.engine.catalog.platforms import Platform, load_platforms
+
+__all__ = ["Catalog", "DriverLock", "Gpu", "ModelEntry", "Platform", "load_catalog"]
+
+
+@dataclass(frozen=True)
+class Catalog:
+    """All of it, each part by id."""
+
+    models: Mapping[str, ModelEntry]
+    gpus: Mapping[str, Gpu]
+    platforms: Mapping[str, Platform]
+    driver_locks: Mapping[str, DriverLock]
+
+    def gpu_of(self, platform: Platform) -> Gpu | None:
+        """The GPU of a platform; None for a service node."""
+        return self.gpus[platform.gpu] if platform.gpu else None
+
+
+@cache
+def load_catalog() -> Catalog:
+    """The catalogue that ships with this version; read once."""
+    return Catalog(load_models(), load_gpus(), load_platforms(), load_driver_locks())

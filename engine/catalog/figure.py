@@ -1,0 +1,64 @@
+"""Numbers from outside, each with its unit, where it comes from, how well it is known, and when it was read.
+
+The catalogue is data (`*.yaml` beside this file, read once, when first asked for) and typed values over it. A figure
+whose value is `null` is positively not there (an L40S has no NVLink); a figure that is absent is not known, and what
+depends on it is UNKNOWN.
+"""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import yaml
+from pydantic import BaseModel, BeforeValidator, ConfigDict
+
+_FOLDER = Path(__file__).parent
+_Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml: 15 ms for models.yaml instead of 100 ms
+
+Kind = Literal["measured", "vendor", "community", "guess"]
+"""How well a number is known: measured on such hardware; said by the maker; others run on it; our guess."""
+
+
+def _as_tuple(value: object) -> object:
+    return (value,) if isinstance(value, str) else value
+
+
+Sources = Annotated[tuple[str, ...], BeforeValidator(_as_tuple)]
+"""Documents, repositories or files, at least one where something is claimed."""
+
+
+class CatalogModel(BaseModel):
+    """Base: frozen, and an unknown key is our mistake."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+
+class Figure(CatalogModel):
+    """One expected value."""
+
+    value: int | float | bool | str | tuple[str, ...] | None
+    """None: this machine positively has no such thing, and a check of it is N/A."""
+    unit: str
+    """Empty for words."""
+    kind: Kind
+    source: str
+    date: date
+    """When the source was read."""
+
+    @property
+    def applies(self) -> bool:
+        """False when the machine has no such thing."""
+        return self.value is not None
+
+
+def read_catalog(name: str) -> dict[str, Any]:
+    """A data file of the catalogue as plain values.
+
+    Args:
+        name: such as "models", for models.yaml.
+    """
+    text = (_FOLDER / f"{name}.yaml").read_bytes()
+    content: dict[str, Any] = yaml.load(text, Loader=_Loader)  # noqa: S506 - a safe loader, and our own file
+    return content

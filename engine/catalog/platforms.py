@@ -1,0 +1,188 @@
+"""Platforms: what one kind of machine is, what checks expect of it, and the kernel settings and limits it runs with.
+
+    platform = load_platforms()["dgx-h100"]
+    platform.gpus                               # 8, per operating system
+    platform.checks.nvlinks_per_gpu.value       # 18; .unit, .kind, .source, .date say how well that is known
+    platform.sysctls, platform.limits
+
+A figure that is None is not known: what needs it is UNKNOWN. A figure whose value is None is positively not there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from enum import StrEnum
+from functools import cache
+from types import MappingProxyType
+from typing import Any, Literal
+
+from pydantic import Field
+
+from sovctl.engine.catalog.figure import CatalogModel, Figure, Sources, read_catalog
+
+
+class Part(StrEnum):
+    """What a machine has that needs software of its own."""
+
+    GPU = "gpu"
+    NVSWITCH = "nvswitch"  # fabric manager runs on the machine itself
+    NVLINK5 = "nvlink5"  # the switches are managed through InfiniBand: nvlsm, ib_umad
+    IMEX = "imex"  # memory is shared between machines of one NVLink domain
+
+
+class CheckProfile(CatalogModel):
+    """What checks expect of one GPU board."""
+
+    gpu_count: Figure | None = None
+    gpu_pci_id: Figure | None = None
+    """Device id, four lower-case hex digits, vendor 10de."""
+    nvlinks_per_gpu: Figure | None = None
+    nvlink_gb_s: Figure | None = None
+    """Per link, as `nvidia-smi nvlink -s` prints it."""
+    topo_gpu_link: Figure | None = None
+    """Between every two GPUs, as `nvidia-smi topo -m` prints it."""
+    pcie_gen: Figure | None = None
+    pcie_width: Figure | None = None
+    power_limit_w: Figure | None = None
+    fabric_state: Figure | None = None
+    fabric_status: Figure | None = None
+    fabric_health: Figure | None = None
+    fabric_has_cluster_uuid: Figure | None = None
+    fabric_services: Figure | None = None
+    """Packages that bring the fabric up, a tuple of names."""
+    nvswitch_count: Figure | None = None
+    """On the PCI bus."""
+    nvswitch_pci_id: Figure | None = None
+    hbm_bandwidth_min_mb_s: Figure | None = None
+    """Floor of DCGM's memory bandwidth test."""
+    targeted_stress_gflops: Figure | None = None
+    """Target of DCGM's targeted stress."""
+    compute_nics: Figure | None = None
+    compute_nic_gbit_s: Figure | None = None
+
+
+class Sysctl(CatalogModel):
+    """One kernel setting."""
+
+    key: str
+    scope: Literal["kernel", "network"]
+    """`network` lives in a network namespace; `kernel` in the one kernel, which a container cannot set."""
+    expected: Figure
+
+    @property
+    def value(self) -> str:
+        """As sysctl.d writes it."""
+        return str(self.expected.value)
+
+
+class Limit(CatalogModel):
+    """One line of limits.conf."""
+
+    domain: str
+    """`*` is everybody but root."""
+    kind: Literal["-", "soft", "hard"]
+    """`-` is both."""
+    item: str
+    expected: Figure
+
+    @property
+    def value(self) -> str:
+        """As limits.conf writes it."""
+        return str(self.expected.value)
+
+
+class Platform(CatalogModel):
+    """One kind of machine."""
+
+    id: str
+    system: str | None
+    """The product, where it is one."""
+    family: Literal["dgx", "hgx", "pcie", "service"]
+    gpu: str | None
+    """Of the GPU catalogue."""
+    gpus: int
+    """Per operating system: a GB200 tray has 4, its rack 72."""
+    system_gpus: int
+    """GPUs of what `max_power_kw` and `form` speak of."""
+    nvlink_domain: int | None = None
+    """GPUs that NVLink joins, where that is more than one machine."""
+    parts: frozenset[Part]
+    profile: str | None
+    """Name of the check profile; None where nobody has told us, so that its checks are UNKNOWN."""
+    checks: CheckProfile
+    sysctls: tuple[Sysctl, ...]
+    limits: tuple[Limit, ...]
+    max_power_kw: float | None
+    nvswitches: int | None = None
+    gpu_memory_total_gb: int | None = None
+    network: str
+    local_storage: str
+    cpu: str
+    ram: str
+    form: str
+    source: Sources
+    verified: bool
+    notes: str = ""
+
+    @property
+    def has_gpus(self) -> bool:
+        """False for a service node."""
+        return self.gpus > 0
+
+
+class ScalableUnit(CatalogModel):
+    """How a SuperPOD grows."""
+
+    id: str
+    platform: str
+    nodes_per_su: int | None = None
+    racks_per_su: int | None = None
+    gpus_per_su: int | None = None
+    power_mw_per_su: float | None = None
+    table: dict[str, tuple[int, int]] = Field(default_factory=dict)
+    """Nodes and GPUs by size."""
+    rack_kw: str = ""
+    example: str = ""
+    scale: str = ""
+    datacentre: str = ""
+    source: Sources
+    verified: bool
+
+
+# Who gets which settings: the word in the data, and what makes a platform one of them.
+_AUDIENCES: dict[str, Callable[[dict[str, Any]], bool]] = {
+    "all": lambda platform: "id" in platform,
+    "gpu": lambda platform: platform["gpus"] > 0,
+    "rack-scale": lambda platform: "nvlink_domain" in platform,
+}
+
+
+def _for_platform(rows: list[dict[str, Any]], platform: dict[str, Any]) -> list[dict[str, Any]]:
+    chosen = [row for row in rows if _AUDIENCES[row["for"]](platform)]
+    return [{key: value for key, value in row.items() if key != "for"} for row in chosen]
+
+
+@cache
+def load_platforms() -> Mapping[str, Platform]:
+    """Every platform of the catalogue by id, in the order of the file."""
+    content = read_catalog("platforms")
+    profiles, settings = content["profiles"], content["settings"]
+    entries = [
+        Platform.model_validate(
+            row
+            | {
+                "checks": profiles[row["profile"]] if row["profile"] else {},
+                "sysctls": _for_platform(settings["sysctl"], row),
+                "limits": _for_platform(settings["limits"], row),
+            }
+        )
+        for row in content["platforms"]
+    ]
+    return MappingProxyType({entry.id: entry for entry in entries})
+
+
+@cache
+def load_scalable_units() -> Mapping[str, ScalableUnit]:
+    """Every scalable unit of the catalogue by id, in the order of the file."""
+    entries = [ScalableUnit.model_validate(row) for row in read_catalog("platforms")["scalable_units"]]
+    return MappingProxyType({entry.id: entry for entry in entries})
