@@ -1,0 +1,102 @@
+"""What lies in a ledger's folder, byte for byte.
+
+    entries          the records: two bytes of length, big endian, then that many bytes of canonical JSON; repeated.
+                     Cut every 256 records, these are the entry bundles of C2SP tlog-tiles
+    index            40 bytes per record: where it ends in `entries` (8 bytes, big endian), its leaf hash (32)
+    level-1, -2 ...  32 bytes per complete row of 256 hashes of the level below: the tiles' upper levels
+    checkpoint       the newest signed tree head
+    log.vkey         the public key that signs it
+    witnessed/       checkpoints that a witness cosigned, by size
+    torn-<offset>    bytes of a write that a crash cut short: never acknowledged, kept for whoever asks
+    lock             held by the one writer
+
+Only `entries` and `checkpoint` are truth; `index` and levels can be made again from `entries`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from sovctl.compliance.canonical import canonical_json
+from sovctl.compliance.errors import InputError
+
+ENTRIES, INDEX, CHECKPOINT, VKEY, LOCK, WITNESSED = "entries", "index", "checkpoint", "log.vkey", "lock", "witnessed"
+LENGTH_BYTES = 2
+MAX_RECORD_BYTES = 65_535  # C2SP tlog-tiles, "Log entries": 16-bit lengths in entry bundles
+_BUFFER_BYTES = 1 << 20
+
+
+class Entry(NamedTuple):
+    """One record as it lies in the file."""
+
+    leaf_index: int
+    data: bytes
+    """Canonical JSON; the leaf is SHA-256(0x00 || data)."""
+    end: int
+    """Offset in `entries` just behind it."""
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """The record as plain values."""
+        value: dict[str, Any] = json.loads(self.data)
+        return value
+
+
+def level_name(level: int) -> str:
+    """The file that holds the hashes of `level`, 1 or above."""
+    return f"level-{level}"
+
+
+def encode_record(record: Mapping[str, Any]) -> bytes:
+    """The canonical bytes of a record, 2 to 65,535 of them.
+
+    Raises:
+        InputError: larger, or not made of plain values. The message does not show the record.
+    """
+    try:
+        data = canonical_json(record)
+    except ValueError as error:
+        raise InputError(f"expected a ledger record of plain values, got {type(error).__name__}") from None
+    if len(data) > MAX_RECORD_BYTES:
+        raise InputError(
+            f"expected a ledger record of at most {MAX_RECORD_BYTES} bytes, got {len(data)}",
+            hint="put the body beside the ledger and its SHA-256 into the record",
+        )
+    return data
+
+
+def is_record(data: bytes) -> bool:
+    """True when `data` is exactly what `encode_record` makes of some record."""
+    try:
+        value = json.loads(data)
+        return isinstance(value, dict) and canonical_json(value) == data
+    except ValueError:
+        return False
+
+
+def frame(data: bytes) -> bytes:
+    """`data` as it lies in `entries`."""
+    return len(data).to_bytes(LENGTH_BYTES, "big") + data
+
+
+def read_entries(path: Path, *, start: int = 0, offset: int = 0) -> Iterator[Entry]:
+    """Whole records from `offset` on, in order, in constant memory; ends before a record that is cut short.
+
+    Args:
+        path: the `entries` file.
+        start: index of the record at `offset`.
+    """
+    with path.open("rb", buffering=_BUFFER_BYTES) as file:
+        file.seek(offset)
+        index, end, read = start, offset, file.read
+        while len(length := read(LENGTH_BYTES)) == LENGTH_BYTES:
+            size = length[0] << 8 | length[1]
+            data = read(size)
+            if len(data) < size:
+                return
+            end += LENGTH_BYTES + size
+            yield Entry(index, data, end)
+            index += 1

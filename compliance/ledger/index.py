@@ -1,0 +1,133 @@
+"""The derived files of a ledger: leaf hashes with offsets, and the upper rows of the tree.
+
+They make opening, random access and proofs cheap (a few hundred bytes read, however long the log is) and let `verify`
+say which entry is bad. None of them is trusted: opening compares them with the signed root, and they can be rebuilt.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+from collections.abc import Iterable
+from pathlib import Path
+
+from sovctl.compliance.ledger import format as layout
+from sovctl.compliance.ledger.merkle import HASH_BYTES, LEVEL_BITS, WIDTH, Frontier
+
+OFFSET_BYTES = 8
+ROW_BYTES = OFFSET_BYTES + HASH_BYTES
+_ROW = struct.Struct(f">Q{HASH_BYTES}s")
+
+
+class Index:
+    """`index` and `level-1`, `level-2`, ... of one ledger.
+
+    Args:
+        directory: the ledger's folder.
+        writable: open for the one writer; a reader sees only what exists.
+    """
+
+    def __init__(self, directory: Path, *, writable: bool = False) -> None:
+        self._directory = directory
+        self._flags = os.O_RDWR | os.O_CREAT if writable else os.O_RDONLY
+        self._files: list[int] = []
+
+    def close(self) -> None:
+        """Close the files; they are opened again when needed."""
+        for descriptor in self._files:
+            os.close(descriptor)
+        self._files.clear()
+
+    def count(self, level: int) -> int:
+        """How many hashes the file of `level` holds, whole rows only."""
+        descriptor = self._file(level)
+        return 0 if descriptor is None else os.fstat(descriptor).st_size // _width(level)
+
+    def rows(self, level: int, start: int, stop: int) -> list[bytes]:
+        """Hashes start to stop of `level`; fewer when the file is shorter. A `proof.Rows` source."""
+        descriptor, width = self._file(level), _width(level)
+        if descriptor is None:
+            return []
+        data = os.pread(descriptor, (stop - start) * width, start * width)
+        return [data[at - HASH_BYTES : at] for at in range(width, len(data) + 1, width)]
+
+    def block(self, start: int, stop: int) -> list[tuple[int, bytes]]:
+        """End offset and leaf hash of records start to stop; fewer when the file is shorter."""
+        descriptor = self._file(0)
+        data = b"" if descriptor is None else os.pread(descriptor, (stop - start) * ROW_BYTES, start * ROW_BYTES)
+        return [(end, leaf) for end, leaf in _ROW.iter_unpack(data[: len(data) - len(data) % ROW_BYTES])]
+
+    def end(self, index: int) -> int | None:
+        """Offset in `entries` just behind record `index`; 0 for -1, None when the row is missing."""
+        if index < 0:
+            return 0
+        descriptor = self._file(0)
+        data = b"" if descriptor is None else os.pread(descriptor, OFFSET_BYTES, index * ROW_BYTES)
+        return int.from_bytes(data, "big") if len(data) == OFFSET_BYTES else None
+
+    def frontier(self, size: int) -> Frontier | None:
+        """The right edge of the tree at `size`, as these files have it; None when rows are missing."""
+        rows = []
+        for level in range(max(1, -(-size.bit_length() // LEVEL_BITS))):
+            count = size >> (LEVEL_BITS * level)
+            rows.append(self.rows(level, count - count % WIDTH, count))
+            if len(rows[-1]) != count % WIDTH:
+                return None
+        return Frontier(size, rows)
+
+    def write(self, size: int, leaves: Iterable[tuple[int, bytes]], completed: Iterable[tuple[int, bytes]]) -> None:
+        """Put rows behind those of the first `size` records; not yet durable, see `sync`.
+
+        Args:
+            leaves: end offset and leaf hash of each new record.
+            completed: level and hash of each row that they completed, in order.
+        """
+        data = b"".join(end.to_bytes(OFFSET_BYTES, "big") + leaf for end, leaf in leaves)
+        write_at(self._writable(0), data, size * ROW_BYTES)
+        counts: dict[int, int] = {}
+        for level, value in completed:
+            count = counts.get(level, size >> (LEVEL_BITS * level))
+            write_at(self._writable(level), value, count * HASH_BYTES)
+            counts[level] = count + 1
+
+    def truncate(self, size: int) -> None:
+        """Forget everything behind the first `size` records."""
+        for level, descriptor in enumerate(self._opened()):
+            os.ftruncate(descriptor, (size >> (LEVEL_BITS * level)) * _width(level))
+
+    def sync(self) -> None:
+        """Make the rows durable, so that a checkpoint never promises an index that a power cut can undo."""
+        for descriptor in self._opened():
+            os.fdatasync(descriptor)
+
+    def _opened(self) -> list[int]:
+        while self._file(len(self._files), create=False) is not None:
+            pass
+        return self._files
+
+    def _writable(self, level: int) -> int:
+        descriptor = self._file(level)
+        assert descriptor is not None
+        return descriptor
+
+    def _file(self, level: int, *, create: bool = True) -> int | None:
+        while len(self._files) <= level:
+            name = layout.level_name(len(self._files)) if self._files else layout.INDEX
+            flags = self._flags if create else self._flags & ~os.O_CREAT
+            try:
+                self._files.append(os.open(self._directory / name, flags, 0o640))
+            except FileNotFoundError:
+                return None
+        return self._files[level]
+
+
+def write_at(descriptor: int, data: bytes, offset: int) -> None:
+    """Write all of `data` at `offset`; a short write, as a full disk gives, is continued until it is an error."""
+    view = memoryview(data)
+    while view:
+        written = os.pwrite(descriptor, view, offset)
+        offset, view = offset + written, view[written:]
+
+
+def _width(level: int) -> int:
+    return HASH_BYTES if level else ROW_BYTES

@@ -1,0 +1,136 @@
+"""Inclusion and consistency proofs of RFC 9162, made from any source of row hashes and checked from nothing.
+
+A `Rows` source answers "hashes start to stop of level k" (see `merkle`), from files or from memory; a proof costs a
+few hundred hashes whatever the size of the log. Checking needs no log at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from sovctl.compliance.ledger.merkle import EMPTY_ROOT, LEVEL_BITS, WIDTH, complete_root, node_hash
+
+Rows = Callable[[int, int, int], list[bytes]]
+"""`rows(level, start, stop)`: hashes of complete subtrees of 256^level leaves, from the left of the tree."""
+
+
+def rows_in_memory(leaves: Sequence[bytes]) -> Rows:
+    """A source over leaf hashes that are all at hand; for small logs and tests."""
+    levels: list[list[bytes]] = [list(leaves)]
+    while len(levels[-1]) >= WIDTH:
+        below = levels[-1]
+        levels.append(
+            [complete_root(below[start : start + WIDTH]) for start in range(0, len(below) - WIDTH + 1, WIDTH)]
+        )
+    return lambda level, start, stop: levels[level][start:stop]
+
+
+def inclusion_proof(rows: Rows, index: int, size: int) -> list[bytes]:
+    """The audit path of leaf `index` in the tree of the first `size` leaves, leaf's sibling first (RFC 9162 2.1.3.1).
+
+    Raises:
+        ValueError: expected 0 <= index < size.
+    """
+    if not 0 <= index < size:
+        raise ValueError(f"expected an index from 0 to {size - 1}, got {index}")
+    path, start, end = [], 0, size
+    while end - start > 1:
+        middle = start + _split(end - start)
+        if index < middle:
+            path.append(subtree_root(rows, middle, end))
+            end = middle
+        else:
+            path.append(subtree_root(rows, start, middle))
+            start = middle
+    return path[::-1]
+
+
+def consistency_proof(rows: Rows, old_size: int, size: int) -> list[bytes]:
+    """What shows that the first `old_size` leaves of the tree of `size` are unchanged (RFC 9162 2.1.4.1).
+
+    Empty for equal sizes, and for an old size of 0, of which nothing needs to be shown.
+
+    Raises:
+        ValueError: expected 0 <= old_size <= size.
+    """
+    if not 0 <= old_size <= size:
+        raise ValueError(f"expected an old size from 0 to {size}, got {old_size}")
+    if old_size in (0, size):
+        return []
+    path, start, end, is_whole = [], 0, size, True
+    while old_size != end:
+        middle = start + _split(end - start)
+        if old_size <= middle:
+            path.append(subtree_root(rows, middle, end))
+            end = middle
+        else:
+            path.append(subtree_root(rows, start, middle))
+            start, is_whole = middle, False
+    if not is_whole:
+        path.append(subtree_root(rows, start, end))
+    return path[::-1]
+
+
+def subtree_root(rows: Rows, start: int, end: int) -> bytes:
+    """The root over leaves start to end of a tree; `start` is a multiple of the power of two at or above the width."""
+    width = end - start
+    if width & (width - 1):
+        middle = start + _split(width)
+        return node_hash(subtree_root(rows, start, middle), subtree_root(rows, middle, end))
+    level = (width.bit_length() - 1) // LEVEL_BITS
+    shift = LEVEL_BITS * level
+    return complete_root(rows(level, start >> shift, end >> shift))
+
+
+def verify_inclusion(leaf: bytes, index: int, size: int, path: Sequence[bytes], root: bytes) -> bool:
+    """True when `path` leads from `leaf` at `index` to `root` of a tree of `size` leaves (RFC 9162 2.1.3.2)."""
+    if not 0 <= index < size:
+        return False
+    position, last, current = index, size - 1, leaf
+    for sibling in path:
+        if last == 0:
+            return False
+        if position & 1 or position == last:
+            current = node_hash(sibling, current)
+            while not position & 1 and position:
+                position, last = position >> 1, last >> 1
+        else:
+            current = node_hash(current, sibling)
+        position, last = position >> 1, last >> 1
+    return last == 0 and current == root
+
+
+def verify_consistency(old_size: int, old_root: bytes, size: int, root: bytes, path: Sequence[bytes]) -> bool:
+    """True when the tree (`size`, `root`) only adds leaves to (`old_size`, `old_root`) (RFC 9162 2.1.4.2)."""
+    if old_size > size or old_size < 0:
+        return False
+    if old_size == size:
+        return not path and old_root == root
+    if old_size == 0:
+        return not path and old_root == EMPTY_ROOT
+    if not path:
+        return False
+    hashes = list(path)
+    if not old_size & (old_size - 1):  # a power of two: its root is the first hash of the path
+        hashes.insert(0, old_root)
+    position, last = old_size - 1, size - 1
+    while position & 1:
+        position, last = position >> 1, last >> 1
+    old_current = current = hashes[0]
+    for sibling in hashes[1:]:
+        if last == 0:
+            return False
+        if position & 1 or position == last:
+            old_current = node_hash(sibling, old_current)
+            current = node_hash(sibling, current)
+            while not position & 1 and position:
+                position, last = position >> 1, last >> 1
+        else:
+            current = node_hash(current, sibling)
+        position, last = position >> 1, last >> 1
+    return last == 0 and old_current == old_root and current == root
+
+
+def _split(width: int) -> int:
+    """The largest power of two smaller than `width`, which is at least 2 (RFC 9162 2.1.1)."""
+    return 1 << ((width - 1).bit_length() - 1)

@@ -1,0 +1,90 @@
+"""Reading a ledger without its key and without its lock: what reports and auditors do.
+
+    reader = LedgerReader(state / "ledger")
+    for entry in reader.entries():
+        entry.leaf_index, entry.record
+
+Nothing read here is verified; `verify` does that.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from sovctl.compliance.errors import InputError
+from sovctl.compliance.ledger import format as layout
+from sovctl.compliance.ledger.checkpoint import Checkpoint, parse_checkpoint
+from sovctl.compliance.ledger.errors import LedgerDamaged
+from sovctl.compliance.ledger.format import Entry, read_entries
+from sovctl.compliance.ledger.index import Index
+from sovctl.compliance.ledger.proof import Rows, consistency_proof, inclusion_proof
+
+
+class LedgerReader:
+    """A ledger as it lies on the disk.
+
+    Args:
+        directory: the ledger's folder.
+
+    Raises:
+        InputError: there is no readable checkpoint in it.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        path = directory / layout.CHECKPOINT
+        try:
+            content = path.read_bytes()
+        except OSError as error:
+            raise InputError(
+                f"expected a ledger, got no readable checkpoint: {(error.strerror or '').lower()}",
+                where=str(path),
+                hint="name the folder that holds `entries` and `checkpoint`",
+            ) from error
+        self.checkpoint: Checkpoint = parse_checkpoint(content, where=str(path))
+
+    def vkey_text(self) -> str:
+        """The public key that lies beside the log; empty when there is none."""
+        with contextlib.suppress(OSError, UnicodeDecodeError):
+            return (self.directory / layout.VKEY).read_text()
+        return ""
+
+    def entries(self, *, start: int = 0) -> Iterator[Entry]:
+        """Whole records from `start` on, those behind the checkpoint too, in constant memory."""
+        path = self.directory / layout.ENTRIES
+        if not path.exists():
+            return iter(())
+        with contextlib.closing(Index(self.directory)) as index:
+            offset = index.end(start - 1)
+        if offset is None:  # no index at hand: read from the front
+            return (entry for entry in read_entries(path) if entry.leaf_index >= start)
+        return read_entries(path, start=start, offset=offset)
+
+    def inclusion_proof(self, leaf_index: int, *, size: int | None = None) -> list[bytes]:
+        """The audit path of an entry in the tree of `size` entries, by default the checkpoint's.
+
+        Raises:
+            LedgerDamaged: the index beside the log lacks what is needed.
+        """
+        return self._prove(inclusion_proof, leaf_index, size)
+
+    def consistency_proof(self, old_size: int, *, size: int | None = None) -> list[bytes]:
+        """What shows that the tree of `old_size` is the beginning of that of `size`, by default the checkpoint's.
+
+        Raises:
+            LedgerDamaged: the index beside the log lacks what is needed.
+        """
+        return self._prove(consistency_proof, old_size, size)
+
+    def _prove(self, prove: Callable[[Rows, int, int], list[bytes]], number: int, size: int | None) -> list[bytes]:
+        wanted = self.checkpoint.size if size is None else size
+        with contextlib.closing(Index(self.directory)) as index:
+            if index.count(0) < wanted:
+                raise LedgerDamaged(
+                    f"expected index rows for {wanted} entries, got {index.count(0)}",
+                    where=str(self.directory / layout.INDEX),
+                    hint="opening the ledger for writing rebuilds the index",
+                )
+            return prove(index.rows, number, wanted)

@@ -1,0 +1,268 @@
+"""The one writer of a ledger: append, and on return the entries are on the disk.
+
+    with Ledger.open(state / "ledger", origin="sovctl.site/ministry", key=key) as ledger:
+        ledger.append([{"type": "evidence", "sha256": "..."}])  # range(0, 1)
+        ledger.checkpoint().text
+
+Rules kept here:
+- one process writes, one thread at a time; the second writer gets `Busy`;
+- an append is one write and one fsync for all its records, or an error and no trace of them;
+- a checkpoint is signed only over entries that are on the disk, at the latest every `checkpoint_every` entries and
+  on close, so that no two checkpoints of a log can ever disagree;
+- a ledger that differs from its signed checkpoint is refused, never repaired.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from sovctl.compliance.errors import Busy, InputError
+from sovctl.compliance.files import sync_folder, write_atomic
+from sovctl.compliance.keys import SigningKey
+from sovctl.compliance.ledger import format as layout
+from sovctl.compliance.ledger.checkpoint import Checkpoint, parse_checkpoint, sign_checkpoint
+from sovctl.compliance.ledger.errors import LedgerDamaged, LedgerUnwritable
+from sovctl.compliance.ledger.format import encode_record, frame
+from sovctl.compliance.ledger.index import Index, write_at
+from sovctl.compliance.ledger.merkle import Frontier, leaf_hash
+from sovctl.compliance.ledger.proof import consistency_proof, inclusion_proof
+from sovctl.compliance.ledger.recovery import recover
+
+CHECKPOINT_EVERY = 1024  # entries; about ten signatures a second at 10,000 entries a second
+
+
+class Ledger:
+    """A ledger open for writing. Made by `open`, not by hand."""
+
+    def __init__(self, directory: Path, *, origin: str, key: SigningKey, checkpoint_every: int, lock: int) -> None:
+        self.directory = directory
+        self.origin = origin
+        self._key = key
+        self._checkpoint_every = checkpoint_every
+        self._lock_file = lock
+        self._thread = threading.RLock()
+        self._broken = ""
+        self._checkpoint = _first_or_last_checkpoint(directory, origin, key)
+        self._index = Index(directory, writable=True)
+        recovered = recover(directory, self._checkpoint, self._index)
+        self._frontier: Frontier = recovered.frontier
+        self._end = recovered.end
+        self._entries = os.open(directory / layout.ENTRIES, os.O_RDWR)
+        if recovered.adopted or recovered.cut_bytes:
+            note = {"type": "recovered", "adopted": recovered.adopted, "cut_bytes": recovered.cut_bytes}
+            self.append([note | ({"cut_sha256": recovered.cut_sha256} if recovered.cut_bytes else {})])
+            self.checkpoint()
+
+    @classmethod
+    def open(cls, directory: Path, *, origin: str, key: SigningKey, checkpoint_every: int = CHECKPOINT_EVERY) -> Ledger:
+        """Open the ledger in `directory`, or start one there.
+
+        Args:
+            directory: made when absent, closed to everybody but owner and group.
+            origin: the log's name in every checkpoint, such as `sovctl.site/ministry`; no spaces, no plus sign.
+            key: signs checkpoints; the same one for the life of the log.
+            checkpoint_every: entries after which an append also writes a checkpoint.
+
+        Raises:
+            Busy: another process is writing to it.
+            LedgerDamaged: it is not what was signed.
+            InputError: it belongs to another origin or key.
+        """
+        directory.mkdir(mode=0o750, parents=True, exist_ok=True)
+        lock = os.open(directory / layout.LOCK, os.O_RDWR | os.O_CREAT, 0o640)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return cls(directory, origin=origin, key=key, checkpoint_every=checkpoint_every, lock=lock)
+        except BlockingIOError:
+            os.close(lock)
+            raise Busy(
+                "another process is writing to this ledger", where=str(directory), hint="wait until it is done"
+            ) from None
+        except BaseException:
+            os.close(lock)
+            raise
+
+    @property
+    def size(self) -> int:
+        """Entries so far, all durable."""
+        return self._frontier.size
+
+    def append(self, records: Sequence[Mapping[str, Any]]) -> range:
+        """Append records and make them durable, all or none.
+
+        Returns:
+            Their indices, in the order given.
+
+        Raises:
+            InputError: a record is too large or not made of plain values; none was written.
+            LedgerUnwritable: the disk refused; whoever needed them recorded must not go on.
+        """
+        return self.append_encoded([encode_record(record) for record in records])
+
+    def append_encoded(self, entries: Sequence[bytes]) -> range:
+        """`append` for records that went through `encode_record` before."""
+        with self._thread:
+            self._require_usable()
+            first, frontier, end = self.size, self._frontier.copy(), self._end
+            leaves: list[tuple[int, bytes]] = []
+            completed: list[tuple[int, bytes]] = []
+            framed: list[bytes] = []
+            for data in entries:
+                leaf = leaf_hash(data)
+                completed += enumerate(frontier.append(leaf), start=1)
+                framed.append(frame(data))
+                end += len(framed[-1])
+                leaves.append((end, leaf))
+            if framed:
+                self._write(b"".join(framed), leaves, completed)
+                self._frontier, self._end = frontier, end
+            if self.size - self._checkpoint.size >= self._checkpoint_every:
+                self.checkpoint()
+            return range(first, self.size)
+
+    def checkpoint(self) -> Checkpoint:
+        """The signed tree head over every entry so far, on the disk when this returns.
+
+        Raises:
+            LedgerUnwritable: it could not be written. The entries themselves are durable.
+        """
+        with self._thread:
+            self._require_usable()
+            if self._checkpoint.size != self.size:
+                checkpoint = sign_checkpoint(self.origin, self.size, self._frontier.root(), self._key)
+                try:
+                    self._index.sync()
+                    write_atomic(self.directory / layout.CHECKPOINT, checkpoint.text)
+                except OSError as error:
+                    raise self._unwritable("checkpoint", error) from error
+                self._checkpoint = checkpoint
+            return self._checkpoint
+
+    def inclusion_proof(self, index: int, *, size: int | None = None) -> list[bytes]:
+        """The audit path of entry `index` in the tree of `size` entries, by default that of the newest checkpoint.
+
+        Raises:
+            ValueError: there is no such entry in that tree.
+        """
+        with self._thread:
+            return inclusion_proof(self._index.rows, index, self._checkpoint.size if size is None else size)
+
+    def consistency_proof(self, old_size: int, *, size: int | None = None) -> list[bytes]:
+        """What shows that the tree of `old_size` is the beginning of that of `size` (the newest checkpoint's).
+
+        Raises:
+            ValueError: `old_size` is larger.
+        """
+        with self._thread:
+            return consistency_proof(self._index.rows, old_size, self._checkpoint.size if size is None else size)
+
+    def close(self) -> None:
+        """Write a last checkpoint and let go of the lock. Closing twice is harmless."""
+        with self._thread:
+            if self._lock_file < 0:
+                return
+            try:
+                if not self._broken:
+                    self.checkpoint()
+            finally:
+                self._index.close()
+                os.close(self._entries)
+                os.close(self._lock_file)  # also lets go of the lock
+                self._lock_file = -1
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _write(self, data: bytes, leaves: list[tuple[int, bytes]], completed: list[tuple[int, bytes]]) -> None:
+        try:
+            write_at(self._entries, data, self._end)
+            self._index.write(self.size, leaves, completed)
+        except OSError as error:
+            self._undo()
+            raise self._unwritable("entries", error) from error
+        try:
+            os.fdatasync(self._entries)
+        except OSError as error:
+            # After a failed fsync nobody knows what the disk holds, and a second one may lie (PostgreSQL wiki, "Fsync
+            # Errors", 2018): this ledger is closed to writing until it is opened, and thereby read, again.
+            self._broken = "an earlier fsync failed"
+            raise self._unwritable("entries", error) from error
+
+    def _undo(self) -> None:
+        try:
+            os.ftruncate(self._entries, self._end)
+            self._index.truncate(self.size)
+        except OSError:
+            self._broken = "an earlier write failed and could not be undone"
+
+    def _unwritable(self, what: str, error: OSError) -> LedgerUnwritable:
+        return LedgerUnwritable(
+            f"expected durable {what}, got: {(error.strerror or type(error).__name__).lower()}",
+            where=str(self.directory),
+            hint="make room on that disk; nothing is served unrecorded",
+        )
+
+    def _require_usable(self) -> None:
+        if self._lock_file < 0:
+            raise LedgerUnwritable("the ledger is closed", where=str(self.directory))
+        if self._broken:
+            raise LedgerUnwritable(self._broken, where=str(self.directory), hint="open the ledger again")
+
+
+def _first_or_last_checkpoint(directory: Path, origin: str, key: SigningKey) -> Checkpoint:
+    """The checkpoint on the disk, verified; that of an empty log when the folder is new."""
+    path, entries = directory / layout.CHECKPOINT, directory / layout.ENTRIES
+    if not path.exists():
+        _start(directory, origin, key)
+    checkpoint = parse_checkpoint(path.read_bytes(), where=str(path))
+    vkey = key.public.vkey(origin)
+    found = "".join(_text_or_nothing(directory / layout.VKEY).split())
+    if checkpoint.origin != origin or found != vkey:
+        raise InputError(
+            f"expected the ledger of {origin} with key hash {key.public.note_key_id(origin).hex()}, "
+            f"got that of {checkpoint.origin}" + (" with another key" if checkpoint.origin == origin else ""),
+            where=str(directory),
+            hint="a ledger keeps its name and its key for life; give a new folder to a new one",
+        )
+    checkpoint.verify(key.public)
+    if not entries.exists():
+        raise LedgerDamaged(
+            f"expected the {checkpoint.size} entries of the signed checkpoint, got no file",
+            where=str(entries),
+            hint="restore the ledger from a copy",
+        )
+    return checkpoint
+
+
+def _start(directory: Path, origin: str, key: SigningKey) -> None:
+    """Write an empty log; the checkpoint comes last, so that a start that was cut off is done again."""
+    entries = directory / layout.ENTRIES
+    if entries.exists() and entries.stat().st_size:
+        raise LedgerDamaged(
+            f"expected a signed checkpoint beside {entries.stat().st_size} bytes of entries, got none",
+            where=str(directory),
+            hint="restore the checkpoint from a copy",
+        )
+    os.close(os.open(entries, os.O_RDWR | os.O_CREAT, 0o640))
+    write_atomic(directory / layout.VKEY, key.public.vkey(origin) + "\n")
+    sync_folder(directory)
+    checkpoint = sign_checkpoint(origin, 0, Frontier().root(), key)
+    write_atomic(directory / layout.CHECKPOINT, checkpoint.text)
+
+
+def _text_or_nothing(path: Path) -> str:
+    with contextlib.suppress(OSError, UnicodeDecodeError):
+        return path.read_text()
+    return ""

@@ -1,0 +1,251 @@
+"""Reading a whole ledger against what was signed, in constant memory.
+
+    result = verify_ledger(Path("ledger"), key=parse_vkey(text), kept=[parse_checkpoint(old)])
+    result.is_whole, result.findings, result.limits()
+
+Every entry is hashed into the tree; the roots at the signed sizes must come out as signed. The index beside the log
+is not trusted: it is used to say *which* entry is bad only after it has itself been found to lead to the signed root.
+A writer may be at work meanwhile: what lies behind the newest checkpoint is counted, not judged.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from sovctl.compliance.errors import InputError
+from sovctl.compliance.keys import BadSignature, VerifyKey, parse_vkey
+from sovctl.compliance.ledger import format as layout
+from sovctl.compliance.ledger.checkpoint import Checkpoint
+from sovctl.compliance.ledger.findings import Finding, Kind, LedgerVerification
+from sovctl.compliance.ledger.format import read_entries
+from sovctl.compliance.ledger.index import Index
+from sovctl.compliance.ledger.merkle import LEVEL_BITS, Frontier, leaf_hash
+from sovctl.compliance.ledger.reader import LedgerReader
+
+_BLOCK = 4096  # index rows read at once: 160 KiB
+
+
+@dataclass
+class _Reading:
+    """What one pass over the entries saw."""
+
+    roots: dict[int, bytes] = field(default_factory=dict)
+    """By size, for the sizes asked for that were reached."""
+    entries: int = 0
+    end: int = 0
+    mismatch: int | None = None
+    """First entry whose hash or end differs from its index row."""
+    mismatch_leaf: bytes = b""
+    bad_row: str = ""
+    """First upper row that differs from its file."""
+
+
+def verify_ledger(
+    directory: Path,
+    *,
+    key: tuple[str, VerifyKey] | None = None,
+    kept: Iterable[Checkpoint] = (),
+) -> LedgerVerification:
+    """Read the ledger in `directory` and compare it with everything that was signed.
+
+    Args:
+        key: name and public key of the log, from outside; the one beside the log when None.
+        kept: checkpoints of this log that were kept outside it, such as those in reports; their signatures are
+            verified here.
+    """
+    findings: list[Finding] = []
+    kept = list(kept)
+    name, verify_key = key or _key_beside(directory, findings)
+    checkpoint = _own_checkpoint(directory, findings)
+    if key and checkpoint and verify_key and _key_text(directory) != verify_key.vkey(name) + "\n":
+        findings.append(Finding(Kind.BAD_KEY, f"expected {layout.VKEY} to hold the key that was given, got another"))
+    signed = checkpoint if checkpoint and _is_signed(checkpoint, name, verify_key, "the log's", findings) else None
+    outside = [each for each in kept if _is_signed(each, name, verify_key, "the kept", findings)]
+    sizes = {each.size for each in [*outside, *([signed] if signed else [])]}
+    reading = _read(directory, sizes, signed.size if signed else 0)
+
+    notes = _tail_notes(directory, reading, signed)
+    witnessed = _judge_kept(outside, signed, reading, findings)
+    if signed:
+        _judge_own(directory, signed, reading, findings)
+    return LedgerVerification(
+        origin=checkpoint.origin if checkpoint else "",
+        entries=reading.entries,
+        signed_size=signed.size if signed else 0,
+        root=reading.roots.get(signed.size, b"").hex() if signed else "",
+        witnessed_size=witnessed,
+        key_is_independent=key is not None,
+        findings=tuple(findings),
+        notes=notes,
+    )
+
+
+def _key_text(directory: Path) -> str:
+    with contextlib.suppress(OSError, UnicodeDecodeError):
+        return (directory / layout.VKEY).read_text()
+    return ""
+
+
+def _key_beside(directory: Path, findings: list[Finding]) -> tuple[str, VerifyKey | None]:
+    if not directory.is_dir():
+        return "", None
+    text = _key_text(directory)
+    try:
+        name, key = parse_vkey(text)
+    except InputError as error:
+        findings.append(Finding(Kind.BAD_KEY, f"{layout.VKEY}: {error.message}"))
+        return "", None
+    if key.vkey(name) + "\n" != text:
+        findings.append(Finding(Kind.BAD_KEY, f"{layout.VKEY}: expected one line with the key, got something else"))
+    return name, key
+
+
+def _own_checkpoint(directory: Path, findings: list[Finding]) -> Checkpoint | None:
+    if not directory.is_dir() or not any(directory.iterdir()):
+        findings.append(Finding(Kind.MISSING_LOG, f"expected a ledger in {directory}, got nothing"))
+        return None
+    try:
+        return LedgerReader(directory).checkpoint
+    except InputError as error:
+        findings.append(Finding(Kind.BAD_CHECKPOINT, error.message))
+        return None
+
+
+def _is_signed(checkpoint: Checkpoint, name: str, key: VerifyKey | None, whose: str, findings: list[Finding]) -> bool:
+    if key is None:
+        return False
+    try:
+        if checkpoint.origin != name:
+            raise BadSignature(f"expected the log {name}, got {checkpoint.origin}")
+        checkpoint.verify(key)
+    except BadSignature as error:
+        findings.append(Finding(Kind.BAD_SIGNATURE, f"{whose} checkpoint of {checkpoint.size} entries: {error}"))
+        return False
+    return True
+
+
+def _read(directory: Path, sizes: set[int], signed_size: int) -> _Reading:
+    """One pass: roots at `sizes`, and whether index and upper rows agree up to the signed size."""
+    reading, frontier = _Reading(), Frontier()
+    path = directory / layout.ENTRIES
+    if 0 in sizes:
+        reading.roots[0] = frontier.root()
+    if not path.exists():
+        return reading
+    with contextlib.closing(Index(directory)) as index:
+        rows = _index_rows(index)
+        for entry in read_entries(path):
+            leaf = leaf_hash(entry.data)
+            completed = frontier.append(leaf)
+            if entry.leaf_index < signed_size:
+                if reading.mismatch is None and next(rows, None) != (entry.end, leaf):
+                    reading.mismatch, reading.mismatch_leaf = entry.leaf_index, leaf
+                if completed and not reading.bad_row:
+                    reading.bad_row = _bad_row(index, frontier.size, completed)
+            if frontier.size in sizes:
+                reading.roots[frontier.size] = frontier.root()
+            reading.end = entry.end
+    reading.entries = frontier.size
+    return reading
+
+
+def _index_rows(index: Index) -> Iterator[tuple[int, bytes]]:
+    start = 0
+    while block := index.block(start, start + _BLOCK):
+        yield from block
+        start += len(block)
+
+
+def _bad_row(index: Index, size: int, completed: list[bytes]) -> str:
+    for level, value in enumerate(completed, start=1):
+        row = (size >> (LEVEL_BITS * level)) - 1
+        if index.rows(level, row, row + 1) != [value]:
+            return f"{layout.level_name(level)}, row {row}"
+    return ""
+
+
+def _tail_notes(directory: Path, reading: _Reading, signed: Checkpoint | None) -> tuple[str, ...]:
+    notes = []
+    path = directory / layout.ENTRIES
+    torn = path.stat().st_size - reading.end if path.exists() else 0
+    if signed and reading.entries > signed.size:
+        notes.append(
+            f"{reading.entries - signed.size} entries are behind the newest checkpoint: a writer is at work, or it was "
+            "ended by force; no signature covers them yet"
+        )
+    if signed and torn > 0 and reading.entries >= signed.size:
+        notes.append(f"{torn} bytes at the end are no whole record: a write that was cut short and never acknowledged")
+    return tuple(notes)
+
+
+def _judge_kept(
+    kept: list[Checkpoint], signed: Checkpoint | None, reading: _Reading, findings: list[Finding]
+) -> int | None:
+    """Compare with what was kept outside; the largest size that the log still extends."""
+    witnessed: int | None = None
+    for each in sorted(kept, key=lambda checkpoint: checkpoint.size):
+        if reading.roots.get(each.size) == each.root and (signed is None or signed.size >= each.size):
+            witnessed = each.size
+        elif signed and signed.size < each.size:
+            message = f"expected at least the {each.size} entries of the kept checkpoint, got {signed.size} signed"
+            findings.append(Finding(Kind.ROLLED_BACK, message, signed.size, each.size - 1))
+        elif each.size > reading.entries:
+            message = f"expected at least the {each.size} entries of the kept checkpoint, got {reading.entries}"
+            findings.append(Finding(Kind.CUT_TAIL, message, reading.entries, each.size - 1))
+        else:
+            message = f"expected the first {each.size} entries to have the kept root, got another"
+            findings.append(Finding(Kind.FORKED, message, witnessed or 0))
+    return witnessed if kept else None
+
+
+def _judge_own(directory: Path, signed: Checkpoint, reading: _Reading, findings: list[Finding]) -> None:
+    """Compare with the log's own checkpoint, and say as exactly as the index allows what is wrong."""
+    if reading.roots.get(signed.size) == signed.root:
+        if reading.mismatch is not None:
+            message = f"expected {layout.INDEX} to match the entries, got another row {reading.mismatch}"
+            findings.append(Finding(Kind.BAD_INDEX, message + "; the entries themselves are whole"))
+        elif reading.bad_row:
+            message = f"expected the rows of the tree to match the entries, got another in {reading.bad_row}"
+            findings.append(Finding(Kind.BAD_INDEX, message + "; the entries themselves are whole"))
+        return
+    with contextlib.closing(Index(directory)) as index:
+        if not _leads_to(signed, index):
+            findings.append(_unlocated(signed, reading))
+        elif reading.mismatch is None:
+            message = f"expected {signed.size} entries, got the first {reading.entries} of them"
+            findings.append(Finding(Kind.CUT_TAIL, message, reading.entries, signed.size - 1))
+        elif (found := _find(reading.mismatch_leaf, reading.mismatch + 1, signed.size, index)) is not None:
+            message = f"expected entry {reading.mismatch}, got what was entry {found}"
+            findings.append(Finding(Kind.MISSING_ENTRIES, message, reading.mismatch, found - 1))
+        else:
+            message = f"expected entry {reading.mismatch} as it was signed, got other content"
+            findings.append(Finding(Kind.ALTERED, message, reading.mismatch))
+
+
+def _leads_to(signed: Checkpoint, index: Index) -> bool:
+    """True when the leaf hashes in the index have the signed root."""
+    frontier = Frontier()
+    for _, leaf in _index_rows(index):
+        if frontier.size == signed.size:
+            break
+        frontier.append(leaf)
+    return frontier.size == signed.size and frontier.root() == signed.root
+
+
+def _unlocated(signed: Checkpoint, reading: _Reading) -> Finding:
+    if reading.entries < signed.size:
+        message = f"expected {signed.size} entries, got {reading.entries}; the index cannot say which are missing"
+        return Finding(Kind.CUT_TAIL, message, reading.entries, signed.size - 1)
+    message = f"expected {signed.size} entries with the signed root, got another root; the index cannot say where"
+    return Finding(Kind.ALTERED, message)
+
+
+def _find(leaf: bytes, start: int, stop: int, index: Index) -> int | None:
+    for at in range(start, stop, _BLOCK):
+        block = index.rows(0, at, min(at + _BLOCK, stop))
+        if leaf in block:
+            return at + block.index(leaf)
+    return None
