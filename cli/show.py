@@ -71,3 +71,23 @@ def problem(message: str, *, hint: str = "") -> None:
     note(f"{style('sovctl:', 'red', sys.stderr)} {message}")
     if hint:
         note(f"{style('hint:', 'cyan', sys.stderr)} {hint}")
+
+
+def can_ask() -> bool:
+    """True when a person can answer: both input and messages are a terminal."""
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def progress(text: str) -> None:
+    """What is happening now: one line that is written over on a terminal, nothing elsewhere."""
+    if sys.stderr.isatty():
+        width = shutil.get_terminal_size().columns - 1
+        sys.stderr.write(f"\r\x1b[K{text[:width]}")
+        sys.stderr.flush()
+
+
+def progress_done() -> None:
+    """Clear the line of `progress`."""
+    if sys.stderr.isatty():
+        sys.stderr.write("\r\x1b[K")
+        sys.stderr.flush()

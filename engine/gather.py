@@ -114,7 +114,9 @@ def load(folder: Path, names: list[str]) -> dict[str, Capture]:
                 raise ValueError
         except FileNotFoundError:
             raise InputError(
-                f"expected facts of node {name!r}, found no such file", where=str(path), hint="sovctl plan without --facts"
+                f"expected facts of node {name!r}, found no such file",
+                where=str(path),
+                hint="sovctl plan without --facts",
             ) from None
         except (ValueError, KeyError, TypeError):
             raise InputError(f"expected a capture of node {name!r}", where=str(path)) from None

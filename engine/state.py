@@ -1,13 +1,13 @@
 """Where sovctl keeps what it must remember about a site: one folder beside site.yaml.
 
-    .sovctl/
-      keys/       private keys of this controller, mode 0600
-      pki/        the site's own certificate authority and what it issued
-      facts/      the newest capture of every node, raw
-      plans/      plan files
-      journal/    one file per apply run, one JSON line per event
-      evidence/   what verify saw          ledger/  the Merkle log          reports/  what auditors get
-      lock        held while something changes the site
+.sovctl/
+  keys/       private keys of this controller, mode 0600
+  pki/        the site's own certificate authority and what it issued
+  facts/      the newest capture of every node, raw
+  plans/      plan files
+  journal/    one file per apply run, one JSON line per event
+  evidence/   what verify saw          ledger/  the Merkle log          reports/  what auditors get
+  lock        held while something changes the site
 """
 
 from __future__ import annotations

@@ -1,7 +1,66 @@
-"""`sovctl apply`."""
+"""`sovctl apply`: carry out the saved plan."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
 
 import typer
+
+from sovctl.cli import show
+
+EPILOG = """Examples: sovctl apply site.yaml  ·  sovctl apply site.yaml --yes  ·  sovctl apply site.yaml --resume"""
 
 
 def register(app: typer.Typer) -> None:
     """Add the word to `sovctl`."""
+    app.command(epilog=EPILOG)(apply)
+
+
+def apply(
+    site: Path = typer.Argument(Path("site.yaml"), help="The site description whose plan is carried out."),
+    state: Path | None = typer.Option(None, "--state", help="State folder; .sovctl beside the site file if not given."),
+    yes: bool = typer.Option(False, "--yes", "-y", help="Do not ask."),
+    resume: bool = typer.Option(False, "--resume", help="Go on with an apply that did not finish."),
+    as_json: bool = typer.Option(False, "--json", help="The outcome as one JSON document."),
+) -> None:
+    """Carry out exactly what the saved plan says, canary first; refuses a plan that no longer holds."""
+    from sovctl.cli.plan_view import summary
+    from sovctl.compliance.errors import InputError
+    from sovctl.engine.apply.run import Progress
+    from sovctl.engine.apply.run import apply as carry_out
+    from sovctl.engine.plan import file
+    from sovctl.engine.site import Site
+
+    opened = Site.open(site, state=state, touches_nodes=True)
+    plan = file.read(opened.state.plan_file, opened.plan_key().public)
+    show.note(f"plan {plan.sha256[:12]} of {plan.created}: {summary(plan)}")
+    if not yes:
+        if not show.can_ask():
+            raise InputError("expected --yes where there is no terminal to ask on")
+        if not typer.confirm("carry it out?", err=True):
+            raise typer.Exit
+    started = time.monotonic()
+
+    def report(step: Progress) -> None:
+        show.note(
+            f"[{time.monotonic() - started:5.0f} s] {step.node:8}{step.text}"
+            if step.node
+            else f"[{time.monotonic() - started:5.0f} s] {show.style(step.text, 'bold')}"
+        )
+
+    outcome = carry_out(opened, resume=resume, report=report)
+    if as_json:
+        show.document(
+            {
+                "run": outcome.run_id,
+                "plan_sha256": outcome.plan_sha256,
+                "done": outcome.done,
+                "seconds": round(outcome.seconds, 1),
+            }
+        )
+    else:
+        show.line(
+            f"done: {outcome.done} changes in {outcome.seconds:.0f} s, each observed again; prove it with: "
+            f"sovctl verify {site}"
+        )

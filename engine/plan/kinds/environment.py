@@ -16,7 +16,7 @@ ROOT = "/opt/sovctl"
 
 
 def stamp(name: str) -> str:
-    """Written last, so an environment without it is built again; its content is the digest of what it was built from."""
+    """Written last, so an environment without it is built again; it holds the digest of what that was built from."""
     return f"{ROOT}/{name}/.built-from"
 
 
@@ -68,7 +68,5 @@ KIND = Kind(
     "environment",
     _expect,
     _observe,
-    lambda _context, _node: Look(
-        hash=(f"{ROOT}/*/lock.txt",), read=(stamp(ENGINE), stamp(GATEWAY))
-    ),
+    lambda _context, _node: Look(hash=(f"{ROOT}/*/lock.txt",), read=(stamp(ENGINE), stamp(GATEWAY))),
 )

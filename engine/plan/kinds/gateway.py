@@ -128,7 +128,5 @@ KIND = Kind(
     "gateway",
     _expect,
     _observe,
-    lambda _context, _node: Look(
-        hash=(CONFIG, UNIT_FILE, stamp(GATEWAY), f"{TLS}/*", f"{SECRETS}/*"), units=(UNIT,)
-    ),
+    lambda _context, _node: Look(hash=(CONFIG, UNIT_FILE, stamp(GATEWAY), f"{TLS}/*", f"{SECRETS}/*"), units=(UNIT,)),
 )

@@ -42,19 +42,23 @@ def rules_for(context: Context, node: Node) -> Rules:
     inbound += _pool_inbound(context, node)
     outbound += _pool_outbound(context, node)
     if context.is_gateway(node):
-        _gateway(context, inbound, outbound)
+        inbound += _gateway_inbound(context)
+        outbound += _gateway_outbound(context)
     return Rules(tuple(dict.fromkeys(inbound)), tuple(dict.fromkeys(outbound)))
 
 
-def _gateway(context: Context, inbound: list[str], outbound: list[str]) -> None:
+def _gateway_inbound(context: Context) -> Iterator[str]:
     for network in context.spec.perimeter.clients:
-        inbound.append(f"ip saddr {_network(network)} tcp dport {context.gateway.port} accept")
+        yield f"ip saddr {_network(network)} tcp dport {context.gateway.port} accept"
+
+
+def _gateway_outbound(context: Context) -> Iterator[str]:
     for replica in context.replicas:
         head = context.spec.node(replica.ranks[0].node)
         port = context.pool(replica.pool).port
-        outbound.append(f"ip daddr {head.address} tcp dport {port} meta skuid {GATEWAY_UID} accept")
+        yield f"ip daddr {head.address} tcp dport {port} meta skuid {GATEWAY_UID} accept"
     for exception in context.spec.perimeter.exceptions:
-        outbound.append(f"ip daddr {exception.address} tcp dport {exception.port} meta skuid {GATEWAY_UID} accept")
+        yield f"ip daddr {exception.address} tcp dport {exception.port} meta skuid {GATEWAY_UID} accept"
 
 
 def _pool_inbound(context: Context, node: Node) -> Iterator[str]:

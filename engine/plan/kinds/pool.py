@@ -92,7 +92,7 @@ def flags(context: Context, replica: Replica, rank: Rank) -> dict[str, Any]:
     }
 
 
-def environment(context: Context, replica: Replica, rank: Rank) -> dict[str, str]:
+def environment(context: Context, rank: Rank) -> dict[str, str]:
     """Environment of the server: no network but ours, and the GPUs that were given to it."""
     address = str(context.spec.node(rank.node).address)
     chosen = {
@@ -120,7 +120,7 @@ def _expect(context: Context, node: Node, _facts: NodeFacts | None) -> Iterator[
         variables = {
             "unit": unit_name(replica),
             "flags": chosen,
-            "environment": environment(context, replica, rank),
+            "environment": environment(context, rank),
             "is_head": rank.node_rank == 0,
             "url": f"https://{context.spec.node(replica.ranks[0].node).address}:{pool.port}/v1",
             "model": pool.model,

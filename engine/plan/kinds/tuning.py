@@ -19,9 +19,7 @@ def _settings(context: Context, node: Node, facts: NodeFacts | None) -> dict[str
     """By key. A container shares its host's kernel: only the settings of its network namespace are its own."""
     is_container = facts is not None and facts.is_container
     return {
-        each.key: each.value
-        for each in context.platform(node).sysctls
-        if each.scope == "network" or not is_container
+        each.key: each.value for each in context.platform(node).sysctls if each.scope == "network" or not is_container
     }
 
 

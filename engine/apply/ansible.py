@@ -1,0 +1,160 @@
+"""Ansible as the hands: it gets an inventory with exactly the planned roles and items, and tells what it does.
+
+Its own configuration files are not read, so that a site behaves the same under every operator's home.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sovctl.compliance.files import write_atomic
+from sovctl.engine.spec import SiteSpec
+
+PACKAGE = Path(__file__).parent.parent.parent
+PLUGINS = Path(__file__).parent / "ansible_plugins"
+FORKS = 32
+
+
+@dataclass(frozen=True)
+class Event:
+    """One task start or result, as the callback plugin prints it."""
+
+    event: str
+    node: str
+    role: str
+    task: str
+    message: str
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why a node did not get through its roles."""
+
+    node: str
+    role: str
+    task: str
+    message: str
+
+
+def inventory(
+    spec: SiteSpec, site_folder: Path, roles: Mapping[str, Mapping[str, list[dict[str, Any]]]]
+) -> dict[str, Any]:
+    """An Ansible inventory.
+
+    Args:
+        roles: by node: role -> its items; dict order is the order in which roles run.
+    """
+    known_hosts = (site_folder / spec.access.known_hosts_file).resolve()
+    options = ["-o", f"UserKnownHostsFile={known_hosts}", "-o", "StrictHostKeyChecking=yes", "-F", "/dev/null"]
+    return {
+        "all": {
+            "vars": {
+                "ansible_user": spec.access.user,
+                "ansible_port": spec.access.port,
+                "ansible_ssh_private_key_file": str((site_folder / spec.access.key_file).resolve()),
+                "ansible_python_interpreter": "/usr/bin/python3",
+                "ansible_ssh_common_args": " ".join(options),
+            },
+            "hosts": {
+                name: {
+                    "ansible_host": str(spec.node(name).address),
+                    "sovctl_roles": list(items),
+                    **{f"{role}_items": values for role, values in items.items()},
+                }
+                for name, items in roles.items()
+            },
+        }
+    }
+
+
+def run(
+    plan_inventory: Mapping[str, Any],
+    folder: Path,
+    *,
+    on_event: Callable[[Event], None],
+) -> list[Failure]:
+    """Run `playbooks/apply.yml`; returns what failed, empty when all went well.
+
+    Ctrl-C is passed on: Ansible ends its tasks, then KeyboardInterrupt goes on.
+
+    Args:
+        folder: for the inventory and Ansible's own scratch files.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    inventory_file = folder / "inventory.json"
+    write_atomic(inventory_file, json.dumps(plan_inventory, indent=1), mode=0o600)
+    playbook = PACKAGE / "playbooks" / "apply.yml"
+    process = subprocess.Popen(
+        [sys.executable, "-W", "ignore", "-m", "ansible", "playbook", "-i", str(inventory_file), str(playbook)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env=_environment(folder),
+        start_new_session=True,
+    )
+    assert process.stdout is not None
+    failures, other = [], []
+    try:
+        for line in process.stdout:
+            event = _parse(line)
+            if event is None:
+                other.append(line.strip())
+                continue
+            if event.event in ("failed", "unreachable"):
+                failures.append(Failure(event.node, event.role, event.task, event.message))
+            on_event(event)
+        code = process.wait()
+    except BaseException:
+        os.killpg(process.pid, signal.SIGINT)
+        try:
+            process.wait(timeout=20)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+        raise
+    if code != 0 and not failures:
+        text = " ".join(part for part in other if part)[-800:]
+        failures.append(Failure("all", "", "start Ansible", text or f"exit code {code}"))
+    return failures
+
+
+def _environment(folder: Path) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("ANSIBLE_", "PYTHONWARNINGS"))}
+    return kept | {
+        "ANSIBLE_CONFIG": "/dev/null",
+        "ANSIBLE_HOME": str(folder / "ansible"),
+        "ANSIBLE_ROLES_PATH": str(PACKAGE / "roles"),
+        "ANSIBLE_CALLBACK_PLUGINS": str(PLUGINS),
+        "ANSIBLE_STDOUT_CALLBACK": "sovctl_events",
+        "ANSIBLE_PIPELINING": "True",
+        "ANSIBLE_FORKS": str(FORKS),
+        "ANSIBLE_TIMEOUT": "30",
+        "ANSIBLE_SSH_ARGS": "-o ControlMaster=auto -o ControlPersist=60s",
+        "ANSIBLE_SSH_CONTROL_PATH_DIR": f"/tmp/sovctl-{os.getuid()}-ssh",  # noqa: S108 - a socket path has 107 bytes
+        "ANSIBLE_RETRY_FILES_ENABLED": "False",
+        "ANSIBLE_NOCOLOR": "True",
+        "ANSIBLE_DEPRECATION_WARNINGS": "False",
+        "LC_ALL": "C.UTF-8",
+    }
+
+
+def _parse(line: str) -> Event | None:
+    try:
+        value = json.loads(line)
+        return Event(**{name: str(value[name]) for name in ("event", "node", "role", "task", "message")})
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
+def failed_nodes(failures: Iterable[Failure]) -> list[str]:
+    """Names, sorted."""
+    return sorted({failure.node for failure in failures})

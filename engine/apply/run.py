@@ -1,0 +1,253 @@
+"""Apply a plan: prove that it still holds, then wave by wave change, observe again, and go on only when it is so.
+
+Rules kept here:
+- what runs is what the plan names: the plan is made again from fresh facts, and must be the same;
+- a wave is done when a new observation shows no difference on its nodes, not when Ansible says "ok";
+- everything is in the journal before it happens, and in the ledger when it did.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from sovctl.compliance.errors import InputError, PlanStale, SovctlError
+from sovctl.compliance.files import write_atomic
+from sovctl.compliance.keys import load_or_create
+from sovctl.compliance.ledger.store import Ledger
+from sovctl.engine import code_wheel
+from sovctl.engine.apply import ansible
+from sovctl.engine.apply.journal import Journal, unfinished
+from sovctl.engine.facts.node import NodeFacts
+from sovctl.engine.plan.build import changes, desired_on
+from sovctl.engine.plan.context import Context
+from sovctl.engine.plan.file import Plan, read
+from sovctl.engine.plan.order import KINDS
+from sovctl.engine.plan.resource import CREATED_BY_APPLY, Change
+from sovctl.engine.plan.waves import Wave
+from sovctl.engine.site import Site, inputs_digest
+
+MAX_AGE_S = 24 * 3600
+"""A plan older than this is stale even when nothing seems to have moved; a choice of ours: one working day."""
+SHOWN = 5
+"""Differences named in an error, at most."""
+
+
+class ApplyFailed(SovctlError):
+    """A node did not become what the plan says; the nodes after it were not touched."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What a caller shows while it runs: a node finished a role, or a wave began or was proven."""
+
+    kind: str
+    """`wave`, `role`, `proven`."""
+    node: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What was done."""
+
+    run_id: str
+    plan_sha256: str
+    done: int
+    seconds: float
+
+
+def apply(
+    site: Site,
+    *,
+    resume: bool = False,
+    report: Callable[[Progress], None],
+    note: Callable[[str], None] = lambda _: None,
+) -> Outcome:
+    """Carry out the saved plan of a site.
+
+    Args:
+        resume: go on with a run that did not finish: only what is still different is done.
+        report: called as things happen.
+
+    Raises:
+        PlanStale, PlanTampered: nothing was changed; plan again.
+        Busy: another apply holds the site.
+        ApplyFailed: a node failed; its wave stopped, later waves were not begun.
+    """
+    with site.state.exclusive("apply"):
+        started = datetime.now(UTC)
+        plan = read(site.state.plan_file, site.plan_key().public)
+        context = site.context()
+        _check_bindings(site, context, plan, resume=resume, now=started)
+        facts = site.observe(context, report=note)
+        current = changes(context, facts)
+        _check_same(plan, current, resume=resume)
+        site.credentials.ensure(context)
+        context = site.context()
+        wheel = site.state.root / "code" / code_wheel.file_name()
+        write_atomic(wheel, code_wheel.build())
+
+        run_id = started.strftime("%Y%m%dT%H%M%SZ-") + plan.sha256[:8]
+        key = load_or_create(site.state.keys / "ledger.key")
+        origin = f"sovctl.{plan.site}/site"
+        with (
+            Journal(site.state.journal, run_id, plan.sha256) as journal,
+            Ledger.open(site.state.ledger, origin=origin, key=key) as ledger,
+        ):
+            journal.write("started", changes=[change.id for change in current], resume=resume)
+            ledger.append([_record("apply-started", plan, run_id, changes=len(current))])
+            try:
+                for wave in plan.waves:
+                    _run_wave(site, context, wave, current, facts, str(wheel), journal, report, run_id)
+            except ApplyFailed as error:
+                journal.write("failed", message=error.message)
+                ledger.append([_record("apply-failed", plan, run_id)])
+                raise
+            except KeyboardInterrupt:
+                journal.write("interrupted")
+                raise
+            journal.write("finished", done=len(current))
+            ledger.append([_record("apply-finished", plan, run_id, changes=len(current))])
+        seconds = (datetime.now(UTC) - started).total_seconds()
+        return Outcome(run_id, plan.sha256, len(current), seconds)
+
+
+def _check_bindings(site: Site, context: Context, plan: Plan, *, resume: bool, now: datetime) -> None:
+    where = str(site.state.plan_file)
+    again = "plan again: sovctl plan"
+    if plan.spec_sha256 != site.loaded.spec_sha256:
+        raise PlanStale(f"site.yaml changed after the plan of {plan.created} was made", where=where, hint=again)
+    if plan.inputs_sha256 != inputs_digest(context):
+        raise PlanStale("a lock, the mirror's key or sovctl itself changed after the plan", where=where, hint=again)
+    age_s = (now - datetime.fromisoformat(plan.created)).total_seconds()
+    if age_s > MAX_AGE_S:
+        raise PlanStale(f"expected a plan of the last {MAX_AGE_S // 3600} h, got one of {plan.created}", hint=again)
+    open_run = unfinished(site.state.journal)
+    if open_run == plan.sha256 and not resume:
+        raise InputError(
+            "an apply of this plan began and did not finish",
+            where=where,
+            hint="go on with it: sovctl apply --resume; or plan again",
+        )
+    if resume and open_run != plan.sha256:
+        raise InputError("expected an unfinished apply of this plan, found none", where=where, hint="sovctl apply")
+
+
+def _check_same(plan: Plan, current: list[Change], *, resume: bool) -> None:
+    planned = {change.id: change for change in plan.changes}
+    now = {change.id: change for change in current}
+    wrong = [f"{id_} (new)" for id_ in now if id_ not in planned]
+    if not resume:
+        wrong += [f"{id_} (gone)" for id_ in planned if id_ not in now]
+        wrong += [id_ for id_, change in now.items() if id_ in planned and change != planned[id_]]
+    else:
+        wrong += [id_ for id_, change in now.items() if id_ in planned and not _still_wanted(planned[id_], change)]
+    if wrong:
+        shown = ", ".join(wrong[:SHOWN]) + (f" and {len(wrong) - SHOWN} more" if len(wrong) > SHOWN else "")
+        raise PlanStale(
+            f"the site is not as it was when the plan was made: {shown}",
+            hint="nothing was changed; plan again: sovctl plan",
+        )
+
+
+def _still_wanted(planned: Change, current: Change) -> bool:
+    """True when what is still different leads to what was planned; a half-done step may differ in fewer keys."""
+    return all(
+        key not in planned.after or planned.after[key] in (value, CREATED_BY_APPLY)
+        for key, value in current.after.items()
+    )
+
+
+def _run_wave(
+    site: Site,
+    context: Context,
+    wave: Wave,
+    current: list[Change],
+    facts: Mapping[str, NodeFacts],
+    wheel: str,
+    journal: Journal,
+    report: Callable[[Progress], None],
+    run_id: str,
+) -> None:
+    ids = {change.id for change in current if change.node in wave.nodes}
+    roles = {node: items for node in wave.nodes if (items := _roles(site, context, node, ids, facts[node], wheel))}
+    if not roles:
+        return
+    report(Progress("wave", "", f"{wave.name}: {', '.join(roles)}"))
+    journal.write("wave-started", wave=wave.name, nodes=list(roles), changes=sorted(ids))
+    follow = _Follower(journal, report, roles)
+    inventory = ansible.inventory(site.spec, site.folder, roles)
+    failures = ansible.run(inventory, site.state.root / "run", on_event=follow)
+    if failures:
+        first = failures[0]
+        raise ApplyFailed(
+            f"{first.node}: role {first.role or '-'}, task {first.task!r}: {first.message or 'failed'}",
+            hint=f"later waves were not begun; mend it, then: sovctl apply --resume (journal: {run_id})",
+        )
+    after = site.observe(context, roles, report=lambda _: None)
+    left = [change for change in changes(context, {**facts, **after}) if change.node in roles]
+    if left:
+        names = ", ".join(f"{change.id} ({', '.join(change.after)})" for change in left[:SHOWN])
+        raise ApplyFailed(
+            f"{wave.name}: {len(left)} differences are left after the change: {names}",
+            hint="see them with: sovctl plan",
+        )
+    journal.write("wave-proven", wave=wave.name, nodes=list(roles))
+    report(Progress("proven", "", f"{wave.name}: observed again, no difference left on {', '.join(roles)}"))
+
+
+def _roles(
+    site: Site, context: Context, name: str, ids: set[str], facts: NodeFacts, wheel: str
+) -> dict[str, list[dict[str, Any]]]:
+    """Role -> items for exactly the planned changes of one node, in the order of KINDS."""
+    node = context.spec.node(name)
+    items: dict[str, list[dict[str, Any]]] = {}
+    for desired in desired_on(context, node, facts):
+        if f"{name}/{desired.kind}/{desired.name}" not in ids:
+            continue
+        item = {"name": desired.name, **desired.variables}
+        if desired.kind == "credential":
+            item["source"] = str(site.credentials.file(node, desired.name).resolve())
+        if desired.kind == "repository":
+            item["key_file"] = str((site.folder / desired.variables["key_file"]).resolve())
+        if desired.kind == "environment":
+            item["code"] = wheel if item.pop("needs_code") else ""
+        items.setdefault(desired.kind, []).append(item)
+    return {kind.name: items[kind.name] for kind in KINDS if kind.name in items}
+
+
+class _Follower:
+    """Turns task events into one line per role and node, and journals them."""
+
+    def __init__(
+        self, journal: Journal, report: Callable[[Progress], None], roles: Mapping[str, Mapping[str, Any]]
+    ) -> None:
+        self._journal, self._report = journal, report
+        self._current: dict[str, str] = {}
+        self._roles = roles
+
+    def __call__(self, event: ansible.Event) -> None:
+        if event.event in ("failed", "unreachable"):
+            self._journal.write("task-failed", node=event.node, role=event.role, task=event.task)
+            return
+        before = self._current.get(event.node)
+        if event.event == "start" and event.role and event.role != before:
+            self._current[event.node] = event.role
+            count = len(self._roles[event.node].get(event.role, ()))
+            self._journal.write("role-started", node=event.node, role=event.role, items=count)
+            self._report(Progress("role", event.node, f"{event.role} ({count})"))
+
+
+def _record(kind: str, plan: Plan, run_id: str, **counts: int) -> dict[str, Any]:
+    return {
+        "type": kind,
+        "time": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "site": plan.site,
+        "plan_sha256": plan.sha256,
+        "run": run_id,
+        "simulated": plan.simulated,
+        **counts,
+    }

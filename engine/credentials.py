@@ -1,0 +1,133 @@
+"""The files behind the `credential` resources: where each lies on the controller, and making what apply must make.
+
+`existing` only reads, so that a plan changes nothing; `ensure` creates what is missing, once, before an apply.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+from datetime import UTC, datetime
+from pathlib import Path
+
+from sovctl.compliance.canonical import sha256_hex
+from sovctl.compliance.errors import InputError
+from sovctl.compliance.files import write_atomic
+from sovctl.compliance.keys import load_or_create
+from sovctl.engine.pki import Authority
+from sovctl.engine.plan.context import Context
+from sovctl.engine.plan.kinds.credential import credentials_on, fingerprint
+from sovctl.engine.spec import Node, Secret, SiteSpec
+from sovctl.engine.state import SiteState
+
+MIN_API_KEY_LENGTH = 24
+"""Characters. 24 random characters of base64 are 144 bit; a shorter key could be found from its hash."""
+
+
+def read_secret(secret: Secret, site_folder: Path, where: str) -> str:
+    """The value a reference names, without surrounding white space.
+
+    Raises:
+        InputError: it is not there, is empty, or its file can be read by others. The value is never in the message.
+    """
+    if secret.env:
+        value = os.environ.get(secret.env, "").strip()
+        if not value:
+            raise InputError(f"expected environment variable {secret.env} to be set", where=where)
+        return value
+    path = site_folder / (secret.file or "")
+    try:
+        if path.stat().st_mode & 0o077:
+            raise InputError(
+                f"expected a file only its owner can read, got mode {path.stat().st_mode & 0o777:04o}",
+                where=where,
+                hint=f"chmod 600 {path}",
+            )
+        value = path.read_text().strip()
+    except FileNotFoundError:
+        raise InputError(f"expected a file, found none at {path}", where=where) from None
+    except UnicodeDecodeError:
+        raise InputError("expected text in the secret file", where=where) from None
+    if not value:
+        raise InputError(f"expected a secret in {path}, it is empty", where=where)
+    return value
+
+
+class Credentials:
+    """Every credential of a site as files on the controller.
+
+    Args:
+        state: of the site.
+        site_folder: what paths in the spec are relative to.
+    """
+
+    def __init__(self, spec: SiteSpec, state: SiteState, site_folder: Path) -> None:
+        self.spec, self.state, self.site_folder = spec, state, site_folder
+        self.authority = Authority(state.pki, spec.site.name)
+
+    def file(self, node: Node, name: str) -> Path:
+        """Where the credential `name` of a node lies; it need not exist yet."""
+        if name == "ca.pem":
+            return self.authority.certificate_file
+        if name in ("node.pem", "node.key"):
+            return self.state.pki / f"{node.name}{name.removeprefix('node')}"
+        if self.spec.gateway:
+            for cloud in self.spec.gateway.clouds:
+                if name == f"cloud-{cloud.name}-ca.pem":
+                    return self.site_folder / (cloud.ca_file or "")
+        return self.state.keys / name
+
+    def fingerprints(self, context: Context) -> dict[tuple[str, str], str]:
+        """Of what exists, by (node, name). Reads only."""
+        found = {}
+        for _, node in self.spec.nodes():
+            for credential in credentials_on(context, node):
+                path = self.file(node, credential.file)
+                if path.is_file():
+                    found[node.name, credential.file] = fingerprint(sha256_hex(path.read_bytes()))
+        return found
+
+    def ensure(self, context: Context) -> None:
+        """Make what is missing and renew what is stale; the same content stays the same file."""
+        self.state.prepare()
+        now = datetime.now(UTC)
+        self.authority.ensure()
+        for _, node in self.spec.nodes():
+            if credentials_on(context, node):
+                self.authority.issue(node.name, node.address, now=now)
+        if self.spec.gateway is None:
+            return
+        for name in ("token.key", "vault.kek"):
+            path = self.state.keys / name
+            if not path.exists():
+                write_atomic(path, secrets.token_hex(32) + "\n", mode=0o600)
+        load_or_create(self.state.keys / "gateway-ledger.key")
+        self._write("gateway-clients.json", self._clients())
+        for index, cloud in enumerate(self.spec.gateway.clouds):
+            if cloud.api_key:
+                where = f"site.yaml: gateway.clouds[{index}].api_key"
+                self._write(f"cloud-{cloud.name}.key", read_secret(cloud.api_key, self.site_folder, where) + "\n")
+
+    def _clients(self) -> str:
+        assert self.spec.gateway is not None
+        clients = []
+        for index, client in enumerate(self.spec.gateway.clients):
+            where = f"site.yaml: gateway.clients[{index}].api_key"
+            key = read_secret(client.api_key, self.site_folder, where)
+            if len(key) < MIN_API_KEY_LENGTH:
+                raise InputError(f"expected at least {MIN_API_KEY_LENGTH} characters, got {len(key)}", where=where)
+            clients.append(
+                {
+                    "name": client.name,
+                    "tenant": client.tenant,
+                    "key_sha256": sha256_hex(key),
+                    "routes": client.routes,
+                }
+            )
+        return json.dumps(clients, indent=1, sort_keys=True) + "\n"
+
+    def _write(self, name: str, content: str) -> None:
+        path = self.state.keys / name
+        if not path.exists() or path.read_text() != content:
+            write_atomic(path, content, mode=0o600)

@@ -1,0 +1,137 @@
+"""The site's own certificate authority: one ECDSA P-256 root, one leaf per node that serves or calls.
+
+Everything stays in the state folder; a leaf is made again when it is about to run out or its addresses changed.
+Lifetimes are choices of ours: CA/Browser Forum limits do not bind a private authority, but 398 days keeps what
+operators already know.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from ipaddress import IPv4Address, ip_address
+from pathlib import Path
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+from sovctl.compliance.files import write_atomic
+
+ROOT_DAYS = 3650
+LEAF_DAYS = 398
+RENEW_BEFORE = timedelta(days=30)
+
+
+class Authority:
+    """The root key and certificate under `folder`, made on first use.
+
+    Args:
+        folder: `pki/` of the state folder.
+        site: appears in every certificate's subject.
+    """
+
+    def __init__(self, folder: Path, site: str) -> None:
+        self.folder = folder
+        self.site = site
+        self.certificate_file = folder / "ca.pem"
+
+    def ensure(self) -> None:
+        """Make the root when there is none."""
+        key_file = self.folder / "ca.key"
+        if self.certificate_file.exists() and key_file.exists():
+            return
+        self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        key = ec.generate_private_key(ec.SECP256R1())
+        name = self._name("sovctl authority")
+        certificate = (
+            _builder(name, name, key.public_key(), ROOT_DAYS)
+            .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+            .add_extension(_key_usage(signs_certificates=True), critical=True)
+            .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
+            .sign(key, hashes.SHA256())
+        )
+        _write_key(key_file, key)
+        write_atomic(self.certificate_file, certificate.public_bytes(serialization.Encoding.PEM))
+
+    def issue(self, node: str, address: IPv4Address, *, now: datetime) -> tuple[Path, Path]:
+        """Certificate and key files of a node, for serving and for calling; made when absent, stale or expiring."""
+        self.ensure()
+        certificate_file, key_file = self.folder / f"{node}.pem", self.folder / f"{node}.key"
+        if self._is_good(certificate_file, key_file, address, now):
+            return certificate_file, key_file
+        root_key = serialization.load_pem_private_key((self.folder / "ca.key").read_bytes(), None)
+        assert isinstance(root_key, ec.EllipticCurvePrivateKey)
+        root = x509.load_pem_x509_certificate(self.certificate_file.read_bytes())
+        key = ec.generate_private_key(ec.SECP256R1())
+        names = [x509.DNSName(node), x509.IPAddress(ip_address(str(address)))]
+        certificate = (
+            _builder(self._name(node), root.subject, key.public_key(), LEAF_DAYS)
+            .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+            .add_extension(_key_usage(signs_certificates=False), critical=True)
+            .add_extension(
+                x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH]),
+                critical=False,
+            )
+            .add_extension(x509.SubjectAlternativeName(names), critical=False)
+            .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(root_key.public_key()), critical=False)
+            .sign(root_key, hashes.SHA256())
+        )
+        _write_key(key_file, key)
+        write_atomic(certificate_file, certificate.public_bytes(serialization.Encoding.PEM))
+        return certificate_file, key_file
+
+    def _is_good(self, certificate_file: Path, key_file: Path, address: IPv4Address, now: datetime) -> bool:
+        if not certificate_file.exists() or not key_file.exists():
+            return False
+        certificate = x509.load_pem_x509_certificate(certificate_file.read_bytes())
+        key = serialization.load_pem_private_key(key_file.read_bytes(), None)
+        names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+        return (
+            certificate.not_valid_after_utc - RENEW_BEFORE > now
+            and address in names.get_values_for_type(x509.IPAddress)
+            # A crash between the two files leaves a key without its certificate.
+            and certificate.public_key() == key.public_key()
+        )
+
+    def _name(self, common_name: str) -> x509.Name:
+        return x509.Name(
+            [
+                x509.NameAttribute(NameOID.ORGANIZATION_NAME, f"site {self.site}"),
+                x509.NameAttribute(NameOID.COMMON_NAME, common_name),
+            ]
+        )
+
+
+def _builder(
+    subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey, days: int
+) -> x509.CertificateBuilder:
+    now = datetime.now(UTC)
+    return (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(issuer)
+        .public_key(key)
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - timedelta(hours=1))  # nodes whose clock is not yet set
+        .not_valid_after(now + timedelta(days=days))
+    )
+
+
+def _key_usage(*, signs_certificates: bool) -> x509.KeyUsage:
+    return x509.KeyUsage(
+        digital_signature=not signs_certificates,
+        key_cert_sign=signs_certificates,
+        crl_sign=signs_certificates,
+        content_commitment=False,
+        key_encipherment=False,
+        data_encipherment=False,
+        key_agreement=False,
+        encipher_only=False,
+        decipher_only=False,
+    )
+
+
+def _write_key(path: Path, key: ec.EllipticCurvePrivateKey) -> None:
+    pem = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    write_atomic(path, pem, mode=0o600)
