@@ -32,7 +32,7 @@ KINDS = (
 )
 
 
-class NodeProbe(FactBase):
+class NodeProbe(FactBase):  # type: ignore[misc] # pyinfra is followed as Any
     """One probe, one JSON document."""
 
     def command(self, request: str) -> str:

@@ -10,7 +10,7 @@ import typer
 from sovctl.cli import show
 from sovctl.compliance.errors import ExitCode
 
-EPILOG = """Examples: sovctl plan site.yaml  ·  sovctl plan site.yaml --node n1 --details  ·  sovctl plan site.yaml --json
+EPILOG = """Examples: sovctl plan site.yaml  ·  sovctl plan --node n1 --details  ·  sovctl plan --json
   ·  sovctl plan examples/bank-hybrid/site.yaml --facts examples/bank-hybrid/facts"""
 
 

@@ -106,7 +106,8 @@ def changes(context: Context, facts: Mapping[str, NodeFacts]) -> list[Change]:
     kinds = {kind.name: kind for kind in KINDS}
     found = []
     for _, node in context.spec.nodes():
-        observed, on_node = facts[node.name], []
+        observed = facts[node.name]
+        on_node: list[Change] = []
         for desired in desired_on(context, node, observed):
             change = difference(node.name, desired, kinds[desired.kind].observe(observed, desired))
             if change is None and (cause := _cause(on_node, desired)):
