@@ -16,6 +16,7 @@ Only `entries` and `checkpoint` are truth; `index` and levels can be made again 
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -90,6 +91,8 @@ def read_entries(path: Path, *, start: int = 0, offset: int = 0) -> Iterator[Ent
         start: index of the record at `offset`.
     """
     with path.open("rb", buffering=_BUFFER_BYTES) as file:
+        if offset > os.fstat(file.fileno()).st_size:
+            return
         file.seek(offset)
         index, end, read = start, offset, file.read
         while len(length := read(LENGTH_BYTES)) == LENGTH_BYTES:

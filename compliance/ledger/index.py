@@ -29,7 +29,7 @@ class Index:
 
     def __init__(self, directory: Path, *, writable: bool = False) -> None:
         self._directory = directory
-        self._flags = os.O_RDWR | os.O_CREAT if writable else os.O_RDONLY
+        self._flags = os.O_RDWR if writable else os.O_RDONLY
         self._files: list[int] = []
 
     def close(self) -> None:
@@ -101,19 +101,19 @@ class Index:
             os.fdatasync(descriptor)
 
     def _opened(self) -> list[int]:
-        while self._file(len(self._files), create=False) is not None:
+        while self._file(len(self._files)) is not None:
             pass
         return self._files
 
     def _writable(self, level: int) -> int:
-        descriptor = self._file(level)
+        descriptor = self._file(level, create=True)
         assert descriptor is not None
         return descriptor
 
-    def _file(self, level: int, *, create: bool = True) -> int | None:
+    def _file(self, level: int, *, create: bool = False) -> int | None:
         while len(self._files) <= level:
             name = layout.level_name(len(self._files)) if self._files else layout.INDEX
-            flags = self._flags if create else self._flags & ~os.O_CREAT
+            flags = self._flags | (os.O_CREAT if create else 0)
             try:
                 self._files.append(os.open(self._directory / name, flags, 0o640))
             except FileNotFoundError:

@@ -19,6 +19,7 @@ from sovctl.compliance.ledger.checkpoint import Checkpoint, parse_checkpoint
 from sovctl.compliance.ledger.errors import LedgerDamaged
 from sovctl.compliance.ledger.format import Entry, read_entries
 from sovctl.compliance.ledger.index import Index
+from sovctl.compliance.ledger.merkle import leaf_hash
 from sovctl.compliance.ledger.proof import Rows, consistency_proof, inclusion_proof
 
 
@@ -57,10 +58,12 @@ class LedgerReader:
         if not path.exists():
             return iter(())
         with contextlib.closing(Index(self.directory)) as index:
-            offset = index.end(start - 1)
-        if offset is None:  # no index at hand: read from the front
-            return (entry for entry in read_entries(path) if entry.leaf_index >= start)
-        return read_entries(path, start=start, offset=offset)
+            offset, row = index.end(start - 1), index.block(start, start + 1)
+        if offset is not None and row:  # offsets are not signed: the first record must be the one the row speaks of
+            first = next(read_entries(path, start=start, offset=offset), None)
+            if first is not None and (first.end, leaf_hash(first.data)) == row[0]:
+                return read_entries(path, start=start, offset=offset)
+        return (entry for entry in read_entries(path) if entry.leaf_index >= start)
 
     def inclusion_proof(self, leaf_index: int, *, size: int | None = None) -> list[bytes]:
         """The audit path of an entry in the tree of `size` entries, by default the checkpoint's.
