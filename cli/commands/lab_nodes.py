@@ -4,12 +4,14 @@ from typing import Annotated
 
 import typer
 
-from sovctl.cli.commands.lab import DEFAULT_NAME, Name
+from sovctl.cli import show
+from sovctl.cli.commands.lab import DEFAULT_NAME, AsJson, Name
 
 
 def register(lab: typer.Typer) -> None:
     """Add the words to `sovctl lab`."""
     lab.command(context_settings={"ignore_unknown_options": True})(shell)
+    lab.command()(capture)
 
 
 def shell(
@@ -26,3 +28,29 @@ def shell(
     lab = Lab(name)
     lifecycle.require_up(lab)
     raise typer.Exit(shell.run_shell(lab, node_named(node), command or []))
+
+
+def capture(
+    name: Name = DEFAULT_NAME,
+    clear: Annotated[bool, typer.Option("--clear", help="Empty it.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Print everything that reached the host outside the perimeter. Example: sovctl lab capture --json"""
+    from sovctl.engine.lab import capture as kept
+    from sovctl.engine.lab import lifecycle
+    from sovctl.engine.lab.layout import Lab
+
+    lab = Lab(name)
+    lifecycle.require_up(lab)
+    if clear:
+        kept.clear(lab.capture_file)
+        return
+    found = list(kept.read(lab.capture_file))
+    if as_json:
+        show.document(found)
+        return
+    for each in found:
+        what = f"{each['method']} {each['path']}" if each["kind"] == "http" else f"bytes to port {each['port']}"
+        show.line(f"{each['time']}  from {each['peer']}  {what}")
+        show.line(each.get("body", each.get("body_base64", "")))
+    show.note(f"{len(found)} kept (simulated cloud)")

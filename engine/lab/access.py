@@ -64,6 +64,19 @@ def write_repository_key(directory: Path, armoured: str) -> None:
     write_atomic(directory / "access" / "apt-key.asc", armoured)
 
 
+def write_cloud_authority(directory: Path, pem: str) -> None:
+    """The certificate authority of the lab's cloud host."""
+    write_atomic(directory / "access" / "cloud-ca.pem", pem)
+
+
+def allow_cloud_key(directory: Path, keys_file: Path) -> None:
+    """Let the cloud host accept this directory's key beside those it accepts already."""
+    key = (directory / "secrets" / "cloud-key").read_text().strip()
+    known = keys_file.read_text().split() if keys_file.exists() else []
+    if key not in known:
+        write_atomic(keys_file, "\n".join([*known, key]) + "\n", mode=0o600)
+
+
 def ensure_site(directory: Path, *, namespace: str) -> Literal["kept", "written", "no preset"]:
     """site.yaml from the lab preset, when there is none.
 

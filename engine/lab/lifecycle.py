@@ -7,6 +7,7 @@ machine started. So `kill -9` at any point costs nothing but a second `up`.
 
 from __future__ import annotations
 
+import datetime
 import fcntl
 import json
 import time
@@ -20,7 +21,9 @@ from sovctl.compliance.errors import Busy, InputError
 from sovctl.compliance.files import write_atomic
 from sovctl.engine.lab import (
     access,
+    certificate,
     cgroup,
+    cloud,
     image,
     layout,
     model_store,
@@ -33,10 +36,12 @@ from sovctl.engine.lab import (
     services,
     shell,
     tools,
+    wheelhouse,
 )
 from sovctl.engine.lab.layout import NODES, Lab
 
 Progress = Callable[[str], None]
+_FORMAT = 2  # raise it when what is built changes, so that `up` of a newer sovctl builds anew
 _BOOT_LIMIT_S = 60.0  # measured: 1.4 s for three nodes on two idle cores; the rest is for a loaded machine
 
 
@@ -47,6 +52,7 @@ class Materials:
     image: Path
     tools: Path
     repository: Path
+    wheels: tuple[Path, ...]
 
 
 @contextmanager
@@ -71,7 +77,8 @@ def ensure_materials(*, mirror_uri: str | None, progress: Progress) -> Materials
     fetched = tools.ensure_fetched(base, mirror_uri=mirror_uri, progress=progress)
     packages = sorted(fetched.packages.glob("*.deb"))
     packed = repository.ensure_repository(f"apt-{digest([path.name for path in packages])[:16]}", packages)
-    return Materials(base, fetched.tools, packed)
+    wheels = tuple(wheelhouse.ensure_wheels(lock, progress=progress) for lock in wheelhouse.locks())
+    return Materials(base, fetched.tools, packed, wheels)
 
 
 def up(lab: Lab, *, directory: Path, mirror_uri: str | None, progress: Progress) -> None:
@@ -97,14 +104,16 @@ def up(lab: Lab, *, directory: Path, mirror_uri: str | None, progress: Progress)
                 clean(lab)
             _build(lab, materials)
         _publish(lab, materials)
+        access.allow_cloud_key(directory, lab.cloud / cloud.KEYS_FILE)
         for each in NODES:
             node.authorize(lab, each, public_key)
         _start(lab, progress)
         access.write_known_hosts(directory, {f"{each.name},{each.address}": node.host_key(lab, each) for each in NODES})
         access.write_repository_key(directory, repository.public_key())
+        access.write_cloud_authority(directory, (lab.cloud / certificate.CA_FILE).read_text())
         if access.ensure_site(directory, namespace=lab.namespace) == "no preset":
             progress("no site.yaml written: this version has no lab preset")
-        write_atomic(lab.record_file, json.dumps({"boot_id": _boot_id(), "image": materials.image.name}) + "\n")
+        write_atomic(lab.record_file, json.dumps({"boot_id": _boot_id(), "format": _FORMAT}) + "\n")
 
 
 def down(lab: Lab, *, purge: bool = False, progress: Progress) -> None:
@@ -132,7 +141,7 @@ def is_whole(lab: Lab) -> bool:
     except (OSError, ValueError):
         return False
     return (
-        written.get("boot_id") == _boot_id()
+        written == {"boot_id": _boot_id(), "format": _FORMAT}
         and network.existing(lab) == list(lab.namespaces)
         and all(mounts.is_mounted(lab.root(each)) for each in NODES)
     )
@@ -166,6 +175,7 @@ def _build(lab: Lab, materials: Materials) -> None:
     mounts.mount_image(materials.tools, lab.tools_mount)
     mounts.mount_overlay(lab.tools_root.parent, [lab.tools_mount, lab.image_mount])
     services.prepare(lab)
+    certificate.make(lab.cloud, address=layout.CLOUD_ADDRESS, now=datetime.datetime.now(datetime.UTC))
     public_key = shell.make_key(lab)
     for each in NODES:
         node.make_disk(lab, each)
@@ -175,11 +185,11 @@ def _build(lab: Lab, materials: Materials) -> None:
 def _publish(lab: Lab, materials: Materials) -> None:
     """Lay what the controller serves; a running lab gets what is new."""
     lab.web.mkdir(parents=True, exist_ok=True)
-    for name, folder in (("apt", materials.repository),):
-        unfinished = lab.web / f".{name}"
-        unfinished.unlink(missing_ok=True)
-        unfinished.symlink_to(folder)
-        unfinished.replace(lab.web / name)
+    unfinished = lab.web / ".apt"
+    unfinished.unlink(missing_ok=True)
+    unfinished.symlink_to(materials.repository)
+    unfinished.replace(lab.web / "apt")
+    wheelhouse.publish(lab.web / "wheels", list(materials.wheels))
     model_store.publish(lab.web / "models" / "echo")
 
 

@@ -66,6 +66,7 @@ def _cloud(lab: Lab) -> list[str | Path]:
 SERVICES = (
     Service("web", "apt, wheels and models", _controller, _web, layout.CONTROLLER_ADDRESS, layout.WEB_PORT),
     Service("clock", "time source (chronyd)", _controller, _clock, layout.CONTROLLER_ADDRESS, None),
+    Service("cloud", "sovereign cloud (simulated)", _outside, _cloud, layout.CLOUD_ADDRESS, layout.CLOUD_PORT),
 )
 
 
