@@ -25,7 +25,7 @@ def _words(words: str, example: str) -> Any:
 Name = Annotated[
     str,
     StringConstraints(pattern=r"^[a-z][a-z0-9-]{0,30}$"),
-    _words("lower-case letters, digits and hyphens, a letter first, at most 31", "chat"),
+    _words("lower-case letters, digits and hyphens, a letter first, at most 31", "branch-1"),
 ]
 """Lower-case letters, digits and hyphens, a letter first, at most 31 characters."""
 

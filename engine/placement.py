@@ -1,0 +1,232 @@
+"""Which GPUs of which nodes every replica of every pool gets: a pure function of site.yaml and catalogue.
+
+Rules, in this order, so that the same file always gives the same placement:
+
+1. A stage (tensor parallelism) never leaves its node; stages (pipeline parallelism) may lie on several nodes, the same
+   number on each. vLLM: "tensor parallel size = GPUs per node, pipeline parallel size = nodes",
+   docs/serving/parallelism_scaling.md.
+2. Pinned pools (`gpus`) are placed first, then the pool that needs most GPUs on one node, then the order of the file:
+   a small pool never takes the node that a large one needs whole.
+3. A replica lies on as few nodes as it can. Replicas of one pool are spread: the node with fewest of them comes first,
+   then the order of `pool.nodes`, or of the group. So that a node can go without taking the pool with it.
+4. On a node, the lowest free indices.
+
+    [Replica(pool="chat", index=0, ranks=(Rank(node="n1", gpus=(0, 1), node_rank=0),), port=8000)]
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+from sovctl.compliance.errors import Problem, SpecError
+from sovctl.engine.catalog import Catalog, load_catalog
+from sovctl.engine.spec import NodeGroup, Pool, SiteSpec
+
+
+@dataclass(frozen=True)
+class Rank:
+    """One server process of a replica: its share on one node.
+
+    Args:
+        gpus: indices on the node, ascending; tensor_parallel_size times the stages that lie here.
+        node_rank: vLLM's --node-rank; 0 is the head, which answers requests.
+    """
+
+    node: str
+    gpus: tuple[int, ...]
+    node_rank: int
+
+
+@dataclass(frozen=True)
+class Replica:
+    """One server of a pool.
+
+    Args:
+        index: 0 to pool.replicas - 1.
+        ranks: one per node, by node_rank.
+        port: where the head answers: pool.port for the first replica of the pool on that node, then the next ones.
+    """
+
+    pool: str
+    index: int
+    ranks: tuple[Rank, ...]
+    port: int
+
+    @property
+    def head(self) -> str:
+        """Name of the node that answers requests."""
+        return self.ranks[0].node
+
+
+def place(spec: SiteSpec, catalog: Catalog | None = None) -> list[Replica]:
+    """Every replica, in the order of the file.
+
+    Raises:
+        SpecError: some pool does not fit; a loaded site.yaml never gets here with such pools.
+    """
+    replicas, problems = try_place(spec, catalog or load_catalog())
+    if problems:
+        raise SpecError(problems)
+    return replicas
+
+
+def try_place(spec: SiteSpec, catalog: Catalog) -> tuple[list[Replica], list[Problem]]:
+    """What can be placed, in the order of the file, and a problem for every pool that cannot.
+
+    Pools whose node group, nodes or platform do not resolve are left out of both: another rule reports them.
+    """
+    board = _Board(spec, catalog)
+    problems: dict[int, list[Problem]] = {}
+    placed: dict[int, list[Replica]] = {}
+    for index in sorted(range(len(spec.pools)), key=board.turn):
+        placed[index], problems[index] = board.place_pool(index)
+    order = range(len(spec.pools))
+    return [each for index in order for each in placed[index]], [each for index in order for each in problems[index]]
+
+
+class _Board:
+    """GPUs of all nodes, and who holds them."""
+
+    def __init__(self, spec: SiteSpec, catalog: Catalog) -> None:
+        self.pools = spec.pools
+        self._groups: dict[str, NodeGroup] = {group.name: group for group in spec.node_groups}
+        self._gpus = {
+            group.name: catalog.platforms[group.platform].gpus
+            for group in spec.node_groups
+            if group.platform in catalog.platforms
+        }
+        self._holder: dict[tuple[str, int], str] = {}
+
+    def turn(self, index: int) -> tuple[bool, int, int]:
+        """Sort key: pinned first, then most GPUs on one node, then the order of the file."""
+        pool = self.pools[index]
+        return not pool.gpus, -self._shapes(pool)[0][1] if self._shapes(pool) else 0, index
+
+    def place_pool(self, index: int) -> tuple[list[Replica], list[Problem]]:
+        """All replicas of one pool, or why not."""
+        pool, where = self.pools[index], f"pools[{index}]"
+        nodes = self._nodes(pool)
+        if not nodes:
+            return [], []
+        problem = self._too_large(pool, where) or self._held_pins(pool, where, nodes)
+        if problem:
+            return [], [problem]
+        for node_count, gpus_each in self._shapes(pool):
+            trial = self._try_shape(pool, nodes, node_count, gpus_each)
+            if trial is not None:
+                self._holder.update(
+                    {(rank.node, gpu): pool.name for replica in trial for rank in replica.ranks for gpu in rank.gpus}
+                )
+                return trial, []
+        return [], [self._no_room(pool, where, nodes)]
+
+    def _nodes(self, pool: Pool) -> list[str]:
+        if pool.node_group not in self._gpus:
+            return []
+        names = [node.name for node in self._groups[pool.node_group].nodes]
+        return [name for name in dict.fromkeys(pool.nodes) if name in names] if pool.nodes else names
+
+    def _usable(self, pool: Pool) -> list[int]:
+        """GPU indices of one node that the pool may take."""
+        count = self._gpus.get(pool.node_group, 0)
+        return sorted({gpu for gpu in pool.gpus if gpu < count}) if pool.gpus else list(range(count))
+
+    def _shapes(self, pool: Pool) -> list[tuple[int, int]]:
+        """(nodes of a replica, GPUs on each), fewest nodes first; empty where not even one stage fits a node."""
+        tensor, pipeline = pool.tensor_parallel_size, pool.pipeline_parallel_size
+        most = len(self._usable(pool)) // tensor
+        stages = [count for count in range(min(most, pipeline), 0, -1) if pipeline % count == 0]
+        return [(pipeline // count, count * tensor) for count in stages]
+
+    def _too_large(self, pool: Pool, where: str) -> Problem | None:
+        count = self._gpus[pool.node_group]
+        platform = self._groups[pool.node_group].platform
+        if count == 0:
+            return Problem(
+                f"expected a group with GPUs, got `{pool.node_group}` of platform {platform}, which has none",
+                where=f"{where}.node_group",
+                hint="name a group of GPU nodes",
+            )
+        beyond = [gpu for gpu in pool.gpus if gpu >= count]
+        if beyond:
+            return Problem(
+                f"expected GPU indices from 0 to {count - 1} on platform {platform}, got {beyond[0]}",
+                where=f"{where}.gpus",
+                hint="leave `gpus` out to have them chosen",
+            )
+        if self._shapes(pool):
+            return None
+        usable = len(self._usable(pool))
+        what = f"pinned on {usable}" if pool.gpus else f"{usable} on one node of {platform}"
+        return Problem(
+            f"expected at most {usable} GPUs per stage ({what}), got {pool.tensor_parallel_size}",
+            where=f"{where}.tensor_parallel_size",
+            hint="spread a larger model over nodes with pipeline_parallel_size",
+        )
+
+    def _held_pins(self, pool: Pool, where: str, nodes: list[str]) -> Problem | None:
+        held = [(node, gpu) for node in nodes for gpu in sorted(set(pool.gpus)) if (node, gpu) in self._holder]
+        if not held:
+            return None
+        node, gpu = held[0]
+        return Problem(
+            f"expected GPUs of its own, got GPU {gpu} of {node}, which pool {self._holder[held[0]]} holds",
+            where=f"{where}.gpus",
+            hint=f"choose among the free ones: {self._free_words(node)}",
+        )
+
+    def _try_shape(self, pool: Pool, nodes: list[str], node_count: int, gpus_each: int) -> list[Replica] | None:
+        usable, order = self._usable(pool), {node: place for place, node in enumerate(nodes)}
+        free = {node: [gpu for gpu in usable if (node, gpu) not in self._holder] for node in nodes}
+        replicas_on: Counter[str] = Counter()
+        heads: Counter[str] = Counter()
+        found = []
+        for index in range(pool.replicas):
+            fitting = [node for node in nodes if len(free[node]) >= gpus_each]
+            chosen = sorted(fitting, key=lambda node: (replicas_on[node], order[node]))[:node_count]
+            if len(chosen) < node_count:
+                return None
+            ranks = []
+            for node_rank, node in enumerate(chosen):
+                ranks.append(Rank(node, tuple(free[node][:gpus_each]), node_rank))
+                free[node] = free[node][gpus_each:]
+                replicas_on[node] += 1
+            found.append(Replica(pool.name, index, tuple(ranks), pool.port + heads[chosen[0]]))
+            heads[chosen[0]] += 1
+        return found
+
+    def _no_room(self, pool: Pool, where: str, nodes: list[str]) -> Problem:
+        node_count, gpus_each = self._shapes(pool)[0]
+        each = f"{gpus_each} GPUs" if node_count == 1 else f"{gpus_each} GPUs on {node_count} nodes"
+        shown = [self._node_words(node) for node in nodes[:4]] + (["..."] if len(nodes) > 4 else [])
+        return Problem(
+            f"expected room for {pool.replicas} x {each} on {len(nodes)} node{'s' if len(nodes) > 1 else ''}, got "
+            + "; ".join(shown),
+            where=f"{where}.replicas" if pool.replicas > 1 else where,
+            hint="use fewer replicas, fewer GPUs per replica, other nodes, or take GPUs from another pool",
+        )
+
+    def _node_words(self, node: str) -> str:
+        holders: dict[str, list[int]] = {}
+        for (name, gpu), pool in sorted(self._holder.items()):
+            if name == node:
+                holders.setdefault(pool, []).append(gpu)
+        held = ", ".join(f"{pool} holds {_ranges(gpus)}" for pool, gpus in holders.items())
+        return f"{node} ({held + ', ' if held else ''}free {self._free_words(node)})"
+
+    def _free_words(self, node: str) -> str:
+        group = next(group for group in self._groups.values() if any(each.name == node for each in group.nodes))
+        free = [gpu for gpu in range(self._gpus[group.name]) if (node, gpu) not in self._holder]
+        return _ranges(free) or "none"
+
+
+def _ranges(numbers: list[int]) -> str:
+    """`[0, 1, 2, 5]` as "0-2, 5"; ascending."""
+    parts: list[list[int]] = []
+    for number in numbers:
+        if parts and parts[-1][-1] == number - 1:
+            parts[-1].append(number)
+        else:
+            parts.append([number])
+    return ", ".join(str(part[0]) if len(part) == 1 else f"{part[0]}-{part[-1]}" for part in parts)

@@ -1,0 +1,131 @@
+"""The JSON schema of site.yaml, and its nodes in words: one source for editors, documentation and error messages.
+
+words(node_at(["pools", 0, "tensor_parallel_size"]))     # "a whole number from 1 to 64"
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+from sovctl.engine.spec import ENTITY_KINDS, SiteSpec
+
+SCHEMA_ID = "https://json-schema.org/draft/2020-12/schema"
+
+_FORMATS = {
+    "ipv4": "an IPv4 address such as 10.77.0.11",
+    "ipv4network": "an IPv4 network such as 10.77.0.0/24",
+    "uri": "a URL such as http://10.77.0.1:8080/apt",
+}
+
+_PLAIN = {"boolean": "true or false", "array": "a list", "object": "keys with values", "null": "nothing"}
+
+
+@cache
+def schema() -> dict[str, Any]:
+    """The JSON schema of a whole site.yaml, as editors complete it; the same on every call."""
+    made = SiteSpec.model_json_schema()
+    entities = made["$defs"]["Policy"]["properties"]["entities"]
+    entities["propertyNames"] = {"enum": list(ENTITY_KINDS)}
+    return {"$schema": SCHEMA_ID, "title": "sovctl site.yaml", **_without_titles(made)}
+
+
+def _without_titles(node: Any) -> Any:
+    if isinstance(node, list):
+        return [_without_titles(each) for each in node]
+    if not isinstance(node, dict):
+        return node
+    # A key "title" that holds a text is pydantic's heading; one that holds a dict would be a field of that name.
+    return {key: _without_titles(value) for key, value in node.items() if not (key == "title" and type(value) is str)}
+
+
+def node_at(loc: Sequence[str | int]) -> dict[str, Any]:
+    """The schema of what stands at `loc`; empty where the schema knows no such place.
+
+    Args:
+        loc: keys and item numbers, as pydantic reports them.
+    """
+    node = resolved(schema())
+    for step in loc:
+        if isinstance(step, int):
+            node = resolved(node.get("items", {}))
+        else:
+            properties = node.get("properties", {})
+            node = resolved(properties.get(step, node.get("additionalProperties") or {}))
+    return node
+
+
+def resolved(node: Any) -> dict[str, Any]:
+    """A node with its reference followed and `or nothing` taken off; what stands beside the reference wins."""
+    if not isinstance(node, dict):
+        return {}
+    for option in node.get("anyOf", []):
+        if option.get("type") != "null":
+            return resolved(option) | {key: value for key, value in node.items() if key != "anyOf"}
+    if "$ref" in node:
+        target = schema_definitions()[node["$ref"].rsplit("/", 1)[1]]
+        return resolved(target) | {key: value for key, value in node.items() if key != "$ref"}
+    return node
+
+
+@cache
+def schema_definitions() -> dict[str, Any]:
+    """The models of the schema by name."""
+    definitions: dict[str, Any] = schema()["$defs"]
+    return definitions
+
+
+def choices(node: dict[str, Any]) -> list[str]:
+    """Values to choose from; empty where it is not a choice."""
+    return [str(each) for each in node.get("enum", [node["const"]] if "const" in node else [])]
+
+
+def words(node: dict[str, Any], *, got: Any = None) -> str:
+    """What is expected at a node.
+
+    Args:
+        got: choices are listed with the nearest to this first.
+    """
+    listed = choices(node)
+    if listed:
+        near = difflib.get_close_matches(str(got), listed, n=len(listed), cutoff=0.0)
+        ordered = near + [each for each in listed if each not in near]
+        return ordered[0] if len(ordered) == 1 else "one of " + ", ".join(ordered)
+    kind = node.get("type", "")
+    if kind == "integer":
+        return "a whole number" + _range(node)
+    if kind == "number":
+        return "a number" + _range(node)
+    if kind == "string":
+        return _text(node)
+    if kind == "object" and node.get("properties"):
+        keys = node.get("required") or list(node["properties"])
+        return "keys with values: " + ", ".join(keys[:5]) + (", ..." if len(keys) > 5 else "")
+    if kind == "array" and node.get("minItems"):
+        return "a list of at least one item"
+    return _PLAIN.get(kind, "a value")
+
+
+def _range(node: dict[str, Any]) -> str:
+    least, most, above = node.get("minimum"), node.get("maximum"), node.get("exclusiveMinimum")
+    if above is not None:
+        return f" above {above:g}" + (f" and at most {_number(most)}" if most is not None else "")
+    if least is not None and most is not None:
+        return f" from {_number(least)} to {_number(most)}"
+    return f" of at least {_number(least)}" if least is not None else ""
+
+
+def _number(value: float) -> str:
+    return str(int(value)) if value == int(value) else str(value)
+
+
+def _text(node: dict[str, Any]) -> str:
+    if "x-words" in node:
+        example = str(node.get("examples", [""])[0])
+        return str(node["x-words"]) + (f", such as {example}" if 0 < len(example) <= 40 else "")
+    if node.get("format") in _FORMATS:
+        return _FORMATS[node["format"]]
+    least = node.get("minLength", 0)
+    return f"a text of {least} to {node['maxLength']} characters" if least > 1 else "a text"
