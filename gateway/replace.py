@@ -1,0 +1,101 @@
+"""Puts tokens in the place of identifiers. The other direction is `restore`.
+
+tokenized, issued = replace(text, findings, mint)
+restore(tokenized, issued) == text        # for any text: tests/gateway/test_restore.py
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sovctl.gateway.detect.finding import Finding
+from sovctl.gateway.kinds import Kind, Mark
+from sovctl.gateway.links import LinkContext, link_regions
+from sovctl.gateway.tokens import TOKEN, Mint
+
+
+@dataclass(frozen=True, slots=True)
+class _Span:
+    start: int
+    end: int
+    label: Kind | Mark
+    value: str
+
+
+def replace(text: str, findings: Sequence[Finding], mint: Mint) -> tuple[str, dict[str, str]]:
+    """`text` with a token in the place of every finding.
+
+    Text that looks like a token already becomes a `TEXT` token, so that nobody gets a value by writing its token; an
+    identifier inside a link turns the whole link into one `URL` token (see `links`).
+
+    Args:
+        findings: those that policy tokenizes; sorted, none overlapping.
+
+    Returns:
+        The text, and what each of its tokens stands for.
+    """
+    spans = _spans(text, findings)
+    if not spans:
+        return text, {}
+    tokenized, issued = _emit(text, spans, mint)
+    if tokenized is None:
+        # A link began or ended where only the replaced text differs from the original; rare, and no reason to guess.
+        tokenized, issued = _emit(text, [_Span(0, len(text), Mark.URL, text)], mint)
+    assert tokenized is not None
+    return tokenized, issued
+
+
+def _spans(text: str, findings: Sequence[Finding]) -> list[_Span]:
+    spans = [_Span(f.start, f.end, f.kind, f.value) for f in findings]
+    if "_" in text:
+        spans += [_Span(m.start(), m.end(), Mark.TEXT, m.group()) for m in TOKEN.finditer(text)]
+    if not spans:
+        return []
+    spans.sort(key=lambda span: (span.start, -span.end))
+    regions = link_regions(text)
+    widened: list[_Span] = []
+    for span in spans:
+        start, end, is_link = span.start, span.end, False
+        # The first region that ends behind the span's start, and those after it that begin before its end.
+        for first, last in regions[bisect_right(regions, span.start, key=_end_of) :]:
+            if first >= span.end:
+                break
+            start, end, is_link = min(start, first), max(end, last), True
+        if widened and start < widened[-1].end:  # overlaps what went before: one span for both
+            previous = widened.pop()
+            start, end = min(start, previous.start), max(end, previous.end)
+            is_link = is_link or previous.label is Mark.URL
+            widened.append(_marked(text, start, end, Mark.URL if is_link else Mark.TEXT))
+        else:
+            widened.append(_marked(text, start, end, Mark.URL) if is_link else span)
+    return widened
+
+
+def _end_of(region: tuple[int, int]) -> int:
+    return region[1]
+
+
+def _marked(text: str, start: int, end: int, mark: Mark) -> _Span:
+    return _Span(start, end, mark, text[start:end])
+
+
+def _emit(text: str, spans: Sequence[_Span], mint: Mint) -> tuple[str | None, dict[str, str]]:
+    """The text with tokens; None when one of them could not be restored where it stands."""
+    context = LinkContext()
+    pieces: list[str] = []
+    issued: dict[str, str] = {}
+    position = 0
+    for span in spans:
+        context.feed(text[position : span.start])
+        if not context.may_restore(span.label):
+            return None, {}
+        surface = text[span.start : span.end]
+        token = mint.token(span.label, span.value, surface)
+        issued[token] = surface
+        context.restored(span.label)
+        pieces += (text[position : span.start], token)
+        position = span.end
+    pieces.append(text[position:])
+    return "".join(pieces), issued

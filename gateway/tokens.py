@@ -1,0 +1,113 @@
+"""Tokens: what leaves instead of an identifier.
+
+Grammar: a label, `_`, sixteen characters: `IBAN_7K2M...`. Only `[A-Za-z0-9_]`, read without regard to case, so a
+token survives JSON, markdown, URLs and tokenizers. The sixteen are
+
+    13  keyed MAC over tenant, conversation, label and normalised value (64.4 bits): nobody can guess one, and the
+        same value has another token in any other conversation, tenant or key version
+     2  how the value was written: `00` for its normalised form, else a MAC over its spelling; so two spellings of one
+        IBAN share their first thirteen characters, and each comes back exactly as it was
+     1  check character over all before it; it catches every single wrong character (weights below the prime 31)
+
+The alphabet leaves out I, L, O and U (read as 1, 1, 0, V) and Z (so that its size is a prime). Everything here is pure.
+
+    mint = Mint(key, tenant="retail", conversation="c1")
+    mint.token(Kind.IBAN, "DE89370400440532013000", "DE89 3704 0044 0532 0130 00")     # "IBAN_..."
+    mint.issued                                                                        # token -> how it was written
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+from collections.abc import Mapping
+
+from sovctl.gateway.kinds import LABELS, Kind, Mark
+
+ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXY"
+_BASE = len(ALPHABET)  # 31, a prime: see the check character
+_VALUE_OF = {character: value for value, character in enumerate(ALPHABET)}
+_MAC_CHARACTERS, _FORM_CHARACTERS = 13, 2
+ID_CHARACTERS = _MAC_CHARACTERS + _FORM_CHARACTERS + 1
+_FORMS = _BASE**_FORM_CHARACTERS
+KEY_BYTES = 32
+
+ID_PATTERN = rf"[{ALPHABET}]{{{ID_CHARACTERS}}}"
+TOKEN = re.compile(
+    "(" + "|".join(label.replace("_", r"\\?_") for label in LABELS) + rf")\\?_({ID_PATTERN})",
+    re.IGNORECASE | re.ASCII,  # ASCII: the Kelvin sign is no K
+)
+r"""A token as a model may write it: in any case, and with `_` escaped as markdown does (`IBAN\_7K...`)."""
+
+
+class Mint:
+    """Makes the tokens of one conversation of one tenant.
+
+    Args:
+        key: the site's, `KEY_BYTES` long.
+        conversation: its name; any text, it never leaves.
+        issued: what this conversation's tokens stand for so far, when that is known.
+        key_version: part of every MAC, so that a new key makes new tokens.
+    """
+
+    def __init__(
+        self,
+        key: bytes,
+        *,
+        tenant: str,
+        conversation: str,
+        issued: Mapping[str, str] | None = None,
+        key_version: int = 1,
+    ) -> None:
+        if len(key) != KEY_BYTES:
+            raise ValueError(f"expected a key of {KEY_BYTES} bytes, got {len(key)}")
+        context = _joined("sovctl token v1", str(key_version), tenant, conversation)
+        self._key = hmac.digest(key, context, hashlib.sha256)
+        self._issued = dict(issued or {})
+
+    @property
+    def issued(self) -> Mapping[str, str]:
+        """Every token of this conversation that is known here, in its canonical form, and what it stands for."""
+        return self._issued
+
+    def token(self, label: Kind | Mark, value: str, surface: str) -> str:
+        """The token of `value`, written as `surface`."""
+        stem = _encoded(self._mac("value", label, value), _MAC_CHARACTERS)
+        form = 0 if surface == value else 1 + self._mac("form", label, surface) % (_FORMS - 1)
+        while True:
+            body = stem + _encoded(form, _FORM_CHARACTERS)
+            token = f"{label}_{body}{check_character(label, body)}"
+            # Two spellings of one value may meet in the same form (1 in 960); the later one then takes the next.
+            if self._issued.setdefault(token, surface) == surface:
+                return token
+            form = form % (_FORMS - 1) + 1
+
+    def _mac(self, *fields: str) -> int:
+        return int.from_bytes(hmac.digest(self._key, _joined(*fields), hashlib.sha256)[:16])
+
+
+def check_character(label: str, body: str) -> str:
+    """The last character of a token: a weighted sum by the prime 31, with weights 2, 3, 4, ...; the label counts too."""
+    total = sum(map(ord, label)) + sum(weight * _VALUE_OF[c] for weight, c in enumerate(body, start=2))
+    return ALPHABET[total % _BASE]
+
+
+def canonical(match: re.Match[str]) -> str | None:
+    """The token that a match of `TOKEN` stands for, upper case and unescaped; None when its check character is wrong."""
+    label = match.group(1).replace("\\", "").upper()
+    body = match.group(2).upper()
+    return f"{label}_{body}" if check_character(label, body[:-1]) == body[-1] else None
+
+
+def _encoded(number: int, length: int) -> str:
+    characters = []
+    for _ in range(length):
+        number, value = divmod(number, _BASE)
+        characters.append(ALPHABET[value])
+    return "".join(characters)
+
+
+def _joined(*fields: str) -> bytes:
+    """The fields, each after its length, so that no two lists of fields give the same bytes."""
+    return b"".join(len(data).to_bytes(4) + data for data in (field.encode() for field in fields))

