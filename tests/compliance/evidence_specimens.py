@@ -1,0 +1,73 @@
+"""Invented evidence for tests: whole, and easy to vary."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from sovctl.compliance.canonical import canonical_json, sha256_hex
+from sovctl.compliance.evidence import Evidence
+from sovctl.compliance.evidence_store import EvidenceStore, StoredEvidence
+from sovctl.compliance.keys import SigningKey, load_or_create
+from sovctl.compliance.ledger.store import Ledger
+
+ORIGIN = "sovctl.site/test"
+RUN_ID = "20261121T101500Z-0001"
+NODES = ["gpu-1", "gpu-2", "services"]
+
+
+def made(check_id: str, target: str = "site", verdict: str = "PASS", **fields: Any) -> tuple[Evidence, bytes]:
+    """One record with its raw output; any field may be given."""
+    raw = fields.pop("raw", f"{check_id} on {target} said {verdict}\n".encode())
+    reason = f"expected what is right, got {'it' if verdict == 'PASS' else 'something else'}"
+    values: dict[str, Any] = {
+        "check_id": check_id,
+        "check_version": 1,
+        "title": f"{check_id} holds",
+        "controls": [],
+        "method": "TEST",
+        "target": target,
+        "population": sorted({target, *fields.pop("others", [])}),
+        "command": f"probe {check_id}",
+        "exit_code": 0,
+        "raw_sha256": sha256_hex(raw),
+        "started": "2026-11-21T10:15:00Z",
+        "ended": "2026-11-21T10:15:01.5Z",
+        "verdict": verdict,
+        "reason": reason,
+        "simulated": False,
+        "actor": "ops@controller.example.test",
+        "tool_version": "0.1.0",
+        "spec_sha256": "5" * 64,
+        "plan_sha256": "6" * 64,
+    }
+    return Evidence(**(values | fields)), raw
+
+
+def everywhere(check_id: str, verdict: str = "PASS", **fields: Any) -> list[tuple[Evidence, bytes]]:
+    """The same on every node."""
+    return [made(check_id, node, verdict, others=NODES, **fields) for node in NODES]
+
+
+def stored(items: list[tuple[Evidence, bytes]], run_id: str = RUN_ID) -> list[StoredEvidence]:
+    """As if the ledger had them, from index 0."""
+    return [
+        StoredEvidence(evidence, sha256_hex(canonical_json(evidence.model_dump(mode="json"))), run_id, index)
+        for index, (evidence, _) in enumerate(items)
+    ]
+
+
+def state_key(state: Path) -> SigningKey:
+    """The key of a state folder, made on demand."""
+    return load_or_create(state / "keys" / "ledger.key")
+
+
+def open_ledger(state: Path) -> Ledger:
+    """The ledger of a state folder."""
+    return Ledger.open(state / "ledger", origin=ORIGIN, key=state_key(state))
+
+
+def fill(state: Path, items: list[tuple[Evidence, bytes]], run_id: str = RUN_ID) -> list[StoredEvidence]:
+    """Store evidence in a state folder as `sovctl verify` does."""
+    with open_ledger(state) as ledger:
+        return EvidenceStore(state / "evidence", ledger, run_id=run_id).add_all(items)

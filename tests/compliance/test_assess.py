@@ -1,0 +1,215 @@
+"""The seven states: nothing that was not run counts as passed, the worst counts, exceptions end by themselves."""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+from evidence_specimens import NODES, everywhere, made, stored
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from sovctl.compliance.assess import Assessment, ControlState, assess
+from sovctl.compliance.errors import InputError
+from sovctl.compliance.pack import Control, ControlMap, Pack
+from sovctl.compliance.waivers import Attestation, Exceptions, Waiver, load_exceptions
+
+TODAY = date(2026, 11, 21)
+MAP = ControlMap(objective="o.", checks=("a.one", "a.two"), supports="s.", people="p.")
+PACK = Pack(
+    name="p",
+    title="t",
+    source="s",
+    licence="l",
+    controls=(
+        Control(id="a-1", title="One", family="A", mapping=MAP),
+        Control(id="a-2", title="Two", family="A"),
+    ),
+)
+WAIVER: dict[str, Any] = {
+    "id": "W-1",
+    "control": "a-1",
+    "check": "a.one",
+    "targets": ("gpu-1",),
+    "reason": "vendor case",
+    "compensating": "watched nightly",
+    "requested_by": "first person",
+    "approved_by": "second person",
+    "approved": date(2026, 11, 1),
+    "expires": date(2026, 12, 1),
+}
+
+
+def decided(items: list[Any], exceptions: Exceptions | None = None, *, on: date = TODAY) -> Assessment:
+    return assess(PACK, stored(items), on=on, exceptions=exceptions)
+
+
+def state(items: list[Any], exceptions: Exceptions | None = None, *, on: date = TODAY) -> str:
+    return decided(items, exceptions, on=on).results[0].state.value
+
+
+def one(verdict: str = "PASS", **verdicts: str) -> list[Any]:
+    """`a.one` on every node, with other verdicts on some."""
+    named = {name.replace("_", "-"): value for name, value in verdicts.items()}
+    return [made("a.one", node, named.get(node, verdict), others=NODES) for node in NODES]
+
+
+TWO = everywhere("a.two")
+
+
+def test_passes_only_when_every_check_passes_on_every_target() -> None:
+    assert state(one() + TWO) == "pass"
+
+
+def test_without_evidence_it_is_not_run() -> None:
+    assert state([]) == "not-run"
+    assert state([made("b.other")]) == "not-run"
+
+
+def test_one_failure_fails_it() -> None:
+    assert state(one(gpu_2="FAIL") + TWO) == "fail"
+    assert state(one(gpu_2="FAIL")) == "fail"
+
+
+@pytest.mark.parametrize("items", [one(gpu_1="UNKNOWN") + TWO, one() + TWO[:2], one(), one()[1:] + TWO])
+def test_unknown_or_missing_is_an_error_never_a_pass(items: list[Any]) -> None:
+    result = decided(items).results[0]
+    assert result.state == "error"
+    assert result.reasons
+
+
+def test_a_failure_outweighs_what_is_unknown() -> None:
+    assert state(one(gpu_1="UNKNOWN", gpu_2="FAIL")) == "fail"
+
+
+def test_a_warning_passes_and_is_counted() -> None:
+    result = decided(one(gpu_1="WARN") + TWO).results[0]
+    assert (result.state, result.warnings) == ("pass", 1)
+
+
+def test_not_applicable_only_when_everything_is() -> None:
+    assert state(one("N/A") + everywhere("a.two", "N/A")) == "n-a"
+    assert state(one("N/A") + TWO) == "pass"
+    assert state(one("N/A", gpu_1="PASS") + everywhere("a.two", "N/A")) == "pass"
+    assert state(one("N/A")) == "error"
+
+
+def test_asking_again_until_it_passes_is_no_help() -> None:
+    assert state(one(gpu_1="FAIL") + TWO + [made("a.one", "gpu-1", "PASS", others=NODES)]) == "fail"
+
+
+def test_simulated_hardware_marks_every_control_it_touches() -> None:
+    simulated = [made("a.one", "gpu-1", simulated=True), made("a.two")]
+    assert decided(simulated).simulated
+    assert decided(simulated).results[0].simulated
+    assert not decided(one() + TWO).simulated
+
+
+def test_the_sentence_puts_coverage_first() -> None:
+    assert decided(one() + TWO).sentence() == "1 of 2 decided: 1 pass, 0 fail, 0 error; 1 not run"
+    assert decided([]).sentence() == "0 of 2 decided: 0 pass, 0 fail, 0 error; 2 not run"
+
+
+def waived(**changes: Any) -> Exceptions:
+    return Exceptions(waivers=(Waiver(**(WAIVER | changes)),))
+
+
+FAILED = one(gpu_1="FAIL") + TWO
+
+
+def test_a_waiver_covers_the_failure_it_names_and_no_other() -> None:
+    assert state(FAILED, waived()) == "waived"
+    assert state(FAILED, waived(targets=("gpu-2",))) == "fail"
+    assert state(FAILED, waived(check="a.two")) == "fail"
+    assert state(FAILED, waived(control="a-2")) == "fail"
+    assert state(one(gpu_1="FAIL", gpu_2="FAIL") + TWO, waived()) == "fail"
+
+
+def test_a_waiver_never_covers_what_was_not_measured() -> None:
+    assert state(one(gpu_1="UNKNOWN") + TWO, waived()) == "error"
+    assert state(one(gpu_1="FAIL"), waived()) == "error"
+    assert state([], waived()) == "not-run"
+
+
+@pytest.mark.parametrize(
+    ("day", "expected"),
+    [
+        (date(2026, 10, 31), "fail"),
+        (date(2026, 11, 1), "waived"),
+        (date(2026, 12, 1), "waived"),
+        (date(2026, 12, 2), "fail"),
+    ],
+)
+def test_a_waiver_flips_back_to_fail_by_itself(day: date, expected: str) -> None:
+    assert state(FAILED, waived(), on=day) == expected
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"approved_by": "First Person "},
+        {"expires": date(2027, 11, 2)},
+        {"expires": date(2026, 10, 31)},
+        {"targets": ()},
+        {"reason": ""},
+        {"expires": None},
+    ],
+)
+def test_refuses_a_waiver_without_a_second_person_or_a_near_end(change: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        Waiver(**(WAIVER | change))
+
+
+def attested(control: str) -> Exceptions:
+    return Exceptions(
+        attestations=(
+            Attestation(
+                control=control,
+                statement="seen by eye",
+                by="third person",
+                attested=date(2026, 11, 1),
+                expires=date(2026, 12, 1),
+            ),
+        )
+    )
+
+
+def test_an_attestation_counts_where_no_check_speaks_and_until_its_last_day() -> None:
+    assert decided([], attested("a-2")).results[1].state == "attested"
+    assert decided([], attested("a-2"), on=date(2026, 12, 2)).results[1].state == "not-run"
+    assert state([], attested("a-1")) == "not-run"
+
+
+def test_reads_exceptions_and_names_every_problem(tmp_path: Path) -> None:
+    path = tmp_path / "waivers.yaml"
+    path.write_text("waivers: [{id: W-1, control: a-1}]\nattestations: [{}]\n")
+    with pytest.raises(InputError, match=r"waivers\.0\.check.*attestations\.0\.control"):
+        load_exceptions(path)
+    path.write_text("")
+    assert load_exceptions(path) == Exceptions()
+    with pytest.raises(InputError, match="cannot read"):
+        load_exceptions(tmp_path / "absent.yaml")
+
+
+VERDICTS = st.sampled_from(["PASS", "WARN", "FAIL", "UNKNOWN", "N/A", None])
+
+
+@given(st.lists(st.tuples(VERDICTS, VERDICTS), min_size=3, max_size=3))
+def test_a_pass_means_that_every_target_was_seen_and_none_blocks(answers: list[tuple[str | None, str | None]]) -> None:
+    items = [
+        made(check, node, verdict, others=NODES)
+        for node, pair in zip(NODES, answers, strict=True)
+        for check, verdict in zip(("a.one", "a.two"), pair, strict=True)
+        if verdict
+    ]
+    found = decided(items).results[0].state
+    flat = [verdict for pair in answers for verdict in pair]
+    if found is ControlState.PASS:
+        assert set(flat) <= {"PASS", "WARN", "N/A"}
+        assert set(flat) != {"N/A"}
+    assert (found is ControlState.FAIL) == ("FAIL" in flat)
+    assert (found is ControlState.NOT_RUN) == (set(flat) == {None})
+    assert (found is ControlState.NOT_APPLICABLE) == (set(flat) == {"N/A"})
