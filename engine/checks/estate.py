@@ -1,0 +1,45 @@
+"""What expectations are derived from: the site's description, the catalogue and the day, all plain values.
+
+Nothing here looks at a node. `Context` is the plan's own view of the site, so that what verify expects and what apply
+brings about are one thing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date
+
+from sovctl.engine.plan.context import Context
+
+CONTROLLER = "site"
+"""Target of checks that look at this controller and not at a node."""
+
+
+@dataclass(frozen=True)
+class Controller:
+    """What the site keeps on this machine; absolute paths.
+
+    Args:
+        program: the running `sovctl`.
+        ledger: folder of the site's ledger.
+        private_files: files that must be there and private: the ssh key, secrets that site.yaml refers to.
+        private_folders: folders whose every file is private.
+    """
+
+    program: str
+    ledger: str
+    private_files: tuple[str, ...]
+    private_folders: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Estate:
+    """A whole site on one day.
+
+    Args:
+        today: UTC; exceptions of the perimeter end on a day.
+    """
+
+    context: Context
+    controller: Controller
+    today: date

@@ -1,0 +1,119 @@
+"""The gateway: it answers those with a key and nobody else, seals what it keeps, and writes down every request."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from sovctl.engine.checks.model import Expectation, Judgement, ProbeOutput, failed, unknown, worst
+from sovctl.engine.checks.parts import read_parts
+from sovctl.engine.facts.unreadable import Unreadable, excerpt
+from sovctl.engine.spec import Secret
+
+REJECTED = ("no key", "wrong key", "models without key")
+UNAUTHORIZED = 401
+
+
+@dataclass(frozen=True, kw_only=True)
+class GatewayExpectation(Expectation):
+    """One gateway node, seen by one client of site.yaml.
+
+    Args:
+        url: of the gateway on this node.
+        models: names that the client may ask for.
+        cloud_model: one of them that prefers a cloud, so that its identifiers are tokenized; None when none does.
+        key: reference to the client's key; the value goes to the probe's standard input.
+    """
+
+    url: str
+    models: tuple[str, ...]
+    cloud_model: str | None
+    key: Secret
+
+
+def judge_answers(output: ProbeOutput, expectation: GatewayExpectation) -> Judgement:
+    """A chat with every model name that the client may use gives an answer with text."""
+    rows = {str(row.get("model")): row for row in _rows(output)}
+    findings: list[Judgement] = []
+    for model in expectation.models:
+        row = rows.get(model)
+        if row is None:
+            findings.append(unknown(f"an answer of {model}", "none"))
+        elif row.get("status") != 200 or row.get("has_text") is not True:
+            text = "with" if row.get("has_text") else "without"
+            findings.append(failed(f"status 200 and text from {model}", f"status {row.get('status')} {text} text"))
+    times = ", ".join(f"{model} by {rows[model].get('route')}" for model in expectation.models if model in rows)
+    return worst(findings, otherwise=f"expected answers of {len(expectation.models)} models, got {times}")
+
+
+def judge_rejects(output: ProbeOutput, _expectation: GatewayExpectation) -> Judgement:
+    """Without a key, or with a wrong one, there is 401 and nothing else."""
+    status = {str(row.get("case")): row.get("status") for row in _rows(output)}
+    if status.get("healthz") != 200:
+        return unknown("/healthz to answer 200, so that a refusal means something", str(status.get("healthz", "none")))
+    findings: list[Judgement] = []
+    for case in REJECTED:
+        if case not in status:
+            findings.append(unknown(f"an attempt with {case}", "none"))
+        elif status[case] != UNAUTHORIZED:
+            findings.append(failed(f"status {UNAUTHORIZED} with {case}", str(status[case])))
+    return worst(findings, otherwise=f"expected {UNAUTHORIZED} for {', '.join(REJECTED)}, got it for each")
+
+
+def judge_vault(output: ProbeOutput, expectation: GatewayExpectation) -> Judgement:
+    """Identifiers that were just tokenized are in the vault, and cannot be read there."""
+    row = _one(output)
+    if row.get("status") != 200 or row.get("route") != "cloud":
+        return unknown(
+            f"a tokenized request of {expectation.cloud_model}",
+            f"status {row.get('status')} by {row.get('route')}, so nothing was sealed",
+        )
+    before, after, copies = row.get("rows_before"), row.get("rows_after"), row.get("copies")
+    if not isinstance(before, int) or not isinstance(after, int) or not isinstance(copies, int):
+        return unknown("counts of rows and of readable copies", "none")
+    findings: list[Judgement] = []
+    if after <= before:
+        findings.append(unknown(f"more than {before} rows after the request", str(after)))
+    if copies:
+        findings.append(failed("0 readable copies of the identifiers in the vault's files", str(copies)))
+    if not isinstance(row.get("open_files"), list):
+        findings.append(unknown("permissions of the vault's files", "none"))
+    findings += [failed(f"{file} closed to others", "readable") for file in row.get("open_files") or ()]
+    return worst(
+        findings, otherwise=f"expected the identifiers sealed, got {after - before} more rows, no readable copy"
+    )
+
+
+def judge_record(output: ProbeOutput, _expectation: GatewayExpectation) -> Judgement:
+    """A request that was answered has exactly one record in the gateway's ledger."""
+    row = _one(output)
+    if row.get("status") != 200 or not row.get("request_id"):
+        return unknown("an answered request with an id", f"status {row.get('status')}")
+    if not isinstance(row.get("records"), int):
+        return unknown("a count of records", "none")
+    if row["records"] != 1:
+        return failed("1 record of the request", str(row["records"]))
+    return worst((), otherwise="expected 1 durable record of the request, got 1")
+
+
+def _one(output: ProbeOutput) -> dict[str, Any]:
+    rows = list(_rows(output))
+    if len(rows) != 1:
+        raise Unreadable("one answer", f"{len(rows)}", where="ask")
+    return rows[0]
+
+
+def _rows(output: ProbeOutput) -> Iterator[dict[str, Any]]:
+    """JSON lines of `probe_scripts/ask.py`; an error it names stops the reading."""
+    for line in read_parts(output.stdout).text("ask").splitlines():
+        try:
+            row = json.loads(line)
+        except ValueError:
+            raise Unreadable("JSON lines", line, where="ask") from None
+        if not isinstance(row, dict):
+            raise Unreadable("JSON objects", line, where="ask")
+        if "error" in row:
+            raise Unreadable("an answer of the gateway", excerpt(str(row["error"])), where="ask")
+        yield row

@@ -1,0 +1,163 @@
+"""GPUs: present, answering, of the right model, with sound memory, kept awake by the driver."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from sovctl.engine.checks.model import Expectation, Judgement, ProbeOutput, failed, unknown, warned, worst
+from sovctl.engine.checks.parts import read_parts
+from sovctl.engine.facts.gpu import Gpu, GpuReport, parse_nvidia_smi_xml
+from sovctl.engine.facts.unreadable import Unreadable
+
+
+@dataclass(frozen=True, kw_only=True)
+class GpuExpectation(Expectation):
+    """What the platform has. None: nobody has told us, so the answer is UNKNOWN.
+
+    Args:
+        count: GPUs per operating system.
+        pci_device_id: four lower-case hex digits.
+    """
+
+    count: int | None
+    pci_device_id: str | None
+
+
+def judge_count(output: ProbeOutput, expectation: GpuExpectation) -> Judgement:
+    """Every GPU is on the bus, in the driver's list, of the right model, and answers."""
+    parts = read_parts(output.stdout)
+    report = parse_nvidia_smi_xml(parts.text("gpus"))
+    if expectation.count is None or expectation.pci_device_id is None:
+        return unknown("a platform whose GPU count and PCI id are known", "none in the catalogue")
+    on_bus = _on_bus(parts.text("bus"))
+    findings = [*_counts(report, expectation.count), *_states(report), *_models(report, expectation.pci_device_id)]
+    if len(on_bus) != expectation.count:
+        findings.append(failed(f"{expectation.count} NVIDIA GPUs on the PCI bus", str(len(on_bus))))
+    findings += [
+        failed(f"PCI device {expectation.pci_device_id} on the bus", device)
+        for device in sorted(set(on_bus) - {expectation.pci_device_id})
+    ]
+    return worst(
+        findings,
+        otherwise=f"expected {expectation.count} GPUs with PCI id {expectation.pci_device_id}, "
+        f"got {len(report.gpus)} from the driver and {len(on_bus)} on the bus, all answering",
+    )
+
+
+def judge_ecc(output: ProbeOutput, expectation: GpuExpectation) -> Judgement:
+    """Error correction is on, and no uncorrectable error was seen since the driver was loaded."""
+    report = _report(output)
+    return worst(
+        [*_counts(report, expectation.count), *(each for gpu in report.gpus for each in _ecc(gpu))],
+        otherwise=f"expected ECC on and 0 uncorrectable errors, got that on {len(report.gpus)} GPUs",
+    )
+
+
+def judge_row_remap(output: ProbeOutput, expectation: GpuExpectation) -> Judgement:
+    """No GPU has run out of spare rows; a pending remap asks for a reset."""
+    report = _report(output)
+    return worst(
+        [*_counts(report, expectation.count), *(each for gpu in report.gpus for each in _rows(gpu))],
+        otherwise=f"expected no row remapping failed or pending, got that on {len(report.gpus)} GPUs",
+    )
+
+
+def judge_persistence(output: ProbeOutput, expectation: GpuExpectation) -> Judgement:
+    """The driver stays loaded between clients."""
+    report = _report(output)
+    findings = list(_counts(report, expectation.count))
+    for gpu in report.gpus:
+        if gpu.persistence_mode is None:
+            findings.append(unknown(f"the persistence mode of GPU {gpu.index}", "none"))
+        elif gpu.persistence_mode != "Enabled":
+            findings.append(failed(f"persistence Enabled on GPU {gpu.index}", gpu.persistence_mode))
+    return worst(findings, otherwise=f"expected persistence Enabled, got that on {len(report.gpus)} GPUs")
+
+
+def count_findings(report: GpuReport, count: int | None) -> list[Judgement]:
+    """What is wrong with the number of GPUs; every judge looks at it before it looks at content."""
+    return list(_counts(report, count))
+
+
+def _report(output: ProbeOutput) -> GpuReport:
+    return parse_nvidia_smi_xml(read_parts(output.stdout).text("gpus"))
+
+
+def _counts(report: GpuReport, count: int | None) -> Iterator[Judgement]:
+    if count is None:
+        yield unknown("a platform whose GPU count is known", "none in the catalogue")
+        return
+    if report.attached is None:
+        yield unknown("attached_gpus", "none")
+    elif report.attached != len(report.gpus):
+        yield unknown(f"{report.attached} GPUs described, as the driver counts", str(len(report.gpus)))
+    if len(report.gpus) != count:
+        yield failed(f"{count} GPUs", str(len(report.gpus)))
+    places = {gpu.pci_bus_id for gpu in report.gpus}
+    if None in places or len(places) != len(report.gpus):
+        yield unknown("every GPU at a PCI address of its own", f"{len(places - {None})} addresses")
+
+
+def _states(report: GpuReport) -> Iterator[Judgement]:
+    for gpu in report.gpus:
+        name = f"GPU {gpu.index} ({gpu.pci_bus_id})"
+        if gpu.is_lost:
+            yield failed(f"{name} to answer", "GPU is lost")
+        elif gpu.needs_reset:
+            yield failed(f"{name} to answer", "GPU requires reset")
+        # Drivers before 570 do not say; "N/A" is what a stand-in and a virtual GPU say.
+        elif gpu.recovery_action not in (None, "None", "N/A"):
+            yield failed(f"no recovery action for {name}", str(gpu.recovery_action))
+
+
+def _models(report: GpuReport, device: str) -> Iterator[Judgement]:
+    for gpu in report.gpus:
+        if gpu.pci_device_id is None:
+            yield unknown(f"the PCI id of GPU {gpu.index}", "none")
+        elif gpu.pci_device_id != device:
+            yield failed(f"PCI device {device} as GPU {gpu.index}", gpu.pci_device_id)
+
+
+def _ecc(gpu: Gpu) -> Iterator[Judgement]:
+    name = f"GPU {gpu.index}"
+    if gpu.ecc_mode is None:
+        yield unknown(f"the ECC mode of {name}", "none")
+    elif gpu.ecc_mode != "Enabled":
+        yield failed(f"ECC Enabled on {name}", gpu.ecc_mode)
+    if gpu.ecc.volatile_uncorrectable is None:
+        yield unknown(f"the volatile error count of {name}", "GPU is lost" if gpu.is_lost else "none")
+    elif gpu.ecc.volatile_uncorrectable > 0:
+        yield failed(f"0 uncorrectable errors on {name} since driver load", str(gpu.ecc.volatile_uncorrectable))
+    if gpu.ecc.sram_threshold_exceeded:
+        yield failed(f"the SRAM error threshold of {name} not exceeded", "exceeded: replace it")
+    if gpu.ecc.aggregate_uncorrectable is None:
+        yield unknown(f"the lifetime error count of {name}", "GPU is lost" if gpu.is_lost else "none")
+    elif gpu.ecc.aggregate_uncorrectable > 0:
+        yield warned(f"0 uncorrectable errors in the life of {name}", str(gpu.ecc.aggregate_uncorrectable))
+
+
+def _rows(gpu: Gpu) -> Iterator[Judgement]:
+    name, rows = f"GPU {gpu.index}", gpu.remapped_rows
+    if rows.failure is None or rows.pending is None:
+        yield unknown(f"remapped_rows of {name}", "GPU is lost" if gpu.is_lost else "none")
+    if rows.failure:
+        yield failed(f"spare rows left on {name}", "row remapping failed: replace it")
+    if rows.pending:
+        yield warned(f"no row remapping pending on {name}", "pending: reset it")
+
+
+def _on_bus(text: str) -> list[str]:
+    """Device ids of GPUs from lines of `vendor device class` as sysfs prints them."""
+    devices = []
+    for line in text.splitlines():
+        words = line.split()
+        if len(words) != 3 or not all(word.startswith("0x") for word in words):
+            raise Unreadable("`vendor device class`", line, where="/sys/bus/pci/devices")
+        vendor, device, kind = (word.removeprefix("0x").lower() for word in words)
+        # 0302: 3D controller, 0300: display; bridges (0680) are NVSwitches.
+        if vendor == "10de" and kind.startswith(("0302", "0300")):
+            devices.append(device)
+    if not text.strip():
+        raise Unreadable("PCI devices", text, where="/sys/bus/pci/devices")
+    return devices
