@@ -47,6 +47,25 @@ def structure_problems(error: ValidationError) -> Iterator[Problem]:
         yield _problem(each["type"], loc, each.get("input"))
 
 
+def unknown_keys(error: ValidationError) -> list[tuple[str | int, ...]]:
+    """Where pydantic found keys that the spec does not know."""
+    return [tuple(each["loc"]) for each in error.errors(include_url=False) if each["type"] == "extra_forbidden"]
+
+
+def meant_path(loc: Sequence[str | int]) -> str:
+    """The path of the known key that an unknown one is most like; empty where there is none."""
+    near = nearest(str(loc[-1]), list(spec_schema.node_at(loc[:-1]).get("properties", {})))
+    return path_of([*loc[:-1], near]) if near else ""
+
+
+def path_of(loc: Sequence[str | int]) -> str:
+    """Steps as a path: ("pools", 0, "name") is `pools[0].name`."""
+    path = ""
+    for step in loc:
+        path = join(path, step)
+    return path
+
+
 def secret_problems(value: Any, path: str = "") -> Iterator[Problem]:
     """Literals that are secrets by their form, anywhere in the plain values of a site.yaml."""
     if isinstance(value, dict):
@@ -60,9 +79,7 @@ def secret_problems(value: Any, path: str = "") -> Iterator[Problem]:
 
 
 def _problem(kind: str, loc: tuple[str | int, ...], got: Any) -> Problem:
-    where = ""
-    for step in loc:
-        where = join(where, step)
+    where = path_of(loc)
     node = spec_schema.node_at(loc)
     if kind == "extra_forbidden":
         return _unknown_key(loc, where, got)

@@ -11,7 +11,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 
+import sovctl.compliance
 from sovctl.engine.catalog.drivers import DriverLock, load_driver_locks
 from sovctl.engine.catalog.gpus import Gpu, load_gpus
 from sovctl.engine.catalog.models import ModelEntry, load_models
@@ -28,6 +30,10 @@ class Catalog:
     gpus: Mapping[str, Gpu]
     platforms: Mapping[str, Platform]
     driver_locks: Mapping[str, DriverLock]
+    engines: frozenset[str]
+    """Engines whose Python dependencies are locked, such as `vllm-0.32.0`."""
+    packs: frozenset[str]
+    """Control sets that reports can answer to."""
 
     def gpu_of(self, platform: Platform) -> Gpu | None:
         """The GPU of a platform; None for a service node."""
@@ -37,4 +43,13 @@ class Catalog:
 @cache
 def load_catalog() -> Catalog:
     """The catalogue that ships with this version; read once."""
-    return Catalog(load_models(), load_gpus(), load_platforms(), load_driver_locks())
+    locks = Path(__file__).parent / "locks"
+    packs = Path(sovctl.compliance.__file__).parent / "packs"
+    return Catalog(
+        models=load_models(),
+        gpus=load_gpus(),
+        platforms=load_platforms(),
+        driver_locks=load_driver_locks(),
+        engines=frozenset(path.stem for path in locks.glob("vllm*.txt")),
+        packs=frozenset(path.stem for path in packs.glob("*.yaml") if not path.stem.endswith(".map")),
+    )

@@ -1,0 +1,258 @@
+"""Reading a site.yaml: all problems at once, each with its line, both sides and a remedy; or the site.
+
+    loaded = load(Path("site.yaml"))
+    loaded.spec.pools[0].name
+    loaded.where("pools[chat].port")      # "site.yaml:61: pools[0].port"
+    check_files(loaded)                   # before nodes are touched: the files it names, and their permissions
+
+Planning from facts needs no file but site.yaml itself; what touches nodes calls `check_files` first.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import stat
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from sovctl.compliance.canonical import digest, sha256_hex
+from sovctl.compliance.errors import InputError, Problem, SpecError
+from sovctl.engine.catalog import Catalog, load_catalog
+from sovctl.engine.spec import Secret, SiteSpec
+from sovctl.engine.spec_problems import meant_path, secret_problems, structure_problems, unknown_keys
+from sovctl.engine.spec_rules import check
+from sovctl.engine.spec_text import MAX_BYTES, BrokenText, SpecText, read_text, steps
+
+MOST_PROBLEMS = 100  # shown of one file; nobody mends more in one sitting
+
+
+@dataclass(frozen=True)
+class LoadedSpec:
+    """A site.yaml without problems.
+
+    Args:
+        path: as the user wrote it.
+        text_sha256: of the file's bytes.
+        spec_sha256: of the canonical JSON of the values with defaults; comments and order of keys do not change it.
+    """
+
+    spec: SiteSpec
+    path: Path
+    text_sha256: str
+    spec_sha256: str
+    text: SpecText
+
+    @property
+    def folder(self) -> Path:
+        """What relative paths in the file are relative to."""
+        return self.path.parent
+
+    def where(self, path: str) -> str:
+        """A place as errors name it; items may be named by number or by name: `pools[0].port`, `pools[chat].port`."""
+        return _where(self.path, self.text, path)
+
+    def resolve(self, reference: str) -> Path:
+        """The file that a path in site.yaml means."""
+        return self.folder / reference
+
+
+def load(path: Path, *, today: date | None = None) -> LoadedSpec:
+    """Read and check a site.yaml; looks at no other file.
+
+    Args:
+        today: UTC, for what expires; the clock's day when None.
+
+    Raises:
+        SpecError: everything wrong with it.
+        InputError: it cannot be read.
+    """
+    return parse(_read(path), path=path, today=today or datetime.now(UTC).date(), catalog=load_catalog())
+
+
+def parse(data: bytes, *, path: Path, today: date, catalog: Catalog) -> LoadedSpec:
+    """The same, of bytes: pure.
+
+    Args:
+        path: only for messages, and to resolve relative paths against.
+
+    Raises:
+        SpecError: everything wrong with it.
+    """
+    try:
+        text = read_text(data)
+    except BrokenText as error:
+        raise SpecError([_placed(path, error.problem.where, "", error.problem)]) from None
+    problems = [*text.problems, *secret_problems(text.value)]
+    spec, broken, misspelt = _validate(text.value, problems)
+    found = check(spec, catalog, today=today, broken=broken)
+    problems += [each for each in found if each.where not in misspelt]
+    if problems:
+        raise SpecError(_in_file_order(path, text, problems))
+    return LoadedSpec(
+        spec=spec,
+        path=path,
+        text_sha256=sha256_hex(data),
+        spec_sha256=digest(spec.model_dump(mode="json")),
+        text=text,
+    )
+
+
+def _read(path: Path) -> bytes:
+    hint = "start with: sovctl init --preset lab"
+    try:
+        with path.open("rb") as file:
+            return file.read(MAX_BYTES + 1)
+    except FileNotFoundError:
+        raise InputError("expected a file, got nothing there", where=str(path), hint=hint) from None
+    except IsADirectoryError:
+        raise InputError("expected a file, got a folder", where=str(path), hint=f"try {path / 'site.yaml'}") from None
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else "unusable name"
+        raise InputError(f"expected a file that can be read, got: {reason.lower()}", where=str(path)) from None
+
+
+def _validate(value: Any, problems: list[Problem]) -> tuple[SiteSpec, frozenset[str], frozenset[str]]:
+    """What is well formed of a site; problems of the rest are added to `problems`.
+
+    Strict, and as JSON: "8" is no number and true is no 1, while addresses and choices are still texts.
+
+    Returns:
+        The spec without what is not well formed, so that rules over the rest still run; the top-level keys that are
+        absent from it; and the paths that misspelt keys probably meant, about which nothing more need be said.
+    """
+    try:
+        return SiteSpec.model_validate_json(json.dumps(value), strict=True), frozenset(), frozenset()
+    except ValidationError as error:
+        problems += structure_problems(error)
+        unknown = unknown_keys(error)
+    known = json.loads(json.dumps(value)) if isinstance(value, dict) else {}
+    for loc in unknown:
+        _remove(known, loc)
+    whole = {}
+    for name, field in SiteSpec.model_fields.items():
+        section: TypeAdapter[Any] = TypeAdapter(Annotated[field.annotation, field])
+        if name not in known and not field.is_required():
+            whole[name] = field.get_default(call_default_factory=True)
+            continue
+        with contextlib.suppress(ValidationError):
+            whole[name] = section.validate_json(json.dumps(known.get(name)), strict=True)
+    broken = frozenset(SiteSpec.model_fields) - whole.keys()
+    return SiteSpec.model_construct(**whole), broken, frozenset(filter(None, map(meant_path, unknown)))
+
+
+def _remove(value: Any, loc: Sequence[str | int]) -> None:
+    for step in loc[:-1]:
+        value = value[step]
+    del value[loc[-1]]
+
+
+def _in_file_order(path: Path, text: SpecText, problems: Iterable[Problem]) -> list[Problem]:
+    ordered = sorted(problems, key=lambda problem: text.line(problem.where))
+    shown = [_placed(path, str(text.line(each.where)), each.where, each) for each in ordered[:MOST_PROBLEMS]]
+    more = len(ordered) - len(shown)
+    if more:
+        shown.append(Problem(f"{more} more problems are not shown", where=str(path), hint="mend the ones above first"))
+    return shown
+
+
+def _placed(path: Path, line: str, where: str, problem: Problem) -> Problem:
+    place = ":".join(part for part in (str(path), line) if part)
+    return Problem(problem.message, where=f"{place}: {where}" if where else place, hint=problem.hint)
+
+
+def _where(path: Path, text: SpecText, place: str) -> str:
+    return f"{path}:{text.line(place)}: {text.by_index(place)}"
+
+
+@dataclass(frozen=True)
+class FileReference:
+    """A file or variable that site.yaml names.
+
+    Args:
+        place: path in site.yaml, such as `access.key_file`.
+        is_secret: only its owner may read it.
+    """
+
+    place: str
+    file: str | None
+    env: str | None
+    is_secret: bool
+
+
+def references(spec: SiteSpec) -> Iterator[FileReference]:
+    """Every file and variable that a site.yaml names, in the order of the spec."""
+    yield FileReference("access.key_file", spec.access.key_file, None, is_secret=True)
+    yield FileReference("access.known_hosts_file", spec.access.known_hosts_file, None, is_secret=False)
+    yield FileReference("artifacts.apt_key_file", spec.artifacts.apt_key_file, None, is_secret=False)
+    if spec.gateway is None:
+        return
+    for index, cloud in enumerate(spec.gateway.clouds):
+        if cloud.ca_file is not None:
+            yield FileReference(f"gateway.clouds[{index}].ca_file", cloud.ca_file, None, is_secret=False)
+        if cloud.api_key is not None:
+            yield _secret(f"gateway.clouds[{index}].api_key", cloud.api_key)
+    for index, client in enumerate(spec.gateway.clients):
+        yield _secret(f"gateway.clients[{index}].api_key", client.api_key)
+
+
+def _secret(place: str, secret: Secret) -> FileReference:
+    return FileReference(place, secret.file, secret.env, is_secret=True)
+
+
+def check_files(loaded: LoadedSpec, *, environ: Mapping[str, str] | None = None) -> None:
+    """Look at every file and variable that the site names: there, readable, not empty, secrets closed to others.
+
+    Args:
+        environ: the controller's environment; os.environ when None.
+
+    Raises:
+        SpecError: every one that is not as it should be. No content, and no secret's path, is in it.
+    """
+    variables = os.environ if environ is None else environ
+    found = [
+        (reference, message, hint)
+        for reference in references(loaded.spec)
+        for message, hint in _look(loaded, reference, variables)
+    ]
+    if found:
+        raise SpecError([Problem(message, where=loaded.where(_leaf(each)), hint=hint) for each, message, hint in found])
+
+
+def _leaf(reference: FileReference) -> str:
+    if steps(reference.place)[-1] != "api_key":
+        return reference.place
+    return f"{reference.place}.{'file' if reference.file is not None else 'env'}"
+
+
+def _look(loaded: LoadedSpec, reference: FileReference, environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Message and hint for everything wrong with one reference."""
+    if reference.file is None:
+        if not environ.get(reference.env or ""):
+            yield "expected a variable with a value, got none in the environment", "export it before sovctl runs"
+        return
+    path = loaded.resolve(reference.file)
+    try:
+        status = path.stat()
+        readable = os.access(path, os.R_OK)
+    except OSError as error:
+        reason = (error.strerror or "it cannot be looked at").lower()
+        yield f"expected a file, got: {reason}", "make it, or mend the path; it is relative to site.yaml"
+        return
+    if not stat.S_ISREG(status.st_mode):
+        yield "expected a file, got something else", "mend the path; it is relative to site.yaml"
+    elif not readable:
+        yield "expected a file that can be read, got one that cannot", "let the user who runs sovctl read it"
+    elif status.st_size == 0:
+        yield "expected a file with content, got an empty one", "fill it"
+    elif reference.is_secret and status.st_mode & 0o077:
+        yield (
+            f"expected a secret that only its owner may read (mode 600), got mode {status.st_mode & 0o777:o}",
+            "chmod 600 it, and change the secret if others had access",
+        )

