@@ -88,13 +88,13 @@ class Mint:
 
 
 def check_character(label: str, body: str) -> str:
-    """The last character of a token: a weighted sum by the prime 31, with weights 2, 3, 4, ...; the label counts too."""
+    """The last character of a token: a weighted sum by the prime 31, weights 2, 3, ...; the label counts too."""
     total = sum(map(ord, label)) + sum(weight * _VALUE_OF[c] for weight, c in enumerate(body, start=2))
     return ALPHABET[total % _BASE]
 
 
 def canonical(match: re.Match[str]) -> str | None:
-    """The token that a match of `TOKEN` stands for, upper case and unescaped; None when its check character is wrong."""
+    """The token that a match of `TOKEN` stands for, upper case, unescaped; None when its check character is wrong."""
     label = match.group(1).replace("\\", "").upper()
     body = match.group(2).upper()
     return f"{label}_{body}" if check_character(label, body[:-1]) == body[-1] else None

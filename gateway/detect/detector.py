@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from sovctl.gateway.detect.candidates import Anchor, windows
 from sovctl.gateway.detect.finding import Finding, resolve
 from sovctl.gateway.detect.generic import IbanFinder, generic_rules
-from sovctl.gateway.detect.judge import findings_in
+from sovctl.gateway.detect.judge import Rule, findings_in
 from sovctl.gateway.detect.names import find_names
 from sovctl.gateway.detect.national import national_rules
 from sovctl.gateway.detect.phones import PhoneFinder
@@ -33,7 +33,7 @@ class Detector:
     """
 
     def __init__(self, *, phone_regions: Sequence[str]) -> None:
-        self._rules = {anchor: [] for anchor in (Anchor.AT, Anchor.DIGITS, Anchor.COLONS)}
+        self._rules: dict[Anchor, list[Rule]] = {anchor: [] for anchor in (Anchor.AT, Anchor.DIGITS, Anchor.COLONS)}
         for rule in [*generic_rules(), *national_rules()]:
             self._rules[rule.anchor].append(rule)
         self._ibans = IbanFinder()

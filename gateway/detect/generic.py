@@ -22,7 +22,10 @@ from sovctl.gateway.kinds import Kind
 
 # RFC 5322 dot-atom without the characters that in practice only separate ("mail=anna@...", quotes, slashes). Any
 # top-level name counts: Presidio's own check drops internal ones such as anna@bank.internal, by a list it downloads.
-_EMAIL = r"(?<![\w.%+~-])[\w%+~&!#$*][\w.%+~&'!#$*-]{0,127}@(?:[^\W_](?:[\w-]{0,61}[^\W_])?\.)+[^\W_][\w-]{0,61}[^\W_](?![\w-])"
+_EMAIL = (
+    r"(?<![\w.%+~-])[\w%+~&!#$*][\w.%+~&'!#$*-]{0,127}"
+    r"@(?:[^\W_](?:[\w-]{0,61}[^\W_])?\.)+[^\W_][\w-]{0,61}[^\W_](?![\w-])"
+)
 
 # ISO/IEC 7812: 13 to 19 digits; issuers 2 to 6 (Mastercard has 2221-2720 since 2017, absent from Presidio's pattern).
 _CARD = r"(?<!\d)(?:2[2-7]\d{2}|[3-6]\d{3})(?:[ -]?\d){9,15}(?!\d)"

@@ -12,82 +12,28 @@ or a word in another script is never outvoted by the rest.
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 UNKNOWN = "und"  # ISO 639-2: undetermined
 NONE = "zxx"  # ISO 639-2: no linguistic content
 
-# Everyday words. English also has those of business letters, so that a short order to a machine is recognized.
-_WORDS: dict[str, frozenset[str]] = {
-    language: frozenset(words.split())
-    for language, words in {
-        "en": (
-            "the of and to in is that it for was on are as with his they be at this have from or had by but what some "
-            "we can out other were all there when up use your how said an each she which do their if will way about "
-            "many then them would like so these her him has two more could see than first been who its now find long "
-            "down day did get made may part i a my me you he our us no not yes please thank thanks hello hi dear ok okay "
-            "write read send sent tell say give show make let new name number address account bank card payment pay paid "
-            "transfer invoice contract customer client loan credit balance amount date month year today tomorrow "
-            "yesterday phone call mail email e-mail letter reply answer question help need want should must shall confirm "
-            "check summarize summary translate explain list repeat following below above here where why because before "
-            "after again also any because both between during every few just know last most much never next only over "
-            "own same such take through too under until very while work well does doing done don being into off once "
-            "regards best kind sincerely mr mrs ms meeting report status open closed due risk branch manager order "
-            "delivery refund complaint request information details attached document file data user password key value "
-            "text message system assistant following using without within against iban swift code id contact customer's "
-            "good morning evening afternoon great sure right left back still even think going good time people one not "
-            "sorry update change remove add review draft compare calculate policy claim insurance patient doctor ticket"
-        ),
-        "de": (
-            "der die das und ist nicht ich sie es ein eine einen einem einer zu mit auf für von dem den des im am als "
-            "auch bei aus nach wie wird werden wurde hat haben sind war bitte danke herr frau ihre ihr unser mein meine "
-            "dass oder wenn kann noch nur über um bis zur zum vor durch sehr geehrte geehrter damen herren grüße hallo"
-        ),
-        "fr": (
-            "le la les un une des et est pas je vous il elle nous ils que qui dans pour sur avec au aux ce cette ces mon "
-            "ma mes votre vos notre de du en ne se sont été était bonjour merci monsieur madame s'il plaît être avoir "
-            "par plus mais ou où si leur tout"
-        ),
-        "es": (
-            "el la los las un una y es no yo usted que en de del por para con su sus mi se lo al como más pero este esta "
-            "está son fue ha hola gracias señor señora estimado favor muy ser hay cuando también nuestro"
-        ),
-        "it": (
-            "il lo la gli le un una e è non che di del della dei in per con su mi si sono come più ma questo questa anche "
-            "al alla dal nel nella grazie buongiorno gentile signor signora favore ha ho essere stato nostro"
-        ),
-        "pt": (
-            "o a os as um uma e é não que de do da dos das em no na por para com seu sua se mais mas este esta como ao "
-            "foi são obrigado olá senhor senhora favor você meu minha nosso está também"
-        ),
-        "nl": (
-            "de het een en is niet ik u je dat die in van op te voor met zijn aan er om als ook bij uit naar heeft hebben "
-            "wordt was maar door over nog graag bedankt geachte heer mevrouw mijn uw ons deze dit"
-        ),
-        "pl": (
-            "i w na z do nie się to że jest o jak po co tak za od przez dla są był była oraz czy już tylko jego jej pan "
-            "pani proszę dziękuję szanowny mój moja numer ale lub przy"
-        ),
-        "id": (
-            "yang dan di ini itu dengan untuk tidak dari dalam akan pada ke juga saya anda kami kita adalah ada bisa oleh "
-            "atau sudah telah bapak ibu tolong terima kasih mohon nomor rekening"
-        ),
-        "tr": (
-            "ve bir bu da de için ile çok ne daha var olarak gibi ben sen o biz siz değil kadar olan mi lütfen teşekkür "
-            "merhaba sayın bey hanım ama en her"
-        ),
-        "sv": (
-            "och att det som en är på för av med inte jag den till har de om ett var han hon vi du kan ska från men så "
-            "tack hej vänligen min din"
-        ),
-        "ro": "și în la cu de pe este nu un o care din pentru mai sunt ca să ce au fost dar vă mulțumesc domnul doamna",
-        "cs": "a v se na je že to s z do o pro jsem není které ale jako by po jsou prosím děkuji pan paní váš",
-    }.items()
-}
 
-_LANGUAGES_OF: dict[str, list[str]] = {}
-for _language, _known in _WORDS.items():
-    for _word in _known:
-        _LANGUAGES_OF.setdefault(_word, []).append(_language)
+def _read_words() -> dict[str, list[str]]:
+    """Word -> the languages it is an everyday word of."""
+    languages_of: dict[str, list[str]] = {}
+    language = ""
+    for line in (Path(__file__).parent / "everyday_words.txt").read_text(encoding="utf-8").splitlines():
+        if line.startswith("#"):
+            continue
+        head, colon, rest = line.partition(":")
+        if colon:
+            language = head
+        for word in (rest if colon else line).split():
+            languages_of.setdefault(word, []).append(language)
+    return languages_of
+
+
+_LANGUAGES_OF = _read_words()
 
 # First code point of a block, last one, and the language its letters most often mean. Any of them keeps a text from
 # passing as English; which of the languages that share a script it is makes no difference here.
@@ -146,10 +92,13 @@ def _guess(words: list[str]) -> str:
 
 
 def _best(words: list[str]) -> tuple[str, int]:
-    """The language that most of `words` are everyday words of, and how many; the first in the table on a tie."""
-    hits = dict.fromkeys(_WORDS, 0)
+    """The language that most of `words` are everyday words of, and how many."""
+    hits: dict[str, int] = {}
     for word in words:
         for language in _LANGUAGES_OF.get(word, ()):
-            hits[language] += 1
-    best = max(hits, key=hits.__getitem__)
-    return (best, hits[best]) if hits[best] else (NONE, 0)
+            hits[language] = hits.get(language, 0) + 1
+    if not hits:
+        return NONE, 0
+    # English is first among equals: its list is the longest, and the rest of the text decides anyway.
+    best = max(hits, key=lambda language: (hits[language], language == "en", language))
+    return best, hits[best]

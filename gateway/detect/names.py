@@ -29,6 +29,11 @@ _ROLES = (
     r"insured|policyholder|claimant|doctor|nurse|witness|defendant|plaintiff|wife|husband|son|daughter|mother|father|"
     r"brother|sister)"
 )
+_INTRODUCTIONS = (
+    r"(?:(?:my|his|her|their|the|whose)[ ]name[ ]is|named|called|I[ ]am|I['’]m|this[ ]is|signed[ ]by|written[ ]by|"
+    r"spoke[ ](?:to|with)|speak[ ](?:to|with)|met[ ]with|on[ ]behalf[ ]of)"
+)
+_CLOSINGS = r"(?:regards|sincerely|faithfully|truly|wishes|thanks|thank[ ]you|cheers|respectfully)"
 # `first_name`, `customerName` and `surname` end in `name` too.
 _FIELDS = r"(?:name|\b(?:signed|author|from|to|cc))"
 
@@ -38,8 +43,7 @@ _PLACES = tuple(
         ("NAME_TITLE", rf"(?<!\p{{L}}){_TITLES}\.?[ \t]+{_NAME}", 0.85),
         (
             "NAME_INTRODUCED",
-            rf"(?i:\b(?:my|his|her|their|the|whose)[ ]name[ ]is|\bnamed|\bcalled|\bI[ ]am|\bI['’]m|\bthis[ ]is|\bsigned[ ]by|"
-            rf"\bwritten[ ]by|\bspoke[ ](?:to|with)|\bspeak[ ](?:to|with)|\bmet[ ]with|\bon[ ]behalf[ ]of)[ \t]+{_NAME}",
+            rf"(?i:\b{_INTRODUCTIONS})[ \t]+{_NAME}",
             0.7,
         ),
         (
@@ -49,7 +53,7 @@ _PLACES = tuple(
         ),
         (
             "NAME_CLOSING",
-            rf"(?i:\b(?:regards|sincerely|faithfully|truly|wishes|thanks|thank[ ]you|cheers|respectfully))[,.!]?[ \t]*\n\s*{_NAME}",
+            rf"(?i:\b{_CLOSINGS})[,.!]?[ \t]*\n\s*{_NAME}",
             0.7,
         ),
         ("NAME_ROLE", rf"(?i:\b{_ROLES})[:,]?[ \t]+{_FULL_NAME}", 0.6),
@@ -58,15 +62,16 @@ _PLACES = tuple(
 )
 
 # Capitalised words that stand in those places and are nobody.
-_NOBODY = frozenset(
-    "a all am an and any api are as at attention bank board by can card client colleague colleagues com committee "
-    "company could customer department desk dr english everyone everybody folks for friend friends from german good "
-    "group guys happy has have hello help her here hi his how i iban id if in is it its ladies madam management may "
-    "miss mr mrs ms my no not now of office ok on or our please prof sir sirs so sorry sure support team thanks thank "
-    "that the their there these they this to today tomorrow us very was we well what when where which who why will "
-    "with world yes you your january february march april june july august september october november december monday "
-    "tuesday wednesday thursday friday saturday sunday".split()
-)
+_NOT_NAMES = """
+a all am an and any api are as at attention bank board by can card client colleague colleagues com committee  company
+could customer department desk dr english everyone everybody folks for friend friends from german good  group guys
+happy has have hello help her here hi his how i iban id if in is it its ladies madam management may  miss mr mrs ms my
+no not now of office ok on or our please prof sir sirs so sorry sure support team thanks thank  that the their there
+these they this to today tomorrow us very was we well what when where which who why will  with world yes you your
+january february march april june july august september october november december monday  tuesday wednesday thursday
+friday saturday sunday
+"""
+_NOBODY = frozenset(_NOT_NAMES.split())
 
 
 def find_names(text: str) -> Iterator[Finding]:

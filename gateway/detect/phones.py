@@ -50,10 +50,11 @@ class PhoneFinder:
 
     def _parse(self, text: str, start: int, end: int) -> str | None:
         candidate = text[start:end]
-        is_international = candidate.startswith("+") or candidate.startswith("(+")
-        if not is_international:
-            if NOT_PERSONAL.search(text, max(0, start - _NEAR_BEFORE), start) or _DATE.match(candidate):
-                return None
+        is_international = candidate.startswith(("+", "(+"))
+        if not is_international and (
+            NOT_PERSONAL.search(text, max(0, start - _NEAR_BEFORE), start) or _DATE.match(candidate)
+        ):
+            return None
         for region in (None,) if is_international else self._regions:
             try:
                 number = phonenumbers.parse(candidate, region)

@@ -25,7 +25,8 @@ _ISSUED = re.compile(
     r")(?![A-Za-z0-9])"
 )
 _PEM = re.compile(
-    r"-----BEGIN (?:[A-Z0-9]{1,16} ){0,3}PRIVATE KEY-----[^-]{0,16384}(?:-----END (?:[A-Z0-9]{1,16} ){0,3}PRIVATE KEY-----)?"
+    r"-----BEGIN (?:[A-Z0-9]{1,16} ){0,3}PRIVATE KEY-----[^-]{0,16384}"
+    r"(?:-----END (?:[A-Z0-9]{1,16} ){0,3}PRIVATE KEY-----)?"
 )
 _NAMED = re.compile(
     r"(?:pass(?:word|wd|phrase)?|pwd|secret|api[_-]?key|access[_-]?key|auth[_-]?token|client[_-]?secret|private[_-]?key)"
