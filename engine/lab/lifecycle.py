@@ -21,9 +21,11 @@ from sovctl.compliance.errors import Busy, InputError
 from sovctl.compliance.files import write_atomic
 from sovctl.engine.lab import (
     access,
+    board_files,
     certificate,
     cgroup,
     cloud,
+    gpu_packages,
     image,
     layout,
     model_store,
@@ -41,7 +43,7 @@ from sovctl.engine.lab import (
 from sovctl.engine.lab.layout import NODES, Lab
 
 Progress = Callable[[str], None]
-_FORMAT = 2  # raise it when what is built changes, so that `up` of a newer sovctl builds anew
+_FORMAT = 3  # raise it when what is built changes, so that `up` of a newer sovctl builds anew
 _BOOT_LIMIT_S = 60.0  # measured: 1.4 s for three nodes on two idle cores; the rest is for a loaded machine
 
 
@@ -75,8 +77,9 @@ def ensure_materials(*, mirror_uri: str | None, progress: Progress) -> Materials
     """Everything that is made once, made when the cache lacks it."""
     base = image.ensure_image(mirror_uri=mirror_uri, progress=progress)
     fetched = tools.ensure_fetched(base, mirror_uri=mirror_uri, progress=progress)
-    packages = sorted(fetched.packages.glob("*.deb"))
-    packed = repository.ensure_repository(f"apt-{digest([path.name for path in packages])[:16]}", packages)
+    standins = gpu_packages.ensure_packages()
+    packages = [*sorted(fetched.packages.glob("*.deb")), *sorted(standins.glob("*.deb"))]
+    packed = repository.ensure_repository(f"apt-{digest([fetched.packages.name, standins.name])[:16]}", packages)
     wheels = tuple(wheelhouse.ensure_wheels(lock, progress=progress) for lock in wheelhouse.locks())
     return Materials(base, fetched.tools, packed, wheels)
 
@@ -179,6 +182,7 @@ def _build(lab: Lab, materials: Materials) -> None:
     public_key = shell.make_key(lab)
     for each in NODES:
         node.make_disk(lab, each)
+        board_files.lay(lab, each)
         node.authorize(lab, each, public_key)
 
 

@@ -1,0 +1,60 @@
+"""Stands in for DCGM's host engine and the least of dcgmi: its version and the list of GPUs (simulated)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sovctl.engine.lab.standins import daemon
+from sovctl.engine.lab.standins.board import HOST_ENGINE_FILE, SIMULATED, Board
+
+_NO_CONNECTION = (
+    "Error: unable to establish a connection to the specified host: localhost\n"
+    "Error: Unable to connect to host engine. Host engine connection invalid/disconnected."
+)
+_WIDTH = 70
+
+
+def host_engine(arguments: list[str], version: str, root: Path = Path("/")) -> int:
+    """Run nv-hostengine; see fabricmanager.main."""
+    if "--version" in arguments:
+        _say(f"Version : {version}\n{SIMULATED}")
+        return 0
+    daemon.say(f"nv-hostengine {version} started, {SIMULATED}")
+    return daemon.live(root / HOST_ENGINE_FILE, version)
+
+
+def dcgmi(arguments: list[str], version: str, root: Path = Path("/")) -> int:
+    """Run dcgmi."""
+    board = Board(root)
+    if arguments in (["--version"], ["-v"]):
+        _say(f"dcgmi  version: {version}\n{SIMULATED}")
+        return 0
+    if not board.has_host_engine:
+        _say(_NO_CONNECTION)
+        return 1
+    if arguments == ["discovery", "-l"]:
+        _say(discovery(board))
+        return 0
+    _say(f"expected --version or discovery -l, got {' '.join(arguments)!r}; the rest of dcgmi is not {SIMULATED}")
+    return 1
+
+
+def discovery(board: Board) -> str:
+    """What `dcgmi discovery -l` prints."""
+    gpus = board.gpus if board.loaded_version else []
+    rule = f"+--------+{'-' * _WIDTH}+"
+    lines = [f"{len(gpus)} GPU{'s' if len(gpus) != 1 else ''} found ({SIMULATED}).", rule]
+    lines += [f"| GPU ID | {'Device Information':<{_WIDTH - 1}}|", rule]
+    for gpu in gpus:
+        for label, text in (
+            (str(gpu["index"]), f"Name: {board.facts['model']['product_name']}"),
+            ("", f"PCI Bus ID: {gpu['pci_bus_id']}"),
+            ("", f"Device UUID: {gpu['uuid']}"),
+        ):
+            lines.append(f"| {label:<7}| {text:<{_WIDTH - 1}}|")
+        lines.append(rule)
+    return "\n".join(lines)
+
+
+def _say(text: str) -> None:
+    print(text)  # noqa: T201 - a program of its own

@@ -1,0 +1,108 @@
+"""Stands in for nvidia-smi (simulated): the commands and formats that provisioning and checks use, and no others.
+
+nvidia-smi | -L | --version | -q -x [-i N] | --query-gpu=A,B --format=csv[,noheader][,nounits] [-i N]
+nvidia-smi nvlink -s|-e [-i N] | topo -m | topo -p2p n|r
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from sovctl.engine.lab.standins import smi_query, smi_text
+from sovctl.engine.lab.standins.board import SIMULATED, Board, Facts
+from sovctl.engine.lab.standins.smi_report import log_xml
+
+# Exit codes of the real tool (nvidia-smi(1), RETURN VALUE).
+INVALID_ARGUMENT = 2
+NO_SUCH_DEVICE = 6
+DRIVER_NOT_LOADED = 9
+GPU_LOST = 15
+LIBRARY_MISMATCH = 18  # not in the manual page; what 580 exits with
+_NO_DRIVER = (
+    "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. "
+    "Make sure that the latest NVIDIA driver is installed and running.\n"
+)
+_QUERIES = ("--query-gpu=", "--query-remapped-rows=")
+
+
+def main(arguments: list[str], root: Path = Path("/")) -> int:
+    """Run it.
+
+    Returns:
+        The real tool's exit code.
+    """
+    board = Board(root)
+    code, lines = answer(board, arguments)
+    print("\n".join(lines))  # noqa: T201 - a program of its own
+    return code
+
+
+def answer(board: Board, arguments: list[str]) -> tuple[int, list[str]]:
+    """Exit code and lines."""
+    if arguments == ["--version"]:
+        return 0, smi_text.versions(board)
+    if board.loaded_version is None:
+        return DRIVER_NOT_LOADED, [_NO_DRIVER]
+    if board.loaded_version != board.library_version:
+        nvml = (board.library_version or "").rpartition(".")[0]
+        return LIBRARY_MISMATCH, [
+            f"Failed to initialize NVML: Driver/library version mismatch\nNVML library version: {nvml}"
+        ]
+    words, wanted = _take_index(arguments)
+    gpus = board.gpus if wanted is None else _chosen(board, wanted)
+    if not gpus:
+        return NO_SUCH_DEVICE, [f"Invalid device id: {wanted}" if wanted else "No devices were found"]
+    code = GPU_LOST if any(gpu["is_lost"] for gpu in gpus) else 0
+    match words:
+        case []:
+            return code, smi_text.table(board)
+        case ["-L" | "--list-gpus"]:
+            return 0, smi_text.listing(board)
+        case ["-q", "-x"] | ["-x", "-q"] | ["-qx"]:
+            return 0, [log_xml(board, gpus)]
+        case ["nvlink", "-s" | "--status"]:
+            return 0, smi_text.nvlink_status(board, gpus)
+        case ["nvlink", "-e" | "--errorcounters"]:
+            return 0, smi_text.nvlink_errors(board, gpus)
+        case ["topo", "-m" | "--matrix"]:
+            return 0, smi_text.topology(board)
+        case ["topo", "-p2p" | "--p2pstatus", "n" | "r"]:
+            return 0, smi_text.peer_to_peer(board)
+        case [query, form] if query.startswith(_QUERIES) and form.startswith("--format="):
+            return _query(board, gpus, query.partition("=")[2].split(","), form.partition("=")[2])
+    return INVALID_ARGUMENT, [
+        f"Invalid combination of input arguments ({' '.join(arguments)}); {SIMULATED}: part of it only"
+    ]
+
+
+def _query(board: Board, gpus: list[Facts], names: list[str], form_text: str) -> tuple[int, list[str]]:
+    form = smi_query.Format.parse(form_text)
+    if form is None:
+        return INVALID_ARGUMENT, ['"--format=" can only be "csv".']
+    for name in names:
+        if name not in smi_query.COLUMNS:
+            return INVALID_ARGUMENT, [f'Field "{name}" is not a valid field to query.\n']
+    return 0, smi_query.query(board, gpus, names, form, now=time.strftime("%Y/%m/%d %H:%M:%S.000"))
+
+
+def _take_index(arguments: list[str]) -> tuple[list[str], str | None]:
+    """The arguments without `-i N` or `--id=N`, and N."""
+    words, wanted = [], None
+    rest = iter(arguments)
+    for word in rest:
+        if word == "-i":
+            wanted = next(rest, "")
+        elif word.startswith("--id="):
+            wanted = word.partition("=")[2]
+        else:
+            words.append(word)
+    return words, wanted
+
+
+def _chosen(board: Board, wanted: str) -> list[Facts]:
+    """GPUs by index, UUID or bus id, several with commas."""
+    names = wanted.lower().split(",")
+    return [
+        gpu for gpu in board.gpus if {str(gpu["index"]), gpu["uuid"].lower(), gpu["pci_bus_id"].lower()} & set(names)
+    ]
