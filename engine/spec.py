@@ -62,7 +62,7 @@ FilePath = Annotated[
 
 Port = Annotated[int, Field(ge=1, le=65535)]
 
-ENTITY_KINDS = ("EMAIL", "PHONE", "IBAN", "CARD", "IP", "NATIONAL_ID", "PERSON", "SECRET")
+EntityKind = Literal["EMAIL", "PHONE", "IBAN", "CARD", "IP", "NATIONAL_ID", "PERSON", "SECRET"]
 """What the gateway's detector can find, and policy can speak of."""
 
 
@@ -330,7 +330,7 @@ class Policy(SpecModel):
 
     default: Action = Action.TOKENIZE
     """For every kind that the detector finds and that is not listed."""
-    entities: dict[str, Action] = Field(default_factory=dict)
+    entities: dict[EntityKind, Action] = Field(default_factory=dict)
     """By kind: EMAIL, PHONE, IBAN, CARD, IP, NATIONAL_ID, PERSON, SECRET."""
     name_languages: list[Language] = Field(default_factory=list)
     """ISO 639-1 codes of the languages in which this site accepts the gateway's finding of names. A request in

@@ -89,10 +89,11 @@ def parse(data: bytes, *, path: Path, today: date, catalog: Catalog) -> LoadedSp
         text = read_text(data)
     except BrokenText as error:
         raise SpecError([_placed(path, error.problem.where, "", error.problem)]) from None
-    problems = [*text.problems, *secret_problems(text.value)]
+    problems = list(text.problems)
     spec, broken, misspelt = _validate(text.value, problems)
-    found = check(spec, catalog, today=today, broken=broken)
-    problems += [each for each in found if each.where not in misspelt]
+    said = misspelt | {each.where for each in problems}
+    found = [*secret_problems(text.value), *check(spec, catalog, today=today, broken=broken)]
+    problems += [each for each in found if each.where not in said]
     if problems:
         raise SpecError(_in_file_order(path, text, problems))
     return LoadedSpec(
@@ -137,7 +138,7 @@ def _validate(value: Any, problems: list[Problem]) -> tuple[SiteSpec, frozenset[
         _remove(known, loc)
     whole = {}
     for name, field in SiteSpec.model_fields.items():
-        section: TypeAdapter[Any] = TypeAdapter(Annotated[field.annotation, field])
+        section: TypeAdapter[Any] = TypeAdapter(Annotated[field.annotation, field])  # type: ignore[arg-type]
         if name not in known and not field.is_required():
             whole[name] = field.get_default(call_default_factory=True)
             continue

@@ -42,9 +42,10 @@ def structure_problems(error: ValidationError) -> Iterator[Problem]:
     """One problem for everything pydantic found, `where` being a path."""
     for each in error.errors(include_url=False, include_context=True):
         loc = tuple(each["loc"])
-        # A key of `entities` that is wrong is reported as (..., "EMIAL", "[key]").
-        loc = tuple(step for step in loc if step != "[key]")
-        yield _problem(each["type"], loc, each.get("input"))
+        if loc and loc[-1] == "[key]":  # a wrong key of `entities`: (..., "entities", "EMIAL", "[key]")
+            yield _wrong_key(loc[:-1])
+        else:
+            yield _problem(each["type"], loc, each.get("input"))
 
 
 def unknown_keys(error: ValidationError) -> list[tuple[str | int, ...]]:
@@ -94,6 +95,17 @@ def _problem(kind: str, loc: tuple[str | int, ...], got: Any) -> Problem:
     )
 
 
+def _wrong_key(loc: tuple[str | int, ...]) -> Problem:
+    key = str(loc[-1])
+    known = spec_schema.choices(spec_schema.node_at(loc[:-1]).get("propertyNames", {}))
+    near = nearest(key, known)
+    return Problem(
+        f"expected a known kind, got `{key}`",
+        where=path_of(loc),
+        hint=(f"did you mean `{near}`? " if near else "") + f"known: {', '.join(known)}",
+    )
+
+
 def _unknown_key(loc: Sequence[str | int], where: str, got: Any) -> Problem:
     key = str(loc[-1])
     if _SECRET_NAME.search(key) and isinstance(got, str | int | float):
@@ -127,6 +139,8 @@ def _hint(node: dict[str, Any], got: Any = None) -> str:
         near = nearest(got, listed)
         if near:
             return f"did you mean `{near}`?"
+    if node.get("type") == "array" and isinstance(got, str | int | float):
+        return "write a list: put it in [brackets], or on a line of its own after `- `"
     if node.get("type") in ("integer", "number") and isinstance(got, str) and _looks_like_number(got):
         return "write the number without quotes, unit or leading zero"
     if node.get("type") == "boolean" and str(got).lower() in ("yes", "no", "on", "off", "1", "0"):

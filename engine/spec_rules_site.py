@@ -9,7 +9,7 @@ from ipaddress import AddressValueError, IPv4Address
 from pydantic import AnyHttpUrl
 
 from sovctl.compliance.errors import Problem
-from sovctl.engine.spec import ENTITY_KINDS, Action, Secret
+from sovctl.engine.spec import Action, Secret
 from sovctl.engine.spec_case import Case, stands_twice, unknown_name
 
 
@@ -256,8 +256,6 @@ def check_policy(case: Case) -> Iterator[Problem]:
     gateway = case.spec.gateway
     if gateway is None:
         return
-    for kind in gateway.policy.entities:
-        yield from unknown_name("kind of identifier", kind, ENTITY_KINDS, f"gateway.policy.entities.{kind}")
     languages = enumerate(gateway.policy.name_languages)
     yield from stands_twice("language", ((f"gateway.policy.name_languages[{i}]", each) for i, each in languages))
     if gateway.policy.default is Action.ALLOW:

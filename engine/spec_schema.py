@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-from sovctl.engine.spec import ENTITY_KINDS, SiteSpec
+from sovctl.engine.spec import SiteSpec
 
 SCHEMA_ID = "https://json-schema.org/draft/2020-12/schema"
 
@@ -26,10 +26,7 @@ _PLAIN = {"boolean": "true or false", "array": "a list", "object": "keys with va
 @cache
 def schema() -> dict[str, Any]:
     """The JSON schema of a whole site.yaml, as editors complete it; the same on every call."""
-    made = SiteSpec.model_json_schema()
-    entities = made["$defs"]["Policy"]["properties"]["entities"]
-    entities["propertyNames"] = {"enum": list(ENTITY_KINDS)}
-    return {"$schema": SCHEMA_ID, "title": "sovctl site.yaml", **_without_titles(made)}
+    return {"$schema": SCHEMA_ID, "title": "sovctl site.yaml", **_without_titles(SiteSpec.model_json_schema())}
 
 
 def _without_titles(node: Any) -> Any:
