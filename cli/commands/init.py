@@ -1,7 +1,33 @@
-"""`sovctl init`."""
+"""`sovctl init`: a commented site.yaml to start from."""
+
+from pathlib import Path
+from typing import Annotated
 
 import typer
+
+from sovctl.cli import show
 
 
 def register(app: typer.Typer) -> None:
     """Add the word to `sovctl`."""
+
+    @app.command(epilog="Example: sovctl init branch --preset bank-hybrid")
+    def init(
+        folder: Annotated[Path, typer.Argument(metavar="DIR", help="Where to; made when absent.")] = Path(),
+        preset: Annotated[str, typer.Option(help="Which site to start from; see --list.")] = "lab",
+        list_presets: Annotated[bool, typer.Option("--list", help="Say what each preset shows.")] = False,
+        force: Annotated[bool, typer.Option("--force", help="Replace a site.yaml that is there.")] = False,
+    ) -> None:
+        """Write a commented site.yaml, and the schema that editors complete it with."""
+        from sovctl.engine import preset as presets
+
+        if list_presets:
+            for name in presets.names():
+                show.line(show.style(name, "bold"))
+                show.line(f"  {presets.about(name)}")
+            return
+        written = presets.write_preset(preset, folder, force=force)
+        show.note(f"wrote {written.site} (preset {preset}) and {written.schema}")
+        show.note("next:")
+        for step in written.next_steps:
+            show.note(f"  {step}")

@@ -1,7 +1,81 @@
-"""`sovctl validate`."""
+"""`sovctl validate`: everything wrong with a site.yaml at once, or one line that says what it describes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from sovctl.cli import show
+from sovctl.compliance.errors import ExitCode, InputError, SpecError
+
+if TYPE_CHECKING:
+    from sovctl.engine.spec_file import LoadedSpec
 
 
 def register(app: typer.Typer) -> None:
     """Add the word to `sovctl`."""
+
+    @app.command(epilog="Example: sovctl validate site.yaml  ·  exit code 3 when something is wrong")
+    def validate(
+        site: Annotated[Path | None, typer.Argument(metavar="SITE", help="A site.yaml.", show_default=False)] = None,
+        json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+        schema: Annotated[bool, typer.Option("--schema", help="Print the JSON schema of site.yaml.")] = False,
+    ) -> None:
+        """Check a site.yaml: form, references, GPUs, ports, perimeter, licences. Touches no node and no other file."""
+        if schema:
+            from sovctl.engine.spec_docs import render_schema
+
+            show.line(render_schema().rstrip())
+            return
+        if site is None:
+            raise InputError("expected a site.yaml, got no argument", hint="sovctl validate site.yaml")
+        from sovctl.engine.spec_file import load
+
+        try:
+            loaded = load(site)
+        except SpecError as error:
+            if not json:
+                raise
+            problems = [{"where": each.where, "message": each.message, "hint": each.hint} for each in error.problems]
+            show.document({"valid": False, "problems": problems})
+            raise typer.Exit(ExitCode.BAD_INPUT) from None
+        summary = _summary(loaded)
+        if json:
+            show.document({"valid": True, "problems": [], **summary})
+        else:
+            show.line(_sentence(summary))
+
+
+def _summary(loaded: LoadedSpec) -> dict[str, Any]:
+    """What the site describes, as plain values."""
+    from sovctl.engine.catalog import load_catalog
+    from sovctl.engine.placement import place
+
+    spec, platforms = loaded.spec, load_catalog().platforms
+    replicas = place(spec)
+    return {
+        "path": str(loaded.path),
+        "site": spec.site.name,
+        "jurisdiction": spec.site.jurisdiction,
+        "placement": spec.site.placement.value,
+        "nodes": len(spec.nodes()),
+        "pools": len(spec.pools),
+        "replicas": len(replicas),
+        "gpus": sum(platforms[group.platform].gpus for group, _ in spec.nodes()),
+        "gpus_used": sum(len(rank.gpus) for replica in replicas for rank in replica.ranks),
+        "exceptions": len(spec.perimeter.exceptions),
+        "spec_sha256": loaded.spec_sha256,
+    }
+
+
+def _sentence(summary: dict[str, Any]) -> str:
+    def count(key: str, word: str) -> str:
+        return f"{summary[key]} {word}{'' if summary[key] == 1 else 's'}"
+
+    return (
+        f"{summary['path']} is valid: {summary['placement']} site {summary['site']} ({summary['jurisdiction']}), "
+        f"{count('nodes', 'node')}, {count('pools', 'pool')} on {summary['gpus_used']} of {summary['gpus']} GPUs, "
+        f"{count('exceptions', 'perimeter exception')}, spec {summary['spec_sha256'][:12]}"
+    )
