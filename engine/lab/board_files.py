@@ -21,6 +21,7 @@ Description=Show the simulated hardware of the sovctl lab
 DefaultDependencies=no
 After=local-fs.target
 Before=sysinit.target
+StartLimitIntervalSec=0
 
 [Service]
 Type=oneshot

@@ -57,13 +57,18 @@ def exists(machine: str) -> bool:
     return any(folder.exists() for folder in folders(machine))
 
 
+def members(machine: str) -> set[int]:
+    """Numbers of all processes of a machine."""
+    return {pid for folder in folders(machine) for pid in _members(folder)}
+
+
 def clear(machine: str) -> None:
     """End every process of a machine at once and remove its control groups.
 
     Nothing is flushed, on purpose: the node's disk goes too.
     """
     deadline = time.monotonic() + _CLEAR_LIMIT_S
-    while pids := {pid for folder in folders(machine) for pid in _members(folder)}:
+    while pids := members(machine):
         for pid in pids:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)  # read a moment ago from a group that only the node's processes are in

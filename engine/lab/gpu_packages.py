@@ -43,6 +43,7 @@ _DAEMON_UNIT = """\
 [Unit]
 Description={description} (simulated by the sovctl lab)
 After=sovctl-lab-driver.service
+StartLimitIntervalSec=0
 
 [Service]
 Type=notify
@@ -55,6 +56,7 @@ _DRIVER_UNIT = """\
 [Unit]
 Description=Load the NVIDIA kernel module (simulated by the sovctl lab)
 After=sovctl-lab-board.service
+StartLimitIntervalSec=0
 
 [Service]
 Type=oneshot

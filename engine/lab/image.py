@@ -35,6 +35,8 @@ _MASKED = (
     "getty.target",
     "console-getty.service",
     "systemd-resolved.service",
+    "systemd-networkd.service",  # a node's addresses are the lab's
+    "systemd-networkd.socket",
     "apt-daily.timer",
     "apt-daily-upgrade.timer",
 )
@@ -166,7 +168,7 @@ def _shape(root: Path) -> None:
     (root / "usr/sbin/policy-rc.d").unlink()
     for key in (root / "etc/ssh").glob("ssh_host_*"):
         key.unlink()
-    (root / "etc/machine-id").write_text("uninitialized\n")  # machine-id(5): every first boot makes its own
+    (root / "etc/machine-id").write_text("")  # every node gets its own
     (root / "etc/resolv.conf").write_text("")
     (root / "etc/apt/sources.list").write_text("")
     (root / "etc/apt/sources.list.d/debian.sources").write_text(

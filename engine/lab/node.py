@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import secrets
 from pathlib import Path
 
 from sovctl.compliance.files import write_atomic
@@ -61,6 +62,8 @@ def make_disk(lab: Lab, node: LabNode) -> str:
     """
     root = mounts.mount_overlay(lab.node_folder(node), [lab.image_mount])
     write_atomic(root / "etc/hostname", f"{node.name}\n")
+    # Left to the first boot, all nodes would take the same one from the machine they share (machine-id(5)).
+    write_atomic(root / "etc/machine-id", f"{secrets.token_hex(16)}\n", mode=0o444)
     hosts = [("127.0.0.1", "localhost"), *((each.address, each.name) for each in layout.NODES)]
     write_atomic(root / "etc/hosts", "".join(f"{address}\t{name}\n" for address, name in hosts))
     write_atomic(root / "etc/systemd/system/chrony.service.d/sovctl-lab.conf", _CLOCK_DROP_IN)

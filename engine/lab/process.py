@@ -165,6 +165,20 @@ def _wait(watched: dict[int, ProcessId], limit_s: float) -> list[ProcessId]:
             os.close(descriptor)
 
 
+def init_process(pids: Iterable[int]) -> int:
+    """Which of `pids` is process 1 of its own process namespace: the init of a booted node.
+
+    Raises:
+        LabFailure: none is.
+    """
+    for pid in sorted(pids):
+        with contextlib.suppress(OSError):
+            for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+                if line.startswith("NSpid:") and len(line.split()) > 2 and line.split()[-1] == "1":  # proc(5)
+                    return pid
+    raise LabFailure("expected a booted node, found none", hint="sovctl lab up")
+
+
 def marked(lab: str, pids: Iterable[int]) -> list[ProcessId]:
     """Those of `pids` that a lab of this name started."""
     wanted = f"{MARK}={lab}".encode()
