@@ -23,13 +23,13 @@ class Controller:
         program: the running `sovctl`.
         ledger: folder of the site's ledger.
         private_files: files that must be there and private: the ssh key, secrets that site.yaml refers to.
-        private_folders: folders whose every file is private.
+        private_patterns: (folder, glob) of further private files.
     """
 
     program: str
     ledger: str
     private_files: tuple[str, ...]
-    private_folders: tuple[str, ...]
+    private_patterns: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)

@@ -220,14 +220,14 @@ def node_keys(estate: Estate, node: Node) -> Iterator[KeysExpectation]:
     """Nodes that hold a private key or a secret: root's, readable by the service's group."""
     files = [each.path for each in credentials_on(estate.context, node) if not each.path.endswith(".pem")]
     if files:
-        yield KeysExpectation(files=tuple(files), folders=(), forbidden_bits=GROUP_MAY_READ, owner=0)
+        yield KeysExpectation(files=tuple(files), patterns=(), forbidden_bits=GROUP_MAY_READ, owner=0)
 
 
 def controller_keys(estate: Estate) -> Iterator[KeysExpectation]:
     """This controller: its operator's alone."""
     yield KeysExpectation(
         files=estate.controller.private_files,
-        folders=estate.controller.private_folders,
+        patterns=estate.controller.private_patterns,
         forbidden_bits=OWNER_ONLY,
     )
 

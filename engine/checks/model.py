@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 # From worst to best; a measured failure outranks what could not be measured.
 _WORST_FIRST = (Verdict.FAIL, Verdict.UNKNOWN, Verdict.WARN, Verdict.PASS, Verdict.NOT_APPLICABLE)
 _REASONS_SHOWN = 5
+MARK = "=== sovctl"
+"""Begins the lines that `parts` sets around answers."""
+TIMED_OUT = 124  # timeout(1), EXIT STATUS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,11 +123,13 @@ class Check(Generic[E]):
 
 def judge(check: Check[E], output: ProbeOutput, expectation: E) -> Judgement:
     """The verdict of `check`, UNKNOWN for everything that is not a whole, readable answer."""
+    said = "\n".join(line for line in output.stderr.splitlines() if not line.startswith(MARK))
     if output.exit_code is None:
-        return unknown("the probe to run", excerpt(output.stderr) if output.stderr.strip() else "no answer")
+        return unknown("the probe to run", excerpt(said) if said.strip() else "no answer")
     if output.exit_code != 0:
-        said = f": {excerpt(output.stderr)}" if output.stderr.strip() else ""
-        return unknown("the probe to end with 0", f"{output.exit_code}{said}")
+        late = " (it did not end in time)" if output.exit_code == TIMED_OUT else ""
+        words = f", saying {excerpt(said)}" if said.strip() else ""
+        return unknown("the probe to end with 0", f"{output.exit_code}{late}{words}")
     if not output.stdout.strip():
         return unknown("an answer", "empty output")
     try:

@@ -1,7 +1,7 @@
 """Probes of several commands: each begins and ends with a mark, so that an answer that was cut is never a whole one.
 
 script(tracking="chronyc -c tracking", sources="chronyc -c sources")
-parts = read_parts(output.stdout)
+parts = read_parts(output)
 parts.text("tracking")            # raises Unreadable when it is missing, was cut, or ended with another code than 0
 """
 
@@ -11,19 +11,20 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from sovctl.engine.checks.model import MARK, ProbeOutput
 from sovctl.engine.facts.unreadable import Unreadable, excerpt
 
-_MARK = "=== sovctl"
-_BEGIN = re.compile(rf"^{_MARK} begin (\w+)$")
-_END = re.compile(rf"^{_MARK} end (\w+) (\d+)$")
+_BEGIN = re.compile(rf"^{MARK} begin (\w+)$")
+_END = re.compile(rf"^{MARK} end (\w+) (\d+)$")
 
 
 @dataclass(frozen=True)
 class Part:
-    """What one command printed, and its exit code."""
+    """What one command printed on each stream, and its exit code."""
 
     exit_code: int
     text: str
+    errors: str
 
 
 @dataclass(frozen=True)
@@ -50,33 +51,48 @@ class Parts:
         """
         part = self.part(name)
         if part.exit_code != 0:
-            raise Unreadable(
-                f"part {name!r} to end with 0", f"{part.exit_code}, saying {excerpt(part.text)}", where="probe"
-            )
+            said = excerpt(part.errors.strip() or part.text)
+            got = f"{part.exit_code}, saying {said}"
+            raise Unreadable(f"{name} to end with 0", got, where="probe", in_our_words=True)
         return part.text
 
 
 def script(**commands: str) -> str:
     """A text for `sh` that runs each command in a subshell, in order, whatever the others do."""
     return "".join(
-        f"echo '{_MARK} begin {name}'\n(\n{command}\n)\nprintf '\\n{_MARK} end {name} %d\\n' $?\n"
+        f"echo '{MARK} begin {name}'; echo '{MARK} begin {name}' >&2\n(\n{command}\n)\n"
+        f"printf '\\n{MARK} end {name} %d\\n' $?\n"
         for name, command in commands.items()
     )
 
 
-def read_parts(stdout: str) -> Parts:
+def read_parts(output: ProbeOutput) -> Parts:
     """The parts that were printed whole; a part that comes twice is not believed."""
     parts: dict[str, Part] = {}
     twice: set[str] = set()
+    errors = _errors(output.stderr)
     name, lines = "", list[str]()
-    for line in stdout.split("\n"):
+    for line in output.stdout.split("\n"):
         if match := _BEGIN.match(line):
             name, lines = match[1], []
         elif (match := _END.match(line)) and match[1] == name:
             if name in parts:
                 twice.add(name)
-            parts[name] = Part(int(match[2]), "\n".join(lines[:-1] if lines[-1:] == [""] else lines))
+            text = "\n".join(lines[:-1] if lines[-1:] == [""] else lines)
+            parts[name] = Part(int(match[2]), text, errors.get(name, ""))
             name = ""
         elif name:
             lines.append(line)
     return Parts({each: part for each, part in parts.items() if each not in twice})
+
+
+def _errors(stderr: str) -> dict[str, str]:
+    """Standard error by part; nothing rests on it but the words of a reason."""
+    errors: dict[str, list[str]] = {}
+    lines: list[str] = []
+    for line in stderr.split("\n"):
+        if match := _BEGIN.match(line):
+            lines = errors.setdefault(match[1], [])
+        else:
+            lines.append(line)
+    return {name: "\n".join(said) for name, said in errors.items()}

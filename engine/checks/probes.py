@@ -12,7 +12,7 @@ from pathlib import Path
 from sovctl.engine.checks.judges.gateway import GatewayExpectation
 from sovctl.engine.checks.judges.host import ClockExpectation, SshExpectation
 from sovctl.engine.checks.judges.infiniband import InfinibandExpectation
-from sovctl.engine.checks.judges.model_store import STORE, ModelExpectation
+from sovctl.engine.checks.judges.model_store import STORE, STRANGE, ModelExpectation
 from sovctl.engine.checks.judges.nvlink import FabricExpectation
 from sovctl.engine.checks.judges.perimeter import ExceptionExpectation, NoWayOutExpectation
 from sovctl.engine.checks.judges.pool import (
@@ -158,7 +158,7 @@ def model(expectation: ModelExpectation) -> Probe:
             manifest_sha256=f"sha256sum < {folder}/MANIFEST",
             manifest=f"cat {folder}/MANIFEST",
             files=f"cd {folder} && {files}",
-            strange=f"cd {folder} && find . ! -type f ! -type d -print",
+            strange=f"cd {folder} && echo {STRANGE} && find . ! -type f ! -type d -print",
         ),
         timeout_s=MODEL_TIMEOUT_S,
     )
@@ -228,8 +228,8 @@ def record(expectation: GatewayExpectation) -> Probe:
 def keys(expectation: KeysExpectation) -> Probe:
     """Mode and owner of private files; contents are not read."""
     files = " ".join(map(shlex.quote, expectation.files))
-    folders = " ".join(f"{shlex.quote(folder)}/*" for folder in expectation.folders)
-    listing = f"""for f in {files} {folders}; do
+    patterns = " ".join(f"{shlex.quote(folder)}/{glob}" for folder, glob in expectation.patterns)
+    listing = f"""for f in {files} {patterns}; do
 [ -d "$f" ] && continue
 case $f in *"*") continue;; esac
 stat -c "%a %u %n" "$f" 2>/dev/null || echo "absent - $f"

@@ -157,16 +157,16 @@ def parse_nvidia_smi_xml(text: str) -> GpuReport:
 
 def _root(text: str) -> ET.Element:
     if len(text) > LIMIT_CHARACTERS:
-        raise Unreadable(f"at most {LIMIT_CHARACTERS} characters", f"{len(text)} characters", where=_TOOL)
+        raise Unreadable(f"at most {LIMIT_CHARACTERS} characters", f"{len(text)}", where=_TOOL, in_our_words=True)
     # Entities are how a small XML document becomes a huge one; nvidia-smi declares none.
     if "<!ENTITY" in text:
-        raise Unreadable("no entity declarations", "one", where=_TOOL)
+        raise Unreadable("no entity declarations", "one", where=_TOOL, in_our_words=True)
     try:
         root = ET.fromstring(text)  # noqa: S314 - bounded above
     except ET.ParseError:
         raise Unreadable("an XML document", text, where=_TOOL) from None
     if root.tag != "nvidia_smi_log":
-        raise Unreadable("nvidia_smi_log", f"<{root.tag}>", where=_TOOL)
+        raise Unreadable("<nvidia_smi_log>", f"<{root.tag}>", where=_TOOL)
     return root
 
 

@@ -81,7 +81,7 @@ def parse_ruleset(text: str) -> Ruleset:
     except (ValueError, KeyError, TypeError):
         raise Unreadable('JSON with "nftables"', text, where=_TOOL) from None
     if "metainfo" not in kinds:
-        raise Unreadable("metainfo", "none", where=_TOOL)
+        raise Unreadable("metainfo", "none", where=_TOOL, in_our_words=True)
     try:
         return Ruleset(
             tables=tuple((each["family"], each["name"]) for each in _all(entries, "table")),

@@ -70,12 +70,14 @@ def _matrix(text: str, where: str) -> Matrix:
         if not words or not _DEVICE.match(words[0]):
             continue
         if len(words) < 1 + len(columns):
-            raise Unreadable(f"{len(columns)} cells in row {words[0]}", f"{len(words) - 1}", where=where)
+            raise Unreadable(
+                f"{len(columns)} cells in row {words[0]}", f"{len(words) - 1}", where=where, in_our_words=True
+            )
         rows[words[0]] = words[1 : 1 + len(columns)]
         affinity[words[0]] = words[1 + len(columns) :]
     gpus = tuple(name for name in columns if name.startswith("GPU"))
     if missing := [name for name in gpus if name not in rows]:
-        raise Unreadable(f"a row for {missing[0]}", "none", where=where)
+        raise Unreadable(f"a row for {missing[0]}", "none", where=where, in_our_words=True)
     return Matrix(
         gpus=gpus,
         nics=tuple(names.get(name, name) for name in columns if not name.startswith("GPU")),

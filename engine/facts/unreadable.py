@@ -16,10 +16,11 @@ class Unreadable(SovctlError):
         expected: what the parser looked for.
         got: what was there; the first line of it is quoted, cut to 80 characters.
         where: the tool.
+        in_our_words: True when `got` is not the tool's text but what we say of it.
     """
 
-    def __init__(self, expected: str, got: str, *, where: str) -> None:
-        super().__init__(f"expected {expected}, got {excerpt(got)}", where=where)
+    def __init__(self, expected: str, got: str, *, where: str, in_our_words: bool = False) -> None:
+        super().__init__(f"expected {expected}, got {got if in_our_words else excerpt(got)}", where=where)
 
 
 def excerpt(text: str, *, width: int = 80) -> str:

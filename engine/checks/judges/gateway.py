@@ -9,7 +9,7 @@ from typing import Any
 
 from sovctl.engine.checks.model import Expectation, Judgement, ProbeOutput, failed, unknown, worst
 from sovctl.engine.checks.parts import read_parts
-from sovctl.engine.facts.unreadable import Unreadable, excerpt
+from sovctl.engine.facts.unreadable import Unreadable
 from sovctl.engine.spec import Secret
 
 REJECTED = ("no key", "wrong key", "models without key")
@@ -101,13 +101,13 @@ def judge_record(output: ProbeOutput, _expectation: GatewayExpectation) -> Judge
 def _one(output: ProbeOutput) -> dict[str, Any]:
     rows = list(_rows(output))
     if len(rows) != 1:
-        raise Unreadable("one answer", f"{len(rows)}", where="ask")
+        raise Unreadable("one answer", f"{len(rows)}", where="ask", in_our_words=True)
     return rows[0]
 
 
 def _rows(output: ProbeOutput) -> Iterator[dict[str, Any]]:
     """JSON lines of `probe_scripts/ask.py`; an error it names stops the reading."""
-    for line in read_parts(output.stdout).text("ask").splitlines():
+    for line in read_parts(output).text("ask").splitlines():
         try:
             row = json.loads(line)
         except ValueError:
@@ -115,5 +115,5 @@ def _rows(output: ProbeOutput) -> Iterator[dict[str, Any]]:
         if not isinstance(row, dict):
             raise Unreadable("JSON objects", line, where="ask")
         if "error" in row:
-            raise Unreadable("an answer of the gateway", excerpt(str(row["error"])), where="ask")
+            raise Unreadable("an answer of the gateway", str(row["error"]), where="ask")
         yield row

@@ -26,7 +26,7 @@ class GpuExpectation(Expectation):
 
 def judge_count(output: ProbeOutput, expectation: GpuExpectation) -> Judgement:
     """Every GPU is on the bus, in the driver's list, of the right model, and answers."""
-    parts = read_parts(output.stdout)
+    parts = read_parts(output)
     report = parse_nvidia_smi_xml(parts.text("gpus"))
     if expectation.count is None or expectation.pci_device_id is None:
         return unknown("a platform whose GPU count and PCI id are known", "none in the catalogue")
@@ -81,7 +81,7 @@ def count_findings(report: GpuReport, count: int | None) -> list[Judgement]:
 
 
 def _report(output: ProbeOutput) -> GpuReport:
-    return parse_nvidia_smi_xml(read_parts(output.stdout).text("gpus"))
+    return parse_nvidia_smi_xml(read_parts(output).text("gpus"))
 
 
 def _counts(report: GpuReport, count: int | None) -> Iterator[Judgement]:

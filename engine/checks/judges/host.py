@@ -42,7 +42,7 @@ class ClockExpectation(Expectation):
 
 def judge_ssh(output: ProbeOutput, expectation: SshExpectation) -> Judgement:
     """The server's effective configuration lets nobody in but by key."""
-    parts = read_parts(output.stdout)
+    parts = read_parts(output)
     findings: list[Judgement] = []
     for number, user in enumerate(expectation.users):
         values = parse_sshd(parts.text(f"user_{number}"))
@@ -62,7 +62,7 @@ def _ssh(user: str, values: dict[str, str]) -> Iterator[Judgement]:
 
 def judge_clock(output: ProbeOutput, expectation: ClockExpectation) -> Judgement:
     """The clock follows one of the site's own sources, now, and its largest possible error is small enough."""
-    parts = read_parts(output.stdout)
+    parts = read_parts(output)
     tracking, sources = parse_tracking(parts.text("tracking")), parse_sources(parts.text("sources"))
     if tracking.leap != "Normal" or tracking.stratum > MAX_STRATUM or tracking.stratum == 0:
         return failed("a synchronised clock", f"{tracking.leap}, stratum {tracking.stratum}")

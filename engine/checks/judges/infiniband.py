@@ -35,7 +35,7 @@ class InfinibandExpectation(Expectation):
 
 def judge_ports(output: ProbeOutput, expectation: InfinibandExpectation) -> Judgement:
     """Every compute port is ACTIVE, LinkUp, InfiniBand, at its rate."""
-    parts = read_parts(output.stdout)
+    parts = read_parts(output)
     adapters = parse_infiniband(parse_tree(parts.text("tree")))
     listed = _count(parts.text("adapters"))
     on_bus = sum(line.split()[:1] == [MELLANOX] for line in _lines(parts.text("bus")))

@@ -14,6 +14,8 @@ from sovctl.engine.checks.parts import read_parts
 from sovctl.engine.facts.unreadable import Unreadable, excerpt
 
 STORE = "/srv/sovctl/models"
+STRANGE = "links-and-devices:"
+"""Heads the list of what is neither file nor folder, so that an empty list is still an answer."""
 _LINE = re.compile(r"^([0-9a-f]{64})  (?:\./)?(\S.*)$")
 _DIGEST = re.compile(r"^([0-9a-f]{64})  -$")
 
@@ -27,7 +29,7 @@ class ModelExpectation(Expectation):
 
 def judge_checksum(output: ProbeOutput, expectation: ModelExpectation) -> Judgement:
     """Full SHA-256 of every file against the manifest."""
-    parts = read_parts(output.stdout)
+    parts = read_parts(output)
     digest = _DIGEST.match(parts.text("manifest_sha256").strip())
     if digest is None:
         raise Unreadable("a SHA-256", parts.text("manifest_sha256"), where="sha256sum")
@@ -36,7 +38,9 @@ def judge_checksum(output: ProbeOutput, expectation: ModelExpectation) -> Judgem
     listed, found = _sums(parts.text("manifest"), "MANIFEST"), _sums(parts.text("files"), "sha256sum")
     if not listed:
         raise Unreadable("files in the manifest", "", where="MANIFEST")
-    strange = [line for line in parts.text("strange").splitlines() if line.strip()]
+    head, *strange = parts.text("strange").splitlines() or [""]
+    if head != STRANGE:
+        raise Unreadable(STRANGE, head, where="find")
     findings = [*_differences(listed, found), *(failed("only files and folders", excerpt(name)) for name in strange)]
     return worst(
         findings,

@@ -82,7 +82,7 @@ class FabricExpectation(Expectation):
 
 def judge_links(output: ProbeOutput, expectation: LinkExpectation) -> Judgement:
     """Exactly the platform's links, each at its speed."""
-    gpus = parse_nvlink_status(read_parts(output.stdout).text("links"))
+    gpus = parse_nvlink_status(read_parts(output).text("links"))
     wanted, speed = expectation.links, expectation.link_gb_s
     if expectation.gpus is None or wanted is None or speed is None:
         return unknown("a platform whose NVLinks are known", "none in the catalogue")
@@ -108,7 +108,7 @@ def _links(gpu: GpuLinks, wanted: int, speed: float) -> Iterator[Judgement]:
 
 def judge_errors(output: ProbeOutput, expectation: LinkExpectation) -> Judgement:
     """No link has counted an error since the driver was loaded."""
-    counters = parse_nvlink_errors(read_parts(output.stdout).text("errors"))
+    counters = parse_nvlink_errors(read_parts(output).text("errors"))
     if expectation.gpus is None or expectation.links is None:
         return unknown("a platform whose NVLinks are known", "none in the catalogue")
     # Count before content: every link must have said something about errors.
@@ -137,7 +137,7 @@ def _counter(counter: LinkCounter) -> Iterator[Judgement]:
 
 def judge_peers(output: ProbeOutput, expectation: LinkExpectation) -> Judgement:
     """Every GPU reaches every other over NVLink, by the driver's topology and by its peer access matrix."""
-    parts = read_parts(output.stdout)
+    parts = read_parts(output)
     topology, access = parse_topology(parts.text("topology")), parse_p2p(parts.text("access"))
     if expectation.gpus is None or expectation.topology is None:
         return unknown("a platform whose topology is known", "none in the catalogue")
@@ -161,7 +161,7 @@ def _pairs(matrix: Matrix, gpus: int, wanted: str) -> Iterator[Judgement]:
 
 def judge_fabric(output: ProbeOutput, expectation: FabricExpectation) -> Judgement:
     """The fabric's services run, and every GPU says that it is registered, successfully, and healthy."""
-    parts = read_parts(output.stdout)
+    parts = read_parts(output)
     report = parse_nvidia_smi_xml(parts.text("gpus"))
     if not expectation.is_known:
         return unknown("a platform whose fabric is known", "none in the catalogue")

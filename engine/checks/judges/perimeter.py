@@ -76,7 +76,7 @@ class Attempt:
 
 def judge_default_drop(output: ProbeOutput, _expectation: WallExpectation) -> Judgement:
     """All three hooks drop what no rule names, and no rule names everything."""
-    ruleset = parse_ruleset(read_parts(output.stdout).text("ruleset"))
+    ruleset = parse_ruleset(read_parts(output).text("ruleset"))
     return worst(
         _wall(ruleset), otherwise=f"expected policy drop on {', '.join(HOOKS)} of table inet sovctl, got that on all"
     )
@@ -100,7 +100,7 @@ def _wall(ruleset: Ruleset) -> Iterator[Judgement]:
 
 def judge_no_way_out(output: ProbeOutput, expectation: NoWayOutExpectation) -> Judgement:
     """Root on the node cannot reach any of the endpoints."""
-    attempts = read_attempts(read_parts(output.stdout).text("root"), expectation.endpoints)
+    attempts = read_attempts(read_parts(output).text("root"), expectation.endpoints)
     findings = [each for attempt in attempts for each in _stopped(attempt, "root")]
     how = ", ".join(f"{each.endpoint} {each.udp}" for each in attempts)
     return worst(findings, otherwise=f"expected every attempt stopped on the node, got that: {how}")
@@ -108,7 +108,7 @@ def judge_no_way_out(output: ProbeOutput, expectation: NoWayOutExpectation) -> J
 
 def judge_exceptions(output: ProbeOutput, expectation: ExceptionExpectation) -> Judgement:
     """Each exception works for the gateway's user on a gateway node, and for nobody else."""
-    parts = read_parts(output.stdout)
+    parts = read_parts(output)
     findings: list[Judgement] = []
     for attempt in read_attempts(parts.text("root"), expectation.endpoints):
         findings += _stopped(attempt, "root")
@@ -139,7 +139,7 @@ def read_attempts(text: str, endpoints: tuple[Endpoint, ...]) -> tuple[Attempt, 
     except (ValueError, KeyError, TypeError):
         raise Unreadable("one JSON line per attempt", text, where="reach") from None
     if tuple(each.endpoint for each in attempts) != endpoints:
-        raise Unreadable(f"{len(endpoints)} attempts", f"{len(attempts)}", where="reach")
+        raise Unreadable(f"{len(endpoints)} attempts", f"{len(attempts)}", where="reach", in_our_words=True)
     return attempts
 
 

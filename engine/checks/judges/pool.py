@@ -56,7 +56,7 @@ class PoolExpectation(Expectation):
 
 def judge_flags(output: ProbeOutput, expectation: PoolExpectation) -> Judgement:
     """The running process has exactly the planned flags: those on its command line, in its file, and no older file."""
-    parts = read_parts(output.stdout)
+    parts = read_parts(output)
     if problem := _not_running(parts, expectation.unit):
         return problem
     findings = [
@@ -69,7 +69,7 @@ def judge_flags(output: ProbeOutput, expectation: PoolExpectation) -> Judgement:
 
 def judge_canary(output: ProbeOutput, expectation: PoolExpectation) -> Judgement:
     """One real completion came back, over mutual TLS."""
-    part = read_parts(output.stdout).part("canary")
+    part = read_parts(output).part("canary")
     answer = _json(part.text, "canary")
     if answer.get("ok") is True and part.exit_code == 0 and isinstance(answer.get("latency_ms"), int | float):
         return passed(f"expected a completion from pool {expectation.subject}, got one in {answer['latency_ms']} ms")
@@ -80,7 +80,7 @@ def judge_canary(output: ProbeOutput, expectation: PoolExpectation) -> Judgement
 
 def judge_certificate(output: ProbeOutput, _expectation: PoolExpectation) -> Judgement:
     """Without a client certificate there is no answer, in TLS or in plain HTTP."""
-    doors = read_doors(read_parts(output.stdout).text("doors"))
+    doors = read_doors(read_parts(output).text("doors"))
     if problem := _control(doors):
         return problem
     findings = [_turned_away(doors, "no-certificate", CONTROL_PATH), _turned_away(doors, "plain", CONTROL_PATH)]
@@ -91,7 +91,7 @@ def judge_certificate(output: ProbeOutput, _expectation: PoolExpectation) -> Jud
 
 def judge_paths(output: ProbeOutput, _expectation: PoolExpectation) -> Judgement:
     """The paths that vLLM's API key does not guard answer nobody without a client certificate."""
-    doors = read_doors(read_parts(output.stdout).text("doors"))
+    doors = read_doors(read_parts(output).text("doors"))
     if problem := _control(doors):
         return problem
     findings = [_turned_away(doors, "no-certificate", path) for path in UNAUTHENTICATED_PATHS]
@@ -100,7 +100,7 @@ def judge_paths(output: ProbeOutput, _expectation: PoolExpectation) -> Judgement
 
 def judge_offline(output: ProbeOutput, expectation: PoolExpectation) -> Judgement:
     """The environment of the running process keeps it from calling out, and opens no developer's door."""
-    parts = read_parts(output.stdout)
+    parts = read_parts(output)
     if problem := _not_running(parts, expectation.unit):
         return problem
     count, *lines = parts.text("environment").splitlines() or [""]

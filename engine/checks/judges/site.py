@@ -35,21 +35,21 @@ class KeysExpectation(Expectation):
 
     Args:
         files: absolute paths that must be there.
-        folders: absolute paths whose every file is private too.
+        patterns: (absolute folder, glob) of files that are private too, as far as there are any.
         forbidden_bits: permission bits that no file may have: 0o077 where only the owner may read, 0o027 where the
             service's group may.
         owner: numeric user id that must own them; None: whoever runs the check.
     """
 
     files: tuple[str, ...]
-    folders: tuple[str, ...]
+    patterns: tuple[tuple[str, str], ...]
     forbidden_bits: int
     owner: int | None = None
 
 
 def judge_ledger(output: ProbeOutput, expectation: LedgerExpectation) -> Judgement:
     """Every entry is under the signed root; `sovctl audit verify` says so, in its words and in its exit code."""
-    part = read_parts(output.stdout).part("verify")
+    part = read_parts(output).part("verify")
     try:
         result = json.loads(part.text)
         entries, findings, origin = int(result["entries"]), list(result["findings"]), str(result["origin"])
@@ -70,7 +70,7 @@ def judge_ledger(output: ProbeOutput, expectation: LedgerExpectation) -> Judgeme
 
 def judge_keys(output: ProbeOutput, expectation: KeysExpectation) -> Judgement:
     """No private file can be read, or replaced, by others."""
-    parts = read_parts(output.stdout)
+    parts = read_parts(output)
     owner = str(expectation.owner) if expectation.owner is not None else parts.text("self").strip()
     if not owner.isdecimal():
         raise Unreadable("a user id", owner, where="id -u")

@@ -41,7 +41,7 @@ class MirrorExpectation(Expectation):
 
 def judge_driver(output: ProbeOutput, expectation: DriverExpectation) -> Judgement:
     """Packages, the loaded module and nvidia-smi all say the lock's version."""
-    parts = read_parts(output.stdout)
+    parts = read_parts(output)
     findings = list(_packages(parts, expectation.packages))
     module, smi = _module_version(parts.text("module")), parse_nvidia_smi_xml(parts.text("gpus")).driver_version
     for what, got in (("the loaded module", module), ("nvidia-smi", smi)):
@@ -56,7 +56,7 @@ def judge_driver(output: ProbeOutput, expectation: DriverExpectation) -> Judgeme
 
 def judge_fabric_manager(output: ProbeOutput, _expectation: DriverExpectation) -> Judgement:
     """Fabric manager, by package and by program, has exactly the driver's version, and runs."""
-    parts = read_parts(output.stdout)
+    parts = read_parts(output)
     smi = parse_nvidia_smi_xml(parts.text("gpus")).driver_version
     program = _first_version(parts.text("program"), "nv-fabricmanager --version")
     package = installed_versions(parse_packages(parts.text("packages"))).get(FABRIC_MANAGER)
@@ -77,7 +77,7 @@ def judge_fabric_manager(output: ProbeOutput, _expectation: DriverExpectation) -
 
 def judge_holds(output: ProbeOutput, expectation: DriverExpectation) -> Judgement:
     """No package of the lock can be upgraded in passing."""
-    holds = parse_holds(read_parts(output.stdout).text("holds"))
+    holds = parse_holds(read_parts(output).text("holds"))
     missing = sorted(set(expectation.packages) - holds)
     findings = [failed(f"{name} held", "not held") for name in missing]
     return worst(findings, otherwise=f"expected {len(expectation.packages)} packages held, got all of them")
@@ -85,7 +85,7 @@ def judge_holds(output: ProbeOutput, expectation: DriverExpectation) -> Judgemen
 
 def judge_sources(output: ProbeOutput, expectation: MirrorExpectation) -> Judgement:
     """apt reads the site's mirror, with signatures, and nothing else."""
-    targets = parse_index_targets(read_parts(output.stdout).text("targets"))
+    targets = parse_index_targets(read_parts(output).text("targets"))
     findings = [] if targets else [failed(f"{expectation.apt_url} as a source", "no source at all")]
     for target in targets:
         if target.repo_uri.rstrip("/").removesuffix("/.") != expectation.apt_url:

@@ -1,0 +1,177 @@
+"""How probes reach a machine: testinfra hosts over ssh with one connection per node, or this controller itself.
+
+testinfra's ssh backend is used as it is but for three things it lacks: an end to every command, a bound on what a node
+may answer, and standard input for secrets. Host keys are checked against the site's own file and nothing else; no
+password, agent or forwarding is ever offered.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shlex
+import signal
+import subprocess
+import threading
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import IO, Any
+
+from testinfra.backend.base import CommandResult
+from testinfra.backend.local import LocalBackend
+from testinfra.backend.ssh import SshBackend
+from testinfra.host import Host
+
+from sovctl.engine.spec import SiteSpec
+
+LIMIT_BYTES = 32 << 20  # the largest honest answer, 8 x B200 in XML, is 0.36 MB
+GRACE_S = 15  # how much longer than its command a connection may take to end
+SSH_LOST = 255  # ssh's own failures, ssh(1) EXIT STATUS
+ENDED_BY_US = -1
+
+_OPTIONS = """\
+Host *
+  BatchMode yes
+  StrictHostKeyChecking yes
+  GlobalKnownHostsFile /dev/null
+  UpdateHostKeys no
+  IdentitiesOnly yes
+  IdentityAgent none
+  PreferredAuthentications publickey
+  ForwardAgent no
+  ClearAllForwardings yes
+  PermitLocalCommand no
+  ConnectionAttempts 1
+  ServerAliveInterval 5
+  ServerAliveCountMax 3
+  LogLevel ERROR
+  ControlMaster auto
+  ControlPersist 60
+"""
+
+
+def ssh_config(spec: SiteSpec, site_folder: Path, control_folder: Path) -> str:
+    """An ssh_config for every node of a site, by node name; usable by hand with `ssh -F`.
+
+    Args:
+        control_folder: where connections are shared; its path must be short (a Unix socket's has at most 108 bytes).
+    """
+    hosts = "".join(f"Host {node.name}\n  HostName {node.address}\n" for _, node in spec.nodes())
+    return (
+        f"# Written by sovctl from site.yaml (access, node_groups).\n{hosts}{_OPTIONS}"
+        f"  User {spec.access.user}\n  Port {spec.access.port}\n"
+        f'  IdentityFile "{(site_folder / spec.access.key_file).resolve()}"\n'
+        f'  UserKnownHostsFile "{(site_folder / spec.access.known_hosts_file).resolve()}"\n'
+        f"  ConnectTimeout {spec.access.connect_timeout_s}\n"
+        f"  ControlPath {control_folder}/%C\n"
+    )
+
+
+class NodeBackend(SshBackend):  # type: ignore[misc]  # testinfra is not typed
+    """testinfra's ssh backend; `run` also takes `timeout_s` and `stdin`."""
+
+    def run(self, command: str, *args: str, timeout_s: float = 60, stdin: bytes = b"", **_: Any) -> CommandResult:
+        words = ["ssh", "-F", str(self.ssh_config), self.host.name, self.get_command(command, *args)]
+        return _result(self, command, *run_bounded(words, timeout_s=timeout_s, stdin=stdin))
+
+
+class ControllerBackend(LocalBackend):  # type: ignore[misc]  # testinfra is not typed
+    """This machine, as whoever runs sovctl; `run` also takes `timeout_s` and `stdin`."""
+
+    def run(self, command: str, *args: str, timeout_s: float = 60, stdin: bytes = b"", **_: Any) -> CommandResult:
+        words = ["sh", "-c", self.get_command(command, *args)]
+        return _result(self, command, *run_bounded(words, timeout_s=timeout_s, stdin=stdin))
+
+
+def node_host(name: str, config: Path) -> Host:
+    """A testinfra host for a node of `ssh_config`."""
+    return _host(NodeBackend(name, ssh_config=str(config)))
+
+
+def controller_host() -> Host:
+    """A testinfra host for this machine."""
+    return _host(ControllerBackend())
+
+
+def as_root(command: str, timeout_s: int) -> str:
+    """The same, run by root through sudo without a password, and ended by the node itself after `timeout_s`."""
+    return f"sudo -n timeout -k 5 {timeout_s} sh -c {shlex.quote(command)}"
+
+
+def close_connections(config: Path, names: Sequence[str]) -> None:
+    """End the shared connections; those that never came up are no error."""
+    for name in names:
+        with contextlib.suppress(OSError, subprocess.TimeoutExpired):
+            subprocess.run(["ssh", "-F", str(config), "-O", "exit", name], capture_output=True, timeout=5, check=False)
+
+
+def run_bounded(words: Sequence[str], *, timeout_s: float, stdin: bytes) -> tuple[int | None, bytes, bytes]:
+    """Run a command to its end, to `timeout_s`, or until it has said more than anybody honest says.
+
+    Returns:
+        Exit code (None when it was ended by us), standard output, standard error.
+    """
+    process = subprocess.Popen(
+        words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
+    )
+    out, err = bytearray(), bytearray()
+    readers = [
+        threading.Thread(target=_read, args=(stream, into, process), daemon=True)
+        for stream, into in ((process.stdout, out), (process.stderr, err))
+    ]
+    for reader in readers:
+        reader.start()
+    assert process.stdin is not None
+    try:
+        with contextlib.suppress(BrokenPipeError):
+            process.stdin.write(stdin)
+        with contextlib.suppress(BrokenPipeError):
+            process.stdin.close()
+        code: int | None = process.wait(timeout_s)
+    except subprocess.TimeoutExpired:
+        code = None
+        err += f"no end within {timeout_s:g} s".encode()
+    except BaseException:
+        _end(process)
+        raise
+    _end(process)
+    for reader in readers:
+        reader.join(GRACE_S)
+    for stream in (process.stdout, process.stderr):
+        assert stream is not None
+        stream.close()
+    if len(out) > LIMIT_BYTES or len(err) > LIMIT_BYTES:
+        return None, b"", f"an answer of more than {LIMIT_BYTES} bytes".encode()
+    return code, bytes(out), bytes(err)
+
+
+def _read(stream: IO[bytes], into: bytearray, process: subprocess.Popen[bytes]) -> None:
+    for chunk in _chunks(stream):
+        into += chunk
+        if len(into) > LIMIT_BYTES:
+            _end(process)
+            return
+
+
+def _chunks(stream: IO[bytes]) -> Iterator[bytes]:
+    with contextlib.suppress(OSError, ValueError):
+        while chunk := os.read(stream.fileno(), 65536):
+            yield chunk
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End the command and everything it started; nothing when it is over."""
+    if process.poll() is None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def _result(backend: Any, command: str, code: int | None, out: bytes, err: bytes) -> CommandResult:
+    return CommandResult(backend, ENDED_BY_US if code is None else code, command.encode(), out, err)
+
+
+def _host(backend: Any) -> Host:
+    host = Host(backend)
+    backend.set_host(host)
+    return host
