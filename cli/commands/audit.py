@@ -1,7 +1,51 @@
-"""`sovctl audit`."""
+"""`sovctl audit`: is what the site says about itself still what was signed?"""
+
+from pathlib import Path
+from typing import Annotated
 
 import typer
+
+from sovctl.cli import show
+from sovctl.cli.commands import audit_witness
+from sovctl.compliance.errors import ExitCode
 
 
 def register(app: typer.Typer) -> None:
     """Add the word to `sovctl`."""
+    group = typer.Typer(no_args_is_help=True, help="Check ledgers, evidence and reports; let a witness remember them.")
+    app.add_typer(group, name="audit")
+    audit_witness.register(group)
+
+    @group.command(epilog="Example: sovctl audit verify .sovctl --checkpoint kept/checkpoint --key kept/log.vkey")
+    def verify(
+        target: Annotated[
+            Path, typer.Argument(metavar="TARGET", help="A report's folder, a site's state or folder, or a ledger.")
+        ] = Path(),
+        ledger: Annotated[Path | None, typer.Option(help="A ledger's folder, instead of TARGET.")] = None,
+        checkpoint: Annotated[
+            list[Path] | None, typer.Option(help="A checkpoint you kept: its file, or a report. May be given again.")
+        ] = None,
+        key: Annotated[Path | None, typer.Option(help="The ledger's public key (.vkey) as you kept it.")] = None,
+        as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    ) -> None:
+        """Find flipped bytes, cut tails, restored backups, altered evidence and reports that say something else."""
+        from sovctl.compliance import audit
+
+        given = audit.read_key(key) if key else None
+        kept = [audit.read_checkpoint(path) for path in checkpoint or []]
+        if ledger:
+            result = audit.audit_ledger(ledger, key=given, kept=kept)
+        else:
+            result = audit.audit(target, key=given, kept=kept)
+        if as_json:
+            show.document(result.as_json())
+        else:
+            for finding in result.findings:
+                show.line(f"{show.style('FINDING', 'red')}  {finding}")
+            for label, texts in (("checked", result.facts), ("note", result.notes), ("limit", result.limits)):
+                for text in dict.fromkeys(texts):
+                    show.line(f"{label:7}  {text}")
+            count = len(result.findings)
+            show.line("OK: nothing found" if not count else f"NOT OK: {count} finding{'s' if count > 1 else ''}")
+        if result.findings:
+            raise typer.Exit(ExitCode.FAILURE)

@@ -1,7 +1,86 @@
-"""`sovctl report`."""
+"""`sovctl report`: what the evidence says, for people and for machines, checkable without us."""
+
+from pathlib import Path
+from typing import Annotated
 
 import typer
+
+from sovctl.cli import show
 
 
 def register(app: typer.Typer) -> None:
     """Add the word to `sovctl`."""
+
+    @app.command(epilog="Example: sovctl report site.yaml  ·  then: sovctl audit verify .sovctl")
+    def report(
+        site: Annotated[
+            Path | None, typer.Argument(metavar="[SITE]", help="site.yaml, or its folder; not needed with --state.")
+        ] = None,
+        state: Annotated[Path | None, typer.Option(help="State folder; beside site.yaml unless given.")] = None,
+        run: Annotated[str | None, typer.Option(help="Run of `sovctl verify`; the newest unless given.")] = None,
+        pack: Annotated[str | None, typer.Option(help="Framework; every one that site.yaml names otherwise.")] = None,
+        waivers: Annotated[Path | None, typer.Option(help="YAML of waivers and attestations.")] = None,
+        as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    ) -> None:
+        """Write the evidence report of a run: HTML and JSON, with proofs and a verifier of one file."""
+        from datetime import UTC, datetime
+
+        from sovctl import __version__
+        from sovctl.compliance.errors import InputError
+        from sovctl.compliance.keys import load
+        from sovctl.compliance.ledger.reader import LedgerReader
+        from sovctl.compliance.ledger.store import Ledger
+        from sovctl.compliance.pack import RUN_CHECKS, builtin_pack, load_pack
+        from sovctl.compliance.report.document import Subject
+        from sovctl.compliance.report.publish import publish
+        from sovctl.compliance.waivers import load_exceptions
+        from sovctl.engine import spec_file
+        from sovctl.engine.checks.registry import KNOWN_CHECKS
+        from sovctl.engine.state import SiteState
+
+        site_file = site or Path("site.yaml")
+        site_file = site_file / "site.yaml" if site_file.is_dir() else site_file
+        paths = SiteState.beside(site_file, state)
+        subject, packs = None, ["nist-800-53-moderate"]
+        if site or state is None:  # never a site.yaml that merely happens to lie here
+            spec = spec_file.load(site_file).spec
+            subject = Subject(spec.site.name, spec.site.jurisdiction, spec.site.placement.value)
+            packs = spec.compliance.packs
+        if not paths.ledger.is_dir():
+            raise InputError("expected evidence, got none", where=str(paths.root), hint="run `sovctl verify` first")
+        origin = LedgerReader(paths.ledger).checkpoint.origin
+        loaded = [
+            load_pack(builtin_pack(name), known_checks=KNOWN_CHECKS | RUN_CHECKS)
+            for name in ([pack] if pack else packs)
+        ]
+        exceptions = load_exceptions(waivers) if waivers else None
+        with Ledger.open(paths.ledger, origin=origin, key=load(paths.keys / "ledger.key")) as ledger:
+            reports = [
+                publish(
+                    evidence=paths.evidence,
+                    reports=paths.reports,
+                    ledger=ledger,
+                    pack=each,
+                    subject=subject or Subject(site=origin),
+                    generated=datetime.now(UTC),
+                    tool_version=__version__,
+                    run_id=run,
+                    exceptions=exceptions,
+                )
+                for each in loaded
+            ]
+        if as_json:
+            show.document(
+                [
+                    {"folder": str(each.folder), "leaf_index": each.leaf_index}
+                    | {name: each.document[name] for name in ("subject", "run", "pack", "summary", "simulated")}
+                    for each in reports
+                ]
+            )
+            return
+        for each in reports:
+            show.line(f"{each.document['pack']['title']}: {each.document['summary']['sentence']}")
+            if each.document["simulated"]:
+                show.line(show.style("SIMULATED: evidence from stand-in hardware, nothing about a real site", "yellow"))
+            show.line(f"report  {each.folder / 'report.html'}")
+            show.line(f"verify  python3 {each.folder / 'verify_report.py'} {each.folder} --key {paths.ledger}/log.vkey")

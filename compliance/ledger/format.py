@@ -6,7 +6,6 @@
     level-1, -2 ...  32 bytes per complete row of 256 hashes of the level below: the tiles' upper levels
     checkpoint       the newest signed tree head
     log.vkey         the public key that signs it
-    witnessed/       checkpoints that a witness cosigned, by size
     torn-<offset>    bytes of a write that a crash cut short: never acknowledged, kept for whoever asks
     lock             held by the one writer
 
@@ -24,7 +23,7 @@ from typing import Any, NamedTuple
 from sovctl.compliance.canonical import canonical_json
 from sovctl.compliance.errors import InputError
 
-ENTRIES, INDEX, CHECKPOINT, VKEY, LOCK, WITNESSED = "entries", "index", "checkpoint", "log.vkey", "lock", "witnessed"
+ENTRIES, INDEX, CHECKPOINT, VKEY, LOCK = "entries", "index", "checkpoint", "log.vkey", "lock"
 LENGTH_BYTES = 2
 MAX_RECORD_BYTES = 65_535  # C2SP tlog-tiles, "Log entries": 16-bit lengths in entry bundles
 _BUFFER_BYTES = 1 << 20

@@ -48,27 +48,31 @@ def verify_ledger(
     *,
     key: tuple[str, VerifyKey] | None = None,
     kept: Iterable[Checkpoint] = (),
+    beside: Iterable[Checkpoint] = (),
 ) -> LedgerVerification:
     """Read the ledger in `directory` and compare it with everything that was signed.
 
     Args:
         key: name and public key of the log, from outside; the one beside the log when None.
-        kept: checkpoints of this log that were kept outside it, such as those in reports; their signatures are
-            verified here.
+        kept: checkpoints of this log that were kept outside the site, such as one in a report that an auditor holds;
+            their signatures are verified here.
+        beside: checkpoints found on the site itself, as in its own reports: the log must agree with them too, but
+            whoever could replace the log could replace them, so they count as seen by nobody outside.
     """
     findings: list[Finding] = []
-    kept = list(kept)
     name, verify_key = key or _key_beside(directory, findings)
     checkpoint = _own_checkpoint(directory, findings)
     if key and checkpoint and verify_key and _key_text(directory) != verify_key.vkey(name) + "\n":
         findings.append(Finding(Kind.BAD_KEY, f"expected {layout.VKEY} to hold the key that was given, got another"))
     signed = checkpoint if checkpoint and _is_signed(checkpoint, name, verify_key, "the log's", findings) else None
     outside = [each for each in kept if _is_signed(each, name, verify_key, "the kept", findings)]
-    sizes = {each.size for each in [*outside, *([signed] if signed else [])]}
+    inside = [each for each in beside if _is_signed(each, name, verify_key, "a report's", findings)]
+    sizes = {each.size for each in [*outside, *inside, *([signed] if signed else [])]}
     reading = _read(directory, sizes, signed.size if signed else 0)
 
     notes = _tail_notes(directory, reading, signed)
     witnessed = _judge_kept(outside, signed, reading, findings)
+    _judge_kept(inside, signed, reading, findings)
     if signed:
         _judge_own(directory, signed, reading, findings)
     return LedgerVerification(

@@ -1,0 +1,128 @@
+"""A witness who never sees the site: remembers how long the log was, and signs only what extends it.
+
+The site writes a request (the body of C2SP tlog-witness `add-checkpoint`), somebody carries it over, the witness
+checks it against what it signed last and adds its cosignature (C2SP tlog-cosignature, Ed25519). From then on the
+entries under that checkpoint cannot be cut or changed unseen, not even by whoever holds the log's key.
+
+    body = request(reader, old_size=120)
+    cosigned = cosign(parse_request(body), last=last, log_key=log_key, name="auditor.example", key=key, now_s=...)
+"""
+
+from __future__ import annotations
+
+import base64
+from dataclasses import dataclass, replace
+
+from sovctl.compliance.canonical import decode_base64
+from sovctl.compliance.errors import InputError
+from sovctl.compliance.keys import COSIGNATURE, BadSignature, SigningKey, VerifyKey, checked_key_name
+from sovctl.compliance.ledger.checkpoint import Checkpoint, parse_checkpoint
+from sovctl.compliance.ledger.errors import WitnessRefused
+from sovctl.compliance.ledger.merkle import EMPTY_ROOT
+from sovctl.compliance.ledger.note import SignatureLine
+from sovctl.compliance.ledger.proof import verify_consistency
+from sovctl.compliance.ledger.reader import LedgerReader
+
+MAX_PROOF_LINES = 63  # C2SP tlog-witness, "add-checkpoint"
+_TIME_BYTES = 8
+
+
+@dataclass(frozen=True)
+class WitnessRequest:
+    """What the site asks the witness to sign."""
+
+    old_size: int
+    """Of the checkpoint that the witness signed last; 0 for the first time."""
+    proof: tuple[bytes, ...]
+    checkpoint: Checkpoint
+
+
+def request(reader: LedgerReader, *, old_size: int) -> str:
+    """The request over the ledger's newest checkpoint, as text.
+
+    Raises:
+        InputError: the ledger is shorter than `old_size`.
+    """
+    checkpoint = reader.checkpoint
+    if not 0 <= old_size <= checkpoint.size:
+        raise InputError(f"expected an old size from 0 to {checkpoint.size}, got {old_size}")
+    proof = [base64.b64encode(value).decode() for value in reader.consistency_proof(old_size)]
+    return "\n".join([f"old {old_size}", *proof]) + "\n\n" + checkpoint.text
+
+
+def parse_request(text: str) -> WitnessRequest:
+    """The parts of a request; nothing is verified yet.
+
+    Raises:
+        InputError: it is none.
+    """
+    head, _, rest = text.partition("\n\n")
+    first, *lines = head.split("\n")
+    size = first.removeprefix("old ")
+    try:
+        proof = tuple(decode_base64(line) for line in lines)
+    except ValueError:
+        proof = (b"",)
+    is_size = first.startswith("old ") and size.isdecimal() and size.isascii() and str(int(size)) == size
+    if not is_size or len(proof) > MAX_PROOF_LINES or any(len(value) != 32 for value in proof):
+        raise InputError("expected a witness request (old size, proof, checkpoint), got something else")
+    return WitnessRequest(int(size), proof, parse_checkpoint(rest))
+
+
+def cosign(
+    asked: WitnessRequest, *, last: Checkpoint | None, log_key: VerifyKey, name: str, key: SigningKey, now_s: int
+) -> Checkpoint:
+    """The checkpoint with the witness's cosignature added.
+
+    Args:
+        last: what this witness signed last for this log; None for the first time.
+        log_key: the log's public key, known from elsewhere.
+        name: of the witness.
+        key: of the witness; never used for anything else.
+        now_s: POSIX time in seconds.
+
+    Raises:
+        BadSignature: the log did not sign the checkpoint.
+        WitnessRefused: it does not extend what was signed last. Keep the request: it may be proof of a changed log.
+    """
+    new = asked.checkpoint
+    new.verify(log_key)
+    old_size, old_root = (last.size, last.root) if last else (0, EMPTY_ROOT)
+    if last and last.origin != new.origin:
+        raise WitnessRefused(f"expected a checkpoint of {last.origin}, got one of {new.origin}")
+    if new.size < old_size:
+        raise WitnessRefused(f"expected at least the {old_size} entries that were there, got {new.size}")
+    if asked.old_size != old_size:
+        raise WitnessRefused(
+            f"expected a request from size {old_size}, got one from {asked.old_size}",
+            hint=f"export it again with --since {old_size}",
+        )
+    if not verify_consistency(old_size, old_root, new.size, new.root, asked.proof):
+        raise WitnessRefused(f"expected a log that extends the {old_size} entries signed before, got another")
+    line = _cosignature(new, checked_key_name(name), key, now_s)
+    return replace(new, note=replace(new.note, signatures=(*new.note.signatures, line)))
+
+
+def cosigned_at(checkpoint: Checkpoint, name: str, key: VerifyKey) -> int:
+    """When that witness signed, in POSIX seconds.
+
+    Raises:
+        BadSignature: it did not.
+    """
+    key_id = key.note_key_id(name, kind=COSIGNATURE)
+    for line in checkpoint.note.signatures:
+        if (line.name, line.key_id) == (name, key_id):
+            now_s = int.from_bytes(line.signature[:_TIME_BYTES], "big")
+            key.verify(_message(checkpoint, now_s), line.signature[_TIME_BYTES:])
+            return now_s
+    raise BadSignature(f"expected a cosignature by {name}, got none")
+
+
+def _cosignature(checkpoint: Checkpoint, name: str, key: SigningKey, now_s: int) -> SignatureLine:
+    signature = now_s.to_bytes(_TIME_BYTES, "big") + key.sign(_message(checkpoint, now_s))
+    return SignatureLine(name, key.public.note_key_id(name, kind=COSIGNATURE), signature)
+
+
+def _message(checkpoint: Checkpoint, now_s: int) -> bytes:
+    """C2SP tlog-cosignature, "Ed25519 signed message"."""
+    return f"cosignature/v1\ntime {now_s}\n{checkpoint.note.text}".encode()

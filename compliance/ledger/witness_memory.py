@@ -1,0 +1,82 @@
+"""What a witness keeps, on a machine of his own: his key, the public key of each log, and the last checkpoint.
+
+<folder>/witness.key, witness.vkey        the witness's own key
+<folder>/logs/<origin>/log.vkey           as given the first time, never replaced
+<folder>/logs/<origin>/checkpoint         cosigned; the site's `audit verify --checkpoint` takes it
+"""
+
+from __future__ import annotations
+
+import fcntl
+import re
+import time
+from pathlib import Path
+
+from sovctl.compliance.errors import InputError
+from sovctl.compliance.files import write_atomic
+from sovctl.compliance.keys import COSIGNATURE, VerifyKey, checked_key_name, load_or_create, parse_vkey
+from sovctl.compliance.ledger.checkpoint import parse_checkpoint
+from sovctl.compliance.ledger.errors import WitnessRefused
+from sovctl.compliance.ledger.witness import cosign, parse_request
+
+_UNSAFE = re.compile(r"[^0-9A-Za-z._-]")
+
+
+class WitnessMemory:
+    """One witness.
+
+    Args:
+        folder: made when absent.
+        name: of the witness in signatures.
+    """
+
+    def __init__(self, folder: Path, *, name: str) -> None:
+        self.folder = folder
+        self.name = checked_key_name(name)
+
+    def sign(self, asked: Path, *, log_key: tuple[str, VerifyKey] | None = None) -> Path:
+        """Cosign what is asked, remember it, and say where it is.
+
+        Args:
+            asked: the request file.
+            log_key: name and public key of the log; needed the first time, compared afterwards.
+
+        Raises:
+            InputError: no request, or the log's key is not known yet.
+            WitnessRefused: the log does not extend what was signed last, or brings another key.
+            BadSignature: the log did not sign its checkpoint.
+        """
+        try:
+            text = asked.read_bytes().decode()
+        except (OSError, UnicodeDecodeError) as error:
+            raise InputError(f"cannot read the request: {type(error).__name__}", where=str(asked)) from error
+        wanted = parse_request(text)
+        origin = wanted.checkpoint.origin
+        folder = self.folder / "logs" / _UNSAFE.sub("_", origin)
+        folder.mkdir(parents=True, exist_ok=True)
+        key = load_or_create(self.folder / "witness.key")
+        write_atomic(self.folder / "witness.vkey", key.public.vkey(self.name, kind=COSIGNATURE) + "\n")
+        with (folder / "lock").open("a") as lock:
+            # C2SP tlog-witness: the check against the last checkpoint and its replacement are one step, or two
+            # requests at once could roll the memory back.
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            known = self._log_key(folder, origin, log_key)
+            kept = folder / "checkpoint"
+            last = parse_checkpoint(kept.read_bytes(), where=str(kept)) if kept.exists() else None
+            signed = cosign(wanted, last=last, log_key=known, name=self.name, key=key, now_s=int(time.time()))
+            write_atomic(kept, signed.text)
+        return kept
+
+    def _log_key(self, folder: Path, origin: str, given: tuple[str, VerifyKey] | None) -> VerifyKey:
+        path = folder / "log.vkey"
+        if not path.exists():
+            if given is None or given[0] != origin:
+                raise InputError(
+                    f"expected the public key of {origin}, got {given[0] if given else 'none'}",
+                    hint="give --log-key with the log.vkey that you received from the site, the first time",
+                )
+            write_atomic(path, given[1].vkey(origin) + "\n")
+        name, known = parse_vkey(path.read_text())
+        if name != origin or (given is not None and given[1] != known):
+            raise WitnessRefused(f"expected the key of {name} that was given first, got another", where=str(path))
+        return known

@@ -1,0 +1,73 @@
+"""The report for people: one HTML file, no network, fit for the screen and for paper."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cache
+from importlib.resources import files
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
+
+# In the order of the coverage bar: what needs attention first, what nobody looked at last.
+STATES = {
+    "fail": "A check failed on some target.",
+    "error": "Some check or target has no answer. That is not a pass.",
+    "waived": "A failure that a second person accepted, until a day.",
+    "pass": "Every check passed on every target it applies to.",
+    "attested": "A person's word, until a day; no check looked.",
+    "n-a": "Every check found that it does not apply here.",
+    "not-run": "Not looked at.",
+}
+_NEEDS_ATTENTION = ("fail", "error", "waived")
+
+
+def render_html(document: Mapping[str, Any]) -> str:
+    """The page for a report document (see `document.build_document`); the same document gives the same page."""
+    numbers = {item["sha256"]: number for number, item in enumerate(document["evidence"], start=1)}
+    by_check: dict[str, list[dict[str, Any]]] = {}
+    for item in document["evidence"]:
+        by_check.setdefault(item["record"]["check_id"], []).append(item)
+    controls = [control | {"checks": list(_checks(control, by_check))} for control in document["controls"]]
+    return _template().render(
+        document=document,
+        states=STATES,
+        numbers=numbers,
+        segments=[(state, document["summary"]["states"][state]) for state in STATES],
+        families=list(_families(controls)),
+        attention=[c for state in _NEEDS_ATTENTION for c in controls if c["state"] == state],
+        decided=[control for control in controls if control["state"] != "not-run" or control["mapping"]],
+        not_run=[control for control in controls if control["state"] == "not-run" and not control["mapping"]],
+        other_checks=sorted(by_check.keys() - {check["id"] for control in controls for check in control["checks"]}),
+        by_check=by_check,
+    )
+
+
+def _checks(control: Mapping[str, Any], by_check: Mapping[str, list[dict[str, Any]]]) -> Iterable[dict[str, Any]]:
+    """The checks of one control with their evidence and the targets nobody looked at."""
+    for check in control["mapping"]["checks"] if control["mapping"] else []:
+        items = sorted(by_check.get(check, []), key=lambda item: (item["record"]["target"], item["leaf_index"]))
+        population = {target for item in items for target in item["record"]["population"]}
+        missing = sorted(population - {item["record"]["target"] for item in items})
+        yield {"id": check, "items": items, "missing": missing, "title": items[0]["record"]["title"] if items else ""}
+
+
+def _families(controls: list[dict[str, Any]]) -> Iterable[dict[str, Any]]:
+    for family, members in groupby(controls, key=lambda control: control["family"]):
+        states = [control["state"] for control in members]
+        yield {"name": family, "total": len(states), "states": {state: states.count(state) for state in STATES}}
+
+
+@cache
+def _template() -> Template:
+    folder = Path(str(files("sovctl"))) / "templates" / "report"
+    environment = Environment(
+        loader=FileSystemLoader(folder),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template("report.html.j2")

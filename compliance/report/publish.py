@@ -1,0 +1,170 @@
+"""Writing a report folder: whole or not at all, never over an older one, and itself an entry of the ledger.
+
+    reports/<run id>/          (or <run id>.2, .3, ... when that run was reported before)
+      report.json              the document                 report.html      the same for people
+      checkpoint, log.vkey     what an auditor keeps        report.tlog-proof    that this report was logged
+      raw/<sha256>             raw output of every record   verify_report.py     checks all of it without sovctl
+
+Order: everything is on the disk under a temporary name, then the ledger takes the report's digests, then the proof of
+that is added and the folder gets its name. A crash leaves at worst a ledger entry of a report that nobody was given.
+"""
+
+from __future__ import annotations
+
+import base64
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from sovctl.compliance.assess import assess
+from sovctl.compliance.canonical import canonical_json, sha256_hex
+from sovctl.compliance.errors import InputError
+from sovctl.compliance.evidence_store import EvidenceRun, list_runs, load_run, read_raw
+from sovctl.compliance.files import sync_folder, write_atomic
+from sovctl.compliance.ledger.checkpoint import Checkpoint
+from sovctl.compliance.ledger.reader import LedgerReader
+from sovctl.compliance.ledger.store import Ledger
+from sovctl.compliance.pack import Pack
+from sovctl.compliance.report.document import Subject, build_document, document_bytes
+from sovctl.compliance.report.html import render_html
+from sovctl.compliance.waivers import Exceptions
+
+
+@dataclass(frozen=True)
+class Published:
+    """A report on the disk."""
+
+    folder: Path
+    document: Mapping[str, Any]
+    leaf_index: int
+    """The ledger entry of the report itself."""
+
+
+def publish(
+    *,
+    evidence: Path,
+    reports: Path,
+    ledger: Ledger,
+    pack: Pack,
+    subject: Subject,
+    generated: datetime,
+    tool_version: str,
+    run_id: str | None = None,
+    exceptions: Exceptions | None = None,
+) -> Published:
+    """Decide, render, log and write the report of one run.
+
+    Args:
+        evidence: the evidence folder.
+        reports: where the report's folder is made.
+        ledger: open for writing; holds the run's evidence, and will hold the report.
+        generated: now, UTC; its day decides which waivers count.
+        run_id: the newest run when None.
+
+    Raises:
+        InputError: there is no evidence, or not of that run.
+        EvidenceDamaged: the evidence is not what the ledger says.
+        LedgerUnwritable: the report could not be logged; it was not written then.
+    """
+    run = load_run(evidence, run_id or _newest_run(evidence), LedgerReader(ledger.directory))
+    checkpoint = ledger.checkpoint()
+    document = build_document(
+        assess(pack, run.records, on=generated.date(), exceptions=exceptions),
+        run,
+        subject=subject,
+        checkpoint=checkpoint,
+        vkey=LedgerReader(ledger.directory).vkey_text().strip(),
+        proofs={record.leaf_index: ledger.inclusion_proof(record.leaf_index) for record in run.records},
+        generated=f"{generated:%Y-%m-%dT%H:%M:%SZ}",
+        tool_version=tool_version,
+    )
+    folder = _free_folder(reports, run.run_id)
+    draft = reports / f".{folder.name}.{os.getpid()}.new"
+    shutil.rmtree(draft, ignore_errors=True)
+    try:
+        record = _write_draft(draft, document, run, evidence)
+        leaf_index = ledger.append([record])[0]
+        proof = tlog_proof(ledger, record, leaf_index, since=checkpoint.size)
+        write_atomic(draft / "report.tlog-proof", proof)
+        draft.rename(folder)
+    except BaseException:
+        shutil.rmtree(draft, ignore_errors=True)
+        raise
+    sync_folder(reports)
+    return Published(folder, document, leaf_index)
+
+
+def tlog_proof(ledger: Ledger, record: Mapping[str, Any], leaf_index: int, *, since: int) -> str:
+    """That `record` is an entry of the ledger (C2SP tlog-proof), and that the ledger extends its tree of size `since`.
+
+    The `extra` line holds the record, from which the leaf is made, and the consistency proof; both are checked against
+    the checkpoint, so that nothing rests on their being unsigned.
+    """
+    checkpoint: Checkpoint = ledger.checkpoint()
+    extra = {"record": dict(record), "consistency": _base64_lines(ledger.consistency_proof(since))}
+    lines = [
+        "c2sp.org/tlog-proof@v1",
+        f"extra {base64.b64encode(canonical_json(extra)).decode()}",
+        f"index {leaf_index}",
+        *_base64_lines(ledger.inclusion_proof(leaf_index)),
+    ]
+    return "\n".join(lines) + "\n\n" + checkpoint.text
+
+
+def _newest_run(evidence: Path) -> str:
+    runs = list_runs(evidence)
+    if not runs:
+        raise InputError(
+            "expected evidence to report on, got none", where=str(evidence), hint="run `sovctl verify` first"
+        )
+    return runs[-1]
+
+
+def _free_folder(reports: Path, run_id: str) -> Path:
+    reports.mkdir(mode=0o750, parents=True, exist_ok=True)
+    folder, number = reports / run_id, 1
+    while folder.exists():
+        number += 1
+        folder = reports / f"{run_id}.{number}"
+    return folder
+
+
+def _write_draft(draft: Path, document: Mapping[str, Any], run: EvidenceRun, evidence: Path) -> dict[str, Any]:
+    """Everything but the proof, durable; returns what the ledger shall hold of it."""
+    data, html = document_bytes(document), render_html(document).encode()
+    content = {
+        "report.json": data,
+        "report.html": html,
+        "checkpoint": document["ledger"]["checkpoint"].encode(),
+        "log.vkey": (document["ledger"]["vkey"] + "\n").encode(),
+        "verify_report.py": (files("sovctl.compliance.report") / "verify_report.py").read_bytes(),
+    }
+    raw = {f"raw/{digest}": read_raw(evidence, digest) for digest in {r.evidence.raw_sha256 for r in run.records}}
+    (draft / "raw").mkdir(mode=0o750, parents=True)
+    for name, value in (content | raw).items():
+        (draft / name).write_bytes(value)
+    for name in content | raw:  # all written, then waited for: the first fsync takes most of the others along
+        descriptor = os.open(draft / name, os.O_RDONLY)
+        os.fsync(descriptor)
+        os.close(descriptor)
+    for folder in (draft / "raw", draft):
+        sync_folder(folder)
+    return {
+        "type": "report",
+        "run_id": run.run_id,
+        "report_sha256": sha256_hex(data),
+        "html_sha256": sha256_hex(html),
+        "pack": document["pack"]["name"],
+        "decided": document["summary"]["decided"],
+        "total": document["summary"]["total"],
+        "simulated": document["simulated"],
+    }
+
+
+def _base64_lines(hashes: Sequence[bytes]) -> list[str]:
+    return [base64.b64encode(value).decode() for value in hashes]
