@@ -102,7 +102,12 @@ def gpu(estate: Estate, node: Node) -> Iterator[GpuExpectation]:
     """Nodes with GPUs."""
     platform = estate.context.platform(node)
     if platform.has_gpus:
-        yield GpuExpectation(count=_integer(platform.checks.gpu_count), pci_device_id=_word(platform.checks.gpu_pci_id))
+        yield GpuExpectation(
+            count=_integer(platform.checks.gpu_count),
+            pci_device_id=_word(platform.checks.gpu_pci_id),
+            pcie_gen=_integer(platform.checks.pcie_gen),
+            pcie_width=_integer(platform.checks.pcie_width),
+        )
 
 
 def links(estate: Estate, node: Node) -> Iterator[LinkExpectation]:

@@ -90,6 +90,8 @@ class Temperatures:
     memory_c: int | None
     margin_c: int | None
     """Degrees left before the GPU slows down (`gpu_temp_tlimit`)."""
+    slowdown_c: int | None
+    """Where it slows down, on GPUs that have no margin (`gpu_temp_slow_threshold`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,6 +206,7 @@ def _gpu(index: int, element: ET.Element) -> Gpu:
             gpu_c=_integer(element, "temperature/gpu_temp"),
             memory_c=_integer(element, "temperature/memory_temp"),
             margin_c=_integer(element, "temperature/gpu_temp_tlimit"),
+            slowdown_c=_integer(element, "temperature/gpu_temp_slow_threshold"),
         ),
         mig_mode=_text(element, "mig_mode/current_mig"),
         recovery_action=_text(element, "gpu_recovery_action"),

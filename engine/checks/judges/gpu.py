@@ -10,6 +10,9 @@ from sovctl.engine.checks.parts import read_parts
 from sovctl.engine.facts.gpu import Gpu, GpuReport, parse_nvidia_smi_xml
 from sovctl.engine.facts.unreadable import Unreadable
 
+LOST = "GPU is lost"
+LOW_MARGIN_C = 5  # degrees Celsius; our guess of 2026-11-21, measured on no machine: leptonai/gpud uses 0
+
 
 @dataclass(frozen=True, kw_only=True)
 class GpuExpectation(Expectation):
@@ -18,15 +21,23 @@ class GpuExpectation(Expectation):
     Args:
         count: GPUs per operating system.
         pci_device_id: four lower-case hex digits.
+        pcie_gen: of the link to the host, under load.
+        pcie_width: lanes.
     """
 
     count: int | None
     pci_device_id: str | None
+    pcie_gen: int | None = None
+    pcie_width: int | None = None
 
 
 def judge_count(output: ProbeOutput, expectation: GpuExpectation) -> Judgement:
     """Every GPU is on the bus, in the driver's list, of the right model, and answers."""
     parts = read_parts(output)
+    answer = parts.part("gpus")
+    if answer.exit_code != 0 and LOST in answer.text:
+        # The driver names the loss and ends with an error: that is a measurement, not a missing one.
+        return failed("every GPU to answer", f"{LOST!r}, exit code {answer.exit_code}")
     report = parse_nvidia_smi_xml(parts.text("gpus"))
     if expectation.count is None or expectation.pci_device_id is None:
         return unknown("a platform whose GPU count and PCI id are known", "none in the catalogue")
@@ -73,6 +84,53 @@ def judge_persistence(output: ProbeOutput, expectation: GpuExpectation) -> Judge
         elif gpu.persistence_mode != "Enabled":
             findings.append(failed(f"persistence Enabled on GPU {gpu.index}", gpu.persistence_mode))
     return worst(findings, otherwise=f"expected persistence Enabled, got that on {len(report.gpus)} GPUs")
+
+
+def judge_pcie(output: ProbeOutput, expectation: GpuExpectation) -> Judgement:
+    """Every GPU has all lanes to the host; a lower generation is looked at again, since idle links may rest."""
+    report = _report(output)
+    generation, width = expectation.pcie_gen, expectation.pcie_width
+    findings = list(_counts(report, expectation.count))
+    if generation is None or width is None:
+        return unknown("a platform whose PCIe link is known", "none in the catalogue")
+    for gpu in report.gpus:
+        name, link = f"GPU {gpu.index}", gpu.pcie
+        if link.width is None or link.generation is None:
+            findings.append(unknown(f"the PCIe link of {name}", "GPU is lost" if gpu.is_lost else "none"))
+            continue
+        if link.width != width:
+            findings.append(failed(f"{width} PCIe lanes to {name}", str(link.width)))
+        if link.generation < generation:
+            findings.append(
+                warned(f"PCIe generation {generation} to {name}", f"{link.generation}; measure it under load")
+            )
+    return worst(findings, otherwise=f"expected PCIe {generation} x{width}, got that on {len(report.gpus)} GPUs")
+
+
+def judge_temperature(output: ProbeOutput, expectation: GpuExpectation) -> Judgement:
+    """No GPU is at the temperature where it slows down."""
+    report = _report(output)
+    findings = list(_counts(report, expectation.count))
+    margins = [_margin(gpu) for gpu in report.gpus]
+    for gpu, margin in zip(report.gpus, margins, strict=True):
+        if margin is None:
+            findings.append(unknown(f"the temperature of GPU {gpu.index}", "GPU is lost" if gpu.is_lost else "none"))
+        elif margin <= 0:
+            findings.append(failed(f"GPU {gpu.index} below its slowdown temperature", f"{margin} degrees left"))
+        elif margin < LOW_MARGIN_C:
+            findings.append(warned(f"{LOW_MARGIN_C} degrees left on GPU {gpu.index}", str(margin)))
+    smallest = min((margin for margin in margins if margin is not None), default=0)
+    return worst(findings, otherwise=f"expected {LOW_MARGIN_C} degrees below slowdown, got {smallest} or more")
+
+
+def _margin(gpu: Gpu) -> int | None:
+    """Degrees left; from the absolute threshold on GPUs that have no margin."""
+    temperatures = gpu.temperatures
+    if temperatures.margin_c is not None:
+        return temperatures.margin_c
+    if temperatures.slowdown_c is None or temperatures.gpu_c is None:
+        return None
+    return temperatures.slowdown_c - temperatures.gpu_c
 
 
 def count_findings(report: GpuReport, count: int | None) -> list[Judgement]:

@@ -1,10 +1,10 @@
-"""Captures of real machines, where they are at hand."""
+"""For all engine tests: captures of real machines, where they are at hand; and this folder on the path of imports."""
 
 from pathlib import Path
 
 import pytest
 
-_CAPTURES = Path(__file__).resolve().parents[3].parent / "shared" / "fixtures"
+_CAPTURES = Path(__file__).resolve().parents[2].parent / "shared" / "fixtures"
 
 
 @pytest.fixture

@@ -1,0 +1,692 @@
+"""For every check: what it expects, a good answer, bad answers with their verdicts, and what it cannot do without.
+
+Answers have the form that `parts.script` prints; `test_check_probes` holds the two together.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from gpu_samples import document, eight, gpu
+
+from sovctl.compliance.verdict import Verdict
+from sovctl.engine.checks.judges.gateway import GatewayExpectation
+from sovctl.engine.checks.judges.gpu import GpuExpectation
+from sovctl.engine.checks.judges.host import ClockExpectation, SshExpectation
+from sovctl.engine.checks.judges.infiniband import InfinibandExpectation
+from sovctl.engine.checks.judges.model_store import STRANGE, ModelExpectation
+from sovctl.engine.checks.judges.nvlink import FabricExpectation, LinkExpectation
+from sovctl.engine.checks.judges.perimeter import (
+    Endpoint,
+    ExceptionExpectation,
+    NoWayOutExpectation,
+    WallExpectation,
+)
+from sovctl.engine.checks.judges.pool import PoolExpectation
+from sovctl.engine.checks.judges.site import KeysExpectation, LedgerExpectation
+from sovctl.engine.checks.judges.software import DriverExpectation, MirrorExpectation
+from sovctl.engine.checks.model import Expectation, ProbeOutput
+from sovctl.engine.spec import Secret
+
+FAIL, UNKNOWN, WARN, NOT_APPLICABLE = Verdict.FAIL, Verdict.UNKNOWN, Verdict.WARN, Verdict.NOT_APPLICABLE
+
+
+@dataclass(frozen=True)
+class Bad:
+    """An answer that must not pass: parts that differ from the good answer, the verdict, a word of the reason."""
+
+    parts: Mapping[str, str | tuple[int, str]]
+    verdict: Verdict
+    word: str
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One check's answers.
+
+    Args:
+        good: text of every part that the check reads, and of no other.
+        bad: answers by name.
+        essential: words; without the first line that holds one, the good answer is none.
+    """
+
+    expectation: Expectation
+    good: Mapping[str, str | tuple[int, str]]
+    bad: Mapping[str, Bad]
+    essential: tuple[str, ...] = field(default=())
+
+
+def answer(parts: Mapping[str, str | tuple[int, str]]) -> ProbeOutput:
+    """As the probe's shell prints it."""
+    out = []
+    for name, part in parts.items():
+        code, text = part if isinstance(part, tuple) else (0, part)
+        out.append(f"=== sovctl begin {name}\n{text}\n=== sovctl end {name} {code}\n")
+    return ProbeOutput(0, "".join(out), "")
+
+
+def lines(*rows: object) -> str:
+    """JSON lines."""
+    return "".join(json.dumps(row) + "\n" for row in rows)
+
+
+SSHD = """\
+port 22
+permitrootlogin without-password
+pubkeyauthentication yes
+passwordauthentication no
+kbdinteractiveauthentication no
+permitemptypasswords no
+hostbasedauthentication no
+gssapiauthentication no
+"""
+TRACKING = "0A4D0001,10.77.0.1,9,1732156189.1,-0.000412,0.1,0.1,-1.2,0.0,0.1,0.000210,0.000120,64.2,Normal\n"
+SOURCES = "^,*,10.77.0.1,8,6,377,23,-0.000001,0.000002,0.000030\n"
+
+
+def ruleset(
+    *, policy: str = "drop", hooks: tuple[str, ...] = ("input", "forward", "output"), open_rule: bool = False
+) -> str:
+    """nft's JSON for a wall."""
+    entries: list[object] = [
+        {"metainfo": {"version": "1.0.6", "json_schema_version": 1}},
+        {"table": {"family": "inet", "name": "sovctl", "handle": 1}},
+    ]
+    for handle, hook in enumerate(hooks, 1):
+        chain = {"family": "inet", "table": "sovctl", "name": hook, "handle": handle}
+        entries.append({"chain": {**chain, "type": "filter", "hook": hook, "prio": 0, "policy": policy}})
+    match = {"match": {"op": "==", "left": {"meta": {"key": "iif"}}, "right": "lo"}}
+    expressions = [{"accept": None}] if open_rule else [match, {"accept": None}]
+    entries.append({"rule": {"family": "inet", "table": "sovctl", "chain": "input", "handle": 9, "expr": expressions}})
+    return json.dumps({"nftables": entries})
+
+
+CLOUD, BESIDE, NOWHERE = Endpoint("10.88.0.2", 443), Endpoint("10.88.0.2", 9), Endpoint("192.0.2.1", 443)
+
+
+def attempts(*ways: tuple[Endpoint, str, str]) -> str:
+    """What reach.py prints."""
+    return lines(*({"address": end.address, "port": end.port, "tcp": tcp, "udp": udp} for end, tcp, udp in ways))
+
+
+DRIVER = DriverExpectation(
+    lock="nvidia-580.126.20",
+    driver_version="580.126.20",
+    packages={"nvidia-open": "580.126.20-1", "nvidia-fabricmanager": "580.126.20-1"},
+)
+PACKAGES = (
+    "adduser\t3.134\tall\tii \nnvidia-fabricmanager\t580.126.20-1\tamd64\thi \nnvidia-open\t580.126.20-1\tamd64\thi \n"
+)
+MODULE = "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.126.20  Release Build\nGCC version: 12\n"
+FM_UNIT = "Id=nvidia-fabricmanager.service\nLoadState=loaded\nActiveState=active\nSubState=running\nMainPID=77\n"
+TARGETS = (
+    "MetaKey: Packages\nRepo-URI: http://10.77.0.1:8080/apt/\nSigned-By: /etc/apt/keyrings/sovctl.asc\n"
+    "Sourcesentry: /etc/apt/sources.list.d/sovctl.sources:1\n"
+)
+GPUS = GpuExpectation(count=8, pci_device_id="2330", pcie_gen=5, pcie_width=16)
+BUS = "0x8086 0x1237 0x060000\n" + "0x10de 0x22a3 0x068000\n" * 4 + "0x10de 0x2330 0x030200\n" * 8
+SEVEN = document(*(gpu(index) for index in range(7)))
+LINKS = LinkExpectation(gpus=8, links=18, link_gb_s=26.562, topology="NV18")
+
+
+def nvlink_status(*, down: tuple[int, int] | None = None, gpus: int = 8, speed: str = "26.562 GB/s") -> str:
+    """18 links per GPU; `down` is (gpu, link)."""
+    text = ""
+    for index in range(gpus):
+        text += f"GPU {index}: NVIDIA H100 80GB HBM3 (UUID: GPU-00000000-0000-0000-0000-00000000000{index})\n"
+        text += "".join(f"\t Link {link}: {'<inactive>' if (index, link) == down else speed}\n" for link in range(18))
+    return text
+
+
+def nvlink_errors(*, count: int = 0, name: str = "Recovery Errors") -> str:
+    """Three counters per link; GPU 3 link 4 has `count`."""
+    text = ""
+    for index in range(8):
+        text += f"GPU {index}: NVIDIA H100 80GB HBM3 (UUID: GPU-00000000-0000-0000-0000-00000000000{index})\n"
+        for link in range(18):
+            for each in ("Replay Errors", "Recovery Errors", "CRC Errors"):
+                value = count if (index, link, each) == (3, 4, "Recovery Errors") else 0
+                label = name if (index, link, each) == (3, 4, "Recovery Errors") else each
+                text += f"\t Link {link}: {label}: {value}\n"
+    return text
+
+
+def matrix(cell: str, *, odd: str | None = None) -> str:
+    """Eight GPUs; `odd` is what GPU2 says of GPU5."""
+    names = [f"GPU{index}" for index in range(8)]
+    rows = [
+        "\t".join([a, *("X" if a == b else odd if odd and (a, b) == ("GPU2", "GPU5") else cell for b in names)])
+        for a in names
+    ]
+    return "\t" + "\t".join(names) + "\n" + "\n".join(rows) + "\n\nLegend:\n\n  X    = Self\n"
+
+
+H100_FABRIC = FabricExpectation(
+    gpus=8, services=("nvidia-fabricmanager",), state="Completed", status="Success", health=None, has_cluster=False
+)
+DEAD_UNIT = FM_UNIT.replace("active\nSubState=running", "failed\nSubState=failed")
+
+
+def sysfs(*, adapters: int = 8, rate: str = "400 Gb/sec (4X NDR)", state: str = "4: ACTIVE") -> dict[str, str]:
+    """Parts of the InfiniBand probe; mlx5_3 has `rate` and `state`, and there is an Ethernet bond beside them."""
+    tree = (
+        "mlx5_bond_0/hca_type:MT41692\nmlx5_bond_0/ports/1/state:4: ACTIVE\nmlx5_bond_0/ports/1/link_layer:Ethernet\n"
+    )
+    for index in range(adapters):
+        odd = index == 3
+        tree += (
+            f"mlx5_{index}/hca_type:MT4129\nmlx5_{index}/ports/1/state:{state if odd else '4: ACTIVE'}\n"
+            f"mlx5_{index}/ports/1/phys_state:5: LinkUp\nmlx5_{index}/ports/1/link_layer:InfiniBand\n"
+            f"mlx5_{index}/ports/1/rate:{rate if odd else '400 Gb/sec (4X NDR)'}\n"
+        )
+    return {"adapters": f"{adapters + 1}\n", "tree": tree, "bus": "0x15b3 0x1021 0x020700\n" * adapters}
+
+
+A, B, C = "a" * 64, "b" * 64, "c" * 64
+POOL = PoolExpectation(
+    subject="chat",
+    unit="sovctl-pool-chat.service",
+    config="/etc/sovctl/pools/chat.yaml",
+    flags={"model": "/srv/sovctl/models/echo", "tensor-parallel-size": 2, "max-model-len": 512, "enforce-eager": True},
+    address="10.77.0.11",
+    port=8000,
+)
+POOL_UNIT = "Id=sovctl-pool-chat.service\nLoadState=loaded\nActiveState=active\nSubState=running\nMainPID=1234\n"
+POOL_CONFIG = (
+    "# Written by sovctl\nmodel: /srv/sovctl/models/echo\ntensor-parallel-size: 2\nmax-model-len: 512\n"
+    "enforce-eager: true\n"
+)
+POOL_PROCESS = "/opt/sovctl/vllm/bin/python\n/opt/sovctl/vllm/bin/vllm\nserve\n--config\n/etc/sovctl/pools/chat.yaml\n"
+POOL_ENVIRONMENT = "variables 23\nHF_HUB_OFFLINE=1\nVLLM_NO_USAGE_STATS=1\n"
+STOPPED_UNIT = POOL_UNIT.replace("active\nSubState=running\nMainPID=1234", "failed\nSubState=failed\nMainPID=0")
+
+
+def doors(**answers: str) -> str:
+    """What doors.py prints; `plain`, `no_certificate`, `certificate`, `invocations` change an answer."""
+    way = {"certificate": "http 200", "no_certificate": "tls-alert", "plain": "closed", "invocations": "tls-alert"}
+    way |= answers
+    return lines(
+        {"door": "certificate", "path": "/health", "answer": way["certificate"]},
+        {"door": "no-certificate", "path": "/health", "answer": way["no_certificate"]},
+        {"door": "plain", "path": "/health", "answer": way["plain"]},
+        {"door": "no-certificate", "path": "/invocations", "answer": way["invocations"]},
+        {"door": "no-certificate", "path": "/tokenize", "answer": "closed"},
+        {"door": "no-certificate", "path": "/metrics", "answer": "tls-alert"},
+    )
+
+
+GATEWAY = GatewayExpectation(
+    url="https://10.77.0.21:8443", models=("assistant", "private"), cloud_model="assistant", key=Secret(file="key")
+)
+
+
+def chats(**changes: object) -> str:
+    """What `ask chat` prints; `changes` are to the answer of `private`."""
+    good = {"status": 200, "request_id": "r-1", "has_text": True, "latency_ms": 12}
+    return lines(
+        {"model": "assistant", "route": "cloud", **good}, {"model": "private", "route": "pool", **good, **changes}
+    )
+
+
+def knocks(**status: int) -> str:
+    """What `ask knock` prints."""
+    cases = {"healthz": 200, "no key": 401, "wrong key": 401, "models without key": 401}
+    cases |= {name.replace("_", " "): code for name, code in status.items()}
+    return lines(*({"case": name, "status": code} for name, code in cases.items()))
+
+
+def sealed(**changes: object) -> str:
+    """What `ask seal` prints."""
+    good = {"status": 200, "route": "cloud", "rows_before": 4, "rows_after": 7, "copies": 0, "open_files": []}
+    return lines({**good, **changes})
+
+
+def recorded(**changes: object) -> str:
+    """What `ask record` prints."""
+    return lines({"status": 200, "request_id": "r-7", "records": 1, **changes})
+
+
+def ledger(**changes: object) -> str:
+    """What `sovctl audit verify --json` prints."""
+    good = {"is_whole": True, "origin": "sovctl.lab/site", "entries": 60, "signed_size": 60, "findings": []}
+    return json.dumps({**good, **changes}, indent=2)
+
+
+SAMPLES: dict[str, Sample] = {
+    "access.ssh-keys-only": Sample(
+        SshExpectation(users=("ops", "root")),
+        {"user_0": SSHD, "user_1": SSHD},
+        {
+            "passwords": Bad(
+                {"user_0": SSHD.replace("passwordauthentication no", "passwordauthentication yes")}, FAIL, "yes"
+            ),
+            "for-root-alone": Bad({"user_1": SSHD.replace("without-password", "yes")}, FAIL, "for root"),
+            "not-said": Bad(
+                {"user_0": SSHD.replace("kbdinteractiveauthentication no\n", "")}, UNKNOWN, "kbdinteractive"
+            ),
+        },
+        ("pubkeyauthentication", "passwordauthentication", "kbdinteractive", "permitempty", "permitroot", "hostbased"),
+    ),
+    "clock.synchronized": Sample(
+        ClockExpectation(servers=("10.77.0.1",), max_offset_ms=100),
+        {"tracking": TRACKING, "sources": SOURCES},
+        {
+            "unsynchronised": Bad(
+                {"tracking": TRACKING.replace("Normal", "Not synchronised")}, FAIL, "Not synchronised"
+            ),
+            "far-off": Bad({"tracking": TRACKING.replace("-0.000412", "-0.412")}, FAIL, "412."),
+            "another-source": Bad({"sources": SOURCES.replace("10.77.0.1", "198.51.100.7")}, FAIL, "198.51.100.7"),
+            "silent-source": Bad({"sources": SOURCES.replace(",377,", ",0,")}, FAIL, "last eight polls"),
+            "none-selected": Bad({"sources": SOURCES.replace("*", "?")}, FAIL, "selected"),
+        },
+        ("Normal", "^,*"),
+    ),
+    "perimeter.default-drop": Sample(
+        WallExpectation(),
+        {"ruleset": ruleset()},
+        {
+            "accepts": Bad({"ruleset": ruleset(policy="accept")}, FAIL, "policy drop on input"),
+            "no-output": Bad({"ruleset": ruleset(hooks=("input", "forward"))}, FAIL, "output"),
+            "no-table": Bad(
+                {"ruleset": '{"nftables": [{"metainfo": {"json_schema_version": 1}}]}'}, FAIL, "no such table"
+            ),
+            "open-to-all": Bad({"ruleset": ruleset(open_rule=True)}, FAIL, "handle 9"),
+        },
+    ),
+    "perimeter.no-way-out": Sample(
+        NoWayOutExpectation(endpoints=(CLOUD, BESIDE, NOWHERE)),
+        {
+            "root": attempts(
+                (CLOUD, "timeout", "denied"), (BESIDE, "timeout", "denied"), (NOWHERE, "no-route", "no-route")
+            )
+        },
+        {
+            "connected": Bad(
+                {
+                    "root": attempts(
+                        (CLOUD, "timeout", "denied"), (BESIDE, "connected", "denied"), (NOWHERE, "timeout", "denied")
+                    )
+                },
+                FAIL,
+                "10.88.0.2:9 out of reach for root, got TCP connected",
+            ),
+            "datagram-left": Bad(
+                {
+                    "root": attempts(
+                        (CLOUD, "timeout", "denied"), (BESIDE, "timeout", "sent"), (NOWHERE, "timeout", "denied")
+                    )
+                },
+                FAIL,
+                "UDP sent",
+            ),
+            # Who refused cannot be told: the node's own firewall, or somebody outside.
+            "refused": Bad(
+                {
+                    "root": attempts(
+                        (CLOUD, "refused", "denied"), (BESIDE, "timeout", "denied"), (NOWHERE, "timeout", "denied")
+                    )
+                },
+                UNKNOWN,
+                "refused",
+            ),
+        },
+        ("10.88.0.2", "192.0.2.1"),
+    ),
+    "perimeter.exception-only-from-gateway": Sample(
+        ExceptionExpectation(endpoints=(CLOUD,), is_gateway=True),
+        {"root": attempts((CLOUD, "timeout", "denied")), "gateway": attempts((CLOUD, "connected", "denied"))},
+        {
+            "open-for-root": Bad({"root": attempts((CLOUD, "connected", "denied"))}, FAIL, "for root"),
+            "closed-for-gateway": Bad(
+                {"gateway": attempts((CLOUD, "timeout", "denied"))}, FAIL, "open for the gateway"
+            ),
+            "no-such-user": Bad({"gateway": (1, "")}, UNKNOWN, "gateway to end with 0"),
+        },
+        ("10.88.0.2",),
+    ),
+    "software.driver-exact": Sample(
+        DRIVER,
+        {"packages": PACKAGES, "module": MODULE, "gpus": eight()},
+        {
+            "other-version": Bad(
+                {"packages": PACKAGES.replace("open\t580.126.20-1", "open\t580.173.02-1")}, FAIL, "580.173.02-1"
+            ),
+            "removed": Bad(
+                {"packages": PACKAGES.replace("open\t580.126.20-1\tamd64\thi", "open\t580.126.20-1\tamd64\trc")},
+                FAIL,
+                "not installed",
+            ),
+            "old-module": Bad({"module": MODULE.replace("126.20", "95.05")}, FAIL, "the loaded module"),
+            "other-smi": Bad({"gpus": document(gpu(0), driver="580.95.05")}, FAIL, "nvidia-smi at"),
+        },
+        ("NVRM version", "driver_version", "nvidia-open"),
+    ),
+    "software.fabric-manager-equals-driver": Sample(
+        DRIVER,
+        {
+            "packages": PACKAGES,
+            "gpus": eight(),
+            "program": "Fabric Manager version is : 580.126.20\n",
+            "services": FM_UNIT,
+        },
+        {
+            # A glob without a hold put 590 beside 580 (NVIDIA/gpu-driver-container issue 735).
+            "package-ahead": Bad(
+                {"packages": PACKAGES.replace("manager\t580.126.20-1", "manager\t590.44.01-1")}, FAIL, "590.44.01-1"
+            ),
+            "program-ahead": Bad({"program": "Fabric Manager version is : 590.44.01\n"}, FAIL, "590.44.01"),
+            "dead": Bad({"services": DEAD_UNIT}, FAIL, "failed"),
+            "absent": Bad({"program": (127, "")}, UNKNOWN, "127"),
+        },
+        ("ActiveState", "SubState", "LoadState", "Id=", "driver_version", "nvidia-fabricmanager\t", "Fabric Manager"),
+    ),
+    "software.packages-held": Sample(
+        DRIVER,
+        {"holds": "nvidia-fabricmanager\nnvidia-open\n"},
+        {"one-free": Bad({"holds": "nvidia-open\n"}, FAIL, "nvidia-fabricmanager held")},
+        ("nvidia-open", "nvidia-fabricmanager"),
+    ),
+    "software.sources-only-mirror": Sample(
+        MirrorExpectation(apt_url="http://10.77.0.1:8080/apt"),
+        {"targets": TARGETS},
+        {
+            "another": Bad(
+                {"targets": f"{TARGETS}\nRepo-URI: http://deb.example.org/debian/\n"}, FAIL, "deb.example.org"
+            ),
+            "unsigned": Bad({"targets": f"{TARGETS}Trusted: yes\n"}, FAIL, "Trusted: yes"),
+            "any-key": Bad({"targets": TARGETS.replace("Signed-By", "Signed")}, FAIL, "any key"),
+            "none": Bad({"targets": "\n"}, FAIL, "no source"),
+        },
+        ("Repo-URI", "Signed-By"),
+    ),
+    "gpu.count": Sample(
+        GPUS,
+        {"gpus": eight(), "bus": BUS},
+        {
+            "seven": Bad({"gpus": SEVEN, "bus": BUS}, FAIL, "expected 8 GPUs, got 7"),
+            "seven-on-bus": Bad({"bus": BUS[: BUS.rindex("0x10de")]}, FAIL, "on the PCI bus, got 7"),
+            "lost": Bad({"gpus": eight(state="GPU is lost")}, FAIL, "GPU is lost"),
+            "lost-and-error": Bad({"gpus": (15, eight(state="GPU is lost"))}, FAIL, "GPU is lost"),
+            "wants-reset": Bad({"gpus": eight(recovery="Reset")}, FAIL, "Reset"),
+            "miscounted": Bad({"gpus": document(*(gpu(index) for index in range(8)), attached=9)}, UNKNOWN, "9 GPUs"),
+            "other-model": Bad({"gpus": eight().replace("233010DE", "232110DE", 1)}, FAIL, "2321"),
+            "no-driver": Bad({"gpus": (9, "NVIDIA-SMI has failed")}, UNKNOWN, "NVIDIA-SMI has failed"),
+        },
+        ("attached_gpus", "pci_device_id", "0x2330"),
+    ),
+    "gpu.ecc": Sample(
+        GPUS,
+        {"gpus": eight()},
+        {
+            "off": Bad({"gpus": eight(ecc="Disabled")}, FAIL, "ECC Enabled on GPU 3"),
+            "volatile": Bad({"gpus": eight(volatile="5", aggregate="8")}, FAIL, "got 5"),
+            "long-ago": Bad({"gpus": eight(aggregate="8")}, WARN, "got 8"),
+            "lost": Bad({"gpus": eight(volatile="GPU is lost", aggregate="GPU is lost")}, UNKNOWN, "GPU is lost"),
+            "seven": Bad({"gpus": SEVEN}, FAIL, "expected 8 GPUs"),
+        },
+        ("current_ecc", "dram_uncorrectable", "attached_gpus"),
+    ),
+    "gpu.row-remap": Sample(
+        GPUS,
+        {"gpus": eight()},
+        {
+            "failure": Bad({"gpus": eight(failure="Yes")}, FAIL, "replace it"),
+            "pending": Bad({"gpus": eight(pending="Yes")}, WARN, "reset it"),
+            "strange-word": Bad({"gpus": eight(failure="Perhaps")}, UNKNOWN, "remapped_rows of GPU 3"),
+        },
+        ("remapped_row_failure", "remapped_row_pending"),
+    ),
+    "gpu.persistence": Sample(
+        GPUS,
+        {"gpus": eight()},
+        {"off": Bad({"gpus": eight(persistence="Disabled")}, FAIL, "GPU 3")},
+        ("persistence_mode",),
+    ),
+    "gpu.pcie-link": Sample(
+        GPUS,
+        {"gpus": eight()},
+        {
+            "half": Bad(
+                {"gpus": eight().replace("<current_link_width>16x", "<current_link_width>8x", 1)}, FAIL, "got 8"
+            ),
+            "idle": Bad({"gpus": eight().replace("<current_link_gen>5", "<current_link_gen>1", 1)}, WARN, "under load"),
+        },
+        ("current_link_width", "current_link_gen"),
+    ),
+    "gpu.temperature": Sample(
+        GPUS,
+        {"gpus": eight()},
+        {
+            "hot": Bad(
+                {"gpus": eight().replace("<gpu_temp_tlimit>58 C", "<gpu_temp_tlimit>-1 C", 1)}, FAIL, "-1 degrees"
+            ),
+            "warm": Bad({"gpus": eight().replace("<gpu_temp_tlimit>58 C", "<gpu_temp_tlimit>3 C", 1)}, WARN, "got 3"),
+        },
+        ("gpu_temp_tlimit",),
+    ),
+    "nvlink.links-active": Sample(
+        LINKS,
+        {"links": nvlink_status()},
+        {
+            "one-down": Bad(
+                {"links": nvlink_status(down=(3, 7))}, FAIL, "18 active links on GPU 3, got 17, link 7 inactive"
+            ),
+            "seven-gpus": Bad({"links": nvlink_status(gpus=7)}, FAIL, "links of 8 GPUs, got 7"),
+            "slow": Bad({"links": nvlink_status(speed="20 GB/s")}, FAIL, "got 20.0 GB/s"),
+            "all-down": Bad(
+                {
+                    "links": nvlink_status(gpus=7)
+                    + "GPU 7: H100\nNVML: Unable to retrieve NVLink information as all links are inactive\n"
+                },
+                FAIL,
+                "GPU 7, got 0",
+            ),
+        },
+        ("Link 17", "GPU 7:"),
+    ),
+    "nvlink.errors-zero": Sample(
+        LINKS,
+        {"errors": nvlink_errors()},
+        {
+            "counted": Bad({"errors": nvlink_errors(count=3)}, FAIL, "0 Recovery Errors on GPU 3 link 4, got 3"),
+            "unknown-counter": Bad({"errors": nvlink_errors(name="New Errors")}, UNKNOWN, "New Errors"),
+        },
+        ("GPU 7:",),
+    ),
+    "nvlink.peer-access": Sample(
+        LINKS,
+        {"topology": matrix("NV18"), "access": matrix("OK")},
+        {
+            "seventeen": Bad({"topology": matrix("NV18", odd="NV17")}, FAIL, "NV18 from GPU2 to GPU5, got NV17"),
+            "one-way": Bad({"access": matrix("OK", odd="NS")}, FAIL, "OK from GPU2 to GPU5, got NS"),
+        },
+        ("\tGPU1\t", "GPU5\t"),
+    ),
+    "nvlink.fabric-ready": Sample(
+        H100_FABRIC,
+        {"services": FM_UNIT, "gpus": eight()},
+        {
+            "service-dead": Bad({"services": DEAD_UNIT}, FAIL, "nvidia-fabricmanager running"),
+            "in-progress": Bad({"gpus": eight(state="In Progress")}, FAIL, "In Progress"),
+            "failure": Bad({"gpus": eight(status="Failure")}, FAIL, "status Success"),
+            "degraded": Bad({"gpus": eight(summary="Unhealthy", route_unhealthy="True")}, FAIL, "Unhealthy"),
+            "route": Bad({"gpus": eight(route_unhealthy="True")}, FAIL, "route_unhealthy"),
+            "lost": Bad({"gpus": eight(state="GPU is lost")}, FAIL, "GPU is lost"),
+            "not-said": Bad({"gpus": eight(state="N/A")}, UNKNOWN, "state Completed"),
+        },
+        (
+            "<state>",
+            "<status>",
+            "<summary>",
+            "<bandwidth>",
+            "<route_unhealthy>",
+            "ActiveState",
+            "SubState",
+            "LoadState",
+        ),
+    ),
+    "ib.ports-active": Sample(
+        InfinibandExpectation(ports=8, rate_gbit_s=400),
+        sysfs(),
+        {
+            "no-subnet-manager": Bad(sysfs(state="2: INIT"), FAIL, "no subnet manager"),
+            "slow": Bad(sysfs(rate="200 Gb/sec (2X NDR)"), FAIL, "got 200"),
+            "seven": Bad(sysfs(adapters=7), FAIL, "8 compute ports, got 7"),
+            "nine": Bad(sysfs(adapters=9), UNKNOWN, "9"),
+            "none": Bad({"adapters": "0\n", "tree": "", "bus": "0x15b3 0x1021 0x020700\n"}, UNKNOWN, "no adapter"),
+        },
+        ("mlx5_0/ports/1/state", "mlx5_0/ports/1/rate", "mlx5_0/ports/1/phys_state", "mlx5_0/ports/1/link_layer"),
+    ),
+    "model.checksum": Sample(
+        ModelExpectation(subject="echo", manifest_sha256=C),
+        {
+            "manifest_sha256": f"{C}  -\n",
+            "manifest": f"{A}  config.json\n{B}  model.safetensors\n",
+            "files": f"{B}  ./model.safetensors\n{A}  ./config.json\n",
+            "strange": f"{STRANGE}\n",
+        },
+        {
+            "other-manifest": Bad({"manifest_sha256": f"{A}  -\n"}, FAIL, "manifest cccc"),
+            "changed": Bad({"files": f"{C}  ./model.safetensors\n{A}  ./config.json\n"}, FAIL, "model.safetensors"),
+            "missing": Bad({"files": f"{A}  ./config.json\n"}, FAIL, "no such file"),
+            "extra": Bad({"files": f"{B}  ./model.safetensors\n{A}  ./config.json\n{A}  ./run.py\n"}, FAIL, "run.py"),
+            "link": Bad({"strange": f"{STRANGE}\n./model.safetensors\n"}, FAIL, "only files"),
+        },
+        ("config.json", "./config.json", "model.safetensors", STRANGE),
+    ),
+    "pool.flags-as-planned": Sample(
+        POOL,
+        {"unit": POOL_UNIT, "config": POOL_CONFIG, "process": POOL_PROCESS, "times": "started 1000\nwritten 990\n"},
+        {
+            "changed": Bad({"config": POOL_CONFIG.replace("512", "256")}, FAIL, "max-model-len 512, got '256'"),
+            "added": Bad({"config": f"{POOL_CONFIG}api-key: (secret)\n"}, FAIL, "api-key"),
+            "on-command-line": Bad({"process": f"{POOL_PROCESS}--max-model-len\n256\n"}, FAIL, "nothing else"),
+            "older-process": Bad({"times": "started 1000\nwritten 1060\n"}, FAIL, "60 s older"),
+            "stopped": Bad({"unit": STOPPED_UNIT}, FAIL, "running"),
+            "another-process": Bad({"process": "sleep\n1000\n"}, UNKNOWN, "vllm serve"),
+        },
+        (
+            "MainPID",
+            "ActiveState",
+            "SubState",
+            "LoadState",
+            "max-model-len",
+            "enforce-eager",
+            "--config",
+            "started",
+            "written",
+            "serve",
+        ),
+    ),
+    "pool.canary-answers": Sample(
+        POOL,
+        {"canary": '{"ok": true, "latency_ms": 41}\n'},
+        {
+            "silent": Bad({"canary": (1, '{"ok": false, "error": "TimeoutError: timed out"}\n')}, FAIL, "TimeoutError"),
+            "says-ok-but-fails": Bad({"canary": (1, '{"ok": true, "latency_ms": 41}\n')}, UNKNOWN, "exit code 1"),
+            "no-time": Bad({"canary": '{"ok": true}\n'}, UNKNOWN, "latency_ms"),
+        },
+        ("ok",),
+    ),
+    "pool.tls-client-certificate-required": Sample(
+        POOL,
+        {"doors": doors()},
+        {
+            "open": Bad({"doors": doors(no_certificate="http 200")}, FAIL, "http 200"),
+            "plain-http": Bad({"doors": doors(plain="http 404")}, FAIL, "plain"),
+            "nobody-home": Bad({"doors": doors(certificate="refused", no_certificate="refused")}, UNKNOWN, "refused"),
+            "slow": Bad({"doors": doors(no_certificate="timeout")}, UNKNOWN, "timeout"),
+        },
+        ('"certificate"', '"no-certificate"', '"plain"'),
+    ),
+    "pool.unauthenticated-paths-closed": Sample(
+        POOL,
+        {"doors": doors()},
+        {
+            "invocations": Bad({"doors": doors(invocations="http 401")}, FAIL, "/invocations"),
+            "nobody-home": Bad({"doors": doors(certificate="refused")}, UNKNOWN, "refused"),
+        },
+        ('"certificate"', "/invocations", "/tokenize", "/metrics"),
+    ),
+    "pool.offline-settings": Sample(
+        POOL,
+        {"unit": POOL_UNIT, "environment": POOL_ENVIRONMENT},
+        {
+            "calls-home": Bad({"environment": "variables 22\nHF_HUB_OFFLINE=1\n"}, FAIL, "VLLM_NO_USAGE_STATS"),
+            "developer": Bad(
+                {"environment": f"{POOL_ENVIRONMENT}VLLM_SERVER_DEV_MODE=1\n"}, FAIL, "VLLM_SERVER_DEV_MODE"
+            ),
+            "no-environment": Bad({"environment": "variables 0\n"}, UNKNOWN, "variables"),
+            "stopped": Bad({"unit": STOPPED_UNIT}, FAIL, "running"),
+        },
+        ("HF_HUB_OFFLINE", "VLLM_NO_USAGE_STATS", "variables", "MainPID", "SubState"),
+    ),
+    "gateway.answers": Sample(
+        GATEWAY,
+        {"ask": chats()},
+        {
+            "refused": Bad({"ask": chats(status=503, has_text=False)}, FAIL, "status 503 without text"),
+            "empty": Bad({"ask": chats(has_text=False)}, FAIL, "without text"),
+            "no-answer": Bad({"ask": lines({"error": "ConnectionRefusedError"})}, UNKNOWN, "ConnectionRefusedError"),
+        },
+        ("assistant", "private"),
+    ),
+    "gateway.rejects-without-key": Sample(
+        GATEWAY,
+        {"ask": knocks()},
+        {
+            "lets-in": Bad({"ask": knocks(no_key=200)}, FAIL, "401 with no key, got 200"),
+            "lets-guess": Bad({"ask": knocks(wrong_key=200)}, FAIL, "wrong key"),
+            "down": Bad({"ask": knocks(healthz=503)}, UNKNOWN, "/healthz"),
+        },
+        ("healthz", "no key", "wrong key", "models without key"),
+    ),
+    "gateway.vault-encrypted": Sample(
+        GATEWAY,
+        {"ask": sealed()},
+        {
+            "readable": Bad({"ask": sealed(copies=2)}, FAIL, "got 2"),
+            "nothing-stored": Bad({"ask": sealed(rows_after=4)}, UNKNOWN, "more than 4 rows"),
+            "stayed-here": Bad({"ask": sealed(route="pool")}, UNKNOWN, "nothing was sealed"),
+            "open-file": Bad(
+                {"ask": sealed(open_files=["/var/lib/sovctl/gateway/vault.db"])}, FAIL, "closed to others"
+            ),
+        },
+        ("rows_after",),
+    ),
+    "gateway.ledger-verifies": Sample(
+        LedgerExpectation(program="/opt/sovctl/gateway/bin/sovctl", directory="/var/lib/x", origin="sovctl.lab/site"),
+        {"verify": ledger()},
+        {
+            "cut": Bad({"verify": (1, ledger(is_whole=False, findings=[{"kind": "cut-tail"}]))}, FAIL, "cut-tail"),
+            "another-log": Bad({"verify": ledger(origin="sovctl.other/site")}, FAIL, "sovctl.other/site"),
+            "empty": Bad({"verify": ledger(entries=0, signed_size=0)}, UNKNOWN, "0 entries"),
+            "disagrees": Bad({"verify": (1, ledger())}, UNKNOWN, "exit code 0"),
+        },
+        ("is_whole", "origin", "entries", "signed_size", "findings"),
+    ),
+    "gateway.audit-record-per-request": Sample(
+        GATEWAY,
+        {"ask": recorded()},
+        {
+            "none": Bad({"ask": recorded(records=0)}, FAIL, "got 0"),
+            "twice": Bad({"ask": recorded(records=2)}, FAIL, "got 2"),
+            "no-id": Bad({"ask": recorded(request_id=None)}, UNKNOWN, "with an id"),
+        },
+        ("records",),
+    ),
+    "site.keys-private": Sample(
+        KeysExpectation(files=("/etc/sovctl/tls/node.key",), patterns=(), forbidden_bits=0o027, owner=0),
+        {"files": "640 0 /etc/sovctl/tls/node.key\n600 0 /etc/sovctl/tls/other.key\n"},
+        {
+            "for-all": Bad({"files": "644 0 /etc/sovctl/tls/node.key\n"}, FAIL, "mode 0644"),
+            "group-may-write": Bad({"files": "660 0 /etc/sovctl/tls/node.key\n"}, FAIL, "mode 0660"),
+            "another-owner": Bad({"files": "640 1000 /etc/sovctl/tls/node.key\n"}, FAIL, "user 1000"),
+            "absent": Bad({"files": "absent - /etc/sovctl/tls/node.key\n"}, UNKNOWN, "no such file"),
+        },
+        ("/etc/sovctl/tls/node.key",),
+    ),
+}
+SAMPLES["site.ledger-verifies"] = SAMPLES["gateway.ledger-verifies"]
