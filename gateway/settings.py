@@ -104,7 +104,9 @@ class UpstreamSettings(SettingsModel):
     connect_timeout_s: Annotated[float, Field(gt=0, le=60)] = 3.0
     """Also bounds the TLS handshake. A pool one hop away answers in milliseconds; 3 s covers two lost SYNs."""
     first_byte_timeout_s: Annotated[float, Field(gt=0, le=3600)] = 60.0
-    """Until the answer begins. A full queue at `max_num_queued_reqs` may hold a request for a while."""
+    """Until a streamed answer begins. A full queue at `max_num_queued_reqs` may hold a request for a while."""
+    answer_timeout_s: Annotated[float, Field(gt=0, le=7200)] = 600.0
+    """Until an answer that is not streamed is whole; the openai client waits as long (2.x, read 2026-11)."""
     read_timeout_s: Annotated[float, Field(gt=0, le=3600)] = 30.0
     """Between two pieces of an answer that has begun."""
 

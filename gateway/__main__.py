@@ -1,0 +1,100 @@
+"""`python -m sovctl.gateway serve|check|explain --config FILE`: the gateway as a program of its own.
+
+`sovctl gateway` runs exactly this. The command line of sovctl may not import the gateway's modules, and a node that
+only runs a gateway needs no more than this.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from sovctl.compliance.errors import ExitCode, SovctlError, SpecError
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run one of the three words; the exit code."""
+    parser = argparse.ArgumentParser(prog="sovctl gateway", description="The tokenizing gateway.")
+    words = parser.add_subparsers(dest="word", required=True)
+    for word, about in (
+        ("serve", "serve until stopped"),
+        ("check", "try settings, keys, detector, vault and ledger, and say what works"),
+        ("explain", "say where a request would go and why, without sending it"),
+    ):
+        sub = words.add_parser(word, help=about, description=about)
+        sub.add_argument("--config", type=Path, default=Path("/etc/sovctl/gateway.yaml"), metavar="FILE")
+        if word != "serve":
+            sub.add_argument("--json", action="store_true", help="one JSON document")
+        if word == "explain":
+            sub.add_argument("request", type=Path, metavar="REQUEST.json")
+    options = parser.parse_args(arguments)
+    try:
+        return _WORDS[options.word](options)
+    except SpecError as error:
+        for problem in error.problems:
+            _complain(str(problem), problem.hint)
+        return error.exit_code
+    except SovctlError as error:
+        _complain(str(error), error.hint)
+        return error.exit_code
+    except KeyboardInterrupt:
+        return ExitCode.INTERRUPTED
+
+
+def _serve(options: argparse.Namespace) -> int:
+    from sovctl.gateway.server import serve
+    from sovctl.gateway.settings import load_settings
+
+    serve(load_settings(options.config))
+    return ExitCode.OK
+
+
+def _check(options: argparse.Namespace) -> int:
+    from sovctl.gateway.check import run_checks
+    from sovctl.gateway.settings import load_settings
+
+    results = run_checks(load_settings(options.config))
+    if options.json:
+        _print(json.dumps([{"check": r.name, "verdict": r.verdict, "detail": r.detail} for r in results], indent=2))
+    else:
+        for result in results:
+            _print(f"{result.verdict:<8}{result.name:<12}{result.detail}")
+    return ExitCode.OK if all(result.verdict == "PASS" for result in results) else ExitCode.FAILURE
+
+
+def _explain(options: argparse.Namespace) -> int:
+    from sovctl.gateway.explain import explain
+    from sovctl.gateway.settings import load_settings
+
+    explanation = explain(load_settings(options.config), options.request)
+    if options.json:
+        _print(json.dumps(explanation, indent=2, sort_keys=True))
+    else:
+        for name, value in explanation.items():
+            _print(f"{name + ':':<12}{_in_words(value)}")
+    return ExitCode.OK
+
+
+_WORDS = {"serve": _serve, "check": _check, "explain": _explain}
+
+
+def _in_words(value: object) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {count}" for name, count in value.items()) or "none"
+    if isinstance(value, list):
+        return ", ".join(map(str, value)) or "none"
+    return str(value)
+
+
+def _print(line: str) -> None:
+    sys.stdout.write(line + "\n")
+
+
+def _complain(message: str, hint: str) -> None:
+    sys.stderr.write(f"sovctl: {message}\n" + (f"hint: {hint}\n" if hint else ""))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,141 @@
+"""The audit record of a request: who, when, where to, why, how many of what. Never a word of its text.
+
+    gateway.request     durable before anything leaves and before the client gets a byte
+    gateway.fallback    durable before a second upstream gets the request
+    gateway.answer      durable before the client gets the end of the answer
+
+Records of one request share its `id`. Digests of request and answer are keyed (HMAC-SHA-256), so nobody can guess a
+short prompt from the log, and yet the site can show that a text it holds is the one that was sent. A record that
+can't be written raises `Refused(AUDIT_UNAVAILABLE)`: no durable audit write, no answer.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import time
+from collections.abc import Awaitable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Protocol
+
+from sovctl.compliance.errors import SovctlError
+from sovctl.gateway import log
+from sovctl.gateway.auth import Client
+from sovctl.gateway.conversation import Conversation
+from sovctl.gateway.errors import Code, Refused
+from sovctl.gateway.inspection import Inspection
+from sovctl.gateway.restore import RestoreCounts
+
+
+class Sink(Protocol):
+    """Where records go: `compliance.ledger.group.GroupCommit`."""
+
+    def append(self, record: Mapping[str, Any]) -> Awaitable[int]:
+        """Return the record's index once it is durable."""
+
+
+@dataclass(frozen=True)
+class AuditLog:
+    """Writes the records of one gateway.
+
+    Args:
+        secret: key of the digests.
+        policy_sha256: of the policy in force.
+    """
+
+    sink: Sink
+    site: str
+    secret: bytes
+    policy_sha256: str
+
+    def hasher(self) -> hmac.HMAC:
+        """A keyed digest to be fed with what is sent or received."""
+        return hmac.new(self.secret, digestmod=hashlib.sha256)
+
+    async def request(
+        self,
+        request_id: str,
+        *,
+        client: Client,
+        model: str,
+        conversation: Conversation,
+        is_stream: bool,
+        body: bytes,
+        inspection: Inspection | None,
+        verdict: str,
+        upstream: str | None,
+        tokens: int,
+        reasons: Sequence[str],
+    ) -> None:
+        """A request, and where it is about to go; `upstream` is None when it goes nowhere.
+
+        Raises:
+            Refused: not durable.
+        """
+        hasher = self.hasher()
+        hasher.update(body)
+        found: dict[str, Any] = {"inspected": inspection is not None}
+        if inspection is not None:
+            found |= {
+                "kinds": {kind.value: count for kind, count in sorted(inspection.counts.items())},
+                "languages": sorted(inspection.languages),
+                "obstacles": sorted(obstacle.value for obstacle in inspection.obstacles),
+            }
+        await self._append(
+            "gateway.request",
+            request_id,
+            {
+                "site": self.site,
+                "client": client.name,
+                "tenant": client.tenant,
+                "model": model,
+                "conversation": conversation.key,
+                "stream": is_stream,
+                "verdict": verdict,
+                "upstream": upstream,
+                "tokens": tokens,
+                "reasons": list(reasons),
+                "request_hmac": hasher.hexdigest(),
+                "policy_sha256": self.policy_sha256,
+                **found,
+            },
+        )
+
+    async def fallback(self, request_id: str, *, upstream: str, tokens: int, reasons: Sequence[str]) -> None:
+        """The upstream before failed; the request is about to go to another.
+
+        Raises:
+            Refused: not durable.
+        """
+        await self._append(
+            "gateway.fallback", request_id, {"upstream": upstream, "tokens": tokens, "reasons": list(reasons)}
+        )
+
+    async def answer(
+        self, request_id: str, *, status: int, upstream: str | None, reason: str, counts: RestoreCounts, digest: str
+    ) -> None:
+        """How it ended. `reason` is `answered`, a reason code, or `client-left`.
+
+        Raises:
+            Refused: not durable.
+        """
+        await self._append(
+            "gateway.answer",
+            request_id,
+            {
+                "status": status,
+                "upstream": upstream,
+                "reason": reason,
+                "tokens": asdict(counts),
+                "answer_hmac": digest,
+            },
+        )
+
+    async def _append(self, kind: str, request_id: str, fields: Mapping[str, Any]) -> None:
+        now = time.time()
+        moment = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(now)) + f".{int(now * 1000) % 1000:03d}Z"
+        try:
+            await self.sink.append({"type": kind, "id": request_id, "time": moment, **fields})
+        except SovctlError as error:
+            log.event("audit record not durable", level=40, error=error, request_id=request_id)
+            raise Refused(Code.AUDIT_UNAVAILABLE) from error

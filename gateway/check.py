@@ -1,0 +1,131 @@
+"""Tries everything a gateway needs, apart from its upstreams, and says what works.
+
+A check that could not be made is UNKNOWN and counts as a failure. Specimens are published test values.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from sovctl.compliance import keys as signing
+from sovctl.compliance.errors import Busy, SovctlError
+from sovctl.compliance.ledger.store import Ledger
+from sovctl.gateway import server
+from sovctl.gateway.auth import load_clients
+from sovctl.gateway.conversation import Conversation
+from sovctl.gateway.keyfiles import read_key
+from sovctl.gateway.kinds import Kind
+from sovctl.gateway.settings import GatewaySettings
+from sovctl.gateway.upstream import Upstream, tls_context
+from sovctl.gateway.vault import Vault
+
+# One specimen a kind, each published for tests by its issuer or registry; example.com is RFC 2606's.
+_SPECIMENS = {
+    Kind.IBAN: "DE89370400440532013000",
+    Kind.CARD: "4111 1111 1111 1111",
+    Kind.EMAIL: "anna@example.com",
+    Kind.IP: "192.0.2.17",
+    Kind.NATIONAL_ID: "44051401359",
+    Kind.PHONE: "+49 30 901820",
+    Kind.PERSON: "Mr. Ola Nordmann",
+    Kind.SECRET: "password: correct-horse",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class CheckResult:
+    """What one check found."""
+
+    name: str
+    verdict: Literal["PASS", "FAIL", "UNKNOWN"]
+    detail: str
+
+
+def run_checks(settings: GatewaySettings) -> list[CheckResult]:
+    """Every check, in the order in which a gateway needs things."""
+    checks: list[tuple[str, Callable[[GatewaySettings], str]]] = [
+        ("certificate", _certificate),
+        ("clients", _clients),
+        ("keys", _keys),
+        ("detector", _detector),
+        ("vault", _vault),
+        ("ledger", _ledger),
+        ("upstreams", _upstreams),
+    ]
+    return [_result(name, check, settings) for name, check in checks]
+
+
+def _result(name: str, check: Callable[[GatewaySettings], str], settings: GatewaySettings) -> CheckResult:
+    try:
+        return CheckResult(name, "PASS", check(settings))
+    except SovctlError as error:
+        return CheckResult(name, "FAIL", str(error))
+    except Exception as error:  # noqa: BLE001 - what it is, the type says; the text may hold anything
+        return CheckResult(name, "UNKNOWN", f"the check itself failed: {type(error).__name__}")
+
+
+def _certificate(settings: GatewaySettings) -> str:
+    server.check_certificate(settings)
+    return str(settings.listen.certificate_file)
+
+
+def _clients(settings: GatewaySettings) -> str:
+    return f"{len(load_clients(settings.clients_file).clients)} clients, keys as digests only"
+
+
+def _keys(settings: GatewaySettings) -> str:
+    read_key(settings.token_key_file)
+    read_key(settings.vault.kek_file)
+    return "token key and vault key are readable by us alone"
+
+
+def _detector(settings: GatewaySettings) -> str:
+    detector = server.make_detector(settings)
+    missed = [
+        kind.value
+        for kind, specimen in _SPECIMENS.items()
+        if kind not in {finding.kind for finding in detector.find(f"Please check {specimen} for us.")}
+    ]
+    if missed:
+        raise SovctlError(f"expected a finding for every kind, got none for {', '.join(missed)}")
+    return f"{len(detector.rule_names)} rules, every kind finds its specimen"
+
+
+def _vault(settings: GatewaySettings) -> str:
+    async def round_trip() -> None:
+        vault = Vault.open(settings.vault.path, kek=read_key(settings.vault.kek_file), ttl_s=60)
+        try:
+            conversation = Conversation("check", secrets.token_hex(32), True)
+            await vault.store(conversation, {"EMAIL_CHECK": "anna@example.com"})
+            if await vault.load(conversation) != {"EMAIL_CHECK": "anna@example.com"}:
+                raise SovctlError("expected the value that was stored, got another")
+            await vault.erase(conversation)
+        finally:
+            await vault.close()
+
+    asyncio.run(round_trip())
+    return f"{settings.vault.path}: stored, read and erased a value"
+
+
+def _ledger(settings: GatewaySettings) -> str:
+    key = signing.load_or_create(settings.ledger.key_file)
+    try:
+        with Ledger.open(settings.ledger.directory, origin=settings.ledger.origin, key=key) as ledger:
+            return f"{settings.ledger.directory}: {ledger.size} records"
+    except Busy:
+        return f"{settings.ledger.directory}: a running gateway writes to it"
+
+
+def _upstreams(settings: GatewaySettings) -> str:
+    async def open_all() -> None:
+        for upstream in settings.upstreams:
+            tls_context(upstream)
+            async with Upstream(upstream, settings.limits):
+                pass
+
+    asyncio.run(open_all())
+    return f"{len(settings.upstreams)} upstreams, TLS files and keys are usable; nothing was sent"

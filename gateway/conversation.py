@@ -1,0 +1,61 @@
+"""Which conversation does a request belong to? Its tokens are the same all through it, and nobody else's.
+
+A client that knows says so in the header `x-sovctl-conversation`. Otherwise it is told by how the conversation began:
+tenant, client, end user (`user`) and every message up to the first one of a user. Later turns repeat these, so they
+keep their tokens. Two chats of one client that begin alike share tokens; therefore a conversation that was derived
+restores only what its own request sent, and only a named one also what it sent before.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+HEADER = "x-sovctl-conversation"
+_NAME = re.compile(r"[!-~]{1,128}")
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """One conversation of one tenant. Holds no name and no text: `key` is a keyed digest of them."""
+
+    tenant: str
+    key: str
+    """64 hex digits; safe to store and to audit."""
+    is_named: bool
+    """The client named it, so it may rely on what it sent in earlier requests."""
+
+
+def conversation_of(
+    body: Mapping[str, Any], *, header: str | None, tenant: str, client: str, secret: bytes
+) -> Conversation:
+    """The conversation of a request.
+
+    Args:
+        header: value of `HEADER`, when there is one.
+        secret: key of the digest.
+
+    Raises:
+        ValueError: the header is longer than 128 characters, or not printable ASCII without spaces.
+    """
+    if header is not None:
+        if not _NAME.fullmatch(header):
+            raise ValueError("expected 1 to 128 printable ASCII characters without spaces")
+        return Conversation(tenant, _keyed(secret, ["named", tenant, client, header]), True)
+    beginning: list[Any] = []
+    for message in body.get("messages", ()):
+        beginning.append(message)
+        if isinstance(message, dict) and message.get("role") == "user":
+            break
+    return Conversation(tenant, _keyed(secret, ["derived", tenant, client, body.get("user"), beginning]), False)
+
+
+def _keyed(secret: bytes, value: Any) -> str:
+    content = orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+    return hmac.new(secret, b"sovctl conversation v1" + content, hashlib.sha256).hexdigest()

@@ -1,0 +1,173 @@
+"""Brings an answer to the client: values put back, recorded before its end is sent.
+
+A whole answer is recorded before its first byte, a stream before its final event; when that record can't be written,
+the client does not get the end. Until a stream's first event is there, nothing was promised to the client, and another
+upstream may still take over.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator
+from typing import Protocol
+
+import orjson
+
+from sovctl.gateway import log
+from sovctl.gateway.audit import AuditLog
+from sovctl.gateway.errors import Code, Refused, error_body
+from sovctl.gateway.exchange import Exchange
+from sovctl.gateway.metrics import Metrics
+from sovctl.gateway.settings import Limits
+from sovctl.gateway.sse import DONE, EventTooLarge, Framer, event
+from sovctl.gateway.stream import ChatStream, restore_answer
+from sovctl.gateway.upstream import Answer, UpstreamFailed
+
+_CLIENT_LEFT = "client-left"
+_ANSWERED = "answered"
+
+
+class AnswerStream(Protocol):
+    """An answer that is being streamed. `close` must be called, whether it was read to its end or not."""
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        """Framed events."""
+
+    async def close(self) -> None:
+        """Let go of the upstream, and see to it that the end is recorded."""
+
+
+class Delivery:
+    """Delivers answers, and writes their last audit record."""
+
+    def __init__(self, audit: AuditLog, metrics: Metrics, limits: Limits) -> None:
+        self.audit = audit
+        self.limits = limits
+        self._metrics = metrics
+        self._endings: set[asyncio.Task[None]] = set()
+
+    async def whole(self, exchange: Exchange, answer: Answer) -> bytes:
+        """The body of an answer that is not streamed; its record is durable.
+
+        Raises:
+            UpstreamFailed: it is not an answer.
+            Refused: its record could not be written.
+        """
+        try:
+            said = orjson.loads(await answer.read(at_most=self.limits.max_answer_bytes))
+        except orjson.JSONDecodeError:
+            raise UpstreamFailed("protocol") from None
+        finally:
+            answer.release()
+        content = orjson.dumps(
+            restore_answer(said, exchange.issued, model=exchange.route.model, counts=exchange.counts)
+        )
+        hasher = self.audit.hasher()
+        hasher.update(content)
+        await self.ended(exchange, _ANSWERED, hasher.hexdigest())
+        return content
+
+    async def begin(self, exchange: Exchange, answer: Answer) -> AnswerStream:
+        """The stream of an answer, once its first event is there.
+
+        Raises:
+            UpstreamFailed: there is none.
+        """
+        stream = _Stream(self, exchange, answer)
+        try:
+            await stream.begin()
+        except BaseException:
+            answer.release()
+            raise
+        return stream
+
+    async def ended(self, exchange: Exchange, reason: str, digest: str) -> None:
+        """Record the end of an answer.
+
+        Raises:
+            Refused: not durable.
+        """
+        counts = exchange.counts
+        for name in ("restored", "withheld", "unknown", "malformed"):
+            if getattr(counts, name):
+                self._metrics.count("tokens_total", getattr(counts, name), outcome=name)
+        await self.audit.answer(
+            exchange.request_id, status=200, upstream=exchange.upstream, reason=reason, counts=counts, digest=digest
+        )
+
+    def end_in_background(self, exchange: Exchange, reason: str, digest: str) -> None:
+        """Record an end that nobody waits for: the client has left, or gets an error in any case."""
+        task = asyncio.create_task(self._end_quietly(exchange, reason, digest))
+        self._endings.add(task)
+        task.add_done_callback(self._endings.discard)
+
+    async def close(self) -> None:
+        """Wait for the records on their way."""
+        await asyncio.gather(*self._endings)
+
+    async def _end_quietly(self, exchange: Exchange, reason: str, digest: str) -> None:
+        try:
+            await self.ended(exchange, reason, digest)
+        except Refused:
+            log.event("end of a broken answer not recorded", level=40, request_id=exchange.request_id)
+
+
+class _Stream:
+    def __init__(self, delivery: Delivery, exchange: Exchange, answer: Answer) -> None:
+        self._delivery = delivery
+        self._exchange = exchange
+        self._answer = answer
+        self._hasher = delivery.audit.hasher()
+        self._events = self._restored()
+        self._first = b""
+        self._is_recorded = False
+
+    async def begin(self) -> None:
+        try:
+            self._first = await anext(self._events)
+        except StopAsyncIteration:
+            raise UpstreamFailed("empty") from None
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        try:
+            self._hasher.update(self._first)
+            yield self._first
+            async for each in self._events:
+                self._hasher.update(each)
+                yield each
+            self._is_recorded = True  # or refused: not twice in any case
+            await self._delivery.ended(self._exchange, _ANSWERED, self._hasher.hexdigest())
+            yield event(DONE)
+        except (UpstreamFailed, Refused) as error:
+            code = error.code if isinstance(error, Refused) else Code.UPSTREAM_FAILED
+            log.event("stream broke off", level=30, reason=str(error), request_id=self._exchange.request_id)
+            self._record(code.value)
+            yield event(error_body(code, request_id=self._exchange.request_id))
+
+    async def close(self) -> None:
+        self._answer.release()
+        self._record(_CLIENT_LEFT)
+        await self._events.aclose()
+
+    def _record(self, reason: str) -> None:
+        if not self._is_recorded:
+            self._is_recorded = True
+            self._delivery.end_in_background(self._exchange, reason, self._hasher.hexdigest())
+
+    async def _restored(self) -> AsyncGenerator[bytes]:
+        """Restored events, framed for the client, without the final one."""
+        framer = Framer(max_event_bytes=self._delivery.limits.max_event_bytes)
+        exchange = self._exchange
+        stream = ChatStream(exchange.issued, model=exchange.route.model, counts=exchange.counts)
+        try:
+            async for chunk in self._answer.chunks():
+                for data in framer.feed(chunk):
+                    if data == DONE:
+                        for restored in stream.finish():
+                            yield event(restored)
+                        return
+                    for restored in stream.feed(data):
+                        yield event(restored)
+        except EventTooLarge:
+            raise UpstreamFailed("too-large") from None
+        raise UpstreamFailed("broken")  # it ended without saying so

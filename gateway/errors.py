@@ -1,0 +1,104 @@
+"""What a client is told when it gets no answer: one table of reason codes.
+
+The body has the shape of OpenAI's errors, with our reason beside it. A message says what was expected and what to do;
+it never repeats anything that was in the request or that an upstream said.
+
+    {"error": {"message": "...", "type": "policy_error", "param": null, "code": "policy_blocked",
+               "sovctl": {"reason": "policy_blocked", "request_id": "..."}}}
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+import orjson
+
+
+class Code(StrEnum):
+    """Reason codes; documented in docs/gateway.md."""
+
+    INVALID_JSON = "invalid_json"
+    INVALID_REQUEST = "invalid_request"
+    TOO_DEEP = "too_deep"
+    BODY_TOO_LARGE = "body_too_large"
+    INVALID_CONVERSATION = "invalid_conversation"
+    INVALID_API_KEY = "invalid_api_key"
+    ROUTE_NOT_ALLOWED = "route_not_allowed"
+    MODEL_NOT_FOUND = "model_not_found"
+    NOT_FOUND = "not_found"
+    POLICY_BLOCKED = "policy_blocked"
+    UPSTREAM_REJECTED = "upstream_rejected"
+    CONTEXT_LENGTH_EXCEEDED = "context_length_exceeded"
+    UPSTREAM_FAILED = "upstream_failed"
+    POOL_UNAVAILABLE = "pool_unavailable"
+    AUDIT_UNAVAILABLE = "audit_unavailable"
+    INTERNAL = "internal"
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    status: int
+    type: str
+    message: str
+
+
+_INVALID, _AUTH, _POLICY, _SERVER = "invalid_request_error", "authentication_error", "policy_error", "server_error"
+
+_ANSWERS: dict[Code, _Answer] = {
+    Code.INVALID_JSON: _Answer(400, _INVALID, "expected a JSON object as the body"),
+    Code.INVALID_REQUEST: _Answer(400, _INVALID, "expected `model` as a string and `messages` as a list of objects"),
+    Code.TOO_DEEP: _Answer(400, _INVALID, "expected JSON that is nested less deeply"),
+    Code.BODY_TOO_LARGE: _Answer(413, _INVALID, "expected a smaller body"),
+    Code.INVALID_CONVERSATION: _Answer(
+        400, _INVALID, "expected x-sovctl-conversation with 1 to 128 printable ASCII characters and no spaces"
+    ),
+    Code.INVALID_API_KEY: _Answer(401, _AUTH, "expected `Authorization: Bearer` with a key of this gateway"),
+    Code.ROUTE_NOT_ALLOWED: _Answer(403, _AUTH, "expected a model that this key may use; GET /v1/models lists them"),
+    Code.MODEL_NOT_FOUND: _Answer(404, _INVALID, "expected a model of this gateway; GET /v1/models lists them"),
+    Code.NOT_FOUND: _Answer(404, _INVALID, "expected POST /v1/chat/completions or GET /v1/models"),
+    Code.POLICY_BLOCKED: _Answer(
+        403, _POLICY, "the policy of this site refuses requests with this kind of content; remove it and try again"
+    ),
+    Code.UPSTREAM_REJECTED: _Answer(400, _INVALID, "the model server did not accept the request's parameters"),
+    Code.CONTEXT_LENGTH_EXCEEDED: _Answer(
+        400, _INVALID, "the prompt and the answer asked for are longer than the model's context; shorten one of them"
+    ),
+    Code.UPSTREAM_FAILED: _Answer(502, _SERVER, "no model server gave an answer; try again"),
+    Code.POOL_UNAVAILABLE: _Answer(
+        503,
+        _SERVER,
+        "policy keeps this request on-prem, and the on-prem pool does not answer; it was not sent elsewhere",
+    ),
+    Code.AUDIT_UNAVAILABLE: _Answer(503, _SERVER, "the audit record could not be written, so nothing was answered"),
+    Code.INTERNAL: _Answer(500, _SERVER, "the gateway made a mistake; its log has the request id"),
+}
+
+
+class Refused(Exception):
+    """The request gets this answer instead of a model's. Its text is the code, nothing else."""
+
+    def __init__(self, code: Code) -> None:
+        super().__init__(code.value)
+        self.code = code
+
+    @property
+    def status(self) -> int:
+        """The HTTP status."""
+        return _ANSWERS[self.code].status
+
+
+def error_body(code: Code, *, request_id: str) -> bytes:
+    """The JSON body for `code`."""
+    answer = _ANSWERS[code]
+    return orjson.dumps(
+        {
+            "error": {
+                "message": answer.message,
+                "type": answer.type,
+                "param": None,
+                "code": code.value,
+                "sovctl": {"reason": code.value, "request_id": request_id},
+            }
+        }
+    )

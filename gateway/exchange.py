@@ -1,0 +1,55 @@
+"""One request on its way through the gateway, and the keys it is handled with."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from sovctl.gateway.auth import Client
+from sovctl.gateway.conversation import Conversation
+from sovctl.gateway.inspection import Inspection, Inspector
+from sovctl.gateway.policy import Permit
+from sovctl.gateway.restore import RestoreCounts
+from sovctl.gateway.settings import RouteSettings
+
+
+@dataclass(frozen=True)
+class Keys:
+    """Derived from the site's token key, one for each purpose."""
+
+    token: bytes = field(repr=False)
+    conversation: bytes = field(repr=False)
+    audit: bytes = field(repr=False)
+
+    @classmethod
+    def derive(cls, key: bytes) -> Keys:
+        """All keys from one."""
+        return cls(*(hmac.digest(key, f"sovctl {use} v1".encode(), hashlib.sha256) for use in ("t", "c", "a")))
+
+
+@dataclass
+class Exchange:
+    """One request on its way. Filled in as it goes."""
+
+    client: Client
+    route: RouteSettings
+    body: Mapping[str, Any]
+    raw: bytes
+    conversation: Conversation
+    request_id: str
+    started: float
+    inspector: Inspector
+    inspection: Inspection | None = None
+    permit: Permit | None = None
+    counts: RestoreCounts = field(default_factory=RestoreCounts)
+    issued: Mapping[str, str] = field(default_factory=dict)
+    upstream: str | None = None
+    reasons: list[str] = field(default_factory=list)
+
+    @property
+    def is_stream(self) -> bool:
+        """True when the client asked for a stream."""
+        return self.body.get("stream") is True

@@ -1,0 +1,64 @@
+"""Says where a request would go and why, without sending or storing anything.
+
+    explain(settings, Path("request.json"))
+    # {"verdict": "leave", "reasons": ["tokenized:IBAN", ...], "upstreams": ["sovereign-cloud", "chat"], ...}
+
+No text of the request is in the answer.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from sovctl.compliance.errors import InputError
+from sovctl.gateway.body import TooDeep
+from sovctl.gateway.inspection import Inspector
+from sovctl.gateway.policy import decide
+from sovctl.gateway.route import plan_route
+from sovctl.gateway.server import make_detector
+from sovctl.gateway.settings import GatewaySettings
+
+
+def explain(settings: GatewaySettings, request: Path) -> dict[str, Any]:
+    """The decision for the request in a file, as plain values.
+
+    Raises:
+        InputError: the file holds no request for one of the routes.
+    """
+    try:
+        raw = request.read_bytes()
+    except OSError as error:
+        raise InputError(f"expected a readable file, got: {error.strerror}", where=str(request)) from error
+    try:
+        body = orjson.loads(raw)
+    except orjson.JSONDecodeError as error:
+        raise InputError("expected JSON, got a syntax error", where=str(request)) from error
+    route = settings.route(body["model"]) if isinstance(body, dict) and isinstance(body.get("model"), str) else None
+    if route is None:
+        models = ", ".join(route.model for route in settings.routes)
+        raise InputError(f"expected `model` to be one of {models}, got another or none", where=str(request))
+    try:
+        inspection = Inspector(make_detector(settings), settings.limits.max_depth).inspect(body)
+    except TooDeep:
+        raise InputError(
+            f"expected at most {settings.limits.max_depth} levels of nesting, got more", where=str(request)
+        ) from None
+    permit = decide(inspection, settings.policy, has_cloud=route.cloud is not None)
+    plan = plan_route(
+        permit,
+        route,
+        {upstream.name: upstream for upstream in settings.upstreams},
+        body_bytes=len(raw),
+        max_answer_tokens=0,
+    )
+    return {
+        "verdict": permit.verdict.value,
+        "upstreams": list(plan.upstreams),
+        "reasons": list(plan.reasons),
+        "kinds": {kind.value: count for kind, count in sorted(inspection.counts.items())},
+        "languages": sorted(inspection.languages),
+        "obstacles": sorted(obstacle.value for obstacle in inspection.obstacles),
+    }

@@ -1,0 +1,59 @@
+"""The log: one JSON object a line on standard error, and never a word of anybody's text.
+
+Libraries may put content into their messages, and exceptions carry the value that broke them. So only our own
+loggers speak, in fixed words with named fields, and an exception is logged as its type and the places it went
+through, without its message.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+import time
+import traceback
+from pathlib import Path
+from typing import Any
+
+_logger = logging.getLogger("sovctl.gateway")
+
+
+class _JsonLines(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        fields: dict[str, Any] = {
+            "time": time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created)) + f".{int(record.msecs):03d}Z",
+            "level": record.levelname.lower(),
+            "event": record.msg if record.name == _logger.name else f"library:{record.name}",
+            **getattr(record, "fields", {}),
+        }
+        if record.exc_info and record.exc_info[1] is not None:
+            fields["error"] = describe(record.exc_info[1])
+        return json.dumps(fields, ensure_ascii=True, sort_keys=False)
+
+
+def set_up(level: str = "INFO") -> None:
+    """Send our log, and the bare fact of a library's warning, to standard error."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_JsonLines())
+    root = logging.getLogger()
+    root.handlers = [handler]
+    root.setLevel(logging.WARNING)
+    _logger.setLevel(level)
+
+
+def event(name: str, *, level: int = logging.INFO, error: BaseException | None = None, **fields: Any) -> None:
+    """Log that something happened.
+
+    Args:
+        name: fixed words, such as "upstream failed".
+        error: logged without its message.
+        fields: names, codes and numbers; never text from a request or an answer.
+    """
+    _logger.log(level, name, exc_info=error, extra={"fields": fields})
+
+
+def describe(error: BaseException) -> str:
+    """An exception without its message: type, and the last places it passed."""
+    frames = traceback.extract_tb(error.__traceback__)[-4:]
+    places = " < ".join(f"{Path(frame.filename).name}:{frame.lineno}" for frame in reversed(frames))
+    return f"{type(error).__name__} at {places}" if places else type(error).__name__

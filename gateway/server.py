@@ -1,0 +1,212 @@
+"""Runs a gateway: opens what it needs, serves until told to stop, lets running answers finish.
+
+Everything that can be wrong with settings, keys, vault, ledger or detector is found before the port is opened.
+On SIGTERM or SIGINT no new connection is accepted, `/readyz` says `draining`, running answers have
+`limits.drain_s` seconds, and the ledger gets a last signed checkpoint.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from types import FrameType
+
+import uvicorn
+
+from sovctl.compliance import keys as signing
+from sovctl.compliance.errors import InputError, SovctlError
+from sovctl.compliance.ledger.group import GroupCommit
+from sovctl.compliance.ledger.store import Ledger
+from sovctl.gateway import log
+from sovctl.gateway.app import Context, make_app
+from sovctl.gateway.audit import AuditLog
+from sovctl.gateway.auth import load_clients
+from sovctl.gateway.detect import Detector
+from sovctl.gateway.keyfiles import read_key
+from sovctl.gateway.metrics import Metrics
+from sovctl.gateway.service import Keys, Service
+from sovctl.gateway.settings import GatewaySettings
+from sovctl.gateway.upstream import Upstream, tls_context
+from sovctl.gateway.vault import Vault
+
+_PURGE_EVERY_S = 60.0  # expired conversations can't be read in any case; this is about the disk
+_KEEP_ALIVE_S = 75  # longer than httpx keeps an idle connection, so that we are never the first to close
+
+
+class _Server(uvicorn.Server):
+    """uvicorn, which tells `/readyz` when it was told to stop."""
+
+    is_draining = False
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        self.is_draining = True
+        super().handle_exit(sig, frame)
+
+
+def serve(settings: GatewaySettings) -> None:
+    """Serve until a signal comes.
+
+    Raises:
+        SovctlError: something is missing or wrong; the port was not opened.
+    """
+    log.set_up()
+    for upstream in settings.upstreams:
+        tls_context(upstream)
+    check_certificate(settings)
+    parts = _Parts(settings)
+    config = uvicorn.Config(
+        make_app(parts.open),
+        host=settings.listen.host,
+        port=settings.listen.port,
+        ssl_certfile=settings.listen.certificate_file,
+        ssl_keyfile=settings.listen.key_file,
+        loop="uvloop",
+        http="httptools",
+        ws="none",
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        timeout_keep_alive=_KEEP_ALIVE_S,
+        timeout_graceful_shutdown=settings.limits.drain_s,
+    )
+    config.load()
+    if isinstance(config.ssl, ssl.SSLContext):
+        config.ssl.minimum_version = ssl.TLSVersion.TLSv1_2  # NIST SP 800-52r2, 3.1
+    parts.server = server = _Server(config)
+    with contextlib.suppress(KeyboardInterrupt):
+        server.run()
+    if parts.failure is not None:
+        raise parts.failure
+    if not server.started:
+        raise InputError(
+            f"expected a free port, got none at {settings.listen.host}:{settings.listen.port}",
+            hint="is another gateway running?",
+        )
+
+
+class _Parts:
+    """What a running gateway is made of."""
+
+    def __init__(self, settings: GatewaySettings) -> None:
+        self._settings = settings
+        self._keys = Keys.derive(read_key(settings.token_key_file))
+        self._kek = read_key(settings.vault.kek_file)
+        self._clients = load_clients(settings.clients_file)
+        self._detector = make_detector(settings)
+        self._ledger_key = signing.load_or_create(settings.ledger.key_file)
+        self.failure: SovctlError | None = None
+        self.server: _Server | None = None
+
+    @asynccontextmanager
+    async def open(self) -> AsyncIterator[Context]:
+        """Open files and connections; close them in the reverse order."""
+        settings = self._settings
+        asyncio.get_running_loop().set_exception_handler(_log_stray_error)
+        async with AsyncExitStack() as stack:
+            try:
+                ledger = stack.enter_context(
+                    Ledger.open(settings.ledger.directory, origin=settings.ledger.origin, key=self._ledger_key)
+                )
+                group = await stack.enter_async_context(GroupCommit(ledger))
+                vault = Vault.open(settings.vault.path, kek=self._kek, ttl_s=settings.vault.ttl_s)
+                stack.push_async_callback(vault.close)
+                upstreams = {
+                    each.name: await stack.enter_async_context(Upstream(each, settings.limits))
+                    for each in settings.upstreams
+                }
+            except SovctlError as error:
+                self.failure = error
+                raise
+            audit = AuditLog(group, settings.site, self._keys.audit, settings.policy.digest())
+            service = Service(
+                settings,
+                keys=self._keys,
+                finder=self._detector,
+                vault=vault,
+                audit=audit,
+                upstreams=upstreams,
+                metrics=Metrics(),
+            )
+            stack.push_async_callback(service.close)
+            purger = asyncio.create_task(_purge(vault), name="vault purge")
+            stack.callback(purger.cancel)
+            await group.append({"type": "gateway.start", "site": settings.site, "policy_sha256": audit.policy_sha256})
+            log.event("serving", site=settings.site, port=settings.listen.port)
+
+            async def ready() -> dict[str, str]:
+                return await self._wrong(vault, ledger, upstreams)
+
+            yield Context(service, self._clients, ready)
+            log.event("stopped", site=settings.site)
+
+    async def _wrong(self, vault: Vault, ledger: Ledger, upstreams: dict[str, Upstream]) -> dict[str, str]:
+        wrong: dict[str, str] = {}
+        if self.server is not None and self.server.is_draining:
+            wrong["draining"] = "told to stop"
+        try:
+            await vault.check()
+        except SovctlError:
+            wrong["vault"] = "can't be written"
+        try:
+            await asyncio.to_thread(ledger.checkpoint)
+        except SovctlError:
+            wrong["ledger"] = "can't be written"
+        answers = dict(zip(upstreams, await asyncio.gather(*(u.answers() for u in upstreams.values())), strict=True))
+        wrong |= {f"upstream:{name}": "doesn't answer" for name, does in answers.items() if not does}
+        unserved = [
+            route.model
+            for route in self._settings.routes
+            if not answers[route.pool] and not (route.cloud and answers[route.cloud])
+        ]
+        if unserved:
+            wrong["routes"] = f"no upstream for {', '.join(unserved)}"
+        return wrong
+
+
+def make_detector(settings: GatewaySettings) -> Detector:
+    """The detector that these settings describe.
+
+    Raises:
+        InputError: a phone region that nobody knows.
+    """
+    try:
+        return Detector(phone_regions=settings.detect.phone_regions)
+    except ValueError as error:
+        raise InputError(str(error), where="detect.phone_regions") from error
+
+
+def check_certificate(settings: GatewaySettings) -> None:
+    """Return when the gateway's own certificate and key belong together.
+
+    Raises:
+        InputError: they don't, or can't be read.
+    """
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(
+            settings.listen.certificate_file, settings.listen.key_file
+        )
+    except (OSError, ssl.SSLError) as error:
+        reason = getattr(error, "strerror", None) or type(error).__name__
+        raise InputError(
+            f"expected a certificate with its key, got: {reason}", where="listen: certificate_file, key_file"
+        ) from error
+
+
+async def _purge(vault: Vault) -> None:
+    while True:
+        await asyncio.sleep(_PURGE_EVERY_S)
+        try:
+            if purged := await vault.purge_expired():
+                log.event("vault purged", conversations=purged)
+        except SovctlError as error:
+            log.event("vault purge failed", level=40, error=error)
+
+
+def _log_stray_error(_loop: asyncio.AbstractEventLoop, context: dict[str, object]) -> None:
+    error = context.get("exception")
+    log.event("stray error", level=40, error=error if isinstance(error, BaseException) else None)

@@ -1,0 +1,273 @@
+"""Serves one chat completion: joins the nouns and the verbs of this folder, in the order that keeps the promises.
+
+    1  who asks, and for which route                     Refused
+    2  what is in it, and where may it go                Refused, or a plan
+    3  tokens, second look, vault                        or it doesn't leave
+    4  audit record, durable                             or no answer
+    5  upstream; the next one of the plan if it fails
+    6  answer, values put back; audit record, durable    or not its end
+
+Whatever goes wrong in 2 and 3 narrows the plan to the pool. Nothing here knows HTTP of the client's side: see `app`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import orjson
+
+from sovctl.gateway import log
+from sovctl.gateway.audit import AuditLog
+from sovctl.gateway.auth import Client
+from sovctl.gateway.body import TooDeep
+from sovctl.gateway.conversation import conversation_of
+from sovctl.gateway.delivery import AnswerStream, Delivery
+from sovctl.gateway.errors import Code, Refused
+from sovctl.gateway.exchange import Exchange, Keys
+from sovctl.gateway.inspection import Finder, Inspector
+from sovctl.gateway.metrics import Metrics
+from sovctl.gateway.outgoing import Leak, Outgoing, tokenize_body
+from sovctl.gateway.policy import Permit, Reason, Verdict, decide
+from sovctl.gateway.restore import RestoreCounts
+from sovctl.gateway.route import Plan, plan_route
+from sovctl.gateway.settings import GatewaySettings, UpstreamKind
+from sovctl.gateway.tokens import Mint
+from sovctl.gateway.upstream import Upstream, UpstreamFailed, UpstreamRejected
+from sovctl.gateway.vault import Vault
+
+_INSPECT_ASIDE_BYTES = 64 << 10  # larger bodies are inspected in a thread, so that others are served meanwhile
+_PATH = "chat/completions"
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What the client gets."""
+
+    status: int
+    route: UpstreamKind
+    request_id: str
+    content: bytes | AnswerStream
+    """A stream is to be closed by whoever sends it, read to its end or not."""
+
+
+class Service:
+    """Everything a request needs. Made once, by `app`."""
+
+    def __init__(
+        self,
+        settings: GatewaySettings,
+        *,
+        keys: Keys,
+        finder: Finder,
+        vault: Vault,
+        audit: AuditLog,
+        upstreams: Mapping[str, Upstream],
+        metrics: Metrics,
+    ) -> None:
+        self.settings = settings
+        self.vault = vault
+        self.upstreams = upstreams
+        self.metrics = metrics
+        self._keys = keys
+        self._finder = finder
+        self._audit = audit
+        self._delivery = Delivery(audit, metrics, settings.limits)
+        self._upstream_settings = {upstream.name: upstream for upstream in settings.upstreams}
+
+    async def chat(self, client: Client, raw: bytes, *, conversation_header: str | None, request_id: str) -> Reply:
+        """Serve one chat completion.
+
+        Raises:
+            Refused: with the reason code for the client.
+        """
+        exchange = self._accept(client, raw, conversation_header, request_id)
+        await self._inspect(exchange)
+        plan = self._plan(exchange)
+        if not plan.upstreams:
+            await self._record(exchange, plan.reasons, upstream=None)
+            raise Refused(Code.POLICY_BLOCKED)
+        return await self._send(exchange, plan)
+
+    async def close(self) -> None:
+        """Wait for what is still being recorded."""
+        await self._delivery.close()
+
+    def _accept(self, client: Client, raw: bytes, header: str | None, request_id: str) -> Exchange:
+        try:
+            body = orjson.loads(raw)
+        except orjson.JSONDecodeError:
+            raise Refused(Code.INVALID_JSON) from None
+        if not isinstance(body, dict):
+            raise Refused(Code.INVALID_JSON)
+        model, messages = body.get("model"), body.get("messages")
+        if (
+            not isinstance(model, str)
+            or not isinstance(messages, list)
+            or not all(isinstance(m, dict) for m in messages)
+        ):
+            raise Refused(Code.INVALID_REQUEST)
+        route = self.settings.route(model)
+        if route is None:
+            raise Refused(Code.MODEL_NOT_FOUND)
+        if not client.may_use(model):
+            raise Refused(Code.ROUTE_NOT_ALLOWED)
+        try:
+            conversation = conversation_of(
+                body, header=header, tenant=client.tenant, client=client.name, secret=self._keys.conversation
+            )
+        except ValueError:
+            raise Refused(Code.INVALID_CONVERSATION) from None
+        inspector = Inspector(self._finder, self.settings.limits.max_depth)
+        return Exchange(client, route, body, raw, conversation, request_id, time.perf_counter(), inspector)
+
+    async def _inspect(self, exchange: Exchange) -> None:
+        inspect = exchange.inspector.inspect
+        try:
+            if len(exchange.raw) > _INSPECT_ASIDE_BYTES:
+                exchange.inspection = await asyncio.to_thread(inspect, exchange.body)
+            else:
+                exchange.inspection = inspect(exchange.body)
+        except TooDeep:
+            raise Refused(Code.TOO_DEEP) from None
+        except Exception as error:  # noqa: BLE001 - a detector that fails in any way has found nothing out
+            log.event("detector failed", level=40, error=error, request_id=exchange.request_id)
+            exchange.permit = Permit(Verdict.STAY, (Reason.DETECTOR_FAILED.value,))
+            return
+        for kind, count in exchange.inspection.counts.items():
+            self.metrics.count("findings_total", count, kind=kind.value)
+        exchange.permit = decide(exchange.inspection, self.settings.policy, has_cloud=exchange.route.cloud is not None)
+
+    def _plan(self, exchange: Exchange) -> Plan:
+        assert exchange.permit is not None
+        asked = exchange.body.get("max_completion_tokens") or exchange.body.get("max_tokens")
+        return plan_route(
+            exchange.permit,
+            exchange.route,
+            self._upstream_settings,
+            body_bytes=len(exchange.raw),
+            max_answer_tokens=asked if isinstance(asked, int) else 0,
+            down={name for name, upstream in self.upstreams.items() if upstream.is_down},
+        )
+
+    async def _send(self, exchange: Exchange, plan: Plan) -> Reply:
+        """Try the plan's upstreams in order."""
+        exchange.reasons = list(plan.reasons)
+        failure: UpstreamFailed | UpstreamRejected | None = None
+        attempts, has_left = 0, False
+        for name in plan.upstreams:
+            upstream = self.upstreams[name]
+            if upstream.settings.kind.may_see_raw_text:
+                exchange.issued = {}
+                body = {**exchange.body, "model": upstream.settings.model}
+            else:
+                outgoing = await self._tokenized(exchange, upstream)
+                if outgoing is None:
+                    continue
+                exchange.issued = outgoing.issued
+                body = outgoing.body
+                has_left = True
+            exchange.upstream, exchange.counts = name, RestoreCounts()
+            if attempts == 0:
+                await self._record(exchange, exchange.reasons, upstream=name)
+                self.metrics.observe("added_seconds", time.perf_counter() - exchange.started)
+            else:
+                tokens = len(exchange.issued)
+                await self._audit.fallback(exchange.request_id, upstream=name, tokens=tokens, reasons=exchange.reasons)
+                self.metrics.count("fallbacks_total")
+            attempts += 1
+            try:
+                return await self._ask(exchange, upstream, orjson.dumps(body))
+            except UpstreamRejected as error:
+                failure = error
+                exchange.reasons.append(f"{error}:{name}")
+                if not error.is_too_long:
+                    break
+            except UpstreamFailed as error:
+                failure = error
+                exchange.reasons.append(f"{error.cause}:{name}")
+                self.metrics.count("upstream_failures_total", upstream=name, cause=error.cause)
+                log.event("upstream failed", level=30, upstream=name, cause=error.cause, request_id=exchange.request_id)
+        raise await self._failed(exchange, failure, has_left=has_left)
+
+    async def _failed(
+        self, exchange: Exchange, failure: UpstreamFailed | UpstreamRejected | None, *, has_left: bool
+    ) -> Refused:
+        """The refusal that fits the last failure, recorded.
+
+        Args:
+            has_left: a cloud was asked as well; otherwise the client is told that nothing left.
+        """
+        if isinstance(failure, UpstreamRejected):
+            code = Code.CONTEXT_LENGTH_EXCEEDED if failure.is_too_long else Code.UPSTREAM_REJECTED
+        else:
+            code = Code.UPSTREAM_FAILED if has_left else Code.POOL_UNAVAILABLE
+        refused = Refused(code)
+        await self._audit.answer(
+            exchange.request_id,
+            status=refused.status,
+            upstream=None,
+            reason=code.value,
+            counts=exchange.counts,
+            digest=self._audit.hasher().hexdigest(),
+        )
+        return refused
+
+    async def _tokenized(self, exchange: Exchange, upstream: Upstream) -> Outgoing | None:
+        """The body for a cloud, its values in the vault; None when it must not leave after all."""
+        try:
+            known = await self.vault.load(exchange.conversation) if exchange.conversation.is_named else {}
+            mint = Mint(
+                self._keys.token,
+                tenant=exchange.conversation.tenant,
+                conversation=exchange.conversation.key,
+                issued=known,
+            )
+            outgoing = tokenize_body(
+                exchange.body, exchange.inspector, self.settings.policy, mint, model=upstream.settings.model
+            )
+            if outgoing.issued:
+                await self.vault.store(exchange.conversation, outgoing.issued)
+            return Outgoing(outgoing.body, {**known, **outgoing.issued})
+        except Leak as error:
+            reason = Reason.SECOND_LOOK.about(str(error))
+            log.event("second look found an identifier", level=40, found=str(error), request_id=exchange.request_id)
+        except Exception as error:  # noqa: BLE001 - whatever failed here, nothing may leave
+            reason = Reason.VAULT_FAILED.value
+            log.event("could not tokenize", level=40, error=error, request_id=exchange.request_id)
+        exchange.reasons.append(reason)
+        return None
+
+    async def _record(self, exchange: Exchange, reasons: list[str] | tuple[str, ...], *, upstream: str | None) -> None:
+        assert exchange.permit is not None
+        await self._audit.request(
+            exchange.request_id,
+            client=exchange.client,
+            model=exchange.route.model,
+            conversation=exchange.conversation,
+            is_stream=exchange.is_stream,
+            body=exchange.raw,
+            inspection=exchange.inspection,
+            verdict=exchange.permit.verdict.value,
+            upstream=upstream,
+            tokens=len(exchange.issued),
+            reasons=reasons,
+        )
+
+    async def _ask(self, exchange: Exchange, upstream: Upstream, body: bytes) -> Reply:
+        sent = time.perf_counter()
+        answer = await upstream.post(_PATH, body, is_stream=exchange.is_stream)
+        if exchange.is_stream:
+            content: bytes | AnswerStream = await self._delivery.begin(exchange, answer)
+        else:
+            content = await self._delivery.whole(exchange, answer)
+        self.metrics.observe("first_byte_seconds", time.perf_counter() - sent)
+        return Reply(200, upstream.settings.kind, exchange.request_id, content)
+
+
+def new_request_id() -> str:
+    """A random id, for the client, the log and the audit records of one request."""
+    return uuid.uuid4().hex

@@ -1,0 +1,60 @@
+"""Server-sent events, framed: bytes in any pieces in, whole events out (WHATWG HTML, 9.2.6).
+
+framer = Framer(max_event_bytes=1 << 20)
+framer.feed(b'data: {"a"')     # []
+framer.feed(b": 1}\n\n")      # [b'{"a": 1}']
+"""
+
+from __future__ import annotations
+
+import re
+
+_END_OF_EVENT = re.compile(rb"\r\n\r\n|\n\n|\r\r|\n\r\n")
+_END_OF_LINE = re.compile(rb"\r\n|\n|\r")
+DONE = b"[DONE]"
+
+
+class EventTooLarge(ValueError):
+    """An event is larger than allowed."""
+
+
+class Framer:
+    """Collects bytes until an event is whole.
+
+    Args:
+        max_event_bytes: larger events raise `EventTooLarge`.
+    """
+
+    def __init__(self, *, max_event_bytes: int) -> None:
+        self._max_event_bytes = max_event_bytes
+        self._buffer = bytearray()
+
+    @property
+    def is_between_events(self) -> bool:
+        """True when no part of an event waits."""
+        return not self._buffer.strip()
+
+    def feed(self, chunk: bytes) -> list[bytes]:
+        """The data of every event that is whole now, in order; comments and other fields are left out."""
+        searched = max(0, len(self._buffer) - 3)
+        self._buffer += chunk
+        events: list[bytes] = []
+        while (end := _END_OF_EVENT.search(self._buffer, searched)) is not None:
+            data = _data(bytes(self._buffer[: end.start()]))
+            if data is not None:
+                events.append(data)
+            del self._buffer[: end.end()]
+            searched = 0
+        if len(self._buffer) > self._max_event_bytes:
+            raise EventTooLarge
+        return events
+
+
+def event(data: bytes) -> bytes:
+    """One event as it goes to the client."""
+    return b"data: " + data + b"\n\n"
+
+
+def _data(block: bytes) -> bytes | None:
+    lines = [line[5:].removeprefix(b" ") for line in _END_OF_LINE.split(block) if line.startswith(b"data:")]
+    return b"\n".join(lines) if lines else None
