@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -91,14 +93,17 @@ def run(
     folder.mkdir(parents=True, exist_ok=True)
     inventory_file = folder / "inventory.json"
     write_atomic(inventory_file, json.dumps(plan_inventory, indent=1), mode=0o600)
+    write_atomic(folder / "ansible.cfg", "# Empty on purpose: nobody's own configuration shapes an apply.\n")
     playbook = PACKAGE / "playbooks" / "apply.yml"
+    # Of this run alone: a connection that another site left open under the same address must never be used.
+    sockets = tempfile.mkdtemp(prefix="sovctl-ssh-")
     process = subprocess.Popen(
         [sys.executable, "-W", "ignore", "-m", "ansible", "playbook", "-i", str(inventory_file), str(playbook)],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        env=_environment(folder),
+        env=_environment(folder, sockets),
         start_new_session=True,
     )
     assert process.stdout is not None
@@ -121,16 +126,18 @@ def run(
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
         raise
+    finally:
+        shutil.rmtree(sockets, ignore_errors=True)
     if code != 0 and not failures:
         text = " ".join(part for part in other if part)[-800:]
         failures.append(Failure("all", "", "start Ansible", text or f"exit code {code}"))
     return failures
 
 
-def _environment(folder: Path) -> dict[str, str]:
+def _environment(folder: Path, sockets: str) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("ANSIBLE_", "PYTHONWARNINGS"))}
     return kept | {
-        "ANSIBLE_CONFIG": "/dev/null",
+        "ANSIBLE_CONFIG": str(folder / "ansible.cfg"),
         "ANSIBLE_HOME": str(folder / "ansible"),
         "ANSIBLE_ROLES_PATH": str(PACKAGE / "roles"),
         "ANSIBLE_CALLBACK_PLUGINS": str(PLUGINS),
@@ -138,8 +145,8 @@ def _environment(folder: Path) -> dict[str, str]:
         "ANSIBLE_PIPELINING": "True",
         "ANSIBLE_FORKS": str(FORKS),
         "ANSIBLE_TIMEOUT": "30",
-        "ANSIBLE_SSH_ARGS": "-o ControlMaster=auto -o ControlPersist=60s",
-        "ANSIBLE_SSH_CONTROL_PATH_DIR": f"/tmp/sovctl-{os.getuid()}-ssh",  # noqa: S108 - a socket path has 107 bytes
+        "ANSIBLE_SSH_ARGS": "-o ControlMaster=auto -o ControlPersist=15s",
+        "ANSIBLE_SSH_CONTROL_PATH_DIR": sockets,
         "ANSIBLE_RETRY_FILES_ENABLED": "False",
         "ANSIBLE_NOCOLOR": "True",
         "ANSIBLE_DEPRECATION_WARNINGS": "False",

