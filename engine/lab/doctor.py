@@ -225,9 +225,22 @@ def install(findings: list[Finding], *, progress: Callable[[str], None]) -> None
         run(command, purpose="install what is missing", environment=quiet)
 
 
+def require_root() -> None:
+    """Return when we may touch a lab at all.
+
+    Raises:
+        MissingTool: we are not root.
+    """
+    found = _look_root()
+    if found:
+        raise MissingTool(f"expected root, got {found}", hint="run it with sudo")
+
+
 def require() -> None:
-    """Raises:
-    MissingTool: this machine cannot run a lab; names everything that is missing.
+    """Return when this machine can run a lab.
+
+    Raises:
+        MissingTool: it cannot; names everything that is missing.
     """
     missing = [each for each in examine() if not each.is_met]
     if missing:

@@ -25,6 +25,7 @@ from sovctl.engine.lab import (
     certificate,
     cgroup,
     cloud,
+    doctor,
     gpu_packages,
     image,
     layout,
@@ -58,8 +59,13 @@ class Materials:
 
 
 @contextmanager
-def exclusive(path: Path, what: str) -> Iterator[None]:
+def exclusive(path: Path, what: str, *, waits: Progress | None = None) -> Iterator[None]:
     """Hold a lock that the kernel releases however we end.
+
+    Args:
+        path: of the lock.
+        what: is held, for the message.
+        waits: told when somebody else holds it, before waiting for him; without it that is an error.
 
     Raises:
         Busy: somebody else holds it.
@@ -69,7 +75,12 @@ def exclusive(path: Path, what: str) -> Iterator[None]:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise Busy(f"another sovctl is busy with {what}", where=str(path), hint="wait until it is done") from None
+            if waits is None:
+                raise Busy(
+                    f"another sovctl is busy with {what}", where=str(path), hint="wait until it is done"
+                ) from None
+            waits(f"waiting for another sovctl that is busy with {what}")
+            fcntl.flock(file, fcntl.LOCK_EX)
         yield
 
 
@@ -97,7 +108,7 @@ def up(lab: Lab, *, directory: Path, mirror_uri: str | None, progress: Progress)
         LabFailure: a step failed; the next `up` cleans what it left.
     """
     with exclusive(lab.lock_file, f"lab {lab.name}"):
-        with exclusive(layout.cache_folder() / ".lock", "the lab cache"):
+        with exclusive(layout.cache_folder() / ".lock", "the lab cache", waits=progress):
             materials = ensure_materials(mirror_uri=mirror_uri, progress=progress)
         public_key = access.ensure_key(directory)
         access.ensure_secrets(directory)
@@ -126,6 +137,7 @@ def down(lab: Lab, *, purge: bool = False, progress: Progress) -> None:
         purge: the cache too. Other labs that are up keep what they have mounted.
         progress: told each step.
     """
+    doctor.require_root()
     with exclusive(lab.lock_file, f"lab {lab.name}"):
         progress(f"taking lab {lab.name} down")
         clean(lab)
@@ -151,9 +163,13 @@ def is_whole(lab: Lab) -> bool:
 
 
 def require_up(lab: Lab) -> None:
-    """Raises:
-    InputError: the lab is not up.
+    """Return when the lab is up and may be used by us.
+
+    Raises:
+        InputError: it is not up.
+        MissingTool: we are not root.
     """
+    doctor.require_root()
     if not is_whole(lab):
         raise InputError(f"expected a lab named {lab.name!r} that is up, found none", hint="sovctl lab up")
 

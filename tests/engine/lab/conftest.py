@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
-from lab_specimens import GPU_NODE, VERSION, Disk
+from lab_specimens import GPU_NODE, VERSION, Disk, OwnLab
 
-from sovctl.engine.lab import hardware, lifecycle, shell
-from sovctl.engine.lab.layout import Lab, LabNode, node_named
-from sovctl.engine.lab.process import run
+from sovctl.engine.lab import hardware, lifecycle
+from sovctl.engine.lab.layout import Lab
 from sovctl.engine.lab.standins import board
 
 
@@ -40,26 +38,6 @@ def captures() -> Path:
     if not folder.is_dir():
         pytest.skip("no captures beside this checkout")
     return folder
-
-
-@dataclass(frozen=True)
-class OwnLab:
-    """A lab that is up, and the folder that `up` wrote."""
-
-    lab: Lab
-    directory: Path
-
-    def on(self, node: str | LabNode, command: str, *, timeout_s: float = 60) -> str:
-        """What a shell command prints on a node; fails when it does."""
-        target = node_named(node) if isinstance(node, str) else node
-        words = shell.ssh_command(self.lab, target, [command])
-        return run(words, purpose=f"run a command on {target.name}", timeout_s=timeout_s)
-
-    def up(self) -> list[str]:
-        """Bring it up again; returns what was said."""
-        said: list[str] = []
-        lifecycle.up(self.lab, directory=self.directory, mirror_uri=None, progress=said.append)
-        return said
 
 
 @pytest.fixture(scope="session")

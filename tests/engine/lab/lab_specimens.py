@@ -1,4 +1,4 @@
-"""A node's disk for the stand-ins, made by hand."""
+"""A node's disk made by hand, for the stand-ins; and a lab that is up, for everything else."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sovctl.engine.lab.layout import NODES
+from sovctl.engine.lab import lifecycle, shell
+from sovctl.engine.lab.layout import NODES, Lab, LabNode, node_named
+from sovctl.engine.lab.process import run
 from sovctl.engine.lab.standins import board
 
 GPU_NODE = NODES[0]
@@ -40,3 +42,23 @@ class Disk:
     @property
     def board(self) -> board.Board:
         return board.Board(self.root)
+
+
+@dataclass(frozen=True)
+class OwnLab:
+    """A lab that is up, and the folder that `up` wrote."""
+
+    lab: Lab
+    directory: Path
+
+    def on(self, node: str | LabNode, command: str, *, timeout_s: float = 60) -> str:
+        """What a shell command prints on a node; fails when it does."""
+        target = node_named(node) if isinstance(node, str) else node
+        words = shell.ssh_command(self.lab, target, [command])
+        return run(words, purpose=f"run a command on {target.name}", timeout_s=timeout_s)
+
+    def up(self) -> list[str]:
+        """Bring it up again; returns what was said."""
+        said: list[str] = []
+        lifecycle.up(self.lab, directory=self.directory, mirror_uri=None, progress=said.append)
+        return said
