@@ -28,7 +28,7 @@ from sovctl.engine.catalog import Catalog, load_catalog
 from sovctl.engine.spec import Secret, SiteSpec
 from sovctl.engine.spec_problems import meant_path, secret_problems, structure_problems, unknown_keys
 from sovctl.engine.spec_rules import check
-from sovctl.engine.spec_text import MAX_BYTES, BrokenText, SpecText, read_text, steps
+from sovctl.engine.spec_text import MAX_BYTES, BrokenText, SpecText, parent, read_text, steps
 
 MOST_PROBLEMS = 100  # shown of one file; nobody mends more in one sitting
 
@@ -91,9 +91,12 @@ def parse(data: bytes, *, path: Path, today: date, catalog: Catalog) -> LoadedSp
         raise SpecError([_placed(path, error.problem.where, "", error.problem)]) from None
     problems = list(text.problems)
     spec, broken, misspelt = _validate(text.value, problems)
-    said = misspelt | {each.where for each in problems}
+    said = [*misspelt, *(each.where for each in problems)]
     found = [*secret_problems(text.value), *check(spec, catalog, today=today, broken=broken)]
-    problems += [each for each in found if each.where not in said]
+    # What follows from a mistake that was named already, at that place or inside it, is not said again.
+    problems += [
+        each for each in found if not any(place == each.where or parent(place) == each.where for place in said)
+    ]
     if problems:
         raise SpecError(_in_file_order(path, text, problems))
     return LoadedSpec(

