@@ -4,7 +4,7 @@ VENV := build/venv
 BIN := $(VENV)/bin
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
-.PHONY: demo test test-fast lint bench clean
+.PHONY: demo test test-fast lint bench bench-ledger clean
 .DEFAULT_GOAL := help
 
 help:
@@ -40,6 +40,9 @@ test: lint test-fast
 demo: $(VENV)/.ready
 	$(BIN)/sovctl lab doctor --install
 	$(BIN)/sovctl lab demo
+
+bench-ledger: $(VENV)/.ready
+	$(BIN)/python bench/ledger.py --check
 
 clean:
 	rm -rf build .demo

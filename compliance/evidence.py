@@ -1,7 +1,7 @@
 """Evidence: what was looked at, how, when, by whom, and what it said. An incomplete record cannot be made.
 
 The fields are those auditors ask for (AICPA's guide on information produced by the entity, reference section 2.3);
-raw output is kept beside the record and bound by its SHA-256. `leaf_index` is set when the ledger has it.
+raw output is kept beside the record and bound by its SHA-256. `evidence_store` adds the place in the ledger.
 """
 
 from __future__ import annotations

@@ -1,0 +1,131 @@
+"""`sovctl report` and `sovctl audit` as an operator and an auditor type them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from evidence_specimens import everywhere, fill, made
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "lab" / "site.yaml"
+
+
+def sovctl(*arguments: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", "from sovctl.cli.main import main; main()", *map(str, arguments)]
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    site = tmp_path_factory.mktemp("site")
+    shutil.copy(EXAMPLE, site / "site.yaml")
+    fill(site / ".sovctl", [*everywhere("clock.synchronized"), made("gpu.count", simulated=True)])
+    assert sovctl("report", cwd=site).returncode == 0
+    return site
+
+
+@pytest.fixture
+def site(original: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(original, tmp_path / "site"))
+
+
+def only_report(site: Path) -> Path:
+    return next((site / ".sovctl" / "reports").iterdir())
+
+
+def test_report_puts_coverage_first_and_says_simulated(site: Path) -> None:
+    result = sovctl("report", "site.yaml", cwd=site)
+    assert result.returncode == 0, result.stderr
+    first, second, *_ = result.stdout.splitlines()
+    assert first == "NIST SP 800-53 Rev. 5, MODERATE baseline: 2 of 287 decided: 1 pass, 0 fail, 1 error; 285 not run"
+    assert second.startswith("SIMULATED")
+    assert len(list((site / ".sovctl" / "reports").iterdir())) == 2
+
+
+def test_report_as_json_is_one_document(site: Path) -> None:
+    found = json.loads(sovctl("report", "--json", cwd=site).stdout)
+    assert found[0]["summary"]["total"] == 287
+    assert Path(found[0]["folder"], "report.html").is_file()
+
+
+def test_the_command_that_report_prints_verifies_it(site: Path) -> None:
+    line = sovctl("report", cwd=site).stdout.splitlines()[-1]
+    words = line.removeprefix("verify").split()
+    result = subprocess.run([sys.executable, *words[1:]], cwd=site, capture_output=True, text=True, check=False)
+    assert (words[0], result.returncode) == ("python3", 0), result.stdout
+
+
+def test_report_without_a_site_description_takes_the_name_of_the_ledger(site: Path) -> None:
+    result = sovctl("report", "--state", ".sovctl", "--json", cwd=site)
+    assert json.loads(result.stdout)[0]["subject"]["site"] == "sovctl.site/test"
+
+
+def test_report_says_what_to_do_first(tmp_path: Path) -> None:
+    shutil.copy(EXAMPLE, tmp_path / "site.yaml")
+    result = sovctl("report", cwd=tmp_path)
+    assert result.returncode == 3
+    assert "run `sovctl verify` first" in result.stderr
+    assert result.stdout == ""
+
+
+def test_audit_of_a_whole_site_is_ok_and_names_its_limits(site: Path) -> None:
+    result = sovctl("audit", "verify", cwd=site)
+    assert result.returncode == 0, result.stdout
+    assert result.stdout.endswith("OK: nothing found\n")
+    assert "no checkpoint kept elsewhere" in result.stdout
+
+
+def test_audit_ends_with_1_and_names_the_entry(site: Path) -> None:
+    entries = site / ".sovctl" / "ledger" / "entries"
+    data = bytearray(entries.read_bytes())
+    data[20] ^= 1
+    entries.write_bytes(data)
+    result = sovctl("audit", "verify", ".sovctl", cwd=site)
+    assert result.returncode == 1
+    assert "expected entry 0 as it was signed" in result.stdout
+    assert json.loads(sovctl("audit", "verify", "--json", cwd=site).stdout)["ledger"]["findings"][0]["first_index"] == 0
+
+
+def test_audit_of_a_deleted_ledger_against_a_report_somebody_kept(site: Path, tmp_path: Path) -> None:
+    kept = Path(shutil.copytree(only_report(site), tmp_path / "kept"))
+    arguments = ("audit", "verify", "--ledger", ".sovctl/ledger", "--checkpoint", kept, "--key", kept / "log.vkey")
+    whole = sovctl(*arguments, cwd=site)
+    assert whole.returncode == 0, whole.stdout
+    shutil.rmtree(site / ".sovctl" / "ledger")
+    result = sovctl(*arguments, cwd=site)
+    assert result.returncode == 1
+    assert "missing-log" in result.stdout
+
+
+def test_audit_of_nothing_is_bad_input(tmp_path: Path) -> None:
+    result = sovctl("audit", "verify", cwd=tmp_path)
+    assert result.returncode == 3
+    assert "expected a report, a ledger or a site's state" in result.stderr
+
+
+def test_a_witness_signs_and_then_finds_the_cut(site: Path, tmp_path: Path) -> None:
+    key = Path(shutil.copy(only_report(site) / "log.vkey", tmp_path))
+    assert sovctl("audit", "checkpoint", "export", "-o", tmp_path / "ask", cwd=site).returncode == 0
+    signed = sovctl("audit", "witness", "sign", tmp_path / "ask", "--folder", "w", "--log-key", key, cwd=tmp_path)
+    assert signed.returncode == 0, signed.stderr
+    kept = tmp_path / signed.stdout.strip()
+    again = sovctl("audit", "witness", "sign", tmp_path / "ask", "--folder", "w", cwd=tmp_path)
+    assert again.returncode == 1
+    assert "--since 5" in again.stderr
+    assert sovctl("audit", "verify", "--checkpoint", kept, cwd=site).returncode == 0
+    for name in ("ledger", "evidence", "reports"):  # by somebody who holds the site's keys
+        shutil.rmtree(site / ".sovctl" / name)
+    fill(site / ".sovctl", everywhere("clock.synchronized"))
+    assert sovctl("audit", "verify", "--key", key, cwd=site).returncode == 0
+    result = sovctl("audit", "verify", "--checkpoint", kept, "--key", key, cwd=site)
+    assert result.returncode == 1
+    assert "rolled-back: expected at least the 5 entries" in result.stdout
+
+
+@pytest.mark.parametrize("words", [("report",), ("audit", "verify"), ("audit", "checkpoint", "export")])
+def test_help_shows_an_example(words: tuple[str, ...], tmp_path: Path) -> None:
+    assert "Example: sovctl" in sovctl(*words, "--help", cwd=tmp_path).stdout
