@@ -23,6 +23,7 @@ from sovctl.engine.checks.judges.pool import (
     PoolExpectation,
 )
 from sovctl.engine.checks.judges.site import KeysExpectation, LedgerExpectation
+from sovctl.engine.checks.judges.software import FORCED
 from sovctl.engine.checks.model import Expectation, Probe
 from sovctl.engine.checks.parts import script
 from sovctl.engine.plan.context import GATEWAY_USER
@@ -109,7 +110,14 @@ def software(_: Expectation) -> Probe:
 
 def sources(_: Expectation) -> Probe:
     """Where apt would read from, in apt's own words."""
-    return Probe(script(targets="apt-get indextargets"))
+    words = "(trusted|allow-insecure|allow-weak|allow-downgrade-to-insecure)"
+    files = "/etc/apt/sources.list /etc/apt/sources.list.d"
+    settings = "(AllowInsecureRepositories|AllowDowngradeToInsecureRepositories|AllowUnauthenticated)"
+    forced = f"""echo {FORCED}
+grep -rhiE '^[^#]*{words} *[:=] *(yes|true|1)' {files} 2>/dev/null
+apt-config dump --format '%f %v%n' | grep -iE '{settings} "?(true|1|yes)'
+true"""
+    return Probe(script(targets="apt-get indextargets", forced=forced))
 
 
 def ssh(expectation: SshExpectation) -> Probe:

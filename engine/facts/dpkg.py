@@ -34,8 +34,9 @@ class IndexTarget:
     entry: str | None
     """File and line of the source."""
     signed_by: str | None
-    is_trusted_unsigned: bool
-    """True when the source says `Trusted: yes`: signatures are not checked."""
+    is_verified: bool
+    """True when the signature of what was last fetched was good, or when a source forces apt to think so: apt prints
+    `Trusted: yes` for both, so a check also looks for the word in the source files."""
 
 
 def parse_packages(text: str) -> tuple[Package, ...]:

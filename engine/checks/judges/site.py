@@ -51,7 +51,7 @@ def judge_ledger(output: ProbeOutput, expectation: LedgerExpectation) -> Judgeme
     """Every entry is under the signed root; `sovctl audit verify` says so, in its words and in its exit code."""
     part = read_parts(output).part("verify")
     try:
-        result = json.loads(part.text)
+        result = json.loads(part.text)["ledger"]
         entries, findings, origin = int(result["entries"]), list(result["findings"]), str(result["origin"])
         is_whole, signed = result["is_whole"], int(result["signed_size"])
     except (ValueError, KeyError, TypeError):

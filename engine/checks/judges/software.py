@@ -15,6 +15,8 @@ from sovctl.engine.facts.unreadable import Unreadable, excerpt
 
 _VERSION = re.compile(r"\b\d+\.\d+(?:\.\d+)?\b")
 FABRIC_MANAGER = "nvidia-fabricmanager"
+FORCED = "settings-that-skip-signatures:"
+"""Heads the list of such settings, so that an empty list is still an answer."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,16 +86,21 @@ def judge_holds(output: ProbeOutput, expectation: DriverExpectation) -> Judgemen
 
 
 def judge_sources(output: ProbeOutput, expectation: MirrorExpectation) -> Judgement:
-    """apt reads the site's mirror, with signatures, and nothing else."""
-    targets = parse_index_targets(read_parts(output).text("targets"))
+    """apt reads the site's mirror and nothing else, its signature was good, and nothing tells apt not to look."""
+    parts = read_parts(output)
+    targets = parse_index_targets(parts.text("targets"))
     findings = [] if targets else [failed(f"{expectation.apt_url} as a source", "no source at all")]
     for target in targets:
         if target.repo_uri.rstrip("/").removesuffix("/.") != expectation.apt_url:
             findings.append(failed(f"only {expectation.apt_url}", excerpt(target.repo_uri)))
-        elif target.is_trusted_unsigned:
-            findings.append(failed("a source whose signature is checked", f"Trusted: yes in {target.entry}"))
         elif target.signed_by is None:
             findings.append(failed("a source signed by the site's key", f"any key, in {target.entry}"))
+        elif not target.is_verified:
+            findings.append(failed("a source whose signature was good", f"none yet, in {target.entry}"))
+    head, *forced = parts.text("forced").splitlines() or [""]
+    if head != FORCED:
+        raise Unreadable(FORCED, head, where="apt")
+    findings += [failed("no setting that skips signatures", excerpt(line)) for line in forced if line.strip()]
     return worst(findings, otherwise=f"expected only {expectation.apt_url}, signed, got that")
 
 

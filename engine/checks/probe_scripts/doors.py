@@ -40,6 +40,8 @@ def knock(door: str, path: str) -> str:
                 return converse(channel, path, address)
     except ssl.SSLCertVerificationError:
         return "wrong server certificate"
+    except (ssl.SSLEOFError, ssl.SSLZeroReturnError):
+        return "closed"
     except ssl.SSLError as error:
         return "tls-alert" if "ALERT" in (error.reason or "") else "tls error"
     except (ConnectionResetError, BrokenPipeError):

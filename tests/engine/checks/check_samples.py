@@ -26,7 +26,7 @@ from sovctl.engine.checks.judges.perimeter import (
 )
 from sovctl.engine.checks.judges.pool import PoolExpectation
 from sovctl.engine.checks.judges.site import KeysExpectation, LedgerExpectation
-from sovctl.engine.checks.judges.software import DriverExpectation, MirrorExpectation
+from sovctl.engine.checks.judges.software import FORCED, DriverExpectation, MirrorExpectation
 from sovctl.engine.checks.model import Expectation, ProbeOutput
 from sovctl.engine.spec import Secret
 
@@ -123,7 +123,7 @@ MODULE = "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.126.20  R
 FM_UNIT = "Id=nvidia-fabricmanager.service\nLoadState=loaded\nActiveState=active\nSubState=running\nMainPID=77\n"
 TARGETS = (
     "MetaKey: Packages\nRepo-URI: http://10.77.0.1:8080/apt/\nSigned-By: /etc/apt/keyrings/sovctl.asc\n"
-    "Sourcesentry: /etc/apt/sources.list.d/sovctl.sources:1\n"
+    "Sourcesentry: /etc/apt/sources.list.d/sovctl.sources:1\nTrusted: yes\n"
 )
 GPUS = GpuExpectation(count=8, pci_device_id="2330", pcie_gen=5, pcie_width=16)
 BUS = "0x8086 0x1237 0x060000\n" + "0x10de 0x22a3 0x068000\n" * 4 + "0x10de 0x2330 0x030200\n" * 8
@@ -251,7 +251,7 @@ def recorded(**changes: object) -> str:
 def ledger(**changes: object) -> str:
     """What `sovctl audit verify --json` prints."""
     good = {"is_whole": True, "origin": "sovctl.lab/site", "entries": 60, "signed_size": 60, "findings": []}
-    return json.dumps({**good, **changes}, indent=2)
+    return json.dumps({"facts": [], "findings": [], "ledger": {**good, **changes}}, indent=2)
 
 
 SAMPLES: dict[str, Sample] = {
@@ -390,16 +390,17 @@ SAMPLES: dict[str, Sample] = {
     ),
     "software.sources-only-mirror": Sample(
         MirrorExpectation(apt_url="http://10.77.0.1:8080/apt"),
-        {"targets": TARGETS},
+        {"targets": TARGETS, "forced": f"{FORCED}\n"},
         {
             "another": Bad(
                 {"targets": f"{TARGETS}\nRepo-URI: http://deb.example.org/debian/\n"}, FAIL, "deb.example.org"
             ),
-            "unsigned": Bad({"targets": f"{TARGETS}Trusted: yes\n"}, FAIL, "Trusted: yes"),
+            "unsigned": Bad({"targets": TARGETS.replace("Trusted: yes", "Trusted: no")}, FAIL, "signature was good"),
+            "forced": Bad({"forced": f"{FORCED}\nTrusted: yes\n"}, FAIL, "skips signatures, got 'Trusted: yes'"),
             "any-key": Bad({"targets": TARGETS.replace("Signed-By", "Signed")}, FAIL, "any key"),
             "none": Bad({"targets": "\n"}, FAIL, "no source"),
         },
-        ("Repo-URI", "Signed-By"),
+        ("Repo-URI", "Signed-By", "Trusted", FORCED),
     ),
     "gpu.count": Sample(
         GPUS,
@@ -665,7 +666,7 @@ SAMPLES: dict[str, Sample] = {
             "empty": Bad({"verify": ledger(entries=0, signed_size=0)}, UNKNOWN, "0 entries"),
             "disagrees": Bad({"verify": (1, ledger())}, UNKNOWN, "exit code 0"),
         },
-        ("is_whole", "origin", "entries", "signed_size", "findings"),
+        ("is_whole", "origin", "entries", "signed_size"),
     ),
     "gateway.audit-record-per-request": Sample(
         GATEWAY,

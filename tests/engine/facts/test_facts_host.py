@@ -116,8 +116,8 @@ def test_apt_sources_are_read_as_apt_reads_them() -> None:
     )
     ours, other = parse_index_targets(text)
     assert (ours.repo_uri, ours.signed_by) == ("http://10.77.0.1:8080/apt/", "/etc/apt/keyrings/sovctl.asc")
-    assert not ours.is_trusted_unsigned
-    assert (other.signed_by, other.is_trusted_unsigned) == (None, True)
+    assert not ours.is_verified
+    assert (other.signed_by, other.is_verified) == (None, True)
     assert parse_index_targets("") == ()
 
 
