@@ -14,7 +14,8 @@ from typing import Any
 
 from sovctl.compliance.errors import InputError
 from sovctl.compliance.files import write_atomic
-from sovctl.engine.lab import board_files, cgroup, hardware
+from sovctl.engine.lab import board_files, cgroup, fabric, hardware
+from sovctl.engine.lab.gpu_packages import DRIVER_UNIT, UNITS
 from sovctl.engine.lab.hardware import Facts
 from sovctl.engine.lab.layout import Lab, LabNode
 from sovctl.engine.lab.process import LabFailure, init_process, run
@@ -127,7 +128,7 @@ FAULTS = (
     ),
     Fault(
         "ib-link-down", Part.ADAPTER, {"state": "1: DOWN", "phys_state": "2: Polling", "link_downed": 1},
-        "sysfs and ibstat: port down", "ib.ports-active FAIL: expected 8 active, got 7",
+        "sysfs and ibstat: port down; the fabric loses the adapter", "ib.ports-active FAIL: expected 8 active, got 7",
     ),
     Fault(
         "ib-link-slow", Part.ADAPTER, {"rate": "200 Gb/sec (4X HDR)"},
@@ -135,7 +136,7 @@ FAULTS = (
     ),
     Fault(
         "ib-symbol-errors", Part.ADAPTER, {"symbol_errors": 480},
-        "sysfs: counters/symbol_error 480", "ib error counters FAIL",
+        "sysfs: counters/symbol_error 480; ibqueryerrors on the fabric", "ib error counters FAIL",
     ),
 )  # fmt: skip
 
@@ -218,19 +219,14 @@ def _write(lab: Lab, node: LabNode, facts: Facts) -> None:
     """Lay the facts and have the node show them."""
     write_atomic(lab.root(node) / FACTS_FILE, hardware.text(facts))
     pid = init_process(cgroup.members(lab.machine(node)))
+    units = [unit for unit in (board_files.UNIT, DRIVER_UNIT) if (lab.root(node) / UNITS / unit).exists()]
     run(
-        [
-            "nsenter",
-            f"--target={pid}",
-            "--all",
-            "systemctl",
-            "try-restart",
-            board_files.UNIT,
-            "sovctl-lab-driver.service",
-        ],
+        ["nsenter", f"--target={pid}", "--all", "systemctl", "try-restart", *units],
         purpose=f"show {node.name} its changed hardware",
         timeout_s=60,
     )
+    if facts["nics"]:
+        fabric.follow(lab, node)
 
 
 def _meant(fault: Fault, index: int) -> int:

@@ -19,6 +19,7 @@ STANDINS = Path(__file__).resolve().parent / "standins"
 HOME = "usr/lib/sovctl-lab"
 MODULES = f"{HOME}/sovctl/engine/lab/standins"
 UNITS = "usr/lib/systemd/system"
+DRIVER_UNIT = "sovctl-lab-driver.service"
 DRIVER_VERSIONS = ("580.126.20", "580.173.02")
 DCGM_VERSIONS = ("4.5.2", "4.6.0")
 _EPOCH_S = 1_767_225_600  # 2026-01-01T00:00:00Z: every file's time, so that a rebuild gives the same bytes
@@ -52,7 +53,7 @@ ExecStart=/usr/bin/{program}
 [Install]
 WantedBy=multi-user.target
 """
-_DRIVER_UNIT = """\
+_DRIVER_UNIT_TEXT = """\
 [Unit]
 Description=Load the NVIDIA kernel module (simulated by the sovctl lab)
 After=sovctl-lab-board.service
@@ -138,10 +139,10 @@ def _driver_family(upstream: str) -> list[StandIn]:
             "NVIDIA open kernel modules",
             modules=("driver.py",),
             programs={f"{HOME}/load-driver": ("driver", "main", "")},
-            files={f"{HOME}/module-version": f"{upstream}\n", f"{UNITS}/sovctl-lab-driver.service": _DRIVER_UNIT},
-            links={f"{UNITS}/multi-user.target.wants/sovctl-lab-driver.service": "../sovctl-lab-driver.service"},
-            after_install="systemctl restart sovctl-lab-driver.service",
-            before_removal=f"rm -f /{HOME}/module-version; systemctl restart sovctl-lab-driver.service || true",
+            files={f"{HOME}/module-version": f"{upstream}\n", f"{UNITS}/{DRIVER_UNIT}": _DRIVER_UNIT_TEXT},
+            links={f"{UNITS}/multi-user.target.wants/{DRIVER_UNIT}": f"../{DRIVER_UNIT}"},
+            after_install=f"systemctl restart {DRIVER_UNIT}",
+            before_removal=f"rm -f /{HOME}/module-version; systemctl restart {DRIVER_UNIT} || true",
         ),
         StandIn(
             "nvidia-driver-cuda",

@@ -26,6 +26,7 @@ from sovctl.engine.lab import (
     cgroup,
     cloud,
     doctor,
+    fabric,
     gpu_packages,
     image,
     layout,
@@ -44,7 +45,7 @@ from sovctl.engine.lab import (
 from sovctl.engine.lab.layout import NODES, Lab
 
 Progress = Callable[[str], None]
-_FORMAT = 3  # raise it when what is built changes, so that `up` of a newer sovctl builds anew
+_FORMAT = 4  # raise it when what is built changes, so that `up` of a newer sovctl builds anew
 _BOOT_LIMIT_S = 60.0  # measured: 1.4 s for three nodes on two idle cores; the rest is for a loaded machine
 
 
@@ -215,8 +216,7 @@ def _publish(lab: Lab, materials: Materials) -> None:
 
 def _start(lab: Lab, progress: Progress) -> None:
     began = time.monotonic()
-    for service in services.SERVICES:
-        services.start(lab, service)
+    started = _start_services(lab)
     for each in NODES:
         if not node.process(lab, each):
             node.boot(lab, each)
@@ -232,7 +232,25 @@ def _start(lab: Lab, progress: Progress) -> None:
         )
     for service in services.SERVICES:
         services.wait(lab, service)
+    if "fabric" in started:  # a new simulator knows of no fault
+        for each in NODES:
+            fabric.follow(lab, each)
     progress(f"{len(NODES)} nodes answer after {time.monotonic() - began:.1f} s")
+
+
+def _start_services(lab: Lab) -> set[str]:
+    """Start what does not run.
+
+    Returns:
+        The names of what was started.
+    """
+    started = set()
+    for service in services.SERVICES:
+        if services.start(lab, service):
+            started.add(service.name)
+        if service.name == "fabric":
+            services.wait(lab, service)  # the subnet manager gives up when there is no fabric yet
+    return started
 
 
 def _boot_id() -> str:

@@ -6,16 +6,18 @@ A row says who it is, in which namespace it runs, what starts it and how one kno
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from sovctl.compliance.files import write_atomic
-from sovctl.engine.lab import layout, network, reach
+from sovctl.engine.lab import fabric, layout, network, reach
 from sovctl.engine.lab.layout import Lab
-from sovctl.engine.lab.process import ProcessId, end, is_alive, record, recorded, spawn
+from sovctl.engine.lab.process import LabFailure, ProcessId, end, is_alive, record, recorded, spawn
 
 _START_LIMIT_S = 15.0
+_POLL_S = 0.05
 
 
 @dataclass(frozen=True)
@@ -27,8 +29,10 @@ class Service:
     namespace: Callable[[Lab], str]
     command: Callable[[Lab], list[str | Path]]
     address: str
-    port: int | None
-    """The TCP port that tells that it is up; None where it has none (UDP)."""
+    port: int | None = None
+    """The TCP port that tells that it is up; None where it has none."""
+    ready_text: str = ""
+    """What it says when it is ready, where no port tells."""
 
 
 def _controller(lab: Lab) -> str:
@@ -65,44 +69,74 @@ def _cloud(lab: Lab) -> list[str | Path]:
 
 SERVICES = (
     Service("web", "apt, wheels and models", _controller, _web, layout.CONTROLLER_ADDRESS, layout.WEB_PORT),
-    Service("clock", "time source (chronyd)", _controller, _clock, layout.CONTROLLER_ADDRESS, None),
+    Service(
+        "clock",
+        "time source (chronyd)",
+        _controller,
+        _clock,
+        layout.CONTROLLER_ADDRESS,
+        ready_text="Disabled control of system clock",
+    ),
     Service("cloud", "sovereign cloud (simulated)", _outside, _cloud, layout.CLOUD_ADDRESS, layout.CLOUD_PORT),
+    Service(
+        "fabric",
+        "InfiniBand fabric (ibsim, simulated)",
+        _controller,
+        fabric.simulator_command,
+        "-",
+        ready_text=fabric.SIMULATOR_READY,
+    ),
+    Service(
+        "subnet", "subnet manager (opensm)", _controller, fabric.manager_command, "-", ready_text=fabric.SUBNET_READY
+    ),
 )
 
 
 def prepare(lab: Lab) -> None:
     """Write what the daemons read."""
     write_atomic(lab.tools_root / CLOCK_FILE.lstrip("/"), CLOCK_CONFIGURATION)
+    fabric.prepare(lab)
 
 
 def start(lab: Lab, service: Service) -> bool:
-    """Start a daemon unless it runs.
+    """Start a daemon unless it runs; returns before it answers.
 
     Returns:
         True when it had to be started.
     """
     if process(lab, service):
         return False
+    file = log(lab, service)
+    if file.exists():
+        file.replace(file.with_suffix(".log.old"))  # what an earlier one said must not count for this one
     command = [*network.inside(service.namespace(lab)), *(str(word) for word in service.command(lab))]
-    record(_record(lab, service), spawn(command, log=log(lab, service), lab=lab.name))
+    record(_record(lab, service), spawn(command, log=file, lab=lab.name))
     return True
+
+
+def answers(lab: Lab, service: Service) -> bool:
+    """True when it is there for others."""
+    if process(lab, service) is None:
+        return False
+    if service.port is not None:
+        return reach.answers(service.namespace(lab), service.address, service.port)
+    return service.ready_text in log(lab, service).read_text(errors="replace")
 
 
 def wait(lab: Lab, service: Service) -> None:
     """Wait until it answers.
 
     Raises:
-        NodeUnreachable: it does not.
+        LabFailure: it ended, or does not answer in time.
     """
-    if service.port is not None:
-        reach.wait_for(
-            service.namespace(lab),
-            service.address,
-            service.port,
-            what=f"the {service.name} service",
-            limit_s=_START_LIMIT_S,
-            log=log(lab, service),
-        )
+    deadline = time.monotonic() + _START_LIMIT_S
+    while not answers(lab, service):
+        if process(lab, service) is None or time.monotonic() > deadline:
+            raise LabFailure(
+                f"expected the {service.name} service to answer within {_START_LIMIT_S:.0f} s, it did not",
+                hint=f"see {log(lab, service)}",
+            )
+        time.sleep(_POLL_S)
 
 
 def stop(lab: Lab, service: Service) -> None:

@@ -18,7 +18,7 @@ class Part:
     what: str
     address: str
     state: str
-    """"answers", "runs" (no port to ask), "silent" or "off"."""
+    """"answers", "silent" (it runs and does not answer) or "off"."""
 
     def row(self) -> tuple[str, str, str, str]:
         """For a table."""
@@ -27,7 +27,7 @@ class Part:
     @property
     def is_well(self) -> bool:
         """True when nothing is wrong with it."""
-        return self.state in ("answers", "runs")
+        return self.state == "answers"
 
 
 @dataclass(frozen=True)
@@ -64,9 +64,5 @@ def _node(lab: Lab, each: LabNode, is_whole: bool) -> Part:
 def _service(lab: Lab, each: services.Service, is_whole: bool) -> Part:
     state = "off"
     if is_whole and services.process(lab, each):
-        if each.port is None:
-            state = "runs"
-        else:
-            answers = reach.answers(each.namespace(lab), each.address, each.port)
-            state = "answers" if answers else "silent"
+        state = "answers" if services.answers(lab, each) else "silent"
     return Part(each.name, each.what, each.address, state)
