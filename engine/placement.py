@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from heapq import heappop, heappush
 
 from sovctl.compliance.errors import Problem, SpecError
 from sovctl.engine.catalog import Catalog, load_catalog
@@ -177,23 +178,25 @@ class _Board:
         )
 
     def _try_shape(self, pool: Pool, nodes: list[str], node_count: int, gpus_each: int) -> list[Replica] | None:
-        usable, order = self._usable(pool), {node: place for place, node in enumerate(nodes)}
+        usable = self._usable(pool)
         free = {node: [gpu for gpu in usable if (node, gpu) not in self._holder] for node in nodes}
-        replicas_on: Counter[str] = Counter()
+        # Replicas on the node, place in the order, node: the first has fewest replicas, then comes first in the order.
+        turns = [(0, place, node) for place, node in enumerate(nodes) if len(free[node]) >= gpus_each]
         heads: Counter[str] = Counter()
         found = []
         for index in range(pool.replicas):
-            fitting = [node for node in nodes if len(free[node]) >= gpus_each]
-            chosen = sorted(fitting, key=lambda node: (replicas_on[node], order[node]))[:node_count]
-            if len(chosen) < node_count:
+            if len(turns) < node_count:
                 return None
+            chosen = [heappop(turns) for _ in range(node_count)]
             ranks = []
-            for node_rank, node in enumerate(chosen):
+            for node_rank, (count, place, node) in enumerate(chosen):
                 ranks.append(Rank(node, tuple(free[node][:gpus_each]), node_rank))
                 free[node] = free[node][gpus_each:]
-                replicas_on[node] += 1
-            found.append(Replica(pool.name, index, tuple(ranks), pool.port + heads[chosen[0]]))
-            heads[chosen[0]] += 1
+                if len(free[node]) >= gpus_each:
+                    heappush(turns, (count + 1, place, node))
+            head = ranks[0].node
+            found.append(Replica(pool.name, index, tuple(ranks), pool.port + heads[head]))
+            heads[head] += 1
         return found
 
     def _no_room(self, pool: Pool, where: str, nodes: list[str]) -> Problem:
