@@ -23,9 +23,9 @@ from sovctl.engine.checks.judges.pool import (
     PoolExpectation,
 )
 from sovctl.engine.checks.judges.site import KeysExpectation, LedgerExpectation
-from sovctl.engine.checks.judges.software import FORCED
 from sovctl.engine.checks.model import Expectation, Probe
 from sovctl.engine.checks.parts import script
+from sovctl.engine.facts.apt_sources import FILE_MARK
 from sovctl.engine.plan.context import GATEWAY_USER
 from sovctl.engine.plan.kinds.credential import TLS
 from sovctl.engine.plan.kinds.environment import GATEWAY, ROOT
@@ -38,6 +38,11 @@ GATEWAY_PYTHON = f"{ROOT}/{GATEWAY}/bin/python"
 GPUS = "nvidia-smi -q -x"
 PCI_BUS = 'for d in /sys/bus/pci/devices/*; do echo "$(cat "$d/vendor") $(cat "$d/device") $(cat "$d/class")"; done'
 PACKAGES = r"dpkg-query -W -f '${Package}\t${Version}\t${Architecture}\t${db:Status-Abbrev}\n'"
+APT_SETTINGS = (
+    "Acquire::AllowInsecureRepositories",
+    "Acquire::AllowDowngradeToInsecureRepositories",
+    "APT::Get::AllowUnauthenticated",
+)
 UNIT_PROPERTIES = "Id,LoadState,ActiveState,SubState,MainPID"
 
 MODEL_TIMEOUT_S = 3 * 3600  # 700 GB at 100 MB/s, the slowest store we can imagine, is two hours
@@ -110,14 +115,13 @@ def software(_: Expectation) -> Probe:
 
 def sources(_: Expectation) -> Probe:
     """Where apt would read from, in apt's own words."""
-    words = "(trusted|allow-insecure|allow-weak|allow-downgrade-to-insecure)"
-    files = "/etc/apt/sources.list /etc/apt/sources.list.d"
-    settings = "(AllowInsecureRepositories|AllowDowngradeToInsecureRepositories|AllowUnauthenticated)"
-    forced = f"""echo {FORCED}
-grep -rhiE '^[^#]*{words} *[:=] *(yes|true|1)' {files} 2>/dev/null
-apt-config dump --format '%f %v%n' | grep -iE '{settings} "?(true|1|yes)'
-true"""
-    return Probe(script(targets="apt-get indextargets", forced=forced))
+    places = "/etc/apt/sources.list /etc/apt/sources.list.d/*.list /etc/apt/sources.list.d/*.sources"
+    files = f'for f in {places}; do [ -s "$f" ] && {{ echo "{FILE_MARK}$f"; cat "$f"; echo; }}; done; true'
+    names = (
+        "^(Acquire::(AllowInsecureRepositories|AllowDowngradeToInsecureRepositories)|APT::Get::AllowUnauthenticated) "
+    )
+    settings = f"apt-config dump --format '%f %v%n' | grep -iE {shlex.quote(names)}"
+    return Probe(script(targets="apt-get indextargets", files=files, settings=settings))
 
 
 def ssh(expectation: SshExpectation) -> Probe:

@@ -1,7 +1,6 @@
-r"""What dpkg and apt say is installed, held, and where packages come from.
+r"""What dpkg and apt say is installed and held.
 
-Commands: `dpkg-query -W -f '${Package}\t${Version}\t${Architecture}\t${db:Status-Abbrev}\n'`, `apt-mark showhold`,
-`apt-get indextargets`.
+Commands: `dpkg-query -W -f '${Package}\t${Version}\t${Architecture}\t${db:Status-Abbrev}\n'`, `apt-mark showhold`.
 """
 
 from __future__ import annotations
@@ -24,19 +23,6 @@ class Package:
     def is_installed(self) -> bool:
         """True when unpacked and configured: "rc" (removed), "iU" and "iF" (half way) are not."""
         return len(self.status) == 2 and self.status[1] == "i"
-
-
-@dataclass(frozen=True, slots=True)
-class IndexTarget:
-    """One place that `apt-get update` would read. `signed_by` is None when any trusted key will do."""
-
-    repo_uri: str
-    entry: str | None
-    """File and line of the source."""
-    signed_by: str | None
-    is_verified: bool
-    """True when the signature of what was last fetched was good, or when a source forces apt to think so: apt prints
-    `Trusted: yes` for both, so a check also looks for the word in the source files."""
 
 
 def parse_packages(text: str) -> tuple[Package, ...]:
@@ -72,23 +58,3 @@ def parse_holds(text: str) -> frozenset[str]:
     if spoilt := [name for name in names if " " in name]:
         raise Unreadable("one package name a line", spoilt[0], where="apt-mark showhold")
     return frozenset(name.partition(":")[0] for name in names)
-
-
-def parse_index_targets(text: str) -> tuple[IndexTarget, ...]:
-    """What `apt-get indextargets` printed: apt's own reading of every source file; empty when there is no source.
-
-    Raises:
-        Unreadable: a stanza names no repository.
-    """
-    targets = []
-    for stanza in text.split("\n\n"):
-        fields = dict(line.split(": ", 1) for line in stanza.splitlines() if ": " in line and line[0] != " ")
-        if not fields:
-            continue
-        uri = fields.get("Repo-URI") or fields.get("Site") or fields.get("URI")
-        if uri is None:
-            raise Unreadable("a Repo-URI", stanza, where="apt-get indextargets")
-        targets.append(
-            IndexTarget(uri, fields.get("Sourcesentry"), fields.get("Signed-By"), fields.get("Trusted") == "yes")
-        )
-    return tuple(targets)

@@ -8,15 +8,14 @@ from dataclasses import dataclass
 
 from sovctl.engine.checks.model import Expectation, Judgement, ProbeOutput, failed, unknown, worst
 from sovctl.engine.checks.parts import Parts, read_parts
-from sovctl.engine.facts.dpkg import installed_versions, parse_holds, parse_index_targets, parse_packages
+from sovctl.engine.facts.apt_sources import parse_index_targets, parse_source_files
+from sovctl.engine.facts.dpkg import installed_versions, parse_holds, parse_packages
 from sovctl.engine.facts.gpu import parse_nvidia_smi_xml
 from sovctl.engine.facts.units import parse_units
 from sovctl.engine.facts.unreadable import Unreadable, excerpt
 
 _VERSION = re.compile(r"\b\d+\.\d+(?:\.\d+)?\b")
 FABRIC_MANAGER = "nvidia-fabricmanager"
-FORCED = "settings-that-skip-signatures:"
-"""Heads the list of such settings, so that an empty list is still an answer."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,22 +85,40 @@ def judge_holds(output: ProbeOutput, expectation: DriverExpectation) -> Judgemen
 
 
 def judge_sources(output: ProbeOutput, expectation: MirrorExpectation) -> Judgement:
-    """apt reads the site's mirror and nothing else, its signature was good, and nothing tells apt not to look."""
+    """apt reads the site's mirror and nothing else, by its own word and by its files, and checks who signed it."""
     parts = read_parts(output)
-    targets = parse_index_targets(parts.text("targets"))
-    findings = [] if targets else [failed(f"{expectation.apt_url} as a source", "no source at all")]
+    targets, entries = parse_index_targets(parts.text("targets")), parse_source_files(parts.text("files"))
+    findings = [] if targets and entries else [failed(f"{expectation.apt_url} as a source", "no source at all")]
     for target in targets:
-        if target.repo_uri.rstrip("/").removesuffix("/.") != expectation.apt_url:
+        if _without_slash(target.repo_uri) != expectation.apt_url:
             findings.append(failed(f"only {expectation.apt_url}", excerpt(target.repo_uri)))
-        elif target.signed_by is None:
-            findings.append(failed("a source signed by the site's key", f"any key, in {target.entry}"))
         elif not target.is_verified:
-            findings.append(failed("a source whose signature was good", f"none yet, in {target.entry}"))
-    head, *forced = parts.text("forced").splitlines() or [""]
-    if head != FORCED:
-        raise Unreadable(FORCED, head, where="apt")
-    findings += [failed("no setting that skips signatures", excerpt(line)) for line in forced if line.strip()]
-    return worst(findings, otherwise=f"expected only {expectation.apt_url}, signed, got that")
+            findings.append(failed("a mirror whose signature was good", f"none yet, in {target.entry}"))
+    for entry in entries:
+        findings += [
+            failed(f"only {expectation.apt_url}", f"{excerpt(uri)} in {entry.file}")
+            for uri in entry.uris
+            if _without_slash(uri) != expectation.apt_url
+        ]
+        if entry.signed_by is None:
+            findings.append(failed("a source signed by the site's key", f"any key, in {entry.file}"))
+        findings += [failed("no option that skips signatures", f"{each} in {entry.file}") for each in entry.forced]
+    findings += _settings(parts.text("settings"))
+    return worst(findings, otherwise=f"expected only {expectation.apt_url}, signed by the site's key, got that")
+
+
+def _settings(text: str) -> Iterator[Judgement]:
+    """apt's configuration as `name value` lines; apt itself prints the first two always."""
+    values = dict(line.partition(" ")[::2] for line in text.splitlines() if line.strip())
+    if not values:
+        raise Unreadable("apt's settings", text, where="apt-config dump")
+    for name, value in values.items():
+        if value.strip('"').lower() not in ("", "0", "false", "no"):
+            yield failed(f"{name} off", value)
+
+
+def _without_slash(uri: str) -> str:
+    return uri.removesuffix("./").rstrip("/")
 
 
 def _packages(parts: Parts, wanted: Mapping[str, str]) -> Iterator[Judgement]:

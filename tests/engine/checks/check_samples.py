@@ -26,7 +26,7 @@ from sovctl.engine.checks.judges.perimeter import (
 )
 from sovctl.engine.checks.judges.pool import PoolExpectation
 from sovctl.engine.checks.judges.site import KeysExpectation, LedgerExpectation
-from sovctl.engine.checks.judges.software import FORCED, DriverExpectation, MirrorExpectation
+from sovctl.engine.checks.judges.software import DriverExpectation, MirrorExpectation
 from sovctl.engine.checks.model import Expectation, ProbeOutput
 from sovctl.engine.spec import Secret
 
@@ -122,9 +122,19 @@ PACKAGES = (
 MODULE = "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.126.20  Release Build\nGCC version: 12\n"
 FM_UNIT = "Id=nvidia-fabricmanager.service\nLoadState=loaded\nActiveState=active\nSubState=running\nMainPID=77\n"
 TARGETS = (
-    "MetaKey: Packages\nRepo-URI: http://10.77.0.1:8080/apt/\nSigned-By: /etc/apt/keyrings/sovctl.asc\n"
-    "Sourcesentry: /etc/apt/sources.list.d/sovctl.sources:1\nTrusted: yes\n"
+    "MetaKey: Packages\nRepo-URI: http://10.77.0.1:8080/apt/\nTrusted: yes\n"
+    "Sourcesentry: /etc/apt/sources.list.d/sovctl.sources:1\n"
 )
+SOURCE_FILE = """\
+=> /etc/apt/sources.list.d/sovctl.sources
+# Written by sovctl
+Types: deb
+URIs: http://10.77.0.1:8080/apt
+Suites: ./
+Signed-By: /etc/apt/keyrings/sovctl.asc
+
+"""
+APT_SETTINGS = "Acquire::AllowInsecureRepositories 0\nAcquire::AllowDowngradeToInsecureRepositories 0\n"
 GPUS = GpuExpectation(count=8, pci_device_id="2330", pcie_gen=5, pcie_width=16)
 BUS = "0x8086 0x1237 0x060000\n" + "0x10de 0x22a3 0x068000\n" * 4 + "0x10de 0x2330 0x030200\n" * 8
 SEVEN = document(*(gpu(index) for index in range(7)))
@@ -390,17 +400,25 @@ SAMPLES: dict[str, Sample] = {
     ),
     "software.sources-only-mirror": Sample(
         MirrorExpectation(apt_url="http://10.77.0.1:8080/apt"),
-        {"targets": TARGETS, "forced": f"{FORCED}\n"},
+        {"targets": TARGETS, "files": SOURCE_FILE, "settings": APT_SETTINGS},
         {
             "another": Bad(
                 {"targets": f"{TARGETS}\nRepo-URI: http://deb.example.org/debian/\n"}, FAIL, "deb.example.org"
             ),
-            "unsigned": Bad({"targets": TARGETS.replace("Trusted: yes", "Trusted: no")}, FAIL, "signature was good"),
-            "forced": Bad({"forced": f"{FORCED}\nTrusted: yes\n"}, FAIL, "skips signatures, got 'Trusted: yes'"),
-            "any-key": Bad({"targets": TARGETS.replace("Signed-By", "Signed")}, FAIL, "any key"),
+            "another-file": Bad(
+                {
+                    "files": f"{SOURCE_FILE}=> /etc/apt/sources.list\ndeb [signed-by=/k] http://apt.example.org/ x main\n"
+                },
+                FAIL,
+                "apt.example.org",
+            ),
+            "unverified": Bad({"targets": TARGETS.replace("Trusted: yes", "Trusted: no")}, FAIL, "signature was good"),
+            "any-key": Bad({"files": SOURCE_FILE.replace("Signed-By", "X-Signed-By")}, FAIL, "any key"),
+            "forced": Bad({"files": SOURCE_FILE.replace("Types", "Trusted: yes\nTypes")}, FAIL, "trusted in"),
+            "settings": Bad({"settings": APT_SETTINGS.replace("Repositories 0", "Repositories true", 1)}, FAIL, "true"),
             "none": Bad({"targets": "\n"}, FAIL, "no source"),
         },
-        ("Repo-URI", "Signed-By", "Trusted", FORCED),
+        ("Repo-URI", "Trusted", "Signed-By", "=> "),
     ),
     "gpu.count": Sample(
         GPUS,

@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sovctl.engine.facts.apt_sources import parse_index_targets, parse_source_files
 from sovctl.engine.facts.chrony import parse_sources, parse_tracking
-from sovctl.engine.facts.dpkg import installed_versions, parse_holds, parse_index_targets, parse_packages
+from sovctl.engine.facts.dpkg import installed_versions, parse_holds, parse_packages
 from sovctl.engine.facts.infiniband import parse_infiniband, parse_tree
 from sovctl.engine.facts.nftables import parse_ruleset
 from sovctl.engine.facts.sshd import parse_sshd
@@ -72,6 +73,7 @@ PARSERS: list[Callable[[str], object]] = [
     parse_packages,
     parse_holds,
     parse_index_targets,
+    parse_source_files,
     parse_ruleset,
     parse_tracking,
     parse_sources,
@@ -108,17 +110,39 @@ def test_dpkg_output_without_packages_is_refused(text: str) -> None:
         parse_packages(text)
 
 
-def test_apt_sources_are_read_as_apt_reads_them() -> None:
-    text = (
-        "MetaKey: Packages\nRepo-URI: http://10.77.0.1:8080/apt/\nSigned-By: /etc/apt/keyrings/sovctl.asc\n"
+def test_index_targets_are_apts_own_word() -> None:
+    ours, other = parse_index_targets(
+        "MetaKey: Packages\nRepo-URI: http://10.77.0.1:8080/apt/\nTrusted: yes\n"
         "Sourcesentry: /etc/apt/sources.list.d/sovctl.sources:1\n\n"
-        "MetaKey: main/binary-amd64/Packages\nRepo-URI: http://deb.example.org/debian/\nTrusted: yes\n"
+        "MetaKey: main/binary-amd64/Packages\nRepo-URI: http://deb.example.org/debian/\nTrusted: no\n"
     )
-    ours, other = parse_index_targets(text)
-    assert (ours.repo_uri, ours.signed_by) == ("http://10.77.0.1:8080/apt/", "/etc/apt/keyrings/sovctl.asc")
-    assert not ours.is_verified
-    assert (other.signed_by, other.is_verified) == (None, True)
+    assert (ours.repo_uri, ours.is_verified) == ("http://10.77.0.1:8080/apt/", True)
+    assert (other.repo_uri, other.is_verified) == ("http://deb.example.org/debian/", False)
     assert parse_index_targets("") == ()
+
+
+def test_source_files_are_read_in_both_forms() -> None:
+    entries = parse_source_files(
+        "=> /etc/apt/sources.list\n# deb http://old.example.org/debian x main\n"
+        "deb [arch=amd64 trusted=yes] http://a.example.org/debian x main # why\n"
+        "=> /etc/apt/sources.list.d/b.sources\nTypes: deb\nURIs: http://b.example.org/1\n http://b.example.org/2\n"
+        "Suites: ./\nSigned-By:\n -----BEGIN PGP PUBLIC KEY BLOCK-----\n .\n\n"
+        "Types: deb\nURIs: http://c.example.org/\nSuites: x\nEnabled: no\n"
+    )
+    plain, embedded = entries
+    assert (plain.uris, plain.signed_by, plain.forced) == (("http://a.example.org/debian",), None, ("trusted",))
+    assert embedded.uris == ("http://b.example.org/1", "http://b.example.org/2")
+    assert embedded.signed_by is not None
+    assert embedded.forced == ()
+    assert parse_source_files("") == ()
+
+
+@pytest.mark.parametrize(
+    "text", ["deb http://x y\n", "=> /etc/apt/sources.list\nnonsense\n", "=> /x.sources\nnonsense\n"]
+)
+def test_strange_source_files_are_refused(text: str) -> None:
+    with pytest.raises(Unreadable):
+        parse_source_files(text)
 
 
 def test_a_ruleset_shows_policies_and_rules_that_meet_everything() -> None:
