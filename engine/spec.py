@@ -162,7 +162,7 @@ class PerimeterException(SpecModel):
     address: IPv4Address
     """Where to."""
     port: Port = 443
-    """TCP."""
+    """TCP port there."""
     reason: Annotated[str, Field(min_length=10, max_length=500)]
     """For the auditor: why this hole exists."""
     approved_by: Annotated[str, Field(min_length=3, max_length=100)]
@@ -362,7 +362,7 @@ class Gateway(SpecModel):
     nodes: Annotated[list[Name], Field(min_length=1)]
     """Where it runs; on a hybrid site never on a machine with GPUs."""
     port: Port = 8443
-    """TLS."""
+    """Where clients connect, always with TLS."""
     routes: Annotated[list[Route], Field(min_length=1)]
     """Every model name there is."""
     clouds: list[Cloud] = Field(default_factory=list)
@@ -379,7 +379,7 @@ class WorkloadClass(SpecModel):
     """One kind of use, for sizing."""
 
     name: Name
-    """Unique."""
+    """What sizing calls it."""
     pool: Name
     """One of `pools`."""
     users: Annotated[int, Field(ge=1, le=100_000_000)]
@@ -400,7 +400,7 @@ class Compliance(SpecModel):
     """What the reports answer to."""
 
     packs: list[CatalogId] = Field(default_factory=lambda: ["nist-800-53-moderate"])
-    """Control sets."""
+    """Control sets that reports assess, such as `nist-800-53-moderate`."""
     retention_days: Annotated[int, Field(ge=180, le=3660)] = 365
     """How long the ledger is kept. EU AI Act Art. 19 and 26(6): at least six months; PCI DSS 10.5.1: twelve."""
 
@@ -409,7 +409,7 @@ class SiteSpec(SpecModel):
     """A whole site.yaml."""
 
     version: Literal[1] = 1
-    """Of this format."""
+    """Of the format of this file."""
     site: Site
     """Who and where."""
     access: Access

@@ -58,7 +58,7 @@ def test_all_problems_are_said_at_once_with_line_and_remedy(tmp_path: Path) -> N
         ),
         "hint: did you mean `tensor_parallel_size`?",
         f"sovctl: site.yaml:{at['eight']}: gateway.port: expected a whole number from 1 to 65535, got 'eight'",
-        "hint: TLS; leave it out for 8443",
+        "hint: Where clients connect, always with TLS; leave it out for 8443",
         "3 problems in the site description",
     ]
     assert checked.stderr.splitlines()[1].startswith("hint: did you mean `service`?")
