@@ -12,6 +12,7 @@ in a request is ever in an error.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
@@ -44,7 +45,7 @@ class Context:
 
 
 class Door:
-    """The outermost layer: whatever escapes becomes an error body and a log line without content."""
+    """The outermost layer. Starlette has answered and we have logged; uvicorn would print the whole traceback."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -53,22 +54,8 @@ class Door:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        started = False
-
-        async def watched(message: dict[str, object]) -> None:
-            nonlocal started
-            started = started or message["type"] == "http.response.start"
-            await send(message)
-
-        try:
-            await self._app(scope, receive, watched)  # type: ignore[arg-type]  # starlette: MutableMapping
-        except ClientDisconnect:
-            return
-        except Exception as error:  # noqa: BLE001 - the door: a traceback may hold text
-            request_id = new_request_id()
-            log.event("our mistake", level=40, error=error, request_id=request_id)
-            if not started:
-                await _refusal(Code.INTERNAL, request_id)(scope, receive, send)
+        with contextlib.suppress(Exception):
+            await self._app(scope, receive, send)
 
 
 def make_app(open_context: Callable[[], AbstractAsyncContextManager[Context]]) -> ASGIApp:
@@ -93,9 +80,18 @@ def make_app(open_context: Callable[[], AbstractAsyncContextManager[Context]]) -
             Route("/metrics", _metrics, methods=["GET"]),
             Route("/{rest:path}", _guarded(_nothing_here), methods=["GET", "POST", "PUT", "PATCH", "DELETE"]),
         ],
+        exception_handlers={Exception: _mistake},
         lifespan=lifespan,
     )
     return Door(app)
+
+
+async def _mistake(_request: Request, error: Exception) -> Response:
+    """Our own mistake: its type and place go to the log, its message nowhere, for it may hold text."""
+    request_id = new_request_id()
+    if not isinstance(error, ClientDisconnect):
+        log.event("our mistake", level=40, error=error, request_id=request_id)
+    return _refusal(Code.INTERNAL, request_id)
 
 
 def _guarded(handler: Callable[[Request, Context, Client, str], Awaitable[Response]]) -> Handler:

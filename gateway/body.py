@@ -100,7 +100,7 @@ def holds_json(path: Path, text: str) -> bool:
 
 def is_content_part(path: Path) -> bool:
     """True for `messages[i].content[j]`."""
-    return len(path) == 4 and path[0] == "messages" and path[2] == "content"
+    return len(path) == 4 and path[0] == "messages" and path[2] == "content" and isinstance(path[3], int)
 
 
 def _has_many_digits(number: float) -> bool:

@@ -25,9 +25,11 @@ from sovctl.gateway.app import Context, make_app
 from sovctl.gateway.audit import AuditLog
 from sovctl.gateway.auth import load_clients
 from sovctl.gateway.detect import Detector
+from sovctl.gateway.exchange import Keys
+from sovctl.gateway.inspection import Finder
 from sovctl.gateway.keyfiles import read_key
 from sovctl.gateway.metrics import Metrics
-from sovctl.gateway.service import Keys, Service
+from sovctl.gateway.service import Service
 from sovctl.gateway.settings import GatewaySettings
 from sovctl.gateway.upstream import Upstream, tls_context
 from sovctl.gateway.vault import Vault
@@ -56,7 +58,7 @@ def serve(settings: GatewaySettings) -> None:
     for upstream in settings.upstreams:
         tls_context(upstream)
     check_certificate(settings)
-    parts = _Parts(settings)
+    parts = Parts(settings)
     config = uvicorn.Config(
         make_app(parts.open),
         host=settings.listen.host,
@@ -78,7 +80,7 @@ def serve(settings: GatewaySettings) -> None:
     if isinstance(config.ssl, ssl.SSLContext):
         config.ssl.minimum_version = ssl.TLSVersion.TLSv1_2  # NIST SP 800-52r2, 3.1
     parts.server = server = _Server(config)
-    with contextlib.suppress(KeyboardInterrupt):
+    with contextlib.suppress(KeyboardInterrupt, SystemExit):  # uvicorn exits by itself when it could not start
         server.run()
     if parts.failure is not None:
         raise parts.failure
@@ -89,15 +91,19 @@ def serve(settings: GatewaySettings) -> None:
         )
 
 
-class _Parts:
-    """What a running gateway is made of."""
+class Parts:
+    """What a running gateway is made of.
 
-    def __init__(self, settings: GatewaySettings) -> None:
+    Args:
+        finder: instead of the detector that the settings describe.
+    """
+
+    def __init__(self, settings: GatewaySettings, *, finder: Finder | None = None) -> None:
         self._settings = settings
         self._keys = Keys.derive(read_key(settings.token_key_file))
         self._kek = read_key(settings.vault.kek_file)
         self._clients = load_clients(settings.clients_file)
-        self._detector = make_detector(settings)
+        self._finder = finder or make_detector(settings)
         self._ledger_key = signing.load_or_create(settings.ledger.key_file)
         self.failure: SovctlError | None = None
         self.server: _Server | None = None
@@ -126,7 +132,7 @@ class _Parts:
             service = Service(
                 settings,
                 keys=self._keys,
-                finder=self._detector,
+                finder=self._finder,
                 vault=vault,
                 audit=audit,
                 upstreams=upstreams,

@@ -119,6 +119,8 @@ class Service:
             conversation = conversation_of(
                 body, header=header, tenant=client.tenant, client=client.name, secret=self._keys.conversation
             )
+        except orjson.JSONEncodeError:  # it nests deeper than orjson writes, which is deeper than any limit here
+            raise Refused(Code.TOO_DEEP) from None
         except ValueError:
             raise Refused(Code.INVALID_CONVERSATION) from None
         inspector = Inspector(self._finder, self.settings.limits.max_depth)

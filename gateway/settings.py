@@ -109,6 +109,9 @@ class UpstreamSettings(SettingsModel):
     """Until an answer that is not streamed is whole; the openai client waits as long (2.x, read 2026-11)."""
     read_timeout_s: Annotated[float, Field(gt=0, le=3600)] = 30.0
     """Between two pieces of an answer that has begun."""
+    down_s: Annotated[float, Field(ge=0, le=600)] = 10.0
+    """How long it is asked last after three failures in a row: long enough to spare clients the wait, short enough
+    for a restart to be noticed."""
 
     @field_validator("base_urls")
     @classmethod

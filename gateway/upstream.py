@@ -2,7 +2,8 @@
 
 One `Upstream` is one pool of equal servers or one cloud. A request goes to the server with the fewest of our requests
 in flight; one that can't be connected to, or says it is overloaded, is followed by the next one. After
-`_FAILURES_UNTIL_DOWN` failures in a row an upstream counts as down for `_DOWN_S` seconds, and `route` puts it last.
+`_FAILURES_UNTIL_DOWN` failures in a row an upstream counts as down for
+`down_s` seconds, and `route` puts it last.
 
     answer = await upstream.post("chat/completions", body, is_stream=True)
     async for chunk in answer.chunks(): ...
@@ -26,7 +27,6 @@ from sovctl.gateway.keyfiles import read_secret
 from sovctl.gateway.settings import Limits, UpstreamSettings
 
 _FAILURES_UNTIL_DOWN = 3
-_DOWN_S = 10.0  # seconds; long enough to spare clients the wait, short enough for a restart to be noticed
 _CONNECTIONS = 1024  # per upstream; vLLM queues at max_num_queued_reqs (1,024 in site.yaml) and then answers 503
 _PROBE_TIMEOUT_S = 2.0
 _REJECTED = frozenset({400, 404, 409, 413, 422})
@@ -165,7 +165,7 @@ class Upstream:
         """An attempt failed; also called when an answer breaks off before the client got any of it."""
         self._failures += 1
         if self._failures >= _FAILURES_UNTIL_DOWN:
-            self._down_until = time.monotonic() + _DOWN_S
+            self._down_until = time.monotonic() + self.settings.down_s
 
     async def answers(self) -> bool:
         """True when a server lists its models now; remembered for a second, so that probes cost nothing."""

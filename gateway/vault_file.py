@@ -25,6 +25,7 @@ from sovctl.gateway.conversation import Conversation
 _NONCE_BYTES = 12  # SP 800-38D 5.2.1.1
 _MOST_LOADED = 100_000  # values of one conversation; more stay tokens
 _CACHED_KEYS = 4096  # unwrapped data keys kept in memory
+_BUSY_TIMEOUT_S = 1.0  # nobody else writes; a backup that reads is quicker than this
 _APPLICATION_ID = 0x736F7663  # "sovc", so that `file` and we recognize a vault
 _SCHEMA_VERSION = 1
 _SCHEMA = """
@@ -62,7 +63,7 @@ class VaultFile:
         ] = {}  # conversation -> data key, and when it expires at the earliest
         self._database: sqlite3.Connection | None = None
         try:
-            self._database = sqlite3.connect(path, isolation_level=None, timeout=5)
+            self._database = sqlite3.connect(path, isolation_level=None, timeout=_BUSY_TIMEOUT_S)
             self._prepare(hmac.digest(kek, b"sovctl vault key check v1", hashlib.sha256))
         except sqlite3.Error as error:
             self.close()

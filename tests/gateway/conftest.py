@@ -1,0 +1,313 @@
+"""A real gateway between a real client and two recording upstreams, all on loopback with TLS."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import hashlib
+import http.client
+import ipaddress
+import json
+import os
+import secrets
+import signal
+import socket
+import ssl
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import openai
+import pytest
+import yaml
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from echo_upstream import EchoUpstream
+
+from sovctl.compliance.ledger.reader import LedgerReader
+
+API_KEY = "test-key-of-the-branch-application"
+OTHER_KEY = "test-key-of-another-tenant"
+
+
+@dataclass(frozen=True)
+class Pki:
+    """A certificate authority, a server's certificate and a client's."""
+
+    ca_file: Path
+    certificate_file: Path
+    key_file: Path
+    client_certificate_file: Path
+    client_key_file: Path
+
+
+@pytest.fixture(scope="session")
+def pki(tmp_path_factory: pytest.TempPathFactory) -> Pki:
+    folder = tmp_path_factory.mktemp("pki")
+    now = datetime.datetime.now(datetime.UTC)
+    ca_key = ec.generate_private_key(ec.SECP256R1())
+    ca_name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "sovctl test CA")])
+
+    def make(name: str, *, is_ca: bool = False) -> tuple[Path, Path]:
+        key = ca_key if is_ca else ec.generate_private_key(ec.SECP256R1())
+        subject = ca_name if is_ca else x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
+        builder = (
+            x509.CertificateBuilder()
+            .subject_name(subject)
+            .issuer_name(ca_name)
+            .public_key(key.public_key())
+            .serial_number(x509.random_serial_number())
+            .not_valid_before(now - datetime.timedelta(hours=1))
+            .not_valid_after(now + datetime.timedelta(days=1))
+            .add_extension(x509.BasicConstraints(ca=is_ca, path_length=None), critical=True)
+            .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
+            .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(ca_key.public_key()), critical=False)
+        )
+        if is_ca:
+            usage = x509.KeyUsage(True, False, False, False, False, True, True, False, False)
+            builder = builder.add_extension(usage, critical=True)
+        else:
+            address = x509.IPAddress(ipaddress.ip_address("127.0.0.1"))
+            builder = builder.add_extension(x509.SubjectAlternativeName([address]), critical=False)
+        certificate_file, key_file = folder / f"{name}.pem", folder / f"{name}.key"
+        certificate_file.write_bytes(builder.sign(ca_key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM))
+        key_file.write_bytes(
+            key.private_bytes(
+                serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+            )
+        )
+        key_file.chmod(0o600)
+        return certificate_file, key_file
+
+    ca_file, _ = make("ca", is_ca=True)
+    return Pki(ca_file, *make("server"), *make("client"))
+
+
+@pytest.fixture(scope="module")
+def pool(pki: Pki) -> Iterator[EchoUpstream]:
+    with EchoUpstream(pki.certificate_file, pki.key_file, client_ca_file=pki.ca_file) as upstream:
+        yield upstream
+
+
+@pytest.fixture(scope="module")
+def cloud(pki: Pki) -> Iterator[EchoUpstream]:
+    with EchoUpstream(pki.certificate_file, pki.key_file) as upstream:
+        yield upstream
+
+
+def write_config(
+    folder: Path, pki: Pki, pool: EchoUpstream, cloud: EchoUpstream, *, port: int = 0, down_s: float = 0, **changes: Any
+) -> Path:
+    """A gateway.yaml with everything it names, in `folder`."""
+    folder.mkdir(parents=True, exist_ok=True)
+
+    def secret(name: str, text: str) -> str:
+        (folder / name).write_text(text + "\n")
+        (folder / name).chmod(0o600)
+        return str(folder / name)
+
+    def client(name: str, tenant: str, key: str, **more: Any) -> dict[str, Any]:
+        return {"name": name, "tenant": tenant, "key_sha256": hashlib.sha256(key.encode()).hexdigest(), **more}
+
+    clients = [client("branch", "retail", API_KEY), client("audit", "group", OTHER_KEY, routes=["inside"])]
+    timeouts = {
+        "connect_timeout_s": 2,
+        "first_byte_timeout_s": 3,
+        "read_timeout_s": 2,
+        "answer_timeout_s": 3,
+        "down_s": down_s,
+    }
+    settings = {
+        "site": "lab",
+        "listen": {
+            "host": "127.0.0.1",
+            "port": port or free_port(),
+            "certificate_file": str(pki.certificate_file),
+            "key_file": str(pki.key_file),
+        },
+        "workers": 1,
+        "clients_file": secret("clients.json", json.dumps(clients)),
+        "token_key_file": secret("token.key", secrets.token_hex(32)),
+        "vault": {"path": str(folder / "vault/vault.db"), "kek_file": secret("vault.kek", secrets.token_hex(32))},
+        "ledger": {
+            "directory": str(folder / "ledger"),
+            "key_file": str(folder / "ledger.key"),
+            "origin": "sovctl.lab/gateway",
+        },
+        "upstreams": [
+            {
+                "name": "chat",
+                "kind": "pool",
+                "base_urls": [pool.base_url],
+                "model": "echo",
+                "ca_file": str(pki.ca_file),
+                "certificate_file": str(pki.client_certificate_file),
+                "key_file": str(pki.client_key_file),
+                "api_key_file": secret("pool.key", "pool-key"),
+                "max_model_len": 512,
+                **timeouts,
+            },
+            {
+                "name": "sovereign-cloud",
+                "kind": "cloud",
+                "base_urls": [cloud.base_url],
+                "model": "big",
+                "ca_file": str(pki.ca_file),
+                "api_key_file": secret("cloud.key", "cloud-key"),
+                "max_model_len": 8192,
+                "jurisdiction": "AE",
+                **timeouts,
+            },
+        ],
+        "routes": [
+            {"model": "assistant", "pool": "chat", "cloud": "sovereign-cloud", "prefer": "cloud"},
+            {"model": "careful", "pool": "chat", "cloud": "sovereign-cloud"},
+            {"model": "inside", "pool": "chat"},
+        ],
+        "policy": {
+            "default": "tokenize",
+            "entities": {"PERSON": "on-prem", "SECRET": "block"},
+            "name_languages": ["en"],
+        },
+        **changes,
+    }
+    path = folder / "gateway.yaml"
+    path.write_text(yaml.safe_dump(settings))
+    return path
+
+
+def free_port() -> int:
+    """A port that was free a moment ago."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+@dataclass
+class RunningGateway:
+    """A gateway process."""
+
+    config: Path
+    process: subprocess.Popen[bytes]
+    port: int
+    tls: ssl.SSLContext
+    log_file: Path
+    clients: dict[str, openai.OpenAI] = field(default_factory=dict)
+
+    def client(self, key: str = API_KEY) -> openai.OpenAI:
+        """The real client; it does not retry, so that a test sees every answer."""
+        if key not in self.clients:
+            self.clients[key] = openai.OpenAI(
+                api_key=key,
+                base_url=f"https://127.0.0.1:{self.port}/v1",
+                max_retries=0,
+                timeout=20,
+                http_client=openai.DefaultHttpxClient(verify=self.tls),
+            )
+        return self.clients[key]
+
+    def request(
+        self, method: str, path: str, body: bytes | None = None, headers: dict[str, str] | None = None
+    ) -> tuple[int, dict[str, str], bytes]:
+        """Status, headers and body of a plain HTTP request."""
+        connection = http.client.HTTPSConnection("127.0.0.1", self.port, context=self.tls, timeout=20)
+        with contextlib.closing(connection):
+            connection.request(method, path, body, headers or {})
+            response = connection.getresponse()
+            return response.status, {k.lower(): v for k, v in response.getheaders()}, response.read()
+
+    def log(self) -> str:
+        """Everything it wrote so far."""
+        return self.log_file.read_text()
+
+    def records(self) -> list[dict[str, Any]]:
+        """The audit records on the disk, in order."""
+        folder = Path(yaml.safe_load(self.config.read_text())["ledger"]["directory"])
+        return read_ledger(folder)
+
+    def stop(self, sig: int = signal.SIGTERM) -> int:
+        """Send a signal and wait for the end; the exit code."""
+        for client in self.clients.values():
+            client.close()
+        self.clients.clear()
+        if self.process.poll() is None:
+            self.process.send_signal(sig)
+        return self.process.wait(40)
+
+
+def read_ledger(folder: Path) -> list[dict[str, Any]]:
+    """Every record in a ledger's folder."""
+    return [dict(entry.record) for entry in LedgerReader(folder).entries()]
+
+
+def start_gateway(config: Path, pki: Pki, log_file: Path, *, wait: bool = True) -> RunningGateway:
+    """Start `python -m sovctl.gateway serve` and wait until it answers."""
+    port = yaml.safe_load(config.read_text())["listen"]["port"]
+    with log_file.open("ab") as log:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "sovctl.gateway", "serve", "--config", str(config)],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            env={**os.environ, "https_proxy": "http://192.0.2.1:9", "HTTPS_PROXY": "http://192.0.2.1:9"},
+        )
+    gateway = RunningGateway(config, process, port, ssl.create_default_context(cafile=pki.ca_file), log_file)
+    deadline = time.monotonic() + 20
+    while wait:
+        try:
+            if gateway.request("GET", "/healthz")[0] == 200:
+                break
+        except OSError:
+            assert process.poll() is None, log_file.read_text()
+            assert time.monotonic() < deadline, "the gateway did not start"
+            time.sleep(0.02)
+    return gateway
+
+
+@pytest.fixture
+def start_from(pki: Pki) -> Iterator[Callable[..., RunningGateway]]:
+    """Starts gateways from a configuration that exists; all are stopped at the end of the test."""
+    running: list[RunningGateway] = []
+
+    def start_one(config: Path, log_file: Path, *, wait: bool = True) -> RunningGateway:
+        running.append(start_gateway(config, pki, log_file, wait=wait))
+        return running[-1]
+
+    yield start_one
+    for gateway in running:
+        gateway.stop()
+
+
+@pytest.fixture(scope="module")
+def start(
+    tmp_path_factory: pytest.TempPathFactory, pki: Pki, pool: EchoUpstream, cloud: EchoUpstream
+) -> Iterator[Callable[..., RunningGateway]]:
+    """Starts gateways with changed settings; all are stopped at the end of the module."""
+    running: list[RunningGateway] = []
+
+    def start_one(**changes: Any) -> RunningGateway:
+        folder = tmp_path_factory.mktemp("gateway")
+        running.append(start_gateway(write_config(folder, pki, pool, cloud, **changes), pki, folder / "log"))
+        return running[-1]
+
+    yield start_one
+    for gateway in running:
+        gateway.stop()
+
+
+@pytest.fixture(scope="module")
+def gateway(start: Callable[..., RunningGateway]) -> RunningGateway:
+    return start()
+
+
+@pytest.fixture(autouse=True)
+def _fresh_upstreams(request: pytest.FixtureRequest) -> None:
+    for name in ("pool", "cloud"):
+        if name in request.fixturenames:
+            request.getfixturevalue(name).forget()
