@@ -13,10 +13,9 @@ a leaf without its file. Reading back trusts no file: what the ledger does not v
 
 from __future__ import annotations
 
-import os
 import re
 import secrets
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -26,7 +25,7 @@ from pydantic import ValidationError
 from sovctl.compliance.canonical import canonical_json, sha256_hex
 from sovctl.compliance.errors import InputError, SovctlError
 from sovctl.compliance.evidence import Evidence
-from sovctl.compliance.files import sync_folder
+from sovctl.compliance.files import write_many
 from sovctl.compliance.ledger.format import Entry
 from sovctl.compliance.ledger.reader import LedgerReader
 from sovctl.compliance.ledger.store import Ledger
@@ -112,7 +111,7 @@ class EvidenceStore:
             files[self.directory / RUNS / self.run_id / _file_name(evidence, digest)] = data
             leaves.append(leaf_record(evidence, digest, self.run_id))
             records.append((evidence, digest))
-        _write_durably(files)
+        write_many(files)
         indices = self._ledger.append(leaves)
         self._seen = seen
         return [
@@ -221,24 +220,6 @@ def _require_consistent(evidence: Evidence, raw: bytes, seen: set[tuple[str, str
 def _file_name(evidence: Evidence, digest: str) -> str:
     stem = _UNSAFE.sub("_", f"{evidence.check_id}.{evidence.target}")[:120]
     return f"{stem}.{digest[:12]}.json"
-
-
-def _write_durably(files: Mapping[Path, bytes]) -> None:
-    """Write all, then wait for the disk once: the first fsync commits the journal for the others."""
-    folders = {path.parent for path in files}
-    for folder in folders:
-        folder.mkdir(mode=0o750, parents=True, exist_ok=True)
-    pending: list[tuple[Path, Path]] = []
-    for path, data in files.items():
-        temporary = path.with_name(f".{path.name}.{os.getpid()}.new")
-        temporary.write_bytes(data)
-        pending.append((temporary, path))
-    for temporary, path in pending:
-        with temporary.open("rb") as file:
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    for folder in folders | {folder.parent for folder in folders}:
-        sync_folder(folder)
 
 
 def _read_run(directory: Path, run_id: str, leaves: Sequence[Entry]) -> EvidenceRun:

@@ -25,7 +25,7 @@ from sovctl.compliance.assess import assess
 from sovctl.compliance.canonical import canonical_json, sha256_hex
 from sovctl.compliance.errors import InputError
 from sovctl.compliance.evidence_store import EvidenceRun, list_runs, load_run, read_raw
-from sovctl.compliance.files import sync_folder, write_atomic
+from sovctl.compliance.files import sync_folder, write_atomic, write_many
 from sovctl.compliance.ledger.checkpoint import Checkpoint
 from sovctl.compliance.ledger.reader import LedgerReader
 from sovctl.compliance.ledger.store import Ledger
@@ -145,15 +145,7 @@ def _write_draft(draft: Path, document: Mapping[str, Any], run: EvidenceRun, evi
         "verify_report.py": (files("sovctl.compliance.report") / "verify_report.py").read_bytes(),
     }
     raw = {f"raw/{digest}": read_raw(evidence, digest) for digest in {r.evidence.raw_sha256 for r in run.records}}
-    (draft / "raw").mkdir(mode=0o750, parents=True)
-    for name, value in (content | raw).items():
-        (draft / name).write_bytes(value)
-    for name in content | raw:  # all written, then waited for: the first fsync takes most of the others along
-        descriptor = os.open(draft / name, os.O_RDONLY)
-        os.fsync(descriptor)
-        os.close(descriptor)
-    for folder in (draft / "raw", draft):
-        sync_folder(folder)
+    write_many({draft / name: value for name, value in (content | raw).items()})
     return {
         "type": "report",
         "run_id": run.run_id,
