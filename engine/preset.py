@@ -26,7 +26,7 @@ _REAL_SITE = (
     "sovctl plan {site}",
 )
 _NEXT = {
-    "lab": ("sovctl lab up", "sovctl plan {site}"),
+    "lab": ("sovctl lab up --directory {folder}", "sovctl plan {site}"),
     "bank-hybrid": _REAL_SITE,
     "closed-perimeter": _REAL_SITE,
     "superpod-b200": _REAL_SITE,
@@ -92,4 +92,4 @@ def write_preset(name: str, folder: Path, *, force: bool = False) -> Written:
     except OSError as error:
         reason = (error.strerror or "it cannot be written").lower()
         raise InputError(f"expected a folder to write to, got: {reason}", where=str(folder)) from None
-    return Written(site, schema, tuple(step.format(site=site) for step in _NEXT[name]))
+    return Written(site, schema, tuple(step.format(site=site, folder=folder) for step in _NEXT[name]))
