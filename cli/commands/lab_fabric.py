@@ -25,4 +25,4 @@ def fabric(
     lab = Lab(name)
     lifecycle.require_up(lab)
     show.note("simulated fabric; link speeds as ibsim knows them")
-    show.line(simulated.run_tool(lab, tool or ["ibhosts"]).rstrip("\n"))
+    raise typer.Exit(simulated.run_tool(lab, tool or ["ibhosts"]))

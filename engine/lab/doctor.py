@@ -5,9 +5,11 @@ What can be tried is tried, in throwaway namespaces, rather than guessed from a 
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -140,6 +142,10 @@ def _look_keyring() -> str | None:
     return None if mirror.KEYRING.exists() else f"no {mirror.KEYRING}"
 
 
+def _look_pip() -> str | None:
+    return None if importlib.util.find_spec("pip") else f"not in {sys.prefix}"
+
+
 _KERNEL = "use a kernel that has it (every Debian and Ubuntu kernel does), or another machine"
 REQUIREMENTS = (
     Requirement("debian", "packages are made and installed with apt", _look_system, "use Debian 12+ or Ubuntu 22.04+"),
@@ -165,6 +171,7 @@ REQUIREMENTS = (
     _tool("gpg", "gpg", "signs the repository"),
     _tool("gpgconf", "gpgconf", "stops the signing agent"),
     _tool("unshare", "util-linux", "keeps the image's /proc to itself"),
+    Requirement("pip", "fetches the wheels", _look_pip, f"{sys.executable} -m ensurepip"),
     Requirement("network namespaces", "every node has its own network", _tried("unshare", "--net", "true"), _KERNEL),
     Requirement(
         "bridge",

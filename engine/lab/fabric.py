@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from sovctl.compliance.files import write_atomic
 from sovctl.engine.lab import hardware, network
 from sovctl.engine.lab.hardware import Facts
 from sovctl.engine.lab.layout import NODES, Lab, LabNode
-from sovctl.engine.lab.process import LabFailure, run
+from sovctl.engine.lab.process import LabFailure
 from sovctl.engine.lab.standins.board import FACTS_FILE
 
 FOLDER = "run/sovctl-lab-fabric"  # below the root of the controller's tools
@@ -118,13 +119,19 @@ def tool_command(lab: Lab, words: list[str]) -> list[str]:
     return [*network.inside(lab.namespace), *(str(word) for word in _within(lab)), *words]
 
 
-def run_tool(lab: Lab, words: list[str]) -> str:
-    """What a diagnostic tool such as iblinkinfo or ibqueryerrors prints.
+def run_tool(lab: Lab, words: list[str]) -> int:
+    """Run a diagnostic tool such as iblinkinfo on the fabric, with our own standard output.
+
+    Returns:
+        Its exit code; ibqueryerrors, for one, says 1 when it found any.
 
     Raises:
-        LabFailure: it failed.
+        LabFailure: it hangs, as some do when they are asked for a device that is not there.
     """
-    return run(tool_command(lab, words), purpose=f"run {words[0]} on the fabric", timeout_s=_TOOL_LIMIT_S)
+    try:
+        return subprocess.run(tool_command(lab, words), check=False, timeout=_TOOL_LIMIT_S).returncode
+    except subprocess.TimeoutExpired:
+        raise LabFailure(f"{words[0]} was not done after {_TOOL_LIMIT_S} s") from None
 
 
 def follow(lab: Lab, node: LabNode) -> None:

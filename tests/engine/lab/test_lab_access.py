@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -78,6 +80,17 @@ def test_the_doctor_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> Non
         doctor.require()
 
 
+def test_a_plain_user_is_told_to_use_sudo(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    for touch in (
+        lambda: lifecycle.require_up(Lab(NO_SUCH_LAB)),
+        lambda: lifecycle.down(Lab(NO_SUCH_LAB), progress=print),
+    ):
+        with pytest.raises(MissingTool, match="expected root, got user id 1000") as caught:
+            touch()
+        assert caught.value.hint == "run it with sudo"
+
+
 def test_a_small_machine_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor, "MEMORY_GIB", 1 << 20)
     monkeypatch.setattr(doctor, "DISK_GIB", 1 << 20)
@@ -97,6 +110,26 @@ def test_two_at_once_are_refused(tmp_path: Path) -> None:
         pass
 
 
+def test_who_shares_the_cache_waits_for_it(tmp_path: Path) -> None:
+    said: list[str] = []
+    done = threading.Event()
+
+    def second() -> None:
+        with lifecycle.exclusive(tmp_path / "lock", "the cache", waits=said.append):
+            done.set()
+
+    with lifecycle.exclusive(tmp_path / "lock", "the cache"):
+        thread = threading.Thread(target=second)
+        thread.start()
+        deadline = time.monotonic() + 10
+        while not said:
+            assert time.monotonic() < deadline
+        assert not done.is_set()
+    thread.join()
+    assert done.is_set()
+    assert said == ["waiting for another sovctl that is busy with the cache"]
+
+
 def test_what_needs_a_lab_says_how_to_have_one() -> None:
     with pytest.raises(InputError, match=f"expected a lab named '{NO_SUCH_LAB}' that is up") as caught:
         lifecycle.require_up(Lab(NO_SUCH_LAB))
@@ -114,7 +147,7 @@ def test_the_words_default_to_the_default_lab() -> None:
     assert lab_command.DEFAULT_NAME == layout.DEFAULT_NAME
 
 
-@pytest.mark.parametrize("word", ["doctor", "up", "status", "shell", "fault", "capture", "down"])
+@pytest.mark.parametrize("word", ["doctor", "up", "status", "shell", "fault", "fabric", "capture", "down"])
 def test_every_word_has_help_with_an_example(word: str) -> None:
     result = CliRunner().invoke(app, ["lab", word, "--help"])
     assert result.exit_code == 0
