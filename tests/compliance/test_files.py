@@ -48,7 +48,8 @@ def test_kill_9_leaves_only_whole_files(tmp_path: Path) -> None:
         "from sovctl.compliance.files import write_many\n"
         "d = pathlib.Path(sys.argv[1])\n"
         "for n in range(10_000):\n"
-        "    write_many({d / f'{i}': b'x' * 100_000 for i in range(n % 7 * 10, n % 7 * 10 + 10)}); print(n, flush=True)\n"
+        "    write_many({d / f'{n % 7 * 10 + i}': b'x' * 100_000 for i in range(10)})\n"
+        "    print(n, flush=True)\n"
     )
     with subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
