@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from sovctl.compliance.errors import InputError
-from sovctl.compliance.pack import builtin_pack, load_pack
+from sovctl.compliance.pack import RUN_CHECKS, builtin_pack, load_pack
 
 NIST = builtin_pack("nist-800-53-moderate")
 INDEX = Path(__file__).parents[3] / "shared" / "oscal" / "nist-800-53r5" / "index.json"
@@ -105,3 +105,11 @@ def test_a_missing_map_is_an_error_not_an_empty_one(tmp_path: Path) -> None:
 def test_the_files_are_plain_data() -> None:
     for path in NIST.parent.glob("*.yaml"):
         assert isinstance(yaml.safe_load(path.read_text()), dict)
+
+
+def test_every_check_of_a_pack_exists() -> None:
+    from sovctl.engine.checks.registry import KNOWN_CHECKS
+
+    for path in sorted(NIST.parent.glob("*.yaml")):
+        if not path.stem.endswith(".map"):
+            load_pack(path, known_checks=KNOWN_CHECKS | RUN_CHECKS)
