@@ -70,11 +70,13 @@ def fault(
 def _list_faults(*, as_json: bool) -> None:
     from sovctl.engine.lab import faults
 
-    rows = [(each.name, each.part.name.lower(), each.shows, each.verdict) for each in faults.FAULTS]
     if as_json:
-        show.document([dict(zip(("name", "part", "shows", "verdict"), row, strict=True)) for row in rows])
+        rows = [(each.name, each.part.name.lower(), each.shows, each.expects) for each in faults.FAULTS]
+        show.document([dict(zip(("name", "part", "shows", "expects"), row, strict=True)) for row in rows])
     else:
-        show.table(("fault", "of", "shows", "a check should say"), rows)
+        show.table(
+            ("fault", "of", "shows"), [(each.name, each.part.name.lower(), each.shows) for each in faults.FAULTS]
+        )
 
 
 def capture(

@@ -7,10 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from sovctl.engine.checks.judges.gpu import GpuExpectation
+from sovctl.engine.checks.judges.infiniband import InfinibandExpectation
+from sovctl.engine.checks.judges.nvlink import FabricExpectation, LinkExpectation
+from sovctl.engine.checks.model import MARK, Expectation, ProbeOutput, judge
+from sovctl.engine.checks.registry import CHECKS as REGISTRY
 from sovctl.engine.lab import lifecycle, shell
 from sovctl.engine.lab.layout import NODES, Lab, LabNode, node_named
 from sovctl.engine.lab.process import run
-from sovctl.engine.lab.standins import board
+from sovctl.engine.lab.standins import board, nvidia_smi, present
 
 GPU_NODE = NODES[0]
 VERSION = "580.126.20"
@@ -62,3 +67,60 @@ class OwnLab:
         said: list[str] = []
         lifecycle.up(self.lab, directory=self.directory, mirror_uri=None, progress=said.append)
         return said
+
+
+def verdicts(disk: Disk) -> dict[str, str]:
+    """What the hardware checks say of a node: the real judges on what the stand-ins print, without a machine.
+
+    Returns:
+        The verdict by check id.
+    """
+    answers = _answers(disk)
+    text = "".join(f"{MARK} begin {name}\n{said}\n{MARK} end {name} {code}\n" for name, (code, said) in answers.items())
+    output = ProbeOutput(0, text, "")
+    checks = {check.id: check for check in REGISTRY}
+    return {name: judge(checks[name], output, expected).verdict.value for name, expected in EXPECTATIONS.items()}
+
+
+_GPU = GpuExpectation(count=8, pci_device_id="2330", pcie_gen=5, pcie_width=16)
+_LINKS = LinkExpectation(gpus=8, links=18, link_gb_s=26.562, topology="NV18")
+_FABRIC = FabricExpectation(
+    gpus=8, services=("nvidia-fabricmanager",), state="Completed", status="Success", health=None, has_cluster=False
+)
+EXPECTATIONS: dict[str, Expectation] = {
+    **dict.fromkeys(
+        ("gpu.count", "gpu.ecc", "gpu.row-remap", "gpu.persistence", "gpu.pcie-link", "gpu.temperature"), _GPU
+    ),
+    **dict.fromkeys(("nvlink.links-active", "nvlink.errors-zero", "nvlink.peer-access"), _LINKS),
+    "nvlink.fabric-ready": _FABRIC,
+    "ib.ports-active": InfinibandExpectation(ports=8, rate_gbit_s=400.0),
+}
+
+
+def _answers(disk: Disk) -> dict[str, tuple[int, str]]:
+    """Part of a probe to exit code and text, as the probes of these checks ask for it."""
+    commands = {
+        "gpus": ["-q", "-x"],
+        "links": ["nvlink", "-s"],
+        "errors": ["nvlink", "-e"],
+        "topology": ["topo", "-m"],
+        "access": ["topo", "-p2p", "n"],
+    }
+    found = {}
+    for name, arguments in commands.items():
+        code, lines = nvidia_smi.answer(disk.board, arguments)
+        found[name] = (code, "\n".join(lines))
+    pci = {path: str(text).strip() for path, text in present.pci_tree(disk.board).items() if "config" not in path}
+    places = sorted({path.partition("/")[0] for path in pci})
+    bus = [" ".join(pci[f"{place}/{field}"] for field in ("vendor", "device", "class")) for place in places]
+    tree = {path.removeprefix("infiniband/"): text for path, text in present.class_tree(disk.board).items()}
+    asked = ("fw_ver", "board_id", "hca_type", "/state", "/phys_state", "/rate", "/link_layer")
+    shown = [f"{path}:{str(text).strip()}" for path, text in tree.items() if path.endswith(asked) and "mlx5" in path]
+    unit = "Id=nvidia-fabricmanager.service\nLoadState=loaded\nActiveState=active\nSubState=running\nMainPID=77\n"
+    return {
+        **found,
+        "bus": (0, "\n".join(bus)),
+        "tree": (0, "\n".join(shown)),
+        "adapters": (0, str(len(disk.board.nics))),
+        "services": (0, unit),
+    }

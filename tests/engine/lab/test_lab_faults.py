@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lab_specimens import GPU_NODE, Disk
+from lab_specimens import GPU_NODE, VERSION, Disk, verdicts
 
 from sovctl.compliance.errors import InputError
 from sovctl.engine.lab import faults, hardware
@@ -37,6 +37,19 @@ def test_every_fault_is_seen_on_the_node(disk: Disk, fault: Fault) -> None:
     before = everything(disk)
     disk.change(faults.with_fault(HEALTHY, fault, 3))
     assert everything(disk) != before
+
+
+def test_the_checks_pass_a_healthy_node(disk: Disk) -> None:
+    assert set(verdicts(disk).values()) == {"PASS"}
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda each: each.name)
+def test_the_checks_say_of_a_fault_what_the_table_says(disk: Disk, fault: Fault) -> None:
+    disk.change(faults.with_fault(HEALTHY, fault, 3))
+    disk.lay("usr/lib/sovctl-lab/module-version", VERSION)
+    disk.load(driver.wanted_version(disk.board))
+    found = verdicts(disk)
+    assert {check: verdict for check, verdict in found.items() if verdict != "PASS"} == fault.expects
 
 
 def test_a_module_that_stays_loaded_is_seen_at_the_next_upgrade(disk: Disk) -> None:
