@@ -18,9 +18,9 @@ from sovctl.compliance.errors import MissingTool
 from sovctl.engine.lab import cgroup, layout, mirror
 from sovctl.engine.lab.process import LabFailure, run
 
-# A lab with one CPU pool of two ranks was measured at about 4 GB of memory in use (2026-11, sum of PSS, four processes
-# of vLLM and three nodes); 6 leaves room for the page cache. Image, packages and wheels take about 1.5 GB in the cache,
-# an installed vLLM environment 3 GB per GPU node that serves a pool; 10 leaves room for a second one.
+# Three nodes take about 0.1 GB, a CPU pool of one rank 1.6 GB (PSS of three vLLM processes, measured 2026-11-20) and a
+# second rank about 0.6 more; the rest of 6 is for the gateway and the page cache. Image, packages and wheels take
+# 0.9 GB in the cache (measured 2026-11-21), an installed vLLM environment 2.5 GB per GPU node; 10 leaves room for two.
 MEMORY_GIB = 6
 DISK_GIB = 10
 _TRY_LIMIT_S = 20

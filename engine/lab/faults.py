@@ -1,4 +1,4 @@
-"""What can be broken on a node on purpose: a table of changes to its hardware facts, and what a check should say then.
+"""Breaking a node on purpose, and mending it; what can be broken is in `fault_table`.
 
 A fault changes the facts file of a running node; clearing it puts the healthy values back and leaves every other fault
 where it is. Edits made by hand elsewhere in the file stay.
@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import copy
 import json
-from dataclasses import dataclass
-from enum import StrEnum
 from typing import Any
 
 from sovctl.compliance.errors import InputError
 from sovctl.compliance.files import write_atomic
 from sovctl.engine.lab import board_files, cgroup, fabric, hardware
+from sovctl.engine.lab.fault_table import FAULTS, Fault, Part
 from sovctl.engine.lab.gpu_packages import DRIVER_UNIT, UNITS
 from sovctl.engine.lab.hardware import Facts
 from sovctl.engine.lab.layout import Lab, LabNode
@@ -22,136 +21,6 @@ from sovctl.engine.lab.process import LabFailure, init_process, run
 from sovctl.engine.lab.standins.board import FACTS_FILE
 
 DEFAULT_INDEX = 3
-
-
-class Part(StrEnum):
-    """What a fault is about; the name of the list in the facts file."""
-
-    GPU = "gpus"
-    ADAPTER = "nics"
-    NODE = ""
-
-
-@dataclass(frozen=True)
-class Fault:
-    """One way of being broken."""
-
-    name: str
-    part: Part
-    changes: dict[str, Any]
-    """Path below the part, with dots, to the value that it gets."""
-    shows: str
-    """Where it is seen."""
-    expects: dict[str, str]
-    """Verdict by check id, of every hardware check that then says anything but PASS."""
-
-
-def _of(checks: tuple[str, ...], verdict: str) -> dict[str, str]:
-    return dict.fromkeys(checks, verdict)
-
-
-_GPU_CHECKS = ("gpu.count", "gpu.ecc", "gpu.row-remap", "gpu.persistence", "gpu.pcie-link", "gpu.temperature")
-# The counters of a link that is down are not printed, so nobody knows that they are zero.
-_LINKS_DOWN = {"nvlink.links-active": "FAIL", "nvlink.peer-access": "FAIL", "nvlink.errors-zero": "UNKNOWN"}
-
-FAULTS = (
-    Fault(
-        "nvlink-down", Part.GPU, {"nvlinks.inactive": [7]},
-        "nvlink -s: link 7 <inactive>; topo -m: NV17", _LINKS_DOWN,
-    ),
-    Fault(
-        "nvlinks-all-down", Part.GPU, {"nvlinks.inactive": list(range(18))},
-        "nvlink -s: all links are inactive; topo -p2p: NS", _LINKS_DOWN,
-    ),
-    Fault(
-        "nvlink-errors", Part.GPU, {"nvlinks.errors": {"4": {"replay": 12, "recovery": 1, "crc": 40}}},
-        "nvlink -e: link 4 counts", {"nvlink.errors-zero": "FAIL"},
-    ),
-    Fault(
-        "gpu-lost", Part.GPU, {"is_lost": True, "recovery_action": "Reboot"},
-        "-q -x: GPU is lost; exit code 15", {
-            "gpu.count": "FAIL",
-            **_of(("gpu.ecc", "gpu.row-remap", "gpu.temperature"), "UNKNOWN"),
-            **_LINKS_DOWN,
-            "nvlink.fabric-ready": "FAIL",
-        },
-    ),
-    Fault(
-        "gpu-off-bus", Part.GPU, {"on_bus": False},
-        "-q -x and lspci: seven GPUs", {**_of(_GPU_CHECKS, "FAIL"), **_LINKS_DOWN, "nvlink.fabric-ready": "FAIL"},
-    ),
-    Fault(
-        "ecc-uncorrectable", Part.GPU,
-        {
-            "ecc.volatile.dram_uncorrectable": 5,
-            "ecc.aggregate.dram_uncorrectable": 8,
-            "remapped_rows.uncorrectable": 1,
-            "remapped_rows.pending": "Yes",
-            "recovery_action": "Reset",
-        },
-        "-q -x: dram_uncorrectable 5, a row to remap", {"gpu.count": "FAIL", "gpu.ecc": "FAIL", "gpu.row-remap": "WARN"},
-    ),
-    Fault(
-        "ecc-disabled", Part.GPU, {"ecc.mode": "Disabled"},
-        "-q -x: current_ecc Disabled", {"gpu.ecc": "FAIL"},
-    ),
-    Fault(
-        "row-remap-failure", Part.GPU, {"remapped_rows.uncorrectable": 1, "remapped_rows.failure": "Yes"},
-        "-q -x: remapped_row_failure Yes", {"gpu.row-remap": "FAIL"},
-    ),
-    Fault(
-        "fabric-degraded", Part.GPU,
-        {
-            "fabric.health": {
-                "summary": "Unhealthy",
-                "bandwidth": "Full",
-                "route_recovery_in_progress": "False",
-                "route_unhealthy": "True",
-                "access_timeout_recovery": "False",
-                "incorrect_configuration": "None",
-            }
-        },
-        "-q -x: Completed and Success, but health Unhealthy", {"nvlink.fabric-ready": "FAIL"},
-    ),
-    Fault(
-        "fabric-stuck", Part.GPU, {"fabric.is_stuck": True},
-        "-q -x: fabric In Progress; topo -p2p: NS", _of(("nvlink.peer-access", "nvlink.fabric-ready"), "FAIL"),
-    ),
-    Fault(
-        "link-downgraded", Part.GPU, {"pcie_gen": 1, "pcie_width": 8},
-        "-q -x and sysfs: PCIe gen 1, width 8x", {"gpu.pcie-link": "FAIL"},
-    ),
-    Fault(
-        "overheated", Part.GPU,
-        {
-            "temperature_c": 90,
-            "temperature_margin_c": -3,
-            "hw_slowdown": "Active",
-            "hw_thermal_slowdown": "Active",
-        },
-        "-q -x: 90 C, hardware slowdown Active", {"gpu.temperature": "FAIL"},
-    ),
-    Fault(
-        "driver-unloaded", Part.NODE, {"driver.loads": False},
-        "nvidia-smi exits 9; no /proc/driver/nvidia/version", _of((*_GPU_CHECKS, *_LINKS_DOWN, "nvlink.fabric-ready"), "UNKNOWN"),
-    ),
-    Fault(
-        "driver-stays-loaded", Part.NODE, {"driver.swaps_while_loaded": False},
-        "after an upgrade nvidia-smi exits 18 until the node reboots", {},
-    ),
-    Fault(
-        "ib-link-down", Part.ADAPTER, {"state": "1: DOWN", "phys_state": "2: Polling", "link_downed": 1},
-        "sysfs and ibstat: port down; the fabric loses the adapter", {"ib.ports-active": "FAIL"},
-    ),
-    Fault(
-        "ib-link-slow", Part.ADAPTER, {"rate": "200 Gb/sec (4X HDR)"},
-        "sysfs: 200 Gb/sec", {"ib.ports-active": "FAIL"},
-    ),
-    Fault(
-        "ib-symbol-errors", Part.ADAPTER, {"symbol_errors": 480},
-        "sysfs: counters/symbol_error 480; ibqueryerrors on the fabric", {},
-    ),
-)  # fmt: skip
 
 
 def fault_named(name: str) -> Fault:

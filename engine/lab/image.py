@@ -91,6 +91,7 @@ def ensure_image(*, mirror_uri: str | None, progress: Progress) -> Path:
             source.main,
         ],
         purpose="make the node image",
+        environment=mirror.environment(),
     )
     _bring_up_to_date(root, source)
     _shape(root)

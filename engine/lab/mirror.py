@@ -73,23 +73,31 @@ def _targets() -> str:
 def parse_targets(text: str) -> set[tuple[str, str]]:
     """(URI, suite) of the Debian 12 sources among apt's index targets.
 
-    Others publish `bookworm main` too; only Debian's own Release files say `Origin: Debian`.
+    Others publish `bookworm main` too; only Debian's own Release files say `Origin: Debian`. What is not fetched over
+    HTTP (a list of mirrors, as cloud images have, or a disc) debootstrap cannot use.
     """
     suites = {SUITE, f"{SUITE}-updates", f"{SUITE}-security"}
     found = set()
     for line in text.splitlines():
         words = line.split()
-        if len(words) == 4 and words[1] in suites and words[2:] == ["main", "Debian"]:
+        if len(words) == 4 and words[1] in suites and words[2:] == ["main", "Debian"] and words[0].startswith("http"):
             found.add((words[0].rstrip("/"), words[1]))
     return found
 
 
 def apt_options() -> list[str]:
     """`-o` options that carry this machine's way to its mirror."""
-    options = []
-    for name in _CARRIED:
-        done = subprocess.run(["apt-config", "shell", "value", name], capture_output=True, text=True, check=False)
-        value = done.stdout.strip().partition("=")[2].strip("'")
-        if done.returncode == 0 and value:
-            options += ["-o", f"{name}={value}"]
-    return options
+    found = {name: _setting(name) for name in _CARRIED}
+    return [word for name, value in found.items() if value for word in ("-o", f"{name}={value}")]
+
+
+def environment() -> dict[str, str]:
+    """The same for debootstrap, which asks wget and not apt."""
+    found = {f"{scheme}_proxy": _setting(f"Acquire::{scheme}::Proxy") for scheme in ("http", "https")}
+    return {name: value for name, value in found.items() if value}
+
+
+def _setting(name: str) -> str:
+    """One of this machine's apt settings; empty when it is not set."""
+    done = subprocess.run(["apt-config", "shell", "value", name], capture_output=True, text=True, check=False)
+    return done.stdout.strip().partition("=")[2].strip("'") if done.returncode == 0 else ""

@@ -36,7 +36,14 @@ def digests_below(folder: Path) -> dict[str, str]:
 
 
 def publish(folder: Path, *, source: Path = ECHO_MODEL) -> None:
-    """Lay the model and its MANIFEST into `folder`, replacing what was there."""
+    """Lay the model and its MANIFEST into `folder`.
+
+    One that is there and whole is left alone: a node may be reading it.
+    """
+    manifest = manifest_text(digests_below(source))
+    laid = folder / MANIFEST
+    if laid.exists() and laid.read_text() == manifest == manifest_text(digests_below(folder)):
+        return
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(source, folder)
-    write_atomic(folder / MANIFEST, manifest_text(digests_below(folder)))
+    write_atomic(folder / MANIFEST, manifest)

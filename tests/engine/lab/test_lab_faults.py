@@ -12,7 +12,7 @@ from lab_specimens import GPU_NODE, VERSION, Disk, verdicts
 
 from sovctl.compliance.errors import InputError
 from sovctl.engine.lab import faults, hardware
-from sovctl.engine.lab.faults import FAULTS, Fault
+from sovctl.engine.lab.fault_table import FAULTS, Fault
 from sovctl.engine.lab.layout import NODES
 from sovctl.engine.lab.standins import driver, nvidia_smi, present
 

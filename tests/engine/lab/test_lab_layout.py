@@ -70,6 +70,7 @@ def test_only_debians_own_sources_become_the_mirror() -> None:
         "http://other.example/db/debian bookworm main MariaDB\n"
         "http://mirror.example/debian/ trixie main Debian\n"
         "http://mirror.example/debian/ bookworm contrib Debian\n"
+        "mirror+file:/etc/apt/mirrors/debian.list bookworm-updates main Debian\n"
         "http://unread.example/debian bookworm main $(ORIGIN)\n"
     )
     assert mirror.parse_targets(text) == {
