@@ -8,7 +8,7 @@ import typer
 
 from sovctl.cli import show
 
-_MORE = ("lab_nodes", "lab_fabric")
+_MORE = ("lab_nodes", "lab_demo", "lab_fault", "lab_fabric")
 
 Name = Annotated[str, typer.Option("--name", help="Which lab; several live side by side.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
