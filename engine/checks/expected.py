@@ -21,8 +21,9 @@ from sovctl.engine.checks.judges.perimeter import (
     WallExpectation,
 )
 from sovctl.engine.checks.judges.pool import PoolExpectation
-from sovctl.engine.checks.judges.site import KeysExpectation, LedgerExpectation
+from sovctl.engine.checks.judges.site import GROUP_MAY_READ, KeysExpectation, LedgerExpectation, PrivateFile
 from sovctl.engine.checks.judges.software import DriverExpectation, MirrorExpectation
+from sovctl.engine.plan.context import GATEWAY_UID
 from sovctl.engine.plan.kinds import gateway as gateway_kind
 from sovctl.engine.plan.kinds import pool as pool_kind
 from sovctl.engine.plan.kinds.credential import credentials_on
@@ -33,7 +34,6 @@ NOWHERE = Endpoint("192.0.2.1", 443)
 """TEST-NET-1, RFC 5737: nobody's address. Stands for the internet: a packet to it must not leave a node."""
 CLOSED_PORTS = (9, 80, 22)
 """Tried in this order at the first exception's address: a port that is no exception. 9 is discard, RFC 863."""
-OWNER_ONLY, GROUP_MAY_READ = 0o077, 0o027
 
 
 def ssh(estate: Estate, _node: Node) -> Iterator[SshExpectation]:
@@ -171,7 +171,7 @@ def pool(estate: Estate, node: Node) -> Iterator[PoolExpectation]:
             config=f"{pool_kind.FOLDER}/{name}.yaml",
             flags=pool_kind.flags(context, replica, rank),
             address=str(context.spec.node(replica.ranks[0].node).address),
-            port=context.pool(replica.pool).port,
+            port=replica.port,
         )
 
 
@@ -222,18 +222,23 @@ def site_ledger(estate: Estate) -> Iterator[LedgerExpectation]:
 
 
 def node_keys(estate: Estate, node: Node) -> Iterator[KeysExpectation]:
-    """Nodes that hold a private key or a secret: root's, readable by the service's group."""
-    files = [each.path for each in credentials_on(estate.context, node) if not each.path.endswith(".pem")]
+    """Nodes that hold a private key or a secret: the gateway's alone, or root's and readable by the services' group."""
+    files = [
+        PrivateFile(each.path, owner=GATEWAY_UID)
+        if each.is_gateways
+        else PrivateFile(each.path, forbidden_bits=GROUP_MAY_READ, owner=0)
+        for each in credentials_on(estate.context, node)
+        if not each.path.endswith(".pem")
+    ]
     if files:
-        yield KeysExpectation(files=tuple(files), patterns=(), forbidden_bits=GROUP_MAY_READ, owner=0)
+        yield KeysExpectation(files=tuple(files))
 
 
 def controller_keys(estate: Estate) -> Iterator[KeysExpectation]:
     """This controller: its operator's alone."""
     yield KeysExpectation(
-        files=estate.controller.private_files,
+        files=tuple(PrivateFile(path) for path in estate.controller.private_files),
         patterns=estate.controller.private_patterns,
-        forbidden_bits=OWNER_ONLY,
     )
 
 

@@ -56,7 +56,7 @@ def python(name: str, *arguments: str, user: str | None = None, interpreter: str
         user: on the node; root when None.
     """
     text = (SCRIPTS / f"{name}.py").read_text()
-    words = [interpreter, "-c", text, *arguments]
+    words = [interpreter, "-B", "-c", text, *arguments]
     return shlex.join(["runuser", "-u", user, "--", *words] if user else words)
 
 
@@ -239,7 +239,7 @@ def record(expectation: GatewayExpectation) -> Probe:
 
 def keys(expectation: KeysExpectation) -> Probe:
     """Mode and owner of private files; contents are not read."""
-    files = " ".join(map(shlex.quote, expectation.files))
+    files = " ".join(shlex.quote(each.path) for each in expectation.files)
     patterns = " ".join(f"{shlex.quote(folder)}/{glob}" for folder, glob in expectation.patterns)
     listing = f"""for f in {files} {patterns}; do
 [ -d "$f" ] && continue
@@ -251,5 +251,14 @@ done"""
 
 def ledger(expectation: LedgerExpectation) -> Probe:
     """The ledger, verified by the command that an auditor would use."""
-    words = [expectation.program, "audit", "verify", "--ledger", expectation.directory, "--json"]
+    words = [
+        "env",
+        "PYTHONDONTWRITEBYTECODE=1",
+        expectation.program,
+        "audit",
+        "verify",
+        "--ledger",
+        expectation.directory,
+        "--json",
+    ]
     return Probe(script(verify=shlex.join(words)), timeout_s=1800)

@@ -326,7 +326,7 @@ CHECKS: tuple[Check[Any], ...] = (
     Check(
         id="gateway.audit-record-per-request",
         version=1,
-        title="an answered request has exactly one durable audit record",
+        title="an answered request is in the audit ledger, once, without its text",
         controls=("au-12", "au-2", "au-3"),
         method="TEST",
         expect=expected.gateway,

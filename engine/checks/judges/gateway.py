@@ -14,6 +14,8 @@ from sovctl.engine.spec import Secret
 
 REJECTED = ("no key", "wrong key", "models without key")
 UNAUTHORIZED = 401
+RECORDS = ("gateway.request", "gateway.answer")
+"""What gateway/audit.py writes of every request that is answered."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,15 +89,21 @@ def judge_vault(output: ProbeOutput, expectation: GatewayExpectation) -> Judgeme
 
 
 def judge_record(output: ProbeOutput, _expectation: GatewayExpectation) -> Judgement:
-    """A request that was answered has exactly one record in the gateway's ledger."""
+    """A request that was answered has one record before it left and one before the answer ended, and no text in any."""
     row = _one(output)
     if row.get("status") != 200 or not row.get("request_id"):
         return unknown("an answered request with an id", f"status {row.get('status')}")
-    if not isinstance(row.get("records"), int):
-        return unknown("a count of records", "none")
-    if row["records"] != 1:
-        return failed("1 record of the request", str(row["records"]))
-    return worst((), otherwise="expected 1 durable record of the request, got 1")
+    records, texts = row.get("records"), row.get("texts")
+    if not isinstance(records, dict) or not isinstance(texts, int):
+        return unknown("counts of records and of texts in them", "none")
+    findings = [
+        failed(f"1 record {kind} of the request", str(records.get(kind, 0)))
+        for kind in RECORDS
+        if records.get(kind, 0) != 1
+    ]
+    if texts:
+        findings.append(failed("no text of the request in the ledger", f"{texts} entries with it"))
+    return worst(findings, otherwise=f"expected 1 record each of {' and '.join(RECORDS)}, got that, without its text")
 
 
 def _one(output: ProbeOutput) -> dict[str, Any]:

@@ -29,22 +29,34 @@ class LedgerExpectation(Expectation):
     origin: str
 
 
+OWNER_ONLY, GROUP_MAY_READ = 0o077, 0o027
+
+
+@dataclass(frozen=True)
+class PrivateFile:
+    """A file that must be there, and closed.
+
+    Args:
+        forbidden_bits: permission bits it may not have: `OWNER_ONLY`, or `GROUP_MAY_READ` where a service's group may.
+        owner: numeric user id; None: whoever runs the check.
+    """
+
+    path: str
+    forbidden_bits: int = OWNER_ONLY
+    owner: int | None = None
+
+
 @dataclass(frozen=True, kw_only=True)
 class KeysExpectation(Expectation):
     """Private files of one machine.
 
     Args:
-        files: absolute paths that must be there.
+        files: that must be there.
         patterns: (absolute folder, glob) of files that are private too, as far as there are any.
-        forbidden_bits: permission bits that no file may have: 0o077 where only the owner may read, 0o027 where the
-            service's group may.
-        owner: numeric user id that must own them; None: whoever runs the check.
     """
 
-    files: tuple[str, ...]
-    patterns: tuple[tuple[str, str], ...]
-    forbidden_bits: int
-    owner: int | None = None
+    files: tuple[PrivateFile, ...]
+    patterns: tuple[tuple[str, str], ...] = ()
 
 
 def judge_ledger(output: ProbeOutput, expectation: LedgerExpectation) -> Judgement:
@@ -71,18 +83,21 @@ def judge_ledger(output: ProbeOutput, expectation: LedgerExpectation) -> Judgeme
 def judge_keys(output: ProbeOutput, expectation: KeysExpectation) -> Judgement:
     """No private file can be read, or replaced, by others."""
     parts = read_parts(output)
-    owner = str(expectation.owner) if expectation.owner is not None else parts.text("self").strip()
-    if not owner.isdecimal():
-        raise Unreadable("a user id", owner, where="id -u")
+    self_id = parts.text("self").strip()
+    if not self_id.isdecimal():
+        raise Unreadable("a user id", self_id, where="id -u")
     found = dict(_files(parts.text("files")))
-    findings = [unknown(f"{path} to be there", "no such file") for path in expectation.files if path not in found]
-    for path, (mode, got_owner) in found.items():
+    wanted = {each.path: each for each in expectation.files}
+    findings = [unknown(f"{path} to be there", "no such file") for path in wanted if path not in found]
+    for path, (mode, owner) in found.items():
+        rule = wanted.get(path, PrivateFile(path))
+        right_owner = self_id if rule.owner is None else str(rule.owner)
         if mode is None:
             findings.append(unknown(f"{path} to be there", "no such file"))
-        elif mode & expectation.forbidden_bits:
-            findings.append(failed(f"{path} closed ({expectation.forbidden_bits:04o} clear)", f"mode {mode:04o}"))
-        elif got_owner != owner:
-            findings.append(failed(f"{path} owned by user {owner}", f"user {got_owner}"))
+        elif mode & rule.forbidden_bits:
+            findings.append(failed(f"{path} closed ({rule.forbidden_bits:04o} clear)", f"mode {mode:04o}"))
+        elif owner != right_owner:
+            findings.append(failed(f"{path} owned by user {right_owner}", f"user {owner}"))
     if not found:
         findings.append(unknown("private files", "none"))
     return worst(findings, otherwise=f"expected {len(found)} private files closed to others, got that")

@@ -4,7 +4,8 @@ chat MODEL...          one short chat per model: {"model", "status", "route", "h
 knock MODEL            without a key and with a wrong one: {"case", "status"}; /healthz as the control
 seal MODEL VAULT       one chat with invented identifiers, then: {"status", "route", "rows_before", "rows_after",
                        "copies", "open_files"}: how often they lie readable in the vault's files, which others may read
-record MODEL LEDGER    one chat, then: {"status", "request_id", "records"}: entries of the ledger that name the request
+record MODEL LEDGER    one chat, then: {"status", "request_id", "records", "texts"}: how many entries of each type the
+                       ledger has for the request, and how many new entries hold the prompt
 
 What cannot be done is {"error": name of the exception}. Neither key nor answer is ever printed.
 """
@@ -113,9 +114,14 @@ def record(model: str, ledger: pathlib.Path, key: str) -> Row:
 
     start = sum(1 for _ in LedgerReader(ledger).entries())
     answer = chat(model, key)
-    wanted = str(answer["request_id"]).encode()
-    found = sum(wanted in entry.data for entry in LedgerReader(ledger).entries(start=start))
-    return {"status": answer["status"], "request_id": answer["request_id"], "records": found}
+    entries = list(LedgerReader(ledger).entries(start=start))
+    types = [str(entry.record.get("type")) for entry in entries if entry.record.get("id") == answer["request_id"]]
+    return {
+        "status": answer["status"],
+        "request_id": answer["request_id"],
+        "records": {each: types.count(each) for each in sorted(set(types))},
+        "texts": sum(PROMPT.encode() in entry.data for entry in entries),
+    }
 
 
 def answers(mode: str, arguments: list[str]) -> typing.Iterator[Row]:

@@ -25,7 +25,7 @@ from sovctl.engine.checks.judges.perimeter import (
     WallExpectation,
 )
 from sovctl.engine.checks.judges.pool import PoolExpectation
-from sovctl.engine.checks.judges.site import KeysExpectation, LedgerExpectation
+from sovctl.engine.checks.judges.site import GROUP_MAY_READ, KeysExpectation, LedgerExpectation, PrivateFile
 from sovctl.engine.checks.judges.software import DriverExpectation, MirrorExpectation
 from sovctl.engine.checks.model import Expectation, ProbeOutput
 from sovctl.engine.spec import Secret
@@ -255,7 +255,8 @@ def sealed(**changes: object) -> str:
 
 def recorded(**changes: object) -> str:
     """What `ask record` prints."""
-    return lines({"status": 200, "request_id": "r-7", "records": 1, **changes})
+    good = {"status": 200, "request_id": "r-7", "records": {"gateway.request": 1, "gateway.answer": 1}, "texts": 0}
+    return lines({**good, **changes})
 
 
 def ledger(**changes: object) -> str:
@@ -406,9 +407,7 @@ SAMPLES: dict[str, Sample] = {
                 {"targets": f"{TARGETS}\nRepo-URI: http://deb.example.org/debian/\n"}, FAIL, "deb.example.org"
             ),
             "another-file": Bad(
-                {
-                    "files": f"{SOURCE_FILE}=> /etc/apt/sources.list\ndeb [signed-by=/k] http://apt.example.org/ x main\n"
-                },
+                {"files": f"{SOURCE_FILE}=> /etc/apt/sources.list\ndeb [signed-by=/k] http://apt.example.org/ x y\n"},
                 FAIL,
                 "apt.example.org",
             ),
@@ -690,22 +689,37 @@ SAMPLES: dict[str, Sample] = {
         GATEWAY,
         {"ask": recorded()},
         {
-            "none": Bad({"ask": recorded(records=0)}, FAIL, "got 0"),
-            "twice": Bad({"ask": recorded(records=2)}, FAIL, "got 2"),
+            "none": Bad({"ask": recorded(records={})}, FAIL, "gateway.request of the request, got 0"),
+            "twice": Bad({"ask": recorded(records={"gateway.request": 2, "gateway.answer": 1})}, FAIL, "got 2"),
+            "half": Bad(
+                {"ask": recorded(records={"gateway.request": 1})}, FAIL, "gateway.answer of the request, got 0"
+            ),
+            "text": Bad({"ask": recorded(texts=1)}, FAIL, "1 entries with it"),
+            "not-counted": Bad({"ask": recorded(texts=None)}, UNKNOWN, "counts"),
             "no-id": Bad({"ask": recorded(request_id=None)}, UNKNOWN, "with an id"),
         },
         ("records",),
     ),
     "site.keys-private": Sample(
-        KeysExpectation(files=("/etc/sovctl/tls/node.key",), patterns=(), forbidden_bits=0o027, owner=0),
-        {"files": "640 0 /etc/sovctl/tls/node.key\n600 0 /etc/sovctl/tls/other.key\n"},
+        KeysExpectation(
+            files=(
+                PrivateFile("/etc/sovctl/tls/node.key", GROUP_MAY_READ, owner=0),
+                PrivateFile("/etc/sovctl/secrets/vault.kek", owner=964),
+            )
+        ),
+        {"self": "0\n", "files": "640 0 /etc/sovctl/tls/node.key\n600 964 /etc/sovctl/secrets/vault.kek\n600 0 /k/x\n"},
         {
             "for-all": Bad({"files": "644 0 /etc/sovctl/tls/node.key\n"}, FAIL, "mode 0644"),
             "group-may-write": Bad({"files": "660 0 /etc/sovctl/tls/node.key\n"}, FAIL, "mode 0660"),
+            "group-may-read": Bad({"files": "640 964 /etc/sovctl/secrets/vault.kek\n"}, FAIL, "mode 0640"),
             "another-owner": Bad({"files": "640 1000 /etc/sovctl/tls/node.key\n"}, FAIL, "user 1000"),
-            "absent": Bad({"files": "absent - /etc/sovctl/tls/node.key\n"}, UNKNOWN, "no such file"),
+            "absent": Bad(
+                {"files": "absent - /etc/sovctl/tls/node.key\n600 964 /etc/sovctl/secrets/vault.kek\n"},
+                UNKNOWN,
+                "no such file",
+            ),
         },
-        ("/etc/sovctl/tls/node.key",),
+        ("/etc/sovctl/tls/node.key", "/etc/sovctl/secrets/vault.kek"),
     ),
 }
 SAMPLES["site.ledger-verifies"] = SAMPLES["gateway.ledger-verifies"]

@@ -66,7 +66,7 @@ def test_a_command_with_quotes_reaches_python_unchanged(tmp_path: Path) -> None:
     """Programs are sent as text; none may depend on what a shell does to it."""
     for name in ("reach", "doors", "ask"):
         text = (SCRIPTS / f"{name}.py").read_text()
-        shown = sh(python(name).replace("python3 -c", "printf %s", 1)).stdout
+        shown = sh(python(name).replace("python3 -B -c", "printf %s", 1)).stdout
         assert shown == text
 
 
