@@ -44,18 +44,22 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _serve(options: argparse.Namespace) -> int:
-    from sovctl.gateway.server import serve
     from sovctl.gateway.settings import load_settings
 
-    serve(load_settings(options.config))
+    settings = load_settings(options.config)  # before the second that the detector's libraries take
+    from sovctl.gateway.server import serve
+
+    serve(settings)
     return ExitCode.OK
 
 
 def _check(options: argparse.Namespace) -> int:
-    from sovctl.gateway.check import run_checks
     from sovctl.gateway.settings import load_settings
 
-    results = run_checks(load_settings(options.config))
+    settings = load_settings(options.config)
+    from sovctl.gateway.check import run_checks
+
+    results = run_checks(settings)
     if options.json:
         _print(json.dumps([{"check": r.name, "verdict": r.verdict, "detail": r.detail} for r in results], indent=2))
     else:
@@ -65,10 +69,12 @@ def _check(options: argparse.Namespace) -> int:
 
 
 def _explain(options: argparse.Namespace) -> int:
-    from sovctl.gateway.explain import explain
     from sovctl.gateway.settings import load_settings
 
-    explanation = explain(load_settings(options.config), options.request)
+    settings = load_settings(options.config)
+    from sovctl.gateway.explain import explain
+
+    explanation = explain(settings, options.request)
     if options.json:
         _print(json.dumps(explanation, indent=2, sort_keys=True))
     else:

@@ -1,7 +1,71 @@
-"""`sovctl gateway`."""
+"""`sovctl gateway`: serve, check, explain.
+
+The gateway is a program of its own (`python -m sovctl.gateway`), and this process becomes it: nothing of it is
+imported here, so that a laptop that only plans needs none of its dependencies.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+from pathlib import Path
+from typing import Annotated, NoReturn
 
 import typer
+
+from sovctl.compliance.errors import MissingTool
+
+# What the gateway's extra brings, by the names under which Python imports it.
+_NEEDED = ("aiohttp", "httptools", "orjson", "presidio_analyzer", "starlette", "uvicorn", "uvloop")
+
+Config = Annotated[
+    Path, typer.Option("--config", metavar="FILE", help="The gateway's settings, as `sovctl apply` writes them.")
+]
+Json = Annotated[bool, typer.Option("--json", help="One JSON document.")]
+_DEFAULT = Path("/etc/sovctl/gateway.yaml")
+
+gateway = typer.Typer(
+    name="gateway",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="The tokenizing gateway between your clients, your pools and a sovereign cloud.",
+    epilog="Example: sovctl gateway check --config /etc/sovctl/gateway.yaml",
+)
+
+
+@gateway.command("serve", epilog="Example: sovctl gateway serve --config /etc/sovctl/gateway.yaml")
+def serve(config: Config = _DEFAULT) -> None:
+    """Serve until stopped; SIGTERM lets running answers finish."""
+    _become("serve", "--config", str(config))
+
+
+@gateway.command("check", epilog="Example: sovctl gateway check --config gateway.yaml --json")
+def check(config: Config = _DEFAULT, json: Json = False) -> None:
+    """Try settings, keys, detector, vault and ledger, and say what works. Contacts no upstream."""
+    _become("check", "--config", str(config), *(["--json"] if json else []))
+
+
+@gateway.command("explain", epilog="Example: sovctl gateway explain request.json --config gateway.yaml")
+def explain(
+    request: Annotated[Path, typer.Argument(metavar="REQUEST.json", help="A chat completion request.")],
+    config: Config = _DEFAULT,
+    json: Json = False,
+) -> None:
+    """Say where a request would go and why, without sending or storing anything."""
+    _become("explain", "--config", str(config), *(["--json"] if json else []), "--", str(request))
+
+
+def _become(*arguments: str) -> NoReturn:
+    missing = [name for name in _NEEDED if importlib.util.find_spec(name) is None]
+    if missing:
+        raise MissingTool(
+            f"expected the gateway's dependencies, got no {', '.join(missing)}", hint="pip install 'sovctl[gateway]'"
+        )
+    sys.stdout.flush()
+    os.execv(sys.executable, [sys.executable, "-m", "sovctl.gateway", *arguments])
 
 
 def register(app: typer.Typer) -> None:
     """Add the word to `sovctl`."""
+    app.add_typer(gateway)

@@ -17,7 +17,7 @@ from sovctl.gateway.detect.finding import Finding
 from sovctl.gateway.kinds import Kind
 
 # A given name, an initial or a double name; then up to four more, with particles such as "van der" in between.
-_WORD = r"(?:\p{Lu}[\p{L}\p{M}]*(?:['’\-]\p{L}[\p{L}\p{M}]*)*+\.?)"
+_WORD = r"(?:\p{Lu}\.|\p{Lu}[\p{L}\p{M}]*(?:['’\-]\p{L}[\p{L}\p{M}]*)*+)"
 _PARTICLE = r"(?:(?:van|von|der|den|de|del|della|di|da|dos|du|la|le|bin|bint|ibn|al|el|af|zu|ter|y)[ \t]|al-|el-)"
 _NAME = rf"(?P<name>(?:{_PARTICLE}{{0,2}}){_WORD}(?:[ \t]{_PARTICLE}{{0,2}}{_WORD}){{0,4}})"
 _FULL_NAME = rf"(?P<name>{_WORD}(?:[ \t]{_PARTICLE}{{0,2}}{_WORD}){{1,4}})"
@@ -63,13 +63,13 @@ _PLACES = tuple(
 
 # Capitalised words that stand in those places and are nobody.
 _NOT_NAMES = """
-a all am an and any api are as at attention bank board by can card client colleague colleagues com committee  company
-could customer department desk dr english everyone everybody folks for friend friends from german good  group guys
-happy has have hello help her here hi his how i iban id if in is it its ladies madam management may  miss mr mrs ms my
-no not now of office ok on or our please prof sir sirs so sorry sure support team thanks thank  that the their there
-these they this to today tomorrow us very was we well what when where which who why will  with world yes you your
-january february march april june july august september october november december monday  tuesday wednesday thursday
-friday saturday sunday
+a all am an and any api april are as at attention august bank board by calling can card client colleague colleagues
+com committee company could customer dear december department desk dr english everybody everyone february folks for
+friday friend friends from german glad good group guys happy has have hello help her here hereby hi his how i iban id
+if in is it its january july june ladies madam management march may miss monday mr mrs ms my no not november now
+october of office ok on or our please prof regards saturday sending september sir sirs so sorry sunday support sure
+team thank thanks that the their there these they this thursday to today tomorrow tuesday us very was we wednesday
+well what when where which who why will with world writing yes you your
 """
 _NOBODY = frozenset(_NOT_NAMES.split())
 
@@ -80,7 +80,7 @@ def find_names(text: str) -> Iterator[Finding]:
         for match in pattern.finditer(text):
             start, end = _trimmed(text, *match.span("name"))
             if start < end:
-                value = " ".join(text[start:end].casefold().split()).rstrip(".")
+                value = " ".join(text[start:end].casefold().split())
                 yield Finding(start, end, Kind.PERSON, score, value, rule)
 
 
@@ -93,6 +93,4 @@ def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
                 return _trimmed(text, words[1][0], end) if len(words) > 1 else (start, start)
             end = words[index - 1][1]
             break
-    if text[start:end].endswith(".") and not regex.search(r"(?:^|[ \t])\p{Lu}\.$", text[start:end]):
-        end -= 1  # a full stop, not an initial
     return start, end

@@ -100,6 +100,12 @@ def cloud(pki: Pki) -> Iterator[EchoUpstream]:
         yield upstream
 
 
+@pytest.fixture(name="write_config")
+def write_config_fixture(pki: Pki, pool: EchoUpstream, cloud: EchoUpstream) -> Callable[[Path], Path]:
+    """Writes a gateway.yaml with everything it names into a folder."""
+    return lambda folder: write_config(folder, pki, pool, cloud)
+
+
 def write_config(
     folder: Path, pki: Pki, pool: EchoUpstream, cloud: EchoUpstream, *, port: int = 0, down_s: float = 0, **changes: Any
 ) -> Path:
@@ -293,7 +299,8 @@ def start(
 
     def start_one(**changes: Any) -> RunningGateway:
         folder = tmp_path_factory.mktemp("gateway")
-        running.append(start_gateway(write_config(folder, pki, pool, cloud, **changes), pki, folder / "log"))
+        config = write_config(folder, pki, changes.pop("pool", pool), cloud, **changes)
+        running.append(start_gateway(config, pki, folder / "log"))
         return running[-1]
 
     yield start_one

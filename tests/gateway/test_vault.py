@@ -90,7 +90,7 @@ def test_conversations_do_not_see_each_other(tmp_path: Path) -> None:
     [
         "UPDATE tokens SET sealed = (SELECT sealed FROM tokens WHERE conversation = '2')",
         "UPDATE tokens SET token = 'EMAIL_X'",
-        "UPDATE conversations SET wrapped_key = (SELECT wrapped_key FROM conversations WHERE id LIKE '2%') WHERE id LIKE '1%'",
+        "UPDATE conversations AS c SET wrapped_key = (SELECT wrapped_key FROM conversations WHERE id != c.id)",
         "UPDATE tokens SET sealed = zeroblob(40)",
     ],
 )
@@ -222,7 +222,8 @@ async def main():
     vault = Vault.open(Path(sys.argv[1]), kek=bytes(range(32)), ttl_s=1000, clock=lambda: 1_000_000.0)
     async def fill(lane):
         for number in range(100_000):
-            await vault.store(Conversation("retail", f"{number % 7:064x}", True), {f"EMAIL_{lane}_{number}": f"value {number}"})
+            conversation = Conversation("retail", f"{number % 7:064x}", True)
+            await vault.store(conversation, {f"EMAIL_{lane}_{number}": f"value {number}"})
             print(lane, number, flush=True)
     await asyncio.gather(*(fill(lane) for lane in range(3)))
 

@@ -1,0 +1,174 @@
+"""`sovctl gateway` and `python -m sovctl.gateway`: words, errors, exit codes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from echo_upstream import EchoUpstream
+
+from sovctl.gateway.__main__ import main
+
+SOVCTL = str(Path(sys.executable).parent / "sovctl")
+IBAN = "DE89370400440532013000"
+
+
+def run_sovctl(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([SOVCTL, "gateway", *arguments], capture_output=True, text=True, timeout=60)
+
+
+@pytest.fixture
+def run(capfd: pytest.CaptureFixture[str]) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """The gateway's own program in this process: a tenth of the time."""
+
+    def run_here(*arguments: str) -> subprocess.CompletedProcess[str]:
+        code = main([*arguments])
+        out, err = capfd.readouterr()
+        return subprocess.CompletedProcess(arguments, code, out, err)
+
+    return run_here
+
+
+@pytest.fixture
+def config(tmp_path: Path, write_config: Any) -> Path:
+    path: Path = write_config(tmp_path)
+    return path
+
+
+def change(config: Path, **changes: Any) -> None:
+    config.write_text(yaml.safe_dump({**yaml.safe_load(config.read_text()), **changes}))
+
+
+def test_check_passes_where_everything_is_there(config: Path, pool: EchoUpstream, cloud: EchoUpstream) -> None:
+    result = run_sovctl("check", "--config", str(config), "--json")
+    assert result.returncode == 0, result.stderr
+    assert {row["check"]: row["verdict"] for row in json.loads(result.stdout)} == dict.fromkeys(
+        ["certificate", "clients", "keys", "detector", "vault", "ledger", "upstreams"], "PASS"
+    )
+    assert not pool.requests
+    assert not cloud.requests
+
+
+def test_check_says_what_is_wrong_and_goes_on(config: Path, run: Any) -> None:
+    settings = yaml.safe_load(config.read_text())
+    Path(settings["token_key_file"]).write_text("short\n")
+    Path(settings["vault"]["kek_file"]).chmod(0o644)
+    change(config, clients_file=str(config.parent / "absent.json"))
+    result = run("check", "--config", str(config))
+    assert result.returncode == 1
+    rows = {line.split()[1]: line for line in result.stdout.splitlines()}
+    assert rows["keys"].startswith("FAIL")
+    assert "expected 64 hex digits" in rows["keys"]
+    assert "0600" in rows["vault"]
+    assert "No such file" in rows["clients"]
+    assert rows["detector"].startswith("PASS")
+    assert "short" not in result.stdout + result.stderr
+
+
+def test_explain_names_the_reasons_and_sends_nothing(config: Path, pool: EchoUpstream, cloud: EchoUpstream) -> None:
+    request = config.parent / "request.json"
+    request.write_text(
+        json.dumps({"model": "assistant", "messages": [{"role": "user", "content": f"Please pay to {IBAN} today"}]})
+    )
+    result = run_sovctl("explain", str(request), "--config", str(config), "--json")
+    assert result.returncode == 0, result.stderr
+    assert json.loads(result.stdout) == {
+        "verdict": "leave",
+        "upstreams": ["sovereign-cloud", "chat"],
+        "reasons": ["tokenized:IBAN", "preferred:cloud"],
+        "kinds": {"IBAN": 1},
+        "languages": ["en"],
+        "obstacles": [],
+    }
+    assert IBAN not in run_sovctl("explain", str(request), "--config", str(config)).stdout
+    assert not pool.requests
+    assert not cloud.requests
+    assert not Path(yaml.safe_load(config.read_text())["vault"]["path"]).exists()
+
+
+@pytest.mark.parametrize("content", ["{", "[]", '{"model": "nobody"}', None])
+def test_explain_refuses_what_is_no_request(config: Path, run: Any, content: str | None) -> None:
+    request = config.parent / "request.json"
+    if content is not None:
+        request.write_text(content)
+    result = run("explain", str(request), "--config", str(config))
+    assert (result.returncode, result.stdout) == (3, "")
+    assert result.stderr.startswith(f"sovctl: {request}: expected ")
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"sites": "x"}, "sites: extra inputs are not permitted"),
+        ({"workers": 2}, "workers: expected 1, got 2"),
+        ({"policy": {"entities": {"EMIAL": "tokenize"}}}, "got EMIAL (EMAIL?)"),
+        ({"policy": {"default": "maybe"}}, "policy.default: input should be"),
+        ({"routes": [{"model": "m", "pool": "sovereign-cloud"}]}, "expected a pool named sovereign-cloud, got cloud"),
+        ({"routes": [{"model": "m", "pool": "chat", "prefer": "cloud"}]}, "but the route names no cloud"),
+        ({"detect": {"phone_regions": ["QQ"]}}, "got QQ"),
+        ({"upstreams": []}, "upstreams: list should have at least 1 item"),
+    ],
+)
+def test_bad_settings_are_named_with_their_place(config: Path, run: Any, changes: dict[str, Any], message: str) -> None:
+    change(config, **changes)
+    result = run("serve", "--config", str(config))
+    assert result.returncode == 3
+    assert message in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_raw_text_over_plain_http_to_another_machine_is_refused(config: Path, run: Any) -> None:
+    upstreams = yaml.safe_load(config.read_text())["upstreams"]
+    upstreams[0]["base_urls"] = ["http://10.77.0.11:8000/v1"]
+    change(config, upstreams=upstreams)
+    result = run("serve", "--config", str(config))
+    assert result.returncode == 3
+    assert "expected https, got http to another machine" in result.stderr
+
+
+@pytest.mark.parametrize("content", [None, "a: [", "- 1", "\x00"])
+def test_a_configuration_that_cannot_be_read_is_one_clear_error(tmp_path: Path, run: Any, content: str | None) -> None:
+    path = tmp_path / "gateway.yaml"
+    if content is not None:
+        path.write_text(content)
+    result = run("serve", "--config", str(path))
+    assert result.returncode == 3
+    assert result.stderr.startswith(f"sovctl: {path}: expected ")
+    assert len(result.stderr.splitlines()) <= 2
+
+
+def test_a_taken_port_is_one_clear_error(config: Path, pool: EchoUpstream) -> None:
+    settings = yaml.safe_load(config.read_text())
+    change(config, listen={**settings["listen"], "port": pool.port})
+    result = run_sovctl("serve", "--config", str(config))
+    assert result.returncode == 3
+    assert f"expected a free port, got none at 127.0.0.1:{pool.port}" in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_without_the_extra_the_remedy_is_named(config: Path) -> None:
+    program = (
+        "import sys; from importlib import util; find = util.find_spec\n"
+        "util.find_spec = lambda name, *rest: None if name == 'presidio_analyzer' else find(name, *rest)\n"
+        f"sys.argv = ['sovctl', 'gateway', 'check', '--config', {str(config)!r}]\n"
+        "from sovctl.cli.main import main; main()"
+    )
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=30)
+    assert result.returncode == 7
+    assert "got no presidio_analyzer" in result.stderr
+    assert "pip install 'sovctl[gateway]'" in result.stderr
+
+
+def test_settings_load_without_the_extra() -> None:
+    program = (
+        "import sys; import sovctl.gateway.settings\n"
+        "bad = [m for m in ('starlette','aiohttp','presidio_analyzer','orjson','uvicorn') if m in sys.modules]\n"
+        "sys.exit(bool(bad))"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=30)

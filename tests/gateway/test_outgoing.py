@@ -1,0 +1,203 @@
+"""The body that leaves: nothing found in it stays, whatever field it stands in, and a second look makes sure."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import orjson
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sovctl.gateway.body import TooDeep, walk
+from sovctl.gateway.conversation import conversation_of
+from sovctl.gateway.detect import Detector, Finding
+from sovctl.gateway.inspection import Inspection, Inspector, Obstacle
+from sovctl.gateway.kinds import Kind
+from sovctl.gateway.outgoing import Leak, Outgoing, tokenize_body
+from sovctl.gateway.restore import RestoreCounts
+from sovctl.gateway.settings import Action, PolicySettings
+from sovctl.gateway.stream import restore_answer
+from sovctl.gateway.tokens import Mint
+
+DETECTOR = Detector(phone_regions=["US"])
+IBAN, MAIL, CARD = "DE89370400440532013000", "anna@example.com", "4111111111111111"
+
+
+def mint() -> Mint:
+    return Mint(bytes(32), tenant="t", conversation="c")
+
+
+def inspect(body: dict[str, Any], finder: Any = DETECTOR) -> tuple[Inspection, Inspector]:
+    inspector = Inspector(finder, 32)
+    return inspector.inspect(body), inspector
+
+
+def leave(body: dict[str, Any], policy: PolicySettings | None = None, finder: Any = DETECTOR) -> Outgoing:
+    _, inspector = inspect(body, finder)
+    return tokenize_body(body, inspector, policy or PolicySettings(), mint(), model="big")
+
+
+def say(content: Any, **more: Any) -> dict[str, Any]:
+    return {"model": "assistant", "messages": [{"role": "user", "content": content}], **more}
+
+
+_VALUES = st.sampled_from([IBAN, MAIL, CARD, "DE89 3704 0044 0532 0130 00", "+49 30 901820", "192.0.2.17"])
+_TEXTS = st.lists(st.one_of(_VALUES, st.text(max_size=6), st.sampled_from(['"', "\\", "\n"])), max_size=5).map(" ".join)
+_JSON = st.recursive(
+    st.one_of(_TEXTS, st.integers(-5, 5), st.booleans(), st.none()),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3),
+        st.dictionaries(st.sampled_from(["a", "b", "note", "arguments", "name"]), inner, max_size=3),
+        st.dictionaries(st.just("arguments"), inner.map(json.dumps), max_size=1),
+    ),
+    max_leaves=8,
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(_JSON, _TEXTS)
+def test_no_value_leaves_in_any_field_at_any_depth(extra: Any, content: str) -> None:
+    body = say(content, extra=extra)
+    try:
+        outgoing = leave(body)
+    except Leak:
+        return  # it stays: that is a promise kept as well
+    sent = orjson.dumps(outgoing.body)
+    plain = sent.replace(b"\\\\", b"").replace(b"\\", b"").replace(b" ", b"")
+    for value in (IBAN, MAIL, CARD, "+4930901820", "192.0.2.17"):
+        assert value.encode() not in plain
+    answer = {"choices": [{"message": outgoing.body["messages"][0]}]}
+    back = restore_answer(answer, outgoing.issued, model="m", counts=RestoreCounts())["choices"][0]["message"][
+        "content"
+    ]
+    assert back == content
+
+
+def test_what_holds_nothing_leaves_as_it_was() -> None:
+    body = say("Please write a letter", tools=[{"type": "function", "function": {"arguments": '{"a":  1}'}}], seed=7)
+    outgoing = leave(body)
+    assert outgoing.body == {**body, "model": "big"}
+    assert not outgoing.issued
+
+
+def test_fields_about_the_end_user_never_leave() -> None:
+    outgoing = leave(say("hi", user="u", metadata={"a": "b"}, safety_identifier="x", prompt_cache_key="k", store=True))
+    assert set(outgoing.body) == {"model", "messages"}
+
+
+def test_a_value_found_once_is_found_everywhere() -> None:
+    text = "Dear Mr. Ola Nordmann, hello.\nPlease ask Ola Nordmann, and then Nordmann alone."
+    outgoing = leave(say(text))
+    sent = outgoing.body["messages"][0]["content"]
+    assert sent.count("PERSON_") == 3
+    weak = leave(say("The patient has NHS 943 476 5919.\n" + "x" * 100 + "\nAgain: 943 476 5919"))
+    assert weak.body["messages"][0]["content"].count("NATIONAL_ID_") == 2
+
+
+def test_a_value_that_hides_inside_a_word_stays_at_home() -> None:
+    with pytest.raises(Leak, match="PERSON a second time"):
+        leave(say("Dear Mr. Nordmann, see the Nordmannia report"))
+
+
+class _Forgetful:
+    """Finds an address only in texts that begin with "Please": a detector with a hole."""
+
+    def find(self, text: str) -> list[Finding]:
+        return DETECTOR.find(text) if text.startswith("Please") else []
+
+
+def test_the_second_look_finds_what_the_first_overlooked() -> None:
+    with pytest.raises(Leak) as caught:
+        leave(say("x " + MAIL, extra=f"Please write to {MAIL[1:]}"), finder=_Forgetful())
+    assert "a value of EMAIL a second time" in str(caught.value)
+    assert "example.com" not in str(caught.value)
+
+
+def test_allowed_kinds_leave_as_they_are() -> None:
+    outgoing = leave(say(f"to {MAIL} from 192.0.2.17"), PolicySettings(entities={"IP": Action.ALLOW}))
+    assert outgoing.body["messages"][0]["content"].endswith("from 192.0.2.17")
+
+
+@pytest.mark.parametrize(
+    ("body", "obstacle"),
+    [
+        (say("hi", extra={MAIL: 1}), Obstacle.KEY),
+        (say("hi", extra=int(CARD)), Obstacle.NUMBER),
+        (say([{"type": "text", "text": "x"}, {"type": "image_url", "image_url": {"url": "a"}}]), Obstacle.IMAGE),
+        (say([{"type": "input_audio", "input_audio": {"data": "x"}}]), Obstacle.AUDIO),
+        (say([{"type": "file", "file": {"file_id": "x"}}]), Obstacle.FILE),
+        (say([{"text": "no type"}]), Obstacle.UNKNOWN_PART),
+        (say([{"type": ["x"]}]), Obstacle.UNKNOWN_PART),
+        (say("see data:text/plain;base64,YW5uYQ=="), Obstacle.DATA_URI),
+        (say("see " + "Ab1+" * 60), Obstacle.ENCODED),
+    ],
+)
+def test_what_cannot_be_inspected_or_rewritten_is_an_obstacle(body: dict[str, Any], obstacle: Obstacle) -> None:
+    assert obstacle in inspect(body)[0].obstacles
+
+
+def test_names_by_their_field() -> None:
+    call = {"function": {"name": "Search", "arguments": '{"customer_name": "Kari Nordmann", "city": "Oslo"}'}}
+    body = {
+        "messages": [
+            {"role": "user", "name": "kari", "content": "hi"},
+            {"role": "tool", "name": "search"},
+            {"role": "assistant", "tool_calls": [call]},
+        ]
+    }
+    found, _ = inspect(body)
+    assert found.counts[Kind.PERSON] == 2
+    outgoing = leave({"model": "m", **body})
+    assert outgoing.body["messages"][0]["name"].startswith("PERSON_")
+    assert outgoing.body["messages"][1]["name"] == "search"
+    sent = json.loads(outgoing.body["messages"][2]["tool_calls"][0]["function"]["arguments"])
+    assert sent["customer_name"].startswith("PERSON_")
+    assert sent["city"] == "Oslo"
+
+
+def test_nesting_has_a_limit_even_inside_strings() -> None:
+    inner: Any = "x"
+    for _ in range(10):
+        inner = json.dumps({"arguments": inner})
+    with pytest.raises(TooDeep):
+        Inspector(DETECTOR, 8).inspect({"arguments": inner})
+    Inspector(DETECTOR, 16).inspect({"arguments": inner})
+
+
+def test_a_walk_that_changes_nothing_returns_the_same_object() -> None:
+    class Nothing:
+        def text(self, _path: Any, text: str, /) -> str:
+            return text
+
+        def key(self, _path: Any, _key: str, /) -> None: ...
+
+        def number(self, _path: Any, number: float, /) -> float:
+            return number
+
+        def part(self, _path: Any, _part: Any, /) -> None: ...
+
+    body = say([{"type": "text", "text": "x"}], extra=['{"a": "\\u0040"}', 12345678901])
+    assert walk(body, Nothing(), max_depth=32) is body
+
+
+def test_conversations_are_told_apart_by_how_they_began() -> None:
+    def key(body: dict[str, Any], header: str | None = None, tenant: str = "t", client: str = "c") -> str:
+        return conversation_of(body, header=header, tenant=tenant, client=client, secret=bytes(32)).key
+
+    first = say("hello")
+    later = {"messages": [*first["messages"], {"role": "assistant", "content": "x"}, {"role": "user", "content": "y"}]}
+    assert key(first) == key(later)
+    others = [
+        key(say("other")),
+        key(first, tenant="u"),
+        key(first, client="d"),
+        key({**first, "user": "u"}),
+        key(first, "h"),
+    ]
+    assert len({key(first), *others}) == len(others) + 1
+    assert key(first, "h") == key(say("other"), "h")
+    for header in ("", "a b", "x" * 129, "é", "a\nb"):
+        with pytest.raises(ValueError):
+            key(first, header)
