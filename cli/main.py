@@ -8,7 +8,6 @@ from __future__ import annotations
 import importlib
 import sys
 
-import click
 import typer
 
 from sovctl.cli.door import door
@@ -50,15 +49,19 @@ for _name in COMMANDS:
     importlib.import_module(f"sovctl.cli.commands.{_name}").register(app)
 
 
+# Typer may bring its own copy of click: the base of its usage errors is found, not imported.
+UsageProblem = next(each for each in typer.BadParameter.__mro__ if each.__name__ == "ClickException")
+
+
 def main() -> None:
     """Entry point of the `sovctl` script."""
     command = typer.main.get_command(app)
     with door():
         try:
             result = command(standalone_mode=False)
-        except click.exceptions.Abort:
+        except typer.Abort:
             raise KeyboardInterrupt from None
-        except click.ClickException as error:
+        except UsageProblem as error:
             error.show()
             sys.exit(ExitCode.BAD_INPUT)
         sys.exit(result if isinstance(result, int) else ExitCode.OK)

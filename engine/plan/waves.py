@@ -2,7 +2,7 @@
 
 The canary is the node whose loss would cost least: the one that serves the least, then the one with the most kinds of
 change. Nodes that share a replica always go together, because its ranks restart together. Gateways go last, when
-what they route to has been proven.
+what they route to has been proven; only where nothing serves yet may they be set up beside the pools.
 """
 
 from __future__ import annotations
@@ -11,10 +11,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from sovctl.engine.plan.context import Context
-from sovctl.engine.plan.resource import Change
+from sovctl.engine.plan.resource import Change, Verb
 
 WAVE_SHARE = 0.25
 """Of the nodes to change, at most, in one wave after the first two; a choice of ours (reference, provisioning 3.3)."""
+GATEWAY_COST = 1_000_000
+"""More than any number of replicas: without its gateway a site serves nothing."""
 
 
 @dataclass(frozen=True)
@@ -28,8 +30,10 @@ class Wave:
 def waves(context: Context, changes: Iterable[Change]) -> list[Wave]:
     """Canary, then growing waves; the next one starts only when the last was proven."""
     kinds: dict[str, set[str]] = {}
+    nothing_serves = True
     for change in changes:
         kinds.setdefault(change.node, set()).add(change.kind)
+        nothing_serves &= change.kind not in ("pool", "gateway") or change.verb is Verb.CREATE
     gangs = _gangs(context, list(kinds))
     gangs.sort(key=lambda gang: (_cost(context, gang), -max(len(kinds[node]) for node in gang)))
     if not gangs:
@@ -40,6 +44,8 @@ def waves(context: Context, changes: Iterable[Change]) -> list[Wave]:
     while rest:
         batch: list[str] = []
         while rest and (not batch or len(batch) + len(rest[0]) <= size):
+            if batch and not nothing_serves and _has_gateway(context, rest[0]) != _has_gateway(context, tuple(batch)):
+                break
             batch += rest.pop(0)
         ordered.append(Wave(f"wave {number}", tuple(batch)))
         number += 1
@@ -58,8 +64,12 @@ def _gangs(context: Context, nodes: list[str]) -> list[tuple[str, ...]]:
     return list(dict.fromkeys(tuple(sorted(members, key=order.index)) for members in group.values()))
 
 
+def _has_gateway(context: Context, nodes: tuple[str, ...]) -> bool:
+    return any(context.is_gateway(context.spec.node(name)) for name in nodes)
+
+
 def _cost(context: Context, gang: tuple[str, ...]) -> int:
     """What stands still while these nodes change: replicas, and a gateway more than any replica."""
     nodes = [context.spec.node(name) for name in gang]
     served = {(each.pool, each.index) for node in nodes for each in context.replicas_on(node)}
-    return len(served) + 1000 * sum(context.is_gateway(node) for node in nodes)
+    return len(served) + GATEWAY_COST * _has_gateway(context, gang)

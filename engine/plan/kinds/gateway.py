@@ -13,6 +13,7 @@ from sovctl.engine.plan.context import GATEWAY_USER, Context, render
 from sovctl.engine.plan.kinds.credential import SECRETS, TLS
 from sovctl.engine.plan.kinds.environment import GATEWAY, stamp
 from sovctl.engine.plan.kinds.kind import Kind, Look
+from sovctl.engine.plan.kinds.pool import START_TIMEOUT_S
 from sovctl.engine.plan.resource import Desired, Risk, State
 from sovctl.engine.spec import Node
 
@@ -51,11 +52,11 @@ def configuration(context: Context) -> dict[str, Any]:
 def _pools(context: Context) -> Iterator[dict[str, Any]]:
     for name in dict.fromkeys(route.pool for route in context.gateway.routes):
         pool = context.pool(name)
-        heads = [each.ranks[0].node for each in context.replicas if each.pool == name]
+        replicas = [each for each in context.replicas if each.pool == name]
         yield {
             "name": name,
             "kind": "pool",
-            "base_urls": [f"https://{context.spec.node(head).address}:{pool.port}/v1" for head in heads],
+            "base_urls": [f"https://{context.spec.node(each.head).address}:{each.port}/v1" for each in replicas],
             "model": pool.model,
             "ca_file": f"{TLS}/ca.pem",
             "certificate_file": f"{TLS}/node.pem",
@@ -102,6 +103,8 @@ def _expect(context: Context, node: Node, _facts: NodeFacts | None) -> Iterator[
             "configuration": text,
             "user": GATEWAY_USER,
             "data": DATA,
+            # It is ready when a pool is; on a new site those load their weights at the same time.
+            "ready_timeout_s": START_TIMEOUT_S,
             "url": f"https://{node.address}:{context.gateway.port}",
         },
         risk=Risk.SERVICE,

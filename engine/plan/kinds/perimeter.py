@@ -54,18 +54,17 @@ def _gateway_inbound(context: Context) -> Iterator[str]:
 
 def _gateway_outbound(context: Context) -> Iterator[str]:
     for replica in context.replicas:
-        head = context.spec.node(replica.ranks[0].node)
-        port = context.pool(replica.pool).port
-        yield f"ip daddr {head.address} tcp dport {port} meta skuid {GATEWAY_UID} accept"
+        head = context.spec.node(replica.head)
+        yield f"ip daddr {head.address} tcp dport {replica.port} meta skuid {GATEWAY_UID} accept"
     for exception in context.spec.perimeter.exceptions:
         yield f"ip daddr {exception.address} tcp dport {exception.port} meta skuid {GATEWAY_UID} accept"
 
 
 def _pool_inbound(context: Context, node: Node) -> Iterator[str]:
     for replica in context.replicas_on(node):
-        if replica.ranks[0].node == node.name:
+        if replica.head == node.name:
             for gateway in context.gateway_nodes:
-                yield f"ip saddr {gateway.address} tcp dport {context.pool(replica.pool).port} accept"
+                yield f"ip saddr {gateway.address} tcp dport {replica.port} accept"
         # Ranks speak on ports that the kernel chooses: by address, not by port (vLLM docs/usage/security.md).
         yield from (f"ip saddr {address} accept" for address in _peers(context, node))
 

@@ -57,12 +57,12 @@ def unit_name(replica: Replica) -> str:
 def flags(context: Context, replica: Replica, rank: Rank) -> dict[str, Any]:
     """What `vllm serve` is told, by flag name; the order is the file's."""
     pool = context.pool(replica.pool)
-    head = context.spec.node(replica.ranks[0].node)
+    head = context.spec.node(replica.head)
     chosen: dict[str, Any] = {
         "model": f"{STORE}/{pool.model}",
         "served-model-name": pool.model,
         "host": str(context.spec.node(rank.node).address),
-        "port": pool.port,
+        "port": replica.port,
     }
     for name in SAME_NAME:
         value = getattr(pool, name)
@@ -77,7 +77,8 @@ def flags(context: Context, replica: Replica, rank: Rank) -> dict[str, Any]:
             "nnodes": len(replica.ranks),
             "node-rank": rank.node_rank,
             "master-addr": str(head.address),
-            "master-port": MASTER_PORT,
+            # Ranks of another replica with the same head meet elsewhere: ports of replicas on a node differ.
+            "master-port": MASTER_PORT + replica.port - pool.port,
         }
         if rank.node_rank > 0:
             chosen["headless"] = True
@@ -123,7 +124,7 @@ def _expect(context: Context, node: Node, _facts: NodeFacts | None) -> Iterator[
             "flags": chosen,
             "environment": environment(context, rank),
             "is_head": rank.node_rank == 0,
-            "url": f"https://{context.spec.node(replica.ranks[0].node).address}:{pool.port}/v1",
+            "url": f"https://{context.spec.node(replica.head).address}:{replica.port}/v1",
             "model": pool.model,
             "start_timeout_s": START_TIMEOUT_S,
             "stop_timeout_s": SHUTDOWN_TIMEOUT_S + 30,

@@ -1,0 +1,179 @@
+"""The main job from end to end, by the commands a person would type, and one screen at the end.
+
+Every step is the real `sovctl` in a process of its own; what they print is what the screen is made of.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from sovctl.cli import show
+from sovctl.compliance.errors import SovctlError
+from sovctl.engine.lab.chat import chat
+from sovctl.engine.lab.search import Place, search_controller, search_nodes
+
+GATEWAY_URL = "https://10.77.0.21:8443/v1"
+IBAN, EMAIL = "DE89370400440532013000", "anna.schmidt@example.com"
+"""Specimens: the IBAN that Germany's documentation uses, and an address under a name reserved for examples."""
+SENT = f"Please confirm the transfer to {IBAN} and write to {EMAIL} today."
+
+
+@dataclass
+class Demo:
+    """What the last screen shows."""
+
+    name: str
+    folder: Path
+    times_s: dict[str, float] = field(default_factory=dict)
+    first_plan: dict[str, Any] = field(default_factory=dict)
+    second_plan: dict[str, Any] = field(default_factory=dict)
+    verify: dict[str, Any] = field(default_factory=dict)
+    report: dict[str, Any] = field(default_factory=dict)
+    chats: list[tuple[str, str, bool]] = field(default_factory=list)
+    seen_outside: str = ""
+    places: list[Place] = field(default_factory=list)
+    audit_ok: bool = False
+
+    @property
+    def problems(self) -> list[str]:
+        """What is not as it should be; empty when the demo succeeded."""
+        found = []
+        if self.second_plan.get("changes"):
+            found.append("the second plan is not empty")
+        if any(not is_same for _, _, is_same in self.chats):
+            found.append("a client did not get its own text back")
+        found += [f"{place.hits} raw values in {place.name}" for place in self.places if place.hits]
+        found += [f"{place.name} could not be searched" for place in self.places if place.files == 0]
+        if any(word in self.verify.get("counts", {}) for word in ("FAIL", "UNKNOWN")):
+            found.append("verify found something that blocks")
+        if not self.audit_ok:
+            found.append("the ledger or the report does not verify")
+        return found
+
+
+def run(name: str, folder: Path) -> Demo:
+    """The whole road in a fresh lab. `folder` is made anew; the lab stays up.
+
+    Raises:
+        SovctlError: a step failed; its own words were shown before.
+    """
+    demo = Demo(name, folder)
+    shutil.rmtree(folder, ignore_errors=True)
+    site = str(folder / "site.yaml")
+    with _step(demo, "lab", "real nodes, a sovereign cloud outside the wall"):
+        _sovctl("lab", "down", "--name", name)
+        _sovctl("lab", "up", "--name", name, "--directory", str(folder))
+    with _step(demo, "plan", "what would change on every node, and why"):
+        _sovctl("plan", site)
+        demo.first_plan = _plan(folder)
+    with _step(demo, "apply", "canary first; each wave is observed again before the next"):
+        _sovctl("apply", site, "--yes")
+    with _step(demo, "chat", "the openai client, through the gateway"):
+        _chat(demo)
+    with _step(demo, "plan again", "must be empty"):
+        demo.second_plan = _sovctl_json("plan", site)
+    with _step(demo, "verify", "every check, on every node, over ssh"):
+        demo.verify = _sovctl_json("verify", site, accept=(0, 1))
+    with _step(demo, "report", "evidence, ledger, proofs"):
+        demo.report = _sovctl_json("report", site)
+        done = subprocess.run(
+            [*_command(), "audit", "verify", str(folder / ".sovctl")], capture_output=True, check=False
+        )
+        demo.audit_ok = done.returncode == 0
+    with _step(demo, "search", "for the raw IBAN and e-mail, everywhere"):
+        values = [IBAN, EMAIL]
+        demo.places = [*search_controller(name, folder, values), *search_nodes(name, values)]
+    return demo
+
+
+def screen(demo: Demo) -> None:
+    """The one screen."""
+    changes = demo.first_plan["changes"]
+    counts = demo.verify["counts"]
+    show.line(show.style("\nwhat happened (simulated hardware, real everything else)", "bold"))
+    rows = [
+        ("plan", f"{len(changes)} changes on {len({each['node'] for each in changes})} nodes"),
+        ("apply", f"{demo.times_s['apply']:.0f} s, every wave observed again"),
+        ("second plan", f"{len(demo.second_plan['changes'])} changes, made in {demo.times_s['plan again']:.1f} s"),
+        ("verify", " · ".join(f"{count} {verdict}" for verdict, count in counts.items() if count)),
+    ]
+    for heading, text in rows:
+        show.line(f"  {heading:13} {text}")
+    show.line(show.style("\none chat with an IBAN and an e-mail (openai client, streamed)", "bold"))
+    show.line(f"  client sent   {SENT}")
+    show.line(f"  cloud saw     {demo.seen_outside}")
+    for model, route, is_same in demo.chats:
+        show.line(
+            f"  client got    {'the same, byte for byte' if is_same else 'SOMETHING ELSE'}  ({model}, by {route})"
+        )
+    show.line(show.style("\nthe raw values, searched for", "bold"))
+    for place in demo.places:
+        show.line(f"  {place.hits:3} hits  {place.name} ({place.files} files, {place.bytes // 1024} KiB)")
+    show.line(show.style("\nfor the auditor", "bold"))
+    show.line(f"  report        {demo.report['html']}")
+    show.line(f"  check it      sovctl audit verify {demo.folder / '.sovctl'}")
+    for problem in demo.problems:
+        show.line(show.style(f"  NOT AS IT SHOULD BE: {problem}", "red"))
+    which = "" if demo.name == "sovlab" else f" --name {demo.name}"
+    show.line(f"\nthe lab is still up: cd {demo.folder}, break something (sovctl lab shell n1{which}), plan again")
+    show.line(f"end it with: sovctl lab down{which}")
+
+
+def _chat(demo: Demo) -> None:
+    common = {
+        "base_url": GATEWAY_URL,
+        "ca_file": demo.folder / ".sovctl" / "pki" / "ca.pem",
+        "key_file": demo.folder / "secrets" / "client-key",
+        "text": SENT,
+    }
+    for model, stream in (("assistant", True), ("assistant", False), ("private", True)):
+        answer = chat(demo.name, model=model, stream=stream, **common)  # type: ignore[arg-type]
+        demo.chats.append((model, answer["route"], answer["text"] == SENT))
+    captured = _sovctl_json("lab", "capture", "--name", demo.name)
+    bodies = [json.loads(each["body"]) for each in captured if each["kind"] == "http" and each.get("body")]
+    texts = [body["messages"][-1]["content"] for body in bodies if body.get("messages")]
+    if not texts:
+        raise SovctlError("expected the cloud to have seen the chat, it saw nothing")
+    demo.seen_outside = texts[-1]
+
+
+@contextmanager
+def _step(demo: Demo, name: str, what: str) -> Iterator[None]:
+    show.note(f"\n{show.style(name, 'bold', sys.stderr)}: {what}")
+    started = time.monotonic()
+    yield
+    demo.times_s[name] = time.monotonic() - started
+    show.note(f"{name}: {demo.times_s[name]:.1f} s")
+
+
+def _command() -> list[str]:
+    return [sys.executable, "-m", "sovctl.cli"]
+
+
+def _sovctl(*arguments: str) -> None:
+    show.note(show.style(f"$ sovctl {' '.join(arguments)}", "cyan", sys.stderr))
+    done = subprocess.run([*_command(), *arguments], check=False)
+    if done.returncode != 0:
+        raise SovctlError(f"sovctl {arguments[0]} ended with {done.returncode}")
+
+
+def _sovctl_json(*arguments: str, accept: tuple[int, ...] = (0,)) -> Any:
+    show.note(show.style(f"$ sovctl {' '.join(arguments)}", "cyan", sys.stderr))
+    done = subprocess.run([*_command(), *arguments, "--json"], stdout=subprocess.PIPE, text=True, check=False)
+    if done.returncode not in accept:
+        raise SovctlError(f"sovctl {arguments[0]} ended with {done.returncode}")
+    return json.loads(done.stdout)
+
+
+def _plan(folder: Path) -> dict[str, Any]:
+    body: dict[str, Any] = json.loads((folder / ".sovctl" / "plans" / "plan.json").read_text())["plan"]
+    return body
