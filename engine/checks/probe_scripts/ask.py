@@ -27,7 +27,7 @@ import urllib.parse
 
 TIMEOUT_S = 60.0
 PROMPT = "Please answer with one word: ready"
-IBAN = "DE89370400440532013000"  # the specimen of ECBS TR 201, nobody's account
+NO_BANK = "00000000"  # German bank codes begin with 1 to 8, so an account there is nobody's
 
 Row = typing.Dict[str, typing.Any]  # noqa: UP006 - nodes may have Python 3.8
 
@@ -94,17 +94,24 @@ def rows(vault: pathlib.Path) -> int:
             connection.close()
 
 
+def invented_iban() -> str:
+    """A valid German IBAN (ISO 13616, check digits by ISO 7064 mod 97-10) that is new every time and nobody's."""
+    account = NO_BANK + "".join(str(secrets.randbelow(10)) for _ in range(10))
+    return f"DE{98 - int(account + '131400') % 97:02d}{account}"  # "DE00" at the end, letters as numbers
+
+
 def seal(model: str, vault: pathlib.Path, key: str) -> Row:
     mail = f"verify.{secrets.token_hex(8)}@example.org"
+    iban = invented_iban()
     before = rows(vault)
-    answer = chat(model, key, f"Write to {mail} about account {IBAN}")
+    answer = chat(model, key, f"Write to {mail} about account {iban}")
     contents = [file.read_bytes().lower() for file in files_of(vault)]
     return {
         "status": answer["status"],
         "route": answer["route"],
         "rows_before": before,
         "rows_after": rows(vault),
-        "copies": sum(data.count(word.lower().encode()) for data in contents for word in (mail, IBAN)),
+        "copies": sum(data.count(word.lower().encode()) for data in contents for word in (mail, iban)),
         "open_files": [str(file) for file in files_of(vault) if file.stat().st_mode & 0o077],
     }
 

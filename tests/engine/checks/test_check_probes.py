@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from ipaddress import IPv4Address
 from pathlib import Path
+from typing import Any
 
 import pytest
 from check_samples import SAMPLES, answer
@@ -261,6 +262,16 @@ def test_readable_identifiers_in_the_vault_are_found(
     for name, value in (("vault", vault), ("seals", seals), ("route", route)):
         monkeypatch.setattr(Gateway, name, value)
     assert judged("gateway.vault-encrypted", ask("seal", "assistant", str(vault))) == verdict
+
+
+def test_invented_ibans_are_valid_and_of_no_bank() -> None:
+    text = (SCRIPTS / "ask.py").read_text().partition("\ntry:\n")[0]
+    names: dict[str, Any] = {}
+    exec(compile(text, "ask.py", "exec"), names)
+    for _ in range(200):
+        iban = names["invented_iban"]()
+        assert re.fullmatch(r"DE\d{2}00000000\d{10}", iban)
+        assert int(iban[4:] + "1314" + iban[2:4]) % 97 == 1
 
 
 def test_every_byte_of_a_model_is_hashed_on_the_node(tmp_path: Path) -> None:
