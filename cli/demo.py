@@ -37,7 +37,7 @@ class Demo:
     first_plan: dict[str, Any] = field(default_factory=dict)
     second_plan: dict[str, Any] = field(default_factory=dict)
     verify: dict[str, Any] = field(default_factory=dict)
-    report: dict[str, Any] = field(default_factory=dict)
+    reports: list[dict[str, Any]] = field(default_factory=list)
     chats: list[tuple[str, str, bool]] = field(default_factory=list)
     seen_outside: str = ""
     places: list[Place] = field(default_factory=list)
@@ -84,7 +84,7 @@ def run(name: str, folder: Path) -> Demo:
     with _step(demo, "verify", "every check, on every node, over ssh"):
         demo.verify = _sovctl_json("verify", site, accept=(0, 1))
     with _step(demo, "report", "evidence, ledger, proofs"):
-        demo.report = _sovctl_json("report", site)
+        demo.reports = _sovctl_json("report", site)
         done = subprocess.run(
             [*_command(), "audit", "verify", str(folder / ".sovctl")], capture_output=True, check=False
         )
@@ -119,7 +119,9 @@ def screen(demo: Demo) -> None:
     for place in demo.places:
         show.line(f"  {place.hits:3} hits  {place.name} ({place.files} files, {place.bytes // 1024} KiB)")
     show.line(show.style("\nfor the auditor", "bold"))
-    show.line(f"  report        {demo.report['html']}")
+    for report in demo.reports:
+        show.line(f"  report        {report['folder']}/report.html")
+        show.line(f"                {report['summary']['sentence']}")
     show.line(f"  check it      sovctl audit verify {demo.folder / '.sovctl'}")
     for problem in demo.problems:
         show.line(show.style(f"  NOT AS IT SHOULD BE: {problem}", "red"))
