@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+from typing import Any
 
 import typer
 
@@ -50,7 +51,7 @@ for _name in COMMANDS:
 
 
 # Typer may bring its own copy of click: the base of its usage errors is found, not imported.
-UsageProblem = next(each for each in typer.BadParameter.__mro__ if each.__name__ == "ClickException")
+UsageProblem: Any = next(each for each in typer.BadParameter.__mro__ if each.__name__ == "ClickException")
 
 
 def main() -> None:
