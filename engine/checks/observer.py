@@ -74,8 +74,9 @@ class Observer:
         )
 
     def close(self) -> None:
-        """End the shared connections."""
-        transport.close_connections(self.config, [name for name in self._hosts if name not in self._lost])
+        """End the shared connections of nodes that answered."""
+        up = [name for name, simulated in self._simulated.items() if simulated is not None and name not in self._lost]
+        transport.close_connections(self.config, up)
 
     def _host(self, case: Case) -> Host:
         """The machine of a case, greeted before anything else is asked of it."""

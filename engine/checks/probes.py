@@ -241,11 +241,8 @@ def keys(expectation: KeysExpectation) -> Probe:
     """Mode and owner of private files; contents are not read."""
     files = " ".join(shlex.quote(each.path) for each in expectation.files)
     patterns = " ".join(f"{shlex.quote(folder)}/{glob}" for folder, glob in expectation.patterns)
-    listing = f"""for f in {files} {patterns}; do
-[ -d "$f" ] && continue
-case $f in *"*") continue;; esac
-stat -c "%a %u %n" "$f" 2>/dev/null || echo "absent - $f"
-done"""
+    listing = f"""for f in {files}; do stat -c "%a %u %n" "$f" 2>/dev/null || echo "absent - $f"; done
+for f in {patterns}; do [ ! -f "$f" ] || stat -c "%a %u %n" "$f"; done"""
     return Probe(script(self="id -u", files=listing))
 
 

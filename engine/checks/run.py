@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
@@ -146,8 +147,7 @@ def _run_all(commands: list[list[str]], take: Callable[[Result], None]) -> list[
     """
     with tempfile.TemporaryDirectory(prefix="sovctl-verify-") as folder, contextlib.ExitStack() as stack:
         workers = [_Worker(command, Path(folder) / f"{index}.log") for index, command in enumerate(commands)]
-        for worker in workers:
-            stack.callback(worker.stop)
+        stack.callback(_stop, workers)
         queue: SimpleQueue[Result | None] = SimpleQueue()
         for worker in workers:
             threading.Thread(target=worker.read, args=(queue,), daemon=True).start()
@@ -204,16 +204,26 @@ class _Worker:
         said = [line for line in self._log.read_text(errors="replace").splitlines() if line.strip()]
         return f"the suite ended with {code}" + (f": {said[-1].strip()[:120]}" if said else "")
 
-    def stop(self) -> None:
-        """End the process and what it started; nothing when it is over."""
-        if self._process.poll() is not None:
+    def stop(self, number: signal.Signals) -> None:
+        """Ask the process to end; nothing when it is over."""
+        if self._process.poll() is None:
+            self._process.send_signal(number)
+
+    def is_over(self, until: float) -> bool:
+        """True when the process has ended, at the latest at `until` (monotonic seconds)."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(max(0.0, until - time.monotonic()))
+        return self._process.poll() is not None
+
+
+def _stop(workers: Sequence[_Worker]) -> None:
+    """End all that still run: first so that pytest ends its connections, then by force."""
+    for number in (signal.SIGINT, signal.SIGKILL):
+        for worker in workers:
+            worker.stop(number)
+        until = time.monotonic() + STOP_GRACE_S
+        if all(worker.is_over(until) for worker in workers):
             return
-        for number in (signal.SIGINT, signal.SIGKILL):  # pytest ends its connections on the first
-            with contextlib.suppress(ProcessLookupError):
-                self._process.send_signal(number)
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                self._process.wait(STOP_GRACE_S)
-                return
 
 
 def last_applied_plan(state: SiteState) -> str | None:

@@ -1,0 +1,270 @@
+"""Running the suite: nodes that do not answer, a run that is stopped, evidence that is whole all the same."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from conftest import TODAY
+
+from sovctl.compliance.errors import InputError
+from sovctl.compliance.evidence_store import list_runs, load_run
+from sovctl.compliance.ledger.reader import LedgerReader
+from sovctl.compliance.ledger.verify import verify_ledger
+from sovctl.compliance.verdict import Verdict
+from sovctl.engine.checks import transport
+from sovctl.engine.checks.cases import Case
+from sovctl.engine.checks.evidence import keep
+from sovctl.engine.checks.result import Result
+from sovctl.engine.checks.run import SUITE, run
+from sovctl.engine.site import Site
+
+SOVCTL = [sys.executable, "-c", "from sovctl.cli.main import main; main()"]
+
+
+def verify(site: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*SOVCTL, "verify", str(site), *options], capture_output=True, text=True, timeout=120, check=False
+    )
+
+
+def test_an_unreachable_node_is_unknown_for_every_check_and_never_a_crash(quiet_site: Path) -> None:
+    site = Site.open(quiet_site, touches_nodes=True)
+    seen: list[str] = []
+    found = run(site, today=TODAY, report=lambda done, total, case, _: seen.append(f"{done}/{total} {case.id}"))
+    nodes = {"a1", "a2"}
+    assert {case.node for case in found.cases} == nodes | {"site"}
+    for case, result in zip(found.cases, found.results, strict=True):
+        assert case.id == result.case_id
+        if case.node in nodes:
+            assert result.verdict is Verdict.UNKNOWN
+            assert "ssh to the node failed" in result.reason
+            assert "Connection refused" in result.reason
+            assert result.exit_code is None
+    assert len(seen) == len(found.cases)
+    assert not found.interrupted
+
+
+def test_evidence_of_a_run_is_complete_and_under_the_signed_root(quiet_site: Path) -> None:
+    site = Site.open(quiet_site, touches_nodes=True)
+    found = run(site, today=TODAY, nodes=["a1", "site"])
+    stored = keep(site, found)
+    (run_id,) = list_runs(site.state.evidence)
+    loaded = load_run(site.state.evidence, run_id, LedgerReader(site.state.ledger))
+    assert [each.evidence for each in loaded.records] == [each.evidence for each in stored]
+    assert verify_ledger(site.state.ledger).is_whole
+    for each in stored:
+        evidence = each.evidence
+        assert evidence.target in evidence.population
+        assert evidence.spec_sha256 == site.loaded.spec_sha256
+        assert evidence.plan_sha256 is None
+        assert evidence.command
+        assert not evidence.simulated
+    targets = {each.evidence.target for each in stored}
+    assert targets == {"a1", "site"}
+    # What was not looked at is in the population all the same, so that it cannot be forgotten.
+    clock = next(each.evidence for each in stored if each.evidence.check_id == "clock.synchronized")
+    assert clock.population == ["a1", "a2"]
+
+
+@pytest.mark.parametrize(
+    ("nodes", "checks", "word"), [(["a9"], [], "a9"), ([], ["nonsense.*"], "nonsense"), (["a1"], ["gpu.*"], "gpu")]
+)
+def test_a_name_or_pattern_that_fits_nothing_is_an_error(
+    quiet_site: Path, nodes: list[str], checks: list[str], word: str
+) -> None:
+    site = Site.open(quiet_site, touches_nodes=True)
+    with pytest.raises(InputError, match=rf"expected .*got .*{word}"):
+        run(site, today=TODAY, nodes=nodes, checks=checks)
+
+
+def test_a_suite_that_dies_leaves_its_cases_unknown(quiet_site: Path) -> None:
+    """The processes read site.yaml again: here it is gone by then."""
+    site = Site.open(quiet_site, touches_nodes=True)
+    quiet_site.rename(quiet_site.with_name("moved.yaml"))
+    found = run(site, today=TODAY, nodes=["a1"])
+    assert {result.verdict for result in found.results} == {Verdict.UNKNOWN}
+    assert all("the suite ended with" in result.reason for result in found.results)
+
+
+def test_verify_says_no_with_exit_code_1_and_one_json_document(quiet_site: Path) -> None:
+    done = verify(quiet_site, "--json", "--check", "clock.*")
+    assert done.returncode == 1, done.stderr
+    document = json.loads(done.stdout)
+    assert document["counts"] == {"UNKNOWN": 2}
+    assert [each["target"] for each in document["results"]] == ["a1", "a2"]
+    assert all(each["verdict"] == "UNKNOWN" and each["leaf_index"] >= 0 for each in document["results"])
+
+
+def test_verify_shows_a_table_with_verdict_and_reason(quiet_site: Path) -> None:
+    done = verify(quiet_site, "--node", "a2", "--check", "perimeter.default-drop")
+    assert done.returncode == 1
+    assert done.stdout.splitlines()[0].split() == ["VERDICT", "TARGET", "CHECK", "REASON"]
+    assert "UNKNOWN  a2      perimeter.default-drop" in done.stdout
+    assert "1 UNKNOWN" in done.stdout
+    assert "kept as evidence run" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_verify_passes_with_0_when_nothing_blocks(quiet_site: Path) -> None:
+    done = verify(quiet_site, "--node", "site", "--check", "site.keys-private")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "PASS" in done.stdout
+
+
+def test_verify_refuses_bad_options_without_touching_anything(quiet_site: Path) -> None:
+    done = verify(quiet_site, "--node", "nobody")
+    assert done.returncode == 3
+    assert "expected one of the nodes a1, a2, site, got 'nobody'" in done.stderr
+    assert not (quiet_site.parent / ".sovctl" / "evidence").exists()
+
+
+@pytest.fixture
+def slow_ssh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Stands before ssh on PATH: says that it began, and then takes for ever."""
+    folder, mark = tmp_path / "bin", tmp_path / "began"
+    folder.mkdir()
+    (folder / "ssh").write_text(f"#!/bin/sh\necho $$ >> {mark}\nexec sleep 600\n")
+    (folder / "ssh").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+    return mark
+
+
+def wait_for(path: Path, *, seconds: float = 30) -> list[int]:
+    """Process ids in `path`, as soon as there is one."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        if path.exists() and path.read_text().endswith("\n"):
+            return [int(line) for line in path.read_text().split()]
+        time.sleep(0.05)
+    raise AssertionError(f"{path} did not appear")
+
+
+def gone(pid: int, *, seconds: float = 20) -> bool:
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        try:
+            state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+        except FileNotFoundError:
+            return True
+        if state == "Z":
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def test_ctrl_c_keeps_what_was_seen_and_calls_the_rest_unmeasured(quiet_site: Path, slow_ssh: Path) -> None:
+    process = subprocess.Popen(
+        [*SOVCTL, "verify", str(quiet_site), "--jobs", "3"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    children = wait_for(slow_ssh)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert "not measured: interrupted" in out
+    assert "kept as evidence run" in err
+    site = Site.open(quiet_site, touches_nodes=False)
+    (run_id,) = list_runs(site.state.evidence)
+    records = load_run(site.state.evidence, run_id, LedgerReader(site.state.ledger)).records
+    assert {each.evidence.target for each in records} == {"a1", "a2", "site"}
+    assert all(gone(child) for child in children)
+
+
+def test_a_verify_killed_outright_leaves_no_process_and_no_half_evidence(quiet_site: Path, slow_ssh: Path) -> None:
+    process = subprocess.Popen(
+        [*SOVCTL, "verify", str(quiet_site), "--node", "a1"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    (child,) = wait_for(slow_ssh)[:1]
+    process.kill()
+    process.wait(timeout=30)
+    os.kill(child, signal.SIGKILL)  # what the node would do in the end; the suite then finds itself alone
+    site = Site.open(quiet_site, touches_nodes=False)
+    assert list_runs(site.state.evidence) == []
+    again = verify(quiet_site, "--node", "site", "--check", "site.keys-private")
+    assert again.returncode == 0, again.stderr
+
+
+def test_a_second_verify_is_refused_while_one_runs(quiet_site: Path) -> None:
+    site = Site.open(quiet_site, touches_nodes=False)
+    with site.state.exclusive("apply"):
+        done = verify(quiet_site)
+    assert done.returncode == 6
+    assert "apply" in done.stderr
+
+
+def test_the_suite_runs_by_hand_with_pytest(quiet_site: Path) -> None:
+    command = [
+        sys.executable,
+        "-P",
+        "-m",
+        "pytest",
+        "-c",
+        str(SUITE / "pytest.ini"),
+        "-p",
+        "sovctl.engine.checks.plugin",
+    ]
+    done = subprocess.run(
+        [*command, "--sovctl-site", str(quiet_site), "-k", "clock and a1", str(SUITE)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        env={**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
+        cwd=quiet_site.parent,
+    )
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "1 failed" in done.stdout
+
+
+def test_a_result_survives_its_line() -> None:
+    result = Result(
+        "n1-x", "true", 0, b"\x00\xff", "2026-11-21T00:00:00Z", "2026-11-21T00:00:01Z", Verdict.WARN, "é", None
+    )
+    assert Result.from_line(result.to_line()) == result
+    assert "\n" not in result.to_line()[:-1]
+
+
+def test_a_command_without_an_end_is_ended() -> None:
+    started = time.monotonic()
+    code, _, err = transport.run_bounded(["sh", "-c", "echo begun; sleep 600"], timeout_s=0.5, stdin=b"")
+    assert code is None
+    assert b"no end within" in err
+    assert time.monotonic() - started < 10
+
+
+def test_a_flood_is_cut_and_is_no_answer() -> None:
+    code, out, err = transport.run_bounded(["sh", "-c", "yes"], timeout_s=60, stdin=b"")
+    assert (code, out) == (None, b"")
+    assert b"more than" in err
+
+
+def test_standard_input_reaches_the_command_and_an_early_end_is_no_error() -> None:
+    assert transport.run_bounded(["cat"], timeout_s=10, stdin=b"secret\n") == (0, b"secret\n", b"")
+    assert transport.run_bounded(["true"], timeout_s=10, stdin=b"x" * 1_000_000)[0] == 0
+
+
+def test_a_host_key_is_never_taken_on_trust(quiet_site: Path, tmp_path: Path) -> None:
+    site = Site.open(quiet_site, touches_nodes=True)
+    text = transport.ssh_config(site.spec, site.folder, tmp_path)
+    assert "StrictHostKeyChecking yes" in text
+    assert "GlobalKnownHostsFile /dev/null" in text
+    assert "UpdateHostKeys no" in text
+    (tmp_path / "ssh_config").write_text(text)
+    shown = subprocess.run(
+        ["ssh", "-G", "-F", tmp_path / "ssh_config", "a1"], capture_output=True, text=True, check=True
+    ).stdout
+    for line in ("hostname 127.0.0.2", "user ops", "batchmode yes", "forwardagent no", "identitiesonly yes"):
+        assert line in shown.lower()
+
+
+def test_cases_have_targets_that_tell_them_apart(quiet_site: Path) -> None:
+    site = Site.open(quiet_site, touches_nodes=True)
+    found = run(site, today=TODAY, nodes=["site"])
+    assert all(isinstance(case, Case) and case.is_here for case in found.cases)
+    assert [case.target for case in found.cases] == ["site", "site"]
