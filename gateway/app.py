@@ -28,6 +28,7 @@ from sovctl.gateway import conversation, log
 from sovctl.gateway.auth import Client, Clients
 from sovctl.gateway.delivery import AnswerStream
 from sovctl.gateway.errors import Code, Refused, error_body
+from sovctl.gateway.readiness import NOT_READY
 from sovctl.gateway.service import Service, new_request_id
 
 Handler = Callable[[Request], Awaitable[Response]]
@@ -186,7 +187,7 @@ async def _healthz(_request: Request) -> Response:
 async def _readyz(request: Request) -> Response:
     context: Context = request.app.state.context
     wrong = await context.ready()
-    is_ready = not any(name in wrong for name in ("vault", "ledger", "routes", "draining"))
+    is_ready = NOT_READY.isdisjoint(wrong)
     body = orjson.dumps({"ready": is_ready, "wrong": wrong})
     return Response(body, 200 if is_ready else 503, media_type=_JSON)
 

@@ -1,7 +1,7 @@
 """Counters and histograms in Prometheus' text format 0.0.4; no content, no unbounded labels.
 
 metrics = Metrics()
-metrics.count("requests_total", model="assistant", route="cloud", status="200")
+metrics.count("requests_total", route="cloud", status="200")
 metrics.observe("added_seconds", 0.0021)
 metrics.text()
 """
@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 _PREFIX = "sovctl_gateway_"
 
 _COUNTERS = {
-    "requests_total": "Requests by route asked for, where they went (pool, cloud, none) and status.",
+    "requests_total": "Answered requests, by where they went (pool, cloud) and status.",
     "refused_total": "Requests without an answer, by reason code.",
     "findings_total": "Identifiers found in requests, by kind.",
     "tokens_total": "Tokens in answers, by what became of them: restored, withheld, unknown, malformed.",

@@ -29,6 +29,7 @@ from sovctl.gateway.exchange import Keys
 from sovctl.gateway.inspection import Finder
 from sovctl.gateway.keyfiles import read_key
 from sovctl.gateway.metrics import Metrics
+from sovctl.gateway.readiness import Readiness
 from sovctl.gateway.service import Service
 from sovctl.gateway.settings import GatewaySettings
 from sovctl.gateway.upstream import Upstream, tls_context
@@ -110,68 +111,51 @@ class Parts:
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[Context]:
-        """Open files and connections; close them in the reverse order."""
-        settings = self._settings
+        """Open files and connections; close them in the reverse order. What goes wrong is kept in `failure`."""
         asyncio.get_running_loop().set_exception_handler(_log_stray_error)
         async with AsyncExitStack() as stack:
             try:
-                ledger = stack.enter_context(
-                    Ledger.open(settings.ledger.directory, origin=settings.ledger.origin, key=self._ledger_key)
-                )
-                group = await stack.enter_async_context(GroupCommit(ledger))
-                vault = Vault.open(settings.vault.path, kek=self._kek, ttl_s=settings.vault.ttl_s)
-                stack.push_async_callback(vault.close)
-                upstreams = {
-                    each.name: await stack.enter_async_context(Upstream(each, settings.limits))
-                    for each in settings.upstreams
-                }
+                context = await self._open(stack)
             except SovctlError as error:
                 self.failure = error
                 raise
-            audit = AuditLog(group, settings.site, self._keys.audit, settings.policy.digest())
-            service = Service(
-                settings,
-                keys=self._keys,
-                finder=self._finder,
-                vault=vault,
-                audit=audit,
-                upstreams=upstreams,
-                metrics=Metrics(),
-            )
-            stack.push_async_callback(service.close)
-            purger = asyncio.create_task(_purge(vault), name="vault purge")
-            stack.callback(purger.cancel)
-            await group.append({"type": "gateway.start", "site": settings.site, "policy_sha256": audit.policy_sha256})
-            log.event("serving", site=settings.site, port=settings.listen.port)
+            except OSError as error:
+                self.failure = InputError(f"expected usable files, got: {error.strerror}", where=str(error.filename))
+                raise
+            log.event("serving", site=self._settings.site, port=self._settings.listen.port)
+            yield context
+        log.event("stopped", site=self._settings.site)
 
-            async def ready() -> dict[str, str]:
-                return await self._wrong(vault, ledger, upstreams)
+    async def _open(self, stack: AsyncExitStack) -> Context:
+        settings = self._settings
+        ledger = stack.enter_context(
+            Ledger.open(settings.ledger.directory, origin=settings.ledger.origin, key=self._ledger_key)
+        )
+        group = await stack.enter_async_context(GroupCommit(ledger))
+        vault = Vault.open(settings.vault.path, kek=self._kek, ttl_s=settings.vault.ttl_s)
+        stack.push_async_callback(vault.close)
+        upstreams = {
+            each.name: await stack.enter_async_context(Upstream(each, settings.limits)) for each in settings.upstreams
+        }
+        audit = AuditLog(group, settings.site, self._keys.audit, settings.policy.digest())
+        service = Service(
+            settings,
+            keys=self._keys,
+            finder=self._finder,
+            vault=vault,
+            audit=audit,
+            upstreams=upstreams,
+            metrics=Metrics(),
+        )
+        stack.push_async_callback(service.close)
+        stack.callback(asyncio.create_task(_purge(vault), name="vault purge").cancel)
+        await group.append({"type": "gateway.start", "site": settings.site, "policy_sha256": audit.policy_sha256})
+        readiness = Readiness(settings.routes, vault, ledger, upstreams, lambda: self._is_draining)
+        return Context(service, self._clients, readiness.wrong)
 
-            yield Context(service, self._clients, ready)
-            log.event("stopped", site=settings.site)
-
-    async def _wrong(self, vault: Vault, ledger: Ledger, upstreams: dict[str, Upstream]) -> dict[str, str]:
-        wrong: dict[str, str] = {}
-        if self.server is not None and self.server.is_draining:
-            wrong["draining"] = "told to stop"
-        try:
-            await vault.check()
-        except SovctlError:
-            wrong["vault"] = "can't be written"
-        try:
-            await asyncio.to_thread(ledger.checkpoint)
-        except SovctlError:
-            wrong["ledger"] = "can't be written"
-        answers = dict(zip(upstreams, await asyncio.gather(*(u.answers() for u in upstreams.values())), strict=True))
-        wrong |= {f"upstream:{name}": "doesn't answer" for name, does in answers.items() if not does}
-        unserved = [
-            route.model
-            for route in self._settings.routes
-            if not answers[route.pool] and not (route.cloud and answers[route.cloud])
-        ]
-        if unserved:
-            wrong["routes"] = f"no upstream for {', '.join(unserved)}"
-        return wrong
+    @property
+    def _is_draining(self) -> bool:
+        return self.server is not None and self.server.is_draining
 
 
 def make_detector(settings: GatewaySettings) -> Detector:

@@ -67,8 +67,8 @@ class LedgerSettings(SettingsModel):
 
     directory: Path
     key_file: Path
-    origin: Annotated[str, StringConstraints(pattern=r"^[!-~]{1,100}$")]
-    """Name of this log in its signed checkpoints."""
+    origin: Annotated[str, StringConstraints(pattern=r"^[!-*,-~]{1,100}$")]
+    """Name of this log in its signed checkpoints; no spaces, no plus sign (C2SP signed-note)."""
 
 
 class UpstreamKind(StrEnum):

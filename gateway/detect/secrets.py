@@ -33,7 +33,9 @@ _NAMED = re.compile(
     r"[\"']?\s{0,3}(?:[:=]|=>|\bis\b)\s{0,3}[\"']?(?P<secret>[^\s\"',;<>]{6,256})",
     re.IGNORECASE,
 )
-_BEARER = re.compile(r"\b(?:Bearer|Basic|token)\s+(?P<secret>[A-Za-z0-9_\-.~+/=]{20,4096})", re.IGNORECASE)
+_BEARER = re.compile(
+    r"\b(?:Bearer|Basic|token)\s+(?P<secret>[A-Za-z0-9_\-.~+/=]{19,4096}[A-Za-z0-9_=/+-])", re.IGNORECASE
+)
 _IN_URL = re.compile(r"://[^\s/:@]{1,64}:(?P<secret>[^\s/:@]{3,256})@")
 
 # One of these stands in every secret above, in this case or, for the second row, in any; a text without one is done.

@@ -14,6 +14,8 @@ import yaml
 from echo_upstream import EchoUpstream
 
 from sovctl.gateway.__main__ import main
+from sovctl.gateway.kinds import Kind
+from sovctl.gateway.settings import Action, load_settings
 
 SOVCTL = str(Path(sys.executable).parent / "sovctl")
 IBAN = "DE89370400440532013000"
@@ -172,3 +174,45 @@ def test_settings_load_without_the_extra() -> None:
         "sys.exit(bool(bad))"
     )
     subprocess.run([sys.executable, "-c", program], check=True, timeout=30)
+
+
+LAB = """
+site: lab
+listen:
+  {host: 0.0.0.0, port: 8443, certificate_file: /etc/sovctl/tls/gateway.pem, key_file: /etc/sovctl/tls/gateway.key}
+workers: 1
+clients_file: /etc/sovctl/secrets/gateway-clients.json
+token_key_file: /etc/sovctl/secrets/token.key
+vault: {path: /var/lib/sovctl/gateway/vault.db, kek_file: /etc/sovctl/secrets/vault.kek, ttl_s: 86400}
+ledger:
+  directory: /var/lib/sovctl/gateway/ledger
+  key_file: /etc/sovctl/secrets/ledger.key
+  origin: sovctl.lab/gateway
+upstreams:
+  - {name: chat, kind: pool, base_urls: ["https://10.77.0.11:8000/v1"], model: echo, ca_file: /a, certificate_file: /b,
+     key_file: /c, api_key_file: /d, max_model_len: 512}
+  - {name: sovereign-cloud, kind: cloud, base_urls: ["https://10.88.0.2:443/v1"], model: big, ca_file: /a,
+     api_key_file: /d, max_model_len: 8192, jurisdiction: AE}
+routes:
+  - {model: assistant, pool: chat, cloud: sovereign-cloud, prefer: cloud}
+policy: {default: tokenize, entities: {PERSON: on-prem, SECRET: block, EMAIL: tokenize}, name_languages: [en]}
+"""
+
+
+def test_the_form_that_apply_writes_is_accepted(tmp_path: Path) -> None:
+    path = tmp_path / "gateway.yaml"
+    path.write_text(LAB)
+    settings = load_settings(path)
+    assert settings.upstream("chat").base_urls[0].host == "10.77.0.11"
+    assert settings.policy.action_for(Kind.PERSON) is Action.ON_PREM
+    assert settings.policy.action_for(Kind.IBAN) is Action.TOKENIZE
+
+
+def test_a_vault_that_cannot_be_made_stops_the_start(config: Path) -> None:
+    settings = yaml.safe_load(config.read_text())
+    (config.parent / "file").touch()
+    change(config, vault={**settings["vault"], "path": str(config.parent / "file/vault.db")})
+    result = run_sovctl("serve", "--config", str(config))
+    assert result.returncode == 3
+    assert f"sovctl: {config.parent / 'file'}: expected usable files, got: " in result.stderr
+    assert "Traceback" not in result.stderr

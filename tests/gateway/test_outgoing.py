@@ -201,3 +201,11 @@ def test_conversations_are_told_apart_by_how_they_began() -> None:
     for header in ("", "a b", "x" * 129, "é", "a\nb"):
         with pytest.raises(ValueError):
             key(first, header)
+
+
+@pytest.mark.parametrize(
+    "frame", ["the token {}.", "Dear {}, hello", "name: {}", "customer {} here", "({})", "Basic {}!", "{}{}"]
+)
+def test_our_own_tokens_never_look_like_identifiers(frame: str) -> None:
+    outgoing = leave(say(frame.format(MAIL, " 030 901820")), PolicySettings(entities={"PERSON": Action.TOKENIZE}))
+    assert "EMAIL_" in outgoing.body["messages"][0]["content"]

@@ -1,0 +1,64 @@
+"""Is this gateway ready? Asked of the parts themselves, not of what they said last time.
+
+await readiness.wrong()      # {} or {"vault": "can't be written", "upstream:chat": "doesn't answer", ...}
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from sovctl.compliance.errors import SovctlError
+from sovctl.compliance.ledger.store import Ledger
+from sovctl.gateway.settings import RouteSettings
+from sovctl.gateway.upstream import Upstream
+from sovctl.gateway.vault import Vault
+
+# Anybody may ask, so what it costs is paid twice a second at most: a write to vault and ledger, a probe per upstream.
+_VALID_S = 0.5
+
+NOT_READY = frozenset({"vault", "ledger", "routes", "draining"})
+"""What makes a gateway unready. One upstream that is down does not, as long as every route has another."""
+
+
+@dataclass
+class Readiness:
+    """Asks vault, ledger and upstreams."""
+
+    routes: Sequence[RouteSettings]
+    vault: Vault
+    ledger: Ledger
+    upstreams: Mapping[str, Upstream]
+    is_draining: Callable[[], bool]
+    _asked_at: float = 0.0
+    _wrong: dict[str, str] = field(default_factory=dict)
+
+    async def wrong(self) -> dict[str, str]:
+        """What is wrong now, by name; empty when all is well."""
+        if time.monotonic() - self._asked_at >= _VALID_S:
+            self._asked_at, self._wrong = time.monotonic(), await self._ask()
+        return {**self._wrong, "draining": "told to stop"} if self.is_draining() else self._wrong
+
+    async def _ask(self) -> dict[str, str]:
+        wrong: dict[str, str] = {}
+        try:
+            await self.vault.check()
+        except SovctlError:
+            wrong["vault"] = "can't be written"
+        try:
+            await asyncio.to_thread(self.ledger.checkpoint)
+        except SovctlError:
+            wrong["ledger"] = "can't be written"
+        asked = await asyncio.gather(*(upstream.answers() for upstream in self.upstreams.values()))
+        answers = dict(zip(self.upstreams, asked, strict=True))
+        wrong |= {f"upstream:{name}": "doesn't answer" for name, does in answers.items() if not does}
+        unserved = [
+            route.model
+            for route in self.routes
+            if not answers[route.pool] and not (route.cloud and answers[route.cloud])
+        ]
+        if unserved:
+            wrong["routes"] = f"no upstream for {', '.join(unserved)}"
+        return wrong
