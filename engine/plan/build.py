@@ -28,7 +28,6 @@ COMMANDS = {
     "packages": ["dpkg-query", "-W", "-f", "${Package}\t${Version}\t${Architecture}\t${db:Status-Abbrev}\n"],
     "holds": ["apt-mark", "showhold"],
     "ruleset": ["nft", "-s", "list", "ruleset"],
-    "gpus": ["nvidia-smi", "-q", "-x"],
 }
 UNIT_PROPERTIES = "Id,LoadState,ActiveState,UnitFileState,ActiveEnterTimestamp,MainPID"
 READ = ("/etc/os-release", "/proc/sys/kernel/random/boot_id", SIMULATION_MARK)
