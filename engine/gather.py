@@ -62,6 +62,7 @@ def gather(
         report: called with a line of progress as nodes answer.
 
     Raises:
+        InputError: a file under `access` cannot be used.
         NodeUnreachable: one or more nodes did not answer; the message names every one of them and why.
     """
     job = {
@@ -88,6 +89,12 @@ def gather(
     for name in requests:
         if name not in captures and name not in failures:
             failures[name] = ("unreachable", "no answer")
+    if any(kind == "key" for kind, _ in failures.values()):
+        raise InputError(
+            "expected a private key without a passphrase, got a file that cannot be read as one",
+            where="site.yaml: access.key_file",
+            hint="RSA, ECDSA or Ed25519: ssh-keygen -t ed25519 -N '' -f FILE",
+        )
     if failures:
         raise _unreachable(failures, [node for _, node in spec.nodes()])
     return captures

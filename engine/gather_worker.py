@@ -16,8 +16,9 @@ from pathlib import Path  # noqa: E402
 from typing import Any  # noqa: E402
 
 import gevent  # noqa: E402
+from paramiko import SSHException  # noqa: E402
 from pyinfra.api import Config, FactBase, Inventory, State  # noqa: E402
-from pyinfra.api.exceptions import ConnectError, FactError  # noqa: E402
+from pyinfra.api.exceptions import ConnectError, FactError, PyinfraError  # noqa: E402
 
 SCRIPT = base64.b64encode((Path(__file__).parent / "facts" / "node_probe.py").read_bytes()).decode()
 
@@ -29,6 +30,7 @@ KINDS = (
     ("timed out", "unreachable", "no answer in time"),
     ("No route", "unreachable", "no route to it"),
     ("refused", "unreachable", "nothing listens on the ssh port"),
+    ("Unable to connect to port", "unreachable", "nothing listens on the ssh port"),  # paramiko, when all refuse
 )
 
 
@@ -56,6 +58,8 @@ def _probe(host: Any, request: dict[str, Any]) -> dict[str, Any]:
     except ConnectError as error:
         kind, words = classify(str(error))
         return {"error": kind, "message": words}
+    except (PyinfraError, SSHException):  # raised before anything is sent: the key file is no key, or is encrypted
+        return {"error": "key", "message": "our key cannot be read"}
     try:
         encoded = base64.b64encode(json.dumps(request).encode()).decode()
         capture = host.get_fact(NodeProbe, request=encoded, _sudo=True, _timeout=120)

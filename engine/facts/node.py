@@ -77,8 +77,19 @@ def parse_node(capture: Mapping[str, Any]) -> NodeFacts:
     """Facts from a capture.
 
     Raises:
-        SovctlError: something a plan rests on was not measured.
+        SovctlError: something a plan rests on was not measured, or was answered in another form than expected.
     """
+    try:
+        return _facts(capture)
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise SovctlError(
+            "expected a capture as the probe writes it, got another form; what is not measured cannot be planned",
+            where=f"node {capture['node']}",
+            hint="run it again; if it stays, look at the node",
+        ) from None
+
+
+def _facts(capture: Mapping[str, Any]) -> NodeFacts:
     node, commands = capture["node"], capture["commands"]
     holds = set(_output(node, commands, "holds").split())
     packages = _packages(_output(node, commands, "packages"), holds)
