@@ -8,13 +8,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from sovctl.compliance.canonical import digest, sha256_hex
+from sovctl.compliance.errors import InputError, SovctlError
 from sovctl.compliance.keys import SigningKey, load_or_create
 from sovctl.engine import code_wheel, gather, netns
 from sovctl.engine.credentials import Credentials
 from sovctl.engine.facts.node import NodeFacts, parse_node
 from sovctl.engine.plan.build import changes, context_of, desired_on, requests
 from sovctl.engine.plan.context import Context
-from sovctl.engine.plan.file import Plan
+from sovctl.engine.plan.file import Plan, read
 from sovctl.engine.plan.order import KINDS
 from sovctl.engine.plan.waves import waves
 from sovctl.engine.spec_file import LoadedSpec, check_files, load
@@ -53,6 +54,17 @@ class Site:
         self.state.prepare()
         return load_or_create(self.state.keys / "plan.key")
 
+    def saved_plan(self) -> Plan:
+        """The plan that `sovctl plan` saved. Where there is none, not even a key is made.
+
+        Raises:
+            InputError: there is none.
+            PlanTampered: it is not what this controller signed.
+        """
+        if not self.state.plan_file.exists():
+            raise InputError("expected a plan, found none", where=str(self.state.plan_file), hint="sovctl plan")
+        return read(self.state.plan_file, self.plan_key().public)
+
     def context(self) -> Context:
         """What the kinds look at, with the fingerprints of what exists."""
         context = context_of(self.spec, self.folder)
@@ -67,9 +79,18 @@ class Site:
         return {name: parse_node(capture) for name, capture in captures.items()}
 
     def recorded(self, folder: Path) -> dict[str, NodeFacts]:
-        """Facts from captures that somebody saved."""
+        """Facts from captures that somebody saved.
+
+        Raises:
+            InputError: one is absent, is no capture, or lacks something that a plan rests on.
+        """
         names = [node.name for _, node in self.spec.nodes()]
-        return {name: parse_node(capture) for name, capture in gather.load(folder, names).items()}
+        captures = gather.load(folder, names)
+        try:
+            return {name: parse_node(capture) for name, capture in captures.items()}
+        except SovctlError as error:
+            hint = "capture that node again: sovctl plan without --facts"
+            raise InputError(error.message, where=f"{folder}: {error.where}", hint=hint) from None
 
     def plan(self, context: Context, facts: dict[str, NodeFacts]) -> Plan:
         """The difference between what should be and what was observed."""

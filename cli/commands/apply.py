@@ -29,11 +29,10 @@ def apply(
     from sovctl.compliance.errors import InputError
     from sovctl.engine.apply.run import Progress
     from sovctl.engine.apply.run import apply as carry_out
-    from sovctl.engine.plan import file
     from sovctl.engine.site import Site
 
     opened = Site.open(site, state=state, touches_nodes=True)
-    plan = file.read(opened.state.plan_file, opened.plan_key().public)
+    plan = opened.saved_plan()
     show.note(f"plan {plan.sha256[:12]} of {plan.created}: {summary(plan)}")
     if not yes:
         if not show.can_ask():

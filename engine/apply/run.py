@@ -23,7 +23,7 @@ from sovctl.engine.apply.journal import Journal, unfinished
 from sovctl.engine.facts.node import NodeFacts
 from sovctl.engine.plan.build import changes, desired_on
 from sovctl.engine.plan.context import Context
-from sovctl.engine.plan.file import Plan, read
+from sovctl.engine.plan.file import Plan
 from sovctl.engine.plan.order import KINDS
 from sovctl.engine.plan.resource import CREATED_BY_APPLY, Change
 from sovctl.engine.plan.waves import Wave
@@ -79,7 +79,7 @@ def apply(
     """
     with site.state.exclusive("apply"):
         started = datetime.now(UTC)
-        plan = read(site.state.plan_file, site.plan_key().public)
+        plan = site.saved_plan()
         context = site.context()
         _check_bindings(site, context, plan, resume=resume, now=started)
         facts = site.observe(context, report=note)
