@@ -8,7 +8,7 @@ from typing import Any
 import typer
 
 from sovctl.cli import show
-from sovctl.compliance.errors import ExitCode
+from sovctl.compliance.errors import ExitCode, InputError
 
 EPILOG = """Examples: sovctl plan site.yaml  ·  sovctl plan --node n1 --details  ·  sovctl plan --json
   ·  sovctl plan examples/bank-hybrid/site.yaml --facts examples/bank-hybrid/facts"""
@@ -39,7 +39,12 @@ def plan(
     from sovctl.engine.plan import file
     from sovctl.engine.site import Site
 
+    if facts is not None and out is not None:
+        raise InputError("expected --facts or --out, got both", hint="only a plan of observed nodes is ever saved")
     opened = Site.open(site, state=state, touches_nodes=facts is None)
+    names = [each.name for _, each in opened.spec.nodes()]
+    if node is not None and node not in names:
+        raise InputError(f"expected one of the nodes {', '.join(names)}, got {node!r}", where="--node")
     context = opened.context()
     if facts is not None:
         made = opened.plan(context, opened.recorded(facts))
