@@ -11,6 +11,7 @@ from typing import Any
 
 import typer
 
+from sovctl.cli import show
 from sovctl.cli.door import door
 from sovctl.compliance.errors import ExitCode
 
@@ -54,6 +55,17 @@ for _name in COMMANDS:
 UsageProblem: Any = next(each for each in typer.BadParameter.__mro__ if each.__name__ == "ClickException")
 
 
+def _show_usage(error: Any) -> None:
+    """A wrong word or option, in the manner of every other error."""
+    if type(error).__name__ == "NoArgsIsHelpError":
+        error.show()
+        return
+    context = getattr(error, "ctx", None)
+    command = context.command_path if context else "sovctl"
+    message = error.format_message().rstrip(".")
+    show.problem(message[:1].lower() + message[1:], hint=f"{command} --help")
+
+
 def main() -> None:
     """Entry point of the `sovctl` script."""
     command = typer.main.get_command(app)
@@ -63,6 +75,6 @@ def main() -> None:
         except typer.Abort:
             raise KeyboardInterrupt from None
         except UsageProblem as error:
-            error.show()
+            _show_usage(error)
             sys.exit(ExitCode.BAD_INPUT)
         sys.exit(result if isinstance(result, int) else ExitCode.OK)
