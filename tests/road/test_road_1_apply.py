@@ -1,0 +1,47 @@
+"""A new site: the first plan names everything, apply brings it about and keeps a record, and nothing is left to do."""
+
+from __future__ import annotations
+
+import pytest
+from road_site import RoadSite
+
+from sovctl.compliance.errors import ExitCode
+from sovctl.compliance.ledger.reader import LedgerReader
+from sovctl.engine.plan.order import KINDS
+
+pytestmark = pytest.mark.lab
+
+
+def test_first_plan_names_every_kind_of_resource(site: RoadSite) -> None:
+    planned = site.first_plan["changes"]
+    assert {change["kind"] for change in planned} == {kind.name for kind in KINDS}
+    assert {change["node"] for change in planned} == {"n1", "n2", "s1"}
+    assert all(change["why"] for change in planned)
+    assert site.first_plan["simulated"] is True
+
+
+def test_apply_ends_with_0_and_journal_and_ledger_have_it(site: RoadSite) -> None:
+    assert site.applied is not None
+    assert site.applied.returncode == ExitCode.OK, site.applied.stderr
+    events = site.journal()
+    assert [events[0]["event"], events[-1]["event"]] == ["started", "finished"]
+    assert sorted(events[0]["changes"]) == sorted(change["id"] for change in site.first_plan["changes"])
+    waves = [event["wave"] for event in events if event["event"] == "wave-proven"]
+    assert waves == [wave["name"] for wave in site.first_plan["waves"]]
+    records = [entry.record for entry in LedgerReader(site.state / "ledger").entries()]
+    assert [record["type"] for record in records[:2]] == ["apply-started", "apply-finished"]
+    assert {record["plan_sha256"] for record in records[:2]} == {events[0]["plan_sha256"]}
+    assert all(record["simulated"] is True for record in records[:2])
+
+
+def test_second_plan_is_empty(site: RoadSite) -> None:
+    assert site.changes() == {}
+    assert site.run("plan", str(site.file), "--detailed-exitcode").returncode == ExitCode.OK
+
+
+def test_detailed_exitcode_is_2_when_there_is_something_to_change(site: RoadSite) -> None:
+    with site.edited(lambda values: values["gateway"].update(vault_ttl_s=7200)):
+        done = site.run("plan", str(site.file), "--detailed-exitcode")
+        assert done.returncode == ExitCode.CHANGES
+        assert list(site.changes()) == ["s1/gateway/gateway"]
+    assert site.changes() == {}
