@@ -62,9 +62,11 @@ class VaultFile:
             str, tuple[AESGCM, float]
         ] = {}  # conversation -> data key, and when it expires at the earliest
         self._database: sqlite3.Connection | None = None
+        self._file: tuple[int, int] | None = None
         try:
             self._database = sqlite3.connect(path, isolation_level=None, timeout=_BUSY_TIMEOUT_S)
             self._prepare(hmac.digest(kek, b"sovctl vault key check v1", hashlib.sha256))
+            self._file = _identity(path)
         except sqlite3.Error as error:
             self.close()
             raise InputError(
@@ -250,6 +252,13 @@ class VaultFile:
     def _open(self) -> sqlite3.Connection:
         if self._database is None:
             raise VaultFailed("expected an open vault, got a closed one", where=str(self._path))
+        # With a write-ahead log, SQLite goes on in a file that was moved or deleted, and the next start finds nothing.
+        if self._file is not None and _identity(self._path) != self._file:
+            raise VaultFailed(
+                "expected the vault that was opened, got another file or none in its place",
+                where=str(self._path),
+                hint="put it back; nothing leaves while the vault is away",
+            )
         return self._database
 
     def _failed(self, error: sqlite3.Error) -> VaultFailed:
@@ -258,6 +267,15 @@ class VaultFile:
             where=str(self._path),
             hint="make room on that disk; nothing leaves while the vault is down",
         )
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """Device and inode of a file; None when there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _context(purpose: str, conversation: Conversation, token: str = "") -> bytes:

@@ -198,6 +198,25 @@ def test_a_locked_vault_fails_and_recovers(tmp_path: Path) -> None:
     with_vault(tmp_path / "vault.db", use)
 
 
+@pytest.mark.parametrize("is_replaced", [False, True], ids=["gone", "replaced"])
+def test_a_vault_that_was_taken_away_fails_and_recovers(tmp_path: Path, is_replaced: bool) -> None:
+    """SQLite alone would go on in the file that nobody finds again."""
+    path, away = tmp_path / "vault.db", tmp_path / "away"
+
+    async def main(vault: Vault) -> None:
+        path.rename(away)
+        if is_replaced:
+            path.write_bytes(away.read_bytes())
+        for use in (vault.store(ONE, {TOKEN: VALUE}), vault.load(ONE), vault.check()):
+            with pytest.raises(VaultFailed, match="got another file or none"):
+                await use
+        away.replace(path)
+        await vault.store(ONE, {TOKEN: VALUE})
+        assert await vault.load(ONE) == {TOKEN: VALUE}
+
+    with_vault(path, main)
+
+
 def test_many_requests_at_once_are_all_kept(tmp_path: Path) -> None:
     many = [Conversation("retail", f"{number:064x}", False) for number in range(200)]
 
