@@ -21,10 +21,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from sovctl.compliance.canonical import digest
 from sovctl.compliance.errors import InputError
 
-RUN_CHECKS = frozenset({"plan.empty-after-apply", "gateway.only-tokens-leave"})
-"""Checks that are asked of a run, not of a node: of the plan made after an apply, and of what a cloud received. They
-are stored as evidence by whoever drives that run, and are in no registry of node checks."""
-
 Text = Annotated[str, Field(min_length=1)]
 
 

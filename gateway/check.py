@@ -18,8 +18,13 @@ from sovctl.gateway import server
 from sovctl.gateway.auth import load_clients
 from sovctl.gateway.conversation import Conversation
 from sovctl.gateway.keyfiles import read_key
+from sovctl.gateway.inspection import Inspector
 from sovctl.gateway.kinds import Kind
-from sovctl.gateway.settings import GatewaySettings
+from sovctl.gateway.outgoing import tokenize_body
+from sovctl.gateway.policy import decide
+from sovctl.gateway.restore import restore
+from sovctl.gateway.settings import Action, GatewaySettings
+from sovctl.gateway.tokens import Mint
 from sovctl.gateway.upstream import Upstream, tls_context
 from sovctl.gateway.vault import Vault
 
@@ -55,6 +60,7 @@ def run_checks(settings: GatewaySettings) -> list[CheckResult]:
         ("vault", _vault),
         ("ledger", _ledger),
         ("upstreams", _upstreams),
+        ("leaving", _leaving),
     ]
     return [_result(name, check, settings) for name, check in checks]
 
@@ -93,6 +99,32 @@ def _detector(settings: GatewaySettings) -> str:
     if missed:
         raise SovctlError(f"expected a finding for every kind, got none for {', '.join(missed)}")
     return f"{len(detector.rule_names)} rules, every kind finds its specimen"
+
+
+def _leaving(settings: GatewaySettings) -> str:
+    """One request a kind, by this site's policy and key, as far as the body that would be sent; nothing is sent."""
+    if not any(route.cloud for route in settings.routes):
+        return "no route has a cloud: nothing leaves"
+    detector, key = server.make_detector(settings), read_key(settings.token_key_file)
+    said: dict[str, list[str]] = {"as tokens": [], "as they are, by policy": [], "not at all": []}
+    for kind, specimen in _SPECIMENS.items():
+        text = f"Please check {specimen} for us."
+        body = {"messages": [{"role": "user", "content": text}]}
+        inspector = Inspector(detector, settings.limits.max_depth)
+        permit = decide(inspector.inspect(body), settings.policy, has_cloud=True)
+        if not permit.verdict.may_leave:
+            said["not at all"].append(kind.value)
+            continue
+        mint = Mint(key, tenant="check", conversation=secrets.token_hex(16))
+        outgoing = tokenize_body(body, inspector, settings.policy, mint, model="check")
+        sent = outgoing.body["messages"][0]["content"]
+        if settings.policy.action_for(kind) is Action.ALLOW:
+            said["as they are, by policy"].append(kind.value)
+        elif specimen in sent or restore(sent, outgoing.issued) != text:
+            raise SovctlError(f"expected a token for {kind.value} that restores, got something else")
+        else:
+            said["as tokens"].append(kind.value)
+    return "; ".join(f"{', '.join(kinds)} leave {how}" for how, kinds in said.items() if kinds)
 
 
 def _vault(settings: GatewaySettings) -> str:

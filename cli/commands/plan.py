@@ -26,6 +26,7 @@ def plan(
         None, "--facts", help="Plan from captures in this folder instead of asking the nodes; nothing is saved."
     ),
     out: Path | None = typer.Option(None, "--out", help="Save the plan here as well."),
+    no_save: bool = typer.Option(False, "--no-save", help="Show it only; the saved plan stays as it is."),
     node: str | None = typer.Option(None, "--node", help="Show only this node's changes; the plan is of all."),
     details: bool = typer.Option(False, "--details", help="Every changed key with before and after."),
     as_json: bool = typer.Option(False, "--json", help="The whole plan as one JSON document."),
@@ -35,7 +36,6 @@ def plan(
 ) -> int:
     """Observe every node, compare with site.yaml, and show and save what would change, in which order and why."""
     from sovctl.cli.plan_view import show_plan
-    from sovctl.compliance.files import write_atomic
     from sovctl.engine.plan import file
     from sovctl.engine.site import Site
 
@@ -52,9 +52,10 @@ def plan(
         observed = opened.observe(context, report=lambda text: show.progress(f"observed {text}"))
         show.progress_done()
         made = opened.plan(context, observed)
-        file.write(made, opened.state.plan_file, opened.plan_key())
+        if not no_save:
+            file.write(made, opened.state.plan_file, opened.plan_key())
         if out is not None:
-            write_atomic(out, opened.state.plan_file.read_bytes(), mode=0o600)
+            file.write(made, out, opened.plan_key())
     if as_json:
         body: dict[str, Any] = made.body()
         show.document({**body, "sha256": made.sha256})
@@ -62,6 +63,6 @@ def plan(
         show_plan(made, only=node, details=details)
         if facts is not None:
             show.note("planned from captures; nothing was saved and nothing can be applied from it")
-        elif made.changes:
+        elif made.changes and not no_save:
             show.note(f"saved to {opened.state.plan_file}; carry it out with: sovctl apply {site}")
     return ExitCode.CHANGES if detailed_exitcode and made.changes else ExitCode.OK

@@ -30,7 +30,7 @@ def register(app: typer.Typer) -> None:
         from sovctl.compliance.keys import load
         from sovctl.compliance.ledger.reader import LedgerReader
         from sovctl.compliance.ledger.store import Ledger
-        from sovctl.compliance.pack import RUN_CHECKS, builtin_pack, load_pack
+        from sovctl.compliance.pack import builtin_pack, load_pack
         from sovctl.compliance.report.document import Subject
         from sovctl.compliance.report.publish import publish
         from sovctl.compliance.waivers import load_exceptions
@@ -49,10 +49,7 @@ def register(app: typer.Typer) -> None:
         if not paths.ledger.is_dir():
             raise InputError("expected evidence, got none", where=str(paths.root), hint="run `sovctl verify` first")
         origin = LedgerReader(paths.ledger).checkpoint.origin
-        loaded = [
-            load_pack(builtin_pack(name), known_checks=KNOWN_CHECKS | RUN_CHECKS)
-            for name in ([pack] if pack else packs)
-        ]
+        loaded = [load_pack(builtin_pack(name), known_checks=KNOWN_CHECKS) for name in ([pack] if pack else packs)]
         exceptions = load_exceptions(waivers) if waivers else None
         with Ledger.open(paths.ledger, origin=origin, key=load(paths.keys / "ledger.key")) as ledger:
             reports = [

@@ -21,12 +21,16 @@ class Controller:
 
     Args:
         program: the running `sovctl`.
+        site_file: the site.yaml that is checked.
+        state: the site's state folder.
         ledger: folder of the site's ledger.
         private_files: files that must be there and private: the ssh key, secrets that site.yaml refers to.
         private_patterns: (folder, glob) of further private files.
     """
 
     program: str
+    site_file: str
+    state: str
     ledger: str
     private_files: tuple[str, ...]
     private_patterns: tuple[tuple[str, str], ...]

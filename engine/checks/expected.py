@@ -8,7 +8,7 @@ from datetime import date
 from sovctl.engine.catalog.figure import Figure
 from sovctl.engine.catalog.platforms import Part
 from sovctl.engine.checks.estate import Estate
-from sovctl.engine.checks.judges.gateway import GatewayExpectation
+from sovctl.engine.checks.judges.gateway import GatewayExpectation, LeavingExpectation
 from sovctl.engine.checks.judges.gpu import GpuExpectation
 from sovctl.engine.checks.judges.host import ClockExpectation, SshExpectation
 from sovctl.engine.checks.judges.infiniband import InfinibandExpectation
@@ -20,6 +20,7 @@ from sovctl.engine.checks.judges.perimeter import (
     NoWayOutExpectation,
     WallExpectation,
 )
+from sovctl.engine.checks.judges.plan import PlanExpectation
 from sovctl.engine.checks.judges.pool import PoolExpectation
 from sovctl.engine.checks.judges.site import GROUP_MAY_READ, KeysExpectation, LedgerExpectation, PrivateFile
 from sovctl.engine.checks.judges.software import DriverExpectation, MirrorExpectation
@@ -197,6 +198,12 @@ def gateway(estate: Estate, node: Node) -> Iterator[GatewayExpectation]:
         )
 
 
+def leaving(estate: Estate, node: Node) -> Iterator[LeavingExpectation]:
+    """Gateway nodes."""
+    if estate.context.is_gateway(node):
+        yield LeavingExpectation(config=gateway_kind.CONFIG)
+
+
 def vault(estate: Estate, node: Node) -> Iterator[GatewayExpectation]:
     """Gateway nodes of a site where something is tokenized at all."""
     yield from (each for each in gateway(estate, node) if each.cloud_model is not None)
@@ -218,6 +225,16 @@ def site_ledger(estate: Estate) -> Iterator[LedgerExpectation]:
         program=estate.controller.program,
         directory=estate.controller.ledger,
         origin=f"sovctl.{estate.context.spec.site.name}/site",
+    )
+
+
+def site_plan(estate: Estate) -> Iterator[PlanExpectation]:
+    """This controller, for every node of the site."""
+    yield PlanExpectation(
+        program=estate.controller.program,
+        site_file=estate.controller.site_file,
+        state=estate.controller.state,
+        nodes=tuple(node.name for _, node in estate.context.spec.nodes()),
     )
 
 

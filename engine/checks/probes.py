@@ -9,12 +9,13 @@ from __future__ import annotations
 import shlex
 from pathlib import Path
 
-from sovctl.engine.checks.judges.gateway import GatewayExpectation
+from sovctl.engine.checks.judges.gateway import GatewayExpectation, LeavingExpectation
 from sovctl.engine.checks.judges.host import ClockExpectation, SshExpectation
 from sovctl.engine.checks.judges.infiniband import InfinibandExpectation
 from sovctl.engine.checks.judges.model_store import STORE, STRANGE, ModelExpectation
 from sovctl.engine.checks.judges.nvlink import FabricExpectation
 from sovctl.engine.checks.judges.perimeter import ExceptionExpectation, NoWayOutExpectation
+from sovctl.engine.checks.judges.plan import PlanExpectation
 from sovctl.engine.checks.judges.pool import (
     CONTROL_PATH,
     FORBIDDEN,
@@ -244,6 +245,18 @@ def keys(expectation: KeysExpectation) -> Probe:
     listing = f"""for f in {files}; do stat -c "%a %u %n" "$f" 2>/dev/null || echo "absent - $f"; done
 for f in {patterns}; do [ ! -f "$f" ] || stat -c "%a %u %n" "$f"; done"""
     return Probe(script(self="id -u", files=listing))
+
+
+def leaving(expectation: LeavingExpectation) -> Probe:
+    """The gateway's own checks, by its own interpreter and user; nothing is sent anywhere."""
+    words = [GATEWAY_PYTHON, "-B", "-m", "sovctl.gateway", "check", "--config", expectation.config, "--json"]
+    return Probe(script(check=shlex.join(["runuser", "-u", GATEWAY_USER, "--", *words])))
+
+
+def plan(expectation: PlanExpectation) -> Probe:
+    """A new plan of the whole site, shown and not saved."""
+    words = [expectation.program, "plan", expectation.site_file, "--state", expectation.state, "--no-save", "--json"]
+    return Probe(script(plan=shlex.join(words)), timeout_s=600)
 
 
 def ledger(expectation: LedgerExpectation) -> Probe:

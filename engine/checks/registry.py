@@ -11,7 +11,7 @@ from typing import Any
 
 from sovctl.engine.checks import expected, probes
 from sovctl.engine.checks.estate import Estate
-from sovctl.engine.checks.judges import gateway, gpu, host, infiniband, model_store, nvlink, perimeter, pool, site
+from sovctl.engine.checks.judges import gateway, gpu, host, infiniband, model_store, nvlink, perimeter, plan, pool, site
 from sovctl.engine.checks.judges import software as soft
 from sovctl.engine.checks.model import Check
 from sovctl.engine.spec import Node
@@ -304,6 +304,16 @@ CHECKS: tuple[Check[Any], ...] = (
         judge=gateway.judge_rejects,
     ),
     Check(
+        id="gateway.only-tokens-leave",
+        version=1,
+        title="of every kind that policy tokenizes, only a token is in what would leave",
+        controls=("ac-4", "sc-7"),
+        method="TEST",
+        expect=expected.leaving,
+        probe=probes.leaving,
+        judge=gateway.judge_leaving,
+    ),
+    Check(
         id="gateway.vault-encrypted",
         version=1,
         title="identifiers that were tokenized cannot be read in the vault's files",
@@ -332,6 +342,17 @@ CHECKS: tuple[Check[Any], ...] = (
         expect=expected.gateway,
         probe=probes.record,
         judge=gateway.judge_record,
+    ),
+    Check(
+        id="plan.empty-after-apply",
+        version=1,
+        title="a new plan of the site is empty",
+        controls=("cm-2", "cm-3", "cm-6"),
+        method="TEST",
+        expect=_nothing,
+        expect_here=expected.site_plan,
+        probe=probes.plan,
+        judge=plan.judge_plan,
     ),
     Check(
         id="site.ledger-verifies",

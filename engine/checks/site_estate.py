@@ -27,6 +27,8 @@ def _controller(site: Site) -> Controller:
         references += [each.file for each in secrets if each is not None and each.file]
     return Controller(
         program=str(Path(sys.executable).with_name("sovctl")),
+        site_file=str(site.loaded.path.resolve()),
+        state=str(state.root.resolve()),
         ledger=str(state.ledger.resolve()),
         private_files=tuple(str((site.folder / each).resolve()) for each in dict.fromkeys(references)),
         private_patterns=((str(state.keys.resolve()), "*"), (str(state.pki.resolve()), "*.key")),

@@ -35,6 +35,32 @@ class GatewayExpectation(Expectation):
     key: Secret
 
 
+@dataclass(frozen=True, kw_only=True)
+class LeavingExpectation(Expectation):
+    """A gateway node that tries its own policy and key on a specimen of every kind.
+
+    Args:
+        config: settings file on the node.
+    """
+
+    config: str
+
+
+def judge_leaving(output: ProbeOutput, _expectation: LeavingExpectation) -> Judgement:
+    """The gateway's own check `leaving`: of every kind that policy tokenizes, only a token is in the body."""
+    part = read_parts(output).part("check")
+    try:
+        rows = {str(row["check"]): row for row in json.loads(part.text)}
+        verdict, detail = str(rows["leaving"]["verdict"]), str(rows["leaving"]["detail"])
+    except (ValueError, KeyError, TypeError):
+        raise Unreadable("the document of the gateway's `check --json`", part.text, where="gateway") from None
+    if verdict == "FAIL":
+        return failed("only tokens in what would leave", detail)
+    if verdict != "PASS" or not detail:
+        return unknown("a verdict on what would leave", detail or verdict)
+    return worst((), otherwise=f"expected only tokens in what would leave, got: {detail}")
+
+
 def judge_answers(output: ProbeOutput, expectation: GatewayExpectation) -> Judgement:
     """A chat with every model name that the client may use gives an answer with text."""
     rows = {str(row.get("model")): row for row in _rows(output)}

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from gpu_samples import document, eight, gpu
 
 from sovctl.compliance.verdict import Verdict
-from sovctl.engine.checks.judges.gateway import GatewayExpectation
+from sovctl.engine.checks.judges.gateway import GatewayExpectation, LeavingExpectation
 from sovctl.engine.checks.judges.gpu import GpuExpectation
 from sovctl.engine.checks.judges.host import ClockExpectation, SshExpectation
 from sovctl.engine.checks.judges.infiniband import InfinibandExpectation
@@ -24,6 +24,7 @@ from sovctl.engine.checks.judges.perimeter import (
     NoWayOutExpectation,
     WallExpectation,
 )
+from sovctl.engine.checks.judges.plan import PlanExpectation
 from sovctl.engine.checks.judges.pool import PoolExpectation
 from sovctl.engine.checks.judges.site import GROUP_MAY_READ, KeysExpectation, LedgerExpectation, PrivateFile
 from sovctl.engine.checks.judges.software import DriverExpectation, MirrorExpectation
@@ -723,3 +724,32 @@ SAMPLES: dict[str, Sample] = {
     ),
 }
 SAMPLES["site.ledger-verifies"] = SAMPLES["gateway.ledger-verifies"]
+SAMPLES["plan.empty-after-apply"] = Sample(
+    PlanExpectation(program="/bin/sovctl", site_file="/site.yaml", state="/state", nodes=("n1", "n2")),
+    {"plan": json.dumps({"changes": [], "facts_sha256": {"n1": "a", "n2": "b"}})},
+    {
+        "change-left": Bad(
+            {"plan": json.dumps({"changes": [{"id": "n1/pool/chat"}], "facts_sha256": {"n1": "a", "n2": "b"}})},
+            FAIL,
+            "n1/pool/chat",
+        ),
+        "node-not-observed": Bad({"plan": json.dumps({"changes": [], "facts_sha256": {"n1": "a"}})}, UNKNOWN, "n2"),
+    },
+    ("changes", "facts_sha256"),
+)
+
+
+def self_check(**leaving: str) -> str:
+    """What the gateway's `check --json` prints."""
+    return json.dumps([{"check": "keys", "verdict": "PASS", "detail": "ok"}, {"check": "leaving", **leaving}])
+
+
+SAMPLES["gateway.only-tokens-leave"] = Sample(
+    LeavingExpectation(config="/etc/sovctl/gateway.yaml"),
+    {"check": self_check(verdict="PASS", detail="EMAIL, IBAN leave as tokens; PERSON leave not at all")},
+    {
+        "value-leaves": Bad({"check": self_check(verdict="FAIL", detail="expected a token for IBAN")}, FAIL, "IBAN"),
+        "not-tried": Bad({"check": self_check(verdict="UNKNOWN", detail="the check itself failed")}, UNKNOWN, "itself"),
+    },
+    ("verdict",),
+)

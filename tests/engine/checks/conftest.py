@@ -40,7 +40,12 @@ def estate(name: str, *, today: date = TODAY) -> Estate:
     """An example site as checks see it."""
     file = EXAMPLES / name / "site.yaml"
     controller = Controller(
-        program="/usr/bin/sovctl", ledger="/s/ledger", private_files=("/s/key",), private_patterns=(("/s/keys", "*"),)
+        program="/usr/bin/sovctl",
+        site_file="/s/site.yaml",
+        state="/s",
+        ledger="/s/ledger",
+        private_files=("/s/key",),
+        private_patterns=(("/s/keys", "*"),),
     )
     return Estate(context_of(load(file, today=today).spec, file.parent), controller, today)
 
