@@ -5,6 +5,7 @@ What is our own mistake is written to a crash file for the report, and says wher
 
 from __future__ import annotations
 
+import os
 import sys
 import tempfile
 import traceback
@@ -33,7 +34,9 @@ def door() -> Iterator[None]:
         show.problem("interrupted; nothing is half written, the same command can be run again")
         sys.exit(ExitCode.INTERRUPTED)
     except BrokenPipeError:
-        sys.stderr.close()
+        # Whoever read our results has seen enough. What is still in the buffer goes nowhere, so that the interpreter's
+        # own flush at the end does not fail once more.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(ExitCode.OK)
     except Exception as error:  # noqa: BLE001 - the door: nothing may pass as a traceback
         with tempfile.NamedTemporaryFile("w", prefix="sovctl-crash-", suffix=".txt", delete=False) as file:

@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import importlib
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import typer
+from typer.core import TyperGroup
 
 from sovctl.cli import show
 from sovctl.cli.door import door
@@ -18,8 +21,36 @@ from sovctl.compliance.errors import ExitCode
 # In the order a newcomer meets them.
 COMMANDS = ("init", "validate", "plan", "apply", "verify", "report", "audit", "gateway", "lab")
 
+
+class _Escaped(Exception):
+    """Carries through typer what the door has words for, and typer would only make an exit code of."""
+
+    def __init__(self, error: BaseException) -> None:
+        super().__init__()
+        self.error = error
+
+
+@contextmanager
+def _escape() -> Iterator[None]:
+    try:
+        yield
+    except (KeyboardInterrupt, BrokenPipeError) as error:
+        raise _Escaped(error) from None
+
+
+class _Words(TyperGroup):
+    def make_context(self, *args: Any, **kwargs: Any) -> Any:
+        with _escape():
+            return super().make_context(*args, **kwargs)
+
+    def invoke(self, ctx: Any) -> Any:
+        with _escape():
+            return super().invoke(ctx)
+
+
 app = typer.Typer(
     name="sovctl",
+    cls=_Words,
     rich_markup_mode=None,
     no_args_is_help=True,
     add_completion=True,
@@ -72,6 +103,9 @@ def main() -> None:
     with door():
         try:
             result = command(standalone_mode=False)
+            sys.stdout.flush()  # a reader that went away is noticed here, not by the interpreter after us
+        except _Escaped as escaped:
+            raise escaped.error from None
         except typer.Abort:
             raise KeyboardInterrupt from None
         except UsageProblem as error:

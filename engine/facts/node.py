@@ -11,6 +11,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from sovctl.compliance.errors import SovctlError
+from sovctl.engine.facts.dpkg import parse_holds, parse_packages
+from sovctl.engine.facts.sysctl import parse_sysctl
+from sovctl.engine.facts.units import parse_units
+from sovctl.engine.facts.unreadable import Unreadable
 
 SIMULATION_MARK = "/etc/sovctl-simulated"
 """A node that has this file has stand-in hardware, and whatever it says is marked `simulated`."""
@@ -91,7 +95,7 @@ def parse_node(capture: Mapping[str, Any]) -> NodeFacts:
 
 def _facts(capture: Mapping[str, Any]) -> NodeFacts:
     node, commands = capture["node"], capture["commands"]
-    holds = set(_output(node, commands, "holds").split())
+    holds = parse_holds(_output(node, commands, "holds"))
     packages = _packages(_output(node, commands, "packages"), holds)
     has_nft = "nftables" in packages
     return NodeFacts(
@@ -104,14 +108,16 @@ def _facts(capture: Mapping[str, Any]) -> NodeFacts:
         texts=capture["texts"],
         units=_units(_output(node, commands, "units")),
         ruleset=tuple(_output(node, commands, "ruleset").splitlines()) if has_nft else None,
-        sysctls=_sysctls(commands.get("sysctl", {}).get("stdout", "")),
+        # Not asked where the platform has no settings.
+        sysctls=parse_sysctl(_output(node, commands, "sysctl")) if "sysctl" in commands else {},
     )
 
 
 def _output(node: str, commands: Mapping[str, Any], name: str) -> str:
     answer = commands.get(name)
     if answer is None or answer["exit_code"] != 0:
-        got = "nothing" if answer is None else f"exit code {answer['exit_code']}"
+        code = None if answer is None else answer["exit_code"]  # None: absent, or not done in time
+        got = "nothing" if code is None else f"exit code {code}"
         raise SovctlError(
             f"expected the probe {name!r} to answer, got {got}; what is not measured cannot be planned",
             where=f"node {node}",
@@ -120,30 +126,29 @@ def _output(node: str, commands: Mapping[str, Any], name: str) -> str:
     return str(answer["stdout"])
 
 
-def _packages(text: str, holds: set[str]) -> dict[str, Package]:
-    packages = {}
-    for line in text.splitlines():
-        name, version, _, status = line.split("\t")
-        if status.strip() in ("ii", "hi"):
-            packages[name] = Package(version, name in holds)
-    return packages
+def _packages(text: str, holds: frozenset[str]) -> dict[str, Package]:
+    """What is installed and wanted; a name that is there for two architectures at two versions has both."""
+    versions: dict[str, list[str]] = {}
+    for each in parse_packages(text):
+        if each.status in ("ii", "hi") and each.version not in versions.setdefault(each.name, []):
+            versions[each.name].append(each.version)
+    return {name: Package(" and ".join(found), name in holds) for name, found in versions.items() if found}
 
 
 def _units(text: str) -> dict[str, Unit]:
-    units = {}
-    for block in text.split("\n\n"):
-        values = dict(line.split("=", 1) for line in block.splitlines() if "=" in line)
-        if values.get("LoadState") == "loaded":
-            started = values.get("ActiveEnterTimestamp", "").removeprefix("@")
-            units[values["Id"].removesuffix(".service")] = Unit(
-                values["ActiveState"], values.get("UnitFileState", ""), int(started) if started.isdigit() else 0
-            )
-    return units
+    return {
+        each.id.removesuffix(".service"): Unit(
+            each.active or "", each.properties.get("UnitFileState", ""), _seconds(each.properties)
+        )
+        for each in parse_units(text)
+        if each.load == "loaded"
+    }
 
 
-def _sysctls(text: str) -> dict[str, str]:
-    pairs = (line.split(" = ", 1) for line in text.splitlines() if " = " in line)
-    return {key: " ".join(value.split()) for key, value in pairs}
+def _seconds(properties: Mapping[str, str]) -> int:
+    """When a unit was last started, from `@1763700000`; 0 for never."""
+    started = properties.get("ActiveEnterTimestamp", "").removeprefix("@")
+    return int(started) if started.isdecimal() else 0
 
 
 def _is_container(commands: Mapping[str, Any]) -> bool:
