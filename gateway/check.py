@@ -17,8 +17,8 @@ from sovctl.compliance.ledger.store import Ledger
 from sovctl.gateway import server
 from sovctl.gateway.auth import load_clients
 from sovctl.gateway.conversation import Conversation
-from sovctl.gateway.keyfiles import read_key
 from sovctl.gateway.inspection import Inspector
+from sovctl.gateway.keyfiles import read_key
 from sovctl.gateway.kinds import Kind
 from sovctl.gateway.outgoing import tokenize_body
 from sovctl.gateway.policy import decide

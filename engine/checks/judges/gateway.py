@@ -56,8 +56,8 @@ def judge_leaving(output: ProbeOutput, _expectation: LeavingExpectation) -> Judg
         raise Unreadable("the document of the gateway's `check --json`", part.text, where="gateway") from None
     if verdict == "FAIL":
         return failed("only tokens in what would leave", detail)
-    if verdict != "PASS" or not detail:
-        return unknown("a verdict on what would leave", detail or verdict)
+    if verdict != "PASS" or not detail or part.exit_code != 0:
+        return unknown("every check of the gateway passed", detail if part.exit_code == 0 else f"exit {part.exit_code}")
     return worst((), otherwise=f"expected only tokens in what would leave, got: {detail}")
 
 
