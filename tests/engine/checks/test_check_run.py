@@ -8,6 +8,8 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -136,6 +138,18 @@ def slow_ssh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return mark
 
 
+@contextmanager
+def started(*words: str) -> Iterator[subprocess.Popen[str]]:
+    """A sovctl that runs beside the test, and is gone after it."""
+    process = subprocess.Popen([*SOVCTL, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        yield process
+    finally:
+        if process.poll() is None:
+            process.kill()
+            process.communicate()
+
+
 def wait_for(path: Path, *, seconds: float = 30) -> list[int]:
     """Process ids in `path`, as soon as there is one."""
     until = time.monotonic() + seconds
@@ -160,12 +174,10 @@ def gone(pid: int, *, seconds: float = 20) -> bool:
 
 
 def test_ctrl_c_keeps_what_was_seen_and_calls_the_rest_unmeasured(quiet_site: Path, slow_ssh: Path) -> None:
-    process = subprocess.Popen(
-        [*SOVCTL, "verify", str(quiet_site), "--jobs", "3"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    children = wait_for(slow_ssh)
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    with started("verify", str(quiet_site), "--jobs", "3") as process:
+        children = wait_for(slow_ssh)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
     assert "not measured: interrupted" in out
     assert "kept as evidence run" in err
@@ -177,12 +189,10 @@ def test_ctrl_c_keeps_what_was_seen_and_calls_the_rest_unmeasured(quiet_site: Pa
 
 
 def test_a_verify_killed_outright_leaves_no_process_and_no_half_evidence(quiet_site: Path, slow_ssh: Path) -> None:
-    process = subprocess.Popen(
-        [*SOVCTL, "verify", str(quiet_site), "--node", "a1"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
-    (child,) = wait_for(slow_ssh)[:1]
-    process.kill()
-    process.wait(timeout=30)
+    with started("verify", str(quiet_site), "--node", "a1") as process:
+        (child,) = wait_for(slow_ssh)[:1]
+        process.kill()
+        process.communicate(timeout=30)
     os.kill(child, signal.SIGKILL)  # what the node would do in the end; the suite then finds itself alone
     site = Site.open(quiet_site, touches_nodes=False)
     assert list_runs(site.state.evidence) == []
