@@ -6,7 +6,8 @@ import sys
 from datetime import date
 from pathlib import Path
 
-from sovctl.engine.checks.estate import Controller, Estate
+from sovctl.compliance.errors import InputError
+from sovctl.engine.checks.estate import CONTROLLER, Controller, Estate
 from sovctl.engine.site import Site
 
 
@@ -14,8 +15,12 @@ def estate_of(site: Site, *, today: date) -> Estate:
     """Everything that checks expect of a site, and where this controller keeps its own things.
 
     Raises:
-        SpecError, InputError: pools cannot be placed, or a file that the spec names is absent.
+        SpecError, InputError: pools cannot be placed, a file that the spec names is absent, or a node has our name.
     """
+    if any(node.name == CONTROLLER for _, node in site.spec.nodes()):
+        raise InputError(
+            f"expected nodes with other names than {CONTROLLER!r}, got one", hint="evidence calls this controller so"
+        )
     return Estate(context=site.context(), controller=_controller(site), today=today)
 
 

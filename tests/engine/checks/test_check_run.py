@@ -95,6 +95,12 @@ def test_a_suite_that_dies_leaves_its_cases_unknown(quiet_site: Path) -> None:
     assert all("the suite ended with" in result.reason for result in found.results)
 
 
+def test_a_node_may_not_be_called_as_evidence_calls_the_controller(quiet_site: Path) -> None:
+    quiet_site.write_text(quiet_site.read_text().replace("name: a1", "name: site"))
+    with pytest.raises(InputError, match="other names than 'site'"):
+        run(Site.open(quiet_site, touches_nodes=True), today=TODAY)
+
+
 def test_verify_says_no_with_exit_code_1_and_one_json_document(quiet_site: Path) -> None:
     done = verify(quiet_site, "--json", "--check", "clock.*")
     assert done.returncode == 1, done.stderr
