@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 from collections import Counter
 from typing import Any
 
@@ -9,9 +11,14 @@ from sovctl.cli import show
 from sovctl.engine.plan.file import Plan
 from sovctl.engine.plan.resource import Change, Risk
 
-MARKS = {"create": ("+", "green"), "update": ("~", "yellow")}
+MARKS = {"create": ("+", "green"), "update": ("~", "yellow"), "delete": ("-", "red")}
 WIDEST = 34
+"""Characters of a column, at most; on a narrow terminal the last column is cut at its edge besides."""
+SHORT = {"is_held": ("not held", "held"), "runs_what_is_written": ("runs old files", "runs what is written")}
+"""How a yes or no is said, by key: (no, yes)."""
 HEX_DIGITS = 64
+INDENT = 4
+"""Characters before the first column: two blanks, the mark, one blank."""
 
 
 def show_plan(plan: Plan, *, only: str | None = None, details: bool = False) -> None:
@@ -37,7 +44,7 @@ def summary(plan: Plan) -> str:
     verbs = Counter(change.verb.value for change in plan.changes)
     risks = Counter(change.risk for change in plan.changes if change.risk is not Risk.NONE)
     minutes = max(1, round(sum(max(_minutes(plan, node) for node in wave.nodes) for wave in plan.waves)))
-    parts = [f"{verbs['create']} to create, {verbs['update']} to update"]
+    parts = [f"{verbs['create']} to create, {verbs['update']} to update, {verbs['delete']} to delete"]
     parts += [f"{count} x {risk.value}" for risk, count in sorted(risks.items())]
     parts.append(f"waves: {' -> '.join('+'.join(wave.nodes) for wave in plan.waves)}")
     parts.append(f"about {minutes} min")
@@ -52,23 +59,24 @@ def _show_node(changes: list[Change], *, details: bool) -> None:
     rows = []
     for change in changes:
         before, after = _sides(change)
-        rows.append([change.verb.value, f"{change.kind} {change.name}", before, after, change.risk.value, change.why])
-    widths = [min(WIDEST, max(len(row[i]) for row in rows)) for i in range(1, 5)]
-    for change, (verb, what, before, after, risk, why) in zip(changes, rows, strict=True):
-        mark, colour = MARKS[verb]
-        cells = [_fit(cell, width) for cell, width in zip((what, before, after, risk), widths, strict=True)]
-        arrow = show.style("->", "dim")
-        show.line(f"  {show.style(mark, colour)} {cells[0]}  {cells[1]} {arrow} {cells[2]}  {cells[3]}  {why}".rstrip())
+        risk = "" if change.risk is Risk.NONE else change.risk.value
+        rows.append([f"{change.kind} {change.name}", before, after, risk])
+    widths = [min(WIDEST, max(map(len, column))) for column in zip(*rows, strict=True)]
+    columns = shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
+    for change, row in zip(changes, rows, strict=True):
+        mark, colour = MARKS[change.verb.value]
+        what, before, after, risk = (_fit(cell, width) for cell, width in zip(row, widths, strict=True))
+        text = f"{what}  {before} -> {after}  {f'{risk}  ' if widths[3] else ''}{change.why}".rstrip()
+        show.line(f"  {show.style(mark, colour)} {_cut(text, columns - INDENT) if columns > INDENT else text}")
         if details:
-            for key, value in change.after.items():
-                old = "" if change.before is None else change.before.get(key)
-                _show_key(key, old, value)
+            for key in change.after or change.before or {}:
+                _show_key(key, (change.before or {}).get(key), (change.after or {}).get(key))
 
 
 def _show_key(key: str, old: Any, new: Any) -> None:
-    if isinstance(new, list):
-        gone = [line for line in old or [] if line not in new]
-        come = [line for line in new if line not in (old or [])]
+    if isinstance(new, list) or isinstance(old, list):
+        gone = [line for line in old or [] if line not in (new or [])]
+        come = [line for line in new or [] if line not in (old or [])]
         show.line(f"      {key}:")
         for line in gone:
             show.line(show.style(f"        - {line}", "red"))
@@ -82,6 +90,8 @@ def _sides(change: Change) -> tuple[str, str]:
     """Before and after in a few words."""
     if change.before is None:
         return "(absent)", _brief(change.after)
+    if change.after is None:
+        return _brief(change.before), "(removed)"
     return _brief(change.before, change.after), _brief(change.after, change.before)
 
 
@@ -96,6 +106,10 @@ def _brief(state: Any, other: Any = None) -> str:
             shown.append(_value(value))
         elif isinstance(value, str) and len(value) == HEX_DIGITS:
             shown.append(f"{key.removesuffix('_sha256').removesuffix('_sha')} {value[:8]}")
+        elif key in SHORT and isinstance(value, bool):
+            shown.append(SHORT[key][value])
+        elif key in SHORT and isinstance(value, str):
+            shown.append(value)
         else:
             shown.append(f"{key}={_value(value)}")
     shown = [text for text in shown if text]
@@ -112,4 +126,8 @@ def _value(value: Any) -> str:
 
 
 def _fit(text: str, width: int) -> str:
-    return (text if len(text) <= width else text[: width - 1] + "…").ljust(width)
+    return _cut(text, width).ljust(width)
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: width - 1] + "…"

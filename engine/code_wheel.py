@@ -49,16 +49,21 @@ def build() -> bytes:
     return out.getvalue()
 
 
-def digest() -> str:
-    """SHA-256 over names and contents of the files the wheel holds: what a plan compares."""
-    listing = "".join(f"{hashlib.sha256(data).hexdigest()}  {name}\n" for name, data in sorted(_files().items()))
+def digest(parts: tuple[str, ...] = PARTS) -> str:
+    """SHA-256 over names and contents of our files, and our version: what a plan compares.
+
+    Args:
+        parts: folders of the package; those that the wheel holds if not given.
+    """
+    files = sorted(_files(parts).items())
+    listing = "".join(f"{hashlib.sha256(data).hexdigest()}  {name}\n" for name, data in files)
     return hashlib.sha256(listing.encode()).hexdigest()
 
 
-def _files() -> dict[str, bytes]:
+def _files(parts: tuple[str, ...] = PARTS) -> dict[str, bytes]:
     files = {
         f"sovctl/{path.relative_to(PACKAGE).as_posix()}": path.read_bytes()
-        for part in PARTS
+        for part in parts
         for path in sorted((PACKAGE / part).rglob("*"))
         if path.is_file() and path.suffix != ".pyc"
     }

@@ -22,6 +22,8 @@ from sovctl.engine.spec_file import LoadedSpec, check_files, load
 from sovctl.engine.state import SiteState
 
 Report = Callable[[str], None]
+HANDS = ("engine/plan", "engine/apply", "playbooks", "roles")
+"""What decides and carries out a plan: changed, an older plan is stale."""
 
 
 class Site:
@@ -116,6 +118,7 @@ def inputs_digest(context: Context) -> str:
             "driver_lock": context.lock.id,
             "apt_key": context.apt_key_sha256,
             "code": context.code_sha256,
+            "hands": code_wheel.digest(HANDS),
         }
     )
 
@@ -125,6 +128,6 @@ def _facts_digest(context: Context, facts: NodeFacts) -> str:
     node = context.spec.node(facts.node)
     states = []
     for desired in desired_on(context, node, facts):
-        observed = kinds[desired.kind].observe(facts, desired)
+        observed = kinds[desired.kind].observed(facts, desired)
         states.append([desired.kind, desired.name, None if observed is None else dict(observed)])
     return digest(states)

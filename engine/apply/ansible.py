@@ -24,6 +24,9 @@ PACKAGE = Path(__file__).parent.parent.parent
 PLUGINS = Path(__file__).parent / "ansible_plugins"
 FORKS = 32
 
+RoleVariables = Mapping[str, list[dict[str, Any]]]
+"""`<role>_items`: what to set up; `<role>_leftovers`: what must go. One entry per change."""
+
 
 @dataclass(frozen=True)
 class Event:
@@ -46,13 +49,11 @@ class Failure:
     message: str
 
 
-def inventory(
-    spec: SiteSpec, site_folder: Path, roles: Mapping[str, Mapping[str, list[dict[str, Any]]]]
-) -> dict[str, Any]:
+def inventory(spec: SiteSpec, site_folder: Path, roles: Mapping[str, Mapping[str, RoleVariables]]) -> dict[str, Any]:
     """An Ansible inventory.
 
     Args:
-        roles: by node: role -> its items; dict order is the order in which roles run.
+        roles: by node: role -> its variables; dict order is the order in which roles run.
     """
     known_hosts = (site_folder / spec.access.known_hosts_file).resolve()
     options = ["-o", f"UserKnownHostsFile={known_hosts}", "-o", "StrictHostKeyChecking=yes", "-F", "/dev/null"]
@@ -68,10 +69,10 @@ def inventory(
             "hosts": {
                 name: {
                     "ansible_host": str(spec.node(name).address),
-                    "sovctl_roles": list(items),
-                    **{f"{role}_items": values for role, values in items.items()},
+                    "sovctl_roles": list(of_node),
+                    **{name: value for variables in of_node.values() for name, value in variables.items()},
                 }
-                for name, items in roles.items()
+                for name, of_node in roles.items()
             },
         }
     }

@@ -6,6 +6,7 @@ really on the nodes, never from what the journal believes.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from collections.abc import Iterator
@@ -13,10 +14,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TextIO
 
+from sovctl.compliance.errors import SovctlError
 from sovctl.compliance.files import sync_folder
 
-ENDINGS = ("finished", "abandoned")
-"""`abandoned`: a later plan replaced this one."""
+FINISHED = "finished"
+"""The last event of a run that reached its end."""
 
 
 class Journal:
@@ -36,15 +38,27 @@ class Journal:
 
     def __exit__(self, *_: object) -> None:
         if self._file:
-            self._file.close()
+            with contextlib.suppress(OSError):  # a full disk was reported by `write`
+                self._file.close()
 
     def write(self, event: str, **fields: Any) -> None:
-        """One event; on return it is on the disk."""
+        """One event; on return it is on the disk.
+
+        Raises:
+            SovctlError: it cannot be written; what it announces must not begin.
+        """
         assert self._file is not None
         record = {"time": _now(), "event": event, "plan_sha256": self.plan_sha256, **fields}
-        self._file.write(json.dumps(record, sort_keys=True) + "\n")
-        self._file.flush()
-        os.fsync(self._file.fileno())
+        try:
+            self._file.write(json.dumps(record, sort_keys=True) + "\n")
+            self._file.flush()
+            os.fsync(self._file.fileno())
+        except OSError as error:
+            raise SovctlError(
+                f"expected to write the journal, got: {(error.strerror or 'no reason').lower()}",
+                where=str(self.path),
+                hint="nothing goes on without it; make room, then: sovctl apply --resume",
+            ) from None
 
 
 def read(path: Path) -> Iterator[dict[str, Any]]:
@@ -57,15 +71,15 @@ def read(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def newest(folder: Path) -> list[dict[str, Any]]:
-    """Events of the newest run; empty when there was none."""
-    runs = sorted(folder.glob("*.jsonl"))
-    return list(read(runs[-1])) if runs else []
+    """Events of the newest run that began; empty when there was none."""
+    runs = (list(read(path)) for path in sorted(folder.glob("*.jsonl"), reverse=True))
+    return next(filter(None, runs), [])
 
 
 def unfinished(folder: Path) -> str | None:
     """Plan digest of the newest run when that run did not reach its end, else None."""
     events = newest(folder)
-    if not events or events[-1]["event"] in ENDINGS:
+    if not events or events[-1]["event"] == FINISHED:
         return None
     return str(events[0]["plan_sha256"])
 
@@ -74,7 +88,7 @@ def last_applied(folder: Path) -> str | None:
     """Plan digest of the newest run that reached its end."""
     for path in sorted(folder.glob("*.jsonl"), reverse=True):
         events = list(read(path))
-        if events and events[-1]["event"] == "finished":
+        if events and events[-1]["event"] == FINISHED:
             return str(events[-1]["plan_sha256"])
     return None
 

@@ -102,7 +102,7 @@ def apply(
             try:
                 for wave in plan.waves:
                     _run_wave(site, context, wave, current, facts, str(wheel), journal, report, run_id)
-            except ApplyFailed as error:
+            except SovctlError as error:
                 journal.write("failed", message=error.message)
                 ledger.append([_record("apply-failed", plan, run_id)])
                 raise
@@ -120,6 +120,9 @@ def _check_bindings(site: Site, context: Context, plan: Plan, *, resume: bool, n
     again = "plan again: sovctl plan"
     if plan.spec_sha256 != site.loaded.spec_sha256:
         raise PlanStale(f"site.yaml changed after the plan of {plan.created} was made", where=where, hint=again)
+    if plan.sovctl_version != code_wheel.version():
+        made, here = plan.sovctl_version, code_wheel.version()
+        raise PlanStale(f"expected a plan by sovctl {here}, got one by {made}", where=where, hint=again)
     if plan.inputs_sha256 != inputs_digest(context):
         raise PlanStale("a lock, the mirror's key or sovctl itself changed after the plan", where=where, hint=again)
     age_s = (now - datetime.fromisoformat(plan.created)).total_seconds()
@@ -155,10 +158,10 @@ def _check_same(plan: Plan, current: list[Change], *, resume: bool) -> None:
 
 def _still_wanted(planned: Change, current: Change) -> bool:
     """True when what is still different leads to what was planned; a half-done step may differ in fewer keys."""
-    return all(
-        key not in planned.after or planned.after[key] in (value, CREATED_BY_APPLY)
-        for key, value in current.after.items()
-    )
+    if planned.after is None or current.after is None:
+        # A removal that was cut off has less left to remove.
+        return planned.after is current.after
+    return all(planned.after.get(key, value) in (value, CREATED_BY_APPLY) for key, value in current.after.items())
 
 
 def _run_wave(
@@ -190,7 +193,7 @@ def _run_wave(
     after = site.observe(context, roles, report=lambda _: None)
     left = [change for change in changes(context, {**facts, **after}) if change.node in roles]
     if left:
-        names = ", ".join(f"{change.id} ({', '.join(change.after)})" for change in left[:SHOWN])
+        names = ", ".join(f"{change.id} ({', '.join(change.after or ['still there'])})" for change in left[:SHOWN])
         raise ApplyFailed(
             f"{wave.name}: {len(left)} differences are left after the change: {names}",
             hint="see them with: sovctl plan",
@@ -201,29 +204,35 @@ def _run_wave(
 
 def _roles(
     site: Site, context: Context, name: str, ids: set[str], facts: NodeFacts, wheel: str
-) -> dict[str, list[dict[str, Any]]]:
-    """Role -> items for exactly the planned changes of one node, in the order of KINDS."""
+) -> dict[str, ansible.RoleVariables]:
+    """Role -> its variables for exactly the planned changes of one node, in the order of KINDS."""
     node = context.spec.node(name)
-    items: dict[str, list[dict[str, Any]]] = {}
+    roles: dict[str, dict[str, list[dict[str, Any]]]] = {}
     for desired in desired_on(context, node, facts):
         if f"{name}/{desired.kind}/{desired.name}" not in ids:
             continue
         item = {"name": desired.name, **desired.variables}
+        if desired.state is None:
+            roles.setdefault(desired.kind, {}).setdefault(f"{desired.kind}_leftovers", []).append(item)
+            continue
         if desired.kind == "credential":
             item["source"] = str(site.credentials.file(node, desired.name).resolve())
         if desired.kind == "repository":
             item["key_file"] = str((site.folder / desired.variables["key_file"]).resolve())
         if desired.kind == "environment":
             item["code"] = wheel if item.pop("needs_code") else ""
-        items.setdefault(desired.kind, []).append(item)
-    return {kind.name: items[kind.name] for kind in KINDS if kind.name in items}
+        roles.setdefault(desired.kind, {}).setdefault(f"{desired.kind}_items", []).append(item)
+    return {kind.name: roles[kind.name] for kind in KINDS if kind.name in roles}
 
 
 class _Follower:
     """Turns task events into one line per role and node, and journals them."""
 
     def __init__(
-        self, journal: Journal, report: Callable[[Progress], None], roles: Mapping[str, Mapping[str, Any]]
+        self,
+        journal: Journal,
+        report: Callable[[Progress], None],
+        roles: Mapping[str, Mapping[str, ansible.RoleVariables]],
     ) -> None:
         self._journal, self._report = journal, report
         self._current: dict[str, str] = {}
@@ -236,7 +245,7 @@ class _Follower:
         before = self._current.get(event.node)
         if event.event == "start" and event.role and event.role != before:
             self._current[event.node] = event.role
-            count = len(self._roles[event.node].get(event.role, ()))
+            count = sum(map(len, self._roles[event.node].get(event.role, {}).values()))
             self._journal.write("role-started", node=event.node, role=event.role, items=count)
             self._report(Progress("role", event.node, f"{event.role} ({count})"))
 

@@ -85,6 +85,9 @@ def parse_node(capture: Mapping[str, Any]) -> NodeFacts:
     """
     try:
         return _facts(capture)
+    except Unreadable as error:
+        where, hint = f"node {capture['node']}: {error.where}", "look at that command's output on the node"
+        raise SovctlError(error.message, where=where, hint=hint) from None
     except (ValueError, KeyError, TypeError, AttributeError):
         raise SovctlError(
             "expected a capture as the probe writes it, got another form; what is not measured cannot be planned",
@@ -109,13 +112,15 @@ def _facts(capture: Mapping[str, Any]) -> NodeFacts:
         units=_units(_output(node, commands, "units")),
         ruleset=tuple(_output(node, commands, "ruleset").splitlines()) if has_nft else None,
         # Not asked where the platform has no settings.
-        sysctls=parse_sysctl(_output(node, commands, "sysctl")) if "sysctl" in commands else {},
+        sysctls=parse_sysctl(_output(node, commands, "sysctl", may_fail=True)) if "sysctl" in commands else {},
     )
 
 
-def _output(node: str, commands: Mapping[str, Any], name: str) -> str:
+def _output(node: str, commands: Mapping[str, Any], name: str, *, may_fail: bool = False) -> str:
+    """What a command printed; with `may_fail` also of one that ran and did not succeed, such as sysctl on a key that
+    cannot be read: what it did not print is not in the facts, and so differs from what is expected."""
     answer = commands.get(name)
-    if answer is None or answer["exit_code"] != 0:
+    if answer is None or answer["exit_code"] is None or (answer["exit_code"] != 0 and not may_fail):
         code = None if answer is None else answer["exit_code"]  # None: absent, or not done in time
         got = "nothing" if code is None else f"exit code {code}"
         raise SovctlError(

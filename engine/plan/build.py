@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from sovctl.compliance.canonical import sha256_hex
@@ -13,6 +13,8 @@ from sovctl.engine.facts.node import SIMULATION_MARK, NodeFacts
 from sovctl.engine.gather import Request
 from sovctl.engine.placement import place
 from sovctl.engine.plan.context import Context
+from sovctl.engine.plan.kinds import pool
+from sovctl.engine.plan.kinds.credential import CERTIFICATES
 from sovctl.engine.plan.kinds.environment import ENGINE, GATEWAY
 from sovctl.engine.plan.kinds.kind import Look
 from sovctl.engine.plan.order import KINDS
@@ -65,16 +67,18 @@ def _request(context: Context, node: Node) -> Request:
     looks: list[Look] = [kind.look(context, node) for kind in KINDS]
     units = sorted({unit for look in looks for unit in look.units})
     sysctls = sorted({key for look in looks for key in look.sysctls})
+    # Without a key, sysctl prints its usage and fails.
+    settings = {"sysctl": ["sysctl", "-e", *sysctls]} if sysctls else {}
     return Request(
         commands=COMMANDS
+        | settings
         | {
-            "sysctl": ["sysctl", "-e", *sysctls],
             "units": [
                 "systemctl",
                 "show",
                 "--timestamp=unix",
                 f"--property={UNIT_PROPERTIES}",
-                *(f"{unit}.service" for unit in units),
+                *(unit if unit.endswith(".timer") else f"{unit}.service" for unit in units),
             ],
         },
         hash=tuple(dict.fromkeys(pattern for look in looks for pattern in look.hash)),
@@ -87,12 +91,14 @@ def desired_on(context: Context, node: Node, facts: NodeFacts | None) -> list[De
     return [desired for kind in KINDS for desired in kind.expect(context, node, facts)]
 
 
-# A change of the first makes the second start again: what a service has read or loaded, it does not look at twice.
-RESTARTS = {
-    "package": ("service", "pool"),
-    "credential": ("pool", "gateway"),
-    "environment": ("pool", "gateway"),
-    "model": ("pool",),
+TLS_FILES = frozenset(credential.file for credential in CERTIFICATES)
+
+# A change of this kind makes that thing start again: what a service has read or loaded, it does not look at twice.
+RESTARTS: dict[str, Callable[[Change, Desired], bool]] = {
+    "package": lambda change, each: each.kind in ("service", "pool") and "version" in (change.after or {}),
+    "credential": lambda change, each: each.kind == "gateway" or (each.kind == "pool" and change.name in TLS_FILES),
+    "environment": lambda change, each: (change.name, each.kind) in ((ENGINE, "pool"), (GATEWAY, "gateway")),
+    "model": lambda change, each: each.kind == "pool" and each.variables["model"] == change.name,
 }
 RESTARTED = {"runs_what_is_written": "after a restart"}
 
@@ -103,34 +109,48 @@ def changes(context: Context, facts: Mapping[str, NodeFacts]) -> list[Change]:
     What must start again because something under it changes is a change too: a plan names all that will happen.
     """
     kinds = {kind.name: kind for kind in KINDS}
-    found = []
+    found: list[Change] = []
     for _, node in context.spec.nodes():
         observed = facts[node.name]
         on_node: list[Change] = []
         for desired in desired_on(context, node, observed):
-            change = difference(node.name, desired, kinds[desired.kind].observe(observed, desired))
+            change = difference(node.name, desired, kinds[desired.kind].observed(observed, desired))
             if change is None and (cause := _cause(on_node, desired)):
-                change = _restart(node.name, desired, cause)
+                change = _restart(node.name, desired, why=f"{cause.kind} {cause.name} changes under it")
             if change is not None:
                 on_node.append(change)
         found += on_node
-    return found
+    found += _ranks_elsewhere(context, facts, found)
+    nodes, order = [node.name for _, node in context.spec.nodes()], list(kinds)
+    return sorted(found, key=lambda change: (nodes.index(change.node), order.index(change.kind)))
 
 
 def _cause(earlier: list[Change], desired: Desired) -> Change | None:
     """The change on the same node that makes an unchanged thing start again."""
-    for change in earlier:
-        if desired.kind not in RESTARTS.get(change.kind, ()):
-            continue
-        if change.kind == "package" and "version" not in change.after:
-            continue
-        if change.kind == "environment" and (desired.kind == "gateway") != (change.name == "gateway"):
-            continue
-        return change
-    return None
+    if desired.state is None:
+        return None
+    causes = (
+        change
+        for change in earlier
+        if change.verb is not Verb.DELETE and change.kind in RESTARTS and RESTARTS[change.kind](change, desired)
+    )
+    return next(causes, None)
 
 
-def _restart(node: str, desired: Desired, cause: Change) -> Change:
+def _ranks_elsewhere(context: Context, facts: Mapping[str, NodeFacts], found: list[Change]) -> Iterator[Change]:
+    """Restarts of unchanged ranks whose replica changes on another node: ranks only ever start together."""
+    changed = {(change.node, change.name) for change in found if change.kind == pool.KIND.name}
+    for replica in context.replicas:
+        name = pool.instance(replica)
+        starting = [rank.node for rank in replica.ranks if (rank.node, name) in changed]
+        for rank in replica.ranks:
+            if starting and rank.node not in starting:
+                wanted = pool.KIND.expect(context, context.spec.node(rank.node), facts[rank.node])
+                desired = next(each for each in wanted if each.name == name)
+                yield _restart(rank.node, desired, why=f"its rank on {starting[0]} starts again")
+
+
+def _restart(node: str, desired: Desired, *, why: str) -> Change:
     return Change(
         node=node,
         kind=desired.kind,
@@ -138,7 +158,7 @@ def _restart(node: str, desired: Desired, cause: Change) -> Change:
         verb=Verb.UPDATE,
         before={"runs_what_is_written": True},
         after=RESTARTED,
-        why=f"{cause.kind} {cause.name} changes under it",
+        why=why,
         risk=desired.risk,
         minutes=desired.minutes,
     )

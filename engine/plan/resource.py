@@ -33,7 +33,7 @@ class Desired:
     Args:
         kind: one of `order.KINDS`.
         name: unique within node and kind.
-        state: the expected state; never empty.
+        state: the expected state, never empty; None for a thing that site.yaml no longer wants.
         why: for the person who reads the plan: where this comes from.
         variables: what the kind's Ansible role needs for it; may hold references to secrets, never secrets.
         risk: of changing it.
@@ -42,7 +42,7 @@ class Desired:
 
     kind: str
     name: str
-    state: State
+    state: State | None
     why: str
     variables: Mapping[str, Any] = field(default_factory=dict)
     risk: Risk = Risk.NONE
@@ -54,6 +54,7 @@ class Verb(StrEnum):
 
     CREATE = "create"
     UPDATE = "update"
+    DELETE = "delete"
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,7 @@ class Change:
 
     Args:
         before: observed values of the keys that differ; None when the resource is not there.
-        after: expected values of the same keys (all keys when it is not there).
+        after: expected values of the same keys (all keys when it is not there); None when it must go.
     """
 
     node: str
@@ -70,7 +71,7 @@ class Change:
     name: str
     verb: Verb
     before: State | None
-    after: State
+    after: State | None
     why: str
     risk: Risk
     minutes: float
@@ -89,7 +90,7 @@ class Change:
             "name": self.name,
             "verb": self.verb.value,
             "before": None if self.before is None else dict(self.before),
-            "after": dict(self.after),
+            "after": None if self.after is None else dict(self.after),
             "why": self.why,
             "risk": self.risk.value,
             "minutes": self.minutes,
@@ -108,15 +109,10 @@ class Change:
 
 def difference(node: str, desired: Desired, observed: State | None) -> Change | None:
     """The change that would turn `observed` into what is desired; None when they agree."""
-    if observed is None:
-        before, after, verb = None, dict(desired.state), Verb.CREATE
-    else:
-        keys = [key for key, value in desired.state.items() if observed.get(key) != value]
-        if not keys:
-            return None
-        before = {key: observed.get(key) for key in keys}
-        after = {key: desired.state[key] for key in keys}
-        verb = Verb.UPDATE
+    sides = _sides(desired.state, observed)
+    if sides is None:
+        return None
+    verb, before, after = sides
     return Change(
         node=node,
         kind=desired.kind,
@@ -126,6 +122,18 @@ def difference(node: str, desired: Desired, observed: State | None) -> Change | 
         after=after,
         why=desired.why,
         # What is not there yet serves nobody: creating it disturbs nothing, except a wall going up.
-        risk=desired.risk if verb is Verb.UPDATE or desired.risk is Risk.CONNECTION else Risk.NONE,
+        risk=desired.risk if verb is not Verb.CREATE or desired.risk is Risk.CONNECTION else Risk.NONE,
         minutes=desired.minutes,
     )
+
+
+def _sides(wanted: State | None, observed: State | None) -> tuple[Verb, State | None, State | None] | None:
+    """What happens, with before and after; None when nothing has to."""
+    if wanted is None:
+        return None if observed is None else (Verb.DELETE, dict(observed), None)
+    if observed is None:
+        return Verb.CREATE, None, dict(wanted)
+    keys = [key for key, value in wanted.items() if key not in observed or observed[key] != value]
+    if not keys:
+        return None
+    return Verb.UPDATE, {key: observed.get(key) for key in keys}, {key: wanted[key] for key in keys}

@@ -9,6 +9,7 @@ from sovctl.compliance.canonical import sha256_hex
 from sovctl.engine.facts.node import NodeFacts
 from sovctl.engine.plan.context import ENGINE_UID, ENGINE_USER, GATEWAY_UID, GATEWAY_USER, SECRETS_GID, Context
 from sovctl.engine.plan.kinds.kind import Kind, Look
+from sovctl.engine.plan.kinds.leftover import leftover
 from sovctl.engine.plan.resource import Desired, Risk, State
 from sovctl.engine.spec import Node
 
@@ -82,12 +83,18 @@ def fingerprint(sha256: str) -> str:
     return "fp-" + sha256_hex(f"sovctl credential {sha256}")[:16]
 
 
-def _expect(context: Context, node: Node, _facts: NodeFacts | None) -> Iterator[Desired]:
-    for credential in credentials_on(context, node):
+def _expect(context: Context, node: Node, facts: NodeFacts | None) -> Iterator[Desired]:
+    wanted = credentials_on(context, node)
+    yield from _leftovers(facts, {credential.path for credential in wanted})
+    for credential in wanted:
         yield Desired(
             kind="credential",
             name=credential.file,
-            state={"fingerprint": context.fingerprint(node, credential.file), "mode": credential.mode},
+            state={
+                "fingerprint": context.fingerprint(node, credential.file),
+                "mode": credential.mode,
+                "uid": GATEWAY_UID if credential.is_gateways else 0,
+            },
             why=credential.why,
             variables={
                 "path": credential.path,
@@ -104,7 +111,18 @@ def _observe(facts: NodeFacts, desired: Desired) -> State | None:
     entry = facts.files.get(desired.variables["path"], {})
     if "sha256" not in entry:
         return None
-    return {"fingerprint": fingerprint(entry["sha256"]), "mode": entry["mode"]}
+    return {"fingerprint": fingerprint(entry["sha256"]), "mode": entry["mode"], "uid": entry["uid"]}
 
 
+def _leftovers(facts: NodeFacts | None, wanted: set[str]) -> Iterator[Desired]:
+    """Secrets of a service or a cloud that is gone: what nobody uses, nobody shall find."""
+    for path in sorted(facts.files if facts else ()):
+        folder, _, name = path.rpartition("/")
+        if folder in (TLS, SECRETS) and path not in wanted:
+            yield leftover("credential", name, [path], why="site.yaml has no use for it on this node")
+
+
+# Facts hold plain SHA-256 of these files. That gives nothing away: token.key, vault.kek and private keys are random
+# with 128 bits or more, gateway-clients.json holds only hashes, and an API key under 24 characters is refused
+# (credentials.MIN_API_KEY_LENGTH). Captures are kept with mode 0600 all the same.
 KIND = Kind("credential", _expect, _observe, lambda _context, _node: Look(hash=(f"{TLS}/*", f"{SECRETS}/*")))

@@ -13,6 +13,7 @@ from sovctl.engine.plan.context import GATEWAY_USER, Context, render
 from sovctl.engine.plan.kinds.credential import SECRETS, TLS
 from sovctl.engine.plan.kinds.environment import GATEWAY, stamp
 from sovctl.engine.plan.kinds.kind import Kind, Look
+from sovctl.engine.plan.kinds.leftover import leftover
 from sovctl.engine.plan.kinds.pool import START_TIMEOUT_S
 from sovctl.engine.plan.resource import Desired, Risk, State
 from sovctl.engine.spec import Node
@@ -82,8 +83,11 @@ def _clouds(context: Context) -> Iterator[dict[str, Any]]:
         yield entry
 
 
-def _expect(context: Context, node: Node, _facts: NodeFacts | None) -> Iterator[Desired]:
+def _expect(context: Context, node: Node, facts: NodeFacts | None) -> Iterator[Desired]:
     if not context.is_gateway(node):
+        if facts and (files := [path for path in (CONFIG, UNIT_FILE) if path in facts.files]):
+            why = f"site.yaml has no gateway here; vault and ledger stay in {DATA}"
+            yield leftover("gateway", "gateway", files, why=why, risk=Risk.SERVICE)
         return
     text = yaml.safe_dump(configuration(context), sort_keys=False, allow_unicode=True).rstrip()
     config_text = render("gateway", "gateway.yaml.j2", configuration=text)

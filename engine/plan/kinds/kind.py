@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any
 
 from sovctl.engine.facts.node import NodeFacts
 from sovctl.engine.plan.context import Context
@@ -29,9 +28,8 @@ class Kind:
     Args:
         name: of the kind; its Ansible role has the same name.
         expect: what should be on a node, given its facts (a container cannot have kernel-wide settings).
-        observe: what is there of one desired thing; None when it is not.
+        observe: what is there of one wanted thing; None when it is not.
         look: what the probe must look at for that.
-        variables: role variables from all desired things of this kind on a node, the changed ones marked.
     """
 
     name: str
@@ -39,7 +37,9 @@ class Kind:
     observe: Callable[[NodeFacts, Desired], State | None]
     look: Callable[[Context, Node], Look] = field(default=lambda _context, _node: Look())
 
-
-def variables_for(role: str, desired: Iterable[Desired]) -> dict[str, Any]:
-    """The one variable a role takes: `<role>_items`, a list with the variables of each thing to change."""
-    return {f"{role}_items": [{"name": each.name, **each.variables} for each in desired]}
+    def observed(self, facts: NodeFacts, desired: Desired) -> State | None:
+        """What is there of one thing, wanted or left over; None when it is not."""
+        if desired.state is not None:
+            return self.observe(facts, desired)
+        there = [path for path in desired.variables["files"] if path in facts.files]
+        return {"files": there} if there else None

@@ -49,15 +49,12 @@ def _observe(facts: NodeFacts, desired: Desired) -> State | None:
     if manifest is None or verified is None:
         return None
     try:
-        known = json.loads(verified)
-    except ValueError:
+        known = {name: (int(size), _nanoseconds(seconds)) for name, size, seconds in json.loads(verified)}
+    except (ValueError, TypeError):
         return None
-    changed = [
-        name
-        for name, size, seconds in known
-        if (entry := facts.files.get(f"{folder}/{name}")) is None
-        or (entry["size"], entry["mtime_ns"]) != (int(size), _nanoseconds(seconds))
-    ]
+    # A link, or a file that cannot be read, has no time of its own and is never what was verified.
+    there = {name: facts.files.get(f"{folder}/{name}", {}) for name in known}
+    changed = [name for name, noted in known.items() if (there[name].get("size"), there[name].get("mtime_ns")) != noted]
     return {"manifest_sha256": manifest, "changed_files": sorted(changed)}
 
 

@@ -54,7 +54,7 @@ def _observe(facts: NodeFacts, desired: Desired) -> State | None:
     package = facts.packages.get(desired.name)
     if package is None:
         return None
-    if "status" in desired.state:
+    if "status" in (desired.state or ()):
         return {"status": "installed"}
     return {"version": package.version, "is_held": package.is_held}
 

@@ -57,7 +57,10 @@ def _gateway_outbound(context: Context) -> Iterator[str]:
         head = context.spec.node(replica.head)
         yield f"ip daddr {head.address} tcp dport {replica.port} meta skuid {GATEWAY_UID} accept"
     for exception in context.spec.perimeter.exceptions:
-        yield f"ip daddr {exception.address} tcp dport {exception.port} meta skuid {GATEWAY_UID} accept"
+        # The kernel itself closes it, whether or not anybody runs sovctl that day. nft reads and prints the time in
+        # the node's own zone.
+        until = f'meta time <= "{exception.expires} 23:59:59"'
+        yield f"ip daddr {exception.address} tcp dport {exception.port} meta skuid {GATEWAY_UID} {until} accept"
 
 
 def _pool_inbound(context: Context, node: Node) -> Iterator[str]:

@@ -6,7 +6,8 @@ vLLM 0.32.0, `vllm serve --help=all`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import yaml
@@ -14,18 +15,23 @@ import yaml
 from sovctl.compliance.canonical import sha256_hex
 from sovctl.engine.facts.node import NodeFacts
 from sovctl.engine.placement import Rank, Replica
-from sovctl.engine.plan.context import Context, render
-from sovctl.engine.plan.kinds.credential import TLS
+from sovctl.engine.plan.context import ROLES, Context, render
+from sovctl.engine.plan.kinds.credential import CERTIFICATES, TLS
 from sovctl.engine.plan.kinds.environment import ENGINE, stamp
 from sovctl.engine.plan.kinds.kind import Kind, Look
+from sovctl.engine.plan.kinds.leftover import leftover
 from sovctl.engine.plan.kinds.model import STORE
 from sovctl.engine.plan.resource import Desired, Risk, State
 from sovctl.engine.spec import Node
 
 FOLDER = "/etc/sovctl/pools"
 UNITS = "/etc/systemd/system"
+CANARY = "/usr/local/lib/sovctl/canary"
+CANARY_TEMPLATES = ("canary.json.j2", "canary.service.j2", "canary.timer.j2")
 MASTER_PORT = 29501
 """Where ranks on several nodes meet; vLLM's default --master-port."""
+DPKG_LISTS = "/var/lib/dpkg/info/nvidia-driver-cuda"
+"""dpkg writes `<package>.list` when it unpacks: what a running pool has loaded of the driver is older than that."""
 START_TIMEOUT_S = 900
 SHUTDOWN_TIMEOUT_S = 60
 """Requests under way may finish; llm-d uses 60 s with a grace of 90 s."""
@@ -45,8 +51,11 @@ SAME_NAME = (
 
 
 def instance(replica: Replica) -> str:
-    """Name of a replica on its nodes: the pool's, numbered from the second replica on."""
-    return replica.pool if replica.index == 0 else f"{replica.pool}-{replica.index}"
+    """Name of a replica on its nodes: the pool's, numbered from the second replica on.
+
+    A pool's name has no dot, so that `chat.1` is never another pool.
+    """
+    return replica.pool if replica.index == 0 else f"{replica.pool}.{replica.index}"
 
 
 def unit_name(replica: Replica) -> str:
@@ -77,8 +86,7 @@ def flags(context: Context, replica: Replica, rank: Rank) -> dict[str, Any]:
             "nnodes": len(replica.ranks),
             "node-rank": rank.node_rank,
             "master-addr": str(head.address),
-            # Ranks of another replica with the same head meet elsewhere: ports of replicas on a node differ.
-            "master-port": MASTER_PORT + replica.port - pool.port,
+            "master-port": _master_port(context, replica),
         }
         if rank.node_rank > 0:
             chosen["headless"] = True
@@ -91,6 +99,12 @@ def flags(context: Context, replica: Replica, rank: Rank) -> dict[str, Any]:
         "disable-fastapi-docs": True,
         "shutdown-timeout": SHUTDOWN_TIMEOUT_S,
     }
+
+
+def _master_port(context: Context, replica: Replica) -> int:
+    """Replicas with the same head, of whichever pool, meet on ports of their own."""
+    same_head = [each for each in context.replicas if len(each.ranks) > 1 and each.head == replica.head]
+    return MASTER_PORT + same_head.index(replica)
 
 
 def environment(context: Context, rank: Rank) -> dict[str, str]:
@@ -114,7 +128,9 @@ def environment(context: Context, rank: Rank) -> dict[str, str]:
     return chosen
 
 
-def _expect(context: Context, node: Node, _facts: NodeFacts | None) -> Iterator[Desired]:
+def _expect(context: Context, node: Node, facts: NodeFacts | None) -> Iterator[Desired]:
+    # What must go goes first: it may hold the port or the GPUs of what comes.
+    yield from _leftovers(facts, {instance(replica) for replica in context.replicas_on(node)})
     for replica in context.replicas_on(node):
         rank = next(rank for rank in replica.ranks if rank.node == node.name)
         name, pool = instance(replica), context.pool(replica.pool)
@@ -129,16 +145,21 @@ def _expect(context: Context, node: Node, _facts: NodeFacts | None) -> Iterator[
             "start_timeout_s": START_TIMEOUT_S,
             "stop_timeout_s": SHUTDOWN_TIMEOUT_S + 30,
         }
-        unit_text = render("pool", "unit.service.j2", item={"name": name, **variables})
+        item = {"name": name, **variables}
+        unit_text = render("pool", "unit.service.j2", item=item)
+        canary = [render("pool", template, item=item) for template in CANARY_TEMPLATES]
+        canary.append((ROLES / "pool" / "files" / "canary").read_text())
         yield Desired(
             kind="pool",
             name=name,
             state={
                 **chosen,
                 "unit_sha256": sha256_hex(unit_text),
+                "canary_sha256": _joint_sha256(sha256_hex(text) for text in canary),
                 "active": "active",
                 "enabled": "enabled",
                 "runs_what_is_written": True,
+                **({"canary": "active"} if rank.node_rank == 0 else {}),
             },
             why=f"{pool.model}, {pool.tensor_parallel_size} GPUs by tensor parallelism"
             + (f", {len(replica.ranks)} nodes by pipeline" if len(replica.ranks) > 1 else ""),
@@ -151,7 +172,7 @@ def _expect(context: Context, node: Node, _facts: NodeFacts | None) -> Iterator[
 def _observe(facts: NodeFacts, desired: Desired) -> State | None:
     config_file, unit_file = _files(desired.name)
     text = facts.texts.get(config_file)
-    unit = facts.units.get(desired.variables["unit"])
+    unit, timer = facts.units.get(desired.variables["unit"]), facts.units.get(f"sovctl-canary-{desired.name}.timer")
     if text is None:
         return None
     try:
@@ -159,10 +180,15 @@ def _observe(facts: NodeFacts, desired: Desired) -> State | None:
     except yaml.YAMLError:
         written = {}
     observed = dict(written) if isinstance(written, dict) else {}
-    changed_s = max(facts.modified_s(path) for path in (config_file, unit_file, stamp(ENGINE), f"{TLS}/node.pem"))
+    loaded = [config_file, unit_file, stamp(ENGINE), _verified(desired.variables["model"])]
+    loaded += [credential.path for credential in CERTIFICATES]
+    loaded += [path for path in facts.files if path.startswith(DPKG_LISTS)]
+    changed_s = max(facts.modified_s(path) for path in loaded)
     return {
         **observed,
         "unit_sha256": facts.sha256(unit_file),
+        "canary_sha256": _joint_sha256(facts.sha256(path) for path in canary_files(desired.name)),
+        "canary": timer.active if timer else None,
         "active": unit.active if unit else None,
         "enabled": unit.enabled if unit else None,
         # Unit times are whole seconds: a restart in the second of the last write counts as after it.
@@ -174,13 +200,63 @@ def _files(name: str) -> tuple[str, str]:
     return f"{FOLDER}/{name}.yaml", f"{UNITS}/sovctl-pool-{name}.service"
 
 
+def canary_files(name: str) -> tuple[str, ...]:
+    """Question, service, timer (as `CANARY_TEMPLATES`) and program of a pool's canary on a node."""
+    return (
+        f"{FOLDER}/{name}.canary.json",
+        f"{UNITS}/sovctl-canary-{name}.service",
+        f"{UNITS}/sovctl-canary-{name}.timer",
+        CANARY,
+    )
+
+
+def _joint_sha256(each: Iterable[str | None]) -> str:
+    return sha256_hex(" ".join(value or "absent" for value in each))
+
+
+def _verified(model: str) -> str:
+    return f"{STORE}/{model}/.verified"
+
+
+# Files of a pool on a node, in the order in which they are removed: the unit goes last.
+OURS = tuple(
+    re.compile(pattern.format(name=r"(?P<name>[a-z][a-z0-9-]*(?:\.[0-9]+)?)"))
+    for pattern in (
+        rf"{FOLDER}/{{name}}\.canary\.json",
+        rf"{FOLDER}/{{name}}\.yaml",
+        rf"{UNITS}/sovctl-canary-{{name}}\.timer",
+        rf"{UNITS}/sovctl-canary-{{name}}\.service",
+        rf"{UNITS}/sovctl-pool-{{name}}\.service",
+    )
+)
+
+
+def _leftovers(facts: NodeFacts | None, wanted: set[str]) -> Iterator[Desired]:
+    """Pools whose files lie on the node and which site.yaml does not put there."""
+    found: dict[str, list[str]] = {}
+    for pattern in OURS:
+        for path in sorted(facts.files if facts else ()):
+            if match := pattern.fullmatch(path):
+                found.setdefault(match["name"], []).append(path)
+    for name in sorted(found.keys() - wanted):
+        yield leftover("pool", name, found[name], why="site.yaml has no such pool on this node", risk=Risk.WORKLOAD)
+
+
 def _look(context: Context, node: Node) -> Look:
-    names = [instance(each) for each in context.replicas_on(node)]
-    files = [path for name in names for path in _files(name)]
+    replicas = context.replicas_on(node)
     return Look(
-        hash=(*files, stamp(ENGINE), f"{TLS}/*"),
-        read=tuple(f"{FOLDER}/{name}.yaml" for name in names),
-        units=tuple(f"sovctl-pool-{name}" for name in names),
+        hash=(
+            f"{FOLDER}/*",
+            f"{UNITS}/sovctl-pool-*",
+            f"{UNITS}/sovctl-canary-*",
+            CANARY,
+            f"{DPKG_LISTS}*.list",
+            stamp(ENGINE),
+            f"{TLS}/*",
+            *(_verified(context.pool(each.pool).model) for each in replicas),
+        ),
+        read=tuple(f"{FOLDER}/{instance(each)}.yaml" for each in replicas),
+        units=tuple(unit for each in replicas for unit in (unit_name(each), f"sovctl-canary-{instance(each)}.timer")),
     )
 
 

@@ -52,7 +52,7 @@ def _observe(facts: NodeFacts, desired: Desired) -> State | None:
     found = facts.sha256(path)
     if found is None:
         return None
-    keys = [key for key in desired.state if key != "file_sha256"]
+    keys = [key for key in desired.state or () if key != "file_sha256"]
     return {"file_sha256": found, **{key: facts.sysctls.get(key) for key in keys}}
 
 
