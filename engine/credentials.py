@@ -54,6 +54,17 @@ def read_secret(secret: Secret, site_folder: Path, where: str) -> str:
     return value
 
 
+def _api_key(secret: Secret, site_folder: Path, where: str) -> str:
+    key = read_secret(secret, site_folder, where)
+    if len(key) < MIN_API_KEY_LENGTH:
+        raise InputError(f"expected at least {MIN_API_KEY_LENGTH} characters, got {len(key)}", where=where)
+    return key
+
+
+def _is_there(secret: Secret, site_folder: Path) -> bool:
+    return bool(os.environ.get(secret.env)) if secret.env else (site_folder / (secret.file or "")).exists()
+
+
 class Credentials:
     """Every credential of a site as files on the controller.
 
@@ -78,21 +89,38 @@ class Credentials:
                     return self.site_folder / (cloud.ca_file or "")
         return self.state.keys / name
 
-    def fingerprints(self, context: Context) -> dict[tuple[str, str], str]:
-        """Of what exists, by (node, name). Reads only."""
+    def fingerprints(self, context: Context, *, now: datetime | None = None) -> dict[tuple[str, str], str]:
+        """Of what apply would lay on nodes, by (node, name); what it would make or renew is left out. Reads only.
+
+        Args:
+            now: for certificates that are about to run out; the clock's when None.
+
+        Raises:
+            InputError: a secret that is there cannot be used.
+        """
+        now = now or datetime.now(UTC)
+        derived, has_root = self._derived(may_be_absent=True), self.authority.has_root()
         found = {}
         for _, node in self.spec.nodes():
+            made_anew = set() if has_root else {"ca.pem"}
+            if not self.authority.is_good(node.name, node.address, now=now):
+                made_anew |= {"node.pem", "node.key"}
             for credential in credentials_on(context, node):
                 path = self.file(node, credential.file)
-                if path.is_file():
-                    found[node.name, credential.file] = fingerprint(sha256_hex(path.read_bytes()))
+                if credential.file in derived:
+                    content = derived[credential.file].encode()
+                elif path.is_file() and credential.file not in made_anew:
+                    content = path.read_bytes()
+                else:
+                    continue
+                found[node.name, credential.file] = fingerprint(sha256_hex(content))
         return found
 
     def ensure(self, context: Context) -> None:
         """Make what is missing and renew what is stale; the same content stays the same file."""
         self.state.prepare()
         now = datetime.now(UTC)
-        self.authority.ensure()
+        self.authority.ensure(now=now)
         for _, node in self.spec.nodes():
             if credentials_on(context, node):
                 self.authority.issue(node.name, node.address, now=now)
@@ -103,20 +131,33 @@ class Credentials:
             if not path.exists():
                 write_atomic(path, secrets.token_hex(32) + "\n", mode=0o600)
         load_or_create(self.state.keys / "gateway-ledger.key")
-        self._write("gateway-clients.json", self._clients())
+        for name, content in self._derived(may_be_absent=False).items():
+            self._write(name, content)
+
+    def _derived(self, *, may_be_absent: bool) -> dict[str, str]:
+        """Content, by name, of the files that follow from the secrets which site.yaml names.
+
+        Args:
+            may_be_absent: leave out what needs a secret that is not there, instead of refusing: a plan from captures
+                is made where no secret is.
+        """
+        if self.spec.gateway is None:
+            return {}
+        keys = [client.api_key for client in self.spec.gateway.clients]
+        derived = {}
+        if not may_be_absent or all(_is_there(key, self.site_folder) for key in keys):
+            derived["gateway-clients.json"] = self._clients()
         for index, cloud in enumerate(self.spec.gateway.clouds):
-            if cloud.api_key:
+            if cloud.api_key and (not may_be_absent or _is_there(cloud.api_key, self.site_folder)):
                 where = f"site.yaml: gateway.clouds[{index}].api_key"
-                self._write(f"cloud-{cloud.name}.key", read_secret(cloud.api_key, self.site_folder, where) + "\n")
+                derived[f"cloud-{cloud.name}.key"] = _api_key(cloud.api_key, self.site_folder, where) + "\n"
+        return derived
 
     def _clients(self) -> str:
         assert self.spec.gateway is not None
         clients = []
         for index, client in enumerate(self.spec.gateway.clients):
-            where = f"site.yaml: gateway.clients[{index}].api_key"
-            key = read_secret(client.api_key, self.site_folder, where)
-            if len(key) < MIN_API_KEY_LENGTH:
-                raise InputError(f"expected at least {MIN_API_KEY_LENGTH} characters, got {len(key)}", where=where)
+            key = _api_key(client.api_key, self.site_folder, f"site.yaml: gateway.clients[{index}].api_key")
             clients.append(
                 {
                     "name": client.name,

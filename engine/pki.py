@@ -7,11 +7,12 @@ operators already know.
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from ipaddress import IPv4Address, ip_address
 from pathlib import Path
 
 from cryptography import x509
+from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
@@ -36,16 +37,16 @@ class Authority:
         self.site = site
         self.certificate_file = folder / "ca.pem"
 
-    def ensure(self) -> None:
-        """Make the root when there is none."""
+    def ensure(self, *, now: datetime) -> None:
+        """Make the root when there is none, or when a crash left a key that is not the certificate's."""
         key_file = self.folder / "ca.key"
-        if self.certificate_file.exists() and key_file.exists():
+        if self.has_root():
             return
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         key = ec.generate_private_key(ec.SECP256R1())
         name = self._name("sovctl authority")
         certificate = (
-            _builder(name, name, key.public_key(), ROOT_DAYS)
+            _builder(name, name, key.public_key(), now, ROOT_DAYS)
             .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
             .add_extension(_key_usage(signs_certificates=True), critical=True)
             .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
@@ -56,9 +57,9 @@ class Authority:
 
     def issue(self, node: str, address: IPv4Address, *, now: datetime) -> tuple[Path, Path]:
         """Certificate and key files of a node, for serving and for calling; made when absent, stale or expiring."""
-        self.ensure()
+        self.ensure(now=now)
         certificate_file, key_file = self.folder / f"{node}.pem", self.folder / f"{node}.key"
-        if self._is_good(certificate_file, key_file, address, now):
+        if self.is_good(node, address, now=now):
             return certificate_file, key_file
         root_key = serialization.load_pem_private_key((self.folder / "ca.key").read_bytes(), None)
         assert isinstance(root_key, ec.EllipticCurvePrivateKey)
@@ -66,7 +67,7 @@ class Authority:
         key = ec.generate_private_key(ec.SECP256R1())
         names = [x509.DNSName(node), x509.IPAddress(ip_address(str(address)))]
         certificate = (
-            _builder(self._name(node), root.subject, key.public_key(), LEAF_DAYS)
+            _builder(self._name(node), root.subject, key.public_key(), now, LEAF_DAYS)
             .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
             .add_extension(_key_usage(signs_certificates=False), critical=True)
             .add_extension(
@@ -81,18 +82,22 @@ class Authority:
         write_atomic(certificate_file, certificate.public_bytes(serialization.Encoding.PEM))
         return certificate_file, key_file
 
-    def _is_good(self, certificate_file: Path, key_file: Path, address: IPv4Address, now: datetime) -> bool:
-        if not certificate_file.exists() or not key_file.exists():
+    def is_good(self, node: str, address: IPv4Address, *, now: datetime) -> bool:
+        """True when a node's certificate can stay: ours, for this address, with its key, and not about to run out."""
+        pair = _pair(self.folder / f"{node}.pem", self.folder / f"{node}.key")
+        if pair is None or not self.has_root():
             return False
-        certificate = x509.load_pem_x509_certificate(certificate_file.read_bytes())
-        key = serialization.load_pem_private_key(key_file.read_bytes(), None)
-        names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+        root = x509.load_pem_x509_certificate(self.certificate_file.read_bytes())
+        names = pair.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
         return (
-            certificate.not_valid_after_utc - RENEW_BEFORE > now
+            pair.not_valid_after_utc - RENEW_BEFORE > now
             and address in names.get_values_for_type(x509.IPAddress)
-            # A crash between the two files leaves a key without its certificate.
-            and certificate.public_key() == key.public_key()
+            and _is_issued_by(pair, root)
         )
+
+    def has_root(self) -> bool:
+        """True when there is a root certificate and its key."""
+        return _pair(self.certificate_file, self.folder / "ca.key") is not None
 
     def _name(self, common_name: str) -> x509.Name:
         return x509.Name(
@@ -103,10 +108,26 @@ class Authority:
         )
 
 
+def _pair(certificate_file: Path, key_file: Path) -> x509.Certificate | None:
+    """The certificate when its key is there too; a crash between the two files leaves a key that is not its."""
+    if not certificate_file.exists() or not key_file.exists():
+        return None
+    certificate = x509.load_pem_x509_certificate(certificate_file.read_bytes())
+    key = serialization.load_pem_private_key(key_file.read_bytes(), None)
+    return certificate if certificate.public_key() == key.public_key() else None
+
+
+def _is_issued_by(certificate: x509.Certificate, root: x509.Certificate) -> bool:
+    try:
+        certificate.verify_directly_issued_by(root)
+    except (ValueError, TypeError, InvalidSignature):
+        return False
+    return True
+
+
 def _builder(
-    subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey, days: int
+    subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey, now: datetime, days: int
 ) -> x509.CertificateBuilder:
-    now = datetime.now(UTC)
     return (
         x509.CertificateBuilder()
         .subject_name(subject)
