@@ -12,6 +12,9 @@ from sovctl.compliance.errors import Problem
 from sovctl.engine.spec import Action, Secret
 from sovctl.engine.spec_case import Case, stands_twice, unknown_name
 
+LAST_YEAR = 2261
+"""The last whole year in signed 64-bit nanoseconds since 1970, in which the firewall closes an expired exception."""
+
 
 def check_node_names(case: Case) -> Iterator[Problem]:
     groups = list(enumerate(case.spec.node_groups))
@@ -207,6 +210,8 @@ def check_expiry(case: Case) -> Iterator[Problem]:
                 where=where,
                 hint="have somebody decide again: a later day, or remove the exception so that a plan closes the hole",
             )
+        if last.year > LAST_YEAR:
+            yield Problem(f"expected a day up to the year {LAST_YEAR}, got {last}", where=where, hint="choose a year")
 
 
 def check_gateway_apart(case: Case) -> Iterator[Problem]:
