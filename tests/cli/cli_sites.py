@@ -46,7 +46,12 @@ def make_site(folder: Path, *, ssh_port: int) -> Path:
 
 def bare_capture(node: str) -> dict[str, object]:
     """What a freshly installed machine answers: one package, none of our files, no unit of ours."""
-    answers = {"holds": "", "packages": "bash\t5.2.15-2\tamd64\tii \n", "units": "", "sysctl": ""}
+    answers = {
+        "holds": "",
+        "packages": "bash\t5.2.15-2\tamd64\tii \n",
+        "units": "Id=chrony.service\nLoadState=not-found\nActiveState=inactive\nUnitFileState=\nMainPID=0\n",
+        "sysctl": "",
+    }
     return {
         "node": node,
         "captured": "2026-11-21T10:00:00Z",
