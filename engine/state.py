@@ -20,6 +20,8 @@ from pathlib import Path
 
 from sovctl.compliance.errors import Busy
 
+HINT = "wait until it is done; when it was killed, what it began on the nodes goes on to the end of its step"
+
 
 class SiteState:
     """Paths under one state folder.
@@ -57,8 +59,11 @@ class SiteState:
         return self.plans / "plan.json"
 
     @contextmanager
-    def exclusive(self, purpose: str) -> Iterator[None]:
+    def exclusive(self, purpose: str) -> Iterator[int]:
         """Hold the site's lock; the kernel lets go of it when this process ends, however it ends.
+
+        Yields:
+            The lock's descriptor. A child that is given it holds the lock too, until it ends itself.
 
         Raises:
             Busy: another sovctl holds it.
@@ -70,11 +75,9 @@ class SiteState:
             except BlockingIOError:
                 file.seek(0)
                 holder = file.read().strip() or "another sovctl"
-                raise Busy(
-                    f"{holder} is changing this site", where=str(self.root / "lock"), hint="wait until it is done"
-                ) from None
+                raise Busy(f"{holder} is changing this site", where=str(self.root / "lock"), hint=HINT) from None
             file.truncate(0)
             file.write(f"sovctl {purpose} (process {os.getpid()})")
             file.flush()
-            yield
+            yield file.fileno()
             file.truncate(0)

@@ -82,6 +82,7 @@ def run(
     plan_inventory: Mapping[str, Any],
     folder: Path,
     *,
+    lock: int,
     on_event: Callable[[Event], None],
 ) -> list[Failure]:
     """Run `playbooks/apply.yml`; returns what failed, empty when all went well.
@@ -90,6 +91,8 @@ def run(
 
     Args:
         folder: for the inventory and Ansible's own scratch files.
+        lock: descriptor of the site's lock; Ansible holds it too. When we are killed it goes on to the end of its
+            task, and until then nobody else may change the site.
     """
     folder.mkdir(parents=True, exist_ok=True)
     inventory_file = folder / "inventory.json"
@@ -106,6 +109,7 @@ def run(
         text=True,
         env=_environment(folder, sockets),
         start_new_session=True,
+        pass_fds=(lock,),
     )
     assert process.stdout is not None
     failures, other = [], []

@@ -77,7 +77,7 @@ def apply(
         Busy: another apply holds the site.
         ApplyFailed: a node failed; its wave stopped, later waves were not begun.
     """
-    with site.state.exclusive("apply"):
+    with site.state.exclusive("apply") as lock:
         started = datetime.now(UTC)
         plan = site.saved_plan()
         context = site.context()
@@ -101,7 +101,7 @@ def apply(
             ledger.append([_record("apply-started", plan, run_id, changes=len(current))])
             try:
                 for wave in plan.waves:
-                    _run_wave(site, context, wave, current, facts, str(wheel), journal, report, run_id)
+                    _run_wave(site, context, wave, current, facts, str(wheel), journal, report, run_id, lock)
             except SovctlError as error:
                 journal.write("failed", message=error.message)
                 ledger.append([_record("apply-failed", plan, run_id)])
@@ -174,6 +174,7 @@ def _run_wave(
     journal: Journal,
     report: Callable[[Progress], None],
     run_id: str,
+    lock: int,
 ) -> None:
     ids = {change.id for change in current if change.node in wave.nodes}
     roles = {node: items for node in wave.nodes if (items := _roles(site, context, node, ids, facts[node], wheel))}
@@ -183,7 +184,7 @@ def _run_wave(
     journal.write("wave-started", wave=wave.name, nodes=list(roles), changes=sorted(ids))
     follow = _Follower(journal, report, roles)
     inventory = ansible.inventory(site.spec, site.folder, roles)
-    failures = ansible.run(inventory, site.state.root / "run", on_event=follow)
+    failures = ansible.run(inventory, site.state.root / "run", lock=lock, on_event=follow)
     if failures:
         first = failures[0]
         raise ApplyFailed(
