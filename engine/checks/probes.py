@@ -46,6 +46,8 @@ APT_SETTINGS = (
 )
 UNIT_PROPERTIES = "Id,LoadState,ActiveState,SubState,MainPID"
 
+CLOCK_SETTLES_S = 15  # with iburst chrony has four answers after 6 s (chrony.conf(5)); twice that, and some
+
 MODEL_TIMEOUT_S = 3 * 3600  # 700 GB at 100 MB/s, the slowest store we can imagine, is two hours
 MODEL_READERS = 4  # SHA-256 runs at about 2 GB/s a core; four keep an NVMe busy without starving the pool
 
@@ -138,8 +140,13 @@ def ssh(expectation: SshExpectation) -> Probe:
 
 
 def clock(_: ClockExpectation) -> Probe:
-    """chrony's own account; -N keeps the sources' names as they are configured."""
-    return Probe(script(tracking="chronyc -N -c tracking", sources="chronyc -N -c sources"))
+    """chrony's own account; -N keeps the sources' names as they are configured.
+
+    A clock that has just started may take some seconds to its first measurement, so that one is waited for.
+    """
+    wait = f"chronyc -c tracking && chronyc waitsync {CLOCK_SETTLES_S} 0 0 1"
+    tracking = f"({wait}) >/dev/null 2>&1; chronyc -N -c tracking"
+    return Probe(script(tracking=tracking, sources="chronyc -N -c sources"))
 
 
 def ruleset(_: Expectation) -> Probe:
