@@ -13,7 +13,7 @@ from sovctl.engine.facts.node import SIMULATION_MARK, NodeFacts
 from sovctl.engine.gather import Request
 from sovctl.engine.placement import place
 from sovctl.engine.plan.context import Context
-from sovctl.engine.plan.kinds import pool
+from sovctl.engine.plan.kinds import pool, service
 from sovctl.engine.plan.kinds.credential import CERTIFICATES
 from sovctl.engine.plan.kinds.environment import ENGINE, GATEWAY
 from sovctl.engine.plan.kinds.kind import Look
@@ -95,12 +95,19 @@ TLS_FILES = frozenset(credential.file for credential in CERTIFICATES)
 
 # A change of this kind makes that thing start again: what a service has read or loaded, it does not look at twice.
 RESTARTS: dict[str, Callable[[Change, Desired], bool]] = {
-    "package": lambda change, each: each.kind in ("service", "pool") and "version" in (change.after or {}),
+    "package": lambda change, each: "version" in (change.after or {}) and _runs_from(each, change.name),
     "credential": lambda change, each: each.kind == "gateway" or (each.kind == "pool" and change.name in TLS_FILES),
     "environment": lambda change, each: (change.name, each.kind) in ((ENGINE, "pool"), (GATEWAY, "gateway")),
     "model": lambda change, each: each.kind == "pool" and each.variables["model"] == change.name,
 }
 RESTARTED = {"runs_what_is_written": "after a restart"}
+
+
+def _runs_from(each: Desired, package: str) -> bool:
+    """True when a thing runs on a package of the driver family: a package with a service of its own is under that
+    service and the pools, every other under all services."""
+    own_unit, _ = service.UNITS.get(package, (each.name, ""))
+    return each.kind == "pool" or (each.kind == "service" and each.name == own_unit)
 
 
 def changes(context: Context, facts: Mapping[str, NodeFacts]) -> list[Change]:
