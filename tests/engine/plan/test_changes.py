@@ -1,0 +1,158 @@
+"""The difference is the plan: nothing where nothing differs, and every value that differs by its own name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from planned_nodes import Handle, empty, planned, with_file
+from strategies import PRESETS, context, states
+
+from sovctl.engine.facts.node import NodeFacts
+from sovctl.engine.plan.build import changes, desired_on
+from sovctl.engine.plan.kinds.kind import Kind
+from sovctl.engine.plan.order import KINDS
+from sovctl.engine.plan.resource import Change, Desired, Risk, Verb, difference
+
+RESTARTED = {"runs_what_is_written": "after a restart"}
+
+
+@given(wanted=states(), seen=st.none() | states(min_size=0))
+def test_what_a_difference_says_turns_one_state_into_the_other(wanted: dict[str, object], seen: object) -> None:
+    observed = seen if isinstance(seen, dict) else None
+    change = difference("n1", Desired("clock", "chrony", wanted, "why"), observed)
+    after = {**(observed or {}), **((change.after or {}) if change else {})}
+    assert {key: after[key] for key in wanted} == wanted
+    if change is None:
+        assert observed is not None
+        return
+    assert change.verb is (Verb.CREATE if observed is None else Verb.UPDATE)
+    assert change.before is None or change.before.keys() == (change.after or {}).keys()
+    assert difference("n1", Desired("clock", "chrony", wanted, "why"), after) is None
+
+
+@given(seen=st.none() | states())
+def test_what_is_not_wanted_is_deleted_once(seen: dict[str, object] | None) -> None:
+    change = difference("n1", Desired("pool", "old", None, "why", risk=Risk.WORKLOAD), seen)
+    if seen is None:
+        assert change is None
+        return
+    assert change is not None
+    assert (change.verb, change.before, change.after, change.risk) == (Verb.DELETE, seen, None, Risk.WORKLOAD)
+
+
+@given(before=st.none() | states(), after=st.none() | states(), verb=st.sampled_from(Verb), risk=st.sampled_from(Risk))
+def test_a_change_survives_the_plan_file(before: object, after: object, verb: Verb, risk: Risk) -> None:
+    change = Change("n1", "pool", "chat", verb, before, after, "why", risk, 0.5)  # type: ignore[arg-type]
+    assert Change.from_json(change.to_json()) == change
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_nodes_as_planned_need_no_change(preset: str) -> None:
+    assert changes(context(preset), planned(preset)[0]) == []
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_an_empty_node_gets_everything_once_and_nothing_is_disturbed_but_the_wall(preset: str) -> None:
+    site = context(preset)
+    made = changes(site, {node.name: empty(node.name) for _, node in site.spec.nodes()})
+    assert len({change.id for change in made}) == len(made)
+    assert {change.verb for change in made if change.kind not in ("repository", "tuning")} <= {Verb.CREATE, Verb.UPDATE}
+    assert {change.risk for change in made if change.verb is Verb.CREATE} <= {Risk.NONE, Risk.CONNECTION}
+    for _, node in site.spec.nodes():
+        wanted = {(each.kind, each.name) for each in desired_on(site, node, empty(node.name))}
+        assert {(each.kind, each.name) for each in made if each.node == node.name} == wanted
+
+
+def handles(preset: str) -> list[tuple[str, Handle]]:
+    """One of every kind and key of a preset."""
+    found: dict[tuple[str, ...], tuple[str, Handle]] = {}
+    for node, handle in planned(preset)[1]:
+        found.setdefault((handle.kind, handle.name, handle.key), (node, handle))
+    return list(found.values())
+
+
+def flipped(preset: str, node: str, handle: Handle) -> tuple[list[Change], list[Change]]:
+    """Changes after one value was changed by hand: (what differs, what must start again because of it)."""
+    facts = planned(preset)[0]
+    made = changes(context(preset), {**facts, node: handle.change(facts[node])})
+    return [each for each in made if each.after != RESTARTED], [each for each in made if each.after == RESTARTED]
+
+
+def assert_names_it(preset: str, node: str, handle: Handle) -> None:
+    real, restarts = flipped(preset, node, handle)
+    assert [each.id for each in real] == [f"{node}/{handle.kind}/{handle.name}"]
+    assert list(real[0].after or {}) == [handle.key]
+    assert real[0].verb is Verb.UPDATE
+    assert (real[0].before or {})[handle.key] != (real[0].after or {})[handle.key]
+    assert all(each.kind in ("service", "pool", "gateway") and each.why for each in restarts)
+
+
+@pytest.mark.parametrize("number", range(len(handles("lab"))))
+def test_every_value_changed_by_hand_is_named(number: int) -> None:
+    assert_names_it("lab", *handles("lab")[number])
+
+
+@settings(max_examples=30, deadline=None)
+@given(data=st.data())
+def test_any_value_changed_by_hand_on_any_site_is_named(data: st.DataObject) -> None:
+    preset = data.draw(st.sampled_from(PRESETS))
+    assert_names_it(preset, *data.draw(st.sampled_from(planned(preset)[1])))
+
+
+def restarts(preset: str, node: str, kind: str, name: str, key: str) -> set[str]:
+    """What starts again when one value differs."""
+    handle = next(
+        each for where, each in planned(preset)[1] if (where, each.kind, each.name, each.key) == (node, kind, name, key)
+    )
+    return {each.id for each in flipped(preset, node, handle)[1]}
+
+
+def test_what_a_change_makes_start_again() -> None:
+    services = {"n1/service/nvidia-fabricmanager", "n1/service/nvidia-persistenced"}
+    assert restarts("lab", "n1", "package", "nvidia-open", "version") == services | {"n1/pool/chat"}
+    assert restarts("lab", "n1", "package", "nvidia-open", "is_held") == set()
+    assert restarts("lab", "n1", "environment", "vllm", "built_from") == {"n1/pool/chat"}
+    assert restarts("lab", "n1", "model", "echo", "changed_files") == {"n1/pool/chat"}
+    assert restarts("lab", "n1", "credential", "node.key", "mode") == {"n1/pool/chat"}
+    assert restarts("lab", "s1", "credential", "token.key", "fingerprint") == {"s1/gateway/gateway"}
+    assert restarts("lab", "n1", "perimeter", "firewall", "rules") == set()
+
+
+def test_ranks_of_a_replica_start_together_though_one_differs() -> None:
+    assert restarts("superpod-b200", "dgx-02", "pool", "long-context", "max-num-seqs") == {"dgx-01/pool/long-context"}
+
+
+def test_a_model_that_a_pool_does_not_serve_leaves_it_alone() -> None:
+    site = context("bank-hybrid")
+    on_node = {each.pool: site.pool(each.pool).model for each in site.replicas_on(site.spec.node("dgx-1"))}
+    assert len(set(on_node.values())) > 1
+    found = restarts("bank-hybrid", "dgx-1", "model", on_node["code"], "manifest_sha256")
+    assert {each.split("/")[2].partition(".")[0] for each in found} == {"code"}
+
+
+def test_a_driver_unpacked_under_a_running_pool_is_seen_though_its_version_is_right() -> None:
+    facts = planned("lab")[0]
+    path = "/var/lib/dpkg/info/nvidia-driver-cuda.list"
+    newer = with_file(facts["n1"], path, mtime_ns=1_763_800_000 * 10**9)
+    [change] = changes(context("lab"), {**facts, "n1": newer})
+    assert (change.id, list(change.after or {})) == ("n1/pool/chat", ["runs_what_is_written"])
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+def test_garbage_on_a_node_is_a_difference_and_never_a_crash(kind: Kind) -> None:
+    facts: Mapping[str, NodeFacts] = planned("lab")[0]
+    for name, each in facts.items():
+        node = context("lab").spec.node(name)
+        spoilt = replace(
+            each,
+            files={path: {"unreadable": True} for path in each.files},
+            texts=dict.fromkeys(each.texts, "[[1, 2, 3], {}"),
+        )
+        for desired in kind.expect(context("lab"), node, spoilt):
+            observed = kind.observed(spoilt, desired)
+            same = {"package", "service"}  # they rest on no file
+            assert kind.name in same or difference(name, desired, observed) is not None

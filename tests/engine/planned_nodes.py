@@ -1,0 +1,304 @@
+"""Nodes that are exactly as a plan says, as facts, and everything about them that somebody could change by hand.
+
+This is the other end of the kinds' `observe`: it knows where things lie on a node and what tools say of them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
+
+from strategies import context, credential_sha256
+
+from sovctl.compliance.canonical import sha256_hex
+from sovctl.engine.facts.node import NodeFacts, Package, Unit
+from sovctl.engine.plan.build import desired_on
+from sovctl.engine.plan.context import ROLES, render
+from sovctl.engine.plan.resource import Desired
+from sovctl.engine.spec import Node
+
+WRITTEN_S = 1_763_700_000
+STARTED_S = WRITTEN_S + 100
+OTHER_SHA256 = "ab" * 32
+
+Change = Callable[[NodeFacts], NodeFacts]
+
+
+@dataclass(frozen=True)
+class Handle:
+    """One observed value: where a plan must name it, and how to change it."""
+
+    kind: str
+    name: str
+    key: str
+    change: Change
+
+
+def empty(node: str) -> NodeFacts:
+    """A machine with nothing on it but a firewall program without rules."""
+    return NodeFacts(node, "2026-11-21T09:00:00Z", True, False, {}, {}, {}, {}, (), {})
+
+
+@cache
+def planned(preset: str) -> tuple[dict[str, NodeFacts], tuple[tuple[str, Handle], ...]]:
+    """Facts of every node of a preset as planned, and (node, handle) for every observed value."""
+    facts, handles = {}, []
+    for _, node in context(preset).spec.nodes():
+        facts[node.name] = empty(node.name)
+        for desired in desired_on(context(preset), node, None):
+            facts[node.name] = _PUT[desired.kind](facts[node.name], desired, node)
+            handles += [(node.name, each) for each in _HANDLES[desired.kind](desired)]
+    return facts, tuple(handles)
+
+
+def with_file(facts: NodeFacts, path: str, sha256: str = OTHER_SHA256, **fields: Any) -> NodeFacts:
+    """The same with a file, or with some of its properties changed."""
+    new = {"mode": "0644", "uid": 0, "size": 10, "mtime_ns": WRITTEN_S * 10**9, "sha256": sha256}
+    return replace(facts, files={**facts.files, path: {**new, **fields}})
+
+
+def with_text(facts: NodeFacts, path: str, text: str) -> NodeFacts:
+    """The same with a file whose text is read."""
+    facts = with_file(facts, path, sha256_hex(text))
+    return replace(facts, texts={**facts.texts, path: text})
+
+
+def with_unit(facts: NodeFacts, name: str, active: str = "active", enabled: str = "enabled") -> NodeFacts:
+    """The same with a unit."""
+    return replace(facts, units={**facts.units, name: Unit(active, enabled, STARTED_S)})
+
+
+def _put_repository(facts: NodeFacts, desired: Desired, _node: Node) -> NodeFacts:
+    state = desired.state or {}
+    for path, key in REPOSITORY.items():
+        facts = with_file(facts, path, state[key])
+    return facts
+
+
+def _put_package(facts: NodeFacts, desired: Desired, _node: Node) -> NodeFacts:
+    state = desired.state or {}
+    package = Package(state.get("version", "1.2-3"), state.get("is_held", False))
+    return replace(facts, packages={**facts.packages, desired.name: package})
+
+
+def _put_tuning(facts: NodeFacts, desired: Desired, _node: Node) -> NodeFacts:
+    state = dict(desired.state or {})
+    facts = with_file(facts, TUNING[desired.name], state.pop("file_sha256"))
+    return replace(facts, sysctls={**facts.sysctls, **state})
+
+
+def _put_clock(facts: NodeFacts, desired: Desired, _node: Node) -> NodeFacts:
+    return with_unit(with_file(facts, CHRONY, (desired.state or {})["file_sha256"]), "chrony")
+
+
+def _put_perimeter(facts: NodeFacts, desired: Desired, _node: Node) -> NodeFacts:
+    text = render("perimeter", "nftables.conf.j2", **desired.variables)
+    facts = with_unit(with_file(facts, WALL, sha256_hex(text)), "nftables")
+    return replace(facts, ruleset=tuple(text[text.index("table ") :].splitlines()))
+
+
+def _put_credential(facts: NodeFacts, desired: Desired, node: Node) -> NodeFacts:
+    state, sha256 = desired.state or {}, credential_sha256(node.name, desired.name)
+    return with_file(facts, desired.variables["path"], sha256, mode=state["mode"], uid=state["uid"])
+
+
+def _put_environment(facts: NodeFacts, desired: Desired, _node: Node) -> NodeFacts:
+    state, link = desired.state or {}, desired.variables["link"]
+    facts = with_text(facts, f"{link}/.built-from", f"{state['built_from']}\n")
+    return with_file(facts, f"{link}/lock.txt", state["lock_sha256"])
+
+
+def _put_model(facts: NodeFacts, desired: Desired, _node: Node) -> NodeFacts:
+    folder = desired.variables["folder"]
+    facts = with_file(facts, f"{folder}/MANIFEST", (desired.state or {})["manifest_sha256"])
+    facts = with_file(facts, f"{folder}/weights/1.safetensors", size=7, mtime_ns=1_763_700_000_123_456_789)
+    return with_text(
+        facts, f"{folder}/.verified", json.dumps([["weights/1.safetensors", "7", "1763700000.1234567890"]]) + "\n"
+    )
+
+
+def _put_pool(facts: NodeFacts, desired: Desired, _node: Node) -> NodeFacts:
+    item, name = {"name": desired.name, **desired.variables}, desired.name
+    facts = with_text(facts, f"/etc/sovctl/pools/{name}.yaml", render("pool", "pool.yaml.j2", item=item))
+    facts = with_file(facts, CANARY, sha256_hex((ROLES / "pool" / "files" / "canary").read_bytes()))
+    for template, path in {
+        "unit.service.j2": f"{UNITS}/sovctl-pool-{name}.service",
+        "canary.service.j2": f"{UNITS}/sovctl-canary-{name}.service",
+        "canary.timer.j2": f"{UNITS}/sovctl-canary-{name}.timer",
+        "canary.json.j2": f"/etc/sovctl/pools/{name}.canary.json",
+    }.items():
+        facts = with_file(facts, path, sha256_hex(render("pool", template, item=item)))
+    return with_unit(with_unit(facts, f"sovctl-pool-{name}"), f"sovctl-canary-{name}.timer")
+
+
+def _put_gateway(facts: NodeFacts, desired: Desired, _node: Node) -> NodeFacts:
+    state = desired.state or {}
+    facts = with_file(facts, SETTINGS, state["config_sha256"])
+    return with_unit(with_file(facts, GATEWAY_UNIT, state["unit_sha256"]), "sovctl-gateway")
+
+
+REPOSITORY = {
+    "/etc/apt/sources.list.d/sovctl.sources": "source_sha256",
+    "/etc/apt/keyrings/sovctl.asc": "key_sha256",
+    "/etc/apt/apt.conf.d/99sovctl": "policy_sha256",
+}
+TUNING = {"kernel": "/etc/sysctl.d/90-sovctl.conf", "limits": "/etc/security/limits.d/90-sovctl.conf"}
+CHRONY, WALL, SETTINGS = "/etc/chrony/chrony.conf", "/etc/nftables.conf", "/etc/sovctl/gateway.yaml"
+UNITS, CANARY = "/etc/systemd/system", "/usr/local/lib/sovctl/canary"
+GATEWAY_UNIT = f"{UNITS}/sovctl-gateway.service"
+
+_PUT: dict[str, Callable[[NodeFacts, Desired, Node], NodeFacts]] = {
+    "repository": _put_repository,
+    "package": _put_package,
+    "service": lambda facts, desired, _node: with_unit(facts, desired.name),
+    "tuning": _put_tuning,
+    "clock": _put_clock,
+    "perimeter": _put_perimeter,
+    "credential": _put_credential,
+    "environment": _put_environment,
+    "model": _put_model,
+    "pool": _put_pool,
+    "gateway": _put_gateway,
+}
+
+
+def _file(path: str, **fields: Any) -> Change:
+    """Another content, or other properties, of a file that is there."""
+    fields = fields or {"sha256": OTHER_SHA256}
+    return lambda facts: replace(facts, files={**facts.files, path: {**facts.files[path], **fields}})
+
+
+def _unit(name: str, **fields: Any) -> Change:
+    return lambda facts: replace(facts, units={**facts.units, name: replace(facts.units[name], **fields)})
+
+
+def _package(name: str, **fields: Any) -> Change:
+    return lambda facts: replace(facts, packages={**facts.packages, name: replace(facts.packages[name], **fields)})
+
+
+def _unit_handles(desired: Desired, unit: str, *, may_stop: bool = True) -> Iterator[Handle]:
+    if may_stop:
+        yield Handle(desired.kind, desired.name, "active", _unit(unit, active="failed"))
+    yield Handle(desired.kind, desired.name, "enabled", _unit(unit, enabled="disabled"))
+
+
+def _repository(desired: Desired) -> Iterator[Handle]:
+    for path, key in REPOSITORY.items():
+        yield Handle("repository", desired.name, key, _file(path))
+    stray = "/etc/apt/sources.list.d/debian.sources"
+    yield Handle("repository", desired.name, "other_sources", lambda facts: with_file(facts, stray))
+
+
+def _packages(desired: Desired) -> Iterator[Handle]:
+    if "version" in (desired.state or {}):
+        yield Handle("package", desired.name, "version", _package(desired.name, version="0.1-1"))
+        yield Handle("package", desired.name, "is_held", _package(desired.name, is_held=False))
+
+
+def _tuning(desired: Desired) -> Iterator[Handle]:
+    for key in desired.state or {}:
+        change = _file(TUNING[desired.name]) if key == "file_sha256" else _sysctl(key)
+        yield Handle("tuning", desired.name, key, change)
+
+
+def _sysctl(key: str) -> Change:
+    return lambda facts: replace(facts, sysctls={**facts.sysctls, key: "-7"})
+
+
+def _clock(desired: Desired) -> Iterator[Handle]:
+    yield Handle("clock", "chrony", "file_sha256", _file(CHRONY))
+    yield from _unit_handles(desired, "chrony")
+
+
+def _perimeter(desired: Desired) -> Iterator[Handle]:
+    table, docker = "other_tables", ("table ip docker {", "}")
+    yield Handle(
+        "perimeter", "firewall", table, lambda facts: replace(facts, ruleset=(*(facts.ruleset or ()), *docker))
+    )
+    for place in range(2, len((desired.state or {})["rules"]) - 1, 3):
+        yield Handle("perimeter", "firewall", "rules", _without_line(place))
+    yield Handle("perimeter", "firewall", "file_sha256", _file(WALL))
+    yield from _unit_handles(desired, "nftables", may_stop=False)
+
+
+def _without_line(place: int) -> Change:
+    def change(facts: NodeFacts) -> NodeFacts:
+        lines = [line for line in facts.ruleset or () if line.strip()]
+        return replace(facts, ruleset=tuple(line for number, line in enumerate(lines) if number != place))
+
+    return change
+
+
+def _credential(desired: Desired) -> Iterator[Handle]:
+    path = desired.variables["path"]
+    yield Handle("credential", desired.name, "fingerprint", _file(path))
+    yield Handle("credential", desired.name, "mode", _file(path, mode="0644"))
+    yield Handle("credential", desired.name, "uid", _file(path, uid=1000))
+
+
+def _environment(desired: Desired) -> Iterator[Handle]:
+    stamp, lock = f"{desired.variables['link']}/.built-from", f"{desired.variables['link']}/lock.txt"
+    yield Handle("environment", desired.name, "lock_sha256", _file(lock))
+    yield Handle(
+        "environment", desired.name, "built_from", lambda facts: replace(facts, texts={**facts.texts, stamp: "other"})
+    )
+
+
+def _model(desired: Desired) -> Iterator[Handle]:
+    folder = desired.variables["folder"]
+    weights = f"{folder}/weights/1.safetensors"
+    yield Handle("model", desired.name, "manifest_sha256", _file(f"{folder}/MANIFEST"))
+    yield Handle("model", desired.name, "changed_files", _file(weights, mtime_ns=1))
+    yield Handle("model", desired.name, "changed_files", _file(weights, size=8))
+    yield Handle(
+        "model",
+        desired.name,
+        "changed_files",
+        lambda facts: replace(facts, files={**facts.files, weights: {"link": "/etc/shadow", "size": 7}}),
+    )
+
+
+def _pool(desired: Desired) -> Iterator[Handle]:
+    unit, config = f"sovctl-pool-{desired.name}", f"/etc/sovctl/pools/{desired.name}.yaml"
+    for flag in desired.variables["flags"]:
+        yield Handle("pool", desired.name, flag, _flag(config, flag))
+    yield Handle("pool", desired.name, "unit_sha256", _file(f"{UNITS}/{unit}.service"))
+    yield Handle("pool", desired.name, "canary_sha256", _file(f"{UNITS}/sovctl-canary-{desired.name}.timer"))
+    yield Handle("pool", desired.name, "runs_what_is_written", _unit(unit, started_s=WRITTEN_S - 1))
+    if desired.variables["is_head"]:
+        yield Handle("pool", desired.name, "canary", _unit(f"sovctl-canary-{desired.name}.timer", active="inactive"))
+    yield from _unit_handles(desired, unit)
+
+
+def _flag(config: str, flag: str) -> Change:
+    def change(facts: NodeFacts) -> NodeFacts:
+        lines = (facts.texts[config] or "").splitlines()
+        changed = [f"{flag}: changed-by-hand" if line.startswith(f"{flag}:") else line for line in lines]
+        return replace(facts, texts={**facts.texts, config: "\n".join(changed) + "\n"})
+
+    return change
+
+
+def _gateway(desired: Desired) -> Iterator[Handle]:
+    yield Handle("gateway", desired.name, "config_sha256", _file(SETTINGS))
+    yield Handle("gateway", desired.name, "unit_sha256", _file(GATEWAY_UNIT))
+    yield Handle("gateway", desired.name, "runs_what_is_written", _unit("sovctl-gateway", started_s=WRITTEN_S - 1))
+    yield from _unit_handles(desired, "sovctl-gateway")
+
+
+_HANDLES: dict[str, Callable[[Desired], Iterator[Handle]]] = {
+    "repository": _repository,
+    "package": _packages,
+    "service": lambda desired: _unit_handles(desired, desired.name),
+    "tuning": _tuning,
+    "clock": _clock,
+    "perimeter": _perimeter,
+    "credential": _credential,
+    "environment": _environment,
+    "model": _model,
+    "pool": _pool,
+    "gateway": _gateway,
+}

@@ -1,0 +1,51 @@
+"""Sites and plain values for tests of several packages."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import date
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from hypothesis import strategies as st
+
+from sovctl.compliance.canonical import sha256_hex
+from sovctl.engine.plan.build import context_of
+from sovctl.engine.plan.context import Context
+from sovctl.engine.plan.kinds.credential import credentials_on, fingerprint
+from sovctl.engine.preset import names
+from sovctl.engine.spec_file import load
+
+EXAMPLES = Path(__file__).parent.parent / "examples"
+TODAY = date(2026, 11, 21)
+PRESETS = tuple(names())
+
+
+@cache
+def context(preset: str) -> Context:
+    """A preset as the kinds see it; every credential exists, with invented content."""
+    folder = EXAMPLES / preset
+    made = context_of(load(folder / "site.yaml", today=TODAY).spec, folder)
+    found = {
+        (node.name, each.file): fingerprint(credential_sha256(node.name, each.file))
+        for _, node in made.spec.nodes()
+        for each in credentials_on(made, node)
+    }
+    return replace(made, fingerprints=found)
+
+
+def credential_sha256(node: str, file: str) -> str:
+    """Digest of the invented content of a credential."""
+    return sha256_hex(f"invented {node} {file}")
+
+
+def plain_values() -> st.SearchStrategy[Any]:
+    """Values that a state may hold."""
+    lists = st.lists(st.text(max_size=8), max_size=4)
+    return st.one_of(st.none(), st.booleans(), st.integers(-(2**40), 2**40), st.text(max_size=12), lists)
+
+
+def states(*, min_size: int = 1) -> st.SearchStrategy[dict[str, Any]]:
+    """States: plain values by name."""
+    return st.dictionaries(st.text("abc_", min_size=1, max_size=3), plain_values(), min_size=min_size, max_size=6)
