@@ -3,8 +3,9 @@ SHELL := /bin/bash
 VENV := build/venv
 BIN := $(VENV)/bin
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
+BENCHES := $(patsubst bench/%.py,bench-%,$(wildcard bench/*.py))
 
-.PHONY: demo test test-fast lint bench bench-ledger clean
+.PHONY: demo test test-fast lint bench $(BENCHES) clean
 .DEFAULT_GOAL := help
 
 help:
@@ -12,7 +13,7 @@ help:
 	@echo "make test       lint, unit tests and a real lab run"
 	@echo "make test-fast  unit tests only"
 	@echo "make lint       ruff, mypy, import-linter"
-	@echo "make bench      every benchmark, tables and build/bench/*.json"
+	@echo "make bench      every benchmark, tables and build/bench/*.json; one alone: make bench-startup"
 
 # A stamp is written last, so a set-up that was cut off is done again.
 $(VENV)/.ready: engine/catalog/locks/dev.txt pyproject.toml hatch_build.py
@@ -41,8 +42,10 @@ demo: $(VENV)/.ready
 	$(BIN)/sovctl lab doctor --install
 	$(BIN)/sovctl lab demo
 
-bench-ledger: $(VENV)/.ready
-	$(BIN)/python bench/ledger.py --check
+bench: $(BENCHES)
+
+$(BENCHES): bench-%: $(VENV)/.ready
+	$(BIN)/python bench/$*.py --check
 
 clean:
 	rm -rf build .demo
