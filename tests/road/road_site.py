@@ -156,8 +156,12 @@ class RoadSite:
 
     def journal(self) -> list[dict[str, Any]]:
         """Events of the newest apply; a last line that is being written is left out."""
-        newest = max((self.state / "journal").glob("*.jsonl"))
-        return [json.loads(line) for line in newest.read_text().splitlines(keepends=True) if line.endswith("\n")]
+        lines = self.newest_journal().read_text().splitlines(keepends=True)
+        return [json.loads(line) for line in lines if line.endswith("\n")]
+
+    def newest_journal(self) -> Path:
+        """Where they are."""
+        return max((self.state / "journal").glob("*.jsonl"))
 
     @contextmanager
     def edited(self, change: Callable[[dict[str, Any]], None]) -> Iterator[None]:
