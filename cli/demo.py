@@ -158,7 +158,7 @@ def _step(demo: Demo, name: str, what: str) -> Iterator[None]:
 
 
 def _command() -> list[str]:
-    return [sys.executable, "-m", "sovctl.cli"]
+    return [sys.executable, "-P", "-m", "sovctl.cli"]
 
 
 def _sovctl(*arguments: str) -> None:

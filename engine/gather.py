@@ -132,8 +132,8 @@ def load(folder: Path, names: list[str]) -> dict[str, Capture]:
 
 
 def _run_worker(job: dict[str, Any]) -> list[dict[str, Any]]:
-    process = subprocess.Popen(
-        [sys.executable, "-W", "ignore", "-m", "sovctl.engine.gather_worker"],
+    process = subprocess.Popen(  # -P: a json.py that happens to lie where the operator stands is not ours
+        [sys.executable, "-P", "-W", "ignore", "-m", "sovctl.engine.gather_worker"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -63,7 +63,7 @@ def _become(*arguments: str) -> NoReturn:
             f"expected the gateway's dependencies, got no {', '.join(missing)}", hint="pip install 'sovctl[gateway]'"
         )
     sys.stdout.flush()
-    os.execv(sys.executable, [sys.executable, "-m", "sovctl.gateway", *arguments])
+    os.execv(sys.executable, [sys.executable, "-P", "-m", "sovctl.gateway", *arguments])
 
 
 def register(app: typer.Typer) -> None:

@@ -102,7 +102,7 @@ def run(
     # Of this run alone: a connection that another site left open under the same address must never be used.
     sockets = tempfile.mkdtemp(prefix="sovctl-ssh-")
     process = subprocess.Popen(
-        [sys.executable, "-W", "ignore", "-m", "ansible", "playbook", "-i", str(inventory_file), str(playbook)],
+        [sys.executable, "-P", "-W", "ignore", "-m", "ansible", "playbook", "-i", str(inventory_file), str(playbook)],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

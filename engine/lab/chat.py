@@ -37,7 +37,7 @@ def chat(
         "stream": stream,
     }
     done = subprocess.run(
-        ["ip", "netns", "exec", namespace, sys.executable, "-W", "ignore", "-m", "sovctl.engine.lab.chat"],
+        ["ip", "netns", "exec", namespace, sys.executable, "-P", "-W", "ignore", "-m", "sovctl.engine.lab.chat"],
         input=json.dumps(job),
         capture_output=True,
         text=True,

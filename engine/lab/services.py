@@ -44,7 +44,7 @@ def _outside(lab: Lab) -> str:
 
 
 def _web(lab: Lab) -> list[str | Path]:
-    server = [sys.executable, "-m", "http.server", str(layout.WEB_PORT), "--bind", layout.CONTROLLER_ADDRESS]
+    server = [sys.executable, "-P", "-m", "http.server", str(layout.WEB_PORT), "--bind", layout.CONTROLLER_ADDRESS]
     return [*server, "--protocol", "HTTP/1.1", "--directory", lab.web]
 
 
@@ -64,7 +64,7 @@ pidfile /run/chronyd-lab.pid
 
 
 def _cloud(lab: Lab) -> list[str | Path]:
-    return [sys.executable, "-m", "sovctl.engine.lab.cloud", lab.cloud]
+    return [sys.executable, "-P", "-m", "sovctl.engine.lab.cloud", lab.cloud]
 
 
 SERVICES = (

@@ -38,7 +38,7 @@ def download_command(lock: Path, folder: Path, *, links: str | None = None) -> l
     """
     tags = [word for tag in platforms() for word in ("--platform", tag)]
     tags += [word for abi in (f"cp{PYTHON.replace('.', '')}", "abi3", "none") for word in ("--abi", abi)]
-    command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-input"]
+    command = [sys.executable, "-P", "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-input"]
     command += ["--require-hashes", "--no-deps", "--only-binary=:all:", "--python-version", PYTHON]
     command += ["--implementation", "cp", *tags, "--dest", str(folder), "--requirement", str(lock)]
     return command + (["--find-links", links] if links else [])
