@@ -28,8 +28,6 @@ def gateway(site: RoadSite) -> Iterator[RoadSite]:
     yield site
     site.on("s1", f"sudo systemctl restart {UNIT}")
     wait_for("the gateway to be ready", site.gateway_is_ready, limit_s=LIMIT_S)
-    assert site.chat("assistant", SENT, stream=False) == {"text": SENT, "route": "cloud"}
-    assert site.changes() == {}
 
 
 def test_without_an_audit_record_nobody_is_answered_and_nothing_leaves(gateway: RoadSite) -> None:
@@ -44,7 +42,7 @@ def test_without_an_audit_record_nobody_is_answered_and_nothing_leaves(gateway: 
 
 def test_a_gateway_that_may_not_write_its_ledger_does_not_open_its_door(gateway: RoadSite) -> None:
     before = gateway.captured()
-    with _moved(gateway, f"sudo mount --bind -o ro {DATA}/ledger {DATA}/ledger", f"sudo umount {DATA}/ledger"):
+    with _broken(gateway, f"sudo mount --bind -o ro {DATA}/ledger {DATA}/ledger", f"sudo umount {DATA}/ledger"):
         gateway.on("s1", f"sudo systemctl restart --no-block {UNIT}")
         wait_for("the gateway to give up", lambda: _restarts(gateway) >= 1, limit_s=LIMIT_S)
         assert not gateway.gateway_is_ready()
@@ -53,7 +51,7 @@ def test_a_gateway_that_may_not_write_its_ledger_does_not_open_its_door(gateway:
 
 def test_what_the_vault_cannot_keep_is_served_on_prem(gateway: RoadSite) -> None:
     before = gateway.captured()
-    with _moved(gateway, LOCKER, "sudo systemctl stop road-locker"):
+    with _broken(gateway, LOCKER, "sudo systemctl stop road-locker"):
         wait_for(
             "the vault to be locked",
             lambda: "locked" in gateway.on("s1", "sudo journalctl --unit road-locker --output cat", accept=(0, 1)),
@@ -65,13 +63,18 @@ def test_what_the_vault_cannot_keep_is_served_on_prem(gateway: RoadSite) -> None
 
 def test_a_vault_that_was_taken_away_keeps_everything_on_prem(gateway: RoadSite) -> None:
     before = gateway.captured()
-    with _moved(gateway, f"sudo mv {DATA}/vault.db {DATA}/taken", f"sudo mv {DATA}/taken {DATA}/vault.db"):
+    with _broken(gateway, f"sudo mv {DATA}/vault.db {DATA}/taken", f"sudo mv {DATA}/taken {DATA}/vault.db"):
         assert gateway.chat("assistant", SENT, stream=False) == {"text": SENT, "route": "pool"}
     assert gateway.captured() == before
 
 
+def test_once_mended_the_gateway_serves_as_before(site: RoadSite) -> None:
+    assert site.chat("assistant", SENT, stream=False) == {"text": SENT, "route": "cloud"}
+    assert site.changes() == {}
+
+
 @contextmanager
-def _moved(site: RoadSite, break_it: str, mend_it: str) -> Iterator[None]:
+def _broken(site: RoadSite, break_it: str, mend_it: str) -> Iterator[None]:
     site.on("s1", break_it)
     try:
         yield

@@ -1,0 +1,55 @@
+"""What people and crashes do to a node: a worker is killed, three things are changed by hand; all of it is mended."""
+
+from __future__ import annotations
+
+import pytest
+from road_site import POOL_LIMIT_S, POOL_UNIT, SENT, RoadSite, wait_for
+
+pytestmark = pytest.mark.lab
+
+PACKAGE, OTHER_VERSION = "nvidia-fabricmanager", "580.173.02-1"
+
+
+def test_a_killed_worker_takes_all_ranks_with_it_and_the_unit_starts_again(site: RoadSite) -> None:
+    before = site.workers()
+    assert len(before) == 2, "expected one worker per GPU of tensor_parallel_size 2"
+    restarts = int(site.unit("n1", POOL_UNIT, "NRestarts"))
+    site.on("n1", f"sudo kill -9 {before[0]}")
+    wait_for("the unit to start again", lambda: _has_restarted(site, restarts), limit_s=POOL_LIMIT_S)
+    wait_for("the old ranks to be gone", lambda: not set(before) & site.processes("n1"), limit_s=30)
+    wait_for("the pool to answer again", site.pool_answers, limit_s=POOL_LIMIT_S)
+    assert len(site.workers()) == len(before)
+
+
+def test_three_things_broken_by_hand_are_exactly_what_plan_names_and_apply_mends(site: RoadSite) -> None:
+    site.on("n1", "sudo apt-get update -qq")
+    site.on(
+        "n1",
+        "sudo DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --allow-change-held-packages "
+        f"{PACKAGE}={OTHER_VERSION} >/dev/null",
+    )
+    handle = site.on("n1", "sudo nft -a list chain inet sovctl output | sed -n 's/.*udp dport 123.*# handle //p'")
+    site.on("n1", f"sudo nft delete rule inet sovctl output handle {handle}")
+    site.on("n1", "sudo sed -i 's/^max-num-seqs: .*/max-num-seqs: 4/' /etc/sovctl/pools/chat.yaml")
+
+    found = site.changes()
+    # Fabric manager refuses to run beside another driver's version, so its service is down: seen, not guessed.
+    assert set(found) == {
+        f"n1/package/{PACKAGE}",
+        f"n1/service/{PACKAGE}",
+        "n1/perimeter/firewall",
+        "n1/pool/chat",
+    }
+    package, wall, pool = (found[f"n1/{name}"] for name in (f"package/{PACKAGE}", "perimeter/firewall", "pool/chat"))
+    assert package["before"]["version"] == OTHER_VERSION
+    assert set(wall["after"]) == {"rules"}
+    assert len(set(wall["after"]["rules"]) - set(wall["before"]["rules"])) == 1
+    assert pool["before"] == {"max-num-seqs": 4, "runs_what_is_written": False}
+    assert pool["after"] == {"max-num-seqs": 8, "runs_what_is_written": True}
+    site.apply()
+    assert site.changes() == {}
+    assert site.chat("private", SENT, stream=True) == {"text": SENT, "route": "pool"}
+
+
+def _has_restarted(site: RoadSite, restarts: int) -> bool:
+    return int(site.unit("n1", POOL_UNIT, "NRestarts")) > restarts
