@@ -5,6 +5,7 @@ What is our own mistake is written to a crash file for the report, and says wher
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import tempfile
@@ -14,6 +15,17 @@ from contextlib import contextmanager
 
 from sovctl.cli import show
 from sovctl.compliance.errors import ExitCode, SovctlError, SpecError
+
+# What the machine refuses is no mistake in the code: the place and the system's words are enough.
+REFUSALS = {
+    errno.ENOSPC: ExitCode.MISSING,
+    errno.EDQUOT: ExitCode.MISSING,
+    errno.EROFS: ExitCode.MISSING,
+    errno.EMFILE: ExitCode.MISSING,
+    errno.ENOMEM: ExitCode.MISSING,
+    errno.EACCES: ExitCode.BAD_INPUT,
+    errno.EPERM: ExitCode.BAD_INPUT,
+}
 
 
 @contextmanager
@@ -39,6 +51,11 @@ def door() -> Iterator[None]:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(ExitCode.OK)
     except Exception as error:  # noqa: BLE001 - the door: nothing may pass as a traceback
+        if isinstance(error, OSError) and error.errno in REFUSALS:
+            place = f"{error.filename}: " if error.filename else ""
+            hint = "make room or give access, then run the same command again"
+            show.problem(f"{place}this machine refuses: {os.strerror(error.errno).lower()}", hint=hint)
+            sys.exit(REFUSALS[error.errno])
         with tempfile.NamedTemporaryFile("w", prefix="sovctl-crash-", suffix=".txt", delete=False) as file:
             traceback.print_exc(file=file)
         show.problem(

@@ -17,6 +17,7 @@ from typing import Any
 from sovctl.compliance.canonical import sha256_hex
 from sovctl.compliance.errors import InputError
 from sovctl.compliance.evidence_store import read_runs
+from sovctl.compliance.files import why_unreadable
 from sovctl.compliance.keys import VerifyKey, parse_vkey
 from sovctl.compliance.ledger import format as layout
 from sovctl.compliance.ledger.checkpoint import Checkpoint, parse_checkpoint
@@ -97,7 +98,7 @@ def read_key(path: Path) -> Key:
     try:
         return parse_vkey(path.read_text())
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"cannot read the public key: {type(error).__name__}", where=str(path)) from error
+        raise InputError(f"expected a public key (.vkey), got: {why_unreadable(error)}", where=str(path)) from error
     except InputError as error:
         raise InputError(error.message, where=str(path), hint=error.hint) from error
 
@@ -112,7 +113,7 @@ def read_checkpoint(path: Path) -> Checkpoint:
     try:
         text = path.read_bytes().decode()
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"cannot read the checkpoint: {type(error).__name__}", where=str(path)) from error
+        raise InputError(f"expected a kept checkpoint, got: {why_unreadable(error)}", where=str(path)) from error
     if path.suffix == ".json":
         try:
             text = str(json.loads(text)["ledger"]["checkpoint"])

@@ -72,6 +72,13 @@ def _sync_file(path: Path) -> None:
         os.close(descriptor)
 
 
+def why_unreadable(error: OSError | UnicodeDecodeError) -> str:
+    """The system's words for a file that could not be read as text, in lower case."""
+    if isinstance(error, UnicodeDecodeError):
+        return "something that is no text"
+    return (error.strerror or "an error of the file system").lower()
+
+
 def sync_folder(folder: Path) -> None:
     """Make the names in `folder` durable: a rename is not on the disk until its folder is."""
     descriptor = os.open(folder, os.O_RDONLY)

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from sovctl.compliance.errors import Busy
+from sovctl.compliance.errors import Busy, InputError
 
 HINT = "wait until it is done; when it was killed, what it began on the nodes goes on to the end of its step"
 
@@ -48,9 +48,20 @@ class SiteState:
         return cls(state if state is not None else site_file.resolve().parent / ".sovctl")
 
     def prepare(self) -> SiteState:
-        """Make the folder, closed to everybody else."""
-        self.root.mkdir(parents=True, exist_ok=True)
-        self.root.chmod(0o700)
+        """Make the folder, closed to everybody else.
+
+        Raises:
+            InputError: it cannot be made there, or is no folder.
+        """
+        try:
+            self.root.mkdir(parents=True, exist_ok=True)
+            self.root.chmod(0o700)
+        except OSError as error:
+            raise InputError(
+                f"expected a folder to keep state in, got: {(error.strerror or 'no access').lower()}",
+                where=str(self.root),
+                hint="name one that you may write to: --state DIR",
+            ) from None
         return self
 
     @property

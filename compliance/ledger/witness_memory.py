@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 from sovctl.compliance.errors import InputError
-from sovctl.compliance.files import write_atomic
+from sovctl.compliance.files import why_unreadable, write_atomic
 from sovctl.compliance.keys import COSIGNATURE, VerifyKey, checked_key_name, load_or_create, parse_vkey
 from sovctl.compliance.ledger.checkpoint import parse_checkpoint
 from sovctl.compliance.ledger.errors import WitnessRefused
@@ -49,7 +49,7 @@ class WitnessMemory:
         try:
             text = asked.read_bytes().decode()
         except (OSError, UnicodeDecodeError) as error:
-            raise InputError(f"cannot read the request: {type(error).__name__}", where=str(asked)) from error
+            raise InputError(f"expected a witness request, got: {why_unreadable(error)}", where=str(asked)) from error
         wanted = parse_request(text)
         origin = wanted.checkpoint.origin
         folder = self.folder / "logs" / _UNSAFE.sub("_", origin)

@@ -83,6 +83,24 @@ def test_our_own_mistake_is_said_as_such_and_keeps_the_details_in_a_file(tmp_pat
     assert crash.stat().st_mode & 0o077 == 0
 
 
+def test_a_full_disk_is_said_as_such(tmp_path: Path) -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("no /dev/full to stand for a full disk")
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [SOVCTL, "init", "--list"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            cwd=tmp_path,
+            text=True,
+            check=False,
+            timeout=PATIENCE_S,
+        )
+    assert done.returncode == 7
+    assert done.stderr.splitlines()[0] == "sovctl: this machine refuses: no space left on device"
+    assert "Traceback" not in done.stderr
+
+
 def _descendants(process_id: int) -> list[int]:
     """Children, their children, and so on."""
     found = [int(each) for each in Path(f"/proc/{process_id}/task/{process_id}/children").read_text().split()]
