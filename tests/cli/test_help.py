@@ -1,0 +1,50 @@
+"""`--help` is quick because it imports next to nothing, and says for every command what it is for."""
+
+from __future__ import annotations
+
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from sovctl.cli import reference
+from sovctl.cli.main import COMMANDS
+
+SOVCTL = str(Path(sys.executable).parent / "sovctl")
+HEAVY = ("pydantic", "yaml", "jinja2", "cryptography", "pyinfra", "pytest", "ansible", "testinfra", "rich")
+LIMIT_S = 0.4
+"""What this project promises for `sovctl --help` (issue 2). Here of the processor; by the clock: bench/startup.py."""
+
+
+def cpu_seconds(*words: str) -> float:
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run([SOVCTL, *words], stdout=subprocess.DEVNULL, check=True, timeout=60)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def test_help_is_there_in_less_than_the_promised_time() -> None:
+    assert min(cpu_seconds("--help") for _ in range(3)) < LIMIT_S
+
+
+def test_help_imports_nothing_heavy() -> None:
+    program = f"import sys, sovctl.cli.main; print([name for name in {HEAVY!r} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout == "[]\n"
+
+
+def test_help_names_every_command_in_the_order_a_newcomer_meets_them() -> None:
+    printed = subprocess.run([SOVCTL, "-h"], capture_output=True, text=True, check=True, timeout=60).stdout
+    listed = printed.partition("\nCommands:\n")[2].splitlines()
+    assert tuple(line.split()[0] for line in listed if line.startswith("  ") and line[2] != " ")[: len(COMMANDS)] == (
+        COMMANDS
+    )
+
+
+@pytest.mark.parametrize("words", reference.commands())
+def test_every_command_says_what_it_is_for_in_one_line(words: str) -> None:
+    sentence = (reference.commands()[words].help or "").strip().splitlines()[0]
+    assert sentence[:1].isupper()
+    assert len(sentence) > 15
