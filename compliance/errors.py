@@ -22,7 +22,7 @@ class ExitCode(IntEnum):
     UNREACHABLE = 4  # a node does not answer, or refuses our key
     STALE = 5  # the plan no longer describes the site, or was altered
     BUSY = 6  # another sovctl holds the lock
-    MISSING = 7  # this machine lacks something that the command needs
+    MISSING = 7  # this machine lacks something that the command needs: a tool, a right, room on the disk
     INTERNAL = 70  # our mistake; EX_SOFTWARE of sysexits.h
     INTERRUPTED = 130  # Ctrl-C: 128 + SIGINT
 
