@@ -13,26 +13,22 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from sovctl.compliance.errors import InputError, PlanStale, SovctlError
+from sovctl.compliance.errors import SovctlError
 from sovctl.compliance.files import write_atomic
 from sovctl.compliance.keys import load_or_create
 from sovctl.compliance.ledger.store import Ledger
 from sovctl.engine import code_wheel
 from sovctl.engine.apply import ansible
-from sovctl.engine.apply.journal import Journal, unfinished
+from sovctl.engine.apply.journal import Journal
+from sovctl.engine.apply.roles import roles_for
+from sovctl.engine.apply.stale import SHOWN, check_bindings, check_same
 from sovctl.engine.facts.node import NodeFacts
-from sovctl.engine.plan.build import changes, desired_on
+from sovctl.engine.plan.build import changes
 from sovctl.engine.plan.context import Context
 from sovctl.engine.plan.file import Plan
-from sovctl.engine.plan.order import KINDS
-from sovctl.engine.plan.resource import CREATED_BY_APPLY, Change
+from sovctl.engine.plan.resource import Change
 from sovctl.engine.plan.waves import Wave
-from sovctl.engine.site import Site, inputs_digest
-
-MAX_AGE_S = 24 * 3600
-"""A plan older than this is stale even when nothing seems to have moved; a choice of ours: one working day."""
-SHOWN = 5
-"""Differences named in an error, at most."""
+from sovctl.engine.site import Site
 
 
 class ApplyFailed(SovctlError):
@@ -81,10 +77,10 @@ def apply(
         started = datetime.now(UTC)
         plan = site.saved_plan()
         context = site.context()
-        _check_bindings(site, context, plan, resume=resume, now=started)
+        check_bindings(site, context, plan, resume=resume, now=started)
         facts = site.observe(context, report=note)
         current = changes(context, facts)
-        _check_same(plan, current, resume=resume)
+        check_same(plan, current, resume=resume)
         site.credentials.ensure(context)
         context = site.context()
         wheel = site.state.root / "code" / code_wheel.file_name()
@@ -115,55 +111,6 @@ def apply(
         return Outcome(run_id, plan.sha256, len(current), seconds)
 
 
-def _check_bindings(site: Site, context: Context, plan: Plan, *, resume: bool, now: datetime) -> None:
-    where = str(site.state.plan_file)
-    again = "plan again: sovctl plan"
-    if plan.spec_sha256 != site.loaded.spec_sha256:
-        raise PlanStale(f"site.yaml changed after the plan of {plan.created} was made", where=where, hint=again)
-    if plan.sovctl_version != code_wheel.version():
-        made, here = plan.sovctl_version, code_wheel.version()
-        raise PlanStale(f"expected a plan by sovctl {here}, got one by {made}", where=where, hint=again)
-    if plan.inputs_sha256 != inputs_digest(context):
-        raise PlanStale("a lock, the mirror's key or sovctl itself changed after the plan", where=where, hint=again)
-    age_s = (now - datetime.fromisoformat(plan.created)).total_seconds()
-    if age_s > MAX_AGE_S:
-        raise PlanStale(f"expected a plan of the last {MAX_AGE_S // 3600} h, got one of {plan.created}", hint=again)
-    open_run = unfinished(site.state.journal)
-    if open_run == plan.sha256 and not resume:
-        raise InputError(
-            "an apply of this plan began and did not finish",
-            where=where,
-            hint="go on with it: sovctl apply --resume; or plan again",
-        )
-    if resume and open_run != plan.sha256:
-        raise InputError("expected an unfinished apply of this plan, found none", where=where, hint="sovctl apply")
-
-
-def _check_same(plan: Plan, current: list[Change], *, resume: bool) -> None:
-    planned = {change.id: change for change in plan.changes}
-    now = {change.id: change for change in current}
-    wrong = [f"{id_} (new)" for id_ in now if id_ not in planned]
-    if not resume:
-        wrong += [f"{id_} (gone)" for id_ in planned if id_ not in now]
-        wrong += [id_ for id_, change in now.items() if id_ in planned and change != planned[id_]]
-    else:
-        wrong += [id_ for id_, change in now.items() if id_ in planned and not _still_wanted(planned[id_], change)]
-    if wrong:
-        shown = ", ".join(wrong[:SHOWN]) + (f" and {len(wrong) - SHOWN} more" if len(wrong) > SHOWN else "")
-        raise PlanStale(
-            f"the site is not as it was when the plan was made: {shown}",
-            hint="nothing was changed; plan again: sovctl plan",
-        )
-
-
-def _still_wanted(planned: Change, current: Change) -> bool:
-    """True when what is still different leads to what was planned; a half-done step may differ in fewer keys."""
-    if planned.after is None or current.after is None:
-        # A removal that was cut off has less left to remove.
-        return planned.after is current.after
-    return all(planned.after.get(key, value) in (value, CREATED_BY_APPLY) for key, value in current.after.items())
-
-
 def _run_wave(
     site: Site,
     context: Context,
@@ -177,7 +124,7 @@ def _run_wave(
     lock: int,
 ) -> None:
     ids = {change.id for change in current if change.node in wave.nodes}
-    roles = {node: items for node in wave.nodes if (items := _roles(site, context, node, ids, facts[node], wheel))}
+    roles = {node: items for node in wave.nodes if (items := roles_for(site, context, node, ids, facts[node], wheel))}
     if not roles:
         return
     report(Progress("wave", "", f"{wave.name}: {', '.join(roles)}"))
@@ -201,29 +148,6 @@ def _run_wave(
         )
     journal.write("wave-proven", wave=wave.name, nodes=list(roles))
     report(Progress("proven", "", f"{wave.name}: observed again, no difference left on {', '.join(roles)}"))
-
-
-def _roles(
-    site: Site, context: Context, name: str, ids: set[str], facts: NodeFacts, wheel: str
-) -> dict[str, ansible.RoleVariables]:
-    """Role -> its variables for exactly the planned changes of one node, in the order of KINDS."""
-    node = context.spec.node(name)
-    roles: dict[str, dict[str, list[dict[str, Any]]]] = {}
-    for desired in desired_on(context, node, facts):
-        if f"{name}/{desired.kind}/{desired.name}" not in ids:
-            continue
-        item = {"name": desired.name, **desired.variables}
-        if desired.state is None:
-            roles.setdefault(desired.kind, {}).setdefault(f"{desired.kind}_leftovers", []).append(item)
-            continue
-        if desired.kind == "credential":
-            item["source"] = str(site.credentials.file(node, desired.name).resolve())
-        if desired.kind == "repository":
-            item["key_file"] = str((site.folder / desired.variables["key_file"]).resolve())
-        if desired.kind == "environment":
-            item["code"] = wheel if item.pop("needs_code") else ""
-        roles.setdefault(desired.kind, {}).setdefault(f"{desired.kind}_items", []).append(item)
-    return {kind.name: roles[kind.name] for kind in KINDS if kind.name in roles}
 
 
 class _Follower:

@@ -1,0 +1,42 @@
+"""From planned changes to what Ansible's roles take: one entry per change, and nothing that was not planned."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sovctl.engine.apply import ansible
+from sovctl.engine.facts.node import NodeFacts
+from sovctl.engine.plan.build import desired_on
+from sovctl.engine.plan.context import Context
+from sovctl.engine.plan.order import KINDS
+from sovctl.engine.site import Site
+
+
+def roles_for(
+    site: Site, context: Context, name: str, ids: set[str], facts: NodeFacts, wheel: str
+) -> dict[str, ansible.RoleVariables]:
+    """Role -> its variables for exactly the planned changes of one node, in the order of KINDS.
+
+    Files on the controller are named by path, so that no secret is ever in an inventory.
+
+    Args:
+        ids: of the changes to carry out.
+        wheel: of this very sovctl, for environments that need it.
+    """
+    node = context.spec.node(name)
+    roles: dict[str, dict[str, list[dict[str, Any]]]] = {}
+    for desired in desired_on(context, node, facts):
+        if f"{name}/{desired.kind}/{desired.name}" not in ids:
+            continue
+        item = {"name": desired.name, **desired.variables}
+        if desired.state is None:
+            roles.setdefault(desired.kind, {}).setdefault(f"{desired.kind}_leftovers", []).append(item)
+            continue
+        if desired.kind == "credential":
+            item["source"] = str(site.credentials.file(node, desired.name).resolve())
+        if desired.kind == "repository":
+            item["key_file"] = str((site.folder / desired.variables["key_file"]).resolve())
+        if desired.kind == "environment":
+            item["code"] = wheel if item.pop("needs_code") else ""
+        roles.setdefault(desired.kind, {}).setdefault(f"{desired.kind}_items", []).append(item)
+    return {kind.name: roles[kind.name] for kind in KINDS if kind.name in roles}

@@ -1,0 +1,139 @@
+"""The wall of every node of every preset, as the kernel takes and lists it."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from dataclasses import replace
+from ipaddress import IPv4Address, IPv4Network
+from pathlib import Path
+
+import pytest
+from strategies import PRESETS, context
+
+from sovctl.engine.plan.context import GATEWAY_UID, Context, render
+from sovctl.engine.plan.kinds.perimeter import Rules, listing, rules_for
+from sovctl.engine.spec import Node
+
+INBOUND = re.compile(r"ip saddr (?P<from>[\d./]+)(?: tcp dport (?P<port>\d+))? accept")
+OUTBOUND = re.compile(
+    r"ip daddr (?P<to>[\d./]+)(?: (?P<proto>tcp|udp) (?P<side>[sd])port (?P<port>\d+))?"
+    rf"(?P<gateway> meta skuid {GATEWAY_UID})?(?: meta time <= \"(?P<until>[\d-]+) 23:59:59\")? accept"
+)
+LONELY_NETWORK = ("unshare", "-n", "sh", "-c")
+
+
+def walls() -> list[tuple[str, Node]]:
+    return [(preset, node) for preset in PRESETS for _, node in context(preset).spec.nodes()]
+
+
+def text_of(site: Context, node: Node) -> str:
+    rules = rules_for(site, node)
+    return render("perimeter", "nftables.conf.j2", inbound=rules.inbound, outbound=rules.outbound)
+
+
+def listed_by_kernel(path: Path) -> list[str]:
+    command = [*LONELY_NETWORK, f"nft -f {path} && nft -f {path} && nft -s list ruleset"]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+
+
+@pytest.mark.skipif(
+    os.geteuid() != 0 or not shutil.which("nft") or not shutil.which("unshare"), reason="needs root, nft and unshare"
+)
+@pytest.mark.parametrize("preset", PRESETS)
+def test_the_kernel_takes_every_wall_and_lists_it_as_it_is_written(preset: str, tmp_path: Path) -> None:
+    seen = set()
+    for _, node in context(preset).spec.nodes():
+        text = text_of(context(preset), node)
+        if (shape := re.sub(r"\d+", "0", text)) in seen:  # nodes that differ in numbers only
+            continue
+        seen.add(shape)
+        path = tmp_path / f"{node.name}.conf"
+        path.write_text(text)
+        assert listing("\n".join(listed_by_kernel(path))) == listing(text)
+
+
+def parsed(rules: Rules) -> tuple[list[re.Match[str]], list[re.Match[str]]]:
+    """Every rule matches the two forms there are; anything else is a rule that nobody has thought about."""
+    found = [INBOUND.fullmatch(rule) for rule in rules.inbound], [OUTBOUND.fullmatch(rule) for rule in rules.outbound]
+    assert all(found[0]), rules.inbound
+    assert all(found[1]), rules.outbound
+    return [each for each in found[0] if each], [each for each in found[1] if each]
+
+
+def peers(site: Context, node: Node) -> set[IPv4Address]:
+    names = {rank.node for replica in site.replicas_on(node) for rank in replica.ranks} - {node.name}
+    return {site.spec.node(name).address for name in names}
+
+
+@pytest.mark.parametrize(("preset", "node"), walls(), ids=lambda each: getattr(each, "name", each))
+def test_a_pools_port_is_reached_from_gateways_and_peers_alone(preset: str, node: Node) -> None:
+    site = context(preset)
+    gateways = {each.address for each in site.gateway_nodes}
+    inbound, _ = parsed(rules_for(site, node))
+    ports = {replica.port for replica in site.replicas_on(node) if replica.head == node.name}
+    reached: dict[int, set[IPv4Address]] = {port: set() for port in ports}
+    for rule in inbound:
+        network = IPv4Network(rule["from"])
+        if rule["port"] is None:
+            assert set(network) <= peers(site, node)
+        elif int(rule["port"]) in ports:
+            reached[int(rule["port"])] |= set(network)
+        elif int(rule["port"]) == site.spec.access.port:
+            assert network in site.spec.perimeter.management
+        else:
+            assert site.is_gateway(node)
+            assert int(rule["port"]) == site.gateway.port
+            assert network in site.spec.perimeter.clients
+    assert all(found == gateways for found in reached.values())
+
+
+@pytest.mark.parametrize(("preset", "node"), walls(), ids=lambda each: getattr(each, "name", each))
+def test_out_goes_what_the_site_names_and_nothing_else(preset: str, node: Node) -> None:
+    site = context(preset)
+    artifacts = site.spec.artifacts
+    mirrors = {(str(url.host), url.port) for url in (artifacts.apt_url, artifacts.wheels_url, artifacts.models_url)}
+    heads = {(str(site.spec.node(each.head).address), each.port) for each in site.replicas}
+    holes = {(str(each.address), each.port): each.expires for each in site.spec.perimeter.exceptions}
+    for rule in parsed(rules_for(site, node))[1]:
+        to, port = rule["to"], int(rule["port"] or 0)
+        if rule["gateway"]:
+            assert site.is_gateway(node)
+            assert rule["until"] == holes.get((to, port))
+            assert (to, port) in heads or (to, port) in holes
+        elif rule["port"] is None:
+            assert IPv4Address(to) in peers(site, node)
+        elif rule["proto"] == "udp":
+            assert (port, to in site.spec.clock.servers) == (123, True)
+        elif rule["side"] == "s":  # answers of an ssh session that began before the wall stood
+            assert IPv4Network(to) in site.spec.perimeter.management
+            assert port == site.spec.access.port
+        else:
+            assert (to, port) in mirrors
+
+
+def test_a_hole_closes_by_itself_after_its_last_day(tmp_path: Path) -> None:
+    site = context("lab")
+    [hole] = [rule for rule in rules_for(site, site.spec.node("s1")).outbound if "meta time" in rule]
+    [exception] = site.spec.perimeter.exceptions
+    assert f'meta time <= "{exception.expires} 23:59:59"' in hole
+    assert f"meta skuid {GATEWAY_UID}" in hole
+
+
+def test_without_a_gateway_nothing_serves_and_nothing_leaves() -> None:
+    site = context("lab")
+    closed = replace(site, spec=site.spec.model_copy(update={"gateway": None}))
+    for _, node in closed.spec.nodes():
+        rules = rules_for(closed, node)
+        assert not any("skuid" in rule for rule in rules.outbound)
+        assert all("dport 22 " in rule for rule in rules.inbound)
+
+
+def test_both_ways_are_dropped_by_default_for_both_families() -> None:
+    site = context("lab")
+    lines = listing(text_of(site, site.spec.node("n1")))
+    assert lines[0] == "table inet sovctl {"  # inet: IPv4 and IPv6
+    assert sum("policy drop;" in line for line in lines) == 3
+    assert not any(line == "accept" for line in lines)
