@@ -16,20 +16,52 @@ from sovctl.engine.plan.kinds.pool import environment, flags, instance
 
 # Flags of vLLM 0.32.0 that we use, from `vllm serve --help=all` of that release (2026-11).
 RECORDED = frozenset(
-    (
-        "model served-model-name host port tensor-parallel-size pipeline-parallel-size max-model-len max-num-seqs "
-        "max-num-queued-reqs kv-cache-dtype dtype quantization enforce-eager kv-cache-memory-bytes "
-        "gpu-memory-utilization nnodes node-rank master-addr master-port headless ssl-certfile ssl-keyfile "
-        "ssl-ca-certs ssl-cert-reqs disable-uvicorn-access-log disable-fastapi-docs shutdown-timeout"
-    ).split()  # noqa: SIM905
+    [
+        "model",
+        "served-model-name",
+        "host",
+        "port",
+        "tensor-parallel-size",
+        "pipeline-parallel-size",
+        "max-model-len",
+        "max-num-seqs",
+        "max-num-queued-reqs",
+        "kv-cache-dtype",
+        "dtype",
+        "quantization",
+        "enforce-eager",
+        "kv-cache-memory-bytes",
+        "gpu-memory-utilization",
+        "nnodes",
+        "node-rank",
+        "master-addr",
+        "master-port",
+        "headless",
+        "ssl-certfile",
+        "ssl-keyfile",
+        "ssl-ca-certs",
+        "ssl-cert-reqs",
+        "disable-uvicorn-access-log",
+        "disable-fastapi-docs",
+        "shutdown-timeout",
+    ]
 )
 # Flags that 0.32.0 no longer has: a start with one of them fails.
 GONE = frozenset(
-    (
-        "disable-log-requests swap-space task device worker-use-ray num-scheduler-steps use-v2-block-manager "
-        "guided-decoding-backend max-seq-len-to-capture enable-reasoning enable-prompt-adapter "
-        "disable-frontend-multiprocessing"
-    ).split()  # noqa: SIM905
+    [
+        "disable-log-requests",
+        "swap-space",
+        "task",
+        "device",
+        "worker-use-ray",
+        "num-scheduler-steps",
+        "use-v2-block-manager",
+        "guided-decoding-backend",
+        "max-seq-len-to-capture",
+        "enable-reasoning",
+        "enable-prompt-adapter",
+        "disable-frontend-multiprocessing",
+    ]
 )
 
 

@@ -1,0 +1,69 @@
+"""The journal: on the disk before the next step, readable after a crash, and honest about a full disk."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from sovctl.compliance.errors import SovctlError
+from sovctl.engine.apply.journal import Journal, last_applied, newest, read, unfinished
+
+
+def run(folder: Path, run_id: str, plan: str, *events: str) -> Path:
+    with Journal(folder, run_id, plan) as journal:
+        for event in events:
+            journal.write(event, node="n1")
+    return journal.path
+
+
+def test_no_run_is_neither_unfinished_nor_applied(tmp_path: Path) -> None:
+    assert (newest(tmp_path), unfinished(tmp_path), last_applied(tmp_path)) == ([], None, None)
+
+
+@pytest.mark.parametrize("last", ["started", "wave-started", "failed", "interrupted", "task-failed"])
+def test_a_run_without_its_end_is_found(tmp_path: Path, last: str) -> None:
+    run(tmp_path, "20261121T090000Z-aa", "aa", "started", "finished")
+    run(tmp_path, "20261121T100000Z-bb", "bb", "started", last)
+    assert unfinished(tmp_path) == "bb"
+    assert last_applied(tmp_path) == "aa"
+
+
+def test_a_later_run_that_ends_closes_the_matter(tmp_path: Path) -> None:
+    run(tmp_path, "20261121T090000Z-aa", "aa", "started")
+    run(tmp_path, "20261121T100000Z-bb", "bb", "started", "finished")
+    assert unfinished(tmp_path) is None
+    assert last_applied(tmp_path) == "bb"
+
+
+def test_a_run_that_died_before_its_first_event_hides_no_earlier_one(tmp_path: Path) -> None:
+    run(tmp_path, "20261121T090000Z-aa", "aa", "started")
+    (tmp_path / "20261121T100000Z-bb.jsonl").write_text("")
+    assert unfinished(tmp_path) == "aa"
+
+
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_wherever_a_crash_tears_the_file_whole_lines_are_read(tmp_path: Path, data: st.DataObject) -> None:
+    path = run(tmp_path / data.draw(st.uuids()).hex, "r", "aa", "started", "wave-started", "wave-proven", "finished")
+    whole = path.read_bytes()
+    cut = data.draw(st.integers(0, len(whole)))
+    path.write_bytes(whole[:cut])
+    events = [event["event"] for event in read(path)]
+    lines = whole[:cut].count(b"\n")
+    assert events[:lines] == ["started", "wave-started", "wave-proven", "finished"][:lines]
+    assert len(events) - lines in (0, 1)  # one more: torn between the brace and the end of the line
+    if events and events[-1] != "finished":
+        assert unfinished(path.parent) == "aa"
+
+
+def test_a_full_disk_is_an_error_in_words_before_the_step_begins(tmp_path: Path) -> None:
+    (tmp_path / "r.jsonl").symlink_to("/dev/full")
+    with (
+        pytest.raises(SovctlError, match="expected to write the journal, got: no space left on device") as caught,
+        Journal(tmp_path, "r", "aa") as journal,
+    ):
+        journal.write("started")
+    assert "make room" in caught.value.hint

@@ -1,0 +1,185 @@
+"""The two descriptions of a node agree: what the plan expects, and what the roles write."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from example_sites import MakeSite, all_roles
+from strategies import PRESETS
+
+from sovctl.compliance.canonical import sha256_hex
+from sovctl.engine.apply import ansible
+from sovctl.engine.plan.context import ROLES, render
+from sovctl.engine.plan.order import KINDS
+from sovctl.engine.spec_file import references
+
+Variables = dict[str, Any]
+
+
+def play(folder: Path, tasks: list[dict[str, Any]]) -> list[str]:
+    """Messages of what failed in one real ansible-playbook run on this machine, told by our own callback."""
+    playbook = folder / "play.yml"
+    head = {"hosts": "localhost", "connection": "local", "gather_facts": False, "tasks": tasks}
+    playbook.write_text(json.dumps([head]))
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("ANSIBLE_")} | {
+        "ANSIBLE_CALLBACK_PLUGINS": str(ansible.PLUGINS),
+        "ANSIBLE_STDOUT_CALLBACK": "sovctl_events",
+        "ANSIBLE_HOME": str(folder / "home"),
+        "ANSIBLE_CONFIG": _no_configuration(folder),
+        "LC_ALL": "C.UTF-8",
+    }
+    command = [sys.executable, "-W", "ignore", "-m", "ansible", "playbook", "-i", "localhost,"]
+    command += ["-e", f"ansible_python_interpreter={sys.executable}", str(playbook)]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    events = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    failed = [f"{each['task']}: {each['message']}" for each in events if each["event"] == "failed"]
+    assert failed or len([each for each in events if each["event"] == "ok"]) == len(tasks), done.stderr
+    return failed
+
+
+def _no_configuration(folder: Path) -> str:
+    (folder / "ansible.cfg").write_text("# nobody's own configuration\n")
+    return str(folder / "ansible.cfg")
+
+
+def template_variables(roles: dict[str, ansible.RoleVariables]) -> list[tuple[str, str, Variables]]:
+    """(role, template, variables) for every template of every role, as the role's tasks give them."""
+    found: list[tuple[str, str, Variables]] = []
+    for role, variables in roles.items():
+        for item in variables.get(f"{role}_items", []):
+            match role:
+                case "repository":
+                    found.append(
+                        (role, "sovctl.sources.j2", {"url": item["url"], "key": "/etc/apt/keyrings/sovctl.asc"})
+                    )
+                    found.append((role, "99sovctl.j2", {}))
+                case "tuning":
+                    found.append((role, "90-sovctl.conf.j2", {"settings": item["settings"]}))
+                    found.append((role, "limits.conf.j2", {"limits": item["limits"]}))
+                case "clock":
+                    found.append((role, "chrony.conf.j2", {"servers": item["servers"]}))
+                case "perimeter":
+                    rules = {key: item[key] for key in ("inbound", "outbound")}
+                    found.append((role, "nftables.conf.j2", rules))
+                case "gateway":
+                    found.append((role, "gateway.yaml.j2", {"configuration": item["configuration"]}))
+                    found.append((role, "unit.service.j2", {"user": item["user"], "data": item["data"]}))
+                case "pool":
+                    names = ("pool.yaml", "unit.service", "canary.json", "canary.service", "canary.timer")
+                    found += [(role, f"{name}.j2", {"item": item}) for name in names]
+    return found
+
+
+@pytest.mark.slow
+def test_the_engine_renders_every_template_as_ansible_does(make_site: MakeSite, tmp_path: Path) -> None:
+    cases: dict[str, tuple[str, str, Variables]] = {}
+    for preset in PRESETS:
+        for roles in all_roles(make_site(preset)).values():
+            for role, template, variables in template_variables(roles):
+                # One of each, and one for every set of flags: the rest differs in numbers and addresses.
+                flags = "+".join(variables["item"]["flags"]) if template == "pool.yaml.j2" else ""
+                cases.setdefault(sha256_hex(f"{role} {template} {flags}"), (role, template, variables))
+    assert {(role, name) for role, name, _ in cases.values()} == {
+        (path.parts[-3], path.name) for path in ROLES.glob("*/templates/*")
+    }
+    tasks = []
+    for name, (role, template, variables) in cases.items():
+        source = str(ROLES / role / "templates" / template)
+        module = {"src": source, "dest": str(tmp_path / name), "mode": "0600"}
+        tasks.append(
+            {"name": name, "ansible.builtin.template": module, "vars": {"case": variables, **_lifted(variables)}}
+        )
+    assert play(tmp_path, tasks) == []
+    for name, (role, template, variables) in cases.items():
+        assert (tmp_path / name).read_text() == render(role, template, **variables), (role, template)
+
+
+def _lifted(variables: Variables) -> Variables:
+    """Each variable by way of another one, as the roles pass them: `settings: "{{ tuning_items[0].settings }}"`."""
+    return {name: f"{{{{ case.{name} }}}}" for name in variables}
+
+
+def test_every_role_takes_what_the_engine_gives_and_nothing_else(make_site: MakeSite, tmp_path: Path) -> None:
+    tasks, seen = [], set()
+    for preset in PRESETS:
+        for node, roles in all_roles(make_site(preset)).items():
+            for role, variables in roles.items():
+                keys = (role, json.dumps({name: sorted(each[0]) for name, each in variables.items()}))
+                if keys not in seen:
+                    seen.add(keys)
+                    tasks.append(_validate(f"{preset} {node} {role}", role, variables))
+    kinds = {role for role, _ in seen}
+    assert kinds == {kind.name for kind in KINDS}
+    assert play(tmp_path, tasks) == []
+
+
+@pytest.mark.parametrize(
+    ("role", "variables"),
+    [
+        ("clock", {"clock_items": [{"name": "chrony", "servers": ["192.0.2.1"], "drift": 1}]}),
+        ("pool", {"pool_leftovers": [{"name": "former"}]}),
+    ],
+    ids=["one too many", "one too few"],
+)
+def test_a_role_refuses_variables_that_it_does_not_declare(role: str, variables: Variables, tmp_path: Path) -> None:
+    [message] = play(tmp_path, [_validate("refused", role, variables)])
+    assert "drift" in message or "units" in message
+
+
+def _validate(name: str, role: str, variables: ansible.RoleVariables | dict[str, Any]) -> dict[str, Any]:
+    spec = yaml.safe_load((ROLES / role / "meta" / "argument_specs.yml").read_text())
+    options = spec["argument_specs"]["main"]["options"]
+    module = {"argument_spec": options, "provided_arguments": dict(variables)}
+    return {"name": name, "ansible.builtin.validate_argument_spec": module}
+
+
+def test_there_is_a_role_for_every_kind_and_a_kind_for_every_role() -> None:
+    assert {path.name for path in ROLES.iterdir() if (path / "tasks").is_dir()} == {kind.name for kind in KINDS}
+
+
+def test_the_playbook_and_every_role_are_read_by_ansible(make_site: MakeSite, tmp_path: Path) -> None:
+    site = make_site("lab")
+    inventory = ansible.inventory(site.spec, site.folder, all_roles(site))
+    (tmp_path / "inventory.json").write_text(json.dumps(inventory))
+    playbook = str(ansible.PACKAGE / "playbooks" / "apply.yml")
+    command = [sys.executable, "-W", "ignore", "-m", "ansible", "playbook", "--syntax-check"]
+    command += ["-i", str(tmp_path / "inventory.json"), playbook]
+    environment = {
+        **os.environ,
+        "ANSIBLE_ROLES_PATH": str(ROLES),
+        "ANSIBLE_CONFIG": _no_configuration(tmp_path),
+        "LC_ALL": "C.UTF-8",
+    }
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_no_secret_is_ever_in_an_inventory(preset: str, make_site: MakeSite) -> None:
+    site = make_site(preset)
+    text = json.dumps(ansible.inventory(site.spec, site.folder, all_roles(site)))
+    values = {(site.folder / (each.file or "")).read_text().strip() for each in references(site.spec)}
+    values |= {path.read_text().strip() for path in site.state.keys.iterdir()}
+    values |= {path.read_text().strip() for path in site.state.pki.glob("*.key")}
+    assert len(values) > 5
+    for value in values:
+        assert value not in text
+        assert value.splitlines()[-1] not in text or value.startswith(("-----", "["))
+
+
+def test_roles_run_in_the_order_of_kinds_with_what_must_go_beside_what_comes(make_site: MakeSite) -> None:
+    roles = all_roles(make_site("lab"))
+    order = [kind.name for kind in KINDS]
+    for of_node in roles.values():
+        assert list(of_node) == sorted(of_node, key=order.index)
+    assert [each["name"] for each in roles["n1"]["pool"]["pool_leftovers"]] == ["former"]
+    assert roles["n1"]["gateway"].keys() == {"gateway_leftovers"}
+    assert roles["s1"]["gateway"].keys() == {"gateway_items"}
+    assert roles["s1"]["pool"].keys() == {"pool_leftovers"}

@@ -1,0 +1,128 @@
+"""A plan that no longer holds is refused, and says why; what is left of an unfinished one is carried out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from example_sites import MakeSite
+from planned_nodes import empty
+
+from sovctl.compliance.errors import InputError, PlanStale
+from sovctl.engine.apply.journal import Journal
+from sovctl.engine.apply.stale import check_bindings, check_same
+from sovctl.engine.plan.file import Plan
+from sovctl.engine.plan.resource import CREATED_BY_APPLY, Change, Risk, Verb
+from sovctl.engine.site import Site
+
+State = Mapping[str, Any] | None
+
+
+def change(name: str, before: State, after: State, verb: Verb = Verb.UPDATE) -> Change:
+    return Change("n1", "clock", name, verb, before, after, "why", Risk.NONE, 0.1)
+
+
+def plan(*changes: Change) -> Plan:
+    return Plan("lab", "2026-11-21T09:00:00Z", "0", "a", "b", {}, True, changes, ())
+
+
+ONE = change("one", {"file": "old", "active": "inactive"}, {"file": "new", "active": "active"})
+MADE = change("made", None, {"fingerprint": CREATED_BY_APPLY, "mode": "0600"}, Verb.CREATE)
+GONE = change("gone", {"files": ["/a", "/b"]}, None, Verb.DELETE)
+
+# What nodes say now; whether `apply` goes on; whether `apply --resume` does.
+CASES: dict[str, tuple[list[Change], bool, bool]] = {
+    "nothing moved": ([ONE, MADE, GONE], True, True),
+    "another order": ([GONE, MADE, ONE], True, True),
+    "all is done": ([], False, True),
+    "one is done": ([MADE, GONE], False, True),
+    "one is half done": ([change("one", {"active": "inactive"}, {"active": "active"})], False, True),
+    "one must start again": ([change("one", {"runs": False}, {"runs": True})], False, True),
+    "a new one": ([ONE, MADE, GONE, change("new", {"x": 1}, {"x": 2})], False, False),
+    "another aim": ([change("one", {"file": "old"}, {"file": "newer"})], False, False),
+    "another beginning": ([change("one", {"file": "x", "active": "no"}, ONE.after), MADE, GONE], False, True),
+    "made meanwhile": ([change("made", None, {"fingerprint": "fp-1", "mode": "0600"}, Verb.CREATE)], False, True),
+    "less to remove": ([change("gone", {"files": ["/b"]}, None, Verb.DELETE)], False, True),
+    "wanted again": ([change("gone", {"files": ["/b"]}, {"files": []})], False, False),
+    "unwanted meanwhile": ([change("one", {"file": "old"}, None, Verb.DELETE)], False, False),
+}
+
+
+def moved(current: list[Change], *, resume: bool) -> str:
+    """What the refusal names; nothing when the plan holds."""
+    try:
+        check_same(plan(ONE, MADE, GONE), current, resume=resume)
+    except PlanStale as error:
+        return error.message.partition(": ")[2]
+    return ""
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_what_moved_since_the_plan_decides_whether_it_holds(case: str) -> None:
+    current, applies, resumes = CASES[case]
+    for resume, holds in ((False, applies), (True, resumes)):
+        named = moved(current, resume=resume)
+        assert named == "" if holds else named.startswith("n1/clock/")
+
+
+def test_many_differences_are_counted_and_a_few_named() -> None:
+    moved = [change(f"c{number}", {"x": 1}, {"x": 2}) for number in range(20)]
+    with pytest.raises(PlanStale, match=r"c4 \(new\) and 15 more"):
+        check_same(plan(), moved, resume=False)
+
+
+@pytest.fixture
+def site(make_site: MakeSite) -> Site:
+    return make_site("lab")
+
+
+def made(site: Site) -> Plan:
+    return site.plan(site.context(), {node.name: empty(node.name) for _, node in site.spec.nodes()})
+
+
+def check(site: Site, bound: Plan, *, resume: bool = False, later: timedelta = timedelta()) -> None:
+    check_bindings(site, site.context(), bound, resume=resume, now=datetime.now(UTC) + later)
+
+
+def test_a_fresh_plan_holds(site: Site) -> None:
+    check(site, made(site))
+
+
+@pytest.mark.parametrize(
+    ("field", "words"),
+    [
+        ("spec_sha256", "site.yaml changed"),
+        ("inputs_sha256", "a lock, the mirror's key"),
+        ("sovctl_version", "got one by"),
+    ],
+)
+def test_a_plan_of_something_else_is_stale(site: Site, field: str, words: str) -> None:
+    with pytest.raises(PlanStale, match=words):
+        check(site, replace(made(site), **{field: "other"}))
+
+
+def test_a_new_mirror_key_makes_a_plan_stale(site: Site) -> None:
+    before = made(site)
+    (site.folder / site.spec.artifacts.apt_key_file).write_text("another key\n")
+    with pytest.raises(PlanStale):
+        check(site, before)
+
+
+def test_a_plan_of_yesterday_is_stale(site: Site) -> None:
+    check(site, made(site), later=timedelta(hours=23))
+    with pytest.raises(PlanStale, match="24 h"):
+        check(site, made(site), later=timedelta(hours=25))
+
+
+def test_an_unfinished_apply_asks_for_resume_and_resume_for_an_unfinished_apply(site: Site) -> None:
+    bound = made(site)
+    with pytest.raises(InputError, match="expected an unfinished apply"):
+        check(site, bound, resume=True)
+    with Journal(site.state.journal, "r", bound.sha256) as journal:
+        journal.write("started")
+    with pytest.raises(InputError, match="did not finish"):
+        check(site, bound)
+    check(site, bound, resume=True)

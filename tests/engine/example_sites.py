@@ -1,0 +1,57 @@
+"""Example sites with what they name on the controller, and every planned change of theirs as role variables."""
+
+from __future__ import annotations
+
+import secrets
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+from planned_nodes import empty, with_file
+from strategies import EXAMPLES
+
+from sovctl.engine.apply.ansible import RoleVariables
+from sovctl.engine.apply.roles import roles_for
+from sovctl.engine.facts.node import NodeFacts
+from sovctl.engine.plan.build import changes
+from sovctl.engine.site import Site
+from sovctl.engine.spec_file import references
+
+MakeSite = Callable[[str], Site]
+
+
+def example(preset: str, folder: Path) -> Site:
+    """An example in a folder of its own, with invented secrets."""
+    folder.mkdir(parents=True)
+    shutil.copy(EXAMPLES / preset / "site.yaml", folder)
+    site = Site.open(folder / "site.yaml", touches_nodes=False)
+    for reference in references(site.spec):
+        path = folder / (reference.file or "")
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(f"invented-{secrets.token_hex(16)}\n")
+        path.chmod(0o600)
+    return site
+
+
+def cluttered(node: str) -> NodeFacts:
+    """A node with nothing that is wanted, and with a pool, a gateway and a secret that are not."""
+    facts = empty(node)
+    for path in (
+        "/etc/sovctl/pools/former.yaml",
+        "/etc/systemd/system/sovctl-canary-former.timer",
+        "/etc/systemd/system/sovctl-pool-former.service",
+        "/etc/sovctl/secrets/cloud-former.key",
+        "/etc/sovctl/gateway.yaml",
+        "/etc/systemd/system/sovctl-gateway.service",
+    ):
+        facts = with_file(facts, path)
+    return facts
+
+
+def all_roles(site: Site) -> dict[str, dict[str, RoleVariables]]:
+    """Role variables by node for a first apply on cluttered nodes."""
+    site.credentials.ensure(site.context())
+    context = site.context()
+    facts = {node.name: cluttered(node.name) for _, node in site.spec.nodes()}
+    ids = {change.id for change in changes(context, facts)}
+    return {name: dict(roles_for(site, context, name, ids, each, "/w/sovctl.whl")) for name, each in facts.items()}
