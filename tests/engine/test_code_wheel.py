@@ -1,0 +1,50 @@
+"""The wheel of this very sovctl: the same bytes every time, installable, and only what a gateway needs."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+from sovctl.engine import code_wheel
+
+
+def names() -> list[str]:
+    with zipfile.ZipFile(io.BytesIO(code_wheel.build())) as archive:
+        assert archive.testzip() is None
+        return archive.namelist()
+
+
+def test_the_same_code_gives_the_same_bytes() -> None:
+    assert code_wheel.build() == code_wheel.build()
+    assert code_wheel.digest() == code_wheel.digest()
+    assert code_wheel.digest(("roles",)) != code_wheel.digest(("playbooks",)) != code_wheel.digest()
+
+
+def test_it_holds_the_gateway_and_its_ledger_and_no_engine() -> None:
+    found = names()
+    assert "sovctl/gateway/server.py" in found
+    assert "sovctl/compliance/canonical.py" in found
+    assert not [name for name in found if name.startswith(("sovctl/engine/", "sovctl/roles/")) or name.endswith(".pyc")]
+    assert len(set(found)) == len(found)
+
+
+def test_an_installer_takes_it_and_it_is_importable(tmp_path: Path) -> None:
+    wheel = tmp_path / code_wheel.file_name()
+    wheel.write_bytes(code_wheel.build())
+    target = tmp_path / "site"
+    command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--no-compile"]
+    subprocess.run([*command, "--target", str(target), str(wheel)], check=True, capture_output=True)
+    code = "import sovctl, sovctl.compliance.canonical as c; print(sovctl.__version__, c.__file__)"
+    done = subprocess.run(
+        [sys.executable, "-c", f"import sys; sys.path.insert(0, {str(target)!r}); {code}"],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=tmp_path,
+    )
+    version, file = done.stdout.split()
+    assert version == code_wheel.version()
+    assert file.startswith(str(target))

@@ -1,0 +1,96 @@
+"""Nodes that cannot be observed are named, each with its reason, and nothing is guessed about them."""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+from pathlib import Path
+
+import pytest
+from example_sites import example
+
+from sovctl.compliance.errors import ExitCode, InputError, NodeUnreachable
+from sovctl.engine import gather
+from sovctl.engine.site import Site
+
+# What ssh libraries say, and what we make of it.
+MESSAGES = {
+    "Authentication failed.": "authentication",
+    "Host key for server '10.0.0.1' does not match": "host-key",
+    "No host key for 10.0.0.1 found in known_hosts": "host-key",
+    "timed out": "unreachable",
+    "[Errno 113] No route to host": "unreachable",
+    "[Errno 111] Connection refused": "unreachable",
+    "something that nobody has seen": "unreachable",
+}
+
+
+def test_every_refusal_has_a_kind_and_every_kind_a_remedy() -> None:
+    # In a process of its own: the worker replaces Python's sockets.
+    code = "import json, sys; from sovctl.engine.gather_worker import classify; "
+    code += "print(json.dumps([classify(each)[0] for each in json.load(sys.stdin)]))"
+    command = [gather.sys.executable, "-W", "ignore", "-c", code]
+    done = subprocess.run(command, input=json.dumps(list(MESSAGES)), capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout) == list(MESSAGES.values())
+    assert set(MESSAGES.values()) <= gather.REMEDIES.keys()
+
+
+@pytest.fixture
+def quiet(tmp_path: Path) -> Site:
+    """The lab's site.yaml with two nodes on loopback, at a port where nobody listens."""
+    site = example("lab", tmp_path / "site")
+    key = site.folder / site.spec.access.key_file
+    key.unlink()
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key], check=True)
+    (site.folder / site.spec.access.known_hosts_file).write_text("# nobody is known\n")
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        port = closed.getsockname()[1]
+    nodes = {"n1": "127.0.0.2", "n2": "127.0.0.3", "s1": "127.0.0.4"}
+    text = (site.folder / "site.yaml").read_text()
+    for name, old in (("n1", "10.77.0.11"), ("n2", "10.77.0.12"), ("s1", "10.77.0.21")):
+        text = text.replace(old, nodes[name])
+    (site.folder / "site.yaml").write_text(text)
+    opened = Site.open(site.folder / "site.yaml", touches_nodes=False)
+    access = opened.spec.access.model_copy(update={"port": port, "connect_timeout_s": 3})
+    opened.spec = opened.spec.model_copy(update={"access": access})
+    return opened
+
+
+def test_nodes_that_do_not_answer_are_all_named_with_address_and_reason(quiet: Site) -> None:
+    wanted = {name: gather.Request({}, (), ()) for name in ("n1", "s1")}
+    told: list[str] = []
+    with pytest.raises(NodeUnreachable) as caught:
+        gather.gather(quiet.spec, quiet.folder, wanted, report=told.append)
+    assert "n1 (127.0.0.2): nothing listens on the ssh port" in caught.value.message
+    assert "s1 (127.0.0.4): nothing listens on the ssh port" in caught.value.message
+    assert caught.value.exit_code is ExitCode.UNREACHABLE
+    assert caught.value.hint == gather.REMEDIES["unreachable"]
+    assert len(told) == 2
+
+
+def test_a_key_file_that_is_not_there_is_bad_input(quiet: Site) -> None:
+    (quiet.folder / quiet.spec.access.key_file).unlink()
+    with pytest.raises(InputError, match="expected a file, found none") as caught:
+        gather.gather(quiet.spec, quiet.folder, {"n1": gather.Request({}, (), ())})
+    assert caught.value.where == "site.yaml: access.key_file"
+
+
+def test_captures_are_kept_closed_and_come_back(tmp_path: Path) -> None:
+    capture = {"node": "n1", "captured": "2026-11-21T09:00:00Z", "commands": {}, "files": {}, "texts": {}}
+    gather.save({"n1": capture}, tmp_path)
+    assert gather.load(tmp_path, ["n1"]) == {"n1": capture}
+    assert (tmp_path / "n1.json").stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("content", ["", "[]", '{"node": "n2"}', '{"node": "n1"}', "null"])
+def test_what_is_no_capture_of_that_node_is_refused(tmp_path: Path, content: str) -> None:
+    (tmp_path / "n1.json").write_text(content)
+    with pytest.raises(InputError, match="expected a capture of node 'n1'"):
+        gather.load(tmp_path, ["n1"])
+
+
+def test_a_missing_capture_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="expected facts of node 'n1'"):
+        gather.load(tmp_path, ["n1"])
