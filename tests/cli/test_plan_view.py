@@ -1,0 +1,88 @@
+"""A plan on the screen: a line per change, in words, and never wider than the terminal."""
+
+from __future__ import annotations
+
+import os
+import pty
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from strategies import context
+
+from sovctl.cli.plan_view import show_plan, summary
+from sovctl.engine.plan.file import Plan
+from sovctl.engine.plan.resource import Change, Risk, Verb
+from sovctl.engine.plan.waves import waves
+
+RULES = ["table inet sovctl {", "ct state invalid drop", "}"]
+CHANGES = (
+    Change(
+        "n1", "package", "nvidia-open", Verb.UPDATE, {"is_held": False}, {"is_held": True}, "held", Risk.WORKLOAD, 1
+    ),
+    Change("n1", "clock", "chrony", Verb.CREATE, None, {"active": "active"}, "time from 192.0.2.1", Risk.NONE, 0.1),
+    Change(
+        "n1", "perimeter", "firewall", Verb.UPDATE, {"rules": RULES[:1]}, {"rules": RULES}, "drop", Risk.CONNECTION, 0.1
+    ),
+    Change("n2", "pool", "former", Verb.DELETE, {"files": ["/a", "/b"]}, None, "no such pool", Risk.WORKLOAD, 0.2),
+)
+
+
+def plan(*changes: Change) -> Plan:
+    found = tuple(waves(context("lab"), changes))
+    return Plan("lab", "2026-11-21T09:00:00Z", "0", "a", "b", {}, True, changes, found)
+
+
+def test_every_change_is_a_line_in_words(capsys: pytest.CaptureFixture[str]) -> None:
+    show_plan(plan(*CHANGES))
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "simulated hardware: this plan is of a lab"
+    assert lines[1] == "n1"
+    held, clock, wall = (" ".join(line.split()) for line in lines[2:5])
+    assert held == "~ package nvidia-open not held -> held stops a pool held"
+    assert clock == "+ clock chrony (absent) -> active=active time from 192.0.2.1"
+    assert wall.startswith("~ perimeter firewall")
+    assert wall.endswith("cuts connections drop")
+    assert lines[5] == "n2"
+    assert " ".join(lines[6].split()) == "- pool former 2 files -> (removed) stops a pool no such pool"
+    assert lines[7].startswith("1 to create, 2 to update, 1 to delete; 1 x cuts connections; 2 x stops a pool; waves: ")
+
+
+def test_a_plan_without_risks_has_no_column_for_them(capsys: pytest.CaptureFixture[str]) -> None:
+    show_plan(plan(CHANGES[1]))
+    assert "none" not in capsys.readouterr().out
+
+
+def test_details_show_both_sides_of_every_key_and_what_goes(capsys: pytest.CaptureFixture[str]) -> None:
+    show_plan(plan(*CHANGES), details=True)
+    lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
+    assert "is_held: no -> yes" in lines
+    assert "+ ct state invalid drop" in lines
+    assert "- /a" in lines
+
+
+def test_only_one_node_is_shown_when_asked(capsys: pytest.CaptureFixture[str]) -> None:
+    show_plan(plan(*CHANGES), only="n2")
+    assert "nvidia-open" not in capsys.readouterr().out
+
+
+def test_no_change_is_said_in_words() -> None:
+    assert summary(replace(plan(), waves=())) == "no changes: every node is as site.yaml says"
+
+
+@pytest.mark.parametrize("columns", [60, 100])
+def test_no_line_of_changes_is_wider_than_the_terminal(columns: int) -> None:
+    code = "from test_plan_view import CHANGES, plan, show_plan; show_plan(plan(*CHANGES[:2], CHANGES[3]))"
+    here = Path(__file__).parent
+    environment = dict(os.environ, PYTHONPATH=f"{here}:{here.parent}", COLUMNS=str(columns), NO_COLOR="1")
+    leader, follower = pty.openpty()
+    subprocess.run([sys.executable, "-c", code], stdout=follower, env=environment, check=True)
+    os.close(follower)
+    text = os.read(leader, 65536).decode()
+    os.close(leader)
+    changed = [line for line in text.splitlines() if line.startswith("  ")]
+    assert len(changed) == 3
+    assert all(len(line) <= columns for line in changed)
+    assert any(line.endswith("…") for line in changed) is (columns == 60)
