@@ -139,12 +139,16 @@ def ssh(expectation: SshExpectation) -> Probe:
     )
 
 
-def clock(_: ClockExpectation) -> Probe:
+def clock(expectation: ClockExpectation) -> Probe:
     """chrony's own account; -N keeps the sources' names as they are configured.
 
-    A clock that has just started may take some seconds to its first measurement, so that one is waited for.
+    A clock that has just started takes some seconds until its measurements are worth something; those are waited for.
     """
-    wait = f"chronyc -c tracking && chronyc waitsync {CLOCK_SETTLES_S} 0 0 1"
+    is_close = f"$3 > 0 && $11 / 2 + $12 < {expectation.max_offset_ms / 1000}"  # root delay and dispersion, seconds
+    wait = (
+        f"for second in $(seq {CLOCK_SETTLES_S}); do "
+        f"chronyc -c tracking | awk -F, '{{exit !({is_close})}}' && break; sleep 1; done"
+    )
     tracking = f"({wait}) >/dev/null 2>&1; chronyc -N -c tracking"
     return Probe(script(tracking=tracking, sources="chronyc -N -c sources"))
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import date
 
 import pytest
-from conftest import TODAY, estate
+from check_sites import TODAY, estate
 
 from sovctl.engine.checks.cases import all_cases, choose, populations
 from sovctl.engine.checks.estate import Estate

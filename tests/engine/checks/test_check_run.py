@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from conftest import TODAY
+from check_sites import TODAY
 
 from sovctl.compliance.errors import InputError
 from sovctl.compliance.evidence_store import list_runs, load_run
