@@ -48,4 +48,4 @@ $(BENCHES): bench-%: $(VENV)/.ready
 	$(BIN)/python bench/$*.py --check
 
 clean:
-	rm -rf build .demo
+	rm -rf build

@@ -31,7 +31,7 @@ class Evidence(BaseModel):
     method: Literal["TEST", "EXAMINE", "INTERVIEW"]
     """NIST SP 800-53A assessment methods."""
     target: Annotated[str, Field(min_length=1)]
-    """Node name, or `site`."""
+    """Node name, node and thing such as `n1/chat`, or `site`."""
     population: list[str]
     """Every target this check applies to as declared in site.yaml; sorted. A target without a record is UNKNOWN."""
     command: str
