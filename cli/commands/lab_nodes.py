@@ -25,9 +25,9 @@ def shell(
     from sovctl.engine.lab import lifecycle, shell
     from sovctl.engine.lab.layout import Lab, node_named
 
-    lab = Lab(name)
+    lab, target = Lab(name), node_named(node)
     lifecycle.require_up(lab)
-    raise typer.Exit(shell.run_shell(lab, node_named(node), command or []))
+    raise typer.Exit(shell.run_shell(lab, target, command or []))
 
 
 def capture(
