@@ -25,7 +25,7 @@ DATA = "/var/lib/sovctl/gateway"
 
 
 def configuration(context: Context) -> dict[str, Any]:
-    """The gateway's settings file as plain values; `gateway/settings.py` is its other end."""
+    """The gateway's settings file as plain values; `gateway/settings/` is its other end."""
     spec, gateway = context.spec, context.gateway
     return {
         "site": spec.site.name,

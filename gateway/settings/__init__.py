@@ -1,0 +1,35 @@
+"""`gateway.yaml` as typed values: what one gateway process needs to know.
+
+`sovctl apply` renders the file from site.yaml. It holds paths and addresses, never a secret. Rules kept here: unknown
+keys are errors, every problem is reported at once with its path, and nothing that would send raw text over an
+unencrypted line is accepted. Needs only pydantic and PyYAML, so that the command line can read it anywhere.
+
+    settings = load_settings(Path("/etc/sovctl/gateway.yaml"))
+    settings.upstream("chat").base_urls
+"""
+
+from sovctl.gateway.settings.detect import DetectSettings
+from sovctl.gateway.settings.gateway import GatewaySettings, load_settings
+from sovctl.gateway.settings.limits import Limits
+from sovctl.gateway.settings.listen import Listen
+from sovctl.gateway.settings.model import Name, SettingsModel
+from sovctl.gateway.settings.policy import Action, PolicySettings, RouteSettings
+from sovctl.gateway.settings.storage import LedgerSettings, VaultSettings
+from sovctl.gateway.settings.upstream import UpstreamKind, UpstreamSettings
+
+__all__ = [
+    "Action",
+    "DetectSettings",
+    "GatewaySettings",
+    "LedgerSettings",
+    "Limits",
+    "Listen",
+    "Name",
+    "PolicySettings",
+    "RouteSettings",
+    "SettingsModel",
+    "UpstreamKind",
+    "UpstreamSettings",
+    "VaultSettings",
+    "load_settings",
+]

@@ -1,0 +1,109 @@
+"""A whole gateway.yaml, and how it is read: every problem at once, each with its path."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import yaml
+from pydantic import Field, ValidationError, field_validator, model_validator
+
+from sovctl.compliance.errors import InputError, Problem, SpecError
+from sovctl.gateway.settings.detect import DetectSettings
+from sovctl.gateway.settings.limits import Limits
+from sovctl.gateway.settings.listen import Listen
+from sovctl.gateway.settings.model import Name, SettingsModel
+from sovctl.gateway.settings.policy import PolicySettings, RouteSettings
+from sovctl.gateway.settings.storage import LedgerSettings, VaultSettings
+from sovctl.gateway.settings.upstream import UpstreamKind, UpstreamSettings
+
+
+class GatewaySettings(SettingsModel):
+    """A whole gateway.yaml."""
+
+    site: Name
+    listen: Listen
+    workers: Annotated[int, Field(ge=1, le=64)] = 1
+    clients_file: Path
+    """JSON list of clients; their keys only as SHA-256."""
+    token_key_file: Path
+    """Key of the tokens' MACs: 32 bytes, hex."""
+    vault: VaultSettings
+    ledger: LedgerSettings
+    upstreams: Annotated[list[UpstreamSettings], Field(min_length=1)]
+    routes: Annotated[list[RouteSettings], Field(min_length=1)]
+    policy: PolicySettings = Field(default_factory=PolicySettings)
+    detect: DetectSettings = Field(default_factory=DetectSettings)
+    limits: Limits = Field(default_factory=Limits)
+
+    @field_validator("workers")
+    @classmethod
+    def _one_process(cls, workers: int) -> int:
+        if workers != 1:
+            raise ValueError(f"expected 1, got {workers}: vault and ledger have one writer each")
+        return workers
+
+    @model_validator(mode="after")
+    def _names_meet(self) -> GatewaySettings:
+        kinds = {upstream.name: upstream.kind for upstream in self.upstreams}
+        if len(kinds) != len(self.upstreams):
+            raise ValueError("upstreams: expected names used once, got one twice")
+        if len({route.model for route in self.routes}) != len(self.routes):
+            raise ValueError("routes: expected each model once, got one twice")
+        for index, route in enumerate(self.routes):
+            wanted = [("pool", route.pool, UpstreamKind.POOL)]
+            if route.cloud is not None:
+                wanted.append(("cloud", route.cloud, UpstreamKind.CLOUD))
+            for field, name, kind in wanted:
+                if kinds.get(name) is not kind:
+                    got = kinds[name].value if name in kinds else "nothing of that name"
+                    raise ValueError(f"routes[{index}].{field}: expected a {kind.value} named {name}, got {got}")
+            if route.prefer == "cloud" and route.cloud is None:
+                raise ValueError(f"routes[{index}].prefer: expected pool, got cloud, but the route names no cloud")
+        return self
+
+    def upstream(self, name: str) -> UpstreamSettings:
+        """The upstream of that name.
+
+        Raises:
+            KeyError: there is none.
+        """
+        for upstream in self.upstreams:
+            if upstream.name == name:
+                return upstream
+        raise KeyError(name)
+
+    def route(self, model: str) -> RouteSettings | None:
+        """The route for a client's model name."""
+        return next((route for route in self.routes if route.model == model), None)
+
+
+def load_settings(path: Path) -> GatewaySettings:
+    """Read and check `path`.
+
+    Raises:
+        InputError: the file can't be read, or is not YAML.
+        SpecError: everything wrong in it, each problem with its place.
+    """
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "not UTF-8"
+        raise InputError(f"expected a readable file, got: {reason}", where=str(path)) from error
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        line = f" in line {mark.line + 1}" if mark else ""
+        raise InputError(f"expected YAML, got a syntax error{line}", where=str(path)) from error
+    if not isinstance(content, dict):
+        raise InputError(f"expected a mapping, got {type(content).__name__}", where=str(path))
+    try:
+        return GatewaySettings.model_validate(content)
+    except ValidationError as error:
+        raise SpecError([_problem(path, each) for each in error.errors(include_url=False)]) from error
+
+
+def _problem(path: Path, error: Any) -> Problem:
+    place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in error["loc"]).lstrip(".")
+    message = str(error["msg"]).removeprefix("Value error, ")
+    hint = "remove the key, or correct its name" if error["type"] == "extra_forbidden" else ""
+    return Problem(message[:1].lower() + message[1:], where=f"{path}: {place}" if place else str(path), hint=hint)

@@ -1,0 +1,24 @@
+"""Ceilings."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from sovctl.gateway.settings.model import SettingsModel
+
+
+class Limits(SettingsModel):
+    """Ceilings, so that one request can't take the gateway down."""
+
+    max_body_bytes: Annotated[int, Field(ge=1024, le=1 << 28)] = 8 << 20
+    """Larger requests are refused; chosen above the longest prompt of a 1 M token context in plain English."""
+    max_depth: Annotated[int, Field(ge=8, le=200)] = 64
+    """JSON nesting; corp-llm-gateway refuses past the same depth (read 2026-11)."""
+    max_event_bytes: Annotated[int, Field(ge=1024, le=1 << 26)] = 1 << 20
+    """One server-sent event of an upstream."""
+    max_answer_bytes: Annotated[int, Field(ge=1024, le=1 << 28)] = 32 << 20
+    """An answer that is not streamed."""
+    drain_s: Annotated[int, Field(ge=1, le=600)] = 30
+    """How long running answers may finish after SIGTERM."""

@@ -1,0 +1,78 @@
+"""Pools and clouds: where they are, what they may see, how long we wait for them."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import AnyHttpUrl, Field, StringConstraints, field_validator, model_validator
+
+from sovctl.gateway.settings.model import Name, SettingsModel
+
+
+class UpstreamKind(StrEnum):
+    """What an upstream may see."""
+
+    POOL = "pool"  # inside the perimeter: raw text
+    CLOUD = "cloud"  # outside: tokens only
+
+    @property
+    def may_see_raw_text(self) -> bool:
+        """True for a pool of the site's own."""
+        return self is UpstreamKind.POOL
+
+
+class UpstreamSettings(SettingsModel):
+    """One pool of equal servers, or one cloud."""
+
+    name: Name
+    kind: UpstreamKind
+    base_urls: Annotated[list[AnyHttpUrl], Field(min_length=1)]
+    """OpenAI-compatible, ending in /v1. Plain http only to this machine itself."""
+    model: Annotated[str, Field(min_length=1, max_length=200)]
+    """The model name the upstream knows."""
+    ca_file: Path | None = None
+    """Certificate authority that signs the upstream; the system's when absent."""
+    certificate_file: Path | None = None
+    """Our client certificate (mTLS), with `key_file`."""
+    key_file: Path | None = None
+    api_key_file: Path | None = None
+    max_model_len: Annotated[int, Field(ge=16)] = 8192
+    """Tokens of prompt and answer together."""
+    jurisdiction: Annotated[str, StringConstraints(pattern=r"^[A-Z]{2}$")] | None = None
+    connect_timeout_s: Annotated[float, Field(gt=0, le=60)] = 3.0
+    """Also bounds the TLS handshake. A pool one hop away answers in milliseconds; 3 s covers two lost SYNs."""
+    first_byte_timeout_s: Annotated[float, Field(gt=0, le=3600)] = 60.0
+    """Until a streamed answer begins. A full queue at `max_num_queued_reqs` may hold a request for a while."""
+    answer_timeout_s: Annotated[float, Field(gt=0, le=7200)] = 600.0
+    """Until an answer that is not streamed is whole; the openai client waits as long (2.x, read 2026-11)."""
+    read_timeout_s: Annotated[float, Field(gt=0, le=3600)] = 30.0
+    """Between two pieces of an answer that has begun."""
+    down_s: Annotated[float, Field(ge=0, le=600)] = 10.0
+    """How long it is asked last after three failures in a row: long enough to spare clients the wait, short enough
+    for a restart to be noticed."""
+
+    @field_validator("base_urls")
+    @classmethod
+    def _encrypted_or_local(cls, urls: list[AnyHttpUrl]) -> list[AnyHttpUrl]:
+        for url in urls:
+            if url.scheme == "http" and not _is_loopback(url.host or ""):
+                raise ValueError("expected https, got http to another machine")
+        return urls
+
+    @model_validator(mode="after")
+    def _certificate_with_key(self) -> UpstreamSettings:
+        if (self.certificate_file is None) != (self.key_file is None):
+            raise ValueError("expected certificate_file and key_file together, got only one of them")
+        return self
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
