@@ -17,6 +17,7 @@ from sovctl.compliance.ledger.store import Ledger
 from sovctl.gateway import server
 from sovctl.gateway.auth import load_clients
 from sovctl.gateway.conversation import Conversation
+from sovctl.gateway.detect import make_detector
 from sovctl.gateway.inspection import Inspector
 from sovctl.gateway.keyfiles import read_key
 from sovctl.gateway.kinds import Kind
@@ -90,7 +91,7 @@ def _keys(settings: GatewaySettings) -> str:
 
 
 def _detector(settings: GatewaySettings) -> str:
-    detector = server.make_detector(settings)
+    detector = make_detector(settings.detect)
     missed = [
         kind.value
         for kind, specimen in _SPECIMENS.items()
@@ -105,7 +106,7 @@ def _leaving(settings: GatewaySettings) -> str:
     """One request a kind, by this site's policy and key, as far as the body that would be sent; nothing is sent."""
     if not any(route.cloud for route in settings.routes):
         return "no route has a cloud: nothing leaves"
-    detector, key = server.make_detector(settings), read_key(settings.token_key_file)
+    detector, key = make_detector(settings.detect), read_key(settings.token_key_file)
     said: dict[str, list[str]] = {"as tokens": [], "as they are, by policy": [], "not at all": []}
     for kind, specimen in _SPECIMENS.items():
         text = f"Please check {specimen} for us."

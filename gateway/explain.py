@@ -15,10 +15,10 @@ import orjson
 
 from sovctl.compliance.errors import InputError
 from sovctl.gateway.body import TooDeep
+from sovctl.gateway.detect import make_detector
 from sovctl.gateway.inspection import Inspector
 from sovctl.gateway.policy import decide
 from sovctl.gateway.route import plan_route
-from sovctl.gateway.server import make_detector
 from sovctl.gateway.settings import GatewaySettings
 
 
@@ -41,7 +41,7 @@ def explain(settings: GatewaySettings, request: Path) -> dict[str, Any]:
         models = ", ".join(route.model for route in settings.routes)
         raise InputError(f"expected `model` to be one of {models}, got another or none", where=str(request))
     try:
-        inspection = Inspector(make_detector(settings), settings.limits.max_depth).inspect(body)
+        inspection = Inspector(make_detector(settings.detect), settings.limits.max_depth).inspect(body)
     except TooDeep:
         raise InputError(
             f"expected at most {settings.limits.max_depth} levels of nesting, got more", where=str(request)

@@ -24,7 +24,7 @@ from sovctl.gateway import log
 from sovctl.gateway.app import Context, make_app
 from sovctl.gateway.audit import AuditLog
 from sovctl.gateway.auth import load_clients
-from sovctl.gateway.detect import Detector
+from sovctl.gateway.detect import make_detector
 from sovctl.gateway.exchange import Keys
 from sovctl.gateway.inspection import Finder
 from sovctl.gateway.keyfiles import read_key
@@ -104,7 +104,7 @@ class Parts:
         self._keys = Keys.derive(read_key(settings.token_key_file))
         self._kek = read_key(settings.vault.kek_file)
         self._clients = load_clients(settings.clients_file)
-        self._finder = finder or make_detector(settings)
+        self._finder = finder or make_detector(settings.detect)
         self._ledger_key = signing.load_or_create(settings.ledger.key_file)
         self.failure: SovctlError | None = None
         self.server: _Server | None = None
@@ -156,18 +156,6 @@ class Parts:
     @property
     def _is_draining(self) -> bool:
         return self.server is not None and self.server.is_draining
-
-
-def make_detector(settings: GatewaySettings) -> Detector:
-    """The detector that these settings describe.
-
-    Raises:
-        InputError: a phone region that nobody knows.
-    """
-    try:
-        return Detector(phone_regions=settings.detect.phone_regions)
-    except ValueError as error:
-        raise InputError(str(error), where="detect.phone_regions") from error
 
 
 def check_certificate(settings: GatewaySettings) -> None:

@@ -5,15 +5,17 @@ It is not a name model: a name without such a place around it is not found, whic
 languages the site accepts that at all, and why every other language stays on-prem. docs/gateway.md says so too.
 
     [(f.start, f.end) for f in find_names("Dear Mr. Ola Nordmann, thank you")]   # [(9, 21)]
+    NameFinder().find(view, ())                                                   # the same, for the detector
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import regex
 
 from sovctl.gateway.detect.finding import Finding
+from sovctl.gateway.detect.view import View
 from sovctl.gateway.kinds import Kind
 
 # A given name, an initial or a double name; then up to four more, with particles such as "van der" in between.
@@ -72,6 +74,19 @@ team thank thanks that the their there these they this thursday to today tomorro
 well what when where which who why will with world writing yes you your
 """
 _NOBODY = frozenset(_NOT_NAMES.split())
+
+
+class NameFinder:
+    """Finds names by their context."""
+
+    @property
+    def rules(self) -> Sequence[str]:
+        """Names of all rules."""
+        return [rule for rule, _, _ in _PLACES]
+
+    def find(self, view: View, _found: Sequence[Finding]) -> Iterable[Finding]:
+        """Names in `view`, possibly overlapping."""
+        return find_names(view.text)
 
 
 def find_names(text: str) -> Iterator[Finding]:

@@ -15,13 +15,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from presidio_analyzer.predefined_recognizers import IbanRecognizer
 
-from sovctl.gateway.detect import Detector, Finding
+from sovctl.gateway.detect import Finding, make_detector
 from sovctl.gateway.detect.finding import resolve
 from sovctl.gateway.detect.language import languages
 from sovctl.gateway.detect.view import view_of
 from sovctl.gateway.kinds import Kind
+from sovctl.gateway.settings import DetectSettings
 
-DETECTOR = Detector(phone_regions=["AE", "DE", "FR", "GB", "IN", "US"])
+DETECTOR = make_detector(DetectSettings(phone_regions=["AE", "DE", "FR", "GB", "IN", "US"]))
 
 
 def found(text: str) -> list[tuple[str, str]]:
@@ -297,9 +298,10 @@ def refuse(*args, **kwargs):
     raise OSError("no network")
 socket.getaddrinfo = refuse
 socket.socket.connect = refuse
-from sovctl.gateway.detect import Detector
+from sovctl.gateway.detect import make_detector
+from sovctl.gateway.settings import DetectSettings
 import tldextract
-Detector(phone_regions=["US"]).find("to anna@example.com and anna@bank.co.uk, 4111 1111 1111 1111")
+make_detector(DetectSettings(phone_regions=["US"])).find("to anna@example.com and anna@bank.co.uk, 4111 1111 1111 1111")
 assert tldextract.extract("anna@example.co.uk").suffix == "co.uk"
 """
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)

@@ -12,16 +12,16 @@ from hypothesis import strategies as st
 
 from sovctl.gateway.body import TooDeep, walk
 from sovctl.gateway.conversation import conversation_of
-from sovctl.gateway.detect import Detector, Finding
+from sovctl.gateway.detect import Finding, make_detector
 from sovctl.gateway.inspection import Inspection, Inspector, Obstacle
 from sovctl.gateway.kinds import Kind
 from sovctl.gateway.outgoing import Leak, Outgoing, tokenize_body
 from sovctl.gateway.restore import RestoreCounts
-from sovctl.gateway.settings import Action, PolicySettings
+from sovctl.gateway.settings import Action, DetectSettings, PolicySettings
 from sovctl.gateway.stream import restore_answer
 from sovctl.gateway.tokens import Mint
 
-DETECTOR = Detector(phone_regions=["US"])
+DETECTOR = make_detector(DetectSettings(phone_regions=["US"]))
 IBAN, MAIL, CARD = "DE89370400440532013000", "anna@example.com", "4111111111111111"
 
 

@@ -1,0 +1,45 @@
+"""The detector's seam: any finder reads the view, sees what was found before it, and may be the one that fails."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import pytest
+
+from sovctl.gateway.detect import Detector, Finding
+from sovctl.gateway.detect.view import View
+from sovctl.gateway.kinds import Kind
+
+
+class Words:
+    """Finds one word; notes what it was shown."""
+
+    rules = ("WORD",)
+
+    def __init__(self, word: str) -> None:
+        self._word = word
+        self.shown: list[tuple[str, Sequence[Finding]]] = []
+
+    def find(self, view: View, found: Sequence[Finding]) -> Iterable[Finding]:
+        self.shown.append((view.text, list(found)))
+        start = view.text.find(self._word)
+        return [Finding(start, start + len(self._word), Kind.PERSON, 0.5, self._word, "WORD")] if start >= 0 else []
+
+
+class Broken(Words):
+    def find(self, view: View, found: Sequence[Finding]) -> Iterable[Finding]:
+        raise RuntimeError("broken")
+
+
+def test_finders_read_the_view_in_order_and_spans_lead_back_to_the_original() -> None:
+    first, second = Words("Ola"), Words("Nordmann")
+    text = "\uff2fl\u200ba Nordmann"
+    findings = Detector([first, second]).find(text)
+    assert [text[f.start : f.end] for f in findings] == ["\uff2fl\u200ba", "Nordmann"]
+    assert first.shown == [("Ola Nordmann", [])]
+    assert second.shown == [("Ola Nordmann", [Finding(0, 3, Kind.PERSON, 0.5, "Ola", "WORD")])]
+
+
+def test_a_finder_that_fails_fails_the_whole_look() -> None:
+    with pytest.raises(RuntimeError):
+        Detector([Words("Ola"), Broken("")]).find("Ola")
