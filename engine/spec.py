@@ -66,7 +66,9 @@ FilePath = Annotated[
 
 Port = Annotated[int, Field(ge=1, le=65535)]
 
-EntityKind = Literal["EMAIL", "PHONE", "IBAN", "CARD", "IP", "NATIONAL_ID", "PERSON", "SECRET"]
+_NumberKind = Literal["IBAN", "CARD", "CRYPTO", "NATIONAL_ID", "HEALTH_ID", "TAX_ID", "ACCOUNT", "SWIFT"]
+_PaperKind = Literal["PASSPORT", "DRIVING_LICENCE", "VEHICLE", "IMEI", "BIRTH_DATE"]
+EntityKind = Literal[_NumberKind, _PaperKind, "EMAIL", "PHONE", "IP", "MAC", "SECRET", "PERSON", "ORG"]
 """What the gateway's detector can find, and policy can speak of."""
 
 
@@ -337,7 +339,7 @@ class Policy(SpecModel):
     default: Action = Action.TOKENIZE
     """For every kind that the detector finds and that is not listed."""
     entities: dict[EntityKind, Action] = Field(default_factory=dict)
-    """By kind: EMAIL, PHONE, IBAN, CARD, IP, NATIONAL_ID, PERSON, SECRET."""
+    """By kind; docs/gateway.md says what each one is."""
     name_languages: list[Language] = Field(default_factory=list)
     """ISO 639-1 codes of the languages in which this site accepts the gateway's finding of names. A request in
     any other language, or in none that can be told, stays on-prem."""

@@ -1,7 +1,10 @@
 """Kinds of identifiers: the words of policy, audit and tokens.
 
-Kind("EMAIL").value    # as policy and audit write it
-Mark.URL               # what else a token may stand for; never the result of detection
+A kind is what a site may want a policy row of its own for; which scheme it was (PESEL, IIN, CPF) stands in
+`Finding.rule`.
+
+    Kind("EMAIL").value    # as policy and audit write it
+    Mark.URL               # what else a token may stand for; never the result of detection
 """
 
 from __future__ import annotations
@@ -12,14 +15,26 @@ from enum import StrEnum
 class Kind(StrEnum):
     """What the detector can find. The order decides between findings of equal span and score."""
 
-    SECRET = "SECRET"
+    SECRET = "SECRET"  # keys, tokens, passwords
     IBAN = "IBAN"
     CARD = "CARD"
-    NATIONAL_ID = "NATIONAL_ID"
+    CRYPTO = "CRYPTO"  # wallet addresses
+    NATIONAL_ID = "NATIONAL_ID"  # numbers of persons: national, social security, personal tax numbers
+    HEALTH_ID = "HEALTH_ID"  # numbers that say somebody is a patient or insured
+    TAX_ID = "TAX_ID"  # tax and register numbers that companies carry as well
+    PASSPORT = "PASSPORT"
+    DRIVING_LICENCE = "DRIVING_LICENCE"
+    ACCOUNT = "ACCOUNT"  # bank accounts other than IBANs, with their bank's number
+    SWIFT = "SWIFT"
+    VEHICLE = "VEHICLE"  # vehicle identification numbers
+    IMEI = "IMEI"
     EMAIL = "EMAIL"
     PHONE = "PHONE"
     IP = "IP"
+    MAC = "MAC"
+    BIRTH_DATE = "BIRTH_DATE"
     PERSON = "PERSON"
+    ORG = "ORG"
 
 
 class Mark(StrEnum):

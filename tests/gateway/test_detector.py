@@ -8,7 +8,7 @@ import pytest
 
 from sovctl.gateway.detect import Detector, Finding
 from sovctl.gateway.detect.view import View
-from sovctl.gateway.kinds import Kind
+from sovctl.gateway.kinds import LABELS, Kind
 
 
 class Words:
@@ -43,3 +43,8 @@ def test_finders_read_the_view_in_order_and_spans_lead_back_to_the_original() ->
 def test_a_finder_that_fails_fails_the_whole_look() -> None:
     with pytest.raises(RuntimeError):
         Detector([Words("Ola"), Broken("")]).find("Ola")
+
+
+def test_a_token_has_one_reading_because_no_label_begins_another() -> None:
+    assert len(set(LABELS)) == len(LABELS)
+    assert not [(a, b) for a in LABELS for b in LABELS if b.startswith(f"{a}_")]
