@@ -1,38 +1,44 @@
-"""The HTTP side: routes, API keys, bodies, headers, errors. What a request means is `service`'s business.
+"""The HTTP side: paths, API keys, bodies, headers, errors. What a request means is `service`'s business.
 
-    POST /v1/chat/completions    OpenAI's, streamed and not
-    GET  /v1/models              the models this key may use
-    GET  /healthz                the process answers
-    GET  /readyz                 vault, ledger and upstreams do, or 503 and what doesn't
-    GET  /metrics                Prometheus
+    POST /v1/...        the surfaces, see `surfaces`
+    GET  /v1/models     the models this key may use
+    GET  /healthz       the process answers
+    GET  /readyz        vault, ledger and upstreams do, or 503 and what doesn't
+    GET  /metrics       Prometheus
 
-Every answer carries `x-sovctl-request-id`; one of a model also `x-sovctl-route` (`pool` or `cloud`). Nothing that was
-in a request is ever in an error.
+Plain ASGI: a framework costs as much as everything else in this file. Every answer carries `x-sovctl-request-id`; one
+of a model also `x-sovctl-route` (`pool` or `cloud`). Nothing that was in a request is ever in an error.
 """
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 
 import orjson
-from starlette.applications import Starlette
-from starlette.requests import ClientDisconnect, Request
-from starlette.responses import Response, StreamingResponse
-from starlette.routing import Route
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 
 from sovctl.gateway import conversation, log
 from sovctl.gateway.auth import Client, Clients
-from sovctl.gateway.delivery import AnswerStream
-from sovctl.gateway.errors import Code, Refused, error_body
+from sovctl.gateway.errors import Code, Refused
 from sovctl.gateway.readiness import NOT_READY
-from sovctl.gateway.service import Service, new_request_id
+from sovctl.gateway.service import Reply, Service, new_request_id
+from sovctl.gateway.surfaces import SURFACES, Surface
 
-Handler = Callable[[Request], Awaitable[Response]]
-_JSON = "application/json"
+Headers = list[tuple[bytes, bytes]]
+
+_JSON = (b"content-type", b"application/json")
+_EVENTS = (b"content-type", b"text/event-stream; charset=utf-8")
+_TEXT = (b"content-type", b"text/plain; version=0.0.4; charset=utf-8")
+_NO_STORE = (b"cache-control", b"no-store")
+_CONVERSATION = conversation.HEADER.encode()
+_WATCH_AFTER_S = 1.0  # how long an answer may take before we look whether the client is still there
+
+
+class ClientLeft(Exception):
+    """The client closed the connection before its request was whole."""
 
 
 @dataclass
@@ -45,160 +51,202 @@ class Context:
     """What is wrong now, by name; empty when ready."""
 
 
-class Door:
-    """The outermost layer. Starlette has answered and we have logged; uvicorn would print the whole traceback."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        with contextlib.suppress(Exception):
-            await self._app(scope, receive, send)
-
-
-def make_app(open_context: Callable[[], AbstractAsyncContextManager[Context]]) -> ASGIApp:
+class App:
     """The ASGI application.
 
     Args:
         open_context: opened when the server starts, closed when its last answer is out.
     """
 
-    @asynccontextmanager
-    async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        async with open_context() as context:
-            app.state.context = context
-            yield
-
-    app = Starlette(
-        routes=[
-            Route("/v1/chat/completions", _guarded(_chat), methods=["POST"]),
-            Route("/v1/models", _guarded(_models), methods=["GET"]),
-            Route("/healthz", _healthz, methods=["GET"]),
-            Route("/readyz", _readyz, methods=["GET"]),
-            Route("/metrics", _metrics, methods=["GET"]),
-            Route("/{rest:path}", _guarded(_nothing_here), methods=["GET", "POST", "PUT", "PATCH", "DELETE"]),
-        ],
-        exception_handlers={Exception: _mistake},
-        lifespan=lifespan,
-    )
-    return Door(app)
-
-
-async def _mistake(_request: Request, error: Exception) -> Response:
-    """Our own mistake: its type and place go to the log, its message nowhere, for it may hold text."""
-    request_id = new_request_id()
-    if not isinstance(error, ClientDisconnect):
-        log.event("our mistake", level=40, error=error, request_id=request_id)
-    return _refusal(Code.INTERNAL, request_id)
-
-
-def _guarded(handler: Callable[[Request, Context, Client, str], Awaitable[Response]]) -> Handler:
-    """Authenticate first; turn a refusal into its body."""
-
-    async def guarded(request: Request) -> Response:
-        context: Context = request.app.state.context
-        request_id = new_request_id()
-        metrics = context.service.metrics
-        try:
-            client = context.clients.authenticate(request.headers.get("authorization"))
-            if client is None:
-                raise Refused(Code.INVALID_API_KEY)
-            return await handler(request, context, client, request_id)
-        except Refused as error:
-            metrics.count("refused_total", reason=error.code.value)
-            log.event("refused", request_id=request_id, reason=error.code.value, status=error.status)
-            return _refusal(error.code, request_id)
-
-    return guarded
-
-
-async def _chat(request: Request, context: Context, client: Client, request_id: str) -> Response:
-    service = context.service
-    body = await _body(request, at_most=service.settings.limits.max_body_bytes)
-    service.metrics.move("in_flight_requests", 1)
-    is_streaming = False
-    try:
-        reply = await service.chat(
-            client, body, conversation_header=request.headers.get(conversation.HEADER), request_id=request_id
-        )
-        headers = {"x-sovctl-request-id": request_id, "x-sovctl-route": reply.route.value, "cache-control": "no-store"}
-        service.metrics.count("requests_total", route=reply.route.value, status=str(reply.status))
-        if isinstance(reply.content, bytes):
-            return Response(reply.content, reply.status, headers, media_type=_JSON)
-        is_streaming = True
-        return _StreamResponse(reply.content, headers, service)
-    finally:
-        if not is_streaming:
-            service.metrics.move("in_flight_requests", -1)
-
-
-class _StreamResponse(StreamingResponse):
-    """A stream that is closed whatever becomes of the client, even when it left before the first byte."""
-
-    def __init__(self, stream: AnswerStream, headers: dict[str, str], service: Service) -> None:
-        super().__init__(aiter(stream), 200, headers, media_type="text/event-stream")
-        self._stream = stream
-        self._service = service
+    def __init__(self, open_context: Callable[[], AbstractAsyncContextManager[Context]]) -> None:
+        self._open_context = open_context
+        self._context: Context
+        self._pages: Mapping[tuple[str, str], Callable[[Scope, str], Awaitable[tuple[int, Headers, bytes]]]] = {
+            ("GET", "/v1/models"): self._models,
+            ("GET", "/healthz"): self._healthz,
+            ("GET", "/readyz"): self._readyz,
+            ("GET", "/metrics"): self._metrics,
+        }
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._lifespan(receive, send)
+        elif scope["type"] == "http":
+            await self._answer(scope, receive, send)
+
+    async def _lifespan(self, receive: Receive, send: Send) -> None:
+        await receive()
         try:
-            await super().__call__(scope, receive, send)
+            async with self._open_context() as self._context:
+                await send({"type": "lifespan.startup.complete"})
+                await receive()
+        except Exception:  # noqa: BLE001 - whoever opened the context keeps what went wrong; a server can't say more
+            await send({"type": "lifespan.startup.failed", "message": ""})
+        else:
+            await send({"type": "lifespan.shutdown.complete"})
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request_id = new_request_id()
+        path, method = scope["path"], scope["method"]
+        surface = SURFACES.get(path) if method == "POST" else None
+        try:
+            if surface is not None:
+                await self._serve(surface, scope, receive, send, request_id)
+                return
+            if (page := self._pages.get((method, path))) is None:
+                self._client(scope["headers"])
+                raise Refused(Code.NOT_FOUND)
+            status, headers, body = await page(scope, request_id)
+        except Refused as refused:
+            status, headers, body = self._refusal(refused, surface, request_id)
+        except ClientLeft:
+            return
+        except Exception as error:  # noqa: BLE001 - the last door: its message may hold text, so only its place is said
+            log.event("our mistake", level=40, error=error, request_id=request_id)
+            status, headers, body = self._refusal(Refused(Code.INTERNAL), surface, request_id)
+        await _send_whole(send, status, headers, body, request_id)
+
+    async def _serve(self, surface: Surface, scope: Scope, receive: Receive, send: Send, request_id: str) -> None:
+        service = self._context.service
+        headers = scope["headers"]
+        client = self._client(headers)
+        body = await _body(receive, headers, at_most=service.settings.limits.max_body_bytes)
+        service.metrics.move("in_flight_requests", 1)
+        watch = _Watch(receive)
+        try:
+            named = _header(headers, _CONVERSATION)
+            reply = await service.serve(surface, client, body, conversation_header=named, request_id=request_id)
+            service.metrics.count("requests_total", route=reply.route.value, status=str(reply.status))
+            route = (b"x-sovctl-route", reply.route.value.encode())
+            if isinstance(reply.content, bytes):
+                watch.stop()
+                await _send_whole(send, reply.status, [_JSON, _NO_STORE, route], reply.content, request_id)
+            else:
+                await _send_stream(send, watch, [_EVENTS, _NO_STORE, route], reply, request_id)
+        except asyncio.CancelledError:
+            if not watch.has_left:
+                raise
         finally:
-            self._service.metrics.move("in_flight_requests", -1)
-            await self._stream.close()
+            watch.stop()
+            service.metrics.move("in_flight_requests", -1)
+
+    def _client(self, headers: Headers) -> Client:
+        client = self._context.clients.authenticate(_header(headers, b"authorization"))
+        if client is None:
+            raise Refused(Code.INVALID_API_KEY)
+        return client
+
+    def _refusal(self, refused: Refused, surface: Surface | None, request_id: str) -> tuple[int, Headers, bytes]:
+        self._context.service.metrics.count("refused_total", reason=refused.code.value)
+        log.event("refused", request_id=request_id, reason=refused.code.value, status=refused.status)
+        headers = [_JSON]
+        if refused.code is Code.INVALID_API_KEY:
+            headers.append((b"www-authenticate", b"Bearer"))
+        return refused.status, headers, (surface or _DEFAULT).error(refused.code, request_id=request_id)
+
+    async def _models(self, scope: Scope, _request_id: str) -> tuple[int, Headers, bytes]:
+        client, settings = self._client(scope["headers"]), self._context.service.settings
+        models = [
+            {"id": route.model, "object": "model", "created": 0, "owned_by": settings.site}
+            for route in settings.routes
+            if client.may_use(route.model)
+        ]
+        return 200, [_JSON], orjson.dumps({"object": "list", "data": models})
+
+    async def _healthz(self, _scope: Scope, _request_id: str) -> tuple[int, Headers, bytes]:
+        return 200, [_JSON], b'{"status":"ok"}'
+
+    async def _readyz(self, _scope: Scope, _request_id: str) -> tuple[int, Headers, bytes]:
+        wrong = await self._context.ready()
+        is_ready = NOT_READY.isdisjoint(wrong)
+        return 200 if is_ready else 503, [_JSON], orjson.dumps({"ready": is_ready, "wrong": wrong})
+
+    async def _metrics(self, _scope: Scope, _request_id: str) -> tuple[int, Headers, bytes]:
+        return 200, [_TEXT], self._context.service.metrics.text().encode()
 
 
-async def _body(request: Request, *, at_most: int) -> bytes:
+_DEFAULT = SURFACES["/v1/chat/completions"]
+
+
+class _Watch:
+    """Ends the request when its client leaves before the answer is out.
+
+    An answer that is quick is not watched; that would cost a task each. A stream watches from its beginning.
+    """
+
+    def __init__(self, receive: Receive) -> None:
+        self.has_left = False
+        self._receive = receive
+        self._request = asyncio.current_task()
+        self._watching: asyncio.Task[None] | None = None
+        self._timer = asyncio.get_running_loop().call_later(_WATCH_AFTER_S, self.start)
+
+    def start(self) -> None:
+        """Watch from now on."""
+        if self._watching is None:
+            self._watching = asyncio.create_task(self._watch(), name="client watch")
+
+    def stop(self) -> None:
+        """Watch no longer."""
+        self._timer.cancel()
+        if self._watching is not None:
+            self._watching.cancel()
+
+    async def _watch(self) -> None:
+        while (await self._receive())["type"] != "http.disconnect":
+            pass
+        self.has_left = True
+        if self._request is not None:
+            self._request.cancel()
+
+
+async def _body(receive: Receive, headers: Headers, *, at_most: int) -> bytes:
     """The body, read no further than allowed.
 
     Raises:
         Refused: larger.
+        ClientLeft: it ended before it was whole.
     """
-    body = bytearray()
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > at_most:
+    announced = _header(headers, b"content-length")
+    if announced is not None and announced.isdigit() and int(announced) > at_most:
+        raise Refused(Code.BODY_TOO_LARGE)
+    pieces: list[bytes] = []
+    size = 0
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise ClientLeft
+        pieces.append(message.get("body", b""))
+        size += len(pieces[-1])
+        if size > at_most:
             raise Refused(Code.BODY_TOO_LARGE)
-    return bytes(body)
+        if not message.get("more_body", False):
+            return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
 
-async def _models(_request: Request, context: Context, client: Client, request_id: str) -> Response:
-    models = [
-        {"id": route.model, "object": "model", "created": 0, "owned_by": context.service.settings.site}
-        for route in context.service.settings.routes
-        if client.may_use(route.model)
-    ]
-    return Response(
-        orjson.dumps({"object": "list", "data": models}), headers={"x-sovctl-request-id": request_id}, media_type=_JSON
-    )
+async def _send_whole(send: Send, status: int, headers: Headers, body: bytes, request_id: str) -> None:
+    headers += [(b"content-length", b"%d" % len(body)), (b"x-sovctl-request-id", request_id.encode())]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
 
 
-async def _nothing_here(_request: Request, _context: Context, _client: Client, _request_id: str) -> Response:
-    raise Refused(Code.NOT_FOUND)
+async def _send_stream(send: Send, watch: _Watch, headers: Headers, reply: Reply, request_id: str) -> None:
+    """A stream; it is closed whatever becomes of the client."""
+    assert not isinstance(reply.content, bytes)
+    headers.append((b"x-sovctl-request-id", request_id.encode()))
+    try:
+        watch.start()
+        await send({"type": "http.response.start", "status": reply.status, "headers": headers})
+        pieces: AsyncIterator[bytes] = aiter(reply.content)
+        async for piece in pieces:
+            await send({"type": "http.response.body", "body": piece, "more_body": True})
+        await send({"type": "http.response.body", "body": b""})
+    finally:
+        await reply.content.close()
 
 
-async def _healthz(_request: Request) -> Response:
-    return Response(b'{"status":"ok"}', media_type=_JSON)
-
-
-async def _readyz(request: Request) -> Response:
-    context: Context = request.app.state.context
-    wrong = await context.ready()
-    is_ready = NOT_READY.isdisjoint(wrong)
-    body = orjson.dumps({"ready": is_ready, "wrong": wrong})
-    return Response(body, 200 if is_ready else 503, media_type=_JSON)
-
-
-async def _metrics(request: Request) -> Response:
-    context: Context = request.app.state.context
-    return Response(context.service.metrics.text(), media_type="text/plain; version=0.0.4")
-
-
-def _refusal(code: Code, request_id: str) -> Response:
-    headers = {"x-sovctl-request-id": request_id}
-    if code is Code.INVALID_API_KEY:
-        headers["www-authenticate"] = "Bearer"
-    return Response(error_body(code, request_id=request_id), Refused(code).status, headers, media_type=_JSON)
+def _header(headers: Headers, name: bytes) -> str | None:
+    for key, value in headers:
+        if key == name:
+            return value.decode("latin-1")
+    return None

@@ -9,7 +9,9 @@ import asyncio
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
+
+import orjson
 
 from sovctl.compliance import keys as signing
 from sovctl.compliance.errors import Busy, SovctlError
@@ -25,6 +27,7 @@ from sovctl.gateway.outgoing import tokenize_body
 from sovctl.gateway.policy import decide
 from sovctl.gateway.restore import restore
 from sovctl.gateway.settings import Action, GatewaySettings
+from sovctl.gateway.surfaces import SURFACES
 from sovctl.gateway.tokens import Mint
 from sovctl.gateway.upstream import Upstream, tls_context
 from sovctl.gateway.vault import Vault
@@ -106,19 +109,20 @@ def _leaving(settings: GatewaySettings) -> str:
     """One request a kind, by this site's policy and key, as far as the body that would be sent; nothing is sent."""
     if not any(route.cloud for route in settings.routes):
         return "no route has a cloud: nothing leaves"
+    surface = SURFACES["/v1/chat/completions"]
     detector, key = make_detector(settings.detect), read_key(settings.token_key_file)
     said: dict[str, list[str]] = {"as tokens": [], "as they are, by policy": [], "not at all": []}
     for kind, specimen in _SPECIMENS.items():
         text = f"Please check {specimen} for us."
-        body = {"messages": [{"role": "user", "content": text}]}
-        inspector = Inspector(detector, settings.limits.max_depth)
+        body: dict[str, Any] = {"messages": [{"role": "user", "content": text}]}
+        inspector = Inspector(detector, surface, max_depth=settings.limits.max_depth)
         permit = decide(inspector.inspect(body), settings.policy, has_cloud=True)
         if not permit.verdict.may_leave:
             said["not at all"].append(kind.value)
             continue
         mint = Mint(key, tenant="check", conversation=secrets.token_hex(16))
-        outgoing = tokenize_body(body, inspector, settings.policy, mint, model="check")
-        sent = outgoing.body["messages"][0]["content"]
+        outgoing = tokenize_body(body, inspector, settings.policy, mint, model="check", dropped=surface.dropped)
+        sent = orjson.loads(outgoing.data)["messages"][0]["content"]
         if settings.policy.action_for(kind) is Action.ALLOW:
             said["as they are, by policy"].append(kind.value)
         elif specimen in sent or restore(sent, outgoing.issued) != text:

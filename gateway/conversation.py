@@ -8,10 +8,9 @@ restores only what its own request sent, and only a named one also what it sent 
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 import re
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,11 +32,12 @@ class Conversation:
 
 
 def conversation_of(
-    body: Mapping[str, Any], *, header: str | None, tenant: str, client: str, secret: bytes
+    beginning: Sequence[Any], *, header: str | None, tenant: str, client: str, secret: bytes
 ) -> Conversation:
     """The conversation of a request.
 
     Args:
+        beginning: how it began, as the surface tells; plain values.
         header: value of `HEADER`, when there is one.
         secret: key of the digest.
 
@@ -48,14 +48,9 @@ def conversation_of(
         if not _NAME.fullmatch(header):
             raise ValueError("expected 1 to 128 printable ASCII characters without spaces")
         return Conversation(tenant, _keyed(secret, ["named", tenant, client, header]), True)
-    beginning: list[Any] = []
-    for message in body.get("messages", ()):
-        beginning.append(message)
-        if isinstance(message, dict) and message.get("role") == "user":
-            break
-    return Conversation(tenant, _keyed(secret, ["derived", tenant, client, body.get("user"), beginning]), False)
+    return Conversation(tenant, _keyed(secret, ["derived", tenant, client, beginning]), False)
 
 
 def _keyed(secret: bytes, value: Any) -> str:
     content = orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
-    return hmac.new(secret, b"sovctl conversation v1" + content, hashlib.sha256).hexdigest()
+    return hmac.digest(secret, b"sovctl conversation v1" + content, "sha256").hex()

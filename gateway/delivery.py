@@ -15,13 +15,12 @@ import orjson
 
 from sovctl.gateway import log
 from sovctl.gateway.audit import AuditLog
-from sovctl.gateway.errors import Code, Refused, error_body
+from sovctl.gateway.errors import Code, Refused, UpstreamFailed
 from sovctl.gateway.exchange import Exchange
 from sovctl.gateway.metrics import Metrics
 from sovctl.gateway.settings import Limits
-from sovctl.gateway.sse import DONE, EventTooLarge, Framer, event
-from sovctl.gateway.stream import ChatStream, restore_answer
-from sovctl.gateway.upstream import Answer, UpstreamFailed
+from sovctl.gateway.sse import EventTooLarge, Framer
+from sovctl.gateway.upstream import Answer
 
 _CLIENT_LEFT = "client-left"
 _ANSWERED = "answered"
@@ -59,9 +58,7 @@ class Delivery:
             raise UpstreamFailed("protocol") from None
         finally:
             answer.release()
-        content = orjson.dumps(
-            restore_answer(said, exchange.issued, model=exchange.route.model, counts=exchange.counts)
-        )
+        content = orjson.dumps(exchange.surface.whole(said, exchange.restoration))
         hasher = self.audit.hasher()
         hasher.update(content)
         await self.ended(exchange, _ANSWERED, hasher.hexdigest())
@@ -95,6 +92,10 @@ class Delivery:
             exchange.request_id, status=200, upstream=exchange.upstream, reason=reason, counts=counts, digest=digest
         )
 
+    def client_left(self, exchange: Exchange) -> None:
+        """Record that the client left before its answer was there."""
+        self.end_in_background(exchange, _CLIENT_LEFT, self.audit.hasher().hexdigest())
+
     def end_in_background(self, exchange: Exchange, reason: str, digest: str) -> None:
         """Record an end that nobody waits for: the client has left, or gets an error in any case."""
         task = asyncio.create_task(self._end_quietly(exchange, reason, digest))
@@ -117,37 +118,39 @@ class _Stream:
         self._delivery = delivery
         self._exchange = exchange
         self._answer = answer
+        self._events = exchange.surface.stream(exchange.restoration)
         self._hasher = delivery.audit.hasher()
-        self._events = self._restored()
+        self._pieces = self._restored()
         self._first = b""
         self._is_recorded = False
 
     async def begin(self) -> None:
         try:
-            self._first = await anext(self._events)
+            self._first = await anext(self._pieces)
         except StopAsyncIteration:
             raise UpstreamFailed("empty") from None
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
+        exchange = self._exchange
         try:
             self._hasher.update(self._first)
             yield self._first
-            async for each in self._events:
+            async for each in self._pieces:
                 self._hasher.update(each)
                 yield each
             self._is_recorded = True  # or refused: not twice in any case
-            await self._delivery.ended(self._exchange, _ANSWERED, self._hasher.hexdigest())
-            yield event(DONE)
+            await self._delivery.ended(exchange, _ANSWERED, self._hasher.hexdigest())
+            yield b"".join(self._events.last())
         except (UpstreamFailed, Refused) as error:
             code = error.code if isinstance(error, Refused) else Code.UPSTREAM_FAILED
-            log.event("stream broke off", level=30, reason=str(error), request_id=self._exchange.request_id)
+            log.event("stream broke off", level=30, reason=str(error), request_id=exchange.request_id)
             self._record(code.value)
-            yield event(error_body(code, request_id=self._exchange.request_id))
+            yield exchange.surface.error_event(code, request_id=exchange.request_id)
 
     async def close(self) -> None:
         self._answer.release()
         self._record(_CLIENT_LEFT)
-        await self._events.aclose()
+        await self._pieces.aclose()
 
     def _record(self, reason: str) -> None:
         if not self._is_recorded:
@@ -155,19 +158,16 @@ class _Stream:
             self._delivery.end_in_background(self._exchange, reason, self._hasher.hexdigest())
 
     async def _restored(self) -> AsyncGenerator[bytes]:
-        """Restored events, framed for the client, without the final one."""
+        """Restored events, framed for the client, without those that end the stream."""
         framer = Framer(max_event_bytes=self._delivery.limits.max_event_bytes)
-        exchange = self._exchange
-        stream = ChatStream(exchange.issued, model=exchange.route.model, counts=exchange.counts)
+        events = self._events
         try:
             async for chunk in self._answer.chunks():
-                for data in framer.feed(chunk):
-                    if data == DONE:
-                        for restored in stream.finish():
-                            yield event(restored)
-                        return
-                    for restored in stream.feed(data):
-                        yield event(restored)
+                restored = [each for data in framer.feed(chunk) for each in events.feed(data)]
+                if restored:
+                    yield b"".join(restored)
+                if events.is_finished:
+                    return
         except EventTooLarge:
             raise UpstreamFailed("too-large") from None
         raise UpstreamFailed("broken")  # it ended without saying so

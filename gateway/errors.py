@@ -47,7 +47,7 @@ _INVALID, _AUTH, _POLICY, _SERVER = "invalid_request_error", "authentication_err
 
 _ANSWERS: dict[Code, _Answer] = {
     Code.INVALID_JSON: _Answer(400, _INVALID, "expected a JSON object as the body"),
-    Code.INVALID_REQUEST: _Answer(400, _INVALID, "expected `model` as a string and `messages` as a list of objects"),
+    Code.INVALID_REQUEST: _Answer(400, _INVALID, "expected a body of this API, with `model` as a string"),
     Code.TOO_DEEP: _Answer(400, _INVALID, "expected JSON that is nested less deeply"),
     Code.BODY_TOO_LARGE: _Answer(413, _INVALID, "expected a smaller body"),
     Code.INVALID_CONVERSATION: _Answer(
@@ -73,6 +73,22 @@ _ANSWERS: dict[Code, _Answer] = {
     Code.AUDIT_UNAVAILABLE: _Answer(503, _SERVER, "the audit record could not be written, so nothing was answered"),
     Code.INTERNAL: _Answer(500, _SERVER, "the gateway made a mistake; its log has the request id"),
 }
+
+
+class UpstreamFailed(Exception):
+    """No usable answer. `cause` is a fixed word such as `connect`, `timeout`, `status-503`; never upstream's text."""
+
+    def __init__(self, cause: str) -> None:
+        super().__init__(cause)
+        self.cause = cause
+
+
+class UpstreamRejected(Exception):
+    """The upstream did not accept the request itself; another server of it won't either."""
+
+    def __init__(self, *, is_too_long: bool) -> None:
+        super().__init__("context" if is_too_long else "rejected")
+        self.is_too_long = is_too_long
 
 
 class Refused(Exception):

@@ -14,6 +14,7 @@ from sovctl.gateway.inspection import Inspection, Inspector
 from sovctl.gateway.policy import Permit
 from sovctl.gateway.restore import RestoreCounts
 from sovctl.gateway.settings import RouteSettings
+from sovctl.gateway.surfaces import Restoration, Surface
 
 
 @dataclass(frozen=True)
@@ -34,9 +35,10 @@ class Keys:
 class Exchange:
     """One request on its way. Filled in as it goes."""
 
+    surface: Surface
     client: Client
     route: RouteSettings
-    body: Mapping[str, Any]
+    body: dict[str, Any]
     raw: bytes
     conversation: Conversation
     request_id: str
@@ -52,4 +54,9 @@ class Exchange:
     @property
     def is_stream(self) -> bool:
         """True when the client asked for a stream."""
-        return self.body.get("stream") is True
+        return self.surface.is_stream(self.body)
+
+    @property
+    def restoration(self) -> Restoration:
+        """What the answer is restored with."""
+        return Restoration(self.issued, self.route.model, self.counts)

@@ -14,12 +14,13 @@ from typing import Any
 import orjson
 
 from sovctl.compliance.errors import InputError
-from sovctl.gateway.body import TooDeep
 from sovctl.gateway.detect import make_detector
 from sovctl.gateway.inspection import Inspector
+from sovctl.gateway.leaves import TooDeep
 from sovctl.gateway.policy import decide
 from sovctl.gateway.route import plan_route
 from sovctl.gateway.settings import GatewaySettings
+from sovctl.gateway.surfaces import SURFACES
 
 
 def explain(settings: GatewaySettings, request: Path) -> dict[str, Any]:
@@ -40,8 +41,10 @@ def explain(settings: GatewaySettings, request: Path) -> dict[str, Any]:
     if route is None:
         models = ", ".join(route.model for route in settings.routes)
         raise InputError(f"expected `model` to be one of {models}, got another or none", where=str(request))
+    surface = SURFACES["/v1/chat/completions"]
     try:
-        inspection = Inspector(make_detector(settings.detect), settings.limits.max_depth).inspect(body)
+        inspector = Inspector(make_detector(settings.detect), surface, max_depth=settings.limits.max_depth)
+        inspection = inspector.inspect(body)
     except TooDeep:
         raise InputError(
             f"expected at most {settings.limits.max_depth} levels of nesting, got more", where=str(request)

@@ -21,7 +21,7 @@ from sovctl.compliance.errors import InputError, SovctlError
 from sovctl.compliance.ledger.group import GroupCommit
 from sovctl.compliance.ledger.store import Ledger
 from sovctl.gateway import log
-from sovctl.gateway.app import Context, make_app
+from sovctl.gateway.app import App, Context
 from sovctl.gateway.audit import AuditLog
 from sovctl.gateway.auth import load_clients
 from sovctl.gateway.detect import make_detector
@@ -61,7 +61,7 @@ def serve(settings: GatewaySettings) -> None:
     check_certificate(settings)
     parts = Parts(settings)
     config = uvicorn.Config(
-        make_app(parts.open),
+        App(parts.open),
         host=settings.listen.host,
         port=settings.listen.port,
         ssl_certfile=settings.listen.certificate_file,

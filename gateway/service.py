@@ -1,4 +1,4 @@
-"""Serves one chat completion: joins the nouns and the verbs of this folder, in the order that keeps the promises.
+"""Serves one request: joins the nouns and the verbs of this folder, in the order that keeps the promises.
 
     1  who asks, and for which route                     Refused
     2  what is in it, and where may it go                Refused, or a plan
@@ -13,8 +13,8 @@ Whatever goes wrong in 2 and 3 narrows the plan to the pool. Nothing here knows 
 from __future__ import annotations
 
 import asyncio
+import secrets
 import time
-import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -23,24 +23,24 @@ import orjson
 from sovctl.gateway import log
 from sovctl.gateway.audit import AuditLog
 from sovctl.gateway.auth import Client
-from sovctl.gateway.body import TooDeep
 from sovctl.gateway.conversation import conversation_of
 from sovctl.gateway.delivery import AnswerStream, Delivery
-from sovctl.gateway.errors import Code, Refused
+from sovctl.gateway.errors import Code, Refused, UpstreamFailed, UpstreamRejected
 from sovctl.gateway.exchange import Exchange, Keys
 from sovctl.gateway.inspection import Finder, Inspector
+from sovctl.gateway.leaves import TooDeep
 from sovctl.gateway.metrics import Metrics
 from sovctl.gateway.outgoing import Leak, Outgoing, tokenize_body
 from sovctl.gateway.policy import Permit, Reason, Verdict, decide
 from sovctl.gateway.restore import RestoreCounts
 from sovctl.gateway.route import Plan, plan_route
 from sovctl.gateway.settings import GatewaySettings, UpstreamKind
+from sovctl.gateway.surfaces import Surface
 from sovctl.gateway.tokens import Mint
-from sovctl.gateway.upstream import Upstream, UpstreamFailed, UpstreamRejected
+from sovctl.gateway.upstream import Upstream
 from sovctl.gateway.vault import Vault
 
 _INSPECT_ASIDE_BYTES = 64 << 10  # larger bodies are inspected in a thread, so that others are served meanwhile
-_PATH = "chat/completions"
 
 
 @dataclass(frozen=True)
@@ -76,15 +76,18 @@ class Service:
         self._finder = finder
         self._audit = audit
         self._delivery = Delivery(audit, metrics, settings.limits)
+        self._routes = {route.model: route for route in settings.routes}
         self._upstream_settings = {upstream.name: upstream for upstream in settings.upstreams}
 
-    async def chat(self, client: Client, raw: bytes, *, conversation_header: str | None, request_id: str) -> Reply:
-        """Serve one chat completion.
+    async def serve(
+        self, surface: Surface, client: Client, raw: bytes, *, conversation_header: str | None, request_id: str
+    ) -> Reply:
+        """Serve one request.
 
         Raises:
             Refused: with the reason code for the client.
         """
-        exchange = self._accept(client, raw, conversation_header, request_id)
+        exchange = self._accept(surface, client, raw, conversation_header, request_id)
         await self._inspect(exchange)
         plan = self._plan(exchange)
         if not plan.upstreams:
@@ -96,35 +99,34 @@ class Service:
         """Wait for what is still being recorded."""
         await self._delivery.close()
 
-    def _accept(self, client: Client, raw: bytes, header: str | None, request_id: str) -> Exchange:
+    def _accept(self, surface: Surface, client: Client, raw: bytes, header: str | None, request_id: str) -> Exchange:
+        started = time.perf_counter()
         try:
             body = orjson.loads(raw)
         except orjson.JSONDecodeError:
             raise Refused(Code.INVALID_JSON) from None
         if not isinstance(body, dict):
             raise Refused(Code.INVALID_JSON)
-        model, messages = body.get("model"), body.get("messages")
-        if (
-            not isinstance(model, str)
-            or not isinstance(messages, list)
-            or not all(isinstance(m, dict) for m in messages)
-        ):
-            raise Refused(Code.INVALID_REQUEST)
-        route = self.settings.route(model)
+        surface.check(body)
+        route = self._routes.get(body["model"])
         if route is None:
             raise Refused(Code.MODEL_NOT_FOUND)
-        if not client.may_use(model):
+        if not client.may_use(route.model):
             raise Refused(Code.ROUTE_NOT_ALLOWED)
         try:
             conversation = conversation_of(
-                body, header=header, tenant=client.tenant, client=client.name, secret=self._keys.conversation
+                () if header is not None else surface.beginning(body),
+                header=header,
+                tenant=client.tenant,
+                client=client.name,
+                secret=self._keys.conversation,
             )
         except orjson.JSONEncodeError:  # it nests deeper than orjson writes, which is deeper than any limit here
             raise Refused(Code.TOO_DEEP) from None
         except ValueError:
             raise Refused(Code.INVALID_CONVERSATION) from None
-        inspector = Inspector(self._finder, self.settings.limits.max_depth)
-        return Exchange(client, route, body, raw, conversation, request_id, time.perf_counter(), inspector)
+        inspector = Inspector(self._finder, surface, max_depth=self.settings.limits.max_depth)
+        return Exchange(surface, client, route, body, raw, conversation, request_id, started, inspector)
 
     async def _inspect(self, exchange: Exchange) -> None:
         inspect = exchange.inspector.inspect
@@ -145,13 +147,12 @@ class Service:
 
     def _plan(self, exchange: Exchange) -> Plan:
         assert exchange.permit is not None
-        asked = exchange.body.get("max_completion_tokens") or exchange.body.get("max_tokens")
         return plan_route(
             exchange.permit,
             exchange.route,
             self._upstream_settings,
             body_bytes=len(exchange.raw),
-            max_answer_tokens=asked if isinstance(asked, int) else 0,
+            max_answer_tokens=exchange.surface.max_answer_tokens(exchange.body),
             down={name for name, upstream in self.upstreams.items() if upstream.is_down},
         )
 
@@ -164,13 +165,13 @@ class Service:
             upstream = self.upstreams[name]
             if upstream.settings.kind.may_see_raw_text:
                 exchange.issued = {}
-                body = {**exchange.body, "model": upstream.settings.model}
+                data = orjson.dumps({**exchange.body, "model": upstream.settings.model})
             else:
                 outgoing = await self._tokenized(exchange, upstream)
                 if outgoing is None:
                     continue
                 exchange.issued = outgoing.issued
-                body = outgoing.body
+                data = outgoing.data
                 has_left = True
             exchange.upstream, exchange.counts = name, RestoreCounts()
             if attempts == 0:
@@ -182,7 +183,10 @@ class Service:
                 self.metrics.count("fallbacks_total")
             attempts += 1
             try:
-                return await self._ask(exchange, upstream, orjson.dumps(body))
+                return await self._ask(exchange, upstream, data)
+            except asyncio.CancelledError:
+                self._delivery.client_left(exchange)
+                raise
             except UpstreamRejected as error:
                 failure = error
                 exchange.reasons.append(f"{error}:{name}")
@@ -229,11 +233,16 @@ class Service:
                 issued=known,
             )
             outgoing = tokenize_body(
-                exchange.body, exchange.inspector, self.settings.policy, mint, model=upstream.settings.model
+                exchange.body,
+                exchange.inspector,
+                self.settings.policy,
+                mint,
+                model=upstream.settings.model,
+                dropped=exchange.surface.dropped,
             )
             if outgoing.issued:
                 await self.vault.store(exchange.conversation, outgoing.issued)
-            return Outgoing(outgoing.body, {**known, **outgoing.issued})
+            return Outgoing(outgoing.data, {**known, **outgoing.issued} if known else outgoing.issued)
         except Leak as error:
             reason = Reason.SECOND_LOOK.about(str(error))
             log.event("second look found an identifier", level=40, found=str(error), request_id=exchange.request_id)
@@ -261,7 +270,7 @@ class Service:
 
     async def _ask(self, exchange: Exchange, upstream: Upstream, body: bytes) -> Reply:
         sent = time.perf_counter()
-        answer = await upstream.post(_PATH, body, is_stream=exchange.is_stream)
+        answer = await upstream.post(exchange.surface.path, body, is_stream=exchange.is_stream)
         if exchange.is_stream:
             content: bytes | AnswerStream = await self._delivery.begin(exchange, answer)
         else:
@@ -272,4 +281,4 @@ class Service:
 
 def new_request_id() -> str:
     """A random id, for the client, the log and the audit records of one request."""
-    return uuid.uuid4().hex
+    return secrets.token_hex(16)

@@ -23,6 +23,7 @@ from typing import Self
 import aiohttp
 
 from sovctl.compliance.errors import InputError
+from sovctl.gateway.errors import UpstreamFailed, UpstreamRejected
 from sovctl.gateway.keyfiles import read_secret
 from sovctl.gateway.settings import Limits, UpstreamSettings
 
@@ -31,22 +32,6 @@ _CONNECTIONS = 1024  # per upstream; vLLM queues at max_num_queued_reqs (1,024 i
 _PROBE_TIMEOUT_S = 2.0
 _REJECTED = frozenset({400, 404, 409, 413, 422})
 _CONTEXT_WORDS = (b"context length", b"context_length", b"max_model_len", b"maximum context")
-
-
-class UpstreamFailed(Exception):
-    """No usable answer. `cause` is a fixed word such as `connect`, `timeout`, `status-503`; never upstream's text."""
-
-    def __init__(self, cause: str) -> None:
-        super().__init__(cause)
-        self.cause = cause
-
-
-class UpstreamRejected(Exception):
-    """The upstream did not accept the request itself; another server of it won't either."""
-
-    def __init__(self, *, is_too_long: bool) -> None:
-        super().__init__("context" if is_too_long else "rejected")
-        self.is_too_long = is_too_long
 
 
 @dataclass

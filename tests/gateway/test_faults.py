@@ -23,7 +23,7 @@ from echo_upstream import EchoUpstream
 
 from sovctl.compliance.keys import load_or_create
 from sovctl.compliance.ledger.store import Ledger
-from sovctl.gateway.app import make_app
+from sovctl.gateway.app import App
 from sovctl.gateway.detect.finding import Finding
 from sovctl.gateway.server import Parts
 from sovctl.gateway.settings import load_settings
@@ -200,7 +200,7 @@ def in_process(config: Path, finder: Any) -> Iterator[int]:
     settings = load_settings(config)
     server = uvicorn.Server(
         uvicorn.Config(
-            make_app(Parts(settings, finder=finder).open),
+            App(Parts(settings, finder=finder).open),
             host="127.0.0.1",
             port=settings.listen.port,
             ssl_certfile=settings.listen.certificate_file,

@@ -10,17 +10,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sovctl.gateway.body import TooDeep, walk
 from sovctl.gateway.conversation import conversation_of
 from sovctl.gateway.detect import Finding, make_detector
-from sovctl.gateway.inspection import Inspection, Inspector, Obstacle
+from sovctl.gateway.inspection import Inspection, Inspector
 from sovctl.gateway.kinds import Kind
+from sovctl.gateway.leaves import TooDeep
+from sovctl.gateway.obstacles import Obstacle
 from sovctl.gateway.outgoing import Leak, Outgoing, tokenize_body
 from sovctl.gateway.restore import RestoreCounts
 from sovctl.gateway.settings import Action, DetectSettings, PolicySettings
-from sovctl.gateway.stream import restore_answer
+from sovctl.gateway.surfaces import SURFACES, Restoration
 from sovctl.gateway.tokens import Mint
 
+CHAT = SURFACES["/v1/chat/completions"]
 DETECTOR = make_detector(DetectSettings(phone_regions=["US"]))
 IBAN, MAIL, CARD = "DE89370400440532013000", "anna@example.com", "4111111111111111"
 
@@ -30,13 +32,17 @@ def mint() -> Mint:
 
 
 def inspect(body: dict[str, Any], finder: Any = DETECTOR) -> tuple[Inspection, Inspector]:
-    inspector = Inspector(finder, 32)
+    inspector = Inspector(finder, CHAT, max_depth=32)
     return inspector.inspect(body), inspector
 
 
 def leave(body: dict[str, Any], policy: PolicySettings | None = None, finder: Any = DETECTOR) -> Outgoing:
     _, inspector = inspect(body, finder)
-    return tokenize_body(body, inspector, policy or PolicySettings(), mint(), model="big")
+    return tokenize_body(body, inspector, policy or PolicySettings(), mint(), model="big", dropped=CHAT.dropped)
+
+
+def sent_by(outgoing: Outgoing) -> Any:
+    return orjson.loads(outgoing.data)
 
 
 def say(content: Any, **more: Any) -> dict[str, Any]:
@@ -64,36 +70,34 @@ def test_no_value_leaves_in_any_field_at_any_depth(extra: Any, content: str) -> 
         outgoing = leave(body)
     except Leak:
         return  # it stays: that is a promise kept as well
-    sent = orjson.dumps(outgoing.body)
+    sent = outgoing.data
     plain = sent.replace(b"\\\\", b"").replace(b"\\", b"").replace(b" ", b"")
     for value in (IBAN, MAIL, CARD, "+4930901820", "192.0.2.17"):
         assert value.encode() not in plain
-    answer = {"choices": [{"message": outgoing.body["messages"][0]}]}
-    back = restore_answer(answer, outgoing.issued, model="m", counts=RestoreCounts())["choices"][0]["message"][
-        "content"
-    ]
+    answer = {"choices": [{"message": sent_by(outgoing)["messages"][0]}]}
+    back = CHAT.whole(answer, Restoration(outgoing.issued, "m", RestoreCounts()))["choices"][0]["message"]["content"]
     assert back == content
 
 
 def test_what_holds_nothing_leaves_as_it_was() -> None:
     body = say("Please write a letter", tools=[{"type": "function", "function": {"arguments": '{"a":  1}'}}], seed=7)
     outgoing = leave(body)
-    assert outgoing.body == {**body, "model": "big"}
+    assert sent_by(outgoing) == {**body, "model": "big"}
     assert not outgoing.issued
 
 
 def test_fields_about_the_end_user_never_leave() -> None:
     outgoing = leave(say("hi", user="u", metadata={"a": "b"}, safety_identifier="x", prompt_cache_key="k", store=True))
-    assert set(outgoing.body) == {"model", "messages"}
+    assert set(sent_by(outgoing)) == {"model", "messages"}
 
 
 def test_a_value_found_once_is_found_everywhere() -> None:
     text = "Dear Mr. Ola Nordmann, hello.\nPlease ask Ola Nordmann, and then Nordmann alone."
     outgoing = leave(say(text))
-    sent = outgoing.body["messages"][0]["content"]
+    sent = sent_by(outgoing)["messages"][0]["content"]
     assert sent.count("PERSON_") == 3
     weak = leave(say("The patient has NHS 943 476 5919.\n" + "x" * 100 + "\nAgain: 943 476 5919"))
-    assert weak.body["messages"][0]["content"].count("NATIONAL_ID_") == 2
+    assert sent_by(weak)["messages"][0]["content"].count("NATIONAL_ID_") == 2
 
 
 def test_a_value_that_hides_inside_a_word_stays_at_home() -> None:
@@ -117,7 +121,7 @@ def test_the_second_look_finds_what_the_first_overlooked() -> None:
 
 def test_allowed_kinds_leave_as_they_are() -> None:
     outgoing = leave(say(f"to {MAIL} from 192.0.2.17"), PolicySettings(entities={"IP": Action.ALLOW}))
-    assert outgoing.body["messages"][0]["content"].endswith("from 192.0.2.17")
+    assert sent_by(outgoing)["messages"][0]["content"].endswith("from 192.0.2.17")
 
 
 @pytest.mark.parametrize(
@@ -150,9 +154,9 @@ def test_names_by_their_field() -> None:
     found, _ = inspect(body)
     assert found.counts[Kind.PERSON] == 2
     outgoing = leave({"model": "m", **body})
-    assert outgoing.body["messages"][0]["name"].startswith("PERSON_")
-    assert outgoing.body["messages"][1]["name"] == "search"
-    sent = json.loads(outgoing.body["messages"][2]["tool_calls"][0]["function"]["arguments"])
+    assert sent_by(outgoing)["messages"][0]["name"].startswith("PERSON_")
+    assert sent_by(outgoing)["messages"][1]["name"] == "search"
+    sent = json.loads(sent_by(outgoing)["messages"][2]["tool_calls"][0]["function"]["arguments"])
     assert sent["customer_name"].startswith("PERSON_")
     assert sent["city"] == "Oslo"
 
@@ -162,29 +166,23 @@ def test_nesting_has_a_limit_even_inside_strings() -> None:
     for _ in range(10):
         inner = json.dumps({"arguments": inner})
     with pytest.raises(TooDeep):
-        Inspector(DETECTOR, 8).inspect({"arguments": inner})
-    Inspector(DETECTOR, 16).inspect({"arguments": inner})
+        Inspector(DETECTOR, CHAT, max_depth=8).inspect({"arguments": inner})
+    Inspector(DETECTOR, CHAT, max_depth=16).inspect({"arguments": inner})
 
 
-def test_a_walk_that_changes_nothing_returns_the_same_object() -> None:
-    class Nothing:
-        def text(self, _path: Any, text: str, /) -> str:
-            return text
-
-        def key(self, _path: Any, _key: str, /) -> None: ...
-
-        def number(self, _path: Any, number: float, /) -> float:
-            return number
-
-        def part(self, _path: Any, _part: Any, /) -> None: ...
-
-    body = say([{"type": "text", "text": "x"}], extra=['{"a": "\\u0040"}', 12345678901])
-    assert walk(body, Nothing(), max_depth=32) is body
+def test_a_body_is_as_it_was_when_its_tokens_have_left() -> None:
+    arguments = json.dumps({"to": MAIL, "inner": json.dumps({"arguments": {"iban": IBAN}})})
+    body = say(MAIL, extra=[{"arguments": arguments}, 12345678901])
+    before = orjson.dumps(body)
+    outgoing = leave(body)
+    assert MAIL.encode() not in outgoing.data
+    assert IBAN.encode() not in outgoing.data
+    assert orjson.dumps(body) == before
 
 
 def test_conversations_are_told_apart_by_how_they_began() -> None:
     def key(body: dict[str, Any], header: str | None = None, tenant: str = "t", client: str = "c") -> str:
-        return conversation_of(body, header=header, tenant=tenant, client=client, secret=bytes(32)).key
+        return conversation_of(CHAT.beginning(body), header=header, tenant=tenant, client=client, secret=bytes(32)).key
 
     first = say("hello")
     later = {"messages": [*first["messages"], {"role": "assistant", "content": "x"}, {"role": "user", "content": "y"}]}
@@ -208,4 +206,4 @@ def test_conversations_are_told_apart_by_how_they_began() -> None:
 )
 def test_our_own_tokens_never_look_like_identifiers(frame: str) -> None:
     outgoing = leave(say(frame.format(MAIL, " 030 901820")), PolicySettings(entities={"PERSON": Action.TOKENIZE}))
-    assert "EMAIL_" in outgoing.body["messages"][0]["content"]
+    assert "EMAIL_" in sent_by(outgoing)["messages"][0]["content"]

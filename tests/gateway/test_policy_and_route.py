@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sovctl.gateway.inspection import Inspection, Obstacle
+from sovctl.gateway.inspection import Inspection
 from sovctl.gateway.kinds import Kind
+from sovctl.gateway.obstacles import Obstacle
 from sovctl.gateway.policy import Permit, Verdict, decide
 from sovctl.gateway.route import plan_route
 from sovctl.gateway.settings import Action, PolicySettings, RouteSettings, UpstreamKind, UpstreamSettings

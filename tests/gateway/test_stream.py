@@ -9,13 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sovctl.gateway.errors import UpstreamFailed
 from sovctl.gateway.kinds import Kind
 from sovctl.gateway.restore import RestoreCounts
 from sovctl.gateway.sse import EventTooLarge, Framer
-from sovctl.gateway.stream import ChatStream, restore_answer
+from sovctl.gateway.surfaces import SURFACES, Restoration
+from sovctl.gateway.surfaces.chat import ChatStream
 from sovctl.gateway.tokens import Mint
-from sovctl.gateway.upstream import UpstreamFailed
 
+CHAT = SURFACES["/v1/chat/completions"]
 MINT = Mint(bytes(32), tenant="t", conversation="c")
 VALUE = 'an "odd"\nvalue@example.com'
 TOKEN = MINT.token(Kind.EMAIL, VALUE, VALUE)
@@ -28,9 +30,9 @@ def chunk(delta: dict[str, Any], index: int = 0, finish: str | None = None, **mo
 
 
 def run(*chunks: dict[str, Any]) -> list[dict[str, Any]]:
-    stream = ChatStream(ISSUED, model="assistant", counts=RestoreCounts())
+    stream = ChatStream(Restoration(ISSUED, "assistant", RestoreCounts()))
     events = [event for each in chunks for event in stream.feed(json.dumps(each).encode())]
-    return [json.loads(event) for event in [*events, *stream.finish()]]
+    return [json.loads(event.removeprefix(b"data: ")) for event in [*events, *stream.feed(b"[DONE]")]]
 
 
 def joined(events: list[dict[str, Any]], index: int = 0, field: str = "content") -> str:
@@ -128,7 +130,7 @@ def test_usage_logprobs_and_unknown_fields_pass() -> None:
 
 @pytest.mark.parametrize("data", [b"", b"nonsense", b"[]", b"{}", b'{"error": {"message": "text of the prompt"}}'])
 def test_what_is_no_chunk_of_a_completion_ends_the_stream(data: bytes) -> None:
-    stream = ChatStream(ISSUED, model="assistant", counts=RestoreCounts())
+    stream = ChatStream(Restoration(ISSUED, "assistant", RestoreCounts()))
     with pytest.raises(UpstreamFailed) as caught:
         stream.feed(data)
     assert "prompt" not in str(caught.value)
@@ -139,7 +141,7 @@ def test_a_whole_answer_is_restored_everywhere_but_in_ids() -> None:
     call = {"id": TOKEN, "type": "function", "function": {"name": "send", "arguments": json.dumps({"to": TOKEN})}}
     message = {"role": "assistant", "content": f"sent to {TOKEN.lower()}", "refusal": None, "tool_calls": [call]}
     answer = {"id": "x", "model": "big", "choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}
-    restored = restore_answer(answer, ISSUED, model="assistant", counts=counts)["choices"][0]["message"]
+    restored = CHAT.whole(answer, Restoration(ISSUED, "assistant", counts))["choices"][0]["message"]
     assert restored["content"] == f"sent to {VALUE}"
     assert restored["tool_calls"][0]["id"] == TOKEN
     assert json.loads(restored["tool_calls"][0]["function"]["arguments"]) == {"to": VALUE}

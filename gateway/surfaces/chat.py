@@ -1,14 +1,9 @@
-"""Restores the answers of chat completions, whole and streamed.
+"""OpenAI's chat completions.
 
 Every string of an answer is a channel of its own and is restored, whatever field it stands in: content, refusal,
 reasoning, tool arguments (as JSON), and what an upstream may add tomorrow. Left alone are ids, types, roles, usage and
 logprobs: those describe the tokens the model wrote, which are ours. In a stream, what a channel holds back comes out
 before the choice's `finish_reason`, and a tool call's before the next tool call begins.
-
-    stream = ChatStream(issued, model="assistant")
-    for data in framer.feed(chunk):
-        for event in stream.feed(data): ...     # JSON, ready to be sent
-    stream.finish()                              # what is left when the upstream has ended
 """
 
 from __future__ import annotations
@@ -18,8 +13,12 @@ from typing import Any
 
 import orjson
 
-from sovctl.gateway.restore import RestoreCounts, Restorer, restore
-from sovctl.gateway.upstream import UpstreamFailed
+from sovctl.gateway.errors import Code, Refused, UpstreamFailed
+from sovctl.gateway.leaves import Path
+from sovctl.gateway.obstacles import Obstacle
+from sovctl.gateway.restore import Restorer, restore
+from sovctl.gateway.sse import DONE, event
+from sovctl.gateway.surfaces.surface import EventStream, Restoration, Surface
 
 # Keys whose strings are not the model's prose.
 _LEFT_ALONE = frozenset({"id", "object", "type", "role", "finish_reason", "stop_reason", "logprobs", "format"})
@@ -30,56 +29,104 @@ _Channel = tuple[str | int, ...]
 """Choice index, then keys and item indices down to a string."""
 
 
-def restore_answer(answer: Any, issued: Mapping[str, str], *, model: str, counts: RestoreCounts) -> dict[str, Any]:
-    """A whole chat completion with values in it.
-
-    Args:
-        model: what the client called the model.
-
-    Raises:
-        UpstreamFailed: it is not a chat completion.
-    """
-    if not isinstance(answer, dict) or not isinstance(answer.get("choices"), list):
-        raise UpstreamFailed("protocol")
-    return {**answer, "model": model, "choices": _restored(answer["choices"], issued, counts)}
+_NOT_PROSE = frozenset({"role", "type", "id", "tool_call_id", "name"})
+_SPEAKERS = frozenset({"user", "assistant", "system", "developer"})
 
 
-def _restored(value: Any, issued: Mapping[str, str], counts: RestoreCounts, *, is_json: bool = False) -> Any:
+# Content part types, as OpenAI and vLLM name them.
+_PARTS: dict[str, Obstacle | None] = {
+    "text": None,
+    "refusal": None,
+    "image_url": Obstacle.IMAGE,
+    "input_image": Obstacle.IMAGE,
+    "input_audio": Obstacle.AUDIO,
+    "audio_url": Obstacle.AUDIO,
+    "file": Obstacle.FILE,
+    "input_file": Obstacle.FILE,
+}
+
+
+class ChatCompletions(Surface):
+    """`POST /v1/chat/completions`."""
+
+    name = "chat.completions"
+    path = "chat/completions"
+    parts = _PARTS
+    dropped = frozenset({"user", "safety_identifier", "prompt_cache_key", "metadata", "store", "cache_salt"})
+
+    def check(self, body: Mapping[str, Any]) -> None:
+        super().check(body)
+        messages = body.get("messages")
+        if not isinstance(messages, list) or not all(isinstance(message, dict) for message in messages):
+            raise Refused(Code.INVALID_REQUEST)
+
+    def prose(self, path: Path) -> Path | None:
+        return path[:2] if path[0] == "messages" and path[-1] not in _NOT_PROSE else None
+
+    def is_part(self, path: Path) -> bool:
+        return len(path) == 4 and path[2] == "content" and path[0] == "messages"
+
+    def is_person(self, path: Path, body: Mapping[str, Any]) -> bool:
+        return (
+            len(path) == 3
+            and path[2] == "name"
+            and path[0] == "messages"
+            and body["messages"][path[1]].get("role") in _SPEAKERS
+        )
+
+    def beginning(self, body: Mapping[str, Any]) -> list[Any]:
+        beginning: list[Any] = [body.get("user")]
+        for message in body["messages"]:
+            beginning.append(message)
+            if message.get("role") == "user":
+                break
+        return beginning
+
+    def max_answer_tokens(self, body: Mapping[str, Any]) -> int:
+        asked = body.get("max_completion_tokens")
+        return asked if isinstance(asked, int) and asked > 0 else super().max_answer_tokens(body)
+
+    def whole(self, answer: Any, restoration: Restoration) -> dict[str, Any]:
+        if not isinstance(answer, dict) or not isinstance(answer.get("choices"), list):
+            raise UpstreamFailed("protocol")
+        answer["model"] = restoration.model
+        if restoration.issued:
+            answer["choices"] = _restored(answer["choices"], restoration)
+        return answer
+
+    def stream(self, restoration: Restoration) -> EventStream:
+        return ChatStream(restoration)
+
+
+def _restored(value: Any, restoration: Restoration, *, is_json: bool = False) -> Any:
     if isinstance(value, str):
-        restorer = Restorer(issued, is_json=is_json, counts=counts)
+        restorer = Restorer(restoration.issued, is_json=is_json, counts=restoration.counts)
         return restorer.feed(value) + restorer.flush()
     if isinstance(value, list):
-        return [_restored(item, issued, counts) for item in value]
+        return [_restored(item, restoration) for item in value]
     if isinstance(value, dict):
         return {
-            key: item if key in _LEFT_ALONE else _restored(item, issued, counts, is_json=key in _JSON)
+            key: item if key in _LEFT_ALONE else _restored(item, restoration, is_json=key in _JSON)
             for key, item in value.items()
         }
     return value
 
 
 class ChatStream:
-    """Restores one streamed chat completion.
+    """Restores one streamed chat completion."""
 
-    Args:
-        issued: what the tokens stand for; empty for raw text, which is passed on.
-        model: what the client called the model.
-        counts: added to.
-    """
-
-    def __init__(self, issued: Mapping[str, str], *, model: str, counts: RestoreCounts) -> None:
-        self._issued = issued
-        self._model = model
-        self._counts = counts
+    def __init__(self, restoration: Restoration) -> None:
+        self.is_finished = False
+        self._issued = restoration.issued
+        self._model = restoration.model
+        self._counts = restoration.counts
         self._channels: dict[_Channel, Restorer] = {}
         self._envelope: dict[str, Any] = {}
 
     def feed(self, data: bytes) -> list[bytes]:
-        """The events that stand for one event of the upstream, in order; mostly one.
-
-        Raises:
-            UpstreamFailed: it is an error, or no chunk of a chat completion.
-        """
+        if data == DONE:
+            self.is_finished = True
+            return self._flush(list(self._channels))
         try:
             chunk = orjson.loads(data)
         except orjson.JSONDecodeError:
@@ -88,18 +135,17 @@ class ChatStream:
             raise UpstreamFailed("protocol" if not isinstance(chunk, dict) or "error" not in chunk else "error-event")
         chunk["model"] = self._model
         if not self._issued:
-            return [orjson.dumps(chunk)]
+            return [event(orjson.dumps(chunk))]
         self._envelope = {key: value for key, value in chunk.items() if key not in ("choices", "usage")}
         before: list[bytes] = []
         for choice in chunk["choices"]:
             if not isinstance(choice, dict) or not isinstance(choice.get("index", 0), int):
                 raise UpstreamFailed("protocol")
             before += self._choice(choice)
-        return [*before, orjson.dumps(chunk)]
+        return [*before, event(orjson.dumps(chunk))]
 
-    def finish(self) -> list[bytes]:
-        """Events for what is still held back; nothing after a well-formed stream."""
-        return self._flush(list(self._channels))
+    def last(self) -> list[bytes]:
+        return [event(DONE)]
 
     def _choice(self, choice: dict[str, Any]) -> list[bytes]:
         """Restore a choice of a chunk in place; events that have to come before it."""
@@ -147,7 +193,7 @@ class ChatStream:
             if held := self._channels.pop(channel).flush():
                 delta = _nested(channel[1:], held)
                 choice = {"index": channel[0], "delta": delta, "logprobs": None, "finish_reason": None}
-                events.append(orjson.dumps({**self._envelope, "choices": [choice]}))
+                events.append(event(orjson.dumps({**self._envelope, "choices": [choice]})))
         return events
 
 

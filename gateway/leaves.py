@@ -1,0 +1,148 @@
+"""The leaves of a JSON body: every string, and every key and number worth a look, with the place where it stands.
+
+Nothing is waved through because it is unknown. Strings that hold JSON themselves (tool arguments, tool results) are
+read decoded, so that `\\u0040` hides nothing, and written back only when something in them changed.
+
+    leaves = leaves_of(body, max_depth=64)
+    for leaf in leaves.texts: ...          # leaf.path, leaf.text
+    leaves.texts[0].put("IBAN_7K2...")     # into the body itself
+    leaves.close()                         # decoded documents that changed are written back as strings
+    leaves.undo()                          # the body as it was
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+
+Path = tuple[str | int, ...]
+"""Where a value stands: keys and indices from the top; `JSON` where a string was decoded."""
+
+JSON = "$json"
+_NUMBER_WORTH_A_LOOK = 10**6  # seven digits, as many as the shortest phone number
+_ODD_KEY = re.compile(r"[^A-Za-z_$.-]")  # names of fields hold nothing else; anything else may be somebody's
+
+
+class TooDeep(ValueError):
+    """The body is nested deeper than allowed."""
+
+
+@dataclass(slots=True, eq=False)
+class Leaf:
+    """A string or a number in a body."""
+
+    holder: Any
+    """The object or list it stands in."""
+    place: str | int
+    path: Path
+    text: str
+    """As it came; a number as it is written."""
+    value: Any
+    document: Document | None
+    """The decoded string it stands in."""
+    is_changed: bool = False
+
+    def put(self, value: str) -> None:
+        """Put `value` in its place."""
+        self.holder[self.place] = value
+        self.is_changed = True
+        if self.document is not None:
+            self.document.is_changed = True
+
+
+@dataclass(slots=True, eq=False)
+class Document:
+    """A string that holds JSON, decoded."""
+
+    holder: Any
+    place: str | int
+    text: str
+    decoded: Any
+    parent: Document | None
+    is_changed: bool = False
+
+
+@dataclass(slots=True)
+class Leaves:
+    """Everything in one body, in the order it stands there."""
+
+    texts: list[Leaf] = field(default_factory=list)
+    numbers: list[Leaf] = field(default_factory=list)
+    """Numbers of seven digits or more."""
+    keys: list[str] = field(default_factory=list)
+    """Keys that are no plain field names."""
+    objects: list[tuple[Path, dict[str, Any]]] = field(default_factory=list)
+    """Objects that are items of a list: messages, content parts, tool calls."""
+    documents: list[Document] = field(default_factory=list)
+
+    def close(self) -> None:
+        """Write changed documents back, the inner ones first."""
+        for document in reversed(self.documents):
+            if document.is_changed:
+                document.holder[document.place] = orjson.dumps(document.decoded).decode()
+                if document.parent is not None:
+                    document.parent.is_changed = True
+
+    def undo(self) -> None:
+        """Put everything back."""
+        for leaf in (*self.texts, *self.numbers):
+            if leaf.is_changed:
+                leaf.holder[leaf.place] = leaf.value
+                leaf.is_changed = False
+        for document in self.documents:
+            if document.is_changed:
+                document.holder[document.place] = document.text
+                document.is_changed = False
+
+
+def leaves_of(body: dict[str, Any], *, max_depth: int) -> Leaves:
+    """The leaves of `body`.
+
+    Raises:
+        TooDeep: nested deeper than `max_depth`, decoded strings included.
+    """
+    leaves = Leaves()
+    _gather(body, (), leaves, None, max_depth)
+    return leaves
+
+
+def _gather(holder: Any, path: Path, leaves: Leaves, document: Document | None, depth_left: int) -> None:
+    if not depth_left:
+        raise TooDeep
+    is_object = type(holder) is dict
+    items: Iterable[tuple[Any, Any]] = holder.items() if is_object else enumerate(holder)
+    for place, item in items:
+        if is_object and _ODD_KEY.search(place):
+            leaves.keys.append(place)
+        kind = type(item)
+        if kind is str:
+            if item:
+                _text(holder, place, (*path, place), item, leaves, document, depth_left - 1)
+        elif kind is dict:
+            if not is_object:
+                leaves.objects.append(((*path, place), item))
+            _gather(item, (*path, place), leaves, document, depth_left - 1)
+        elif kind is list:
+            _gather(item, (*path, place), leaves, document, depth_left - 1)
+        elif (kind is int or kind is float) and not -_NUMBER_WORTH_A_LOOK < item < _NUMBER_WORTH_A_LOOK:
+            leaves.numbers.append(Leaf(holder, place, (*path, place), str(item), item, document))
+
+
+def _text(
+    holder: Any, place: Any, path: Path, text: str, leaves: Leaves, document: Document | None, depth_left: int
+) -> None:
+    if place == "arguments" or ("\\" in text and text.lstrip()[:1] in ("{", "[")):
+        try:
+            decoded = orjson.loads(text)
+        except orjson.JSONDecodeError:
+            decoded = None
+        if isinstance(decoded, dict | list):
+            inner = Document(holder, place, text, decoded, document)
+            leaves.documents.append(inner)
+            _gather(decoded, (*path, JSON), leaves, inner, depth_left)
+            return
+    leaves.texts.append(Leaf(holder, place, path, text, text, document))

@@ -1,0 +1,18 @@
+"""Why a request can't be inspected, or can't be rewritten: each obstacle keeps it on-prem."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Obstacle(StrEnum):
+    """What stands in the way."""
+
+    IMAGE = "image"
+    AUDIO = "audio"
+    FILE = "file"
+    UNKNOWN_PART = "unknown-part"
+    DATA_URI = "data-uri"
+    ENCODED = "encoded"  # a long run that only a decoder could read
+    KEY = "key"  # an identifier as the key of an object
+    NUMBER = "number"  # an identifier as a JSON number
