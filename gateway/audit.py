@@ -15,10 +15,14 @@ import hashlib
 import hmac
 import time
 from collections.abc import Awaitable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Protocol
 
-from sovctl.compliance.errors import SovctlError
+import orjson
+
+from sovctl.compliance.errors import InputError, SovctlError
+from sovctl.compliance.ledger.format import MAX_RECORD_BYTES
 from sovctl.gateway import log
 from sovctl.gateway.auth import Client
 from sovctl.gateway.conversation import Conversation
@@ -30,8 +34,8 @@ from sovctl.gateway.restore import RestoreCounts
 class Sink(Protocol):
     """Where records go: `compliance.ledger.group.GroupCommit`."""
 
-    def append(self, record: Mapping[str, Any]) -> Awaitable[int]:
-        """Return the record's index once it is durable."""
+    def append_encoded(self, data: bytes) -> Awaitable[int]:
+        """Return the record's index once it is durable; `data` is canonical JSON."""
 
 
 @dataclass(frozen=True)
@@ -48,8 +52,12 @@ class AuditLog:
     secret: bytes
     policy_sha256: str
 
+    def digest(self, data: bytes) -> str:
+        """The keyed digest of what is sent or received, whole."""
+        return hmac.digest(self.secret, data, "sha256").hex()
+
     def hasher(self) -> hmac.HMAC:
-        """A keyed digest to be fed with what is sent or received."""
+        """The same, to be fed piece by piece."""
         return hmac.new(self.secret, digestmod=hashlib.sha256)
 
     async def request(
@@ -72,8 +80,6 @@ class AuditLog:
         Raises:
             Refused: not durable.
         """
-        hasher = self.hasher()
-        hasher.update(body)
         found: dict[str, Any] = {"inspected": inspection is not None}
         if inspection is not None:
             found |= {
@@ -95,7 +101,7 @@ class AuditLog:
                 "upstream": upstream,
                 "tokens": tokens,
                 "reasons": list(reasons),
-                "request_hmac": hasher.hexdigest(),
+                "request_hmac": self.digest(body),
                 "policy_sha256": self.policy_sha256,
                 **found,
             },
@@ -126,16 +132,45 @@ class AuditLog:
                 "status": status,
                 "upstream": upstream,
                 "reason": reason,
-                "tokens": asdict(counts),
+                "tokens": {
+                    "restored": counts.restored,
+                    "withheld": counts.withheld,
+                    "unknown": counts.unknown,
+                    "malformed": counts.malformed,
+                },
                 "answer_hmac": digest,
             },
         )
 
-    async def _append(self, kind: str, request_id: str, fields: Mapping[str, Any]) -> None:
+    async def _append(self, kind: str, request_id: str, fields: dict[str, Any]) -> None:
         now = time.time()
-        moment = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(now)) + f".{int(now * 1000) % 1000:03d}Z"
+        fields["type"], fields["id"], fields["time"] = (
+            kind,
+            request_id,
+            _moment(int(now)) + f"{int(now * 1000) % 1000:03d}Z",
+        )
         try:
-            await self.sink.append({"type": kind, "id": request_id, "time": moment, **fields})
+            await self.sink.append_encoded(encode(fields))
         except SovctlError as error:
             log.event("audit record not durable", level=40, error=error, request_id=request_id)
             raise Refused(Code.AUDIT_UNAVAILABLE) from error
+
+
+def encode(record: Mapping[str, Any]) -> bytes:
+    """The canonical bytes of a record, RFC 8785: the same as the ledger's `encode_record`, a tenth of its cost.
+
+    Ours hold ASCII keys, strings, integers, booleans and lists, for which orjson with sorted keys writes what the RFC
+    asks for; `tests/gateway/test_audit.py` holds them equal.
+
+    Raises:
+        InputError: it is larger than the ledger takes.
+    """
+    data = orjson.dumps(record, option=orjson.OPT_SORT_KEYS)
+    if len(data) > MAX_RECORD_BYTES:
+        raise InputError(f"expected a ledger record of at most {MAX_RECORD_BYTES} bytes, got {len(data)}")
+    return data
+
+
+@lru_cache(4)
+def _moment(second: int) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%S.", time.gmtime(second))

@@ -80,7 +80,7 @@ def _result(name: str, check: Callable[[GatewaySettings], str], settings: Gatewa
 
 def _certificate(settings: GatewaySettings) -> str:
     server.check_certificate(settings)
-    return str(settings.listen.certificate_file)
+    return str(settings.listen.certificate_file or f"none: plain http on {settings.listen.host}")
 
 
 def _clients(settings: GatewaySettings) -> str:

@@ -59,9 +59,7 @@ class Delivery:
         finally:
             answer.release()
         content = orjson.dumps(exchange.surface.whole(said, exchange.restoration))
-        hasher = self.audit.hasher()
-        hasher.update(content)
-        await self.ended(exchange, _ANSWERED, hasher.hexdigest())
+        await self.ended(exchange, _ANSWERED, self.audit.digest(content))
         return content
 
     async def begin(self, exchange: Exchange, answer: Answer) -> AnswerStream:

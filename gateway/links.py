@@ -19,10 +19,17 @@ import re
 from sovctl.gateway.kinds import Kind, Mark
 
 _OPENER = re.compile(r"""(["'<])?(?:https?:|ftps?:|wss?:|file:|data:|javascript:|//|\\\\|www\.)|\]\(""", re.IGNORECASE)
+# One of these stands in every opener, in any case; most texts hold none, and finding that out is cheap.
+_HINTS = ("//", "](", "www.", "http", "ftp", "ws:", "wss:", "file:", "data:", "javascript:", "\\\\")
 _LONGEST_OPENER = 12  # characters: a quote and `javascript:`
 _TARGET = "]("
 _END = re.compile(r"""[\s<>"]""")
 _QUOTED_END = {'"': re.compile('"'), "'": re.compile("'"), "<": re.compile(">")}
+
+
+def _has_hint(text: str) -> bool:
+    lowered = text.lower()
+    return any(hint in lowered for hint in _HINTS)
 
 
 class LinkContext:
@@ -39,6 +46,10 @@ class LinkContext:
 
     def feed(self, text: str) -> None:
         """Take in plain text."""
+        if self._end is None and not _has_hint(seen := self._tail + text):
+            self._tail = seen[-_LONGEST_OPENER:]
+            self._at += len(text)
+            return
         position = 0
         while position < len(text):
             position = self._enter(text, position) if self._end is None else self._leave(text, position)

@@ -19,9 +19,10 @@ import orjson
 
 from sovctl.gateway.detect.finding import Finding
 from sovctl.gateway.inspection import Finder, Inspector
+from sovctl.gateway.kinds import Mark
 from sovctl.gateway.replace import replace
 from sovctl.gateway.settings import Action, PolicySettings
-from sovctl.gateway.tokens import TOKEN, Mint, canonical
+from sovctl.gateway.tokens import Mint, find_tokens
 
 _SHORTEST_CHECKED = 5  # characters; shorter values also occur inside ordinary words
 
@@ -88,14 +89,14 @@ def _look_again(
         found = finder.find(text)
         if not found:
             continue
-        ours = [match.span() for match in TOKEN.finditer(text) if canonical(match) in issued]
+        ours = [(token.start, token.end) for token in find_tokens(text) if token.token in issued]
         for finding in found:
             if policy.action_for(finding.kind) is not Action.ALLOW and not _is_ours(finding, ours):
                 raise Leak(f"{finding.kind.value} by {finding.rule}")
     for token, surface in issued.items():
         # As JSON has it, in a string and in a string that holds JSON.
         written = orjson.dumps(surface)[1:-1]
-        if len(surface) < _SHORTEST_CHECKED or TOKEN.fullmatch(surface):
+        if len(surface) < _SHORTEST_CHECKED or token.startswith(Mark.TEXT):
             continue
         if written in data or (b"\\" in written and orjson.dumps(written.decode())[1:-1] in data):
             raise Leak(f"a value of {token.rpartition('_')[0]} a second time")

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from sovctl.gateway.detect.finding import Finding
 from sovctl.gateway.kinds import Kind, Mark
 from sovctl.gateway.links import LinkContext, link_regions
-from sovctl.gateway.tokens import TOKEN, Mint
+from sovctl.gateway.tokens import Mint, find_tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,25 +36,28 @@ def replace(text: str, findings: Sequence[Finding], mint: Mint) -> tuple[str, di
     Returns:
         The text, and what each of its tokens stands for.
     """
-    spans = _spans(text, findings)
+    regions = link_regions(text)
+    spans = _spans(text, findings, regions)
     if not spans:
         return text, {}
-    tokenized, issued = _emit(text, spans, mint)
+    # Without a link in it, nothing can stand inside one.
+    tokenized, issued = _emit(text, spans, mint, LinkContext() if regions else None)
     if tokenized is None:
         # A link began or ended where only the replaced text differs from the original; rare, and no reason to guess.
-        tokenized, issued = _emit(text, [_Span(0, len(text), Mark.URL, text)], mint)
+        tokenized, issued = _emit(text, [_Span(0, len(text), Mark.URL, text)], mint, None)
     assert tokenized is not None
     return tokenized, issued
 
 
-def _spans(text: str, findings: Sequence[Finding]) -> list[_Span]:
+def _spans(text: str, findings: Sequence[Finding], regions: Sequence[tuple[int, int]]) -> list[_Span]:
     spans = [_Span(f.start, f.end, f.kind, f.value) for f in findings]
     if "_" in text:
-        spans += [_Span(m.start(), m.end(), Mark.TEXT, m.group()) for m in TOKEN.finditer(text)]
+        spans += [_Span(f.start, f.end, Mark.TEXT, text[f.start : f.end]) for f in find_tokens(text)]
     if not spans:
         return []
     spans.sort(key=lambda span: (span.start, -span.end))
-    regions = link_regions(text)
+    if not regions and len(spans) == len(findings):
+        return spans
     widened: list[_Span] = []
     for span in spans:
         start, end, is_link = span.start, span.end, False
@@ -81,20 +84,22 @@ def _marked(text: str, start: int, end: int, mark: Mark) -> _Span:
     return _Span(start, end, mark, text[start:end])
 
 
-def _emit(text: str, spans: Sequence[_Span], mint: Mint) -> tuple[str | None, dict[str, str]]:
+def _emit(
+    text: str, spans: Sequence[_Span], mint: Mint, context: LinkContext | None
+) -> tuple[str | None, dict[str, str]]:
     """The text with tokens; None when one of them could not be restored where it stands."""
-    context = LinkContext()
     pieces: list[str] = []
     issued: dict[str, str] = {}
     position = 0
     for span in spans:
-        context.feed(text[position : span.start])
-        if not context.may_restore(span.label):
-            return None, {}
+        if context is not None:
+            context.feed(text[position : span.start])
+            if not context.may_restore(span.label):
+                return None, {}
+            context.restored(span.label)
         surface = text[span.start : span.end]
         token = mint.token(span.label, span.value, surface)
         issued[token] = surface
-        context.restored(span.label)
         pieces += (text[position : span.start], token)
         position = span.end
     pieces.append(text[position:])

@@ -14,28 +14,11 @@ any other is text.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sovctl.gateway.kinds import LABELS, Kind, Mark
 from sovctl.gateway.links import JsonLinkContext, LinkContext
-from sovctl.gateway.tokens import ALPHABET, ID_CHARACTERS, TOKEN, canonical
-
-_LABEL_OF: dict[str, Kind | Mark] = {**{k.value: k for k in Kind}, **{m.value: m for m in Mark}}
-_LONGEST = 2 * max(map(len, LABELS)) + ID_CHARACTERS  # generous: an escape before each underscore
-
-
-def _prefix_pattern(label: str) -> str:
-    """A pattern for every proper beginning of a token of this label, one character or more."""
-    rest = rf"[{ALPHABET}]{{0,{ID_CHARACTERS - 1}}}"
-    for character in reversed(label + "_"):
-        rest = rf"(?:\\(?:_(?:{rest})?)?|_(?:{rest})?)" if character == "_" else f"{character}(?:{rest})?"
-    return rest
-
-
-_BEGUN = re.compile("(?:" + "|".join(map(_prefix_pattern, LABELS)) + r")\Z", re.IGNORECASE | re.ASCII)
-"""The beginning of a token at the end of what came so far."""
+from sovctl.gateway.tokens import Found, begun_token, find_token
 
 
 @dataclass(slots=True)
@@ -79,11 +62,10 @@ class Restorer:
         text = self._held + text
         out: list[str] = []
         position = 0
-        while (match := TOKEN.search(text, position)) is not None:
-            self._plain(text[position : match.start()], out)
-            position = self._token(match, out)
-        begun = _BEGUN.search(text, max(position, len(text) - _LONGEST))
-        end = begun.start() if begun else len(text)
+        while (found := find_token(text, position)) is not None:
+            self._plain(text[position : found.start], out)
+            position = self._token(text, found, out)
+        end = begun_token(text, position)
         self._plain(text[position:end], out)
         self._held = text[end:]
         return "".join(out)
@@ -99,26 +81,24 @@ class Restorer:
             out.append(text)
             self._context.feed(text)
 
-    def _token(self, match: re.Match[str], out: list[str]) -> int:
-        """Emit what the match stands for; the position from which to read on."""
-        token = canonical(match)
-        surface = self._issued.get(token) if token else None
-        if token is None or surface is None:
-            if token is None:
+    def _token(self, text: str, found: Found, out: list[str]) -> int:
+        """Emit what a token stands for; the position from which to read on."""
+        surface = self._issued.get(found.token) if found.token else None
+        if surface is None:
+            if found.token is None:
                 self.counts.malformed += 1
             else:
                 self.counts.unknown += 1
-            self._plain(match.group()[0], out)  # a genuine token may begin inside
-            return match.start() + 1
-        label = _LABEL_OF[token.rpartition("_")[0]]
-        if not self._context.may_restore(label):
+            self._plain(text[found.start], out)  # a genuine token may begin inside
+            return found.start + 1
+        if not self._context.may_restore(found.label):
             self.counts.withheld += 1
-            self._plain(match.group(), out)
-            return match.end()
+            self._plain(text[found.start : found.end], out)
+            return found.end
         self.counts.restored += 1
         out.append(json.dumps(surface, ensure_ascii=False)[1:-1] if self._is_json else surface)
-        self._context.restored(label)
-        return match.end()
+        self._context.restored(found.label)
+        return found.end
 
 
 def restore(text: str, issued: Mapping[str, str], *, is_json: bool = False) -> str:

@@ -159,11 +159,13 @@ class Parts:
 
 
 def check_certificate(settings: GatewaySettings) -> None:
-    """Return when the gateway's own certificate and key belong together.
+    """Return when the gateway's own certificate and key belong together, or it needs none.
 
     Raises:
         InputError: they don't, or can't be read.
     """
+    if settings.listen.certificate_file is None:
+        return
     try:
         ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(
             settings.listen.certificate_file, settings.listen.key_file

@@ -21,7 +21,8 @@ from __future__ import annotations
 import hashlib
 import hmac
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 from sovctl.gateway.kinds import LABELS, Kind, Mark
 
@@ -30,15 +31,80 @@ _BASE = len(ALPHABET)  # 31, a prime: see the check character
 _VALUE_OF = {character: value for value, character in enumerate(ALPHABET)}
 _MAC_CHARACTERS, _FORM_CHARACTERS = 13, 2
 ID_CHARACTERS = _MAC_CHARACTERS + _FORM_CHARACTERS + 1
+_LABEL_SUMS = {label: sum(map(ord, label)) for label in LABELS}
 _FORMS = _BASE**_FORM_CHARACTERS
 KEY_BYTES = 32
 
-ID_PATTERN = rf"[{ALPHABET}]{{{ID_CHARACTERS}}}"
-TOKEN = re.compile(
-    "(" + "|".join(label.replace("_", r"\\?_") for label in LABELS) + rf")\\?_({ID_PATTERN})",
+_EITHER_CASE = ALPHABET + ALPHABET[10:].lower()
+_ID = re.compile(rf"_([{_EITHER_CASE}]{{{ID_CHARACTERS}}})")
+_ID_BEGUN = re.compile(rf"_[{_EITHER_CASE}]{{0,{ID_CHARACTERS - 1}}}\Z")
+_LABEL_END = re.compile(
+    "(" + "|".join(label.replace("_", r"\\?_") for label in LABELS) + r")\\?\Z",
     re.IGNORECASE | re.ASCII,  # ASCII: the Kelvin sign is no K
 )
-r"""A token as a model may write it: in any case, and with `_` escaped as markdown does (`IBAN\_7K...`)."""
+_LONGEST_LABEL = max(map(len, LABELS)) + 2  # characters, with both underscores escaped
+_LONGEST_BEGUN = _LONGEST_LABEL + ID_CHARACTERS  # the whole token is one character longer
+_LABEL_OF: dict[str, Kind | Mark] = {**{k.value: k for k in Kind}, **{m.value: m for m in Mark}}
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    r"""A token as a model may write it: in any case, and with `_` escaped as markdown does (`IBAN\_7K...`)."""
+
+    start: int
+    end: int
+    label: Kind | Mark
+    token: str | None
+    """Its canonical form, upper case and unescaped; None when its check character is wrong."""
+
+
+def find_token(text: str, position: int = 0) -> Found | None:
+    """The first token in `text` that begins at `position` or later."""
+    at = position
+    while (found := _ID.search(text, at)) is not None:
+        at = found.start()
+        label = _LABEL_END.search(text, max(position, at - _LONGEST_LABEL), at)
+        if label is not None:
+            name, body = label.group(1).replace("\\", "").upper(), found.group(1).upper()
+            token = f"{name}_{body}" if check_character(name, body[:-1]) == body[-1] else None
+            return Found(label.start(), found.end(), _LABEL_OF[name], token)
+        at += 1
+    return None
+
+
+def find_tokens(text: str) -> Iterator[Found]:
+    """All tokens in `text`, none overlapping."""
+    position = 0
+    while (found := find_token(text, position)) is not None:
+        yield found
+        position = found.end
+
+
+def begun_token(text: str, position: int = 0) -> int:
+    """Where the beginning of a token begins that the end of `text` may be; its length when there is none."""
+    first = max(position, len(text) - _LONGEST_BEGUN)
+    begun = _ID_BEGUN.search(text, first)
+    if begun is not None:
+        label = _LABEL_END.search(text, first, begun.start())
+        if label is not None:
+            return label.start()
+    tail = text[max(position, len(text) - _LONGEST_LABEL) :].upper()
+    for start in range(len(tail)):
+        if tail[start:] in _LABELS_BEGUN:
+            return len(text) - len(tail) + start
+    return len(text)
+
+
+def _beginnings(label: str) -> Iterator[str]:
+    """Every beginning of a label and its underscore, escaped or not."""
+    written = [""]
+    for character in label + "_":
+        pieces = ("_", "\\_", "\\") if character == "_" else (character,)
+        written = [before + piece for before in written if not before.endswith("\\") for piece in pieces]
+        yield from written
+
+
+_LABELS_BEGUN = frozenset(beginning for label in LABELS for beginning in _beginnings(label))
 
 
 class Mint:
@@ -89,15 +155,10 @@ class Mint:
 
 def check_character(label: str, body: str) -> str:
     """The last character of a token: a weighted sum by the prime 31, weights 2, 3, ...; the label counts too."""
-    total = sum(map(ord, label)) + sum(weight * _VALUE_OF[c] for weight, c in enumerate(body, start=2))
+    total = _LABEL_SUMS[label] if label in _LABEL_SUMS else sum(map(ord, label))
+    for weight, character in enumerate(body, start=2):
+        total += weight * _VALUE_OF[character]
     return ALPHABET[total % _BASE]
-
-
-def canonical(match: re.Match[str]) -> str | None:
-    """The token that a match of `TOKEN` stands for, upper case, unescaped; None when its check character is wrong."""
-    label = match.group(1).replace("\\", "").upper()
-    body = match.group(2).upper()
-    return f"{label}_{body}" if check_character(label, body[:-1]) == body[-1] else None
 
 
 def _encoded(number: int, length: int) -> str:

@@ -61,7 +61,14 @@ class GroupCommit:
             InputError: the record is too large or not made of plain values; nobody else is affected.
             LedgerUnwritable: it was not made durable. Do not go on as if it had been.
         """
-        data = encode_record(record)
+        return await self.append_encoded(encode_record(record))
+
+    async def append_encoded(self, data: bytes) -> int:
+        """`append` for a record that is canonical JSON already, as `encode_record` makes it, and not longer.
+
+        Raises:
+            LedgerUnwritable: as for `append`.
+        """
         if self._closing or len(self._waiting) >= self._max_waiting:
             raise LedgerUnwritable(
                 "the ledger is closing"

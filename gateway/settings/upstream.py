@@ -58,7 +58,7 @@ class UpstreamSettings(SettingsModel):
     @classmethod
     def _encrypted_or_local(cls, urls: list[AnyHttpUrl]) -> list[AnyHttpUrl]:
         for url in urls:
-            if url.scheme == "http" and not _is_loopback(url.host or ""):
+            if url.scheme == "http" and not is_loopback(url.host or ""):
                 raise ValueError("expected https, got http to another machine")
         return urls
 
@@ -69,7 +69,8 @@ class UpstreamSettings(SettingsModel):
         return self
 
 
-def _is_loopback(host: str) -> bool:
+def is_loopback(host: str) -> bool:
+    """True for an address that only this machine reaches."""
     if host == "localhost":
         return True
     try:
