@@ -45,7 +45,7 @@ demo: $(VENV)/.ready
 bench: $(BENCHES)
 
 $(BENCHES): bench-%: $(VENV)/.ready
-	$(BIN)/python bench/$*.py --check
+	$(BIN)/python -m bench.$* --check
 
 clean:
 	rm -rf build

@@ -1,0 +1,58 @@
+"""Programs from Debian's packages, unpacked under build/bench: nothing is installed, and no service is started.
+
+program("nginx")     # the one on PATH, else build/bench/debian/usr/sbin/nginx
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+_FOLDER = Path("build/bench/debian").absolute()
+_PACKAGES = ("nginx", "wrk", "libluajit-5.1-2")  # Debian 12: the binary of nginx is in the package of that name
+_PLACES = (_FOLDER / "usr/sbin", _FOLDER / "usr/bin")
+
+
+def make() -> None:
+    """Fetch and unpack what PATH does not have.
+
+    Raises:
+        RuntimeError: apt could not; with the end of what it said.
+    """
+    if all(map(_found, ("nginx", "wrk"))):
+        return
+    _FOLDER.mkdir(parents=True, exist_ok=True)
+    download = ["apt-get", "download", "-qq", *_PACKAGES]
+    done = subprocess.run(download, cwd=_FOLDER, capture_output=True, text=True, check=False)
+    if done.returncode:  # perhaps there are no package lists yet
+        update = ["apt-get", "update", "-qq"]
+        subprocess.run(update if os.geteuid() == 0 else ["sudo", *update], capture_output=True, check=False)
+        done = subprocess.run(download, cwd=_FOLDER, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"apt could not fetch {', '.join(_PACKAGES)}:\n{done.stderr[-2000:]}")
+    for package in _FOLDER.glob("*.deb"):
+        subprocess.run(["dpkg", "-x", str(package), str(_FOLDER)], check=True)
+
+
+def program(name: str) -> str:
+    """Its path.
+
+    Raises:
+        RuntimeError: it is not there.
+    """
+    if (found := _found(name)) is None:
+        raise RuntimeError(f"expected {name} on PATH or in {_FOLDER}, got none")
+    return found
+
+
+def libraries() -> dict[str, str]:
+    """The environment in which an unpacked program finds its libraries."""
+    places = [str(each) for each in sorted(_FOLDER.glob("usr/lib/*-linux-gnu"))]
+    return {"LD_LIBRARY_PATH": ":".join(places)} if places else {}
+
+
+def _found(name: str) -> str | None:
+    path = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", *map(str, _PLACES)])
+    return shutil.which(name, path=path)

@@ -1,0 +1,117 @@
+"""A model server that costs next to nothing: one asyncio protocol on uvloop, for all contenders alike.
+
+    python -m bench.traffic.upstream PORT
+
+It answers chat completions with what stands between `Summary:` and `END.` in the prompt, filled up to the size that the
+prompt's `Scenario:` asks for, whole or in that many events, each a write of its own. `GET /last` is the last body it
+got, so that the bench sees what left. It reads no more JSON than it must: bodies stay bytes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import sys
+
+import orjson
+import uvloop
+
+_SCENARIO = re.compile(rb"Scenario: (\d+) (\d+) (\d+)\.")
+_ECHO = re.compile(rb"Summary: (.*?) END\.")
+_LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
+_FILL = "The payment will arrive on the next working day, and nothing has to be done by the customer. " * 200
+_HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%b"
+_STREAM_HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
+_MODELS = b'{"object":"list","data":[{"id":"bench","object":"model","created":0,"owned_by":"bench"}]}'
+_last = b""
+
+
+class _Connection(asyncio.Protocol):
+    def __init__(self) -> None:
+        self._buffer = b""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        self._transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        global _last
+        self._buffer = self._buffer + data if self._buffer else data
+        while (end := self._buffer.find(b"\r\n\r\n")) >= 0:
+            head = self._buffer[:end]
+            length = int(found.group(1)) if (found := _LENGTH.search(head)) else 0
+            if len(self._buffer) < end + 4 + length:
+                return
+            body, self._buffer = self._buffer[end + 4 : end + 4 + length], self._buffer[end + 4 + length :]
+            if head.startswith(b"GET"):
+                said = _last if b" /last" in head[:40] else _MODELS
+                self._transport.write(_HEAD % (len(said), said))
+                continue
+            _last = body
+            self._answer(body)
+
+    def _answer(self, body: bytes) -> None:
+        scenario = _SCENARIO.search(body)
+        size, chunks, gap_ms = map(int, scenario.groups()) if scenario else (570, 0, 0)
+        echo = _ECHO.search(body)
+        content = orjson.loads(b'"' + echo.group(1) + b'"') if echo else "no summary"
+        if size > 2000:  # a long answer names the identifiers again and again
+            content = " ".join([content + " " + _FILL[:800]] * (size // 900))
+        content += " " + _FILL[: max(0, size - len(content) - 1)]
+        if chunks:
+            self._stream(content, chunks, gap_ms)
+            return
+        said = orjson.dumps(
+            {
+                "id": "chatcmpl-1",
+                "object": "chat.completion",
+                "created": 1,
+                "model": "bench",
+                "choices": [
+                    {"index": 0, "message": {"role": "assistant", "content": content}, "finish_reason": "stop"}
+                ],
+                "usage": {"prompt_tokens": 400, "completion_tokens": 120, "total_tokens": 520},
+            }
+        )
+        self._transport.write(_HEAD % (len(said), said))
+
+    def _stream(self, content: str, chunks: int, gap_ms: int) -> None:
+        step = -(-len(content) // chunks)
+        events = [_event({"role": "assistant", "content": ""})]
+        events += [_event({"content": content[at : at + step]}) for at in range(0, len(content), step)]
+        events += [_event({}, "stop"), _chunk(b"data: [DONE]\n\n") + b"0\r\n\r\n"]
+        self._transport.write(_STREAM_HEAD)
+        loop = asyncio.get_running_loop()
+
+        def send(place: int) -> None:
+            if self._transport.is_closing():
+                return
+            self._transport.write(events[place])
+            if place + 1 < len(events):
+                loop.call_later(gap_ms / 1000, send, place + 1)
+
+        send(0)
+
+
+def _event(delta: dict[str, str], finish: str | None = None) -> bytes:
+    choice = {"index": 0, "delta": delta, "finish_reason": finish}
+    said = {
+        "id": "chatcmpl-1",
+        "object": "chat.completion.chunk",
+        "created": 1,
+        "model": "bench",
+        "choices": [choice],
+    }
+    return _chunk(b"data: " + orjson.dumps(said) + b"\n\n")
+
+
+def _chunk(data: bytes) -> bytes:
+    return b"%x\r\n%b\r\n" % (len(data), data)
+
+
+async def _serve(port: int) -> None:
+    server = await asyncio.get_running_loop().create_server(_Connection, "127.0.0.1", port, backlog=2048)
+    await server.serve_forever()
+
+
+if __name__ == "__main__":
+    uvloop.run(_serve(int(sys.argv[1])))
