@@ -1,4 +1,4 @@
-"""`python -m sovctl.gateway serve|check|explain --config FILE`: the gateway as a program of its own.
+"""`python -m sovctl.gateway serve|check|explain|keys --config FILE`: the gateway as a program of its own.
 
 `sovctl gateway` runs exactly this. The command line of sovctl may not import the gateway's modules, and a node that
 only runs a gateway needs no more than this.
@@ -12,10 +12,13 @@ import sys
 from pathlib import Path
 
 from sovctl.compliance.errors import ExitCode, SovctlError, SpecError
+from sovctl.gateway.access import keys_command
+
+_CONFIG = Path("/etc/sovctl/gateway.yaml")
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run one of the three words; the exit code."""
+    """Run one of the words; the exit code."""
     parser = argparse.ArgumentParser(prog="sovctl gateway", description="The tokenizing gateway.")
     words = parser.add_subparsers(dest="word", required=True)
     for word, about in (
@@ -24,11 +27,12 @@ def main(arguments: list[str] | None = None) -> int:
         ("explain", "say where a request would go and why, without sending it"),
     ):
         sub = words.add_parser(word, help=about, description=about)
-        sub.add_argument("--config", type=Path, default=Path("/etc/sovctl/gateway.yaml"), metavar="FILE")
+        sub.add_argument("--config", type=Path, default=_CONFIG, metavar="FILE")
         if word != "serve":
             sub.add_argument("--json", action="store_true", help="one JSON document")
         if word == "explain":
             sub.add_argument("request", type=Path, metavar="REQUEST.json")
+    keys_command.add_words(words.add_parser("keys", help="clients and API keys of this machine"), _CONFIG)
     options = parser.parse_args(arguments)
     try:
         return _WORDS[options.word](options)
@@ -83,7 +87,7 @@ def _explain(options: argparse.Namespace) -> int:
     return ExitCode.OK
 
 
-_WORDS = {"serve": _serve, "check": _check, "explain": _explain}
+_WORDS = {"serve": _serve, "check": _check, "explain": _explain, "keys": keys_command.run}
 
 
 def _in_words(value: object) -> str:

@@ -21,7 +21,9 @@ import orjson
 from starlette.types import Receive, Scope, Send
 
 from sovctl.gateway import conversation, log
-from sovctl.gateway.auth import Client, Clients
+from sovctl.gateway.access.callers import Callers, bearer
+from sovctl.gateway.access.certificate import PEER
+from sovctl.gateway.access.principal import Principal
 from sovctl.gateway.errors import Code, Refused
 from sovctl.gateway.readiness import NOT_READY
 from sovctl.gateway.service import Reply, Service, new_request_id
@@ -46,7 +48,7 @@ class Context:
     """What the handlers need."""
 
     service: Service
-    clients: Clients
+    callers: Callers
     ready: Callable[[], Awaitable[dict[str, str]]]
     """What is wrong now, by name; empty when ready."""
 
@@ -94,7 +96,7 @@ class App:
                 await self._serve(surface, scope, receive, send, request_id)
                 return
             if (page := self._pages.get((method, path))) is None:
-                self._client(scope["headers"])
+                await self._caller(scope)
                 raise Refused(Code.NOT_FOUND)
             status, headers, body = await page(scope, request_id)
         except Refused as refused:
@@ -109,7 +111,9 @@ class App:
     async def _serve(self, surface: Surface, scope: Scope, receive: Receive, send: Send, request_id: str) -> None:
         service = self._context.service
         headers = scope["headers"]
-        client = self._client(headers)
+        client = await self._caller(scope)
+        if not client.may_use_surface(surface.name):
+            raise Refused(Code.SURFACE_NOT_ALLOWED)
         body = await _body(receive, headers, at_most=service.settings.limits.max_body_bytes)
         service.metrics.move("in_flight_requests", 1)
         watch = _Watch(receive)
@@ -130,11 +134,14 @@ class App:
             watch.stop()
             service.metrics.move("in_flight_requests", -1)
 
-    def _client(self, headers: Headers) -> Client:
-        client = self._context.clients.authenticate(_header(headers, b"authorization"))
-        if client is None:
+    async def _caller(self, scope: Scope) -> Principal:
+        callers, headers = self._context.callers, scope["headers"]
+        credential = bearer(_header(headers, b"authorization")) or _header(headers, b"x-api-key")  # Anthropic's clients
+        peer = scope["state"].get(PEER)
+        caller = callers.known(credential, peer) or await callers.identify(credential, peer)
+        if caller is None:
             raise Refused(Code.INVALID_API_KEY)
-        return client
+        return caller
 
     def _refusal(self, refused: Refused, surface: Surface | None, request_id: str) -> tuple[int, Headers, bytes]:
         self._context.service.metrics.count("refused_total", reason=refused.code.value)
@@ -145,7 +152,7 @@ class App:
         return refused.status, headers, (surface or _DEFAULT).error(refused.code, request_id=request_id)
 
     async def _models(self, scope: Scope, _request_id: str) -> tuple[int, Headers, bytes]:
-        client, settings = self._client(scope["headers"]), self._context.service.settings
+        client, settings = await self._caller(scope), self._context.service.settings
         models = [
             {"id": route.model, "object": "model", "created": 0, "owned_by": settings.site}
             for route in settings.routes

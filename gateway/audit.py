@@ -24,7 +24,7 @@ import orjson
 from sovctl.compliance.errors import InputError, SovctlError
 from sovctl.compliance.ledger.format import MAX_RECORD_BYTES
 from sovctl.gateway import log
-from sovctl.gateway.auth import Client
+from sovctl.gateway.access.principal import Principal
 from sovctl.gateway.conversation import Conversation
 from sovctl.gateway.errors import Code, Refused
 from sovctl.gateway.inspection import Inspection
@@ -64,7 +64,7 @@ class AuditLog:
         self,
         request_id: str,
         *,
-        client: Client,
+        client: Principal,
         model: str,
         conversation: Conversation,
         is_stream: bool,
@@ -93,6 +93,8 @@ class AuditLog:
             {
                 "site": self.site,
                 "client": client.name,
+                "method": client.method.value,
+                "key_id": client.key_id,
                 "tenant": client.tenant,
                 "model": model,
                 "conversation": conversation.key,

@@ -17,7 +17,7 @@ from sovctl.compliance import keys as signing
 from sovctl.compliance.errors import Busy, SovctlError
 from sovctl.compliance.ledger.store import Ledger
 from sovctl.gateway import server
-from sovctl.gateway.auth import load_clients
+from sovctl.gateway.access.callers import Callers
 from sovctl.gateway.conversation import Conversation
 from sovctl.gateway.detect import make_detector
 from sovctl.gateway.inspection import Inspector
@@ -84,7 +84,7 @@ def _certificate(settings: GatewaySettings) -> str:
 
 
 def _clients(settings: GatewaySettings) -> str:
-    return f"{len(load_clients(settings.clients_file).clients)} clients, keys as digests only"
+    return f"{len(Callers(settings).clients)} clients, keys as digests only"
 
 
 def _keys(settings: GatewaySettings) -> str:

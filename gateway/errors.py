@@ -25,6 +25,7 @@ class Code(StrEnum):
     INVALID_CONVERSATION = "invalid_conversation"
     INVALID_API_KEY = "invalid_api_key"
     ROUTE_NOT_ALLOWED = "route_not_allowed"
+    SURFACE_NOT_ALLOWED = "surface_not_allowed"
     MODEL_NOT_FOUND = "model_not_found"
     NOT_FOUND = "not_found"
     POLICY_BLOCKED = "policy_blocked"
@@ -53,8 +54,11 @@ _ANSWERS: dict[Code, _Answer] = {
     Code.INVALID_CONVERSATION: _Answer(
         400, _INVALID, "expected x-sovctl-conversation with 1 to 128 printable ASCII characters and no spaces"
     ),
-    Code.INVALID_API_KEY: _Answer(401, _AUTH, "expected `Authorization: Bearer` with a key of this gateway"),
+    Code.INVALID_API_KEY: _Answer(
+        401, _AUTH, "expected `Authorization: Bearer` with a key or a token that this gateway accepts"
+    ),
     Code.ROUTE_NOT_ALLOWED: _Answer(403, _AUTH, "expected a model that this key may use; GET /v1/models lists them"),
+    Code.SURFACE_NOT_ALLOWED: _Answer(403, _AUTH, "expected a path that this key may use"),
     Code.MODEL_NOT_FOUND: _Answer(404, _INVALID, "expected a model of this gateway; GET /v1/models lists them"),
     Code.NOT_FOUND: _Answer(404, _INVALID, "expected POST /v1/chat/completions or GET /v1/models"),
     Code.POLICY_BLOCKED: _Answer(

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from sovctl.gateway.auth import Client
+from sovctl.gateway.access.principal import Principal
 from sovctl.gateway.conversation import Conversation
 from sovctl.gateway.inspection import Inspection, Inspector
 from sovctl.gateway.policy import Permit
@@ -36,7 +36,7 @@ class Exchange:
     """One request on its way. Filled in as it goes."""
 
     surface: Surface
-    client: Client
+    client: Principal
     route: RouteSettings
     body: dict[str, Any]
     raw: bytes

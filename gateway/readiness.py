@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from sovctl.compliance.errors import SovctlError
 from sovctl.compliance.ledger.store import Ledger
+from sovctl.gateway.access.callers import Callers
 from sovctl.gateway.settings import RouteSettings
 from sovctl.gateway.upstream import Upstream
 from sovctl.gateway.vault import Vault
@@ -31,6 +32,7 @@ class Readiness:
     vault: Vault
     ledger: Ledger
     upstreams: Mapping[str, Upstream]
+    callers: Callers
     is_draining: Callable[[], bool]
     _asked_at: float = 0.0
     _wrong: dict[str, str] = field(default_factory=dict)
@@ -42,7 +44,7 @@ class Readiness:
         return {**self._wrong, "draining": "told to stop"} if self.is_draining() else self._wrong
 
     async def _ask(self) -> dict[str, str]:
-        wrong: dict[str, str] = {}
+        wrong = self.callers.wrong()
         try:
             await self.vault.check()
         except SovctlError:

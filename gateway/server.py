@@ -21,9 +21,10 @@ from sovctl.compliance.errors import InputError, SovctlError
 from sovctl.compliance.ledger.group import GroupCommit
 from sovctl.compliance.ledger.store import Ledger
 from sovctl.gateway import log
+from sovctl.gateway.access.callers import Callers
+from sovctl.gateway.access.certificate import CertificateProtocol
 from sovctl.gateway.app import App, Context
 from sovctl.gateway.audit import AuditLog
-from sovctl.gateway.auth import load_clients
 from sovctl.gateway.detect import make_detector
 from sovctl.gateway.exchange import Keys
 from sovctl.gateway.inspection import Finder
@@ -66,8 +67,10 @@ def serve(settings: GatewaySettings) -> None:
         port=settings.listen.port,
         ssl_certfile=settings.listen.certificate_file,
         ssl_keyfile=settings.listen.key_file,
+        ssl_ca_certs=settings.listen.client_ca_file,
+        ssl_cert_reqs=client_certificates(settings),
         loop="uvloop",
-        http="httptools",
+        http=CertificateProtocol if settings.listen.client_ca_file else "httptools",
         ws="none",
         lifespan="on",
         log_config=None,
@@ -103,7 +106,7 @@ class Parts:
         self._settings = settings
         self._keys = Keys.derive(read_key(settings.token_key_file))
         self._kek = read_key(settings.vault.kek_file)
-        self._clients = load_clients(settings.clients_file)
+        self._callers = Callers(settings)
         self._finder = finder or make_detector(settings.detect)
         self._ledger_key = signing.load_or_create(settings.ledger.key_file)
         self.failure: SovctlError | None = None
@@ -128,6 +131,7 @@ class Parts:
 
     async def _open(self, stack: AsyncExitStack) -> Context:
         settings = self._settings
+        callers = await stack.enter_async_context(self._callers)
         ledger = stack.enter_context(
             Ledger.open(settings.ledger.directory, origin=settings.ledger.origin, key=self._ledger_key)
         )
@@ -150,8 +154,8 @@ class Parts:
         stack.push_async_callback(service.close)
         stack.callback(asyncio.create_task(_purge(vault), name="vault purge").cancel)
         await group.append({"type": "gateway.start", "site": settings.site, "policy_sha256": audit.policy_sha256})
-        readiness = Readiness(settings.routes, vault, ledger, upstreams, lambda: self._is_draining)
-        return Context(service, self._clients, readiness.wrong)
+        readiness = Readiness(settings.routes, vault, ledger, upstreams, callers, lambda: self._is_draining)
+        return Context(service, callers, readiness.wrong)
 
     @property
     def _is_draining(self) -> bool:
@@ -159,22 +163,37 @@ class Parts:
 
 
 def check_certificate(settings: GatewaySettings) -> None:
-    """Return when the gateway's own certificate and key belong together, or it needs none.
+    """Return when the gateway's own certificate and key belong together, and the clients' authority can be read.
 
     Raises:
         InputError: they don't, or can't be read.
     """
     if settings.listen.certificate_file is None:
         return
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     try:
-        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(
-            settings.listen.certificate_file, settings.listen.key_file
-        )
+        context.load_cert_chain(settings.listen.certificate_file, settings.listen.key_file)
     except (OSError, ssl.SSLError) as error:
         reason = getattr(error, "strerror", None) or type(error).__name__
         raise InputError(
             f"expected a certificate with its key, got: {reason}", where="listen: certificate_file, key_file"
         ) from error
+    if settings.listen.client_ca_file is None:
+        return
+    try:
+        context.load_verify_locations(settings.listen.client_ca_file)
+    except (OSError, ssl.SSLError) as error:
+        reason = getattr(error, "strerror", None) or type(error).__name__
+        raise InputError(
+            f"expected an authority's certificate, got: {reason}", where="listen: client_ca_file"
+        ) from error
+
+
+def client_certificates(settings: GatewaySettings) -> ssl.VerifyMode:
+    """Whether clients are asked for a certificate. One that is shown must verify, else the handshake ends."""
+    if settings.listen.client_ca_file is None:
+        return ssl.CERT_NONE
+    return ssl.CERT_REQUIRED if settings.listen.requires_certificate else ssl.CERT_OPTIONAL
 
 
 async def _purge(vault: Vault) -> None:

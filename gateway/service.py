@@ -21,8 +21,8 @@ from dataclasses import dataclass
 import orjson
 
 from sovctl.gateway import log
+from sovctl.gateway.access.principal import Principal
 from sovctl.gateway.audit import AuditLog
-from sovctl.gateway.auth import Client
 from sovctl.gateway.conversation import conversation_of
 from sovctl.gateway.delivery import AnswerStream, Delivery
 from sovctl.gateway.errors import Code, Refused, UpstreamFailed, UpstreamRejected
@@ -80,7 +80,7 @@ class Service:
         self._upstream_settings = {upstream.name: upstream for upstream in settings.upstreams}
 
     async def serve(
-        self, surface: Surface, client: Client, raw: bytes, *, conversation_header: str | None, request_id: str
+        self, surface: Surface, client: Principal, raw: bytes, *, conversation_header: str | None, request_id: str
     ) -> Reply:
         """Serve one request.
 
@@ -99,7 +99,7 @@ class Service:
         """Wait for what is still being recorded."""
         await self._delivery.close()
 
-    def _accept(self, surface: Surface, client: Client, raw: bytes, header: str | None, request_id: str) -> Exchange:
+    def _accept(self, surface: Surface, client: Principal, raw: bytes, header: str | None, request_id: str) -> Exchange:
         started = time.perf_counter()
         try:
             body = orjson.loads(raw)

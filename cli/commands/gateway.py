@@ -1,4 +1,4 @@
-"""`sovctl gateway`: serve, check, explain.
+"""`sovctl gateway`: serve, check, explain, keys.
 
 The gateway is a program of its own (`python -m sovctl.gateway`), and this process becomes it: nothing of it is
 imported here, so that a laptop that only plans needs none of its dependencies.
@@ -14,6 +14,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
+from sovctl.cli.commands import gateway_keys
 from sovctl.compliance.errors import MissingTool
 
 # What the gateway's extra brings, by the names under which Python imports it.
@@ -68,4 +69,5 @@ def _become(*arguments: str) -> NoReturn:
 
 def register(app: typer.Typer) -> None:
     """Add the word to `sovctl`."""
+    gateway.add_typer(gateway_keys.make(_become, _DEFAULT))
     app.add_typer(gateway)

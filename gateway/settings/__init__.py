@@ -8,6 +8,7 @@ unencrypted line is accepted. Needs only pydantic and PyYAML, so that the comman
     settings.upstream("chat").base_urls
 """
 
+from sovctl.gateway.settings.access import AccessSettings, IssuerSettings, SurfaceName, TeamSettings
 from sovctl.gateway.settings.detect import DetectSettings
 from sovctl.gateway.settings.gateway import GatewaySettings, load_settings
 from sovctl.gateway.settings.limits import Limits
@@ -18,9 +19,11 @@ from sovctl.gateway.settings.storage import LedgerSettings, VaultSettings
 from sovctl.gateway.settings.upstream import UpstreamKind, UpstreamSettings
 
 __all__ = [
+    "AccessSettings",
     "Action",
     "DetectSettings",
     "GatewaySettings",
+    "IssuerSettings",
     "LedgerSettings",
     "Limits",
     "Listen",
@@ -28,6 +31,8 @@ __all__ = [
     "PolicySettings",
     "RouteSettings",
     "SettingsModel",
+    "SurfaceName",
+    "TeamSettings",
     "UpstreamKind",
     "UpstreamSettings",
     "VaultSettings",

@@ -9,6 +9,7 @@ import yaml
 from pydantic import Field, ValidationError, field_validator, model_validator
 
 from sovctl.compliance.errors import InputError, Problem, SpecError
+from sovctl.gateway.settings.access import AccessSettings
 from sovctl.gateway.settings.detect import DetectSettings
 from sovctl.gateway.settings.limits import Limits
 from sovctl.gateway.settings.listen import Listen
@@ -26,6 +27,7 @@ class GatewaySettings(SettingsModel):
     workers: Annotated[int, Field(ge=1, le=64)] = 1
     clients_file: Path
     """JSON list of clients; their keys only as SHA-256."""
+    access: AccessSettings = Field(default_factory=AccessSettings)
     token_key_file: Path
     """Key of the tokens' MACs: 32 bytes, hex."""
     vault: VaultSettings

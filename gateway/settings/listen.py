@@ -7,8 +7,7 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from sovctl.gateway.settings.model import SettingsModel
-from sovctl.gateway.settings.upstream import is_loopback
+from sovctl.gateway.settings.model import SettingsModel, is_loopback
 
 
 class Listen(SettingsModel):
@@ -18,6 +17,10 @@ class Listen(SettingsModel):
     port: Annotated[int, Field(ge=1, le=65535)] = 8443
     certificate_file: Path | None = None
     key_file: Path | None = None
+    client_ca_file: Path | None = None
+    """Who signs the certificates of clients (mTLS); a client that shows one is known by a name in it."""
+    requires_certificate: bool = False
+    """Nobody connects without a certificate of `client_ca_file`, whatever else he shows."""
 
     @model_validator(mode="after")
     def _encrypted_or_local(self) -> Listen:
@@ -25,4 +28,8 @@ class Listen(SettingsModel):
             raise ValueError("expected certificate_file and key_file together, got only one of them")
         if self.certificate_file is None and not is_loopback(self.host):
             raise ValueError(f"expected certificate_file and key_file, got none for {self.host}, which is not loopback")
+        if self.client_ca_file is not None and self.certificate_file is None:
+            raise ValueError("client_ca_file: expected certificate_file and key_file beside it, got neither")
+        if self.requires_certificate and self.client_ca_file is None:
+            raise ValueError("client_ca_file: expected a file where requires_certificate is true, got none")
         return self

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated
 
 from pydantic import AnyHttpUrl, Field, StringConstraints, field_validator, model_validator
 
-from sovctl.gateway.settings.model import Name, SettingsModel
+from sovctl.gateway.settings.model import Name, SettingsModel, encrypted_or_local
 
 
 class UpstreamKind(StrEnum):
@@ -57,23 +56,10 @@ class UpstreamSettings(SettingsModel):
     @field_validator("base_urls")
     @classmethod
     def _encrypted_or_local(cls, urls: list[AnyHttpUrl]) -> list[AnyHttpUrl]:
-        for url in urls:
-            if url.scheme == "http" and not is_loopback(url.host or ""):
-                raise ValueError("expected https, got http to another machine")
-        return urls
+        return [encrypted_or_local(url) for url in urls]
 
     @model_validator(mode="after")
     def _certificate_with_key(self) -> UpstreamSettings:
         if (self.certificate_file is None) != (self.key_file is None):
             raise ValueError("expected certificate_file and key_file together, got only one of them")
         return self
-
-
-def is_loopback(host: str) -> bool:
-    """True for an address that only this machine reaches."""
-    if host == "localhost":
-        return True
-    try:
-        return ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False

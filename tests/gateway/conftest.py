@@ -109,7 +109,7 @@ def write_config_fixture(pki: Pki, pool: EchoUpstream, cloud: EchoUpstream) -> C
 def write_config(
     folder: Path, pki: Pki, pool: EchoUpstream, cloud: EchoUpstream, *, port: int = 0, down_s: float = 0, **changes: Any
 ) -> Path:
-    """A gateway.yaml with everything it names, in `folder`."""
+    """A gateway.yaml with everything it names, in `folder`; what `listen` has goes there."""
     folder.mkdir(parents=True, exist_ok=True)
 
     def secret(name: str, text: str) -> str:
@@ -135,6 +135,7 @@ def write_config(
             "port": port or free_port(),
             "certificate_file": str(pki.certificate_file),
             "key_file": str(pki.key_file),
+            **{name: changes.pop(name) for name in ("client_ca_file", "requires_certificate") if name in changes},
         },
         "workers": 1,
         "clients_file": secret("clients.json", json.dumps(clients)),
@@ -299,8 +300,9 @@ def start(
 
     def start_one(**changes: Any) -> RunningGateway:
         folder = tmp_path_factory.mktemp("gateway")
+        wait = changes.pop("wait", True)
         config = write_config(folder, pki, changes.pop("pool", pool), cloud, **changes)
-        running.append(start_gateway(config, pki, folder / "log"))
+        running.append(start_gateway(config, pki, folder / "log", wait=wait))
         return running[-1]
 
     yield start_one

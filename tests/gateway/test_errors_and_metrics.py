@@ -1,66 +1,18 @@
-"""API keys, error bodies, metrics and the log."""
+"""Key files, error bodies, metrics and the log."""
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from sovctl.compliance.errors import InputError
 from sovctl.gateway import log
-from sovctl.gateway.auth import Client, Clients, load_clients
 from sovctl.gateway.errors import Code, Refused, error_body
 from sovctl.gateway.keyfiles import read_key
 from sovctl.gateway.metrics import Metrics
-
-
-def digest(key: str) -> str:
-    return hashlib.sha256(key.encode()).hexdigest()
-
-
-def entry(name: str = "branch", key: str = "k", **more: Any) -> dict[str, Any]:
-    return {"name": name, "tenant": "retail", "key_sha256": digest(key), "routes": [], **more}
-
-
-def test_a_key_opens_for_its_client_alone() -> None:
-    clients = Clients([Client(**entry("one", "first", routes=["a"])), Client(**entry("two", "second"))])
-    one, two = clients.authenticate("Bearer first"), clients.authenticate("bearer  second ")
-    assert one is not None
-    assert two is not None
-    assert (one.name, two.name) == ("one", "two")
-    assert (one.may_use("a"), one.may_use("b"), two.may_use("b")) == (True, False, True)
-    for wrong in (None, "", "Bearer", "Bearer ", "Bearer third", "first", "Basic first", f"Bearer {digest('first')}"):
-        assert clients.authenticate(wrong) is None
-
-
-def test_neither_keys_nor_digests_are_printed() -> None:
-    clients = Clients([Client(**entry())])
-    assert digest("k") not in repr(clients)
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ("{", "expected a JSON list of clients"),
-        ("{}", "expected clients with name"),
-        ("[]", "at least one client"),
-        (json.dumps([entry(), entry(key="other")]), "every name once"),
-        (json.dumps([entry("a"), entry("b")]), "every key once"),
-        (json.dumps([entry(key_sha256="in-clear")]), "key_sha256"),
-        (json.dumps([entry(secret="x")]), "secret"),
-    ],
-)
-def test_a_wrong_clients_file_is_refused_without_its_content(tmp_path: Path, content: str, message: str) -> None:
-    path = tmp_path / "clients.json"
-    path.write_text(content)
-    with pytest.raises(InputError, match=message) as caught:
-        load_clients(path)
-    assert "in-clear" not in str(caught.value)
-    assert digest("k") not in str(caught.value)
 
 
 @pytest.mark.parametrize("content", ["", "00" * 31, "00" * 33, "zz" * 32])
@@ -112,5 +64,5 @@ def test_an_error_is_logged_without_its_message() -> None:
         raise ValueError("anna@example.com")
     except ValueError as error:
         said = log.describe(error)
-    assert said.startswith("ValueError at test_auth_and_metrics.py:")
+    assert said.startswith("ValueError at test_errors_and_metrics.py:")
     assert "anna" not in said

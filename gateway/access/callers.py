@@ -1,0 +1,237 @@
+"""A request's credentials in, a principal out: the one place that says who is calling.
+
+Rules: the key, token or certificate itself is kept nowhere, only its SHA-256; a bearer credential that is wrong is not
+made good by a certificate beside it; files that changed are read again within `access.reload_every_s`, and a file
+that is broken then changes nothing (the log says so); what can't be told lets nobody in.
+
+    async with Callers(settings) as callers:
+        principal = callers.known(key, peer) or await callers.identify(key, peer)
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hmac
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from sovctl.compliance.errors import InputError
+from sovctl.gateway import log
+from sovctl.gateway.access.certificate import Peer
+from sovctl.gateway.access.clients import Client, check_clients, load_clients
+from sovctl.gateway.access.oidc import MAX_TOKEN_BYTES, Issuer, TokenRefused, UnknownKey, VerifiedToken, issuer_of
+from sovctl.gateway.access.principal import Method, Principal, make_principal
+from sovctl.gateway.settings import GatewaySettings, TeamSettings
+
+_REMEMBERED_TOKENS = 8192  # about 8 MB; one that falls out is verified again
+
+
+@dataclass(frozen=True, slots=True)
+class _KnownKey:
+    digest: bytes
+    principal: Principal
+    expires_at: float
+
+
+@dataclass(frozen=True)
+class ClientIndex:
+    """All clients, by what they show."""
+
+    clients: tuple[Client, ...]
+    by_key: dict[bytes, _KnownKey]
+    by_certificate: dict[str, Principal]
+
+
+def index_clients(clients: Sequence[Client], teams: Sequence[TeamSettings]) -> ClientIndex:
+    """The index of clients that `check_clients` found good."""
+    team_of = {team.name: team for team in teams}
+    by_key: dict[bytes, _KnownKey] = {}
+    by_certificate: dict[str, Principal] = {}
+    for client in clients:
+        team = team_of[client.team] if client.team else None
+
+        def principal(
+            method: Method, key_id: str, client: Client = client, team: TeamSettings | None = team
+        ) -> Principal:
+            return make_principal(
+                client.name,
+                tenant=client.tenant,
+                method=method,
+                key_id=key_id,
+                rights=client,
+                team=team,
+                groups=client.groups,
+                is_admin=client.is_admin,
+            )
+
+        for key in client.all_keys:
+            digest = bytes.fromhex(key.sha256)
+            expires_at = key.expires_at.timestamp() if key.expires_at else float("inf")
+            by_key[digest] = _KnownKey(digest, principal(Method.API_KEY, key.key_id), expires_at)
+        for name in client.certificates:
+            by_certificate[name] = principal(Method.CERTIFICATE, sha256(name.encode()).hexdigest()[:12])
+    return ClientIndex(tuple(clients), by_key, by_certificate)
+
+
+class Callers:
+    """Everybody who may call. As an async context manager it keeps files and keys fresh.
+
+    Args:
+        clock: seconds since 1970.
+
+    Raises:
+        InputError: a clients file is wrong.
+    """
+
+    def __init__(self, settings: GatewaySettings, *, clock: Callable[[], float] = time.time) -> None:
+        self._settings = settings
+        self._clock = clock
+        self._issuers = {each.issuer: Issuer(each, settings.access.teams) for each in settings.access.oidc}
+        self._tokens: dict[bytes, VerifiedToken] = {}
+        self._files = [settings.clients_file]
+        if settings.access.local_clients_file is not None:
+            self._files.append(settings.access.local_clients_file)
+        self._seen = self._look()
+        self._index = self._read()
+        self._is_stale = False
+        if not self.clients and not self._issuers and settings.access.local_clients_file is None:
+            raise InputError("expected at least one client, got an empty list", where=str(settings.clients_file))
+        self._task: asyncio.Task[None] | None = None
+
+    @property
+    def clients(self) -> tuple[Client, ...]:
+        """All clients, in the order of the files."""
+        return self._index.clients
+
+    def known(self, credential: str | None, peer: Peer | None = None) -> Principal | None:
+        """Who is calling, as far as no signature must be checked for it.
+
+        Args:
+            credential: the key or token that came with the request.
+            peer: the certificate at the other end of the connection.
+        """
+        now = self._clock()
+        if peer is not None and now >= peer.not_after:
+            peer = None
+        if not credential:
+            return self._by_certificate(peer) if peer is not None else None
+        digest = sha256(credential.encode()).digest()
+        known = self._index.by_key.get(digest)
+        if known is not None:
+            # The dict compared digests of 256 bits, which nobody can steer; this is for those who ask.
+            return known.principal if hmac.compare_digest(known.digest, digest) and now < known.expires_at else None
+        token = self._tokens.get(digest)
+        return token.principal if token is not None and token.is_good(peer, now) else None
+
+    async def identify(self, credential: str | None, peer: Peer | None = None) -> Principal | None:
+        """Who is calling: like `known`, and tokens are verified. None when nobody who may."""
+        if (principal := self.known(credential, peer)) is not None:
+            return principal
+        if not credential or not self._issuers or credential.count(".") != 2 or len(credential) > MAX_TOKEN_BYTES:
+            return None
+        issuer = self._issuers.get(issuer_of(credential) or "")
+        if issuer is None:
+            return None
+        try:
+            token = await self._verified(issuer, credential)
+        except TokenRefused as error:
+            log.event("token refused", level=30, issuer=issuer.settings.name, reason=str(error))
+            return None
+        while len(self._tokens) >= _REMEMBERED_TOKENS:
+            del self._tokens[next(iter(self._tokens))]
+        self._tokens[sha256(credential.encode()).digest()] = token
+        if not token.is_good(peer if peer is None or self._clock() < peer.not_after else None, self._clock()):
+            log.event("token refused", level=30, issuer=issuer.settings.name, reason="bound-to-another")
+            return None
+        return token.principal
+
+    def reload(self) -> None:
+        """Read the files again.
+
+        Raises:
+            InputError: one is wrong; what was known stays known.
+        """
+        self._seen = self._look()
+        self._is_stale = True
+        self._index = self._read()
+        self._is_stale = False
+
+    def wrong(self) -> dict[str, str]:
+        """What is not as the files and issuers say, for `/readyz`."""
+        wrong = {
+            f"oidc:{issuer.settings.name}": "no usable keys"
+            for issuer in self._issuers.values()
+            if not issuer.source.keys.keys
+        }
+        return {**wrong, "clients": "the file is wrong; what it said before holds"} if self._is_stale else wrong
+
+    async def __aenter__(self) -> Self:
+        await asyncio.gather(*(issuer.source.refresh() for issuer in self._issuers.values()))
+        self._task = asyncio.create_task(self._keep_fresh(), name="callers")
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        assert self._task is not None
+        self._task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await self._task
+
+    async def _keep_fresh(self) -> None:
+        while True:
+            await asyncio.sleep(self._settings.access.reload_every_s)
+            await self.freshen()
+
+    async def freshen(self) -> None:
+        """Read again what changed, ask again whose time has come."""
+        if self._look() != self._seen:
+            try:
+                self.reload()
+                log.event("clients read again", clients=len(self.clients))
+            except InputError as error:
+                log.event("clients not read again", level=40, where=error.where, reason=error.message)
+        due = [issuer.source.refresh() for issuer in self._issuers.values() if issuer.source.is_due]
+        await asyncio.gather(*due)
+
+    def _by_certificate(self, peer: Peer) -> Principal | None:
+        return next((found for name in peer.names if (found := self._index.by_certificate.get(name))), None)
+
+    async def _verified(self, issuer: Issuer, token: str) -> VerifiedToken:
+        try:
+            return issuer.verify(token)
+        except UnknownKey:
+            await issuer.source.ask_again()
+            return issuer.verify(token)
+
+    def _read(self) -> ClientIndex:
+        teams = self._settings.access.teams
+        clients = [*load_clients(self._files[0])]
+        clients += [each for path in self._files[1:] for each in load_clients(path, may_be_absent=True)]
+        where = ", ".join(map(str, self._files))
+        check_clients(clients, teams, where=where)
+        return index_clients(clients, teams)
+
+    def _look(self) -> tuple[tuple[int, int, int] | None, ...]:
+        return tuple(_identity(path) for path in self._files)
+
+
+def bearer(authorization: str | None) -> str | None:
+    """The key or token in an `Authorization` header."""
+    scheme, _, credential = (authorization or "").partition(" ")
+    return credential.strip() or None if scheme.lower() == "bearer" else None
+
+
+def _identity(path: Path) -> tuple[int, int, int] | None:
+    """What changes when a file is replaced or written."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_ino, found.st_size, found.st_mtime_ns

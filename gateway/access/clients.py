@@ -1,0 +1,131 @@
+"""The clients files: who may call with a key or a certificate. Keys stand in them only as SHA-256.
+
+A key is 256 random bits, so a plain digest of it can't be guessed back. There may be two files: `clients_file`, which
+`sovctl apply` writes from site.yaml, and `access.local_clients_file`, which `sovctl gateway keys` manages. Both are:
+
+    [{"name": "branch", "tenant": "retail", "team": "cards", "routes": ["assistant"],
+      "keys": [{"sha256": "9f86...", "expires_at": "2027-11-21T00:00:00Z"}], "certificates": ["cn:branch"]}]
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import AwareDatetime, Field, StringConstraints, TypeAdapter, ValidationError
+
+from sovctl.compliance.errors import InputError
+from sovctl.gateway.settings import Name, SettingsModel, TeamSettings
+from sovctl.gateway.settings.access import Rights, Text
+
+Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+CertificateName = Annotated[str, StringConstraints(pattern=r"^(dns|uri|email|cn|sha256):[!-~][ -~]{0,254}$")]
+"""A name in a certificate's subjectAltName (`dns:`, `uri:`, `email:`), its common name (`cn:`), or the SHA-256 of the
+whole certificate in hex (`sha256:`)."""
+
+
+class Key(SettingsModel):
+    """One API key of a client."""
+
+    sha256: Sha256 = Field(repr=False)
+    created_at: AwareDatetime | None = None
+    expires_at: AwareDatetime | None = None
+    """Never when absent."""
+
+    @property
+    def key_id(self) -> str:
+        """What lists and audit records call it; no use as a key."""
+        return self.sha256[:12]
+
+    def is_valid(self, now: datetime) -> bool:
+        """True until it expires."""
+        return self.expires_at is None or now < self.expires_at
+
+
+class Client(Rights):
+    """One client."""
+
+    name: Name
+    tenant: Name
+    team: Name | None = None
+    groups: list[Text] = Field(default_factory=list)
+    """Passed on to upstreams that ask who is calling."""
+    keys: list[Key] = Field(default_factory=list)
+    """Several while a key is being replaced."""
+    key_sha256: Sha256 | None = Field(default=None, repr=False)
+    """Short for one key that never expires."""
+    certificates: list[CertificateName] = Field(default_factory=list)
+    is_admin: bool = False
+    """May use the admin surface."""
+
+    @property
+    def all_keys(self) -> list[Key]:
+        """In the order of the file."""
+        return self.keys if self.key_sha256 is None else [Key(sha256=self.key_sha256), *self.keys]
+
+
+_FILE = TypeAdapter(list[Client])
+
+
+def load_clients(path: Path, *, may_be_absent: bool = False) -> list[Client]:
+    """The clients in a file.
+
+    Raises:
+        InputError: not readable, or not a list of clients; every problem, none with what stands there.
+    """
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        if may_be_absent:
+            return []
+        raise InputError(f"expected a readable file, got: {error.strerror}", where=str(path)) from error
+    except OSError as error:
+        raise InputError(f"expected a readable file, got: {error.strerror}", where=str(path)) from error
+    except (ValueError, RecursionError) as error:
+        raise InputError("expected a JSON list of clients, got something else", where=str(path)) from error
+    try:
+        return _FILE.validate_python(content)
+    except ValidationError as error:
+        found = [
+            f"{'.'.join(map(str, each['loc'])) or 'the file'}: {each['msg']}"
+            for each in error.errors(include_url=False, include_input=False)
+        ]
+        raise InputError(
+            f"expected clients with name, tenant and keys, got problems at {'; '.join(found)}", where=str(path)
+        ) from error
+
+
+def dump_clients(clients: Sequence[Client]) -> str:
+    """The text of a clients file."""
+    return _FILE.dump_json(list(clients), indent=1, exclude_defaults=True).decode() + "\n"
+
+
+def check_clients(clients: Sequence[Client], teams: Sequence[TeamSettings], *, where: str) -> None:
+    """Return when all clients can be told apart and their teams exist.
+
+    Raises:
+        InputError: every problem.
+    """
+    problems = [f"expected every {what} once, got {got} twice" for what, got in _twice(clients)]
+    tenants = {team.name: team.tenant for team in teams}
+    for client in clients:
+        if client.team is not None and tenants.get(client.team) != client.tenant:
+            got = f"one of {tenants[client.team]}" if client.team in tenants else "none of that name"
+            problems.append(f"client {client.name}: expected a team of tenant {client.tenant}, got {got}")
+        if not client.all_keys and not client.certificates:
+            problems.append(f"client {client.name}: expected a key or a certificate, got neither")
+    if problems:
+        raise InputError("; ".join(problems), where=where)
+
+
+def _twice(clients: Sequence[Client]) -> Iterable[tuple[str, str]]:
+    for what, values in (
+        ("name", [client.name for client in clients]),
+        ("key", [key.key_id for client in clients for key in client.all_keys]),
+        ("certificate", [name for client in clients for name in client.certificates]),
+    ):
+        yield from ((what, value) for value, times in Counter(values).items() if times > 1)

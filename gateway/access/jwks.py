@@ -1,0 +1,170 @@
+"""An identity provider's public keys (RFC 7517), from a file or over https, kept fresh.
+
+Rules: only keys of key pairs that sign (`oct` is left out, a small RSA key too); each is good for the algorithms of its
+kind and no other; when the provider does not answer, the keys that were good stay good for `max_stale_s`, then none is.
+
+    source = JwksSource(issuer)
+    await source.refresh()
+    source.keys.find("key-2026", "RS256")
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import aiohttp
+import orjson
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
+from jwt import PyJWK
+from jwt.exceptions import PyJWTError
+
+from sovctl.gateway import log
+from sovctl.gateway.settings import IssuerSettings
+
+_MAX_BYTES = 1 << 20  # a large provider publishes a few kilobytes
+_MIN_RSA_BITS = 2048  # NIST SP 800-131A r2, table 2
+_TIMEOUT_S = 5.0  # a server of the site's own network
+_ASK_AGAIN_S = 10.0  # an unknown `kid` costs the provider one request in ten seconds, whoever sends it
+_CURVES = {"secp256r1": "ES256", "secp384r1": "ES384", "secp521r1": "ES512"}
+_RSA = frozenset({"RS256", "RS384", "RS512", "PS256", "PS384", "PS512"})
+
+PublicKey = rsa.RSAPublicKey | ec.EllipticCurvePublicKey | ed25519.Ed25519PublicKey
+
+
+class BadJwks(Exception):
+    """What came is no key set. Its text is a fixed word."""
+
+
+@dataclass(frozen=True, slots=True)
+class IssuerKey:
+    """One public key."""
+
+    kid: str | None
+    algorithms: frozenset[str]
+    key: PublicKey
+
+
+@dataclass(frozen=True, slots=True)
+class KeySet:
+    """The keys of one issuer."""
+
+    keys: tuple[IssuerKey, ...] = ()
+
+    def find(self, kid: str | None, algorithm: str) -> IssuerKey | None:
+        """The key a token was signed with; without a `kid` only where there is no choice."""
+        fitting = [key for key in self.keys if algorithm in key.algorithms and (kid is None or key.kid == kid)]
+        return fitting[0] if len(fitting) == 1 else None
+
+
+def parse_jwks(content: bytes) -> KeySet:
+    """The keys of a JWK set that can verify signatures; others are left out.
+
+    Raises:
+        BadJwks: it is none, or holds no such key.
+    """
+    try:
+        entries = orjson.loads(content)["keys"]
+        found = tuple(key for key in map(_key, entries) if key is not None)
+    except (ValueError, KeyError, TypeError):
+        raise BadJwks("no-jwks") from None
+    if not found:
+        raise BadJwks("no-usable-key")
+    return KeySet(found)
+
+
+def _key(entry: object) -> IssuerKey | None:
+    if not isinstance(entry, dict):
+        return None
+    if entry.get("kty") not in ("RSA", "EC", "OKP") or entry.get("use", "sig") != "sig":
+        return None
+    try:
+        key = PyJWK(entry).key
+    except (PyJWTError, ValueError, TypeError):
+        return None
+    match key:
+        case rsa.RSAPublicKey() if key.key_size >= _MIN_RSA_BITS:
+            algorithms = _RSA
+        case ec.EllipticCurvePublicKey() if key.curve.name in _CURVES:
+            algorithms = frozenset({_CURVES[key.curve.name]})
+        case ed25519.Ed25519PublicKey():
+            algorithms = frozenset({"EdDSA"})
+        case _:
+            return None
+    if (named := entry.get("alg")) is not None:
+        algorithms &= {named} if isinstance(named, str) else set()
+    kid = entry.get("kid")
+    return IssuerKey(kid if isinstance(kid, str) else None, algorithms, key)
+
+
+class JwksSource:
+    """Where an issuer's keys come from.
+
+    Args:
+        clock: seconds that only grow.
+    """
+
+    def __init__(self, settings: IssuerSettings, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._settings = settings
+        self._clock = clock
+        self._keys = KeySet()
+        self._good_at = -float("inf")
+        self._asked_at = -float("inf")
+        self._asking = asyncio.Lock()
+
+    @property
+    def keys(self) -> KeySet:
+        """The keys that may be used now; none when they are too old."""
+        return self._keys if self._clock() - self._good_at <= self._settings.max_stale_s else KeySet()
+
+    @property
+    def is_due(self) -> bool:
+        """True when it is time to ask again."""
+        return self._clock() - self._asked_at >= self._settings.refresh_s
+
+    async def ask_again(self) -> None:
+        """For a token with an unknown `kid`: the provider may have a new key."""
+        async with self._asking:  # everybody who waits here is served by one request
+            if self._clock() - self._asked_at >= _ASK_AGAIN_S:
+                await self._ask()
+
+    async def refresh(self) -> None:
+        """Ask now. What goes wrong is logged; the keys we have stay."""
+        async with self._asking:
+            await self._ask()
+
+    async def _ask(self) -> None:
+        self._asked_at = self._clock()
+        try:
+            content = await self._fetch() if self._settings.jwks_url is not None else await self._read()
+            self._keys, self._good_at = parse_jwks(content), self._clock()
+        except (BadJwks, aiohttp.ClientError, OSError, TimeoutError, ssl.SSLError) as error:
+            reason = str(error) if isinstance(error, BadJwks) else type(error).__name__
+            log.event("keys of an issuer not read", level=40, issuer=self._settings.name, reason=reason)
+
+    async def _read(self) -> bytes:
+        assert self._settings.jwks_file is not None
+        return await asyncio.to_thread(self._settings.jwks_file.read_bytes)
+
+    async def _fetch(self) -> bytes:
+        settings = self._settings
+        context = await asyncio.to_thread(ssl.create_default_context, cafile=settings.ca_file)
+        async with (
+            aiohttp.ClientSession(
+                timeout=aiohttp.ClientTimeout(total=_TIMEOUT_S),
+                trust_env=False,  # a proxy in the environment is a way out that nobody planned
+                headers={"Accept": "application/json", "User-Agent": "sovctl-gateway"},
+            ) as session,
+            session.get(str(settings.jwks_url), ssl=context, allow_redirects=False) as response,
+        ):
+            if response.status != 200:
+                raise BadJwks(f"status-{response.status}")
+            content = bytearray()
+            async for piece in response.content.iter_any():
+                content += piece
+                if len(content) > _MAX_BYTES:
+                    raise BadJwks("too-large")
+            return bytes(content)

@@ -1,0 +1,145 @@
+"""API keys of clients: made, replaced with an overlap, revoked. The key itself is shown once and kept nowhere.
+
+    key, clients = create(clients, Client(name="branch", tenant="retail"), now=now, valid_for=timedelta(days=365))
+    key, clients = rotate(clients, "branch", now=now, overlap=timedelta(days=7), ...)
+    clients = revoke(clients, "branch", key_id=None)
+
+`edit` does such a thing to a file: under a lock, replaced whole, so that two who edit at once both succeed.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import re
+import secrets
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from sovctl.compliance.errors import InputError
+from sovctl.compliance.files import write_atomic
+from sovctl.gateway.access.clients import Client, Key, check_clients, dump_clients, load_clients
+from sovctl.gateway.settings import TeamSettings
+
+PREFIX = "sovctl_"
+"""So that scanners for secrets know one when they see it."""
+_KEY_BYTES = 32
+_FORGET_AFTER = timedelta(days=30)  # an expired key is listed for so long, then its digest goes too
+_UNITS = {"d": "days", "h": "hours", "m": "minutes"}
+
+
+def new_key() -> str:
+    """A random key: 256 bits, 50 characters of `[A-Za-z0-9_-]`."""
+    return PREFIX + secrets.token_urlsafe(_KEY_BYTES)
+
+
+def create(
+    clients: Sequence[Client], client: Client, *, now: datetime, valid_for: timedelta | None
+) -> tuple[str, list[Client]]:
+    """A new client with one key; the key, and all clients.
+
+    Raises:
+        InputError: there is a client of that name.
+    """
+    if any(each.name == client.name for each in clients):
+        raise InputError(
+            f"expected a new name, got {client.name}", hint=f"`keys rotate {client.name}` gives it another key"
+        )
+    text, key = _make(now, valid_for)
+    return text, [*clients, client.model_copy(update={"keys": [key]})]
+
+
+def rotate(
+    clients: Sequence[Client], name: str, *, now: datetime, valid_for: timedelta | None, overlap: timedelta
+) -> tuple[str, list[Client]]:
+    """One more key for a client; the ones it has end after `overlap`, or earlier if they did already.
+
+    Raises:
+        InputError: no such client.
+    """
+    client = _find(clients, name)
+    text, new = _make(now, valid_for)
+    end = now + overlap
+    kept = [
+        key.model_copy(update={"expires_at": min(key.expires_at or end, end)})
+        for key in client.all_keys
+        if key.expires_at is None or now - key.expires_at < _FORGET_AFTER
+    ]
+    return text, _replaced(clients, client.model_copy(update={"keys": [new, *kept], "key_sha256": None}))
+
+
+def revoke(clients: Sequence[Client], name: str, *, key_id: str | None) -> list[Client]:
+    """Clients without a client, or without one of its keys. A client with nothing left to show is gone.
+
+    Raises:
+        InputError: no such client, or no such key.
+    """
+    client = _find(clients, name)
+    if key_id is None:
+        return [each for each in clients if each.name != name]
+    left = [key for key in client.all_keys if key.key_id != key_id]
+    if len(left) == len(client.all_keys):
+        known = ", ".join(key.key_id for key in client.all_keys)
+        raise InputError(f"expected a key of {name} ({known}), got {key_id}")
+    if not left and not client.certificates:
+        return [each for each in clients if each.name != name]
+    return _replaced(clients, client.model_copy(update={"keys": left, "key_sha256": None}))
+
+
+def parse_duration(text: str) -> timedelta | None:
+    """`90d`, `12h` or `30m` as a time; None for `never`.
+
+    Raises:
+        InputError: something else.
+    """
+    if text == "never":
+        return None
+    if not (found := re.fullmatch(r"([1-9][0-9]{0,5})([dhm])", text)):
+        raise InputError(f"expected a time such as 90d, 12h, 30m, or never, got {text[:20]!r}")
+    return timedelta(**{_UNITS[found[2]]: int(found[1])})
+
+
+@contextmanager
+def edit(path: Path, teams: Sequence[TeamSettings], *, others: Sequence[Client]) -> Iterator[list[Client]]:
+    """The clients of a file, to be changed in place; written when the block ends without an error.
+
+    Args:
+        others: clients of the other file, whose names and keys are taken.
+
+    Raises:
+        InputError: the file can't be used, or what the block made of it can't.
+    """
+    path.parent.mkdir(mode=0o750, parents=True, exist_ok=True)
+    lock = path.with_name(f".{path.name}.lock")
+    try:
+        handle = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise InputError(f"expected a folder that we may write, got: {error.strerror}", where=str(lock)) from error
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        clients = load_clients(path, may_be_absent=True)
+        yield clients
+        check_clients([*others, *clients], teams, where=str(path))
+        write_atomic(path, dump_clients(clients), mode=0o600)
+    finally:
+        os.close(handle)
+
+
+def _make(now: datetime, valid_for: timedelta | None) -> tuple[str, Key]:
+    text = new_key()
+    expires_at = now + valid_for if valid_for else None
+    return text, Key(sha256=hashlib.sha256(text.encode()).hexdigest(), created_at=now, expires_at=expires_at)
+
+
+def _find(clients: Sequence[Client], name: str) -> Client:
+    for client in clients:
+        if client.name == name:
+            return client
+    raise InputError(f"expected a client of this file, got {name}", hint="`keys list` shows them")
+
+
+def _replaced(clients: Sequence[Client], new: Client) -> list[Client]:
+    return [new if each.name == new.name else each for each in clients]

@@ -1,0 +1,167 @@
+"""Tokens of the site's identity provider (OpenID Connect, RFC 7519, RFC 9068), verified here, offline.
+
+Rules (RFC 8725): only algorithms of key pairs, and of them only those the settings list; the key is chosen by `kid` and
+must be of the algorithm's kind; `iss`, `aud`, `sub`, `iat` and `exp` must be there and right, `nbf` is heeded; a token
+bound to a certificate (`cnf`, RFC 8705) is good with that certificate alone, one bound in another way not at all.
+A verified token is remembered by its SHA-256 until it expires, so that its signature is checked once.
+
+    issuer = Issuer(settings, teams)
+    issuer.principal(token, peer, now=time.time())      # or TokenRefused("expired")
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jwt
+from jwt.exceptions import PyJWTError
+
+from sovctl.gateway.access.certificate import Peer
+from sovctl.gateway.access.jwks import JwksSource
+from sovctl.gateway.access.principal import Method, Principal, make_principal
+from sovctl.gateway.settings import IssuerSettings, TeamSettings
+
+MAX_TOKEN_BYTES = 16 << 10  # twice nginx's default limit of a header line (8 KB, ngx_http_core_module, 2026-11)
+_MAX_GROUPS = 512
+_MAX_TEXT = 256
+_REQUIRED = ("iss", "aud", "sub", "iat", "exp")
+
+# What PyJWT found wrong, in fixed words: its messages may quote the token.
+_REASONS = {
+    jwt.ExpiredSignatureError: "expired",
+    jwt.ImmatureSignatureError: "not-yet-valid",
+    jwt.InvalidAudienceError: "audience",
+    jwt.InvalidIssuerError: "issuer",
+    jwt.InvalidSignatureError: "signature",
+    jwt.MissingRequiredClaimError: "claim-missing",
+}
+
+
+class TokenRefused(Exception):
+    """This token lets nobody in. Its text is the reason, a fixed word."""
+
+
+class UnknownKey(TokenRefused):
+    """Signed with a key we do not have; the issuer may have a new one."""
+
+
+@dataclass(frozen=True, slots=True)
+class VerifiedToken:
+    """What a good token says."""
+
+    principal: Principal
+    expires_at: float
+    """Seconds since 1970, leeway included."""
+    thumbprint: str | None
+    """The certificate it is bound to."""
+
+    def is_good(self, peer: Peer | None, now: float) -> bool:
+        """True while it is valid, and shown by whom it is bound to."""
+        return now < self.expires_at and (
+            self.thumbprint is None or (peer is not None and peer.thumbprint == self.thumbprint)
+        )
+
+
+class Issuer:
+    """One identity provider.
+
+    Args:
+        teams: those of the settings.
+    """
+
+    def __init__(self, settings: IssuerSettings, teams: Sequence[TeamSettings]) -> None:
+        self.settings = settings
+        self.source = JwksSource(settings)
+        self._teams = {team.name: team for team in teams}
+        self._options: Any = {
+            "require": [*_REQUIRED, *settings.required_claims],
+            "strict_aud": False,  # `aud` may be a list that names us among others, RFC 7519 4.1.3
+            "enforce_minimum_key_length": True,
+        }
+
+    def verify(self, token: str) -> VerifiedToken:
+        """Check a token's signature and claims, and say whose it is. Whom it is bound to is left to `is_good`.
+
+        Raises:
+            TokenRefused: with the reason.
+        """
+        settings = self.settings
+        try:
+            header = jwt.get_unverified_header(token)
+            algorithm, kid = header.get("alg"), header.get("kid")
+            if algorithm not in settings.algorithms:
+                raise TokenRefused("algorithm")
+            key = self.source.keys.find(kid, algorithm)
+            if key is None:
+                raise UnknownKey("unknown-key")
+            claims = jwt.decode(
+                token,
+                key.key,
+                algorithms=[algorithm],  # allowed by the settings and by the key's kind, both checked above
+                audience=settings.audience,
+                issuer=settings.issuer,
+                leeway=settings.leeway_s,
+                options=self._options,
+            )
+        except PyJWTError as error:
+            raise TokenRefused(_REASONS.get(type(error), "malformed")) from None
+        return self._read(token, claims)
+
+    def _read(self, token: str, claims: Mapping[str, Any]) -> VerifiedToken:
+        settings, subject, expires_at, issued_at = self.settings, claims["sub"], claims["exp"], claims["iat"]
+        if not isinstance(subject, str) or not 0 < len(subject) <= _MAX_TEXT or not subject.isprintable():
+            raise TokenRefused("subject")
+        if not isinstance(expires_at, int | float) or expires_at - issued_at > settings.max_lifetime_s:
+            raise TokenRefused("lifetime")
+        groups = _groups(claims, settings.groups_claim)
+        grant = next((grant for grant in settings.grants if grant.group in groups), None)
+        if grant is None:
+            raise TokenRefused("no-group")
+        principal = make_principal(
+            f"{settings.name}:{subject}",
+            tenant=grant.tenant,
+            method=Method.TOKEN,
+            key_id=hashlib.sha256(token.encode()).hexdigest()[:12],
+            rights=grant,
+            team=self._teams[grant.team] if grant.team else None,
+            groups=groups,
+            is_admin=grant.is_admin,
+        )
+        return VerifiedToken(principal, float(expires_at) + settings.leeway_s, _thumbprint(claims))
+
+
+def issuer_of(token: str) -> str | None:
+    """The `iss` a token claims, to choose who shall verify it; nothing else of it is believed."""
+    try:
+        claimed = jwt.decode(token, options={"verify_signature": False}).get("iss")
+    except (PyJWTError, RecursionError):  # nested so deeply that the JSON parser gives up
+        return None
+    return claimed if isinstance(claimed, str) else None
+
+
+def _groups(claims: Mapping[str, Any], path: str) -> frozenset[str]:
+    found: Any = claims.get(path)
+    if found is None:
+        found = claims
+        for part in path.split("."):
+            found = found.get(part) if isinstance(found, Mapping) else None
+    if isinstance(found, str):
+        found = [found]
+    if not isinstance(found, list):
+        return frozenset()
+    if len(found) > _MAX_GROUPS or not all(isinstance(each, str) and len(each) <= _MAX_TEXT for each in found):
+        raise TokenRefused("groups")  # leaving some out could drop the one that forbids
+    return frozenset(found)
+
+
+def _thumbprint(claims: Mapping[str, Any]) -> str | None:
+    """RFC 8705 3.1. Any other binding (RFC 9449's `jkt`) is one that we can't check."""
+    if (bound := claims.get("cnf")) is None:
+        return None
+    thumbprint = bound.get("x5t#S256") if isinstance(bound, dict) and len(bound) == 1 else None
+    if not isinstance(thumbprint, str):
+        raise TokenRefused("bound-otherwise")
+    return thumbprint
