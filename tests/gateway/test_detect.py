@@ -17,7 +17,6 @@ from presidio_analyzer.predefined_recognizers import IbanRecognizer
 
 from sovctl.gateway.detect import Finding, make_detector
 from sovctl.gateway.detect.finding import resolve
-from sovctl.gateway.detect.language import languages
 from sovctl.gateway.detect.view import view_of
 from sovctl.gateway.kinds import Kind
 from sovctl.gateway.settings import DetectSettings
@@ -221,29 +220,6 @@ def test_overlaps_are_settled_the_same_in_any_order(order: list[int], data: st.D
     kept = resolve(findings)
     assert kept == resolve([findings[index] for index in order])
     assert max(f.end - f.start for f in findings) == max(f.end - f.start for f in kept)
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("Please confirm the transfer", {"en"}),
-        ("yes", {"en"}),
-        ("Bitte bestätigen Sie die Überweisung", {"de"}),
-        ("Por favor confirme la transferencia de la cuenta", {"es"}),
-        ("Merci de confirmer le virement pour la cliente", {"fr"}),
-        ("Пожалуйста", {"ru"}),
-        ("يرجى التأكيد", {"ar"}),
-        ("おねがいします", {"ja"}),
-        ("4111 1111", {"zxx"}),
-        ("", {"zxx"}),
-        ("Ola Nordmann", {"und"}),
-        ("Please call اسم", {"en", "ar"}),
-        ("Please read this:\n\nSehr geehrte Damen und Herren, bitte rufen Sie mich an", {"en", "de"}),
-        ("ⴰⵣⵓⵍ please read the text", {"en", "und"}),
-    ],
-)
-def test_languages_are_told_or_said_to_be_unknown(text: str, expected: set[str]) -> None:
-    assert languages(text) == expected
 
 
 def test_findings_never_show_their_value() -> None:
