@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import signal
 import sys
 from pathlib import Path
 
@@ -48,12 +49,13 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _serve(options: argparse.Namespace) -> int:
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until the server takes it: a reload that comes early ends nothing
     from sovctl.gateway.settings import load_settings
 
     settings = load_settings(options.config)  # before the second that the detector's libraries take
     from sovctl.gateway.server import serve
 
-    serve(settings)
+    serve(settings, config=options.config)
     return ExitCode.OK
 
 

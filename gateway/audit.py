@@ -3,6 +3,7 @@
     gateway.request     durable before anything leaves and before the client gets a byte
     gateway.fallback    durable before a second upstream gets the request
     gateway.answer      durable before the client gets the end of the answer
+    gateway.policy      durable before changed settings come into force
 
 Records of one request share its `id`. Digests of request and answer are keyed (HMAC-SHA-256), so nobody can guess a
 short prompt from the log, and yet the site can show that a text it holds is the one that was sent. A record that
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import secrets
 import time
 from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass
@@ -141,6 +143,26 @@ class AuditLog:
                     "malformed": counts.malformed,
                 },
                 "answer_hmac": digest,
+            },
+        )
+
+    async def policy(
+        self, *, policy_sha256: str, previous_policy_sha256: str, settings_sha256: str, changed: Sequence[str]
+    ) -> None:
+        """Changed settings are about to come into force; `changed` names their keys.
+
+        Raises:
+            Refused: not durable.
+        """
+        await self._append(
+            "gateway.policy",
+            secrets.token_hex(16),
+            {
+                "site": self.site,
+                "policy_sha256": policy_sha256,
+                "previous_policy_sha256": previous_policy_sha256,
+                "settings_sha256": settings_sha256,
+                "changed": list(changed),
             },
         )
 

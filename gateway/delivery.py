@@ -37,13 +37,19 @@ class AnswerStream(Protocol):
 
 
 class Delivery:
-    """Delivers answers, and writes their last audit record."""
+    """Delivers answers, and writes their last audit record.
 
-    def __init__(self, audit: AuditLog, metrics: Metrics, limits: Limits) -> None:
+    Args:
+        endings: records on their way that nobody waits for; shared by all deliveries of a process.
+    """
+
+    def __init__(
+        self, audit: AuditLog, metrics: Metrics, limits: Limits, endings: set[asyncio.Task[None]] | None = None
+    ) -> None:
         self.audit = audit
         self.limits = limits
         self._metrics = metrics
-        self._endings: set[asyncio.Task[None]] = set()
+        self._endings = endings if endings is not None else set()
 
     async def whole(self, exchange: Exchange, answer: Answer) -> bytes:
         """The body of an answer that is not streamed; its record is durable.

@@ -20,8 +20,12 @@ _COUNTERS = {
     "tokens_total": "Tokens in answers, by what became of them: restored, withheld, unknown, malformed.",
     "upstream_failures_total": "Failed attempts, by upstream and cause.",
     "fallbacks_total": "Requests that another upstream than the first one answered.",
+    "reloads_total": "Times that settings were read anew, by outcome: applied, unchanged, refused.",
 }
-_GAUGES = {"in_flight_requests": "Requests being served now."}
+_GAUGES = {
+    "in_flight_requests": "Requests being served now.",
+    "reload_failed": "1 while the settings in the files were refused and older ones are in force.",
+}
 # Bounds in seconds: the budget is a few milliseconds for ours, the 2 s and 5 s classes for the model's.
 _HISTOGRAMS = {
     "added_seconds": (
@@ -61,6 +65,10 @@ class Metrics:
     def move(self, name: str, by: int) -> None:
         """Add to a gauge of `_GAUGES`."""
         self._gauges[name] += by
+
+    def put(self, name: str, value: int) -> None:
+        """Set a gauge of `_GAUGES`."""
+        self._gauges[name] = value
 
     def observe(self, name: str, seconds: float) -> None:
         """Add to a histogram of `_HISTOGRAMS`."""

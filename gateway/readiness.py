@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 
 from sovctl.compliance.errors import SovctlError
 from sovctl.compliance.ledger.store import Ledger
-from sovctl.gateway.access.callers import Callers
 from sovctl.gateway.settings import RouteSettings
 from sovctl.gateway.upstream import Upstream
 from sovctl.gateway.vault import Vault
@@ -21,7 +20,8 @@ from sovctl.gateway.vault import Vault
 _VALID_S = 0.5
 
 NOT_READY = frozenset({"vault", "ledger", "routes", "draining"})
-"""What makes a gateway unready. One upstream that is down does not, as long as every route has another."""
+"""What makes a gateway unready. One upstream that is down does not, as long as every route has another; settings that
+were refused do not, because the ones before them are in force."""
 
 
 @dataclass
@@ -32,8 +32,8 @@ class Readiness:
     vault: Vault
     ledger: Ledger
     upstreams: Mapping[str, Upstream]
-    callers: Callers
-    is_draining: Callable[[], bool]
+    others: list[Callable[[], Mapping[str, str]]] = field(default_factory=list)
+    """What else may be wrong, by name; asked every time, so it must cost nothing."""
     _asked_at: float = 0.0
     _wrong: dict[str, str] = field(default_factory=dict)
 
@@ -41,10 +41,13 @@ class Readiness:
         """What is wrong now, by name; empty when all is well."""
         if time.monotonic() - self._asked_at >= _VALID_S:
             self._asked_at, self._wrong = time.monotonic(), await self._ask()
-        return {**self._wrong, "draining": "told to stop"} if self.is_draining() else self._wrong
+        wrong = dict(self._wrong)
+        for other in self.others:
+            wrong |= other()
+        return wrong
 
     async def _ask(self) -> dict[str, str]:
-        wrong = self.callers.wrong()
+        wrong: dict[str, str] = {}
         try:
             await self.vault.check()
         except SovctlError:

@@ -1,6 +1,7 @@
 """Runs a gateway: opens what it needs, serves until told to stop, lets running answers finish.
 
 Everything that can be wrong with settings, keys, vault, ledger or detector is found before the port is opened.
+Changed settings come into force while it serves: see `reload`.
 On SIGTERM or SIGINT no new connection is accepted, `/readyz` says `draining`, running answers have
 `limits.drain_s` seconds, and the ledger gets a last signed checkpoint.
 """
@@ -9,9 +10,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import signal
 import ssl
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
 from types import FrameType
 
 import uvicorn
@@ -31,6 +35,7 @@ from sovctl.gateway.inspection import Finder
 from sovctl.gateway.keyfiles import read_key
 from sovctl.gateway.metrics import Metrics
 from sovctl.gateway.readiness import Readiness
+from sovctl.gateway.reload import InForce, Reloader
 from sovctl.gateway.service import Service
 from sovctl.gateway.settings import GatewaySettings
 from sovctl.gateway.upstream import Upstream, tls_context
@@ -50,8 +55,11 @@ class _Server(uvicorn.Server):
         super().handle_exit(sig, frame)
 
 
-def serve(settings: GatewaySettings) -> None:
+def serve(settings: GatewaySettings, *, config: Path | None = None) -> None:
     """Serve until a signal comes.
+
+    Args:
+        config: the file that the settings come from; changes to it come into force while the gateway runs.
 
     Raises:
         SovctlError: something is missing or wrong; the port was not opened.
@@ -60,8 +68,8 @@ def serve(settings: GatewaySettings) -> None:
     for upstream in settings.upstreams:
         tls_context(upstream)
     check_certificate(settings)
-    parts = Parts(settings)
-    config = uvicorn.Config(
+    parts = Parts(settings, config=config)
+    options = uvicorn.Config(
         App(parts.open),
         host=settings.listen.host,
         port=settings.listen.port,
@@ -80,10 +88,10 @@ def serve(settings: GatewaySettings) -> None:
         timeout_keep_alive=_KEEP_ALIVE_S,
         timeout_graceful_shutdown=settings.limits.drain_s,
     )
-    config.load()
-    if isinstance(config.ssl, ssl.SSLContext):
-        config.ssl.minimum_version = ssl.TLSVersion.TLSv1_2  # NIST SP 800-52r2, 3.1
-    parts.server = server = _Server(config)
+    options.load()
+    if isinstance(options.ssl, ssl.SSLContext):
+        options.ssl.minimum_version = ssl.TLSVersion.TLSv1_2  # NIST SP 800-52r2, 3.1
+    parts.server = server = _Server(options)
     with contextlib.suppress(KeyboardInterrupt, SystemExit):  # uvicorn exits by itself when it could not start
         server.run()
     if parts.failure is not None:
@@ -99,15 +107,18 @@ class Parts:
     """What a running gateway is made of.
 
     Args:
+        config: the file that the settings come from; watched, when given.
         finder: instead of the detector that the settings describe.
     """
 
-    def __init__(self, settings: GatewaySettings, *, finder: Finder | None = None) -> None:
+    def __init__(self, settings: GatewaySettings, *, config: Path | None = None, finder: Finder | None = None) -> None:
         self._settings = settings
+        self._config = config
         self._keys = Keys.derive(read_key(settings.token_key_file))
         self._kek = read_key(settings.vault.kek_file)
-        self._callers = Callers(settings)
-        self._finder = finder or make_detector(settings.detect)
+        self._in_force = InForce(settings, Callers(settings), finder or make_detector(settings.detect))
+        self._metrics = Metrics()
+        self._endings: set[asyncio.Task[None]] = set()
         self._ledger_key = signing.load_or_create(settings.ledger.key_file)
         self.failure: SovctlError | None = None
         self.server: _Server | None = None
@@ -131,7 +142,8 @@ class Parts:
 
     async def _open(self, stack: AsyncExitStack) -> Context:
         settings = self._settings
-        callers = await stack.enter_async_context(self._callers)
+        await self._in_force.callers.__aenter__()
+        stack.push_async_callback(self._close_callers)
         ledger = stack.enter_context(
             Ledger.open(settings.ledger.directory, origin=settings.ledger.origin, key=self._ledger_key)
         )
@@ -142,24 +154,79 @@ class Parts:
             each.name: await stack.enter_async_context(Upstream(each, settings.limits)) for each in settings.upstreams
         }
         audit = AuditLog(group, settings.site, self._keys.audit, settings.policy.digest())
-        service = Service(
-            settings,
-            keys=self._keys,
-            finder=self._finder,
-            vault=vault,
-            audit=audit,
-            upstreams=upstreams,
-            metrics=Metrics(),
-        )
-        stack.push_async_callback(service.close)
+        readiness = Readiness(settings.routes, vault, ledger, upstreams, [self._draining])
+        opened = _Opened(vault, audit, upstreams, readiness)
+        context = Context(self._service(opened, self._in_force), self._in_force.callers, readiness.wrong)
+        readiness.others.append(lambda: context.callers.wrong())
+        stack.push_async_callback(context.service.close)
         stack.callback(asyncio.create_task(_purge(vault), name="vault purge").cancel)
         await group.append({"type": "gateway.start", "site": settings.site, "policy_sha256": audit.policy_sha256})
-        readiness = Readiness(settings.routes, vault, ledger, upstreams, callers, lambda: self._is_draining)
-        return Context(service, callers, readiness.wrong)
+        if self._config is not None:
+            stack.enter_context(self._reloading(self._config, opened, context))
+        return context
 
-    @property
-    def _is_draining(self) -> bool:
-        return self.server is not None and self.server.is_draining
+    def _service(self, opened: _Opened, in_force: InForce) -> Service:
+        return Service(
+            in_force.settings,
+            keys=self._keys,
+            finder=in_force.finder,
+            vault=opened.vault,
+            audit=replace(opened.audit, policy_sha256=in_force.settings.policy.digest()),
+            upstreams=opened.upstreams,
+            metrics=self._metrics,
+            endings=self._endings,
+        )
+
+    @contextlib.contextmanager
+    def _reloading(self, config: Path, opened: _Opened, context: Context) -> Iterator[None]:
+        """Until the end of this context, changed settings come into force in `context`."""
+
+        async def put_in_force(new: InForce, changed: list[str]) -> None:
+            settings = new.settings
+            await opened.audit.policy(
+                policy_sha256=settings.policy.digest(),
+                previous_policy_sha256=context.service.settings.policy.digest(),
+                settings_sha256=settings.digest(),
+                changed=changed,
+            )
+            # From here on without an `await`: a request sees all of the old or all of the new.
+            context.service, context.callers = self._service(opened, new), new.callers
+            opened.readiness.routes = settings.routes
+            for upstream in opened.upstreams.values():
+                upstream.limits = settings.limits
+            if self.server is not None:
+                self.server.config.timeout_graceful_shutdown = settings.limits.drain_s
+            self._in_force = new
+
+        reloader = Reloader(
+            config, self._in_force, make_finder=make_detector, put_in_force=put_in_force, metrics=self._metrics
+        )
+        opened.readiness.others.append(lambda: reloader.wrong)
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGHUP, reloader.wake)
+        watching = asyncio.create_task(reloader.watch(), name="reload")
+        try:
+            yield
+        finally:
+            watching.cancel()
+            loop.remove_signal_handler(signal.SIGHUP)
+
+    async def _close_callers(self) -> None:
+        await self._in_force.callers.__aexit__(None, None, None)
+
+    def _draining(self) -> dict[str, str]:
+        is_draining = self.server is not None and self.server.is_draining
+        return {"draining": "told to stop"} if is_draining else {}
+
+
+@dataclass(frozen=True)
+class _Opened:
+    """What stays open, whatever settings come into force."""
+
+    vault: Vault
+    audit: AuditLog
+    upstreams: Mapping[str, Upstream]
+    readiness: Readiness
 
 
 def check_certificate(settings: GatewaySettings) -> None:

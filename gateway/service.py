@@ -55,7 +55,7 @@ class Reply:
 
 
 class Service:
-    """Everything a request needs. Made once, by `app`."""
+    """Everything a request needs. Made at start, and again when changed settings come into force."""
 
     def __init__(
         self,
@@ -67,6 +67,7 @@ class Service:
         audit: AuditLog,
         upstreams: Mapping[str, Upstream],
         metrics: Metrics,
+        endings: set[asyncio.Task[None]] | None = None,
     ) -> None:
         self.settings = settings
         self.vault = vault
@@ -75,7 +76,7 @@ class Service:
         self._keys = keys
         self._finder = finder
         self._audit = audit
-        self._delivery = Delivery(audit, metrics, settings.limits)
+        self._delivery = Delivery(audit, metrics, settings.limits, endings)
         self._routes = {route.model: route for route in settings.routes}
         self._upstream_settings = {upstream.name: upstream for upstream in settings.upstreams}
 

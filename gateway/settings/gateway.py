@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import yaml
 from pydantic import Field, ValidationError, field_validator, model_validator
 
+from sovctl.compliance.canonical import digest
 from sovctl.compliance.errors import InputError, Problem, SpecError
 from sovctl.gateway.settings.access import AccessSettings
 from sovctl.gateway.settings.detect import DetectSettings
@@ -63,6 +64,10 @@ class GatewaySettings(SettingsModel):
             if route.prefer == "cloud" and route.cloud is None:
                 raise ValueError(f"routes[{index}].prefer: expected pool, got cloud, but the route names no cloud")
         return self
+
+    def digest(self) -> str:
+        """SHA-256 of everything, for the audit record of a change."""
+        return digest(self.model_dump(mode="json"))
 
     def upstream(self, name: str) -> UpstreamSettings:
         """The upstream of that name.
