@@ -1,0 +1,170 @@
+"""A real gateway process on loopback, without TLS, in front of whatever listens at a port.
+
+    config = write_loopback_config(folder, cloud_port=8765)
+    with running_gateway(config) as gateway:
+        gateway.base_url, gateway.log(), gateway.records()
+
+Its pool is a port where nothing listens unless a test names one, so that nothing is answered that should have left.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import http.client
+import json
+import secrets
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from sovctl.compliance.ledger.reader import LedgerReader
+
+KEY = "test-key-of-the-loopback-client"
+MODEL = "assistant"
+
+
+def unused_port() -> int:
+    """A port that was free a moment ago."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def write_loopback_config(folder: Path, *, cloud_port: int, pool_port: int | None = None, **changes: Any) -> Path:
+    """A gateway.yaml with everything it names. `changes` replace top-level keys."""
+    folder.mkdir(parents=True, exist_ok=True)
+
+    def secret(name: str, text: str) -> str:
+        (folder / name).write_text(text + "\n")
+        (folder / name).chmod(0o600)
+        return str(folder / name)
+
+    client = {"name": "loopback", "tenant": "retail", "key_sha256": hashlib.sha256(KEY.encode()).hexdigest()}
+    timeouts = {"connect_timeout_s": 2, "first_byte_timeout_s": 3, "read_timeout_s": 1, "answer_timeout_s": 3}
+
+    def upstream(name: str, kind: str, port: int) -> dict[str, Any]:
+        urls = [f"http://127.0.0.1:{port}/v1"]
+        return {
+            "name": name,
+            "kind": kind,
+            "base_urls": urls,
+            "model": "big",
+            "max_model_len": 131072,
+            "down_s": 0,
+            **timeouts,
+        }
+
+    settings = {
+        "site": "lab",
+        "listen": {"host": "127.0.0.1", "port": unused_port()},
+        "clients_file": secret("clients.json", json.dumps([client])),
+        "token_key_file": secret("token.key", secrets.token_hex(32)),
+        "vault": {"path": str(folder / "vault/vault.db"), "kek_file": secret("vault.kek", secrets.token_hex(32))},
+        "ledger": {
+            "directory": str(folder / "ledger"),
+            "key_file": str(folder / "ledger.key"),
+            "origin": "sovctl.lab/gateway",
+        },
+        "upstreams": [upstream("chat", "pool", pool_port or unused_port()), upstream("cloud", "cloud", cloud_port)],
+        "routes": [{"model": MODEL, "pool": "chat", "cloud": "cloud", "prefer": "cloud"}],
+        "policy": {"name_languages": ["en"]},
+        **changes,
+    }
+    path = folder / "gateway.yaml"
+    path.write_text(yaml.safe_dump(settings))
+    return path
+
+
+@dataclass(frozen=True)
+class LoopbackGateway:
+    """A gateway process."""
+
+    config: Path
+    port: int
+    process: subprocess.Popen[bytes]
+    log_file: Path
+
+    @property
+    def base_url(self) -> str:
+        """For clients, ending in /v1."""
+        return f"http://127.0.0.1:{self.port}/v1"
+
+    def log(self) -> str:
+        """Everything it wrote so far."""
+        return self.log_file.read_text()
+
+    def records(self) -> list[dict[str, Any]]:
+        """The audit records on the disk, in order."""
+        folder = Path(yaml.safe_load(self.config.read_text())["ledger"]["directory"])
+        return [dict(entry.record) for entry in LedgerReader(folder).entries()]
+
+    def post(
+        self,
+        body: Mapping[str, Any] | bytes,
+        *,
+        path: str = "/v1/chat/completions",
+        headers: Mapping[str, str] | None = None,
+        timeout_s: float = 30,
+    ) -> tuple[int, dict[str, str], bytes]:
+        """Status, headers and body of one request on a connection of its own."""
+        data = body if isinstance(body, bytes) else json.dumps(body).encode()
+        asked = {"authorization": f"Bearer {KEY}", "content-type": "application/json", **(headers or {})}
+        return self._send("POST", path, data, asked, timeout_s)
+
+    def get(self, path: str) -> tuple[int, bytes]:
+        """Status and body."""
+        status, _, body = self._send("GET", path, None, {}, 30)
+        return status, body
+
+    def _send(
+        self, method: str, path: str, data: bytes | None, headers: Mapping[str, str], timeout_s: float
+    ) -> tuple[int, dict[str, str], bytes]:
+        with contextlib.closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout_s)) as connection:
+            connection.request(method, path, data, dict(headers))
+            response = connection.getresponse()
+            return response.status, {k.lower(): v for k, v in response.getheaders()}, response.read()
+
+    def stop(self, sig: int = signal.SIGTERM) -> int:
+        """Send a signal and wait for the end; the exit code."""
+        if self.process.poll() is None:
+            self.process.send_signal(sig)
+        return self.process.wait(40)
+
+
+@contextlib.contextmanager
+def running_gateway(config: Path) -> Iterator[LoopbackGateway]:
+    """Start `python -m sovctl.gateway serve`, wait until it answers, stop it at the end."""
+    port = yaml.safe_load(config.read_text())["listen"]["port"]
+    log_file = config.parent / "log"
+    with log_file.open("ab") as log:
+        command = [sys.executable, "-m", "sovctl.gateway", "serve", "--config", str(config)]
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+    gateway = LoopbackGateway(config, port, process, log_file)
+    try:
+        deadline = time.monotonic() + 30
+        while True:
+            try:
+                if gateway.get("/healthz")[0] == 200:
+                    break
+            except OSError:
+                assert process.poll() is None, gateway.log()
+                assert time.monotonic() < deadline, "the gateway did not start"
+                time.sleep(0.02)
+        yield gateway
+    finally:
+        gateway.stop()
+
+
+def say(content: Any, **more: Any) -> dict[str, Any]:
+    """A chat completion of one message."""
+    return {"model": MODEL, "messages": [{"role": "user", "content": content}], **more}
