@@ -34,10 +34,13 @@ from sovctl.gateway.restore import RestoreCounts
 
 
 class Sink(Protocol):
-    """Where records go: `compliance.ledger.group.GroupCommit`."""
+    """Where records go: `GroupCommit` when this process writes the ledger, else `LineSender`."""
 
     def append_encoded(self, data: bytes) -> Awaitable[int]:
         """Return the record's index once it is durable; `data` is canonical JSON."""
+
+    def check(self) -> Awaitable[None]:
+        """Return when records can be written."""
 
 
 @dataclass(frozen=True)

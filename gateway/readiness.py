@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sovctl.compliance.errors import SovctlError
-from sovctl.compliance.ledger.store import Ledger
+from sovctl.gateway.audit import Sink
 from sovctl.gateway.settings import RouteSettings
 from sovctl.gateway.upstream import Upstream
 from sovctl.gateway.vault import Vault
@@ -30,7 +30,7 @@ class Readiness:
 
     routes: Sequence[RouteSettings]
     vault: Vault
-    ledger: Ledger
+    ledger: Sink
     upstreams: Mapping[str, Upstream]
     others: list[Callable[[], Mapping[str, str]]] = field(default_factory=list)
     """What else may be wrong, by name; asked every time, so it must cost nothing."""
@@ -53,7 +53,7 @@ class Readiness:
         except SovctlError:
             wrong["vault"] = "can't be written"
         try:
-            await asyncio.to_thread(self.ledger.checkpoint)
+            await self.ledger.check()
         except SovctlError:
             wrong["ledger"] = "can't be written"
         asked = await asyncio.gather(*(upstream.answers() for upstream in self.upstreams.values()))

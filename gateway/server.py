@@ -11,24 +11,27 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import signal
+import socket
 import ssl
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 import uvicorn
 
 from sovctl.compliance import keys as signing
 from sovctl.compliance.errors import InputError, SovctlError
 from sovctl.compliance.ledger.group import GroupCommit
+from sovctl.compliance.ledger.line import LineSender
 from sovctl.compliance.ledger.store import Ledger
 from sovctl.gateway import log
 from sovctl.gateway.access.callers import Callers
 from sovctl.gateway.access.certificate import CertificateProtocol
 from sovctl.gateway.app import App, Context
-from sovctl.gateway.audit import AuditLog
+from sovctl.gateway.audit import AuditLog, Sink
 from sovctl.gateway.detect import make_detector
 from sovctl.gateway.exchange import Keys
 from sovctl.gateway.inspection import Finder
@@ -38,6 +41,7 @@ from sovctl.gateway.readiness import Readiness
 from sovctl.gateway.reload import InForce, Reloader
 from sovctl.gateway.service import Service
 from sovctl.gateway.settings import GatewaySettings
+from sovctl.gateway.supervisor import Supervisor, port_taken
 from sovctl.gateway.upstream import Upstream, tls_context
 from sovctl.gateway.vault import Vault
 
@@ -69,6 +73,24 @@ def serve(settings: GatewaySettings, *, config: Path | None = None) -> None:
         tls_context(upstream)
     check_certificate(settings)
     parts = Parts(settings, config=config)
+    if settings.workers == 1:
+        run(parts, None)
+        return
+    with parts.open_ledger() as ledger:
+        ledger.append([parts.start_record()])
+        Supervisor(settings, ledger, parts.work).run()
+
+
+def run(parts: Parts, listening: socket.socket | None) -> None:
+    """Serve in this process until a signal comes.
+
+    Args:
+        listening: a socket to serve on; one of our own when there is none.
+
+    Raises:
+        SovctlError: it could not be started.
+    """
+    settings = parts.settings
     options = uvicorn.Config(
         App(parts.open),
         host=settings.listen.host,
@@ -93,14 +115,11 @@ def serve(settings: GatewaySettings, *, config: Path | None = None) -> None:
         options.ssl.minimum_version = ssl.TLSVersion.TLSv1_2  # NIST SP 800-52r2, 3.1
     parts.server = server = _Server(options)
     with contextlib.suppress(KeyboardInterrupt, SystemExit):  # uvicorn exits by itself when it could not start
-        server.run()
+        server.run([listening] if listening is not None else None)
     if parts.failure is not None:
         raise parts.failure
     if not server.started:
-        raise InputError(
-            f"expected a free port, got none at {settings.listen.host}:{settings.listen.port}",
-            hint="is another gateway running?",
-        )
+        raise port_taken(settings)
 
 
 class Parts:
@@ -112,7 +131,7 @@ class Parts:
     """
 
     def __init__(self, settings: GatewaySettings, *, config: Path | None = None, finder: Finder | None = None) -> None:
-        self._settings = settings
+        self.settings = settings
         self._config = config
         self._keys = Keys.derive(read_key(settings.token_key_file))
         self._kek = read_key(settings.vault.kek_file)
@@ -122,6 +141,31 @@ class Parts:
         self._ledger_key = signing.load_or_create(settings.ledger.key_file)
         self.failure: SovctlError | None = None
         self.server: _Server | None = None
+        self._line: socket.socket | None = None
+
+    def open_ledger(self) -> Ledger:
+        """The gateway's ledger, to be written by this process.
+
+        Raises:
+            SovctlError: another process writes it, or it is damaged.
+        """
+        settings = self.settings.ledger
+        return Ledger.open(settings.directory, origin=settings.origin, key=self._ledger_key)
+
+    def start_record(self) -> dict[str, Any]:
+        """The ledger's record that a gateway began to serve."""
+        settings = self.settings
+        return {
+            "type": "gateway.start",
+            "site": settings.site,
+            "workers": settings.workers,
+            "policy_sha256": settings.policy.digest(),
+        }
+
+    def work(self, listening: socket.socket, line_end: socket.socket) -> None:
+        """Serve as one of several workers, whose ledger another process writes."""
+        self._line = line_end
+        run(self, listening)
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[Context]:
@@ -136,31 +180,27 @@ class Parts:
             except OSError as error:
                 self.failure = InputError(f"expected usable files, got: {error.strerror}", where=str(error.filename))
                 raise
-            log.event("serving", site=self._settings.site, port=self._settings.listen.port)
+            log.event("serving", site=self.settings.site, port=self.settings.listen.port)
             yield context
-        log.event("stopped", site=self._settings.site)
+        log.event("stopped", site=self.settings.site)
 
     async def _open(self, stack: AsyncExitStack) -> Context:
-        settings = self._settings
+        settings = self.settings
         await self._in_force.callers.__aenter__()
         stack.push_async_callback(self._close_callers)
-        ledger = stack.enter_context(
-            Ledger.open(settings.ledger.directory, origin=settings.ledger.origin, key=self._ledger_key)
-        )
-        group = await stack.enter_async_context(GroupCommit(ledger))
+        sink = await self._open_sink(stack)
         vault = Vault.open(settings.vault.path, kek=self._kek, ttl_s=settings.vault.ttl_s)
         stack.push_async_callback(vault.close)
         upstreams = {
             each.name: await stack.enter_async_context(Upstream(each, settings.limits)) for each in settings.upstreams
         }
-        audit = AuditLog(group, settings.site, self._keys.audit, settings.policy.digest())
-        readiness = Readiness(settings.routes, vault, ledger, upstreams, [self._draining])
+        audit = AuditLog(sink, settings.site, self._keys.audit, settings.policy.digest())
+        readiness = Readiness(settings.routes, vault, sink, upstreams, [self._draining])
         opened = _Opened(vault, audit, upstreams, readiness)
         context = Context(self._service(opened, self._in_force), self._in_force.callers, readiness.wrong)
         readiness.others.append(lambda: context.callers.wrong())
         stack.push_async_callback(context.service.close)
         stack.callback(asyncio.create_task(_purge(vault), name="vault purge").cancel)
-        await group.append({"type": "gateway.start", "site": settings.site, "policy_sha256": audit.policy_sha256})
         if self._config is not None:
             stack.enter_context(self._reloading(self._config, opened, context))
         return context
@@ -210,6 +250,19 @@ class Parts:
         finally:
             watching.cancel()
             loop.remove_signal_handler(signal.SIGHUP)
+
+    async def _open_sink(self, stack: AsyncExitStack) -> Sink:
+        if self._line is not None:
+            sender = LineSender(self._line, on_broken=self._stop)
+            stack.push_async_callback(sender.close)
+            return sender
+        group = await stack.enter_async_context(GroupCommit(stack.enter_context(self.open_ledger())))
+        await group.append(self.start_record())
+        return group
+
+    def _stop(self) -> None:
+        if self.server is not None:
+            self.server.should_exit = True
 
     async def _close_callers(self) -> None:
         await self._in_force.callers.__aexit__(None, None, None)

@@ -84,6 +84,14 @@ class GroupCommit:
         self._wake.set()
         return await future
 
+    async def check(self) -> None:
+        """Return when the ledger can be written.
+
+        Raises:
+            LedgerUnwritable: it can't.
+        """
+        await asyncio.get_running_loop().run_in_executor(self._executor, self._ledger.checkpoint)
+
     async def close(self) -> None:
         """Write what waits, sign a checkpoint, end the writer. Later appends are refused."""
         self._closing = True

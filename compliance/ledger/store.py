@@ -177,6 +177,13 @@ class Ledger:
                 os.close(self._lock_file)  # also lets go of the lock
                 self._lock_file = -1
 
+    def abandon(self) -> None:
+        """In a forked child: let go of the files, which stay the parent's, without a word to them."""
+        for descriptor in (self._entries, self._lock_file):
+            os.close(descriptor)
+        self._index.close()
+        self._lock_file = -1
+
     def __enter__(self) -> Self:
         return self
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import yaml
-from pydantic import Field, ValidationError, field_validator, model_validator
+from pydantic import Field, ValidationError, model_validator
 
 from sovctl.compliance.canonical import digest
 from sovctl.compliance.errors import InputError, Problem, SpecError
@@ -26,6 +26,7 @@ class GatewaySettings(SettingsModel):
     site: Name
     listen: Listen
     workers: Annotated[int, Field(ge=1, le=64)] = 1
+    """Processes that serve; one per core at most pays."""
     clients_file: Path
     """JSON list of clients; their keys only as SHA-256."""
     access: AccessSettings = Field(default_factory=AccessSettings)
@@ -38,13 +39,6 @@ class GatewaySettings(SettingsModel):
     policy: PolicySettings = Field(default_factory=PolicySettings)
     detect: DetectSettings = Field(default_factory=DetectSettings)
     limits: Limits = Field(default_factory=Limits)
-
-    @field_validator("workers")
-    @classmethod
-    def _one_process(cls, workers: int) -> int:
-        if workers != 1:
-            raise ValueError(f"expected 1, got {workers}: vault and ledger have one writer each")
-        return workers
 
     @model_validator(mode="after")
     def _names_meet(self) -> GatewaySettings:
