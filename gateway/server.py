@@ -76,6 +76,7 @@ def serve(settings: GatewaySettings, *, config: Path | None = None) -> None:
     if settings.workers == 1:
         run(parts, None)
         return
+    asyncio.run(parts.try_vault())
     with parts.open_ledger() as ledger:
         ledger.append([parts.start_record()])
         Supervisor(settings, ledger, parts.work).run()
@@ -152,6 +153,22 @@ class Parts:
         settings = self.settings.ledger
         return Ledger.open(settings.directory, origin=settings.origin, key=self._ledger_key)
 
+    async def try_vault(self) -> None:
+        """Make the vault when there is none, and write to it, before several workers open it.
+
+        Raises:
+            SovctlError: it can't be opened or written.
+        """
+        vault = self._open_vault()
+        try:
+            await vault.check()
+        finally:
+            await vault.close()
+
+    def _open_vault(self) -> Vault:
+        settings = self.settings.vault
+        return Vault.open(settings.path, kek=self._kek, ttl_s=settings.ttl_s)
+
     def start_record(self) -> dict[str, Any]:
         """The ledger's record that a gateway began to serve."""
         settings = self.settings
@@ -189,7 +206,7 @@ class Parts:
         await self._in_force.callers.__aenter__()
         stack.push_async_callback(self._close_callers)
         sink = await self._open_sink(stack)
-        vault = Vault.open(settings.vault.path, kek=self._kek, ttl_s=settings.vault.ttl_s)
+        vault = self._open_vault()
         stack.push_async_callback(vault.close)
         upstreams = {
             each.name: await stack.enter_async_context(Upstream(each, settings.limits)) for each in settings.upstreams

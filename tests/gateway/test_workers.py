@@ -1,0 +1,141 @@
+"""Several workers behind one port: one ledger, a death that nobody loses anything by, an orderly end."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from echo_upstream import EchoUpstream
+
+PROMPT = "Please write to anna@example.com today"
+
+
+def ask(gateway: Any, content: str = PROMPT, model: str = "assistant", **more: Any) -> Any:
+    return gateway.client().chat.completions.with_raw_response.create(
+        model=model, messages=[{"role": "user", "content": content}], **more
+    )
+
+
+def ask_afresh(gateway: Any, number: int) -> str:
+    """Ask over a connection of its own, so that the kernel spreads them over the workers; the request's id."""
+    body = b'{"model": "assistant", "messages": [{"role": "user", "content": "to user%d@example.com"}]}' % number
+    key = {"authorization": "Bearer test-key-of-the-branch-application"}
+    status, headers, said = gateway.request("POST", "/v1/chat/completions", body, key)
+    assert status == 200, said
+    assert b"user%d@example.com" % number in said
+    return str(headers["x-sovctl-request-id"])
+
+
+def workers_of(gateway: Any) -> list[int]:
+    children = Path(f"/proc/{gateway.process.pid}/task/{gateway.process.pid}/children").read_text()
+    return [int(pid) for pid in children.split()]
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 20
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+
+
+def test_all_workers_serve_and_share_one_ledger(start: Callable[..., Any], cloud: EchoUpstream) -> None:
+    gateway = start(workers=2)
+    assert len(workers_of(gateway)) == 2
+
+    with ThreadPoolExecutor(4) as lanes:
+        answered = list(lanes.map(lambda number: ask_afresh(gateway, number), range(40)))
+    assert gateway.stop() in (0, -signal.SIGTERM)
+    records = gateway.records()
+    assert records[0]["type"] == "gateway.start"
+    assert records[0]["workers"] == 2
+    assert {r["id"] for r in records if r["type"] == "gateway.answer"} == set(answered)
+    assert sum(1 for r in records if r["type"] == "gateway.start") == 1
+
+
+def test_a_worker_that_dies_is_replaced_and_nothing_answered_is_lost(
+    start: Callable[..., Any], cloud: EchoUpstream
+) -> None:
+    gateway = start(workers=2)
+    before = workers_of(gateway)
+    answered: list[str] = []
+    stop = threading.Event()
+
+    def ask_on() -> None:
+        while not stop.is_set():
+            with contextlib.suppress(OSError, http.client.HTTPException):
+                answered.append(ask_afresh(gateway, len(answered)))
+
+    with ThreadPoolExecutor(2) as lanes:
+        for _ in range(2):
+            lanes.submit(ask_on)
+        wait_until(lambda: len(answered) >= 10)
+        os.kill(before[0], signal.SIGKILL)
+        wait_until(lambda: len(workers_of(gateway)) == 2 and before[0] not in workers_of(gateway))
+        count = len(answered)
+        wait_until(lambda: len(answered) >= count + 10)
+        stop.set()
+    gateway.stop()
+    assert set(answered) <= {r["id"] for r in gateway.records() if r["type"] == "gateway.answer"}
+    assert '"event": "worker ended"' in gateway.log()
+
+
+def test_workers_finish_their_answers_when_told_to_stop(start: Callable[..., Any], pool: EchoUpstream) -> None:
+    gateway = start(workers=2)
+    pool.script.hold = threading.Event()
+    stream = ask(gateway, model="inside", stream=True).parse()
+    first = next(stream)
+    gateway.process.send_signal(signal.SIGTERM)
+    threading.Timer(0.5, pool.script.hold.set).start()
+    assert "".join(c.delta.content or "" for chunk in (first, *stream) for c in chunk.choices) == PROMPT
+    assert gateway.stop() == 0
+    assert gateway.records()[-1]["reason"] == "answered"
+
+
+def test_workers_end_when_the_process_that_writes_the_ledger_is_killed(start: Callable[..., Any]) -> None:
+    gateway = start(workers=2)
+    workers = workers_of(gateway)
+    gateway.process.kill()
+    gateway.process.wait(10)
+    wait_until(lambda: not any(map(is_alive, workers)))
+
+
+def test_workers_that_cannot_start_end_the_gateway(
+    write_config: Callable[[Path], Path], start_from: Callable[..., Any], tmp_path: Path
+) -> None:
+    config = write_config(tmp_path)
+    config.write_text(config.read_text().replace("workers: 1", "workers: 2"))
+    (tmp_path / "vault").mkdir()
+    (tmp_path / "vault/vault.db").write_text("this is no vault, and long enough to be seen as none" * 100)
+    gateway = start_from(config, tmp_path / "log", wait=False)
+    assert gateway.process.wait(30) == 3
+    assert "expected a vault" in gateway.log()
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_port_that_is_taken_is_said(
+    workers: int, gateway: Any, write_config: Callable[[Path], Path], start_from: Callable[..., Any], tmp_path: Path
+) -> None:
+    config = write_config(tmp_path)
+    text = config.read_text().replace("workers: 1", f"workers: {workers}")
+    own_port = next(line for line in text.splitlines() if line.strip().startswith("port:")).split()[-1]
+    config.write_text(text.replace(f"port: {own_port}", f"port: {gateway.port}", 1))
+    second = start_from(config, tmp_path / "log", wait=False)
+    assert second.process.wait(30) == 3
+    assert "expected a free port" in second.log()
