@@ -72,6 +72,12 @@ EntityKind = Literal[_NumberKind, _PaperKind, "EMAIL", "PHONE", "IP", "MAC", "SE
 """What the gateway's detector can find, and policy can speak of."""
 
 
+_GeneratedBy = Literal["chat.completions", "completions", "responses", "messages"]
+_ComparedBy = Literal["embeddings", "rerank", "score"]
+CloudSurface = Literal[_GeneratedBy, _ComparedBy]
+"""An API that takes text, and so can take tokens; what a pool serves follows from its model."""
+
+
 class SpecModel(BaseModel):
     """Base: frozen, and an unknown key is an error."""
 
@@ -301,6 +307,8 @@ class Cloud(SpecModel):
     """OpenAI-compatible, such as https://10.9.0.2:443/v1; its address and port must be a perimeter exception."""
     model: ModelName
     """The model name the cloud knows."""
+    surfaces: Annotated[list[CloudSurface], Field(min_length=1)] = ["chat.completions"]
+    """The APIs it serves, in OpenAI's words; `messages` is Anthropic's. A request of any other is never sent there."""
     jurisdiction: Country
     """Whose law holds what it is sent."""
     ca_file: FilePath | None = None

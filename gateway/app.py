@@ -1,7 +1,7 @@
 """The HTTP side: paths, API keys, bodies, headers, errors. What a request means is `service`'s business.
 
     POST /v1/...        the surfaces, see `surfaces`
-    GET  /v1/models     the models this key may use
+    GET  /v1/models     the models this key may use; /v1/models/NAME is one of them
     GET  /healthz       the process answers
     GET  /readyz        vault, ledger and upstreams do, or 503 and what doesn't
     GET  /metrics       Prometheus
@@ -27,7 +27,7 @@ from sovctl.gateway.access.principal import Principal
 from sovctl.gateway.errors import Code, Refused
 from sovctl.gateway.readiness import NOT_READY
 from sovctl.gateway.service import Reply, Service, new_request_id
-from sovctl.gateway.surfaces import SURFACES, Surface
+from sovctl.gateway.surfaces import SURFACES, Surface, models
 
 Headers = list[tuple[bytes, bytes]]
 
@@ -95,7 +95,9 @@ class App:
             if surface is not None:
                 await self._serve(surface, scope, receive, send, request_id)
                 return
-            if (page := self._pages.get((method, path))) is None:
+            if (page := self._pages.get((method, path))) is None and method == "GET" and path.startswith(_MODEL):
+                page = self._model
+            if page is None:
                 await self._caller(scope)
                 raise Refused(Code.NOT_FOUND)
             status, headers, body = await page(scope, request_id)
@@ -112,7 +114,7 @@ class App:
         service = self._context.service
         headers = scope["headers"]
         client = await self._caller(scope)
-        if not client.may_use_surface(surface.name):
+        if not client.may_use_surface(surface.family):
             raise Refused(Code.SURFACE_NOT_ALLOWED)
         body = await _body(receive, headers, at_most=service.settings.limits.max_body_bytes)
         service.metrics.move("in_flight_requests", 1)
@@ -152,13 +154,19 @@ class App:
         return refused.status, headers, (surface or _DEFAULT).error(refused.code, request_id=request_id)
 
     async def _models(self, scope: Scope, _request_id: str) -> tuple[int, Headers, bytes]:
+        usable = await self._usable(scope)
+        return 200, [_JSON], models.listed(usable, is_anthropic=_is_anthropic(scope["headers"]))
+
+    async def _model(self, scope: Scope, _request_id: str) -> tuple[int, Headers, bytes]:
+        usable = await self._usable(scope)
+        one = models.one(usable, scope["path"].removeprefix(_MODEL), is_anthropic=_is_anthropic(scope["headers"]))
+        if one is None:
+            raise Refused(Code.MODEL_NOT_FOUND)
+        return 200, [_JSON], one
+
+    async def _usable(self, scope: Scope) -> models.Usable:
         client, settings = await self._caller(scope), self._context.service.settings
-        models = [
-            {"id": route.model, "object": "model", "created": 0, "owned_by": settings.site}
-            for route in settings.routes
-            if client.may_use(route.model)
-        ]
-        return 200, [_JSON], orjson.dumps({"object": "list", "data": models})
+        return models.Usable(settings.site, [route.model for route in settings.routes if client.may_use(route.model)])
 
     async def _healthz(self, _scope: Scope, _request_id: str) -> tuple[int, Headers, bytes]:
         return 200, [_JSON], b'{"status":"ok"}'
@@ -173,6 +181,11 @@ class App:
 
 
 _DEFAULT = SURFACES["/v1/chat/completions"]
+_MODEL = "/v1/models/"
+
+
+def _is_anthropic(headers: Headers) -> bool:
+    return _header(headers, b"anthropic-version") is not None
 
 
 class _Watch:

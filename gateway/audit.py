@@ -69,6 +69,7 @@ class AuditLog:
         self,
         request_id: str,
         *,
+        surface: str,
         client: Principal,
         model: str,
         conversation: Conversation,
@@ -97,6 +98,7 @@ class AuditLog:
             request_id,
             {
                 "site": self.site,
+                "surface": surface,
                 "client": client.name,
                 "method": client.method.value,
                 "key_id": client.key_id,

@@ -28,6 +28,7 @@ class Code(StrEnum):
     SURFACE_NOT_ALLOWED = "surface_not_allowed"
     MODEL_NOT_FOUND = "model_not_found"
     NOT_FOUND = "not_found"
+    SURFACE_NOT_SERVED = "surface_not_served"
     POLICY_BLOCKED = "policy_blocked"
     UPSTREAM_REJECTED = "upstream_rejected"
     CONTEXT_LENGTH_EXCEEDED = "context_length_exceeded"
@@ -60,7 +61,12 @@ _ANSWERS: dict[Code, _Answer] = {
     Code.ROUTE_NOT_ALLOWED: _Answer(403, _AUTH, "expected a model that this key may use; GET /v1/models lists them"),
     Code.SURFACE_NOT_ALLOWED: _Answer(403, _AUTH, "expected a path that this key may use"),
     Code.MODEL_NOT_FOUND: _Answer(404, _INVALID, "expected a model of this gateway; GET /v1/models lists them"),
-    Code.NOT_FOUND: _Answer(404, _INVALID, "expected POST /v1/chat/completions or GET /v1/models"),
+    Code.NOT_FOUND: _Answer(
+        404, _INVALID, "expected a path and a method that this gateway serves; see its documentation"
+    ),
+    Code.SURFACE_NOT_SERVED: _Answer(
+        404, _INVALID, "expected an API that this model is served by where policy lets the request go"
+    ),
     Code.POLICY_BLOCKED: _Answer(
         403, _POLICY, "the policy of this site refuses requests with this kind of content; remove it and try again"
     ),

@@ -54,6 +54,7 @@ def explain(settings: GatewaySettings, request: Path) -> dict[str, Any]:
         permit,
         route,
         {upstream.name: upstream for upstream in settings.upstreams},
+        family=surface.family,
         body_bytes=len(raw),
         max_answer_tokens=0,
     )

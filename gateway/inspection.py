@@ -68,6 +68,7 @@ class Inspector:
         self.finder = finder
         self.leaves = Leaves()
         self._surface = surface
+        self._body: Mapping[str, Any] = {}
         self._max_depth = max_depth
         self._found: dict[str, list[Finding]] = {}
         self._known: dict[str, Finding] = {}
@@ -81,6 +82,7 @@ class Inspector:
             Exception: whatever the detector raises; the request is then to be treated as full of identifiers.
         """
         self.leaves = leaves = leaves_of(body, max_depth=self._max_depth)
+        self._body = body
         for leaf in leaves.texts:
             self._look_at(leaf, body)
         for leaf in leaves.numbers:
@@ -139,7 +141,7 @@ class Inspector:
     def _result(self) -> Inspection:
         surface, leaves = self._surface, self.leaves
         counts: Counter[Kind] = Counter()
-        obstacles: set[Obstacle] = set()
+        obstacles: set[Obstacle] = set(surface.obstacles(self._body))
         spoken: set[str] = set()
         prose: dict[Path, list[str]] = {}
         for leaf in leaves.texts:

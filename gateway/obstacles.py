@@ -15,4 +15,5 @@ class Obstacle(StrEnum):
     DATA_URI = "data-uri"
     ENCODED = "encoded"  # a long run that only a decoder could read
     KEY = "key"  # an identifier as the key of an object
+    TOKEN_IDS = "token-ids"  # a prompt as numbers that only its model can read
     NUMBER = "number"  # an identifier as a JSON number

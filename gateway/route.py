@@ -5,10 +5,11 @@
 | 1 | policy blocks: none | |
 | 2 | policy keeps it on-prem: the pool | |
 | 3 | policy lets it leave: the preferred one first, the other behind it | `preferred` |
-| 4 | an upstream in whose context it can't fit goes last | `context` |
-| 5 | an upstream that is known to be down goes last | `down` |
+| 4 | an upstream that doesn't serve the API is none | `surface` |
+| 5 | an upstream in whose context it can't fit goes last | `context` |
+| 6 | an upstream that is known to be down goes last | `down` |
 
-Nothing is dropped for 4 and 5: an estimate and a memory of failures may be wrong, policy may not.
+Nothing is dropped for 5 and 6: an estimate and a memory of failures may be wrong, policy may not.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from sovctl.gateway.policy import Permit, Verdict
-from sovctl.gateway.settings import RouteSettings, UpstreamSettings
+from sovctl.gateway.settings import RouteSettings, SurfaceName, UpstreamSettings
 
 # No tokenizer in use puts more than about 8 bytes of prose into one token on average (English with 200k vocabularies:
 # 4 to 5; guess, 2026-11), so a prompt has at least this many tokens. Used for order only.
@@ -29,7 +30,7 @@ class Plan:
     """What to try, and why in this order."""
 
     upstreams: tuple[str, ...]
-    """Names, best first; empty when policy blocks."""
+    """Names, best first; empty when policy blocks, or when nothing that policy allows serves the API."""
     reasons: tuple[str, ...]
     """Policy's, then ours."""
 
@@ -39,6 +40,7 @@ def plan_route(
     route: RouteSettings,
     upstreams: Mapping[str, UpstreamSettings],
     *,
+    family: SurfaceName,
     body_bytes: int,
     max_answer_tokens: int,
     down: Collection[str] = (),
@@ -46,6 +48,7 @@ def plan_route(
     """The upstreams to try for a request.
 
     Args:
+        family: of the request's surface.
         body_bytes: size of the request's JSON.
         max_answer_tokens: what the client asked for, 0 when it didn't.
         down: names of upstreams that failed lately.
@@ -53,9 +56,16 @@ def plan_route(
     if permit.verdict is Verdict.BLOCK:
         return Plan((), permit.reasons)
     if not permit.verdict.may_leave or route.cloud is None:
-        return Plan((route.pool,), permit.reasons)
-    names = [route.cloud, route.pool] if route.prefer == "cloud" else [route.pool, route.cloud]
-    reasons = [*permit.reasons, f"preferred:{route.prefer}"]
+        names, reasons = [route.pool], list(permit.reasons)
+    else:
+        names = [route.cloud, route.pool] if route.prefer == "cloud" else [route.pool, route.cloud]
+        reasons = [*permit.reasons, f"preferred:{route.prefer}"]
+    unserved = [name for name in names if family not in upstreams[name].surfaces]
+    if unserved:
+        names = [name for name in names if name not in unserved]
+        reasons += [f"surface:{name}" for name in unserved]
+    if len(names) < 2:
+        return Plan(tuple(names), tuple(reasons))
     tokens_at_least = body_bytes // _BYTES_PER_TOKEN_AT_MOST + max_answer_tokens
     too_small = [name for name in names if tokens_at_least > upstreams[name].max_model_len]
     failing = [name for name in names if name in down]

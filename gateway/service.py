@@ -93,7 +93,9 @@ class Service:
         plan = self._plan(exchange)
         if not plan.upstreams:
             await self._record(exchange, plan.reasons, upstream=None)
-            raise Refused(Code.POLICY_BLOCKED)
+            assert exchange.permit is not None
+            is_blocked = exchange.permit.verdict is Verdict.BLOCK
+            raise Refused(Code.POLICY_BLOCKED if is_blocked else Code.SURFACE_NOT_SERVED)
         return await self._send(exchange, plan)
 
     async def close(self) -> None:
@@ -152,6 +154,7 @@ class Service:
             exchange.permit,
             exchange.route,
             self._upstream_settings,
+            family=exchange.surface.family,
             body_bytes=len(exchange.raw),
             max_answer_tokens=exchange.surface.max_answer_tokens(exchange.body),
             down={name for name, upstream in self.upstreams.items() if upstream.is_down},
@@ -225,8 +228,9 @@ class Service:
 
     async def _tokenized(self, exchange: Exchange, upstream: Upstream) -> Outgoing | None:
         """The body for a cloud, its values in the vault; None when it must not leave after all."""
+        has_text = exchange.surface.has_text
         try:
-            known = await self.vault.load(exchange.conversation) if exchange.conversation.is_named else {}
+            known = await self.vault.load(exchange.conversation) if exchange.conversation.is_named and has_text else {}
             mint = Mint(
                 self._keys.token,
                 tenant=exchange.conversation.tenant,
@@ -241,7 +245,7 @@ class Service:
                 model=upstream.settings.model,
                 dropped=exchange.surface.dropped,
             )
-            if outgoing.issued:
+            if outgoing.issued and has_text:
                 await self.vault.store(exchange.conversation, outgoing.issued)
             return Outgoing(outgoing.data, {**known, **outgoing.issued} if known else outgoing.issued)
         except Leak as error:
@@ -257,6 +261,7 @@ class Service:
         assert exchange.permit is not None
         await self._audit.request(
             exchange.request_id,
+            surface=exchange.surface.name,
             client=exchange.client,
             model=exchange.route.model,
             conversation=exchange.conversation,

@@ -8,6 +8,7 @@ from pathlib import Path
 from sovctl.compliance.canonical import sha256_hex
 from sovctl.engine import code_wheel
 from sovctl.engine.catalog.drivers import driver_lock
+from sovctl.engine.catalog.models import load_models
 from sovctl.engine.catalog.platforms import load_platforms
 from sovctl.engine.facts.node import SIMULATION_MARK, NodeFacts
 from sovctl.engine.gather import Request
@@ -46,6 +47,7 @@ def context_of(spec: SiteSpec, site_folder: Path) -> Context:
     return Context(
         spec=spec,
         platforms=load_platforms(),
+        models=load_models(),
         lock=driver_lock(spec.software.lock),
         replicas=tuple(place(spec)),
         locks={

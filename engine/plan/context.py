@@ -10,10 +10,11 @@ from pathlib import Path
 from jinja2 import Environment, StrictUndefined
 
 from sovctl.engine.catalog.drivers import DriverLock
+from sovctl.engine.catalog.models import ModelEntry
 from sovctl.engine.catalog.platforms import Platform
 from sovctl.engine.placement import Replica
 from sovctl.engine.plan.resource import CREATED_BY_APPLY
-from sovctl.engine.spec import Gateway, Node, NodeGroup, Pool, SiteSpec
+from sovctl.engine.spec import Gateway, Model, Node, NodeGroup, Pool, SiteSpec
 
 ROLES = Path(__file__).parent.parent.parent / "roles"
 
@@ -30,6 +31,7 @@ class Context:
 
     Args:
         platforms: by id.
+        models: of the catalogue, by id.
         replicas: where every pool runs.
         locks: Python environment locks by name ("gateway", "installer", engine): path of the lock file.
         fingerprints: of credentials by (node, file name); absent before the first apply.
@@ -38,6 +40,7 @@ class Context:
 
     spec: SiteSpec
     platforms: Mapping[str, Platform]
+    models: Mapping[str, ModelEntry]
     lock: DriverLock
     replicas: tuple[Replica, ...]
     locks: Mapping[str, Path]
@@ -67,6 +70,10 @@ class Context:
     def pool(self, name: str) -> Pool:
         """A pool by name."""
         return next(pool for pool in self.spec.pools if pool.name == name)
+
+    def model(self, name: str) -> Model:
+        """A model of the site by name."""
+        return next(model for model in self.spec.models if model.name == name)
 
     def replicas_on(self, node: Node) -> list[Replica]:
         """Replicas with at least one rank on a node."""

@@ -8,7 +8,7 @@ unencrypted line is accepted. Needs only pydantic and PyYAML, so that the comman
     settings.upstream("chat").base_urls
 """
 
-from sovctl.gateway.settings.access import AccessSettings, IssuerSettings, SurfaceName, TeamSettings
+from sovctl.gateway.settings.access import AccessSettings, IssuerSettings, TeamSettings
 from sovctl.gateway.settings.detect import DetectSettings
 from sovctl.gateway.settings.gateway import GatewaySettings, load_settings
 from sovctl.gateway.settings.limits import Limits
@@ -16,6 +16,7 @@ from sovctl.gateway.settings.listen import Listen
 from sovctl.gateway.settings.model import Name, SettingsModel
 from sovctl.gateway.settings.policy import Action, PolicySettings, RouteSettings
 from sovctl.gateway.settings.storage import LedgerSettings, VaultSettings
+from sovctl.gateway.settings.surface import SurfaceName
 from sovctl.gateway.settings.upstream import UpstreamKind, UpstreamSettings
 
 __all__ = [

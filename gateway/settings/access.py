@@ -6,29 +6,13 @@ certificate. Whatever the way, a caller is a name in a tenant with routes and su
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import AnyHttpUrl, Field, StringConstraints, model_validator
 
 from sovctl.gateway.settings.model import Name, SettingsModel, encrypted_or_local
-
-
-class SurfaceName(StrEnum):
-    """What of the gateway a caller may use; `GET /v1/models` is open to every caller."""
-
-    CHAT = "chat.completions"
-    COMPLETIONS = "completions"
-    RESPONSES = "responses"
-    MESSAGES = "messages"
-    EMBEDDINGS = "embeddings"
-    RERANK = "rerank"
-    SCORE = "score"
-    AUDIO = "audio.transcriptions"
-    FILES = "files"
-    BATCHES = "batches"
-
+from sovctl.gateway.settings.surface import SurfaceName
 
 Algorithm = Literal["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"]
 """Signatures by key pair (RFC 7518 3.1, RFC 8037). The symmetric ones and `none` can't be written here."""

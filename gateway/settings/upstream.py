@@ -9,6 +9,7 @@ from typing import Annotated
 from pydantic import AnyHttpUrl, Field, StringConstraints, field_validator, model_validator
 
 from sovctl.gateway.settings.model import Name, SettingsModel, encrypted_or_local
+from sovctl.gateway.settings.surface import SurfaceName
 
 
 class UpstreamKind(StrEnum):
@@ -32,6 +33,8 @@ class UpstreamSettings(SettingsModel):
     """OpenAI-compatible, ending in /v1. Plain http only to this machine itself."""
     model: Annotated[str, Field(min_length=1, max_length=200)]
     """The model name the upstream knows."""
+    surfaces: Annotated[list[SurfaceName], Field(min_length=1)] = Field(default_factory=lambda: [SurfaceName.CHAT])
+    """The APIs it serves. A request of any other never goes there."""
     ca_file: Path | None = None
     """Certificate authority that signs the upstream; the system's when absent."""
     certificate_file: Path | None = None

@@ -1,10 +1,18 @@
-"""The APIs that the gateway speaks, a module each: `SURFACES` has them by the path at which clients reach them."""
+"""The APIs that the gateway speaks, a module each: `SURFACES` has them by the paths at which clients reach them."""
 
 from collections.abc import Mapping
 
-from sovctl.gateway.surfaces.chat import ChatCompletions
-from sovctl.gateway.surfaces.surface import EventStream, Restoration, Surface
+from sovctl.gateway.surfaces.chat import ChatBatch, ChatCompletions
+from sovctl.gateway.surfaces.completions import Completions
+from sovctl.gateway.surfaces.embeddings import Embeddings
+from sovctl.gateway.surfaces.ranking import Rerank, Score
+from sovctl.gateway.surfaces.restoration import Restoration
+from sovctl.gateway.surfaces.surface import EventStream, Surface
 
-SURFACES: Mapping[str, Surface] = {f"/v1/{surface.path}": surface for surface in (ChatCompletions(),)}
+SURFACES: Mapping[str, Surface] = {
+    path: surface
+    for surface in (ChatCompletions(), ChatBatch(), Completions(), Embeddings(), Rerank(), Score())
+    for path in surface.paths
+}
 
 __all__ = ["SURFACES", "EventStream", "Restoration", "Surface"]

@@ -11,24 +11,14 @@ parts, what begins a conversation, how an answer is restored, how an error is sa
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
-from sovctl.gateway.errors import Code, Refused, error_body
+from sovctl.gateway.errors import Code, Refused, UpstreamFailed, error_body
 from sovctl.gateway.leaves import Path
 from sovctl.gateway.obstacles import Obstacle
-from sovctl.gateway.restore import RestoreCounts
-
-
-@dataclass(frozen=True, slots=True)
-class Restoration:
-    """What an answer is restored with."""
-
-    issued: Mapping[str, str]
-    """Canonical token -> the text it stands for; empty when raw text was sent."""
-    model: str
-    """What the client called the model."""
-    counts: RestoreCounts
+from sovctl.gateway.settings import SurfaceName
+from sovctl.gateway.surfaces.fields import Fields, restored
+from sovctl.gateway.surfaces.restoration import Restoration
 
 
 class EventStream(Protocol):
@@ -52,13 +42,23 @@ class Surface:
     """One surface; subclasses say what is their own."""
 
     name: ClassVar[str]
-    """For audit, metrics and settings, such as `chat.completions`."""
+    """For audit and metrics, such as `chat.completions`."""
+    family: ClassVar[SurfaceName]
+    """What an upstream that serves it lists in its settings."""
+    paths: ClassVar[tuple[str, ...]]
+    """Where clients reach it."""
     path: ClassVar[str]
-    """Where upstreams serve it, below `/v1`."""
+    """Where upstreams serve it, below their base URL."""
     parts: ClassVar[Mapping[str, Obstacle | None]] = {}
     """Types of content parts: None for text, else why it can't be inspected. A type that is missing is unknown."""
-    dropped: ClassVar[Collection[str]] = frozenset()
+    dropped: ClassVar[Collection[str]] = frozenset({"user", "cache_salt"})
     """Top-level fields about the end user or for a provider's bookkeeping; a cloud needs none of them to answer."""
+    answer_list: ClassVar[str]
+    """The field of an answer that holds the list of what was made."""
+    fields: ClassVar[Fields] = Fields(left_alone=frozenset({"id", "object", "model", "usage"}))
+    """What in an answer is the model's."""
+    has_text: ClassVar[bool] = True
+    """Answers hold text. Where they don't, nothing has to be remembered for restoring."""
 
     def check(self, body: Mapping[str, Any]) -> None:
         """Return when `body` is a request of this surface.
@@ -79,11 +79,15 @@ class Surface:
 
     def is_part(self, path: Path) -> bool:
         """True when the object at `path` is a content part."""
-        raise NotImplementedError
+        return len(path) > 2 and path[-2] == "content" and isinstance(path[-1], int)
 
-    def is_person(self, path: Path, body: Mapping[str, Any]) -> bool:
+    def is_person(self, _path: Path, _body: Mapping[str, Any]) -> bool:
         """True when the string at `path` is the name of somebody who speaks."""
-        raise NotImplementedError
+        return False
+
+    def obstacles(self, _body: Mapping[str, Any]) -> Collection[Obstacle]:
+        """What of this request can't be inspected, beyond its content parts."""
+        return ()
 
     def beginning(self, body: Mapping[str, Any]) -> list[Any]:
         """How the conversation began: what later turns repeat."""
@@ -100,11 +104,19 @@ class Surface:
         Raises:
             UpstreamFailed: it is no answer of this surface.
         """
-        raise NotImplementedError
+        if not isinstance(answer, dict) or not isinstance(answer.get(self.answer_list), list):
+            raise UpstreamFailed("protocol")
+        if "model" in answer:
+            answer["model"] = restoration.model
+        return restored(answer, self.fields, restoration) if restoration.issued and self.has_text else answer
 
-    def stream(self, restoration: Restoration) -> EventStream:
-        """What restores a streamed answer."""
-        raise NotImplementedError
+    def stream(self, _restoration: Restoration) -> EventStream:
+        """What restores a streamed answer.
+
+        Raises:
+            UpstreamFailed: there are no streams of this surface.
+        """
+        raise UpstreamFailed("protocol")
 
     def error(self, code: Code, *, request_id: str) -> bytes:
         """The body of an error."""
@@ -113,3 +125,8 @@ class Surface:
     def error_event(self, code: Code, *, request_id: str) -> bytes:
         """An error in the middle of a stream, framed."""
         return b"data: " + error_body(code, request_id=request_id) + b"\n\n"
+
+
+def is_objects(value: Any) -> bool:
+    """True for a list of objects."""
+    return isinstance(value, list) and all(isinstance(item, dict) for item in value)

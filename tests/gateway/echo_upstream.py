@@ -13,7 +13,7 @@ import threading
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import uvicorn
 from starlette.applications import Starlette
@@ -49,6 +49,9 @@ class Script:
 class EchoUpstream:
     """Use as a context manager."""
 
+    surfaces: ClassVar[tuple[str, ...]] = ("chat.completions",)
+    """For its place in the settings."""
+
     certificate_file: Path
     key_file: Path
     client_ca_file: Path | None = None
@@ -58,12 +61,7 @@ class EchoUpstream:
     """Bodies and headers as they came, for greps."""
 
     def __enter__(self) -> Self:
-        app = Starlette(
-            routes=[
-                Route("/v1/chat/completions", self._chat, methods=["POST"]),
-                Route("/v1/models", self._models, methods=["GET"]),
-            ]
-        )
+        app = Starlette(routes=self.routes())
         config = uvicorn.Config(
             app,
             host="127.0.0.1",
@@ -83,6 +81,13 @@ class EchoUpstream:
         self._thread.start()
         assert self._started.wait(10)
         return self
+
+    def routes(self) -> list[Route]:
+        """What it serves."""
+        return [
+            Route("/v1/chat/completions", self._chat, methods=["POST"]),
+            Route("/v1/models", self._models, methods=["GET"]),
+        ]
 
     def __exit__(self, *_: object) -> None:
         self.stop()
@@ -117,14 +122,25 @@ class EchoUpstream:
     async def _models(self, _request: Request) -> Response:
         return JSONResponse({"object": "list", "data": []}, self.script.status)
 
-    async def _chat(self, request: Request) -> Response:
+    async def got(self, request: Request) -> dict[str, Any]:
+        """The request's body, kept."""
         raw = await request.body()
-        body = json.loads(raw)
+        body: dict[str, Any] = json.loads(raw)
         self.requests.append(body)
         self.raw.append(raw + b"\n" + repr(request.headers.items()).encode())
-        if self.script.status != 200:
-            said = {"error": {"message": f"echoing {raw.decode()}", "type": "x"}}
-            return JSONResponse(said, self.script.status)
+        return body
+
+    def refusal(self) -> Response | None:
+        """What the script says instead of an answer."""
+        if self.script.status == 200:
+            return None
+        body = self.raw[-1].partition(b"\n")[0].decode()
+        return JSONResponse({"error": {"message": f"echoing {body}", "type": "x"}}, self.script.status)
+
+    async def _chat(self, request: Request) -> Response:
+        body = await self.got(request)
+        if refusal := self.refusal():
+            return refusal
         message = self.script.message(body)
         envelope = {"id": "chatcmpl-1", "created": 1, "model": body["model"]}
         if not body.get("stream"):
@@ -134,7 +150,11 @@ class EchoUpstream:
             ]
             usage = {"prompt_tokens": 1, "completion_tokens": 2, "total_tokens": 3}
             return JSONResponse({**envelope, "object": "chat.completion", "choices": choices, "usage": usage})
-        stream = self.script.raw_stream or b"".join(_events(envelope, message, body))
+        return self.streamed(_events(envelope, message, body))
+
+    def streamed(self, events: list[bytes]) -> Response:
+        """Events as the script sends them."""
+        stream = self.script.raw_stream or b"".join(events)
         return StreamingResponse(self._pieces(stream), media_type="text/event-stream")
 
     async def _pieces(self, stream: bytes) -> AsyncIterator[bytes]:

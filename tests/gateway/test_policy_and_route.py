@@ -13,7 +13,7 @@ from sovctl.gateway.kinds import Kind
 from sovctl.gateway.obstacles import Obstacle
 from sovctl.gateway.policy import Permit, Verdict, decide
 from sovctl.gateway.route import plan_route
-from sovctl.gateway.settings import Action, PolicySettings, RouteSettings, UpstreamKind, UpstreamSettings
+from sovctl.gateway.settings import Action, PolicySettings, RouteSettings, SurfaceName, UpstreamKind, UpstreamSettings
 
 POLICY = PolicySettings(
     default=Action.TOKENIZE,
@@ -88,7 +88,9 @@ def test_routing_only_narrows_what_policy_allows(
 ) -> None:
     route = RouteSettings(model="m", pool="chat", cloud="cloud", prefer=prefer)
     permit = decide(found, policy, has_cloud=True)
-    plan = plan_route(permit, route, UPSTREAMS, body_bytes=body_bytes, max_answer_tokens=0, down=down)
+    plan = plan_route(
+        permit, route, UPSTREAMS, family=SurfaceName.CHAT, body_bytes=body_bytes, max_answer_tokens=0, down=down
+    )
     allowed = {Verdict.BLOCK: set(), Verdict.STAY: {"chat"}, Verdict.LEAVE: {"chat", "cloud"}}[permit.verdict]
     assert set(plan.upstreams) == allowed
     assert plan.reasons[: len(permit.reasons)] == permit.reasons
@@ -110,5 +112,7 @@ def test_routing_only_narrows_what_policy_allows(
 def test_the_order_of_upstreams(prefer: Any, body_bytes: int, down: set[str], order: tuple[str, ...]) -> None:
     route = RouteSettings(model="m", pool="chat", cloud="cloud", prefer=prefer)
     permit = Permit(Verdict.LEAVE, ("clean",))
-    plan = plan_route(permit, route, UPSTREAMS, body_bytes=body_bytes, max_answer_tokens=0, down=down)
+    plan = plan_route(
+        permit, route, UPSTREAMS, family=SurfaceName.CHAT, body_bytes=body_bytes, max_answer_tokens=0, down=down
+    )
     assert plan.upstreams == order

@@ -14,7 +14,8 @@ from sovctl.gateway.kinds import Kind
 from sovctl.gateway.restore import RestoreCounts
 from sovctl.gateway.sse import EventTooLarge, Framer
 from sovctl.gateway.surfaces import SURFACES, Restoration
-from sovctl.gateway.surfaces.chat import ChatStream
+from sovctl.gateway.surfaces.chat import FIELDS
+from sovctl.gateway.surfaces.choices import ChoiceStream
 from sovctl.gateway.tokens import Mint
 
 CHAT = SURFACES["/v1/chat/completions"]
@@ -30,7 +31,7 @@ def chunk(delta: dict[str, Any], index: int = 0, finish: str | None = None, **mo
 
 
 def run(*chunks: dict[str, Any]) -> list[dict[str, Any]]:
-    stream = ChatStream(Restoration(ISSUED, "assistant", RestoreCounts()))
+    stream = ChoiceStream(Restoration(ISSUED, "assistant", RestoreCounts()), payload="delta", fields=FIELDS)
     events = [event for each in chunks for event in stream.feed(json.dumps(each).encode())]
     return [json.loads(event.removeprefix(b"data: ")) for event in [*events, *stream.feed(b"[DONE]")]]
 
@@ -130,7 +131,7 @@ def test_usage_logprobs_and_unknown_fields_pass() -> None:
 
 @pytest.mark.parametrize("data", [b"", b"nonsense", b"[]", b"{}", b'{"error": {"message": "text of the prompt"}}'])
 def test_what_is_no_chunk_of_a_completion_ends_the_stream(data: bytes) -> None:
-    stream = ChatStream(Restoration(ISSUED, "assistant", RestoreCounts()))
+    stream = ChoiceStream(Restoration(ISSUED, "assistant", RestoreCounts()), payload="delta", fields=FIELDS)
     with pytest.raises(UpstreamFailed) as caught:
         stream.feed(data)
     assert "prompt" not in str(caught.value)

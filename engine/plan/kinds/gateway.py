@@ -23,6 +23,15 @@ UNIT = "sovctl-gateway"
 UNIT_FILE = f"/etc/systemd/system/{UNIT}.service"
 DATA = "/var/lib/sovctl/gateway"
 
+# What a vLLM server offers for each kind of model (docs of 0.32, "Online Serving", read 2026-11); the words are those
+# of gateway/settings/surface.py.
+_SURFACES = {
+    "chat": ["chat.completions", "chat.completions.batch", "completions"],
+    "embedding": ["embeddings", "rerank", "score"],
+    "reranker": ["rerank", "score"],
+    "asr": ["audio.transcriptions", "audio.translations"],
+}
+
 
 def configuration(context: Context) -> dict[str, Any]:
     """The gateway's settings file as plain values; `gateway/settings/` is its other end."""
@@ -59,6 +68,7 @@ def _pools(context: Context) -> Iterator[dict[str, Any]]:
             "kind": "pool",
             "base_urls": [f"https://{context.spec.node(each.head).address}:{each.port}/v1" for each in replicas],
             "model": pool.model,
+            "surfaces": _SURFACES[context.models[context.model(pool.model).catalog].role],
             "ca_file": f"{TLS}/ca.pem",
             "certificate_file": f"{TLS}/node.pem",
             "key_file": f"{TLS}/node.key",
@@ -73,6 +83,7 @@ def _clouds(context: Context) -> Iterator[dict[str, Any]]:
             "kind": "cloud",
             "base_urls": [str(cloud.base_url)],
             "model": cloud.model,
+            "surfaces": list(cloud.surfaces),
             "max_model_len": cloud.max_model_len,
             "jurisdiction": cloud.jurisdiction,
         }

@@ -1,0 +1,144 @@
+"""Streams of choices, as OpenAI's completions and chat completions have them, and vLLM's transcriptions.
+
+Every string of a choice's payload (`delta` in a chat, `text` in a completion) is a channel of its own and restored,
+whatever field it stands in: content, refusal, reasoning, tool arguments (as JSON), and what an upstream may add
+tomorrow. What a channel holds back comes out before the choice's `finish_reason`, and a tool call's before the next
+tool call begins.
+
+    stream = ChoiceStream(restoration, payload="delta", fields=fields)
+    stream.feed(b'{"choices":[{"index":0,"delta":{"content":"Sent to IBAN_7K2"}}]}')
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import orjson
+
+from sovctl.gateway.errors import UpstreamFailed
+from sovctl.gateway.restore import Restorer
+from sovctl.gateway.sse import DONE, event
+from sovctl.gateway.surfaces.fields import Fields
+from sovctl.gateway.surfaces.model_name import ModelName
+from sovctl.gateway.surfaces.restoration import Restoration
+
+_WHOLE = frozenset({"name"})  # comes in one piece: a function's name
+
+_Channel = tuple[str | int, ...]
+"""Choice index, then keys and item indices down to a string."""
+
+
+class ChoiceStream:
+    """Restores one streamed answer.
+
+    Args:
+        payload: the field of a choice that holds what was generated.
+    """
+
+    def __init__(self, restoration: Restoration, *, payload: Literal["delta", "text"], fields: Fields) -> None:
+        self.is_finished = False
+        self._restoration = restoration
+        self._payload = payload
+        self._fields = fields
+        self._name = ModelName(restoration.model)
+        self._channels: dict[_Channel, Restorer] = {}
+        self._envelope: dict[str, Any] = {}
+
+    def feed(self, data: bytes) -> list[bytes]:
+        if data == DONE:
+            self.is_finished = True
+            return self._flush(list(self._channels))
+        try:
+            chunk = orjson.loads(data)
+        except orjson.JSONDecodeError:
+            raise UpstreamFailed("protocol") from None
+        if not isinstance(chunk, dict) or not isinstance(chunk.get("choices"), list):
+            raise UpstreamFailed("protocol" if not isinstance(chunk, dict) or "error" not in chunk else "error-event")
+        if not self._restoration.issued:
+            return [event(self._name.put(data, chunk, chunk))]
+        if "model" in chunk:
+            chunk["model"] = self._restoration.model
+        self._envelope = {key: value for key, value in chunk.items() if key not in ("choices", "usage")}
+        before: list[bytes] = []
+        for choice in chunk["choices"]:
+            if not isinstance(choice, dict) or not isinstance(choice.get("index", 0), int):
+                raise UpstreamFailed("protocol")
+            before += self._choice(choice)
+        return [*before, event(orjson.dumps(chunk))]
+
+    def last(self) -> list[bytes]:
+        return [event(DONE)]
+
+    def _choice(self, choice: dict[str, Any]) -> list[bytes]:
+        """Restore a choice of a chunk in place; events that have to come before it."""
+        index = choice.get("index", 0)
+        fed: list[_Channel] = []
+        made = choice.get(self._payload)
+        if made is not None:
+            choice[self._payload] = self._fed(made, (index,), fed)
+        if choice.get("finish_reason") is not None:
+            ending = [channel for channel in self._channels if channel[0] == index]
+        else:
+            tools = {channel[:3] for channel in fed if len(channel) > 2 and channel[1] == "tool_calls"}
+            ending = [
+                channel
+                for channel in self._channels
+                if tools and channel[:2] == (index, "tool_calls") and channel[:3] not in tools
+            ]
+        for channel in fed:
+            if channel in ending:
+                _extend(choice, (self._payload, *channel[1:]), self._channels.pop(channel).flush())
+        return self._flush([channel for channel in ending if channel in self._channels])
+
+    def _fed(self, value: Any, channel: _Channel, fed: list[_Channel]) -> Any:
+        if isinstance(value, str):
+            if channel[-1] in _WHOLE:
+                return self._restoration.text(value)
+            fed.append(channel)
+            restorer = self._channels.get(channel)
+            if restorer is None:
+                restorer = self._restoration.restorer(is_json=channel[-1] in self._fields.json)
+                self._channels[channel] = restorer
+            return restorer.feed(value)
+        if isinstance(value, list):
+            return [self._fed(item, (*channel, _index(item, position)), fed) for position, item in enumerate(value)]
+        if isinstance(value, dict):
+            return {
+                key: item if key in self._fields.left_alone else self._fed(item, (*channel, key), fed)
+                for key, item in value.items()
+            }
+        return value
+
+    def _flush(self, channels: list[_Channel]) -> list[bytes]:
+        events = []
+        for channel in channels:
+            if held := self._channels.pop(channel).flush():
+                made = _nested(channel[1:], held)
+                choice = {"index": channel[0], self._payload: made, "logprobs": None, "finish_reason": None}
+                events.append(event(orjson.dumps({**self._envelope, "choices": [choice]})))
+        return events
+
+
+def _index(item: Any, position: int) -> int:
+    """Tool calls say which one they continue; anything else goes by its place."""
+    index = item.get("index") if isinstance(item, dict) else None
+    return index if isinstance(index, int) else position
+
+
+def _nested(path: _Channel, text: str) -> Any:
+    if not path:
+        return text
+    if isinstance(path[0], int):
+        inner = _nested(path[1:], text)
+        return [{"index": path[0], **inner} if isinstance(inner, dict) else inner]
+    return {path[0]: _nested(path[1:], text)}
+
+
+def _extend(value: Any, path: _Channel, text: str) -> None:
+    """Append to the string at `path`, which `_fed` has just written."""
+    *parents, last = path
+    for step in parents:
+        if isinstance(step, int):
+            step = next(place for place, item in enumerate(value) if _index(item, place) == step)
+        value = value[step]
+    value[last] += text

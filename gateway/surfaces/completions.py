@@ -1,0 +1,59 @@
+"""OpenAI's completions: text that goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from sovctl.gateway.errors import Code, Refused
+from sovctl.gateway.leaves import Path
+from sovctl.gateway.obstacles import Obstacle
+from sovctl.gateway.settings import SurfaceName
+from sovctl.gateway.surfaces.chat import FIELDS
+from sovctl.gateway.surfaces.choices import ChoiceStream
+from sovctl.gateway.surfaces.restoration import Restoration
+from sovctl.gateway.surfaces.surface import EventStream, Surface
+
+
+class Completions(Surface):
+    """`POST /v1/completions`."""
+
+    name = "completions"
+    family = SurfaceName.COMPLETIONS
+    paths = ("/v1/completions",)
+    path = "completions"
+    answer_list = "choices"
+    fields = FIELDS
+
+    def check(self, body: Mapping[str, Any]) -> None:
+        super().check(body)
+        if not (is_text_or_tokens(body.get("prompt")) or "prompt_embeds" in body):
+            raise Refused(Code.INVALID_REQUEST)
+
+    def prose(self, path: Path) -> Path | None:
+        return path if path[0] in ("prompt", "suffix") else None
+
+    def obstacles(self, body: Mapping[str, Any]) -> Collection[Obstacle]:
+        found = set()
+        if has_tokens(body.get("prompt")):
+            found.add(Obstacle.TOKEN_IDS)
+        if body.get("prompt_embeds"):
+            found.add(Obstacle.ENCODED)
+        return found
+
+    def beginning(self, body: Mapping[str, Any]) -> list[Any]:
+        # A later turn repeats a text that nothing divides from what it adds; so each prompt begins a conversation.
+        return [body.get("user"), body.get("prompt")]
+
+    def stream(self, restoration: Restoration) -> EventStream:
+        return ChoiceStream(restoration, payload="text", fields=FIELDS)
+
+
+def is_text_or_tokens(value: Any) -> bool:
+    """True for a string or a list: strings, token ids, lists of token ids."""
+    return isinstance(value, str | list)
+
+
+def has_tokens(value: Any) -> bool:
+    """True when a prompt or a part of it is given as token ids, which only its model can read."""
+    return isinstance(value, list) and any(isinstance(item, int | list) for item in value)

@@ -1,0 +1,46 @@
+"""OpenAI's embeddings: text in, vectors out."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from sovctl.gateway.errors import Code, Refused
+from sovctl.gateway.leaves import Path
+from sovctl.gateway.obstacles import Obstacle
+from sovctl.gateway.settings import SurfaceName
+from sovctl.gateway.surfaces.chat import PARTS
+from sovctl.gateway.surfaces.completions import has_tokens, is_text_or_tokens
+from sovctl.gateway.surfaces.surface import Surface, is_objects
+
+
+class Embeddings(Surface):
+    """`POST /v1/embeddings`; vLLM also takes `messages` in the place of `input`.
+
+    A value has the same token in all embeddings of one client, so that a question finds the document that names it.
+    Vectors pass as they came.
+    """
+
+    name = "embeddings"
+    family = SurfaceName.EMBEDDINGS
+    paths = ("/v1/embeddings",)
+    path = "embeddings"
+    parts = PARTS
+    answer_list = "data"
+    has_text = False
+
+    def check(self, body: Mapping[str, Any]) -> None:
+        super().check(body)
+        if not (is_text_or_tokens(body.get("input")) or is_objects(body.get("messages"))):
+            raise Refused(Code.INVALID_REQUEST)
+
+    def prose(self, path: Path) -> Path | None:
+        if path[0] == "messages":
+            return None if path[-1] in ("role", "type") else path[:2]
+        return path if path[0] == "input" else None
+
+    def obstacles(self, body: Mapping[str, Any]) -> Collection[Obstacle]:
+        return {Obstacle.TOKEN_IDS} if has_tokens(body.get("input")) else ()
+
+    def beginning(self, _body: Mapping[str, Any]) -> list[Any]:
+        return [self.name]

@@ -1,0 +1,42 @@
+"""The list of models, as OpenAI's clients read it and as Anthropic's do.
+
+listed(Usable("lab", ["assistant"]), is_anthropic=False)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+_EPOCH = "1970-01-01T00:00:00Z"  # a model's age says nothing here; both APIs want a moment
+
+
+@dataclass(frozen=True, slots=True)
+class Usable:
+    """The models that a client may use."""
+
+    site: str
+    models: Sequence[str]
+
+
+def listed(usable: Usable, *, is_anthropic: bool) -> bytes:
+    """The list, one page."""
+    data = [_entry(usable, model, is_anthropic) for model in usable.models]
+    if not is_anthropic:
+        return orjson.dumps({"object": "list", "data": data})
+    ends = {"first_id": usable.models[0], "last_id": usable.models[-1]} if data else {"first_id": None, "last_id": None}
+    return orjson.dumps({"data": data, "has_more": False, **ends})
+
+
+def one(usable: Usable, model: str, *, is_anthropic: bool) -> bytes | None:
+    """One of them; None when there is none of that name."""
+    return orjson.dumps(_entry(usable, model, is_anthropic)) if model in usable.models else None
+
+
+def _entry(usable: Usable, model: str, is_anthropic: bool) -> dict[str, Any]:
+    if is_anthropic:
+        return {"type": "model", "id": model, "display_name": model, "created_at": _EPOCH}
+    return {"id": model, "object": "model", "created": 0, "owned_by": usable.site}

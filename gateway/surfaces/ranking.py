@@ -1,0 +1,66 @@
+"""Rerank (Jina's and Cohere's, as vLLM serves it) and vLLM's score: how well do texts fit each other?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sovctl.gateway.errors import Code, Refused
+from sovctl.gateway.leaves import Path
+from sovctl.gateway.settings import SurfaceName
+from sovctl.gateway.surfaces.chat import PARTS
+from sovctl.gateway.surfaces.surface import Surface
+
+# The two sides of a comparison, in the words that vLLM takes (docs of 0.32, "Score API"; read 2026-11).
+_SIDES = (("text_1", "text_2"), ("queries", "documents"), ("queries", "items"), ("data_1", "data_2"))
+_SIDE_NAMES = frozenset(name for sides in _SIDES for name in sides)
+
+
+class Rerank(Surface):
+    """`POST /v1/rerank`; answers repeat the documents."""
+
+    name = "rerank"
+    family = SurfaceName.RERANK
+    paths = ("/v1/rerank", "/v2/rerank", "/rerank")
+    path = "rerank"
+    parts = PARTS
+    answer_list = "results"
+
+    def check(self, body: Mapping[str, Any]) -> None:
+        super().check(body)
+        if "query" not in body or not isinstance(body.get("documents"), list | dict):
+            raise Refused(Code.INVALID_REQUEST)
+
+    def prose(self, path: Path) -> Path | None:
+        return _side(path) if path[0] in ("query", "documents") else None
+
+    def beginning(self, body: Mapping[str, Any]) -> list[Any]:
+        return [body.get("user"), body["query"], body["documents"]]
+
+
+class Score(Surface):
+    """`POST /v1/score`; answers hold numbers only."""
+
+    name = "score"
+    family = SurfaceName.SCORE
+    paths = ("/v1/score", "/score")
+    path = "score"
+    parts = PARTS
+    answer_list = "data"
+    has_text = False
+
+    def check(self, body: Mapping[str, Any]) -> None:
+        super().check(body)
+        if not any(left in body and right in body for left, right in _SIDES):
+            raise Refused(Code.INVALID_REQUEST)
+
+    def prose(self, path: Path) -> Path | None:
+        return _side(path) if path[0] in _SIDE_NAMES else None
+
+    def beginning(self, body: Mapping[str, Any]) -> list[Any]:
+        return [body.get("user"), *(body.get(name) for name in sorted(_SIDE_NAMES))]
+
+
+def _side(path: Path) -> Path | None:
+    """Each text by itself; what a document consists of together."""
+    return None if path[-1] == "type" else path[:2]

@@ -1,0 +1,28 @@
+"""What an answer is restored with: a value object that goes from the request to everything that makes its answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sovctl.gateway.restore import RestoreCounts, Restorer
+
+
+@dataclass(frozen=True, slots=True)
+class Restoration:
+    """What an answer is restored with."""
+
+    issued: Mapping[str, str]
+    """Canonical token -> the text it stands for; empty when raw text was sent."""
+    model: str
+    """What the client called the model."""
+    counts: RestoreCounts
+
+    def restorer(self, *, is_json: bool = False) -> Restorer:
+        """A restorer for one channel of the answer."""
+        return Restorer(self.issued, is_json=is_json, counts=self.counts)
+
+    def text(self, text: str, *, is_json: bool = False) -> str:
+        """A whole text, restored."""
+        restorer = self.restorer(is_json=is_json)
+        return restorer.feed(text) + restorer.flush()
