@@ -202,8 +202,14 @@ def _encodings(text: str, found: list[Finding]) -> set[Obstacle]:
 
 
 def _has_long_run(text: str) -> bool:
-    """Cheap: prose has no run of that length at all."""
-    return len(text) >= _LONGEST_PLAIN and max(map(len, text.split()), default=0) >= _LONGEST_PLAIN
+    """False for prose, at little cost: a long run covers one of these places, and prose has a space on either side."""
+    for place in range(_LONGEST_PLAIN - 1, len(text), _LONGEST_PLAIN):
+        first, last = max(0, place - _LONGEST_PLAIN), min(len(text), place + _LONGEST_PLAIN)
+        before = text.rfind(" ", first, place + 1)
+        after = text.find(" ", place, last)
+        if (after if after >= 0 else last) - (before if before >= 0 else first - 1) > _LONGEST_PLAIN:
+            return True
+    return False
 
 
 def _is_inside(span: tuple[int, int], findings: list[Finding]) -> bool:

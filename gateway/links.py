@@ -19,8 +19,7 @@ import re
 from sovctl.gateway.kinds import Kind, Mark
 
 _OPENER = re.compile(r"""(["'<])?(?:https?:|ftps?:|wss?:|file:|data:|javascript:|//|\\\\|www\.)|\]\(""", re.IGNORECASE)
-# One of these stands in every opener, in any case; most texts hold none, and finding that out is cheap.
-_HINTS = ("//", "](", "www.", "http", "ftp", "ws:", "wss:", "file:", "data:", "javascript:", "\\\\")
+_SCHEMES = ("http:", "https:", "ftp:", "ftps:", "ws:", "wss:", "file:", "data:", "javascript:")
 _LONGEST_OPENER = 12  # characters: a quote and `javascript:`
 _TARGET = "]("
 _END = re.compile(r"""[\s<>"]""")
@@ -28,8 +27,11 @@ _QUOTED_END = {'"': re.compile('"'), "'": re.compile("'"), "<": re.compile(">")}
 
 
 def _has_hint(text: str) -> bool:
+    """False when `text` can hold no opener; most texts can't, and finding that out is cheap."""
+    if "//" in text or "](" in text or "\\\\" in text:
+        return True
     lowered = text.lower()
-    return any(hint in lowered for hint in _HINTS)
+    return "www." in lowered or (":" in lowered and any(map(lowered.__contains__, _SCHEMES)))
 
 
 class LinkContext:

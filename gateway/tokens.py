@@ -29,6 +29,7 @@ from sovctl.gateway.kinds import LABELS, Kind, Mark
 ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXY"
 _BASE = len(ALPHABET)  # 31, a prime: see the check character
 _VALUE_OF = {character: value for value, character in enumerate(ALPHABET)}
+_PAIRS = [low + high for high in ALPHABET for low in ALPHABET]
 _MAC_CHARACTERS, _FORM_CHARACTERS = 13, 2
 ID_CHARACTERS = _MAC_CHARACTERS + _FORM_CHARACTERS + 1
 _LABEL_SUMS = {label: sum(map(ord, label)) for label in LABELS}
@@ -162,11 +163,12 @@ def check_character(label: str, body: str) -> str:
 
 
 def _encoded(number: int, length: int) -> str:
-    characters = []
-    for _ in range(length):
-        number, value = divmod(number, _BASE)
-        characters.append(ALPHABET[value])
-    return "".join(characters)
+    """`number`, lowest place first; two characters at a time, which halves the work on a long number."""
+    pieces = []
+    for _ in range(length // 2):
+        number, pair = divmod(number, _BASE * _BASE)
+        pieces.append(_PAIRS[pair])
+    return "".join(pieces) + (ALPHABET[number % _BASE] if length % 2 else "")
 
 
 def _joined(*fields: str) -> bytes:
