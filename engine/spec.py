@@ -373,6 +373,8 @@ class Gateway(SpecModel):
     """Where it runs; on a hybrid site never on a machine with GPUs."""
     port: Port = 8443
     """Where clients connect, always with TLS."""
+    workers: Annotated[int, Field(ge=1, le=64)] = 1
+    """Processes that serve on each node; more than its cores don't pay."""
     routes: Annotated[list[Route], Field(min_length=1)]
     """Every model name there is."""
     clouds: list[Cloud] = Field(default_factory=list)

@@ -44,7 +44,7 @@ def configuration(context: Context) -> dict[str, Any]:
             "certificate_file": f"{TLS}/node.pem",
             "key_file": f"{TLS}/node.key",
         },
-        "workers": 1,
+        "workers": gateway.workers,
         "clients_file": f"{SECRETS}/gateway-clients.json",
         "token_key_file": f"{SECRETS}/token.key",
         "vault": {"path": f"{DATA}/vault.db", "kek_file": f"{SECRETS}/vault.kek", "ttl_s": gateway.vault_ttl_s},
