@@ -1,0 +1,65 @@
+"""What the gateway would replace in a text: its own inspection and its own tokens, in this process.
+
+masker = Masker(make_detector(settings))
+masker.replace("Write to anna@example.com")     # Replacement(intervals=[(9, 25)], kinds=["EMAIL"])
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from typing import Any
+
+from bench.judging.leaks import Interval, Replacement
+from sovctl.gateway.inspection import Finder, Inspector
+from sovctl.gateway.replace import replace
+from sovctl.gateway.surfaces import SURFACES
+from sovctl.gateway.tokens import Mint, find_tokens
+
+_CHAT = SURFACES["/v1/chat/completions"]
+
+
+class Masker:
+    """Tokenizes one text after the other, each as the only message of a request of its own."""
+
+    def __init__(self, finder: Finder) -> None:
+        self._finder = finder
+        self._key = secrets.token_bytes(32)
+        self.inspect_s: list[float] = []
+        """Processor time of each inspection."""
+        self.replace("nobody")  # what is made on first use counts for nobody
+        self.inspect_s.clear()
+
+    def replace(self, text: str) -> Replacement:
+        """What would be replaced in `text`, under a policy that tokenizes every kind.
+
+        Raises:
+            Exception: whatever the detector raises.
+        """
+        body: dict[str, Any] = {"model": "any", "messages": [{"role": "user", "content": text}]}
+        inspector = Inspector(self._finder, _CHAT, max_depth=64)
+        begun = time.process_time()
+        inspector.inspect(body)
+        self.inspect_s.append(time.process_time() - begun)
+        content = [leaf for leaf in inspector.leaves.texts if leaf.path[-1] == "content" and leaf.text == text]
+        # A text that is itself JSON is inspected string by string; here it is read as it stands.
+        findings = inspector.findings(content[0]) if content else self._finder.find(text)
+        mint = Mint(self._key, tenant="bench", conversation=str(len(self.inspect_s)))
+        tokenized, issued = replace(text, findings, mint)
+        return _aligned(tokenized, issued)
+
+
+def _aligned(tokenized: str, issued: dict[str, str]) -> Replacement:
+    """Where in the original each token stands: between two tokens, both texts are the same."""
+    intervals: list[Interval] = []
+    kinds: list[str] = []
+    shift = 0  # original position less tokenized position
+    for token in find_tokens(tokenized):
+        if token.token not in issued:
+            continue
+        length = len(issued[token.token])
+        if token.label != "TEXT":  # literals that look like tokens are no findings
+            intervals.append((token.start + shift, token.start + shift + length))
+            kinds.append(str(token.label))
+        shift += length - (token.end - token.start)
+    return Replacement(intervals, kinds)

@@ -1,0 +1,28 @@
+"""Writes the sets to a folder; the same seed gives the same bytes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from bench.pii_sets.documents import LANGUAGES, clean, disguised, structured
+from sovctl.compliance.files import write_atomic
+
+
+def write_sets(folder: Path, *, seed: int, per_type: int) -> list[Path]:
+    """Every set; the paths of the JSONL files."""
+    folder.mkdir(parents=True, exist_ok=True)
+    few = max(1, per_type // 10)
+    sets: dict[str, list[dict[str, Any]]] = {
+        "structured": [d for each in LANGUAGES for d in structured(each, per_type=per_type, seed=seed)],
+        "disguised": [d for each in LANGUAGES for d in disguised(each, per_type=few, seed=seed)],
+        "clean": [d for each in LANGUAGES for d in clean(each, documents=2 * per_type, seed=seed)],
+    }
+    return [_write(folder / f"{name}.jsonl", documents) for name, documents in sets.items()]
+
+
+def _write(path: Path, documents: Iterable[dict[str, Any]]) -> Path:
+    write_atomic(path, "".join(json.dumps(each, ensure_ascii=False) + "\n" for each in documents))
+    return path
