@@ -3,7 +3,7 @@
     outcome = judge(document, replacement)
     outcome.leaked          # [False, True]: one for each span
 
-**Leaked**: the value is still there after both sides were normalised: NFKC, case folded, digits of any script as ASCII,
+**Leaked**: the value is still there after both sides were normalised: NFKD, case folded, digits of any script as ASCII,
 and everything that is no letter and no digit left out (`gateway.md` 3.2). That also counts a value that was replaced
 where it is annotated and stands somewhere else in the same text. Our tokens are taken out first, so nothing joins
 across one. **Partial**: not that, but a letter or a digit of the span was not replaced.
@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 
 from bench.judging.documents import Document, Span
 
-_GAP = "\x00"  # stands for a token; no value holds it
+_GAP = "\x00"  # stands for a token; taken out of texts and values
 
 Interval = tuple[int, int]
 
@@ -28,12 +28,14 @@ def normalise(text: str) -> str:
     if text.isascii():
         return "".join(sign for sign in text if sign.isalnum() or sign == _GAP).lower()
     shown: list[str] = []
-    for character in unicodedata.normalize("NFKC", text).casefold():
-        if character.isalnum():
-            digit = unicodedata.decimal(character, None)
-            shown.append(character if digit is None else str(digit))
-        elif character == _GAP:
+    # Decomposed, since what composes depends on what stands beside it; marks are no letters and fall away.
+    for character in unicodedata.normalize("NFKD", text):
+        if character == _GAP:
             shown.append(_GAP)
+        elif (digit := unicodedata.decimal(character, None)) is not None:
+            shown.append(str(digit))
+        else:
+            shown += filter(str.isalnum, character.casefold())
     return "".join(shown)
 
 
@@ -77,7 +79,7 @@ def judge(document: Document, replacement: Replacement) -> Outcome:
     outcome = Outcome(words=len(text.split()), predicted=len(intervals))
     exact = set(intervals)
     for span in document.spans:
-        value = normalise(text[span.start : span.end])
+        value = normalise(text[span.start : span.end].replace(_GAP, ""))
         is_leaked = bool(value) and value in kept
         rest = any(text[at].isalnum() for at in _uncovered(span, intervals))
         outcome.leaked.append(is_leaked)
@@ -102,9 +104,9 @@ def judge(document: Document, replacement: Replacement) -> Outcome:
 def _without(text: str, intervals: Sequence[Interval]) -> str:
     pieces, position = [], 0
     for start, end in intervals:
-        pieces += (text[position:start], _GAP)
+        pieces += (text[position:start].replace(_GAP, ""), _GAP)
         position = end
-    return "".join([*pieces, text[position:]])
+    return "".join([*pieces, text[position:].replace(_GAP, "")])
 
 
 def _merged(spans: Sequence[Span]) -> list[Interval]:

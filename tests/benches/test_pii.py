@@ -65,10 +65,10 @@ def test_hits_beside_every_span_are_false_and_words_are_counted() -> None:
 
 
 @settings(max_examples=200, deadline=None)
-@given(st.text(), st.data())
+@given(st.text(st.one_of(st.characters(), st.sampled_from("\0a\u0300ß１"))), st.data())
 def test_replacing_all_leaks_nothing_and_replacing_nothing_leaks_all(text: str, data: st.DataObject) -> None:
     cuts = sorted(data.draw(st.lists(st.integers(0, len(text)), min_size=2, max_size=2)))
-    if not normalise(text[cuts[0] : cuts[1]]):
+    if not normalise(text[cuts[0] : cuts[1]].replace("\0", "")):
         return
     span = Span(cuts[0], cuts[1], "X")
     everything = judge(document(text, span), replaced((0, len(text))))
