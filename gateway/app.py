@@ -99,7 +99,7 @@ class App:
                 page = self._model
             if page is None:
                 await self._caller(scope)
-                raise Refused(Code.NOT_FOUND)
+                raise Refused(Code.STATE_NOT_KEPT if path.startswith(_REMEMBERED) else Code.NOT_FOUND)
             status, headers, body = await page(scope, request_id)
         except Refused as refused:
             status, headers, body = self._refusal(refused, surface, request_id)
@@ -182,6 +182,7 @@ class App:
 
 _DEFAULT = SURFACES["/v1/chat/completions"]
 _MODEL = "/v1/models/"
+_REMEMBERED = ("/v1/responses/resp", "/v1/conversations", "/v1/files", "/v1/uploads", "/v1/batches")  # never here
 
 
 def _is_anthropic(headers: Headers) -> bool:

@@ -29,6 +29,7 @@ class Code(StrEnum):
     MODEL_NOT_FOUND = "model_not_found"
     NOT_FOUND = "not_found"
     SURFACE_NOT_SERVED = "surface_not_served"
+    STATE_NOT_KEPT = "state_not_kept"
     POLICY_BLOCKED = "policy_blocked"
     UPSTREAM_REJECTED = "upstream_rejected"
     CONTEXT_LENGTH_EXCEEDED = "context_length_exceeded"
@@ -64,6 +65,9 @@ _ANSWERS: dict[Code, _Answer] = {
     Code.NOT_FOUND: _Answer(
         404, _INVALID, "expected a path and a method that this gateway serves; see its documentation"
     ),
+    Code.STATE_NOT_KEPT: _Answer(
+        404, _INVALID, "no response, conversation, prompt or file is kept here; send the whole input with each request"
+    ),
     Code.SURFACE_NOT_SERVED: _Answer(
         404, _INVALID, "expected an API that this model is served by where policy lets the request go"
     ),
@@ -83,6 +87,10 @@ _ANSWERS: dict[Code, _Answer] = {
     Code.AUDIT_UNAVAILABLE: _Answer(503, _SERVER, "the audit record could not be written, so nothing was answered"),
     Code.INTERNAL: _Answer(500, _SERVER, "the gateway made a mistake; its log has the request id"),
 }
+
+
+UPSTREAM_ERROR = {"code": "server_error", "message": _ANSWERS[Code.UPSTREAM_FAILED].message}
+"""What stands in an answer in the place of an upstream's own words about what went wrong."""
 
 
 class UpstreamFailed(Exception):

@@ -48,6 +48,8 @@ class Exchange:
     permit: Permit | None = None
     counts: RestoreCounts = field(default_factory=RestoreCounts)
     issued: Mapping[str, str] = field(default_factory=dict)
+    kept: Mapping[str, Any] = field(default_factory=dict)
+    """Fields that did not leave and that the answer repeats."""
     upstream: str | None = None
     reasons: list[str] = field(default_factory=list)
 
@@ -59,4 +61,4 @@ class Exchange:
     @property
     def restoration(self) -> Restoration:
         """What the answer is restored with."""
-        return Restoration(self.issued, self.route.model, self.counts)
+        return Restoration(self.issued, self.route.model, self.counts, self.kept)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import orjson
@@ -47,6 +48,7 @@ def tokenize_body(
     *,
     model: str,
     dropped: Collection[str],
+    told: Mapping[str, Any] = MappingProxyType({}),
 ) -> Outgoing:
     """The body for a cloud. `body` itself is as it was when this returns.
 
@@ -54,6 +56,7 @@ def tokenize_body(
         inspector: the one that inspected `body`.
         model: what the cloud calls the model.
         dropped: top-level fields that stay here.
+        told: top-level fields that are as we say.
 
     Raises:
         Leak: it would still hold an identifier.
@@ -73,7 +76,8 @@ def tokenize_body(
                 leaf.put(text)
                 rewritten.append(text)
         leaves.close()
-        new = {key: value for key, value in body.items() if key not in dropped} | {"model": model}
+        new = {key: value for key, value in body.items() if key not in dropped}
+        new.update(told, model=model)
         data = orjson.dumps(new)
     finally:
         leaves.undo()

@@ -168,13 +168,15 @@ class Service:
         for name in plan.upstreams:
             upstream = self.upstreams[name]
             if upstream.settings.kind.may_see_raw_text:
-                exchange.issued = {}
-                data = orjson.dumps({**exchange.body, "model": upstream.settings.model})
+                exchange.issued, exchange.kept = {}, {}
+                data = orjson.dumps({**exchange.body, **exchange.surface.told, "model": upstream.settings.model})
             else:
                 outgoing = await self._tokenized(exchange, upstream)
                 if outgoing is None:
                     continue
                 exchange.issued = outgoing.issued
+                body = exchange.body
+                exchange.kept = {key: body[key] for key in exchange.surface.repeated if key in body}
                 data = outgoing.data
                 has_left = True
             exchange.upstream, exchange.counts = name, RestoreCounts()
@@ -244,6 +246,7 @@ class Service:
                 mint,
                 model=upstream.settings.model,
                 dropped=exchange.surface.dropped,
+                told=exchange.surface.told,
             )
             if outgoing.issued and has_text:
                 await self.vault.store(exchange.conversation, outgoing.issued)

@@ -6,12 +6,13 @@ from sovctl.gateway.surfaces.chat import ChatBatch, ChatCompletions
 from sovctl.gateway.surfaces.completions import Completions
 from sovctl.gateway.surfaces.embeddings import Embeddings
 from sovctl.gateway.surfaces.ranking import Rerank, Score
+from sovctl.gateway.surfaces.responses import Responses
 from sovctl.gateway.surfaces.restoration import Restoration
 from sovctl.gateway.surfaces.surface import EventStream, Surface
 
 SURFACES: Mapping[str, Surface] = {
     path: surface
-    for surface in (ChatCompletions(), ChatBatch(), Completions(), Embeddings(), Rerank(), Score())
+    for surface in (ChatCompletions(), ChatBatch(), Completions(), Embeddings(), Rerank(), Score(), Responses())
     for path in surface.paths
 }
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from sovctl.gateway.restore import RestoreCounts, Restorer
 
@@ -17,6 +18,12 @@ class Restoration:
     model: str
     """What the client called the model."""
     counts: RestoreCounts
+    kept: Mapping[str, Any] = field(default_factory=dict)
+    """Fields of the request that stayed here although the answers of its API repeat them."""
+
+    def repeated(self) -> Restoration:
+        """For text that an answer says a second time: it is restored again, and not counted again."""
+        return replace(self, counts=RestoreCounts())
 
     def restorer(self, *, is_json: bool = False) -> Restorer:
         """A restorer for one channel of the answer."""

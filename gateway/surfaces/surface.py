@@ -11,7 +11,7 @@ parts, what begins a conversation, how an answer is restored, how an error is sa
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, TypeGuard
 
 from sovctl.gateway.errors import Code, Refused, UpstreamFailed, error_body
 from sovctl.gateway.leaves import Path
@@ -53,6 +53,10 @@ class Surface:
     """Types of content parts: None for text, else why it can't be inspected. A type that is missing is unknown."""
     dropped: ClassVar[Collection[str]] = frozenset({"user", "cache_salt"})
     """Top-level fields about the end user or for a provider's bookkeeping; a cloud needs none of them to answer."""
+    told: ClassVar[Mapping[str, Any]] = {}
+    """Top-level fields that upstreams get whatever the client said."""
+    repeated: ClassVar[Collection[str]] = frozenset()
+    """Those of `dropped` that answers repeat."""
     answer_list: ClassVar[str]
     """The field of an answer that holds the list of what was made."""
     fields: ClassVar[Fields] = Fields(left_alone=frozenset({"id", "object", "model", "usage"}))
@@ -127,6 +131,6 @@ class Surface:
         return b"data: " + error_body(code, request_id=request_id) + b"\n\n"
 
 
-def is_objects(value: Any) -> bool:
+def is_objects(value: Any) -> TypeGuard[list[dict[str, Any]]]:
     """True for a list of objects."""
     return isinstance(value, list) and all(isinstance(item, dict) for item in value)

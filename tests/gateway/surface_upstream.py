@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import struct
-from typing import Any
+from typing import Any, ClassVar
 
 from echo_upstream import EchoUpstream
 from starlette.requests import Request
@@ -19,7 +19,17 @@ USAGE = {"prompt_tokens": 1, "completion_tokens": 2, "total_tokens": 3}
 class SurfaceUpstream(EchoUpstream):
     """Use as a context manager."""
 
-    surfaces = ("chat.completions", "chat.completions.batch", "completions", "embeddings", "rerank", "score")
+    surfaces = (
+        "chat.completions",
+        "chat.completions.batch",
+        "completions",
+        "embeddings",
+        "rerank",
+        "score",
+        "responses",
+    )
+
+    response_end: ClassVar[str] = "completed"
 
     def routes(self) -> list[Route]:
         """What it serves."""
@@ -29,6 +39,7 @@ class SurfaceUpstream(EchoUpstream):
             "/v1/embeddings": self._embeddings,
             "/v1/rerank": self._rerank,
             "/v1/score": self._score,
+            "/v1/responses": self._responses,
         }
         return [*super().routes(), *(Route(path, handler, methods=["POST"]) for path, handler in handlers.items())]
 
@@ -102,9 +113,110 @@ class SurfaceUpstream(EchoUpstream):
         usage = {"prompt_tokens": 1, "total_tokens": 1}
         return JSONResponse({"id": "rerank-1", "model": body["model"], "usage": usage, "results": results})
 
+    async def _responses(self, request: Request) -> Response:
+        body = await self.got(request)
+        if refusal := self.refusal():
+            return refusal
+        if body.get("stream"):
+            return self.streamed(response_events(body, self.response_end))
+        return JSONResponse(response_of(body, self.response_end, output_of(body)))
+
     async def _score(self, request: Request) -> Response:
         body = await self.got(request)
         data = [{"index": 0, "object": "score", "score": 0.5}]
         return JSONResponse(
             {"id": "embd-1", "object": "list", "created": 1, "model": body["model"], "data": data, "usage": USAGE}
         )
+
+
+def output_of(body: dict[str, Any]) -> list[dict[str, Any]]:
+    """What a response says: reasoning, then a message that repeats the last input, then a call of every tool."""
+    asked = body["input"]
+    if isinstance(asked, list):
+        content = asked[-1].get("content") or asked[-1].get("output")
+        asked = content if isinstance(content, str) else "".join(part.get("text", "") for part in content)
+    output: list[dict[str, Any]] = []
+    if body.get("reasoning"):
+        summary = [{"type": "summary_text", "text": f"The user says: {asked}"}]
+        output.append({"id": "rs_1", "type": "reasoning", "summary": summary, "content": None, "status": None})
+    part = {"type": "output_text", "text": asked, "annotations": [], "logprobs": None}
+    message = {"id": "msg_1", "type": "message", "role": "assistant", "status": "completed", "content": [part]}
+    output.append(message)
+    for number, tool in enumerate(body.get("tools") or []):
+        call = {"id": f"fc_{number}", "call_id": f"call_{number}", "type": "function_call", "name": tool["name"]}
+        output.append({**call, "arguments": json.dumps({"said": asked}), "status": "completed"})
+    return output
+
+
+def response_of(body: dict[str, Any], status: str, output: list[dict[str, Any]]) -> dict[str, Any]:
+    """A response object, with everything of the request that real ones repeat."""
+    usage = {
+        "input_tokens": 1,
+        "output_tokens": 2,
+        "total_tokens": 3,
+        "input_tokens_details": {"cached_tokens": 0},
+        "output_tokens_details": {"reasoning_tokens": 0},
+    }
+    return {
+        "id": "resp_0123456789abcdef",
+        "object": "response",
+        "created_at": 1,
+        "status": status,
+        "model": body["model"],
+        "output": output,
+        "error": None,
+        "incomplete_details": {"reason": "max_output_tokens"} if status == "incomplete" else None,
+        "instructions": body.get("instructions"),
+        "metadata": body.get("metadata") or {},
+        "parallel_tool_calls": True,
+        "tool_choice": "auto",
+        "tools": body.get("tools") or [],
+        "temperature": 1.0,
+        "top_p": 1.0,
+        "usage": usage if status == "completed" else None,
+        "previous_response_id": body.get("previous_response_id"),
+    }
+
+
+_DELTAS = {
+    "output_text": ("response.output_text", "content_index", "text", "content_part", "content"),
+    "summary_text": ("response.reasoning_summary_text", "summary_index", "text", "reasoning_summary_part", "summary"),
+}
+
+
+def response_events(body: dict[str, Any], end: str = "completed", size: int = 5) -> list[bytes]:
+    """The stream of a response, every event that a real one sends."""
+    events: list[dict[str, Any]] = []
+    output = output_of(body)
+
+    def say(kind: str, **fields: Any) -> None:
+        events.append({"type": kind, "sequence_number": len(events), **fields})
+
+    for kind in ("created", "in_progress"):
+        say(f"response.{kind}", response=response_of(body, "in_progress", []))
+    for place, item in enumerate(output):
+        where = {"item_id": item["id"], "output_index": place}
+        empty = {**item, **{key: [] for key in ("content", "summary") if item.get(key)}}
+        say(
+            "response.output_item.added",
+            output_index=place,
+            item={**empty, **({"arguments": ""} if "arguments" in item else {})},
+        )
+        for part_place, part in enumerate(item.get("content") or item.get("summary") or []):
+            kind, index, field, part_kind, _ = _DELTAS[part["type"]]
+            here = {**where, index: part_place}
+            say(f"response.{part_kind}.added", **here, part={**part, "text": ""})
+            for start in range(0, len(part[field]), size):
+                say(f"{kind}.delta", **here, delta=part[field][start : start + size], logprobs=[])
+            say(f"{kind}.done", **here, text=part[field], logprobs=[])
+            say(f"response.{part_kind}.done", **here, part=part)
+        if "arguments" in item:
+            for start in range(0, len(item["arguments"]), size):
+                say("response.function_call_arguments.delta", **where, delta=item["arguments"][start : start + size])
+            say("response.function_call_arguments.done", **where, name=item["name"], arguments=item["arguments"])
+        say("response.output_item.done", output_index=place, item=item)
+    final = response_of(body, end, output)
+    if end == "failed":
+        final["error"] = {"code": "server_error", "message": f"could not answer {body['input']}"}
+    say(f"response.{end}", response=final)
+    return [f"event: {each['type']}\ndata: {json.dumps(each)}\n\n".encode() for each in events]
