@@ -1,0 +1,137 @@
+"""What a model's weights take on one GPU, as loaded.
+
+Not parameters times bytes: 4-bit formats carry scales, embeddings and the output layer mostly stay in bf16, and
+kernels pad experts. Tensor parallelism divides what is left, pipeline parallelism its layers.
+
+    weights = Weights.of(load_models()["llama-3.1-70b"], Precision.FP8)
+    weights.rank_bytes(tensor_parallel_size=2)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from math import ceil
+
+from sovctl.compliance.errors import InputError
+from sovctl.engine.catalog.models import ModelEntry
+
+_BF16_BYTES = 2
+
+
+class Precision(StrEnum):
+    """How the linear layers are stored."""
+
+    BF16 = "bf16"
+    FP8 = "fp8"
+    INT8 = "int8"
+    INT4 = "int4"
+    NVFP4 = "nvfp4"
+    MXFP4 = "mxfp4"
+
+    @property
+    def bytes_per_weight(self) -> float:
+        """Bytes of one weight with its share of the scales."""
+        return _BYTES[self]
+
+
+_BYTES = {
+    Precision.BF16: 2.0,
+    Precision.FP8: 1.0 + 4 / (128 * 128),  # one fp32 scale for each block of 128 x 128, as DeepSeek and Qwen publish
+    Precision.INT8: 1.0,  # a scale per output channel is nothing
+    Precision.INT4: 0.5 + 2.5 / 128,  # AWQ and GPTQ, groups of 128: an fp16 scale and a 4-bit zero
+    Precision.NVFP4: 0.5 + 1 / 16,  # an fp8 scale for each 16; NVIDIA, NVFP4 format, read 2026-11-20
+    Precision.MXFP4: 0.5 + 1 / 32,  # an 8-bit exponent for each 32; OCP Microscaling Formats 1.0, 5.1
+}
+
+# Kernels want whole tiles. vLLM's MXFP4 experts are padded to these on Hopper: gpt-oss-120b loads as 66.14 GiB on one
+# GPU, 2 x 34.38, 4 x 17.22 and 8 x 8.66, where its checkpoint has 60.8 (published vLLM 0.22 logs, read 2026-11-20).
+_MXFP4_HIDDEN_TILE, _MXFP4_FFN_TILE = 256, 128
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """A model's weights in one precision."""
+
+    model: ModelEntry
+    precision: Precision
+
+    @classmethod
+    def of(cls, model: ModelEntry, precision: Precision | None = None) -> Weights:
+        """The weights as they are served: in `precision`, or as they were released."""
+        return cls(model, precision or released_precision(model))
+
+    @property
+    def embedding_parameters(self) -> int:
+        """Input embedding and output layer, which stay in bf16; 0 where the shape does not tell."""
+        arch = self.model.arch
+        if arch.vocab is None or arch.hidden is None:
+            return 0
+        return arch.vocab * arch.hidden * (1 if arch.tied else 2)
+
+    @property
+    def expert_parameters(self) -> int:
+        """Of all routed experts; 0 for a dense model."""
+        arch = self.model.arch
+        if arch.moe is None or arch.hidden is None:
+            return 0
+        return arch.moe.layers * arch.moe.experts * 3 * arch.hidden * arch.moe.ffn
+
+    @property
+    def total_parameters(self) -> int:
+        """Of the whole model; what the maker says where the shape does not tell."""
+        params = self.model.params
+        return params.computed_total or round(params.published_total_b * 1e9)
+
+    def total_bytes(self, *, tensor_parallel_size: int = 1) -> float:
+        """Bytes over all ranks, padding included.
+
+        Args:
+            tensor_parallel_size: padding depends on how experts are cut.
+        """
+        embeddings = self.embedding_parameters
+        experts = self.expert_parameters
+        if self.precision is Precision.MXFP4:  # experts only; everything else is bf16
+            rest = self.total_parameters - experts
+            return rest * _BF16_BYTES + experts * self.precision.bytes_per_weight * self._padding(tensor_parallel_size)
+        return embeddings * _BF16_BYTES + (self.total_parameters - embeddings) * self.precision.bytes_per_weight
+
+    def rank_bytes(self, *, tensor_parallel_size: int = 1, pipeline_parallel_size: int = 1) -> float:
+        """Bytes on the fullest GPU of one replica."""
+        layers = self.model.arch.layers
+        stage = 1 / pipeline_parallel_size if layers is None else ceil(layers / pipeline_parallel_size) / layers
+        return self.total_bytes(tensor_parallel_size=tensor_parallel_size) * stage / tensor_parallel_size
+
+    def _padding(self, tensor_parallel_size: int) -> float:
+        arch = self.model.arch
+        if arch.moe is None or arch.hidden is None:
+            return 1.0
+        ffn = arch.moe.ffn / tensor_parallel_size
+        hidden = _up(arch.hidden, _MXFP4_HIDDEN_TILE) / arch.hidden
+        return hidden * _up(ffn, _MXFP4_FFN_TILE) / ffn
+
+
+def released_precision(model: ModelEntry) -> Precision:
+    """What the maker published.
+
+    Raises:
+        InputError: a precision that is not known here.
+    """
+    for beginning, precision in _RELEASED.items():
+        if model.released_dtype.startswith(beginning):
+            return precision
+    raise InputError(f"expected a known precision, got {model.released_dtype}", where=model.id)
+
+
+_RELEASED = {
+    "bfloat16": Precision.BF16,
+    "float16": Precision.BF16,
+    "fp8": Precision.FP8,
+    "int4": Precision.INT4,
+    "mxfp4": Precision.MXFP4,
+    "nvfp4": Precision.NVFP4,
+}
+
+
+def _up(size: float, tile: int) -> float:
+    return ceil(size / tile) * tile

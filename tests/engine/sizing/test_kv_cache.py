@@ -1,0 +1,129 @@
+"""The KV cache, held to what vLLM itself logged on real GPUs."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from sovctl.engine.catalog.models import ModelEntry, load_models
+from sovctl.engine.sizing import GIB
+from sovctl.engine.sizing.kv_cache import Growth, KvCache, LayerGroup, kv_cache
+
+MEASURED = Path(__file__).resolve().parents[3].parent / "shared/catalog/validation_memory.csv"
+QWEN2_7B = KvCache((LayerGroup(Growth.FULL, 28, 256, 4),))  # not in the catalogue: Qwen/Qwen2-7B config.json
+
+
+@dataclass(frozen=True)
+class Log:
+    """One start-up log: what was free for the cache on each GPU, and how many tokens vLLM said that is."""
+
+    model: str
+    tensor_parallel_size: int
+    max_model_len: int
+    max_num_batched_tokens: int
+    free_gib: float
+    tokens: int
+    has_hybrid_allocator: bool = True
+
+
+# Published start-up logs, read 2026-11-20: heyram74/nebius_sopertors_inferencex_benchmark (vLLM 0.22.1, H200),
+# dennislee22/vLLM-benchmarking (0.10.1.1, A100), GloriaXimingLu/inferencex-profiling (0.22.0, H200).
+LOGS = [
+    Log("gpt-oss-120b", 2, 2068, 8192, 88.77, 2560976),
+    Log("gpt-oss-120b", 4, 2068, 8192, 106.26, 6131009),
+    Log("gpt-oss-120b", 8, 2068, 8192, 114.85, 13252813),
+    Log("gpt-oss-120b", 8, 2068, 8192, 114.84, 13251688),
+    Log("gpt-oss-120b", 4, 16384, 2048, 45.32, 2640144, has_hybrid_allocator=False),
+    Log("qwen2-7b", 2, 16384, 2048, 12.02, 450192),
+    Log("qwen2-7b", 2, 16384, 2048, 31.83, 1192160),
+    Log("gpt-oss-120b", 1, 2068, 8192, 57.24, 825607),
+    Log("gpt-oss-120b", 1, 9472, 8192, 57.24, 886768),
+    Log("gpt-oss-120b", 1, 2068, 8192, 57.22, 825377),
+]
+
+
+def cache_of(model: str) -> KvCache:
+    return QWEN2_7B if model == "qwen2-7b" else kv_cache(load_models()[model])
+
+
+def computed(log: Log) -> int:
+    return cache_of(log.model).log_tokens(
+        log.free_gib * GIB,
+        max_model_len=log.max_model_len,
+        tensor_parallel_size=log.tensor_parallel_size,
+        max_num_batched_tokens=log.max_num_batched_tokens,
+        has_hybrid_allocator=log.has_hybrid_allocator,
+    )
+
+
+@pytest.mark.parametrize("log", LOGS, ids=lambda log: f"{log.model}-tp{log.tensor_parallel_size}-{log.max_model_len}")
+def test_tokens_are_vllms_own_within_one_percent(log: Log) -> None:
+    assert computed(log) == pytest.approx(log.tokens, rel=0.01)
+
+
+@pytest.mark.shared
+@pytest.mark.skipif(not MEASURED.exists(), reason="the published measurements are not at hand")
+def test_every_published_log_is_met_within_one_percent() -> None:
+    with MEASURED.open() as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) >= 12
+    for row in rows:
+        log = Log(
+            row["model"],
+            int(row["tp"]),
+            int(row["max_model_len"]),
+            int(float(row["max_num_batched_tokens"].split()[0])),
+            float(row["available_kv_gib_per_gpu"]),
+            int(row["gpu_kv_cache_tokens"]),
+            has_hybrid_allocator=not row["vllm"].startswith("0.10"),
+        )
+        assert computed(log) == pytest.approx(log.tokens, rel=0.01), row["source"]
+
+
+# What the shape says for one token of a long session, one copy, bf16.
+@pytest.mark.parametrize(
+    ("model", "bytes_per_token"),
+    [
+        ("llama-3.1-8b", 131_072),
+        ("llama-3.1-70b", 327_680),
+        ("llama-3.1-405b", 516_096),
+        ("mixtral-8x22b", 229_376),
+        ("deepseek-r1", 61 * 576 * 2),
+        ("gpt-oss-120b", 18 * 8 * 128 * 2),
+        ("qwen3-next-80b-a3b", 12 * 2 * 512 * 2),
+    ],
+)
+def test_bytes_of_one_more_token(model: str, bytes_per_token: int) -> None:
+    assert kv_cache(load_models()[model]).token_bytes() == bytes_per_token
+
+
+def test_heads_are_replicated_beyond_their_count_and_latent_caches_always() -> None:
+    qwen = kv_cache(load_models()["qwen3-235b-a22b"])  # 4 KV heads
+    assert qwen.token_bytes(tensor_parallel_size=8) == qwen.token_bytes(tensor_parallel_size=4)
+    latent = kv_cache(load_models()["deepseek-v3"])
+    assert latent.token_bytes(tensor_parallel_size=8) == latent.token_bytes()
+
+
+def test_a_window_stops_growing() -> None:
+    gemma = kv_cache(load_models()["gemma-3-27b"])
+    longer, shorter = gemma.session_bytes(100_000), gemma.session_bytes(50_000)
+    assert longer - shorter == 50_000 * 10 * 16 * 256 * 2
+
+
+def chat_models() -> list[ModelEntry]:
+    return [model for model in load_models().values() if model.role == "chat"]
+
+
+@pytest.mark.parametrize("model", chat_models(), ids=lambda model: str(model.id))
+def test_the_catalogue_agrees_with_itself(model: ModelEntry) -> None:
+    if model.attention.startswith("compressed") or model.arch.global_kv_heads:
+        pytest.skip("how its cache is laid out is not in the catalogue")
+    stated, cache = model.kv_bytes_per_token_bf16, kv_cache(model)
+    if stated.full_attention_layers_only is not None:
+        assert cache.token_bytes() == stated.full_attention_layers_only
+    else:
+        growing = [group for group in cache.groups if group.growth is not Growth.STATE]
+        assert sum(group.layers * group.rank_elements(1) * 2 for group in growing) == stated.all_layers_full_attention
