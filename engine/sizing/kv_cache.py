@@ -47,7 +47,7 @@ class LayerGroup:
     """Tokens; 0 unless the growth is a window."""
 
     def rank_elements(self, tensor_parallel_size: int) -> int:
-        """Numbers kept for one token (or one state) in one layer on one rank; heads are replicated beyond their count."""
+        """Numbers kept for one token (or one state) in one layer on one rank; no rank holds less than a head."""
         if self.heads is None:
             return self.elements
         return self.elements * max(1, ceil(self.heads / tensor_parallel_size))
@@ -82,12 +82,12 @@ class KvCache:
         Args:
             element_bytes: 2 for bf16, 1 for FP8.
         """
-        return sum(
-            ceil(group.layers / pipeline_parallel_size)
-            * group.blocks(tokens, max_num_batched_tokens)
-            * self._page_bytes(group, tensor_parallel_size, element_bytes)
-            for group in self.groups
-        )
+        held = 0.0
+        for group in self.groups:
+            layers = ceil(group.layers / pipeline_parallel_size)
+            blocks = group.blocks(tokens, max_num_batched_tokens)
+            held += layers * blocks * self._page_bytes(group, tensor_parallel_size, element_bytes)
+        return ceil(held)
 
     def token_bytes(self, *, tensor_parallel_size: int = 1, element_bytes: float = 2) -> float:
         """Bytes that one more token of a long session costs on one rank."""
