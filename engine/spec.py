@@ -315,6 +315,8 @@ class Cloud(SpecModel):
     """Private CA of the cloud, on the controller, relative to site.yaml; the system's when absent."""
     api_key: Secret | None = None
     """What the gateway shows it."""
+    api_key_header: Literal["authorization", "x-api-key"] = "authorization"
+    """Where it looks for the key: `Authorization: Bearer`, or `x-api-key` as Anthropic's API has it."""
     max_model_len: Annotated[int, Field(ge=16, le=16_777_216)] = 8192
     """Tokens of prompt and answer together."""
 

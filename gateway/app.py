@@ -102,12 +102,12 @@ class App:
                 raise Refused(Code.STATE_NOT_KEPT if path.startswith(_REMEMBERED) else Code.NOT_FOUND)
             status, headers, body = await page(scope, request_id)
         except Refused as refused:
-            status, headers, body = self._refusal(refused, surface, request_id)
+            status, headers, body = self._refusal(refused, surface or _spoken(scope), request_id)
         except ClientLeft:
             return
         except Exception as error:  # noqa: BLE001 - the last door: its message may hold text, so only its place is said
             log.event("our mistake", level=40, error=error, request_id=request_id)
-            status, headers, body = self._refusal(Refused(Code.INTERNAL), surface, request_id)
+            status, headers, body = self._refusal(Refused(Code.INTERNAL), surface or _spoken(scope), request_id)
         await _send_whole(send, status, headers, body, request_id)
 
     async def _serve(self, surface: Surface, scope: Scope, receive: Receive, send: Send, request_id: str) -> None:
@@ -121,7 +121,14 @@ class App:
         watch = _Watch(receive)
         try:
             named = _header(headers, _CONVERSATION)
-            reply = await service.serve(surface, client, body, conversation_header=named, request_id=request_id)
+            reply = await service.serve(
+                surface,
+                client,
+                body,
+                conversation_header=named,
+                request_id=request_id,
+                headers={name: _header(headers, name.encode()) or "" for name in surface.client_headers},
+            )
             service.metrics.count("requests_total", route=reply.route.value, status=str(reply.status))
             route = (b"x-sovctl-route", reply.route.value.encode())
             if isinstance(reply.content, bytes):
@@ -145,13 +152,13 @@ class App:
             raise Refused(Code.INVALID_API_KEY)
         return caller
 
-    def _refusal(self, refused: Refused, surface: Surface | None, request_id: str) -> tuple[int, Headers, bytes]:
+    def _refusal(self, refused: Refused, surface: Surface, request_id: str) -> tuple[int, Headers, bytes]:
         self._context.service.metrics.count("refused_total", reason=refused.code.value)
         log.event("refused", request_id=request_id, reason=refused.code.value, status=refused.status)
         headers = [_JSON]
         if refused.code is Code.INVALID_API_KEY:
             headers.append((b"www-authenticate", b"Bearer"))
-        return refused.status, headers, (surface or _DEFAULT).error(refused.code, request_id=request_id)
+        return refused.status, headers, surface.error(refused.code, request_id=request_id)
 
     async def _models(self, scope: Scope, _request_id: str) -> tuple[int, Headers, bytes]:
         usable = await self._usable(scope)
@@ -180,9 +187,13 @@ class App:
         return 200, [_TEXT], self._context.service.metrics.text().encode()
 
 
-_DEFAULT = SURFACES["/v1/chat/completions"]
 _MODEL = "/v1/models/"
 _REMEMBERED = ("/v1/responses/resp", "/v1/conversations", "/v1/files", "/v1/uploads", "/v1/batches")  # never here
+
+
+def _spoken(scope: Scope) -> Surface:
+    """Whose errors a client reads that asked for a path without a surface."""
+    return SURFACES["/v1/messages" if _is_anthropic(scope["headers"]) else "/v1/chat/completions"]
 
 
 def _is_anthropic(headers: Headers) -> bool:

@@ -122,6 +122,12 @@ class Refused(Exception):
         return _ANSWERS[self.code].status
 
 
+def status_and_message(code: Code) -> tuple[int, str]:
+    """What `code` is in HTTP and in words."""
+    answer = _ANSWERS[code]
+    return answer.status, answer.message
+
+
 def error_body(code: Code, *, request_id: str) -> bytes:
     """The JSON body for `code`."""
     answer = _ANSWERS[code]

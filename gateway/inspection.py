@@ -99,8 +99,8 @@ class Inspector:
         text, path = leaf.text, leaf.path
         found = self._find(text)
         if self._surface.is_person(path, body) or (
-            leaf.document is not None
-            and isinstance(path[-1], str)
+            isinstance(path[-1], str)
+            and (leaf.document is not None or self._surface.is_argument(path))
             and _NAME_KEY.search(path[-1])
             and _NAME_VALUE.fullmatch(text)
         ):
@@ -153,7 +153,7 @@ class Inspector:
             if text in _ORDINARY:
                 continue
             together = surface.prose(leaf.path)
-            if together is not None and JSON not in leaf.path:
+            if together is not None and JSON not in leaf.path and not surface.is_argument(leaf.path):
                 prose.setdefault(together, []).append(_without(text, found))
             elif together is not None or leaf.path[-1] == "description":
                 spoken |= languages(_without(text, found)) - {UNKNOWN, NONE}
@@ -164,11 +164,11 @@ class Inspector:
         for leaf in leaves.numbers:
             if found := self._found[leaf.text]:
                 counts.update(finding.kind for finding in found)
-                if leaf.document is None:
+                if leaf.document is None and not surface.is_argument(leaf.path):
                     obstacles.add(Obstacle.NUMBER)
         for path, item in leaves.objects:
             if surface.is_part(path):
-                obstacle = surface.parts.get(str(item.get("type")), Obstacle.UNKNOWN_PART)
+                obstacle = surface.obstacle(item)
                 if obstacle is not None:
                     obstacles.add(obstacle)
         for texts in prose.values():

@@ -11,6 +11,7 @@ class Obstacle(StrEnum):
     IMAGE = "image"
     AUDIO = "audio"
     FILE = "file"
+    SIGNED = "signed-thinking"  # a model's thinking that its maker signed or hid
     UNKNOWN_PART = "unknown-part"
     DATA_URI = "data-uri"
     ENCODED = "encoded"  # a long run that only a decoder could read

@@ -17,6 +17,7 @@ import secrets
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import orjson
 
@@ -40,6 +41,7 @@ from sovctl.gateway.tokens import Mint
 from sovctl.gateway.upstream import Upstream
 from sovctl.gateway.vault import Vault
 
+_NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 _INSPECT_ASIDE_BYTES = 64 << 10  # larger bodies are inspected in a thread, so that others are served meanwhile
 
 
@@ -81,14 +83,25 @@ class Service:
         self._upstream_settings = {upstream.name: upstream for upstream in settings.upstreams}
 
     async def serve(
-        self, surface: Surface, client: Principal, raw: bytes, *, conversation_header: str | None, request_id: str
+        self,
+        surface: Surface,
+        client: Principal,
+        raw: bytes,
+        *,
+        conversation_header: str | None,
+        request_id: str,
+        headers: Mapping[str, str] = _NO_HEADERS,
     ) -> Reply:
         """Serve one request.
+
+        Args:
+            headers: of the client, those in `surface.client_headers`.
 
         Raises:
             Refused: with the reason code for the client.
         """
         exchange = self._accept(surface, client, raw, conversation_header, request_id)
+        exchange.headers = headers
         await self._inspect(exchange)
         plan = self._plan(exchange)
         if not plan.upstreams:
@@ -279,7 +292,12 @@ class Service:
 
     async def _ask(self, exchange: Exchange, upstream: Upstream, body: bytes) -> Reply:
         sent = time.perf_counter()
-        answer = await upstream.post(exchange.surface.path, body, is_stream=exchange.is_stream)
+        answer = await upstream.post(
+            exchange.surface.path,
+            body,
+            is_stream=exchange.is_stream,
+            headers=exchange.surface.passed_on(exchange.headers),
+        )
         if exchange.is_stream:
             content: bytes | AnswerStream = await self._delivery.begin(exchange, answer)
         else:

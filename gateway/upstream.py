@@ -15,7 +15,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Self
@@ -102,7 +102,8 @@ class Upstream:
     async def __aenter__(self) -> Self:
         headers = {"Content-Type": "application/json", "Accept-Encoding": "identity", "User-Agent": "sovctl-gateway"}
         if self.settings.api_key_file is not None:
-            headers["Authorization"] = f"Bearer {read_secret(self.settings.api_key_file)}"
+            key, is_bearer = read_secret(self.settings.api_key_file), self.settings.api_key_header == "authorization"
+            headers[self.settings.api_key_header] = f"Bearer {key}" if is_bearer else key
         self._servers = [_Server(str(url).rstrip("/")) for url in self.settings.base_urls]
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(
@@ -125,8 +126,13 @@ class Upstream:
         """True while the last attempts all failed and that is not long ago."""
         return time.monotonic() < self._down_until
 
-    async def post(self, path: str, body: bytes, *, is_stream: bool) -> Answer:
+    async def post(
+        self, path: str, body: bytes, *, is_stream: bool, headers: Mapping[str, str] | None = None
+    ) -> Answer:
         """Send a request; every server once at most.
+
+        Args:
+            headers: of this request, beside those of every request.
 
         Raises:
             UpstreamFailed: no server gave an answer.
@@ -135,7 +141,7 @@ class Upstream:
         cause = "connect"
         for server in sorted(self._servers, key=lambda server: server.in_flight):
             try:
-                answer = await self._post(server, path, body, is_stream=is_stream)
+                answer = await self._post(server, path, body, is_stream=is_stream, headers=headers)
             except UpstreamFailed as error:
                 cause = error.cause
                 if cause == "timeout":
@@ -172,12 +178,16 @@ class Upstream:
         self._probed = (time.monotonic(), answered)
         return answered
 
-    async def _post(self, server: _Server, path: str, body: bytes, *, is_stream: bool) -> Answer:
+    async def _post(
+        self, server: _Server, path: str, body: bytes, *, is_stream: bool, headers: Mapping[str, str] | None
+    ) -> Answer:
         server.in_flight += 1
         deadline_s = self.settings.first_byte_timeout_s if is_stream else self.settings.answer_timeout_s
         try:
             async with asyncio.timeout(deadline_s):
-                response = await self._session.post(f"{server.url}/{path}", data=body, allow_redirects=False)
+                response = await self._session.post(
+                    f"{server.url}/{path}", data=body, headers=headers, allow_redirects=False
+                )
         except BaseException as error:
             server.in_flight -= 1
             if isinstance(error, TimeoutError):

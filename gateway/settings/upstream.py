@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import AnyHttpUrl, Field, StringConstraints, field_validator, model_validator
 
@@ -41,6 +41,8 @@ class UpstreamSettings(SettingsModel):
     """Our client certificate (mTLS), with `key_file`."""
     key_file: Path | None = None
     api_key_file: Path | None = None
+    api_key_header: Literal["authorization", "x-api-key"] = "authorization"
+    """Where the key goes: `Authorization: Bearer` as OpenAI and vLLM want it, or `x-api-key` as Anthropic does."""
     max_model_len: Annotated[int, Field(ge=16)] = 8192
     """Tokens of prompt and answer together."""
     jurisdiction: Annotated[str, StringConstraints(pattern=r"^[A-Z]{2}$")] | None = None

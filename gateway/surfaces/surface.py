@@ -57,6 +57,8 @@ class Surface:
     """Top-level fields that upstreams get whatever the client said."""
     repeated: ClassVar[Collection[str]] = frozenset()
     """Those of `dropped` that answers repeat."""
+    client_headers: ClassVar[tuple[str, ...]] = ()
+    """Headers of a request, in lower case, that mean something to this API."""
     answer_list: ClassVar[str]
     """The field of an answer that holds the list of what was made."""
     fields: ClassVar[Fields] = Fields(left_alone=frozenset({"id", "object", "model", "usage"}))
@@ -85,6 +87,14 @@ class Surface:
         """True when the object at `path` is a content part."""
         return len(path) > 2 and path[-2] == "content" and isinstance(path[-1], int)
 
+    def obstacle(self, part: Mapping[str, Any]) -> Obstacle | None:
+        """Why a content part can't be inspected; None when it can."""
+        return self.parts.get(str(part.get("type")), Obstacle.UNKNOWN_PART)
+
+    def is_argument(self, _path: Path) -> bool:
+        """True inside the arguments of a tool call that are an object, where other APIs have a string of JSON."""
+        return False
+
     def is_person(self, _path: Path, _body: Mapping[str, Any]) -> bool:
         """True when the string at `path` is the name of somebody who speaks."""
         return False
@@ -96,6 +106,10 @@ class Surface:
     def beginning(self, body: Mapping[str, Any]) -> list[Any]:
         """How the conversation began: what later turns repeat."""
         raise NotImplementedError
+
+    def passed_on(self, _headers: Mapping[str, str]) -> Mapping[str, str] | None:
+        """What of `client_headers` upstreams need; nothing that could hold text."""
+        return None
 
     def max_answer_tokens(self, body: Mapping[str, Any]) -> int:
         """How long an answer the client asks for; 0 when it doesn't say."""

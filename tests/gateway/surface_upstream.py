@@ -27,6 +27,7 @@ class SurfaceUpstream(EchoUpstream):
         "rerank",
         "score",
         "responses",
+        "messages",
     )
 
     response_end: ClassVar[str] = "completed"
@@ -40,6 +41,8 @@ class SurfaceUpstream(EchoUpstream):
             "/v1/rerank": self._rerank,
             "/v1/score": self._score,
             "/v1/responses": self._responses,
+            "/v1/messages": self._messages,
+            "/v1/messages/count_tokens": self._count_tokens,
         }
         return [*super().routes(), *(Route(path, handler, methods=["POST"]) for path, handler in handlers.items())]
 
@@ -120,6 +123,18 @@ class SurfaceUpstream(EchoUpstream):
         if body.get("stream"):
             return self.streamed(response_events(body, self.response_end))
         return JSONResponse(response_of(body, self.response_end, output_of(body)))
+
+    async def _messages(self, request: Request) -> Response:
+        body = await self.got(request)
+        if refusal := self.refusal():
+            return refusal
+        if body.get("stream"):
+            return self.streamed(message_events(body))
+        return JSONResponse(message_of(body, blocks_of(body), "end_turn"))
+
+    async def _count_tokens(self, request: Request) -> Response:
+        await self.got(request)
+        return JSONResponse({"input_tokens": 7})
 
     async def _score(self, request: Request) -> Response:
         body = await self.got(request)
@@ -220,3 +235,62 @@ def response_events(body: dict[str, Any], end: str = "completed", size: int = 5)
         final["error"] = {"code": "server_error", "message": f"could not answer {body['input']}"}
     say(f"response.{end}", response=final)
     return [f"event: {each['type']}\ndata: {json.dumps(each)}\n\n".encode() for each in events]
+
+
+def blocks_of(body: dict[str, Any]) -> list[dict[str, Any]]:
+    """What a message says: signed thinking when asked for, text that repeats the last message, a call of every tool."""
+    asked = body["messages"][-1]["content"]
+    if isinstance(asked, list):
+        asked = "".join(str(part.get("text") or part.get("content") or "") for part in asked)
+    blocks: list[dict[str, Any]] = []
+    if body.get("thinking"):
+        blocks.append({"type": "thinking", "thinking": f"The user says: {asked}", "signature": "c2lnbmVk" * 30})
+    blocks.append({"type": "text", "text": asked, "citations": None})
+    for number, tool in enumerate(body.get("tools") or []):
+        arguments = {"said": asked, "deep": [{"said": asked}]}
+        blocks.append({"type": "tool_use", "id": f"toolu_{number}", "name": tool["name"], "input": arguments})
+    return blocks
+
+
+def message_of(body: dict[str, Any], content: list[dict[str, Any]], stop: str | None) -> dict[str, Any]:
+    """A message object."""
+    usage = {"input_tokens": 1, "output_tokens": 2}
+    head = {"id": "msg_1", "type": "message", "role": "assistant", "model": body["model"]}
+    sequence = (body.get("stop_sequences") or [None])[0]
+    return {
+        **head,
+        "content": content,
+        "stop_reason": stop,
+        "stop_sequence": sequence if stop else None,
+        "usage": usage,
+    }
+
+
+def message_events(body: dict[str, Any], size: int = 5) -> list[bytes]:
+    """The stream of a message, every event that a real one sends."""
+    said: list[dict[str, Any]] = [{"type": "message_start", "message": message_of(body, [], None)}, {"type": "ping"}]
+    for index, block in enumerate(blocks_of(body)):
+        deltas: list[dict[str, Any]] = []
+        if block["type"] == "tool_use":
+            empty, whole, kind, field = {**block, "input": {}}, json.dumps(block["input"]), "input_json", "partial_json"
+        elif block["type"] == "thinking":
+            empty, whole, kind, field = (
+                {**block, "thinking": "", "signature": ""},
+                block["thinking"],
+                "thinking",
+                "thinking",
+            )
+        else:
+            empty, whole, kind, field = {**block, "text": ""}, block["text"], "text", "text"
+        deltas += [
+            {"type": f"{kind}_delta", field: whole[start : start + size]} for start in range(0, len(whole), size)
+        ]
+        if "signature" in block:
+            deltas.append({"type": "signature_delta", "signature": block["signature"]})
+        said.append({"type": "content_block_start", "index": index, "content_block": empty})
+        said += [{"type": "content_block_delta", "index": index, "delta": delta} for delta in deltas]
+        said.append({"type": "content_block_stop", "index": index})
+    end = message_of(body, [], "end_turn")
+    delta = {"stop_reason": end["stop_reason"], "stop_sequence": end["stop_sequence"]}
+    said += [{"type": "message_delta", "delta": delta, "usage": {"output_tokens": 2}}, {"type": "message_stop"}]
+    return [f"event: {each['type']}\ndata: {json.dumps(each)}\n\n".encode() for each in said]

@@ -26,7 +26,7 @@ DATA = "/var/lib/sovctl/gateway"
 # What a vLLM server offers for each kind of model (docs of 0.32, "Online Serving", read 2026-11); the words are those
 # of gateway/settings/surface.py.
 _SURFACES = {
-    "chat": ["chat.completions", "chat.completions.batch", "completions", "responses"],
+    "chat": ["chat.completions", "chat.completions.batch", "completions", "responses", "messages"],
     "embedding": ["embeddings", "rerank", "score"],
     "reranker": ["rerank", "score"],
     "asr": ["audio.transcriptions", "audio.translations"],
@@ -91,6 +91,7 @@ def _clouds(context: Context) -> Iterator[dict[str, Any]]:
             entry["ca_file"] = f"{TLS}/cloud-{cloud.name}-ca.pem"
         if cloud.api_key:
             entry["api_key_file"] = f"{SECRETS}/cloud-{cloud.name}.key"
+            entry["api_key_header"] = cloud.api_key_header
         yield entry
 
 

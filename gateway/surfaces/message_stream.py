@@ -1,0 +1,101 @@
+"""Streams of Anthropic's messages: blocks one after the other, deltas in each.
+
+Every field of a block's deltas is a channel. What it holds back comes out as one more delta before the block stops.
+
+    stream = MessageStream(restoration, fields)
+    stream.feed(b'{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Sent to IBAN_7K2"}}')
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import orjson
+
+from sovctl.gateway.errors import UpstreamFailed
+from sovctl.gateway.restore import Restorer
+from sovctl.gateway.sse import DONE
+from sovctl.gateway.surfaces.fields import Fields, restored
+from sovctl.gateway.surfaces.model_name import ModelName
+from sovctl.gateway.surfaces.restoration import Restoration
+
+_KIND = re.compile(r"[a-z_]{1,80}")
+_END = "message_stop"
+
+_Channel = tuple[Any, str]
+"""Index of the block, field of its deltas."""
+
+
+class MessageStream:
+    """Restores one streamed message."""
+
+    def __init__(self, restoration: Restoration, fields: Fields) -> None:
+        self.is_finished = False
+        self._restoration = restoration
+        self._fields = fields
+        self._name = ModelName(restoration.model)
+        self._channels: dict[_Channel, tuple[Restorer, dict[str, Any]]] = {}  # with its last event
+        self._last: list[bytes] = []
+
+    def feed(self, data: bytes) -> list[bytes]:
+        if data == DONE:
+            raise UpstreamFailed("broken")  # before the message stopped
+        try:
+            said = orjson.loads(data)
+        except orjson.JSONDecodeError:
+            raise UpstreamFailed("protocol") from None
+        kind = said.get("type") if isinstance(said, dict) else None
+        if not isinstance(kind, str) or not _KIND.fullmatch(kind):
+            raise UpstreamFailed("protocol")
+        if kind == "error":
+            raise UpstreamFailed("error-event")
+        if self._restoration.issued:
+            events = self._restored(kind, said)
+        else:
+            events = [_framed(kind, self._name.put(data, said, said.get("message")))]
+        if kind == _END:
+            self.is_finished, self._last = True, events[-1:]
+            return events[:-1]
+        return events
+
+    def last(self) -> list[bytes]:
+        return self._last
+
+    def _restored(self, kind: str, said: dict[str, Any]) -> list[bytes]:
+        if kind == "content_block_delta" and isinstance(said.get("delta"), dict):
+            said["delta"] = {field: self._fed(said, field, value) for field, value in said["delta"].items()}
+            return [_framed(kind, orjson.dumps(said))]
+        if kind == "content_block_stop":
+            before = self._flush(said.get("index"))
+        else:
+            before = self._flush() if kind in ("message_delta", _END) else []
+        if isinstance(message := said.get("message"), dict) and "model" in message:
+            message["model"] = self._restoration.model
+        return [*before, _framed(kind, orjson.dumps(restored(said, self._fields, self._restoration)))]
+
+    def _fed(self, said: dict[str, Any], field: str, value: Any) -> Any:
+        if field in self._fields.left_alone:
+            return value
+        if not isinstance(value, str):
+            return restored(value, self._fields, self._restoration)
+        channel = (said.get("index"), field)
+        restorer = self._channels[channel][0] if channel in self._channels else None
+        if restorer is None:
+            restorer = self._restoration.restorer(is_json=field in self._fields.json)
+        self._channels[channel] = (restorer, said)
+        return restorer.feed(value)
+
+    def _flush(self, index: Any = None) -> list[bytes]:
+        """One more delta of every channel that holds something: of one block, or of all."""
+        events = []
+        for channel in [each for each in self._channels if index is None or each[0] == index]:
+            restorer, last = self._channels.pop(channel)
+            if held := restorer.flush():
+                delta = {"type": last["delta"].get("type"), channel[1]: held}
+                events.append(_framed("content_block_delta", orjson.dumps({**last, "delta": delta})))
+        return events
+
+
+def _framed(kind: str, data: bytes) -> bytes:
+    return b"event: " + kind.encode() + b"\ndata: " + data + b"\n\n"

@@ -1,0 +1,148 @@
+"""Anthropic's messages, and the counting of their tokens.
+
+**Thinking is never changed.** It is signed, and a changed text would be refused with its signature. In an answer it
+keeps the tokens that the model wrote; a request that carries signed or hidden thinking stays on-prem, because nothing
+in it could be replaced.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+
+from sovctl.gateway.errors import Code, Refused, UpstreamFailed, status_and_message
+from sovctl.gateway.leaves import Path
+from sovctl.gateway.obstacles import Obstacle
+from sovctl.gateway.settings import SurfaceName
+from sovctl.gateway.surfaces.fields import Fields
+from sovctl.gateway.surfaces.message_stream import MessageStream
+from sovctl.gateway.surfaces.restoration import Restoration
+from sovctl.gateway.surfaces.surface import EventStream, Surface, is_objects
+
+FIELDS = Fields(
+    left_alone=frozenset(
+        {
+            *("id", "type", "role", "model", "usage", "stop_reason", "tool_use_id", "index", "container"),
+            *("thinking", "signature", "data", "encrypted_content", "encrypted_index"),
+        }
+    ),
+    json=frozenset({"partial_json"}),
+)
+
+# Block types (anthropic 2.12, `types/content_block_param.py`; read 2026-11). What a server's tools wrote is unknown.
+_BLOCKS: dict[str, Obstacle | None] = {
+    "text": None,
+    "tool_use": None,
+    "tool_result": None,
+    "search_result": None,
+    "image": Obstacle.IMAGE,
+    "document": Obstacle.FILE,
+    "thinking": Obstacle.SIGNED,
+    "redacted_thinking": Obstacle.SIGNED,
+}
+_TEXT_SOURCES = frozenset({"text", "content"})  # of a document: its text itself, or blocks
+_NOT_PROSE = frozenset({"role", "type", "id", "tool_use_id", "name", "media_type"})
+_VERSION = re.compile(r"\d{4}-\d{2}-\d{2}")
+_BETA = re.compile(
+    r"[a-z]{1,20}(?:-(?:[a-z]{1,20}|\d{1,3}[a-z]?)){0,6}-20\d\d-\d\d-\d\d"
+)  # like `context-1m-2025-08-07`
+_OLDEST = "2023-06-01"  # the version that every server speaks; Anthropic refuses requests without one
+
+# HTTP status -> what Anthropic calls it (docs, "Errors"; read 2026-11).
+_TYPES = {
+    400: "invalid_request_error",
+    401: "authentication_error",
+    403: "permission_error",
+    404: "not_found_error",
+    413: "request_too_large",
+    429: "rate_limit_error",
+    503: "overloaded_error",
+}
+
+
+class Messages(Surface):
+    """`POST /v1/messages`."""
+
+    name = "messages"
+    family = SurfaceName.MESSAGES
+    paths = ("/v1/messages",)
+    path = "messages"
+    parts = _BLOCKS
+    dropped = frozenset({"metadata", "cache_salt"})
+    client_headers = ("anthropic-version", "anthropic-beta")
+    answer_list = "content"
+    fields = FIELDS
+
+    def check(self, body: Mapping[str, Any]) -> None:
+        super().check(body)
+        if not is_objects(body.get("messages")):
+            raise Refused(Code.INVALID_REQUEST)
+
+    def prose(self, path: Path) -> Path | None:
+        if path[0] == "system":
+            return None if path[-1] in _NOT_PROSE else ("system",)
+        return path[:2] if path[0] == "messages" and path[-1] not in _NOT_PROSE else None
+
+    def is_part(self, path: Path) -> bool:
+        if len(path) < 2 or not isinstance(path[-1], int) or self.is_argument(path):
+            return False
+        return path[0] == "system" if len(path) == 2 else path[0] == "messages" and path[-2] == "content"
+
+    def is_argument(self, path: Path) -> bool:
+        return "input" in path[4:]
+
+    def obstacle(self, part: Mapping[str, Any]) -> Obstacle | None:
+        source = part.get("source")
+        if part.get("type") == "document" and isinstance(source, dict) and source.get("type") in _TEXT_SOURCES:
+            return None
+        return super().obstacle(part)
+
+    def beginning(self, body: Mapping[str, Any]) -> list[Any]:
+        beginning: list[Any] = [body.get("metadata"), body.get("system")]
+        for message in body["messages"]:
+            beginning.append(message)
+            if message.get("role") == "user":
+                break
+        return beginning
+
+    def passed_on(self, headers: Mapping[str, str]) -> dict[str, str]:
+        version, betas = headers.get("anthropic-version", ""), headers.get("anthropic-beta", "").split(",")
+        known = [beta for beta in map(str.strip, betas) if _BETA.fullmatch(beta)]
+        return {
+            "anthropic-version": version if _VERSION.fullmatch(version) else _OLDEST,
+            **({"anthropic-beta": ",".join(known)} if known else {}),
+        }
+
+    def stream(self, restoration: Restoration) -> EventStream:
+        return MessageStream(restoration, FIELDS)
+
+    def error(self, code: Code, *, request_id: str) -> bytes:
+        status, message = status_and_message(code)
+        reason = {"reason": code.value, "request_id": request_id}
+        error = {"type": _TYPES.get(status, "api_error"), "message": message, "sovctl": reason}
+        return orjson.dumps({"type": "error", "error": error, "request_id": request_id})
+
+    def error_event(self, code: Code, *, request_id: str) -> bytes:
+        return b"event: error\ndata: " + self.error(code, request_id=request_id) + b"\n\n"
+
+
+class CountTokens(Messages):
+    """`POST /v1/messages/count_tokens`."""
+
+    name = "messages.count_tokens"
+    paths = ("/v1/messages/count_tokens",)
+    path = "messages/count_tokens"
+    has_text = False
+
+    def check(self, body: Mapping[str, Any]) -> None:
+        super().check(body)
+        if self.is_stream(body):
+            raise Refused(Code.INVALID_REQUEST)
+
+    def whole(self, answer: Any, _restoration: Restoration) -> dict[str, Any]:
+        if not isinstance(answer, dict) or not isinstance(answer.get("input_tokens"), int):
+            raise UpstreamFailed("protocol")
+        return answer
