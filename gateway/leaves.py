@@ -23,6 +23,7 @@ Path = tuple[str | int, ...]
 """Where a value stands: keys and indices from the top; `JSON` where a string was decoded."""
 
 JSON = "$json"
+_JSON_FIELD = "arguments"  # of a tool call: the text of a JSON document in every API
 _NUMBER_WORTH_A_LOOK = 10**6  # seven digits, as many as the shortest phone number
 _ODD_KEY = re.compile(r"[^A-Za-z_$.-]")  # names of fields hold nothing else; anything else may be somebody's
 
@@ -45,6 +46,15 @@ class Leaf:
     document: Document | None
     """The decoded string it stands in."""
     is_changed: bool = False
+
+    @property
+    def escapes(self) -> int:
+        """How many JSON strings deeper it stands than what an answer's field holds: tool arguments are JSON anyway."""
+        count, document = 0, self.document
+        while document is not None:
+            count += document.parent is not None or document.place != _JSON_FIELD
+            document = document.parent
+        return count
 
     def put(self, value: str) -> None:
         """Put `value` in its place."""
@@ -135,7 +145,7 @@ def _gather(holder: Any, path: Path, leaves: Leaves, document: Document | None, 
 def _text(
     holder: Any, place: Any, path: Path, text: str, leaves: Leaves, document: Document | None, depth_left: int
 ) -> None:
-    if place == "arguments" or ("\\" in text and text.lstrip()[:1] in ("{", "[")):
+    if place == _JSON_FIELD or ("\\" in text and text.lstrip()[:1] in ("{", "[")):
         try:
             decoded = orjson.loads(text)
         except orjson.JSONDecodeError:

@@ -6,7 +6,8 @@ identifier in it, is replaced as a whole by one `URL` token, which may come back
 
 A link begins at a scheme, `//`, `www.`, two backslashes or a markdown target `](`. It ends at white space, `<`, `>`
 or `"`; one that stands in quotes or angle brackets ends with them, because browsers accept spaces there. This is read
-wider than any one renderer does, on purpose.
+wider than any one renderer does, on purpose. Escapes hide no link: an answer that is a JSON document may spell one as
+`https:\\u002f\\/evil.example`, also in a string within a string, so the text is read a second time with them undone.
 
 `LinkContext` is fed text in any pieces and gives the same answers; `replace` and `restore` share it, so that what one
 puts in, the other can take out.
@@ -22,6 +23,9 @@ _OPENER = re.compile(r"""(["'<])?(?:https?:|ftps?:|wss?:|file:|data:|javascript:
 _SCHEMES = ("http:", "https:", "ftp:", "ftps:", "ws:", "wss:", "file:", "data:", "javascript:")
 _LONGEST_OPENER = 12  # characters: a quote and `javascript:`
 _TARGET = "]("
+# At any depth of JSON in JSON; the bounds keep this linear, and nobody nests strings deeper.
+_ESCAPE = re.compile(r"\\{1,16}(?:u([0-9A-Fa-f]{4})|x([0-9A-Fa-f]{2})|([/:.()\[\]<>\"']))")
+_ESCAPE_BEGUN = re.compile(r"\\{1,16}(?:u[0-9A-Fa-f]{0,3}|x[0-9A-Fa-f]?)?\Z")
 _END = re.compile(r"""[\s<>"]""")
 _QUOTED_END = {'"': re.compile('"'), "'": re.compile("'"), "<": re.compile(">")}
 
@@ -34,8 +38,8 @@ def _has_hint(text: str) -> bool:
     return "www." in lowered or (":" in lowered and any(map(lowered.__contains__, _SCHEMES)))
 
 
-class LinkContext:
-    """Tells whether the text so far ends inside a link."""
+class _PlainLinkContext:
+    """Tells whether the text so far ends inside a link, as it is written."""
 
     def __init__(self) -> None:
         self._end: re.Pattern[str] | None = None  # what closes the link we are in; None outside of links
@@ -73,6 +77,13 @@ class LinkContext:
         self._tail = ""
         self._is_bare_target = False
 
+    def resume(self, other: _PlainLinkContext) -> None:
+        """Go on where another one is."""
+        self._end, self._is_bare_target, self._tail = other._end, other._is_bare_target, other._tail
+
+    def _reset(self) -> None:
+        self._end, self._is_bare_target, self._tail = None, False, ""
+
     def _enter(self, text: str, position: int) -> int:
         """Read on until a link begins; the position behind what was read."""
         tail = self._tail
@@ -107,6 +118,52 @@ class LinkContext:
         self._end = None
         self._at += match.end() - position
         return match.end()
+
+
+class LinkContext(_PlainLinkContext):
+    """Tells whether the text so far ends inside a link, as it is written or with its escapes undone."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._undone: _PlainLinkContext | None = None  # reads with escapes undone, from the first backslash on
+        self._begun = ""  # an escape that has only begun
+
+    def feed(self, text: str) -> None:
+        """Take in plain text."""
+        if self._undone is not None or "\\" in text:
+            self._feed_undone(text)
+        super().feed(text)
+
+    def may_restore(self, label: Kind | Mark) -> bool:
+        """True when a token of `label` may be restored at this point."""
+        return super().may_restore(label) and (self._undone is None or self._undone.may_restore(label))
+
+    def restored(self, label: Kind | Mark) -> None:
+        """A value was put in the place of a token; it is not part of what is fed."""
+        super().restored(label)
+        if self._undone is not None:
+            self._undone.restored(label)
+            self._begun = ""
+
+    def _feed_undone(self, text: str) -> None:
+        if self._undone is None:
+            self._undone = _PlainLinkContext()
+            self._undone.resume(self)
+        text = self._begun + text
+        begun = _ESCAPE_BEGUN.search(text)
+        end = begun.start() if begun else len(text)
+        self._begun = text[end:]
+        self._undone.feed(_ESCAPE.sub(_unescaped, text[:end]))
+
+    def _reset(self) -> None:
+        super()._reset()
+        if self._undone is not None:
+            self._undone._reset()
+            self._begun = ""
+
+
+def _unescaped(escape: re.Match[str]) -> str:
+    return escape.group(3) or chr(int(escape.group(1) or escape.group(2), 16))
 
 
 class JsonLinkContext(LinkContext):
@@ -145,13 +202,10 @@ class JsonLinkContext(LinkContext):
         self._partial = ""
         super().restored(label)
 
-    def _reset(self) -> None:
-        self._end, self._is_bare_target, self._tail = None, False, ""
-
 
 def link_regions(text: str) -> list[tuple[int, int]]:
     """Spans of the links in `text`, in order."""
-    context = LinkContext()
+    context = _PlainLinkContext()
     context.feed(text)
     context.close()
     return context.regions

@@ -70,7 +70,7 @@ def tokenize_body(
             found = [f for f in inspector.findings(leaf) if policy.action_for(f.kind) is not Action.ALLOW]
             if not found and "_" not in leaf.text:
                 continue
-            text, tokens = replace(leaf.text, found, mint)
+            text, tokens = replace(leaf.text, found, mint, escapes=leaf.escapes if leaf.document else 0)
             if tokens:
                 issued.update(tokens)
                 leaf.put(text)

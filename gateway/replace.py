@@ -6,6 +6,7 @@ restore(tokenized, issued) == text        # for any text: tests/gateway/test_res
 
 from __future__ import annotations
 
+import json
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,7 +25,7 @@ class _Span:
     value: str
 
 
-def replace(text: str, findings: Sequence[Finding], mint: Mint) -> tuple[str, dict[str, str]]:
+def replace(text: str, findings: Sequence[Finding], mint: Mint, *, escapes: int = 0) -> tuple[str, dict[str, str]]:
     """`text` with a token in the place of every finding.
 
     Text that looks like a token already becomes a `TEXT` token, so that nobody gets a value by writing its token; an
@@ -32,6 +33,8 @@ def replace(text: str, findings: Sequence[Finding], mint: Mint) -> tuple[str, di
 
     Args:
         findings: those that policy tokenizes; sorted, none overlapping.
+        escapes: how many JSON strings deep `text` stands in what an answer would repeat; its values are kept as they
+            are written there, and so they come back.
 
     Returns:
         The text, and what each of its tokens stands for.
@@ -41,10 +44,11 @@ def replace(text: str, findings: Sequence[Finding], mint: Mint) -> tuple[str, di
     if not spans:
         return text, {}
     # Without a link in it, nothing can stand inside one.
-    tokenized, issued = _emit(text, spans, mint, LinkContext() if regions else None)
+    context = LinkContext() if regions or "\\" in text else None
+    tokenized, issued = _emit(text, spans, mint, context, escapes)
     if tokenized is None:
         # A link began or ended where only the replaced text differs from the original; rare, and no reason to guess.
-        tokenized, issued = _emit(text, [_Span(0, len(text), Mark.URL, text)], mint, None)
+        tokenized, issued = _emit(text, [_Span(0, len(text), Mark.URL, text)], mint, None, escapes)
     assert tokenized is not None
     return tokenized, issued
 
@@ -85,7 +89,7 @@ def _marked(text: str, start: int, end: int, mark: Mark) -> _Span:
 
 
 def _emit(
-    text: str, spans: Sequence[_Span], mint: Mint, context: LinkContext | None
+    text: str, spans: Sequence[_Span], mint: Mint, context: LinkContext | None, escapes: int
 ) -> tuple[str | None, dict[str, str]]:
     """The text with tokens; None when one of them could not be restored where it stands."""
     pieces: list[str] = []
@@ -98,6 +102,8 @@ def _emit(
                 return None, {}
             context.restored(span.label)
         surface = text[span.start : span.end]
+        for _ in range(escapes):
+            surface = json.dumps(surface, ensure_ascii=False)[1:-1]
         token = mint.token(span.label, span.value, surface)
         issued[token] = surface
         pieces += (text[position : span.start], token)

@@ -52,8 +52,9 @@ class EchoUpstream:
     surfaces: ClassVar[tuple[str, ...]] = ("chat.completions",)
     """For its place in the settings."""
 
-    certificate_file: Path
-    key_file: Path
+    certificate_file: Path | None = None
+    """Without one it speaks plain http."""
+    key_file: Path | None = None
     client_ca_file: Path | None = None
     script: Script = field(default_factory=Script)
     requests: list[dict[str, Any]] = field(default_factory=list)
@@ -100,7 +101,7 @@ class EchoUpstream:
     @property
     def base_url(self) -> str:
         """Where it is."""
-        return f"https://127.0.0.1:{self.port}/v1"
+        return f"http{'s' if self.certificate_file else ''}://127.0.0.1:{self.port}/v1"
 
     def forget(self) -> None:
         """Start anew."""

@@ -219,3 +219,31 @@ def test_two_megabytes_of_links_and_tokens_take_seconds_and_not_minutes() -> Non
     tokenized, issued = replace(text, found(text, MAIL), mint())
     assert restore(tokenized, issued) == text
     assert time.process_time() - started < 10  # one quadratic step over 20,000 links takes minutes
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        '{"a":"https:\\/\\/evil.example\\/{}"}',
+        '{"a":"\\u0068ttps:\\u002f\\u002fevil.example/{}"}',
+        '{"a":"{\\"b\\":\\"x\\\\u003a\\\\/\\\\/evil.example/{}\\"}"}',
+        '"!\\u005bx\\u005d\\u0028/files/{}"',
+        '"\\\\x2f\\\\x2fevil.example/{}"',
+    ],
+)
+def test_escapes_hide_no_link(where: str) -> None:
+    _, issued = replace(IBAN, found(IBAN, IBAN, kind=Kind.IBAN), mint())
+    (token,) = issued
+    answer = where.replace("{}", token)
+    for is_json in (False, True):
+        for pieces in (list(answer), [answer]):
+            restorer = Restorer(issued, is_json=is_json)
+            assert "".join(map(restorer.feed, pieces)) + restorer.flush() == answer
+            assert restorer.counts.withheld == 1
+
+
+def test_a_value_from_a_document_in_a_document_keeps_both_valid() -> None:
+    value = 'the "odd" \\ one'
+    tokenized, issued = replace(value, found(value, value, kind=Kind.SECRET), mint(), escapes=1)
+    document = json.dumps({"arguments": json.dumps({"key": tokenized})})
+    assert json.loads(json.loads(restore(document, issued, is_json=True))["arguments"]) == {"key": value}

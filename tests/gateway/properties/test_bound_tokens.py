@@ -1,0 +1,59 @@
+"""A token of another tenant, conversation or key version is text: in any case, in any pieces, in any channel."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from identifier_strategies import SPECIMENS, literals
+
+from sovctl.gateway.kinds import Kind
+from sovctl.gateway.restore import RestoreCounts, Restorer
+from sovctl.gateway.tokens import Mint
+
+_NAMES = st.text(min_size=1, max_size=12)
+_BOUND = st.tuples(_NAMES, _NAMES, st.integers(1, 5))
+_CASES = st.sampled_from([str, str.lower, str.title, str.swapcase, lambda token: token.replace("_", "\\_")])
+_ITEMS = st.lists(st.tuples(st.sampled_from(list(Kind)), st.sampled_from(SPECIMENS)), min_size=1, max_size=5)
+
+
+def mint_for(bound: tuple[str, str, int]) -> Mint:
+    tenant, conversation, key_version = bound
+    return Mint(bytes(range(32)), tenant=tenant, conversation=conversation, key_version=key_version)
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.data(), _BOUND, _BOUND, _ITEMS, st.booleans())
+def test_foreign_tokens_never_restore(
+    data: st.DataObject, ours: tuple[str, str, int], theirs: tuple[str, str, int], items: Any, is_json: bool
+) -> None:
+    assume(ours != theirs)
+    own, foreign = mint_for(ours), mint_for(theirs)
+    for kind, value in items:
+        own.token(kind, value, value)
+    answer = " ".join(data.draw(_CASES)(foreign.token(kind, value, value)) for kind, value in items)
+    counts = RestoreCounts()
+    restorer = Restorer(own.issued, is_json=is_json, counts=counts)
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(answer)), max_size=6)))
+    parts = [answer[a:b] for a, b in zip([0, *cuts], [*cuts, len(answer)], strict=True)]
+    assert "".join(map(restorer.feed, parts)) + restorer.flush() == answer
+    assert (counts.restored, counts.unknown) == (0, len(items))
+
+
+@settings(max_examples=200, deadline=None)
+@given(_NAMES, _NAMES, _NAMES)
+def test_where_a_name_ends_makes_a_difference(tenant: str, conversation: str, more: str) -> None:
+    moved = mint_for((tenant + more, conversation, 1)).token(Kind.IP, "192.0.2.17", "192.0.2.17")
+    assert moved != mint_for((tenant, more + conversation, 1)).token(Kind.IP, "192.0.2.17", "192.0.2.17")
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(literals, max_size=6), _ITEMS)
+def test_guessed_tokens_never_restore(guesses: list[str], items: Any) -> None:
+    own = mint_for(("t", "c", 1))
+    for kind, value in items:
+        own.token(kind, value, value)
+    answer = " ".join(guesses)
+    restorer = Restorer(own.issued)
+    assert restorer.feed(answer) + restorer.flush() == answer
