@@ -1,0 +1,117 @@
+"""One GPU's memory in a replica: what vLLM may use, what weights and vLLM itself take, what is left for the KV cache.
+
+No factor is put on anything: vLLM takes `gpu_memory_utilization` of the card, loads its weights, keeps what its
+profiling run needed, and gives the rest to the cache.
+
+    memory = rank_memory(gpu, weights, vllm="0.32.0", tensor_parallel_size=2)
+    memory.kv_bytes, memory.fits
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from sovctl.engine.catalog.gpus import Gpu
+from sovctl.engine.catalog.overheads import load_overheads
+from sovctl.engine.sizing import GIB
+from sovctl.engine.sizing.weights import Weights
+
+DEFAULT_UTILIZATION = 0.9  # vLLM's `--gpu-memory-utilization`
+_MIB = 1 << 20
+
+
+class Edge(StrEnum):
+    """Which end of what was measured; plans use the pessimistic one."""
+
+    PESSIMISTIC = "pessimistic"
+    MIDDLE = "middle"
+    OPTIMISTIC = "optimistic"
+
+
+@dataclass(frozen=True, slots=True)
+class RankMemory:
+    """Bytes of the fullest GPU of a replica."""
+
+    usable_bytes: float
+    """What a process sees."""
+    utilization: float
+    weights_bytes: float
+    overhead_bytes: float
+    """Activations, CUDA graphs, NCCL, the allocator."""
+    adapters_bytes: float
+    """LoRA adapters that are loaded at once."""
+
+    @property
+    def budget_bytes(self) -> float:
+        """What vLLM may use."""
+        return self.usable_bytes * self.utilization
+
+    @property
+    def kv_bytes(self) -> float:
+        """What is left for the KV cache; negative when the rest does not fit."""
+        return self.budget_bytes - self.weights_bytes - self.overhead_bytes - self.adapters_bytes
+
+    @property
+    def fits(self) -> bool:
+        """True when vLLM starts: it wants at least one block."""
+        return self.kv_bytes > 0
+
+
+def usable_bytes(gpu: Gpu, *, memory_fraction: float = 1.0) -> float:
+    """What a process sees of a GPU, or of a MIG slice that has `memory_fraction` of it."""
+    driver = load_overheads().driver_gib.value
+    assert isinstance(driver, float)
+    return (_shown_mib(gpu) * _MIB) * memory_fraction - driver * GIB
+
+
+def _shown_mib(gpu: Gpu) -> float:
+    # Labels behave like GiB less one percent where nobody has written down what nvidia-smi shows; see gpus.yaml.
+    return gpu.usable_mib or gpu.memory_label_gb * 1024 * 0.99
+
+
+def rank_memory(
+    gpu: Gpu,
+    weights: Weights,
+    *,
+    vllm: str,
+    tensor_parallel_size: int = 1,
+    pipeline_parallel_size: int = 1,
+    gpu_memory_utilization: float = DEFAULT_UTILIZATION,
+    memory_fraction: float = 1.0,
+    adapters: int = 0,
+    adapter_rank: int = 16,
+    edge: Edge = Edge.PESSIMISTIC,
+) -> RankMemory:
+    """The memory of the fullest GPU of one replica.
+
+    Args:
+        vllm: version; the nearest one that was measured counts.
+        memory_fraction: of a MIG slice; 1 for the whole GPU.
+        adapters: LoRA adapters that vLLM holds at once (`max_loras`).
+    """
+    overhead = load_overheads().of_vllm(vllm)
+    gib = {
+        Edge.PESSIMISTIC: overhead.high_gib,
+        Edge.MIDDLE: (overhead.low_gib + overhead.high_gib) / 2,
+        Edge.OPTIMISTIC: overhead.low_gib,
+    }[edge]
+    return RankMemory(
+        usable_bytes=usable_bytes(gpu, memory_fraction=memory_fraction),
+        utilization=gpu_memory_utilization,
+        weights_bytes=weights.rank_bytes(
+            tensor_parallel_size=tensor_parallel_size, pipeline_parallel_size=pipeline_parallel_size
+        ),
+        overhead_bytes=gib * GIB,
+        adapters_bytes=adapters * adapter_bytes(weights, adapter_rank) / tensor_parallel_size,
+    )
+
+
+def adapter_bytes(weights: Weights, rank: int) -> float:
+    """Bytes of one LoRA adapter on all linear layers of the attention and the dense MLP, bf16."""
+    arch = weights.model.arch
+    layers, hidden = arch.layers or 0, arch.hidden or 0
+    heads, kv_heads, head_dim = arch.heads or 0, arch.kv_heads or 0, arch.head_dim or 0
+    attention = 2 * (hidden + heads * head_dim) + 2 * (hidden + kv_heads * head_dim)
+    mlp = 3 * (hidden + (arch.ffn or 0)) if arch.moe is None else 0
+    return layers * rank * (attention + mlp) * 2
