@@ -25,6 +25,8 @@ from sovctl.gateway.access.callers import Callers, bearer
 from sovctl.gateway.access.certificate import PEER
 from sovctl.gateway.access.principal import Principal
 from sovctl.gateway.errors import Code, Refused
+from sovctl.gateway.metrics import Metrics
+from sovctl.gateway.metrics.exposition import exposition
 from sovctl.gateway.readiness import NOT_READY
 from sovctl.gateway.service import Reply, Service, new_request_id
 from sovctl.gateway.surfaces import SURFACES, Surface, models
@@ -33,7 +35,6 @@ Headers = list[tuple[bytes, bytes]]
 
 _JSON = (b"content-type", b"application/json")
 _EVENTS = (b"content-type", b"text/event-stream; charset=utf-8")
-_TEXT = (b"content-type", b"text/plain; version=0.0.4; charset=utf-8")
 _NO_STORE = (b"cache-control", b"no-store")
 _CONVERSATION = conversation.HEADER.encode()
 _WATCH_AFTER_S = 1.0  # how long an answer may take before we look whether the client is still there
@@ -51,6 +52,8 @@ class Context:
     callers: Callers
     ready: Callable[[], Awaitable[dict[str, str]]]
     """What is wrong now, by name; empty when ready."""
+    metrics: Callable[[], Metrics]
+    """The figures of all workers."""
 
 
 class App:
@@ -117,7 +120,7 @@ class App:
         if not client.may_use_surface(surface.family):
             raise Refused(Code.SURFACE_NOT_ALLOWED)
         body = await _body(receive, headers, at_most=service.settings.limits.max_body_bytes)
-        service.metrics.move("in_flight_requests", 1)
+        service.metrics.in_flight.move(1)
         watch = _Watch(receive)
         try:
             named = _header(headers, _CONVERSATION)
@@ -129,7 +132,6 @@ class App:
                 request_id=request_id,
                 headers={name: _header(headers, name.encode()) or "" for name in surface.client_headers},
             )
-            service.metrics.count("requests_total", route=reply.route.value, status=str(reply.status))
             route = (b"x-sovctl-route", reply.route.value.encode())
             if isinstance(reply.content, bytes):
                 watch.stop()
@@ -141,7 +143,7 @@ class App:
                 raise
         finally:
             watch.stop()
-            service.metrics.move("in_flight_requests", -1)
+            service.metrics.in_flight.move(-1)
 
     async def _caller(self, scope: Scope) -> Principal:
         callers, headers = self._context.callers, scope["headers"]
@@ -153,7 +155,7 @@ class App:
         return caller
 
     def _refusal(self, refused: Refused, surface: Surface, request_id: str) -> tuple[int, Headers, bytes]:
-        self._context.service.metrics.count("refused_total", reason=refused.code.value)
+        self._context.service.metrics.refused.add(refused.code.value)
         log.event("refused", request_id=request_id, reason=refused.code.value, status=refused.status)
         headers = [_JSON]
         if refused.code is Code.INVALID_API_KEY:
@@ -183,8 +185,10 @@ class App:
         is_ready = NOT_READY.isdisjoint(wrong)
         return 200 if is_ready else 503, [_JSON], orjson.dumps({"ready": is_ready, "wrong": wrong})
 
-    async def _metrics(self, _scope: Scope, _request_id: str) -> tuple[int, Headers, bytes]:
-        return 200, [_TEXT], self._context.service.metrics.text().encode()
+    async def _metrics(self, scope: Scope, _request_id: str) -> tuple[int, Headers, bytes]:
+        accept = _header(scope["headers"], b"accept") or ""
+        content_type, body = exposition(self._context.metrics(), accept=accept)
+        return 200, [(b"content-type", content_type.encode())], body
 
 
 _MODEL = "/v1/models/"

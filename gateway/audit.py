@@ -17,8 +17,8 @@ import hmac
 import secrets
 import time
 from collections.abc import Awaitable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
 from typing import Any, Protocol
 
 import orjson
@@ -30,6 +30,8 @@ from sovctl.gateway.access.principal import Principal
 from sovctl.gateway.conversation import Conversation
 from sovctl.gateway.errors import Code, Refused
 from sovctl.gateway.inspection import Inspection
+from sovctl.gateway.metrics import Metrics
+from sovctl.gateway.metrics.families import Series
 from sovctl.gateway.restore import RestoreCounts
 
 
@@ -56,6 +58,11 @@ class AuditLog:
     site: str
     secret: bytes
     policy_sha256: str
+    metrics: Metrics = field(default_factory=Metrics)
+
+    @cached_property
+    def _commit_s(self) -> Series:
+        return self.metrics.ledger_commit_s.at()
 
     def digest(self, data: bytes) -> str:
         """The keyed digest of what is sent or received, whole."""
@@ -178,8 +185,10 @@ class AuditLog:
             request_id,
             _moment(int(now)) + f"{int(now * 1000) % 1000:03d}Z",
         )
+        began = time.perf_counter()
         try:
             await self.sink.append_encoded(encode(fields))
+            self._commit_s.observe(time.perf_counter() - began)
         except SovctlError as error:
             log.event("audit record not durable", level=40, error=error, request_id=request_id)
             raise Refused(Code.AUDIT_UNAVAILABLE) from error

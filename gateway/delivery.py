@@ -8,6 +8,7 @@ upstream may still take over.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncGenerator, AsyncIterator
 from typing import Protocol
 
@@ -48,7 +49,7 @@ class Delivery:
     ) -> None:
         self.audit = audit
         self.limits = limits
-        self._metrics = metrics
+        self.metrics = metrics
         self._endings = endings if endings is not None else set()
 
     async def whole(self, exchange: Exchange, answer: Answer) -> bytes:
@@ -91,7 +92,7 @@ class Delivery:
         counts = exchange.counts
         for name in ("restored", "withheld", "unknown", "malformed"):
             if getattr(counts, name):
-                self._metrics.count("tokens_total", getattr(counts, name), outcome=name)
+                self.metrics.tokens.add(name, by=getattr(counts, name))
         await self.audit.answer(
             exchange.request_id, status=200, upstream=exchange.upstream, reason=reason, counts=counts, digest=digest
         )
@@ -139,7 +140,12 @@ class _Stream:
         try:
             self._hasher.update(self._first)
             yield self._first
+            observe = self._delivery.metrics.inter_token_s.at(exchange.surface.name, exchange.route.model).observe
+            before = time.perf_counter()
             async for each in self._pieces:
+                now = time.perf_counter()
+                observe(now - before)
+                before = now
                 self._hasher.update(each)
                 yield each
             self._is_recorded = True  # or refused: not twice in any case

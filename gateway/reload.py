@@ -22,7 +22,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from pydantic import BaseModel
 
@@ -40,7 +40,7 @@ LIVE = ("clients_file", "access", "routes", "policy", "detect", "limits")
 _CALLERS = ("clients_file", "access")
 _LOOK_EVERY_S = 1.0  # a few `stat` calls, some 10 us in all; an operator who waits has SIGHUP
 
-_Stamp = dict[Path, tuple[int, int, int] | None]
+Stamp = dict[Path, tuple[int, int, int] | None]
 """What a file looked like from outside: when changed, how large, which one; None when absent."""
 
 
@@ -51,6 +51,14 @@ class InForce:
     settings: GatewaySettings
     callers: Callers
     finder: Finder
+    detector_files: Stamp
+    """What the detector's files looked like before it was made of them."""
+
+    @classmethod
+    def load(cls, settings: GatewaySettings, make_finder: Callable[[DetectSettings], Finder]) -> Self:
+        """What the settings describe, made anew."""
+        detector_files = _stamp(_paths(settings.detect))
+        return cls(settings, Callers(settings), make_finder(settings.detect), detector_files)
 
 
 class Reloader:
@@ -81,7 +89,6 @@ class Reloader:
         self._put_in_force = put_in_force
         self._metrics = metrics
         self._read = _stamp([path, *live_files(in_force.settings)])
-        self._detector_files = _stamp(_paths(in_force.settings.detect))
         self._hung_up = asyncio.Event()
 
     def wake(self) -> None:
@@ -115,8 +122,8 @@ class Reloader:
             log.event("reload failed", level=40, error=error)
             return self._refused([type(error).__name__])
         self.wrong = {}
-        self._metrics.count("reloads_total", outcome="applied" if changed else "unchanged")
-        self._metrics.put("reload_failed", 0)
+        self._metrics.reloads.add("applied" if changed else "unchanged")
+        self._metrics.reload_failed.put(0)
         log.event("reloaded", changed=changed, policy_sha256=self._in_force.settings.policy.digest())
         return True
 
@@ -138,26 +145,26 @@ class Reloader:
         if not set(_CALLERS).isdisjoint(changed):
             callers = await asyncio.to_thread(Callers, settings)
         finder, detector_files = old.finder, _stamp(_paths(settings.detect))
-        if "detect" in changed or detector_files != self._detector_files:
+        if "detect" in changed or detector_files != old.detector_files:
             finder = await asyncio.to_thread(self._make_finder, settings.detect)
             if "detect" not in changed:
                 changed.append("detect")
-        new = InForce(settings, callers, finder)
+        new = InForce(settings, callers, finder, detector_files)
         async with AsyncExitStack() as stack:
             if callers is not old.callers:
                 stack.push_async_exit(await callers.__aenter__())
             if changed:
                 await self._put_in_force(new, changed)
             stack.pop_all()
-        self._in_force, self._detector_files = new, detector_files
+        self._in_force = new
         if callers is not old.callers:
             await old.callers.__aexit__(None, None, None)
         return changed
 
     def _refused(self, problems: list[str]) -> bool:
         self.wrong = {"reload": "; ".join(problems) + "; what was in force before still is"}
-        self._metrics.count("reloads_total", outcome="refused")
-        self._metrics.put("reload_failed", 1)
+        self._metrics.reloads.add("refused")
+        self._metrics.reload_failed.put(1)
         log.event("reload refused", level=40, problems=problems)
         return False
 
@@ -186,8 +193,8 @@ def _paths(value: Any) -> Iterator[Path]:
             yield from _paths(item)
 
 
-def _stamp(paths: Iterable[Path]) -> _Stamp:
-    stamp: _Stamp = {}
+def _stamp(paths: Iterable[Path]) -> Stamp:
+    stamp: Stamp = {}
     for path in paths:
         try:
             found = path.stat()

@@ -13,7 +13,8 @@ import contextlib
 import signal
 import socket
 import ssl
-from collections.abc import AsyncIterator, Iterator, Mapping
+import tempfile
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -28,7 +29,6 @@ from sovctl.compliance.ledger.group import GroupCommit
 from sovctl.compliance.ledger.line import LineSender
 from sovctl.compliance.ledger.store import Ledger
 from sovctl.gateway import log
-from sovctl.gateway.access.callers import Callers
 from sovctl.gateway.access.certificate import CertificateProtocol
 from sovctl.gateway.app import App, Context
 from sovctl.gateway.audit import AuditLog, Sink
@@ -36,7 +36,8 @@ from sovctl.gateway.detect import make_detector
 from sovctl.gateway.exchange import Keys
 from sovctl.gateway.inspection import Finder
 from sovctl.gateway.keyfiles import read_key
-from sovctl.gateway.metrics import Metrics
+from sovctl.gateway.metrics import Metrics, MetricsFolder
+from sovctl.gateway.metrics.sharing import WRITE_EVERY_S
 from sovctl.gateway.readiness import Readiness
 from sovctl.gateway.reload import InForce, Reloader
 from sovctl.gateway.service import Service
@@ -77,7 +78,8 @@ def serve(settings: GatewaySettings, *, config: Path | None = None) -> None:
         run(parts, None)
         return
     asyncio.run(parts.try_vault())
-    with parts.open_ledger() as ledger:
+    with parts.open_ledger() as ledger, tempfile.TemporaryDirectory(prefix="sovctl-gateway-") as folder:
+        parts.metrics_folder = Path(folder)
         ledger.append([parts.start_record()])
         Supervisor(settings, ledger, parts.work).run()
 
@@ -136,8 +138,10 @@ class Parts:
         self._config = config
         self._keys = Keys.derive(read_key(settings.token_key_file))
         self._kek = read_key(settings.vault.kek_file)
-        self._in_force = InForce(settings, Callers(settings), finder or make_detector(settings.detect))
+        self._in_force = InForce.load(settings, (lambda _: finder) if finder is not None else make_detector)
         self._metrics = Metrics()
+        self.metrics_folder: Path | None = None
+        """Where several workers tell each other what they counted."""
         self._endings: set[asyncio.Task[None]] = set()
         self._ledger_key = signing.load_or_create(settings.ledger.key_file)
         self.failure: SovctlError | None = None
@@ -205,22 +209,34 @@ class Parts:
         settings = self.settings
         await self._in_force.callers.__aenter__()
         stack.push_async_callback(self._close_callers)
+        await self._in_force.callers.freshen()  # a worker that is started again was loaded long ago
         sink = await self._open_sink(stack)
         vault = self._open_vault()
         stack.push_async_callback(vault.close)
         upstreams = {
             each.name: await stack.enter_async_context(Upstream(each, settings.limits)) for each in settings.upstreams
         }
-        audit = AuditLog(sink, settings.site, self._keys.audit, settings.policy.digest())
+        audit = AuditLog(sink, settings.site, self._keys.audit, settings.policy.digest(), self._metrics)
         readiness = Readiness(settings.routes, vault, sink, upstreams, [self._draining])
         opened = _Opened(vault, audit, upstreams, readiness)
-        context = Context(self._service(opened, self._in_force), self._in_force.callers, readiness.wrong)
+        context = Context(
+            self._service(opened, self._in_force), self._in_force.callers, readiness.wrong, self._counting(stack)
+        )
         readiness.others.append(lambda: context.callers.wrong())
         stack.push_async_callback(context.service.close)
         stack.callback(asyncio.create_task(_purge(vault), name="vault purge").cancel)
         if self._config is not None:
-            stack.enter_context(self._reloading(self._config, opened, context))
+            await stack.enter_async_context(self._reloading(self._config, opened, context))
         return context
+
+    def _counting(self, stack: AsyncExitStack) -> Callable[[], Metrics]:
+        """What gives the figures of all workers."""
+        if self.metrics_folder is None:
+            return lambda: self._metrics
+        folder = MetricsFolder(self.metrics_folder)
+        stack.callback(folder.write, self._metrics)
+        stack.callback(asyncio.create_task(_share(folder, self._metrics), name="metrics").cancel)
+        return lambda: folder.together(self._metrics)
 
     def _service(self, opened: _Opened, in_force: InForce) -> Service:
         return Service(
@@ -234,9 +250,14 @@ class Parts:
             endings=self._endings,
         )
 
-    @contextlib.contextmanager
-    def _reloading(self, config: Path, opened: _Opened, context: Context) -> Iterator[None]:
-        """Until the end of this context, changed settings come into force in `context`."""
+    @asynccontextmanager
+    async def _reloading(self, config: Path, opened: _Opened, context: Context) -> AsyncIterator[None]:
+        """Until the end of this context, changed settings come into force in `context`.
+
+        Raises:
+            InputError: the settings that are there now can't be put in force. What was loaded may be older than that: a
+                worker that is started again comes from a process that was loaded long ago.
+        """
 
         async def put_in_force(new: InForce, changed: list[str]) -> None:
             settings = new.settings
@@ -259,6 +280,8 @@ class Parts:
             config, self._in_force, make_finder=make_detector, put_in_force=put_in_force, metrics=self._metrics
         )
         opened.readiness.others.append(lambda: reloader.wrong)
+        if not await reloader.reload():
+            raise InputError("expected settings that can be put in force, got others", where=str(config))
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGHUP, reloader.wake)
         watching = asyncio.create_task(reloader.watch(), name="reload")
@@ -267,6 +290,7 @@ class Parts:
         finally:
             watching.cancel()
             loop.remove_signal_handler(signal.SIGHUP)
+            signal.signal(signal.SIGHUP, signal.SIG_IGN)  # the last answers are not ended by a reload
 
     async def _open_sink(self, stack: AsyncExitStack) -> Sink:
         if self._line is not None:
@@ -331,6 +355,15 @@ def client_certificates(settings: GatewaySettings) -> ssl.VerifyMode:
     if settings.listen.client_ca_file is None:
         return ssl.CERT_NONE
     return ssl.CERT_REQUIRED if settings.listen.requires_certificate else ssl.CERT_OPTIONAL
+
+
+async def _share(folder: MetricsFolder, metrics: Metrics) -> None:
+    while True:
+        try:
+            folder.write(metrics)
+        except OSError as error:
+            log.event("metrics not shared", level=40, error=error)
+        await asyncio.sleep(WRITE_EVERY_S)
 
 
 async def _purge(vault: Vault) -> None:

@@ -75,6 +75,7 @@ class Service:
         self.vault = vault
         self.upstreams = upstreams
         self.metrics = metrics
+        self._vault_commit_s = metrics.vault_commit_s.at()
         self._keys = keys
         self._finder = finder
         self._audit = audit
@@ -158,7 +159,7 @@ class Service:
             exchange.permit = Permit(Verdict.STAY, (Reason.DETECTOR_FAILED.value,))
             return
         for kind, count in exchange.inspection.counts.items():
-            self.metrics.count("findings_total", count, kind=kind.value)
+            self.metrics.findings.add(kind.value, by=count)
         exchange.permit = decide(exchange.inspection, self.settings.policy, has_cloud=exchange.route.cloud is not None)
 
     def _plan(self, exchange: Exchange) -> Plan:
@@ -195,11 +196,11 @@ class Service:
             exchange.upstream, exchange.counts = name, RestoreCounts()
             if attempts == 0:
                 await self._record(exchange, exchange.reasons, upstream=name)
-                self.metrics.observe("added_seconds", time.perf_counter() - exchange.started)
+                self.metrics.added_s.observe(time.perf_counter() - exchange.started, exchange.surface.name)
             else:
                 tokens = len(exchange.issued)
                 await self._audit.fallback(exchange.request_id, upstream=name, tokens=tokens, reasons=exchange.reasons)
-                self.metrics.count("fallbacks_total")
+                self.metrics.fallbacks.add()
             attempts += 1
             try:
                 return await self._ask(exchange, upstream, data)
@@ -214,7 +215,7 @@ class Service:
             except UpstreamFailed as error:
                 failure = error
                 exchange.reasons.append(f"{error.cause}:{name}")
-                self.metrics.count("upstream_failures_total", upstream=name, cause=error.cause)
+                self.metrics.upstream_failures.add(name, error.cause)
                 log.event("upstream failed", level=30, upstream=name, cause=error.cause, request_id=exchange.request_id)
         raise await self._failed(exchange, failure, has_left=has_left)
 
@@ -262,7 +263,9 @@ class Service:
                 told=exchange.surface.told,
             )
             if outgoing.issued and has_text:
+                began = time.perf_counter()
                 await self.vault.store(exchange.conversation, outgoing.issued)
+                self._vault_commit_s.observe(time.perf_counter() - began)
             return Outgoing(outgoing.data, {**known, **outgoing.issued} if known else outgoing.issued)
         except Leak as error:
             reason = Reason.SECOND_LOOK.about(str(error))
@@ -302,7 +305,11 @@ class Service:
             content: bytes | AnswerStream = await self._delivery.begin(exchange, answer)
         else:
             content = await self._delivery.whole(exchange, answer)
-        self.metrics.observe("first_byte_seconds", time.perf_counter() - sent)
+        route = upstream.settings.kind.value
+        self.metrics.first_byte_s.observe(
+            time.perf_counter() - sent, exchange.surface.name, exchange.route.model, route
+        )
+        self.metrics.requests.add(exchange.surface.name, exchange.route.model, route, "200")
         return Reply(200, upstream.settings.kind, exchange.request_id, content)
 
 

@@ -131,6 +131,7 @@ class Supervisor:
             signal.set_wakeup_fd(-1)
             for each in _HANDLED:
                 signal.signal(each, signal.SIG_DFL)
+            signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until it can reload: a signal that comes early ends nothing
             self._selector.close()
             self._ledger.abandon()
             for other in self._places:

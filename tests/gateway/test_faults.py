@@ -278,7 +278,7 @@ def test_a_client_that_leaves_is_recorded_and_the_upstream_let_go(
         assert time.monotonic() < deadline
         time.sleep(0.02)
     pool.script.hold.set()
-    assert b"sovctl_gateway_in_flight_requests 0\n" in gateway.request("GET", "/metrics")[2]
+    assert b"sovctl_gateway_in_flight_requests 0.0\n" in gateway.request("GET", "/metrics")[2]
 
 
 def test_kill_9_under_load_loses_nothing_that_was_answered(

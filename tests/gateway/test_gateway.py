@@ -395,11 +395,12 @@ def test_health_readiness_and_metrics_tell_the_truth(gateway: Any, pool: EchoUps
     status, headers, body = gateway.request("GET", "/metrics")
     text = body.decode()
     assert headers["content-type"].startswith("text/plain; version=0.0.4")
-    assert 'sovctl_gateway_requests_total{route="cloud",status="200"}' in text
+    labels = 'model="assistant",route="cloud",status="200",surface="chat.completions"'
+    assert f"sovctl_gateway_requests_total{{{labels}}}" in text
     assert 'sovctl_gateway_findings_total{kind="IBAN"}' in text
     assert 'sovctl_gateway_tokens_total{outcome="restored"}' in text
-    assert "sovctl_gateway_in_flight_requests 0\n" in text
-    assert 'sovctl_gateway_added_seconds_bucket{le="+Inf"}' in text
+    assert "sovctl_gateway_in_flight_requests 0.0\n" in text
+    assert 'sovctl_gateway_added_seconds_bucket{le="+Inf",surface="chat.completions"}' in text
 
 
 def test_unencrypted_http_is_not_answered(gateway: Any) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 import itertools
 import json
+import os
 import queue
 import resource
 import signal
@@ -22,7 +23,6 @@ from waiting import until
 
 from sovctl.compliance.ledger.reader import LedgerReader
 from sovctl.gateway import reload
-from sovctl.gateway.access.callers import Callers
 from sovctl.gateway.detect.finding import Finding
 from sovctl.gateway.errors import Code, Refused
 from sovctl.gateway.metrics import Metrics
@@ -141,13 +141,13 @@ def test_a_bad_file_keeps_the_old_rules_and_says_so(own: Own) -> None:
     own.config.write_text("{}")
     until(lambda: "token_key_file" in own.refusal(), "every problem of the second bad file")
     assert own.gateway.request("GET", "/readyz")[0] == 200  # the old rules are sound
-    assert "sovctl_gateway_reload_failed 1" in own.metrics()
+    assert "sovctl_gateway_reload_failed 1.0" in own.metrics()
     assert '"reload refused"' in own.gateway.log()
     assert own.answers_as_before()
     assert not own.records("gateway.policy")
     own.config.write_text(good)
     until(lambda: "reload" not in own.wrong(), "the good file")
-    assert "sovctl_gateway_reload_failed 0" in own.metrics()
+    assert "sovctl_gateway_reload_failed 0.0" in own.metrics()
 
 
 def test_what_cannot_change_live_is_named_and_nothing_of_the_file_comes_into_force(own: Own) -> None:
@@ -219,7 +219,7 @@ class Site:
         self.in_force: list[tuple[InForce, list[str]]] = []
         self.failure: Exception | None = None
         settings = load_settings(config)
-        self.start = InForce(settings, Callers(settings), Words())
+        self.start = InForce.load(settings, lambda _: Words())
         self.reloader = Reloader(
             config, self.start, make_finder=self.make_finder, put_in_force=self.put_in_force, metrics=Metrics()
         )
@@ -298,3 +298,35 @@ def test_every_live_key_is_a_setting_and_its_files_are_watched(site: Site) -> No
     assert set(GatewaySettings.model_fields) >= set(LIVE)
     assert live_files(settings) == []  # the clients' files have a watch of their own
     assert changed_keys(settings, settings) == []
+
+
+def test_all_workers_reload_and_one_that_is_started_again_knows_the_new_rules(start: Callable[..., Any]) -> None:
+    own = Own(start(workers=2))
+    change(own.config, policy={"default": "on-prem", "name_languages": ["en"]})
+    own.hang_up()
+    until(lambda: len(own.records("gateway.policy")) == 2, "a record of each worker")
+    until(lambda: 'reloads_total{outcome="applied"} 2.0' in own.metrics(), "the sum over both")
+    children = Path(f"/proc/{own.gateway.process.pid}/task/{own.gateway.process.pid}/children")
+    for pid in children.read_text().split():
+        os.kill(int(pid), signal.SIGKILL)
+    until(lambda: len(own.records("gateway.policy")) == 4, "a record of each new worker")
+    routes = {own.ask().headers["x-sovctl-route"] for _ in range(10)}
+    assert routes == {"pool"}
+    until(lambda: "sovctl_gateway_workers 2.0" in own.metrics(), "the end of the dead workers' gauges")
+    own.gateway.stop()
+
+
+def test_a_worker_that_finds_bad_settings_does_not_serve_older_ones(start: Callable[..., Any]) -> None:
+    own = Own(start(workers=2))
+    change(own.config, policy={"default": "on-prem", "name_languages": ["en"]})
+    own.hang_up()
+    until(lambda: len(own.records("gateway.policy")) == 2, "a record of each worker")
+    good = own.config.read_text()
+    own.config.write_text("{}")
+    children = Path(f"/proc/{own.gateway.process.pid}/task/{own.gateway.process.pid}/children")
+    os.kill(int(children.read_text().split()[0]), signal.SIGKILL)
+    until(lambda: own.gateway.log().count('"worker ended"') >= 2, "the end of one that can't start")
+    assert own.ask().headers["x-sovctl-route"] == "pool"  # the other worker
+    own.config.write_text(good)
+    until(lambda: len(own.records("gateway.policy")) == 3, "the worker that starts at last")
+    own.gateway.stop()

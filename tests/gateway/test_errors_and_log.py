@@ -1,4 +1,4 @@
-"""Key files, error bodies, metrics and the log."""
+"""Key files, error bodies and the log."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from sovctl.compliance.errors import InputError
 from sovctl.gateway import log
 from sovctl.gateway.errors import Code, Refused, error_body
 from sovctl.gateway.keyfiles import read_key
-from sovctl.gateway.metrics import Metrics
 
 
 @pytest.mark.parametrize("content", ["", "00" * 31, "00" * 33, "zz" * 32])
@@ -40,29 +39,10 @@ def test_every_reason_code_is_documented() -> None:
         assert re.search(rf"\| `{code.value}` \| {Refused(code).status} \|", page), code
 
 
-def test_metrics_are_prometheus_text() -> None:
-    metrics = Metrics()
-    metrics.count("refused_total", reason='odd "one"\n')
-    metrics.count("refused_total", 2, reason="b")
-    metrics.observe("added_seconds", 0.003)
-    metrics.observe("added_seconds", 99)
-    metrics.move("in_flight_requests", 1)
-    lines = metrics.text().splitlines()
-    assert 'sovctl_gateway_refused_total{reason="b"} 2' in lines
-    assert 'sovctl_gateway_refused_total{reason="odd \\"one\\"\\n"} 1' in lines
-    assert 'sovctl_gateway_added_seconds_bucket{le="0.002"} 0' in lines
-    assert 'sovctl_gateway_added_seconds_bucket{le="0.005"} 1' in lines
-    assert 'sovctl_gateway_added_seconds_bucket{le="+Inf"} 2' in lines
-    assert "sovctl_gateway_added_seconds_count 2" in lines
-    assert "sovctl_gateway_in_flight_requests 1" in lines
-    sample = re.compile(r'^[a-z_]+(?:\{[a-z]+="(?:[^"\\]|\\.)*"(?:,[a-z]+="(?:[^"\\]|\\.)*")*\})? [0-9.e+-]+$')
-    assert all(line.startswith("# ") or sample.match(line) for line in lines)
-
-
 def test_an_error_is_logged_without_its_message() -> None:
     try:
         raise ValueError("anna@example.com")
     except ValueError as error:
         said = log.describe(error)
-    assert said.startswith("ValueError at test_errors_and_metrics.py:")
+    assert said.startswith("ValueError at test_errors_and_log.py:")
     assert "anna" not in said
