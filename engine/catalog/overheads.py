@@ -53,7 +53,7 @@ class Overheads(CatalogModel):
 
 
 def _number(version: str) -> int:
-    major, minor = (version.split(".") + ["0"])[:2]
+    major, minor = [*version.split("."), "0"][:2]
     return int(major) * 1000 + int(minor)
 
 
