@@ -77,6 +77,13 @@ _ComparedBy = Literal["embeddings", "rerank", "score"]
 CloudSurface = Literal[_GeneratedBy, _ComparedBy]
 """An API that takes text, and so can take tokens; what a pool serves follows from its model."""
 
+Entity = Annotated[
+    str,
+    StringConstraints(pattern=r"^[A-Z][A-Z_]{0,30}(/[A-Z][A-Z0-9_]{0,60})?$"),
+    _words("a kind such as TAX_ID, or a kind and a rule such as TAX_ID/DE_TAX_ID", kind="entity"),
+]
+"""A kind, or one rule of the detector for it."""
+
 
 class SpecModel(BaseModel):
     """Base: frozen, and an unknown key is an error."""
@@ -338,18 +345,35 @@ class Action(StrEnum):
     """What policy does with one kind of identifier when a request could leave."""
 
     TOKENIZE = "tokenize"
+    MASK = "mask"
     ON_PREM = "on-prem"
     BLOCK = "block"
     ALLOW = "allow"
 
 
+class PolicyRule(SpecModel):
+    """One more row of the policy table. What it does not name, it does not narrow."""
+
+    entities: list[Entity] = Field(default_factory=list)
+    """Kinds, or single rules of the detector, such as `TAX_ID/DE_TAX_ID`; all when empty."""
+    tenants: list[Name] = Field(default_factory=list)
+    """Tenants of clients; all when empty."""
+    routes: list[ModelName] = Field(default_factory=list)
+    """Model names of routes; all with a cloud when empty. On a route without one only `block` means something."""
+    action: Action
+    """What to do."""
+
+
 class Policy(SpecModel):
-    """What may leave, kind by kind."""
+    """What may leave: a table from general to specific. The last row that applies decides."""
 
     default: Action = Action.TOKENIZE
-    """For every kind that the detector finds and that is not listed."""
+    """First row: every kind that the detector finds and that is not listed. `mask` is `[KIND]` and never comes back."""
     entities: dict[EntityKind, Action] = Field(default_factory=dict)
-    """By kind; docs/gateway.md says what each one is."""
+    """Next rows: by kind, for all tenants and routes; docs/gateway.md says what each kind is."""
+    rules: Annotated[list[PolicyRule], Field(max_length=500)] = Field(default_factory=list)
+    """Further rows by entity, tenant and route, from general to specific. Rows that contradict each other, or that
+    decide nothing, are refused."""
     name_languages: list[Language] = Field(default_factory=list)
     """ISO 639-1 codes of the languages in which this site accepts the gateway's finding of names. A request in
     any other language, or in none that can be told, stays on-prem."""

@@ -43,7 +43,8 @@ RULES: tuple[Rule, ...] = (
     Rule("with clouds, the gateway has a machine without GPUs", ("gateway", "node_groups"), site.check_gateway_apart),
     Rule("a secret is a file or an environment variable, and no two clients share one", ("gateway",),
          site.check_secrets),
-    Rule("policy allows nothing by default, and names no language twice", ("gateway",), site.check_policy),
+    Rule("policy allows nothing by default, names no language twice, and its table can be read in one way only",
+         ("gateway",), site.check_policy),
     Rule("tensor_parallel_size divides attention heads, fits key-value heads and FP8 blocks; "
          "pipeline_parallel_size is at most the layers", ("pools", "models"), pools.check_shapes),
     Rule("max_model_len is within the model's context", ("pools", "models"), pools.check_context),

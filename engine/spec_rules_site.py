@@ -5,15 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import date
 from ipaddress import AddressValueError, IPv4Address
+from typing import get_args
 
 from pydantic import AnyHttpUrl
 
 from sovctl.compliance.errors import Problem
-from sovctl.engine.spec import Action, Secret
+from sovctl.compliance.policy_table import table_of
+from sovctl.engine.spec import Action, EntityKind, Gateway, Secret
 from sovctl.engine.spec_case import Case, stands_twice, unknown_name
 
 LAST_YEAR = 2261
 """The last whole year in signed 64-bit nanoseconds since 1970, in which the firewall closes an expired exception."""
+
+
+KINDS = tuple(get_args(EntityKind))
+"""Of what the gateway's detector finds."""
 
 
 def check_node_names(case: Case) -> Iterator[Problem]:
@@ -263,9 +269,27 @@ def check_policy(case: Case) -> Iterator[Problem]:
         return
     languages = enumerate(gateway.policy.name_languages)
     yield from stands_twice("language", ((f"gateway.policy.name_languages[{i}]", each) for i, each in languages))
+    table = table_of(
+        gateway.policy, {route.model: route.cloud is not None for route in gateway.routes}, where="gateway.policy"
+    )
+    yield from [*_policy_references(gateway)] or table.problems(kinds=KINDS)  # a wrong name is not said twice
     if gateway.policy.default is Action.ALLOW:
         yield Problem(
             "expected tokenize, on-prem or block for what is not listed, got `allow`",
             where="gateway.policy.default",
             hint="allow single kinds under `entities`, by name, so that a new kind does not leave unasked",
         )
+
+
+def _policy_references(gateway: Gateway) -> Iterator[Problem]:
+    tenants = sorted({client.tenant for client in gateway.clients})
+    routes = [route.model for route in gateway.routes]
+    for number, rule in enumerate(gateway.policy.rules):
+        where = f"gateway.policy.rules[{number}]"
+        for index, entity in enumerate(rule.entities):
+            kind = entity.partition("/")[0]
+            yield from unknown_name("kind", kind, KINDS, f"{where}.entities[{index}]")
+        for index, tenant in enumerate(rule.tenants):
+            yield from unknown_name("tenant of a client", tenant, tenants, f"{where}.tenants[{index}]")
+        for index, model in enumerate(rule.routes):
+            yield from unknown_name("route", model, routes, f"{where}.routes[{index}]")

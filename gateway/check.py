@@ -14,7 +14,7 @@ from typing import Any, Literal
 import orjson
 
 from sovctl.compliance import keys as signing
-from sovctl.compliance.errors import Busy, SovctlError
+from sovctl.compliance.errors import Busy, SovctlError, SpecError
 from sovctl.compliance.ledger.store import Ledger
 from sovctl.gateway import server
 from sovctl.gateway.access.callers import Callers
@@ -24,6 +24,7 @@ from sovctl.gateway.inspection import Inspector
 from sovctl.gateway.keyfiles import read_key
 from sovctl.gateway.kinds import Kind
 from sovctl.gateway.outgoing import tokenize_body
+from sovctl.gateway.permissions import Policy, check_rules
 from sovctl.gateway.policy import decide
 from sovctl.gateway.restore import restore
 from sovctl.gateway.settings import Action, GatewaySettings
@@ -72,6 +73,8 @@ def run_checks(settings: GatewaySettings) -> list[CheckResult]:
 def _result(name: str, check: Callable[[GatewaySettings], str], settings: GatewaySettings) -> CheckResult:
     try:
         return CheckResult(name, "PASS", check(settings))
+    except SpecError as error:
+        return CheckResult(name, "FAIL", "; ".join(map(str, error.problems)))
     except SovctlError as error:
         return CheckResult(name, "FAIL", str(error))
     except Exception as error:  # noqa: BLE001 - what it is, the type says; the text may hold anything
@@ -102,29 +105,40 @@ def _detector(settings: GatewaySettings) -> str:
     ]
     if missed:
         raise SovctlError(f"expected a finding for every kind, got none for {', '.join(missed)}")
+    check_rules(settings.policy, detector)
     return f"{len(detector.rule_names)} rules, every kind finds its specimen"
 
 
 def _leaving(settings: GatewaySettings) -> str:
-    """One request a kind, by this site's policy and key, as far as the body that would be sent; nothing is sent."""
-    if not any(route.cloud for route in settings.routes):
+    """One request a kind, by this site's policy and key, as far as the body that would be sent; nothing is sent.
+
+    Of the first route with a cloud, for a tenant that no row of the policy names.
+    """
+    route = next((route.model for route in settings.routes if route.cloud), None)
+    if route is None:
         return "no route has a cloud: nothing leaves"
+    permissions = Policy.compile(settings.policy, settings.routes).of("", route)
     surface = SURFACES["/v1/chat/completions"]
     detector, key = make_detector(settings.detect), read_key(settings.token_key_file)
-    said: dict[str, list[str]] = {"as tokens": [], "as they are, by policy": [], "not at all": []}
+    said: dict[str, list[str]] = {"as tokens": [], "as masks": [], "as they are, by policy": [], "not at all": []}
     for kind, specimen in _SPECIMENS.items():
         text = f"Please check {specimen} for us."
         body: dict[str, Any] = {"messages": [{"role": "user", "content": text}]}
         inspector = Inspector(detector, surface, max_depth=settings.limits.max_depth)
-        permit = decide(inspector.inspect(body), settings.policy, has_cloud=True)
+        permit = decide(inspector.inspect(body), permissions)
         if not permit.verdict.may_leave:
             said["not at all"].append(kind.value)
             continue
         mint = Mint(key, tenant="check", conversation=secrets.token_hex(16))
-        outgoing = tokenize_body(body, inspector, settings.policy, mint, model="check", dropped=surface.dropped)
+        outgoing = tokenize_body(body, inspector, permissions, mint, model="check", dropped=surface.dropped)
         sent = orjson.loads(outgoing.data)["messages"][0]["content"]
-        if settings.policy.action_for(kind) is Action.ALLOW:
+        actions = {permissions.action_for(finding.kind, finding.rule) for finding in detector.find(text)}
+        if actions == {Action.ALLOW}:
             said["as they are, by policy"].append(kind.value)
+        elif Action.MASK in actions:
+            if specimen in sent:
+                raise SovctlError(f"expected a mask for {kind.value}, got the value")
+            said["as masks"].append(kind.value)
         elif specimen in sent or restore(sent, outgoing.issued) != text:
             raise SovctlError(f"expected a token for {kind.value} that restores, got something else")
         else:

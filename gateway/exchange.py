@@ -11,6 +11,7 @@ from typing import Any
 from sovctl.gateway.access.principal import Principal
 from sovctl.gateway.conversation import Conversation
 from sovctl.gateway.inspection import Inspection, Inspector
+from sovctl.gateway.permissions import Permissions
 from sovctl.gateway.policy import Permit
 from sovctl.gateway.restore import RestoreCounts
 from sovctl.gateway.settings import RouteSettings
@@ -38,6 +39,7 @@ class Exchange:
     surface: Surface
     client: Principal
     route: RouteSettings
+    permissions: Permissions
     body: dict[str, Any]
     raw: bytes
     conversation: Conversation

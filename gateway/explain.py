@@ -17,6 +17,7 @@ from sovctl.compliance.errors import InputError
 from sovctl.gateway.detect import make_detector
 from sovctl.gateway.inspection import Inspector
 from sovctl.gateway.leaves import TooDeep
+from sovctl.gateway.permissions import Policy
 from sovctl.gateway.policy import decide
 from sovctl.gateway.route import plan_route
 from sovctl.gateway.settings import GatewaySettings
@@ -49,7 +50,7 @@ def explain(settings: GatewaySettings, request: Path) -> dict[str, Any]:
         raise InputError(
             f"expected at most {settings.limits.max_depth} levels of nesting, got more", where=str(request)
         ) from None
-    permit = decide(inspection, settings.policy, has_cloud=route.cloud is not None)
+    permit = decide(inspection, Policy.compile(settings.policy, settings.routes).of("", route.model))
     plan = plan_route(
         permit,
         route,

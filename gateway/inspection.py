@@ -5,7 +5,7 @@ time: a value found anywhere is found everywhere in the request (a name behind "
 where it stands alone), and values under keys such as `customer_name` in tool arguments are names.
 
     inspector = Inspector(detector, SURFACES["/v1/chat/completions"], max_depth=64)
-    inspector.inspect(body)      # Inspection(counts={Kind.IBAN: 2}, languages={"en"}, obstacles=frozenset())
+    inspector.inspect(body)      # Inspection(found={(Kind.IBAN, "IBAN"): 2}, languages={"en"}, obstacles=frozenset())
     inspector.findings(leaf)     # what stands in one of its leaves
 """
 
@@ -13,8 +13,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol
 
 from sovctl.gateway.detect.finding import Finding, resolve
@@ -42,6 +43,10 @@ _ORDINARY = frozenset(
 class Finder(Protocol):
     """What finds identifiers in one text: `detect.Detector`, or a test's that fails."""
 
+    @property
+    def rule_names(self) -> Sequence[str]:
+        """What a policy may name; asked only when it names any."""
+
     def find(self, text: str) -> list[Finding]:
         """Identifiers, sorted, none overlapping."""
 
@@ -50,11 +55,19 @@ class Finder(Protocol):
 class Inspection:
     """What a request holds. No text: this may be logged and audited."""
 
-    counts: Mapping[Kind, int]
-    """Findings by kind, every occurrence counted."""
+    found: Mapping[tuple[Kind, str], int]
+    """Findings by kind and rule, every occurrence counted."""
     languages: frozenset[str]
     """Of its prose, as `detect.language` names them."""
     obstacles: frozenset[Obstacle]
+
+    @cached_property
+    def counts(self) -> Mapping[Kind, int]:
+        """Findings by kind."""
+        counts: dict[Kind, int] = {}
+        for (kind, _), count in self.found.items():
+            counts[kind] = counts.get(kind, 0) + count
+        return counts
 
 
 class Inspector:
@@ -140,14 +153,14 @@ class Inspector:
 
     def _result(self) -> Inspection:
         surface, leaves = self._surface, self.leaves
-        counts: Counter[Kind] = Counter()
+        counts: Counter[tuple[Kind, str]] = Counter()
         obstacles: set[Obstacle] = set(surface.obstacles(self._body))
         spoken: set[str] = set()
         prose: dict[Path, list[str]] = {}
         for leaf in leaves.texts:
             text, found = leaf.text, self.findings(leaf)
             for finding in found:
-                counts[finding.kind] += 1
+                counts[finding.kind, finding.rule] += 1
             if len(text) > 20:
                 obstacles |= _encodings(text, found)
             if text in _ORDINARY:
@@ -159,11 +172,11 @@ class Inspector:
                 spoken |= languages(_without(text, found)) - {UNKNOWN, NONE}
         for key in leaves.keys:
             if found := self._found.get(key) or self.finder.find(key):
-                counts.update(finding.kind for finding in found)
+                counts.update((finding.kind, finding.rule) for finding in found)
                 obstacles.add(Obstacle.KEY)
         for leaf in leaves.numbers:
             if found := self._found[leaf.text]:
-                counts.update(finding.kind for finding in found)
+                counts.update((finding.kind, finding.rule) for finding in found)
                 if leaf.document is None and not surface.is_argument(leaf.path):
                     obstacles.add(Obstacle.NUMBER)
         for path, item in leaves.objects:

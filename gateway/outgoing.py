@@ -1,17 +1,18 @@
-"""The body that leaves: tokens instead of identifiers, and a second look before it goes.
+"""The body that leaves: tokens or masks instead of identifiers, and a second look before it goes.
 
-    outgoing = tokenize_body(body, inspector, policy, mint, model="big", dropped={"user"})
+    outgoing = tokenize_body(body, inspector, permissions, mint, model="big", dropped={"user"})
     outgoing.data        # for the cloud
     outgoing.issued      # token -> what it stands for: first into the vault, then into the restorers
 
 The second look reads what was rewritten as a stranger would: no identifier may be found in it outside of our own
-tokens, and none of the replaced values may occur anywhere in the bytes that leave. Otherwise `Leak` is raised and
-nothing leaves. Strings that were not rewritten are what the first look read.
+tokens and masks, and none of the replaced values may occur anywhere in the bytes that leave. Otherwise `Leak` is
+raised and nothing leaves. Strings that were not rewritten are what the first look read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import re
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -20,9 +21,10 @@ import orjson
 
 from sovctl.gateway.detect.finding import Finding
 from sovctl.gateway.inspection import Finder, Inspector
-from sovctl.gateway.kinds import Mark
-from sovctl.gateway.replace import replace
-from sovctl.gateway.settings import Action, PolicySettings
+from sovctl.gateway.kinds import Kind, Mark
+from sovctl.gateway.permissions import Permissions
+from sovctl.gateway.replace import mask_of, replace
+from sovctl.gateway.settings import Action
 from sovctl.gateway.tokens import Mint, find_tokens
 
 _SHORTEST_CHECKED = 5  # characters; shorter values also occur inside ordinary words
@@ -43,7 +45,7 @@ class Outgoing:
 def tokenize_body(
     body: dict[str, Any],
     inspector: Inspector,
-    policy: PolicySettings,
+    permissions: Permissions,
     mint: Mint,
     *,
     model: str,
@@ -54,6 +56,7 @@ def tokenize_body(
 
     Args:
         inspector: the one that inspected `body`.
+        permissions: what policy says to this tenant on this route.
         model: what the cloud calls the model.
         dropped: top-level fields that stay here.
         told: top-level fields that are as we say.
@@ -63,16 +66,19 @@ def tokenize_body(
     """
     leaves, issued = inspector.leaves, dict[str, str]()
     rewritten: list[str] = []
+    masked: list[tuple[Kind, str]] = []
     try:
         for leaf in (*leaves.texts, *leaves.numbers):
             if leaf.path[0] in dropped:
                 continue
-            found = [f for f in inspector.findings(leaf) if policy.action_for(f.kind) is not Action.ALLOW]
+            found, masks = _sorted_out(inspector.findings(leaf), permissions)
             if not found and "_" not in leaf.text:
                 continue
-            text, tokens = replace(leaf.text, found, mint, escapes=leaf.escapes if leaf.document else 0)
-            if tokens:
+            escapes = leaf.escapes if leaf.document else 0
+            text, tokens = replace(leaf.text, found, mint, masked=masks, escapes=escapes)
+            if tokens or masks:
                 issued.update(tokens)
+                masked += [(finding.kind, leaf.text[finding.start : finding.end]) for finding in masks]
                 leaf.put(text)
                 rewritten.append(text)
         leaves.close()
@@ -81,29 +87,53 @@ def tokenize_body(
         data = orjson.dumps(new)
     finally:
         leaves.undo()
-    if issued:
-        _look_again(rewritten, data, issued, inspector.finder, policy)
+    if rewritten:
+        for text in rewritten:
+            _look_again(text, issued, masked, inspector.finder, permissions)
+        replaced = [(token.rpartition("_")[0], surface) for token, surface in issued.items()]
+        for label, surface in [*replaced, *masked] if masked else replaced:
+            if label != Mark.TEXT and _occurs(surface, data):
+                raise Leak(f"a value of {label} a second time")
     return Outgoing(data, issued)
 
 
+def _sorted_out(findings: Sequence[Finding], permissions: Permissions) -> tuple[list[Finding], list[Finding]]:
+    """Those that must not leave as they are, and those of them that become masks."""
+    found, masks = [], []
+    for finding in findings:
+        action = permissions.action_for(finding.kind, finding.rule)
+        if action is not Action.ALLOW:
+            found.append(finding)
+            if action is Action.MASK:
+                masks.append(finding)
+    return found, masks
+
+
 def _look_again(
-    texts: list[str], data: bytes, issued: Mapping[str, str], finder: Finder, policy: PolicySettings
+    text: str,
+    issued: Mapping[str, str],
+    masked: Sequence[tuple[Kind, str]],
+    finder: Finder,
+    permissions: Permissions,
 ) -> None:
-    for text in texts:
-        found = finder.find(text)
-        if not found:
-            continue
-        ours = [(token.start, token.end) for token in find_tokens(text) if token.token in issued]
-        for finding in found:
-            if policy.action_for(finding.kind) is not Action.ALLOW and not _is_ours(finding, ours):
-                raise Leak(f"{finding.kind.value} by {finding.rule}")
-    for token, surface in issued.items():
-        # As JSON has it, in a string and in a string that holds JSON.
-        written = orjson.dumps(surface)[1:-1]
-        if len(surface) < _SHORTEST_CHECKED or token.startswith(Mark.TEXT):
-            continue
-        if written in data or (b"\\" in written and orjson.dumps(written.decode())[1:-1] in data):
-            raise Leak(f"a value of {token.rpartition('_')[0]} a second time")
+    found = finder.find(text)
+    if not found:
+        return
+    ours = [(token.start, token.end) for token in find_tokens(text) if token.token in issued]
+    for mask in {mask_of(label) for label in (*(kind for kind, _ in masked), *Mark)} if masked else ():
+        ours += [match.span() for match in re.finditer(re.escape(mask), text)]
+    for finding in found:
+        action = permissions.action_for(finding.kind, finding.rule)
+        if action is not Action.ALLOW and not _is_ours(finding, ours):
+            raise Leak(f"{finding.kind.value} by {finding.rule}")
+
+
+def _occurs(surface: str, data: bytes) -> bool:
+    """True when a value stands in the body, as JSON has it in a string or in a string that holds JSON."""
+    if len(surface) < _SHORTEST_CHECKED:
+        return False
+    written = orjson.dumps(surface)[1:-1]
+    return written in data or (b"\\" in written and orjson.dumps(written.decode())[1:-1] in data)
 
 
 def _is_ours(finding: Finding, ours: list[tuple[int, int]]) -> bool:

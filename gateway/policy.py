@@ -2,12 +2,12 @@
 
 | found | answer |
 |---|---|
+| a kind whose action is `block` | refused; on a route without a cloud only when a row names the route |
 | the route names no cloud | stays on-prem, whatever is in it |
-| a kind whose action is `block` | refused |
 | a kind whose action is `on-prem` | stays on-prem |
 | something that can't be inspected or rewritten | stays on-prem |
 | a language in which this site doesn't accept the finding of names, or none that can be told | stays on-prem |
-| kinds whose action is `tokenize` | may leave, as tokens |
+| kinds whose action is `tokenize` or `mask` | may leave, as tokens or as masks that never come back |
 | kinds whose action is `allow`, or nothing | may leave |
 
 Every row that applies gives a reason; the first one that forbids decides. What comes after (`route`) may only narrow.
@@ -15,13 +15,14 @@ Every row that applies gives a reason; the first one that forbids decides. What 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from sovctl.gateway.detect.language import NONE
 from sovctl.gateway.inspection import Inspection
 from sovctl.gateway.kinds import Kind
-from sovctl.gateway.settings import Action, PolicySettings
+from sovctl.gateway.permissions import Permissions
+from sovctl.gateway.settings import Action
 
 
 class Verdict(StrEnum):
@@ -46,6 +47,7 @@ class Reason(StrEnum):
     OBSTACLE = "obstacle"
     LANGUAGE = "language"
     TOKENIZED = "tokenized"
+    MASKED = "masked"
     CLEAN = "clean"
     # Found out later, on the way out.
     DETECTOR_FAILED = "detector-failed"
@@ -66,23 +68,29 @@ class Permit:
     """In the order of the table; never empty."""
 
 
-def decide(inspection: Inspection, policy: PolicySettings, *, has_cloud: bool) -> Permit:
+def decide(inspection: Inspection, permissions: Permissions) -> Permit:
     """What policy allows for a request with this in it."""
-    if not has_cloud:
+    by_action: dict[Action, list[str]] = {}
+    for kind, rule in inspection.found:
+        action = permissions.action_for(kind, rule)
+        entity = f"{kind}/{rule}" if (kind, rule) in permissions.by_rule else kind.value
+        if entity not in (said := by_action.setdefault(action, [])):
+            said.append(entity)
+    if blocked := by_action.get(Action.BLOCK):
+        return Permit(Verdict.BLOCK, _reasons(Reason.KIND_BLOCKED, blocked))
+    if not permissions.has_cloud:
         return Permit(Verdict.STAY, (Reason.NO_CLOUD.value,))
-    by_action: dict[Action, list[Kind]] = {action: [] for action in Action}
-    for kind in Kind:
-        if inspection.counts.get(kind):
-            by_action[policy.action_for(kind)].append(kind)
-    blocked = [Reason.KIND_BLOCKED.about(kind.value) for kind in by_action[Action.BLOCK]]
-    if blocked:
-        return Permit(Verdict.BLOCK, tuple(blocked))
-    staying = [Reason.KIND_ON_PREM.about(kind.value) for kind in by_action[Action.ON_PREM]]
-    staying += [Reason.OBSTACLE.about(obstacle.value) for obstacle in sorted(inspection.obstacles)]
-    if policy.action_for(Kind.PERSON) is not Action.ALLOW:
-        unknown = inspection.languages - {NONE, *policy.name_languages}
-        staying += [Reason.LANGUAGE.about(language) for language in sorted(unknown)]
+    staying = _reasons(Reason.KIND_ON_PREM, by_action.get(Action.ON_PREM, ()))
+    if inspection.obstacles:
+        staying += _reasons(Reason.OBSTACLE, inspection.obstacles)
+    if permissions.by_kind[Kind.PERSON] is not Action.ALLOW:
+        staying += _reasons(Reason.LANGUAGE, inspection.languages - permissions.name_languages)
     if staying:
-        return Permit(Verdict.STAY, tuple(staying))
-    tokenized = [Reason.TOKENIZED.about(kind.value) for kind in by_action[Action.TOKENIZE]]
-    return Permit(Verdict.LEAVE, tuple(tokenized or [Reason.CLEAN.value]))
+        return Permit(Verdict.STAY, staying)
+    leaving = _reasons(Reason.TOKENIZED, by_action.get(Action.TOKENIZE, ()))
+    leaving += _reasons(Reason.MASKED, by_action.get(Action.MASK, ()))
+    return Permit(Verdict.LEAVE, leaving or (Reason.CLEAN.value,))
+
+
+def _reasons(reason: Reason, about: Iterable[str]) -> tuple[str, ...]:
+    return tuple(f"{reason}:{what}" for what in sorted(about))

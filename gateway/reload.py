@@ -32,6 +32,7 @@ from sovctl.gateway.access.callers import Callers
 from sovctl.gateway.errors import Refused
 from sovctl.gateway.inspection import Finder
 from sovctl.gateway.metrics import Metrics
+from sovctl.gateway.permissions import check_rules
 from sovctl.gateway.settings import DetectSettings, GatewaySettings, load_settings
 
 LIVE = ("clients_file", "access", "routes", "policy", "detect", "limits")
@@ -46,7 +47,11 @@ Stamp = dict[Path, tuple[int, int, int] | None]
 
 @dataclass(frozen=True)
 class InForce:
-    """What new requests are served under."""
+    """What new requests are served under.
+
+    Raises:
+        SpecError: policy names rules that the detector does not have.
+    """
 
     settings: GatewaySettings
     callers: Callers
@@ -59,6 +64,9 @@ class InForce:
         """What the settings describe, made anew."""
         detector_files = _stamp(_paths(settings.detect))
         return cls(settings, Callers(settings), make_finder(settings.detect), detector_files)
+
+    def __post_init__(self) -> None:
+        check_rules(self.settings.policy, self.finder)
 
 
 class Reloader:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from sovctl.gateway.detect.finding import Finding
@@ -23,16 +23,26 @@ class _Span:
     end: int
     label: Kind | Mark
     value: str
+    is_masked: bool = False
 
 
-def replace(text: str, findings: Sequence[Finding], mint: Mint, *, escapes: int = 0) -> tuple[str, dict[str, str]]:
+def mask_of(label: Kind | Mark) -> str:
+    """What stands for a value that never comes back."""
+    return f"[{label.value}]"
+
+
+def replace(
+    text: str, findings: Sequence[Finding], mint: Mint, *, masked: Collection[Finding] = (), escapes: int = 0
+) -> tuple[str, dict[str, str]]:
     """`text` with a token in the place of every finding.
 
     Text that looks like a token already becomes a `TEXT` token, so that nobody gets a value by writing its token; an
-    identifier inside a link turns the whole link into one `URL` token (see `links`).
+    identifier inside a link turns the whole link into one `URL` token (see `links`). What is masked takes what it
+    touches with it: a link with a masked identifier in it becomes a mask as a whole.
 
     Args:
-        findings: those that policy tokenizes; sorted, none overlapping.
+        findings: those that policy tokenizes or masks; sorted, none overlapping.
+        masked: those of them that become masks.
         escapes: how many JSON strings deep `text` stands in what an answer would repeat; its values are kept as they
             are written there, and so they come back.
 
@@ -40,7 +50,7 @@ def replace(text: str, findings: Sequence[Finding], mint: Mint, *, escapes: int 
         The text, and what each of its tokens stands for.
     """
     regions = link_regions(text)
-    spans = _spans(text, findings, regions)
+    spans = _spans(text, findings, regions, masked)
     if not spans:
         return text, {}
     # Without a link in it, nothing can stand inside one.
@@ -48,13 +58,15 @@ def replace(text: str, findings: Sequence[Finding], mint: Mint, *, escapes: int 
     tokenized, issued = _emit(text, spans, mint, context, escapes)
     if tokenized is None:
         # A link began or ended where only the replaced text differs from the original; rare, and no reason to guess.
-        tokenized, issued = _emit(text, [_Span(0, len(text), Mark.URL, text)], mint, None, escapes)
+        tokenized, issued = _emit(text, [_Span(0, len(text), Mark.URL, text, bool(masked))], mint, None, escapes)
     assert tokenized is not None
     return tokenized, issued
 
 
-def _spans(text: str, findings: Sequence[Finding], regions: Sequence[tuple[int, int]]) -> list[_Span]:
-    spans = [_Span(f.start, f.end, f.kind, f.value) for f in findings]
+def _spans(
+    text: str, findings: Sequence[Finding], regions: Sequence[tuple[int, int]], masked: Collection[Finding]
+) -> list[_Span]:
+    spans = [_Span(f.start, f.end, f.kind, f.value, f in masked) for f in findings]
     if "_" in text:
         spans += [_Span(f.start, f.end, Mark.TEXT, text[f.start : f.end]) for f in find_tokens(text)]
     if not spans:
@@ -73,19 +85,15 @@ def _spans(text: str, findings: Sequence[Finding], regions: Sequence[tuple[int, 
         if widened and start < widened[-1].end:  # overlaps what went before: one span for both
             previous = widened.pop()
             start, end = min(start, previous.start), max(end, previous.end)
-            is_link = is_link or previous.label is Mark.URL
-            widened.append(_marked(text, start, end, Mark.URL if is_link else Mark.TEXT))
+            mark = Mark.URL if is_link or previous.label is Mark.URL else Mark.TEXT
+            widened.append(_Span(start, end, mark, text[start:end], span.is_masked or previous.is_masked))
         else:
-            widened.append(_marked(text, start, end, Mark.URL) if is_link else span)
+            widened.append(_Span(start, end, Mark.URL, text[start:end], span.is_masked) if is_link else span)
     return widened
 
 
 def _end_of(region: tuple[int, int]) -> int:
     return region[1]
-
-
-def _marked(text: str, start: int, end: int, mark: Mark) -> _Span:
-    return _Span(start, end, mark, text[start:end])
 
 
 def _emit(
@@ -98,6 +106,15 @@ def _emit(
     for span in spans:
         if context is not None:
             context.feed(text[position : span.start])
+        if span.is_masked:
+            # The space keeps `[IBAN](note)` from being a link, in which nothing would be put back.
+            mask = mask_of(span.label) + (" " if text.startswith("(", span.end) else "")
+            if context is not None:
+                context.feed(mask)
+            pieces += (text[position : span.start], mask)
+            position = span.end
+            continue
+        if context is not None:
             if not context.may_restore(span.label):
                 return None, {}
             context.restored(span.label)

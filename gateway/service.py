@@ -32,6 +32,7 @@ from sovctl.gateway.inspection import Finder, Inspector
 from sovctl.gateway.leaves import TooDeep
 from sovctl.gateway.metrics import Metrics
 from sovctl.gateway.outgoing import Leak, Outgoing, tokenize_body
+from sovctl.gateway.permissions import Policy
 from sovctl.gateway.policy import Permit, Reason, Verdict, decide
 from sovctl.gateway.restore import RestoreCounts
 from sovctl.gateway.route import Plan, plan_route
@@ -80,6 +81,7 @@ class Service:
         self._finder = finder
         self._audit = audit
         self._delivery = Delivery(audit, metrics, settings.limits, endings)
+        self._policy = Policy.compile(settings.policy, settings.routes)
         self._routes = {route.model: route for route in settings.routes}
         self._upstream_settings = {upstream.name: upstream for upstream in settings.upstreams}
 
@@ -143,7 +145,8 @@ class Service:
         except ValueError:
             raise Refused(Code.INVALID_CONVERSATION) from None
         inspector = Inspector(self._finder, surface, max_depth=self.settings.limits.max_depth)
-        return Exchange(surface, client, route, body, raw, conversation, request_id, started, inspector)
+        permissions = self._policy.of(client.tenant, route.model)
+        return Exchange(surface, client, route, permissions, body, raw, conversation, request_id, started, inspector)
 
     async def _inspect(self, exchange: Exchange) -> None:
         inspect = exchange.inspector.inspect
@@ -160,7 +163,7 @@ class Service:
             return
         for kind, count in exchange.inspection.counts.items():
             self.metrics.findings.add(kind.value, by=count)
-        exchange.permit = decide(exchange.inspection, self.settings.policy, has_cloud=exchange.route.cloud is not None)
+        exchange.permit = decide(exchange.inspection, exchange.permissions)
 
     def _plan(self, exchange: Exchange) -> Plan:
         assert exchange.permit is not None
@@ -256,7 +259,7 @@ class Service:
             outgoing = tokenize_body(
                 exchange.body,
                 exchange.inspector,
-                self.settings.policy,
+                exchange.permissions,
                 mint,
                 model=upstream.settings.model,
                 dropped=exchange.surface.dropped,

@@ -14,7 +14,7 @@ from sovctl.gateway.settings.gateway import GatewaySettings, load_settings
 from sovctl.gateway.settings.limits import Limits
 from sovctl.gateway.settings.listen import Listen
 from sovctl.gateway.settings.model import Name, SettingsModel
-from sovctl.gateway.settings.policy import Action, PolicySettings, RouteSettings
+from sovctl.gateway.settings.policy import Action, PolicyRule, PolicySettings, RouteSettings
 from sovctl.gateway.settings.storage import LedgerSettings, VaultSettings
 from sovctl.gateway.settings.surface import SurfaceName
 from sovctl.gateway.settings.upstream import UpstreamKind, UpstreamSettings
@@ -29,6 +29,7 @@ __all__ = [
     "Limits",
     "Listen",
     "Name",
+    "PolicyRule",
     "PolicySettings",
     "RouteSettings",
     "SettingsModel",

@@ -16,8 +16,9 @@ from sovctl.gateway.settings.limits import Limits
 from sovctl.gateway.settings.listen import Listen
 from sovctl.gateway.settings.model import Name, SettingsModel
 from sovctl.gateway.settings.policy import PolicySettings, RouteSettings
+from sovctl.gateway.settings.references import CrossedSettings, problems
 from sovctl.gateway.settings.storage import LedgerSettings, VaultSettings
-from sovctl.gateway.settings.upstream import UpstreamKind, UpstreamSettings
+from sovctl.gateway.settings.upstream import UpstreamSettings
 
 
 class GatewaySettings(SettingsModel):
@@ -41,22 +42,9 @@ class GatewaySettings(SettingsModel):
     limits: Limits = Field(default_factory=Limits)
 
     @model_validator(mode="after")
-    def _names_meet(self) -> GatewaySettings:
-        kinds = {upstream.name: upstream.kind for upstream in self.upstreams}
-        if len(kinds) != len(self.upstreams):
-            raise ValueError("upstreams: expected names used once, got one twice")
-        if len({route.model for route in self.routes}) != len(self.routes):
-            raise ValueError("routes: expected each model once, got one twice")
-        for index, route in enumerate(self.routes):
-            wanted = [("pool", route.pool, UpstreamKind.POOL)]
-            if route.cloud is not None:
-                wanted.append(("cloud", route.cloud, UpstreamKind.CLOUD))
-            for field, name, kind in wanted:
-                if kinds.get(name) is not kind:
-                    got = kinds[name].value if name in kinds else "nothing of that name"
-                    raise ValueError(f"routes[{index}].{field}: expected a {kind.value} named {name}, got {got}")
-            if route.prefer == "cloud" and route.cloud is None:
-                raise ValueError(f"routes[{index}].prefer: expected pool, got cloud, but the route names no cloud")
+    def _parts_meet(self) -> GatewaySettings:
+        if found := problems(self):
+            raise CrossedSettings(found)
         return self
 
     def digest(self) -> str:
@@ -100,11 +88,14 @@ def load_settings(path: Path) -> GatewaySettings:
     try:
         return GatewaySettings.model_validate(content)
     except ValidationError as error:
-        raise SpecError([_problem(path, each) for each in error.errors(include_url=False)]) from error
+        raise SpecError([each for one in error.errors(include_url=False) for each in _problems(path, one)]) from error
 
 
-def _problem(path: Path, error: Any) -> Problem:
+def _problems(path: Path, error: Any) -> list[Problem]:
+    crossed = error.get("ctx", {}).get("error")
+    if isinstance(crossed, CrossedSettings):
+        return [Problem(each.message, where=f"{path}: {each.where}", hint=each.hint) for each in crossed.problems]
     place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in error["loc"]).lstrip(".")
     message = str(error["msg"]).removeprefix("Value error, ")
     hint = "remove the key, or correct its name" if error["type"] == "extra_forbidden" else ""
-    return Problem(message[:1].lower() + message[1:], where=f"{path}: {place}" if place else str(path), hint=hint)
+    return [Problem(message[:1].lower() + message[1:], where=f"{path}: {place}" if place else str(path), hint=hint)]

@@ -3,14 +3,34 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import Annotated, Literal
 
-from pydantic import Field, StringConstraints, field_validator
+from pydantic import AfterValidator, Field, StringConstraints, field_validator
 
 from sovctl.compliance.canonical import digest
+from sovctl.compliance.policy_table import Table, table_of
 from sovctl.gateway.kinds import Kind
 from sovctl.gateway.settings.model import Name, SettingsModel
+
+_KINDS = [kind.value for kind in Kind]
+
+
+def _known_kind(name: str) -> str:
+    if name not in _KINDS:
+        near = difflib.get_close_matches(name.upper(), _KINDS, n=1)
+        raise ValueError(f"expected one of {', '.join(_KINDS)}, got {name}" + (f" ({near[0]}?)" if near else ""))
+    return name
+
+
+def _known_entity(name: str) -> str:
+    _known_kind(name.partition("/")[0])
+    return name
+
+
+Entity = Annotated[str, StringConstraints(pattern=r"^[^/]+(/[A-Z][A-Z0-9_]{0,60})?$"), AfterValidator(_known_entity)]
+"""A kind, or a kind and one rule of the detector: `TAX_ID`, `TAX_ID/DE_TAX_ID`."""
 
 
 class RouteSettings(SettingsModel):
@@ -28,33 +48,46 @@ class Action(StrEnum):
     """What policy does with one kind of identifier when a request could leave."""
 
     TOKENIZE = "tokenize"
+    MASK = "mask"  # `[KIND]`, which never comes back
     ON_PREM = "on-prem"
     BLOCK = "block"
     ALLOW = "allow"
 
 
+class PolicyRule(SettingsModel):
+    """One row of the policy table. What it does not name, it does not narrow."""
+
+    entities: list[Entity] = Field(default_factory=list)
+    """Kinds, such as `TAX_ID`, or single rules of the detector, such as `TAX_ID/DE_TAX_ID`; all when empty."""
+    tenants: list[Name] = Field(default_factory=list)
+    """All when empty."""
+    routes: list[str] = Field(default_factory=list)
+    """Model names of `routes`; all that name a cloud when empty. A route without a cloud can only be blocked on."""
+    action: Action
+
+
 class PolicySettings(SettingsModel):
-    """What may leave, kind by kind."""
+    """What may leave: a table from general to specific, in which the last row that applies decides."""
 
     default: Action = Action.TOKENIZE
-    """For every kind that is not listed."""
+    """First row: every kind that is not listed."""
     entities: dict[str, Action] = Field(default_factory=dict)
+    """Next rows: by kind, for all tenants and routes."""
+    rules: list[PolicyRule] = Field(default_factory=list)
+    """Further rows, from general to specific; see `compliance.policy_table` for what is refused."""
     name_languages: list[Annotated[str, StringConstraints(pattern=r"^[a-z]{2}$")]] = Field(default_factory=list)
     """Languages in which this site accepts the gateway's finding of names. Anything else stays on-prem."""
 
     @field_validator("entities")
     @classmethod
     def _known_kinds(cls, entities: dict[str, Action]) -> dict[str, Action]:
-        known = [kind.value for kind in Kind]
         for name in entities:
-            if name not in known:
-                near = difflib.get_close_matches(name.upper(), known, n=1)
-                raise ValueError(f"expected one of {', '.join(known)}, got {name}" + (f" ({near[0]}?)" if near else ""))
+            _known_kind(name)
         return entities
 
-    def action_for(self, kind: Kind) -> Action:
-        """What to do with `kind`."""
-        return self.entities.get(kind.value, self.default)
+    def table(self, routes: Iterable[RouteSettings]) -> Table:
+        """All rows, for these routes."""
+        return table_of(self, {route.model: route.cloud is not None for route in routes}, where="policy")
 
     def digest(self) -> str:
         """SHA-256 of the policy, for the audit record."""

@@ -11,6 +11,7 @@ from typing import Any
 
 import openai
 import pytest
+import yaml
 from echo_upstream import EchoUpstream
 
 IBAN, MAIL, CARD = "DE89370400440532013000", "anna@example.com", "4111 1111 1111 1111"
@@ -242,6 +243,42 @@ def test_a_blocked_kind_is_refused_and_goes_nowhere(gateway: Any, pool: EchoUpst
     assert not cloud.requests
     last = gateway.records()[-1]
     assert (last["verdict"], last["upstream"], last["kinds"]) == ("block", None, {"SECRET": 1})
+
+
+def test_the_policy_table_tells_tenants_routes_and_rules_apart(
+    start: Callable[..., Any], pool: EchoUpstream, cloud: EchoUpstream
+) -> None:
+    rules = [
+        {"entities": ["CARD"], "tenants": ["retail"], "action": "mask"},
+        {"entities": ["EMAIL/EMAIL"], "routes": ["careful"], "action": "on-prem"},
+        {"entities": ["IBAN"], "routes": ["inside"], "action": "block"},
+    ]
+    gateway = start(policy={"rules": rules, "name_languages": ["en"]})
+    answer = ask(gateway.client())
+    assert answer.headers["x-sovctl-route"] == "cloud"
+    assert answer.parse().choices[0].message.content == PROMPT.replace(CARD, "[CARD]")
+    assert_clean(cloud, *SPECIMENS)
+    last = gateway.records()[-2]
+    assert set(last["reasons"]) >= {"masked:CARD", "tokenized:EMAIL"}
+    assert last["tokens"] == 2
+    answer = ask(gateway.client(), model="careful")
+    assert answer.headers["x-sovctl-route"] == "pool"
+    assert "kind-on-prem:EMAIL/EMAIL" in gateway.records()[-2]["reasons"]
+    with pytest.raises(openai.PermissionDeniedError):
+        ask(gateway.client(), model="inside")
+    assert ask(gateway.client(), f"Mail {MAIL}", model="inside").headers["x-sovctl-route"] == "pool"
+
+
+def test_a_policy_row_for_a_rule_that_is_not_there_stops_the_start(
+    start_from: Callable[..., Any], write_config: Callable[[Path], Path], tmp_path: Path
+) -> None:
+    config = write_config(tmp_path)
+    settings = yaml.safe_load(config.read_text())
+    settings["policy"] = {"rules": [{"entities": ["TAX_ID/DE_TAXID"], "action": "mask"}]}
+    config.write_text(yaml.safe_dump(settings))
+    gateway = start_from(config, tmp_path / "log", wait=False)
+    assert gateway.process.wait(20) == 3
+    assert "policy.rules[0].entities: expected a rule of the detector, got DE_TAXID" in gateway.log()
 
 
 def test_only_links_of_the_user_come_back_with_values(gateway: Any, cloud: EchoUpstream) -> None:

@@ -15,6 +15,7 @@ from echo_upstream import EchoUpstream
 
 from sovctl.gateway.__main__ import main
 from sovctl.gateway.kinds import Kind
+from sovctl.gateway.permissions import Policy
 from sovctl.gateway.settings import Action, load_settings
 
 SOVCTL = str(Path(sys.executable).parent / "sovctl")
@@ -108,8 +109,21 @@ def test_explain_refuses_what_is_no_request(config: Path, run: Any, content: str
     ("changes", "message"),
     [
         ({"sites": "x"}, "sites: extra inputs are not permitted"),
-        ({"workers": 2}, "workers: expected 1, got 2"),
+        ({"workers": 0}, "workers: input should be greater than or equal to 1"),
         ({"policy": {"entities": {"EMIAL": "tokenize"}}}, "got EMIAL (EMAIL?)"),
+        (
+            {"policy": {"rules": [{"entities": ["EMIAL/X"], "action": "mask"}]}},
+            "policy.rules[0].entities[0]: expected one of SECRET, ",
+        ),
+        (
+            {"policy": {"rules": [{"routes": ["assistent"], "action": "mask"}]}},
+            "policy.rules[0].routes: expected one of",
+        ),
+        (
+            {"policy": {"rules": [{"entities": ["IBAN"], "action": "mask"}, {"tenants": ["hr"], "action": "allow"}]}},
+            "policy.rules[1]: expected one answer for IBAN of tenant hr",
+        ),
+        ({"policy": {"rules": [{"routes": ["inside"], "action": "mask"}]}}, "expected block on route inside, got mask"),
         ({"policy": {"default": "maybe"}}, "policy.default: input should be"),
         ({"routes": [{"model": "m", "pool": "sovereign-cloud"}]}, "expected a pool named sovereign-cloud, got cloud"),
         ({"routes": [{"model": "m", "pool": "chat", "prefer": "cloud"}]}, "but the route names no cloud"),
@@ -204,8 +218,9 @@ def test_the_form_that_apply_writes_is_accepted(tmp_path: Path) -> None:
     path.write_text(LAB)
     settings = load_settings(path)
     assert settings.upstream("chat").base_urls[0].host == "10.77.0.11"
-    assert settings.policy.action_for(Kind.PERSON) is Action.ON_PREM
-    assert settings.policy.action_for(Kind.IBAN) is Action.TOKENIZE
+    permissions = Policy.compile(settings.policy, settings.routes).of("retail", "assistant")
+    assert permissions.by_kind[Kind.PERSON] is Action.ON_PREM
+    assert permissions.by_kind[Kind.IBAN] is Action.TOKENIZE
 
 
 def test_a_vault_that_cannot_be_made_stops_the_start(config: Path) -> None:

@@ -17,8 +17,9 @@ from sovctl.gateway.kinds import Kind
 from sovctl.gateway.leaves import TooDeep
 from sovctl.gateway.obstacles import Obstacle
 from sovctl.gateway.outgoing import Leak, Outgoing, tokenize_body
+from sovctl.gateway.permissions import Policy
 from sovctl.gateway.restore import RestoreCounts
-from sovctl.gateway.settings import Action, DetectSettings, PolicySettings
+from sovctl.gateway.settings import Action, DetectSettings, PolicyRule, PolicySettings, RouteSettings
 from sovctl.gateway.surfaces import SURFACES, Restoration
 from sovctl.gateway.tokens import Mint
 
@@ -38,7 +39,9 @@ def inspect(body: dict[str, Any], finder: Any = DETECTOR) -> tuple[Inspection, I
 
 def leave(body: dict[str, Any], policy: PolicySettings | None = None, finder: Any = DETECTOR) -> Outgoing:
     _, inspector = inspect(body, finder)
-    return tokenize_body(body, inspector, policy or PolicySettings(), mint(), model="big", dropped=CHAT.dropped)
+    route = RouteSettings(model="m", pool="chat", cloud="cloud")
+    permissions = Policy.compile(policy or PolicySettings(), [route]).of("t", "m")
+    return tokenize_body(body, inspector, permissions, mint(), model="big", dropped=CHAT.dropped)
 
 
 def sent_by(outgoing: Outgoing) -> Any:
@@ -122,6 +125,62 @@ def test_the_second_look_finds_what_the_first_overlooked() -> None:
 def test_allowed_kinds_leave_as_they_are() -> None:
     outgoing = leave(say(f"to {MAIL} from 192.0.2.17"), PolicySettings(entities={"IP": Action.ALLOW}))
     assert sent_by(outgoing)["messages"][0]["content"].endswith("from 192.0.2.17")
+
+
+_MASKED = PolicySettings(entities={"EMAIL": Action.MASK})
+
+
+@pytest.mark.parametrize(
+    ("content", "sent"),
+    [
+        (f"write to {MAIL} now", "write to [EMAIL] now"),
+        (f"{MAIL}(private)", "[EMAIL] (private)"),  # no link
+        (f"see https://bank.test/?m={MAIL} now", "see [URL] now"),
+        (f"see <https://bank.test/?m={MAIL}&a=b> now", "see <[URL]> now"),
+    ],
+)
+def test_a_mask_never_comes_back(content: str, sent: str) -> None:
+    outgoing = leave(say(content), _MASKED)
+    assert sent_by(outgoing)["messages"][0]["content"] == sent
+    assert not outgoing.issued
+
+
+def test_masks_and_tokens_stand_side_by_side() -> None:
+    outgoing = leave(say(f"from {IBAN} of {MAIL}(x) to {CARD}, {MAIL}"), _MASKED)
+    content = sent_by(outgoing)["messages"][0]["content"]
+    assert content.count("[EMAIL]") == 2
+    assert sorted(outgoing.issued.values()) == sorted([IBAN, CARD])
+    answer = {"choices": [{"message": {"role": "assistant", "content": content}}]}
+    back = CHAT.whole(answer, Restoration(outgoing.issued, "m", RestoreCounts()))["choices"][0]["message"]["content"]
+    assert back == f"from {IBAN} of [EMAIL] (x) to {CARD}, [EMAIL]"
+
+
+def test_a_single_rule_has_its_own_row() -> None:
+    rule = next(finding.rule for finding in DETECTOR.find(f"to {IBAN}"))
+    policy = PolicySettings(rules=[PolicyRule(entities=[f"IBAN/{rule}"], action=Action.MASK)])
+    assert sent_by(leave(say(f"to {IBAN} and {MAIL}"), policy))["messages"][0]["content"].startswith("to [IBAN] and EM")
+
+
+def test_a_secret_behind_its_word_can_be_masked() -> None:
+    """The second look sees a word for a secret and something behind it."""
+    outgoing = leave(say("password: hunter2hunter please"), PolicySettings(entities={"SECRET": Action.MASK}))
+    assert b"hunter2" not in outgoing.data
+    assert b"[SECRET]" in outgoing.data
+
+
+@settings(max_examples=200, deadline=None)
+@given(_TEXTS, st.sets(st.sampled_from(["IBAN", "EMAIL", "CARD", "PHONE", "IP"])))
+def test_nothing_masked_leaves_or_is_issued(content: str, masked: set[str]) -> None:
+    policy = PolicySettings(entities=dict.fromkeys(masked, Action.MASK))
+    findings = DETECTOR.find(content)
+    values = {content[f.start : f.end] for f in findings if f.kind in masked and f.end - f.start >= 5}
+    try:
+        outgoing = leave(say(content), policy)
+    except Leak:
+        return
+    for value in values:
+        assert orjson.dumps(value)[1:-1] not in outgoing.data
+        assert value not in outgoing.issued.values()
 
 
 @pytest.mark.parametrize(

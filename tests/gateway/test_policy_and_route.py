@@ -5,15 +5,27 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from sovctl.compliance.errors import SpecError
+from sovctl.gateway.detect import make_detector
 from sovctl.gateway.inspection import Inspection
 from sovctl.gateway.kinds import Kind
 from sovctl.gateway.obstacles import Obstacle
+from sovctl.gateway.permissions import Permissions, Policy, check_rules
 from sovctl.gateway.policy import Permit, Verdict, decide
 from sovctl.gateway.route import plan_route
-from sovctl.gateway.settings import Action, PolicySettings, RouteSettings, SurfaceName, UpstreamKind, UpstreamSettings
+from sovctl.gateway.settings import (
+    Action,
+    DetectSettings,
+    PolicyRule,
+    PolicySettings,
+    RouteSettings,
+    SurfaceName,
+    UpstreamKind,
+    UpstreamSettings,
+)
 
 POLICY = PolicySettings(
     default=Action.TOKENIZE,
@@ -28,10 +40,20 @@ UPSTREAMS = {
 }
 
 
+CLOUD = RouteSettings(model="m", pool="chat", cloud="cloud")
+INSIDE = RouteSettings(model="inside", pool="chat")
+
+
 def inspection(
     counts: dict[Kind, int] | None = None, languages: set[str] | None = None, *obstacles: Obstacle
 ) -> Inspection:
-    return Inspection(counts or {}, frozenset(languages or {"en"}), frozenset(obstacles))
+    found = {(kind, "RULE"): count for kind, count in (counts or {}).items()}
+    return Inspection(found, frozenset(languages or {"en"}), frozenset(obstacles))
+
+
+def permissions(policy: PolicySettings = POLICY, tenant: str = "retail", route: RouteSettings = CLOUD) -> Permissions:
+    assert not policy.table([CLOUD, INSIDE]).problems(kinds=list(Kind))
+    return Policy.compile(policy, [CLOUD, INSIDE]).of(tenant, route.model)
 
 
 @pytest.mark.parametrize(
@@ -40,7 +62,7 @@ def inspection(
         (inspection(), Verdict.LEAVE, ("clean",)),
         (inspection({}, {"zxx"}), Verdict.LEAVE, ("clean",)),
         (inspection({Kind.IP: 3}), Verdict.LEAVE, ("clean",)),
-        (inspection({Kind.IBAN: 1, Kind.EMAIL: 2}), Verdict.LEAVE, ("tokenized:IBAN", "tokenized:EMAIL")),
+        (inspection({Kind.IBAN: 1, Kind.EMAIL: 2}), Verdict.LEAVE, ("tokenized:EMAIL", "tokenized:IBAN")),
         (inspection({Kind.PERSON: 1, Kind.IBAN: 1}), Verdict.STAY, ("kind-on-prem:PERSON",)),
         (inspection({Kind.SECRET: 1, Kind.PERSON: 1}), Verdict.BLOCK, ("kind-blocked:SECRET",)),
         (inspection({}, {"en", "de"}), Verdict.STAY, ("language:de",)),
@@ -49,22 +71,53 @@ def inspection(
     ],
 )
 def test_the_table_of_policy(found: Inspection, verdict: Verdict, reasons: tuple[str, ...]) -> None:
-    assert decide(found, POLICY, has_cloud=True) == Permit(verdict, reasons)
-    assert decide(found, POLICY, has_cloud=False) == Permit(Verdict.STAY, ("no-cloud",))
+    assert decide(found, permissions()) == Permit(verdict, reasons)
+    assert decide(found, permissions(route=INSIDE)) == Permit(Verdict.STAY, ("no-cloud",))
 
 
 def test_names_that_are_allowed_make_the_language_irrelevant() -> None:
     policy = PolicySettings(entities={"PERSON": Action.ALLOW})
-    assert decide(inspection({}, {"und"}), policy, has_cloud=True).verdict is Verdict.LEAVE
+    assert decide(inspection({}, {"und"}), permissions(policy)).verdict is Verdict.LEAVE
 
 
 def test_without_a_language_named_nothing_with_words_leaves() -> None:
-    assert decide(inspection(), PolicySettings(), has_cloud=True).verdict is Verdict.STAY
+    assert decide(inspection(), permissions(PolicySettings())).verdict is Verdict.STAY
+
+
+def test_rules_speak_of_single_rules_tenants_and_routes() -> None:
+    policy = PolicySettings(
+        entities={"PERSON": Action.ON_PREM, "SECRET": Action.BLOCK},
+        rules=[
+            PolicyRule(entities=["TAX_ID"], action=Action.ON_PREM),
+            PolicyRule(entities=["TAX_ID/DE_TAX_ID"], action=Action.MASK),
+            PolicyRule(entities=["PERSON"], tenants=["hr"], action=Action.BLOCK),
+            PolicyRule(entities=["CARD"], routes=["inside"], action=Action.BLOCK),
+        ],
+        name_languages=["en"],
+    )
+    german = Inspection({(Kind.TAX_ID, "DE_TAX_ID"): 1}, frozenset({"en"}), frozenset())
+    other = Inspection({(Kind.TAX_ID, "FR_NIR"): 1, **german.found}, frozenset({"en"}), frozenset())
+    person, card = inspection({Kind.PERSON: 1}), inspection({Kind.CARD: 1})
+    assert decide(german, permissions(policy)) == Permit(Verdict.LEAVE, ("masked:TAX_ID/DE_TAX_ID",))
+    assert decide(other, permissions(policy)) == Permit(Verdict.STAY, ("kind-on-prem:TAX_ID",))
+    assert decide(person, permissions(policy)).verdict is Verdict.STAY
+    assert decide(person, permissions(policy, tenant="hr")).verdict is Verdict.BLOCK
+    assert decide(person, permissions(policy, tenant="hr", route=INSIDE)).verdict is Verdict.STAY
+    assert decide(card, permissions(policy)) == Permit(Verdict.LEAVE, ("tokenized:CARD",))
+    assert decide(card, permissions(policy, route=INSIDE)) == Permit(Verdict.BLOCK, ("kind-blocked:CARD",))
+
+
+def test_a_rule_that_the_detector_does_not_have_is_refused_with_the_nearest() -> None:
+    policy = PolicySettings(rules=[PolicyRule(entities=["TAX_ID/DE_TAXID"], action=Action.MASK)])
+    with pytest.raises(SpecError) as caught:
+        check_rules(policy, make_detector(DetectSettings()))
+    assert str(caught.value.problems[0]) == "policy.rules[0].entities: expected a rule of the detector, got DE_TAXID"
+    assert caught.value.problems[0].hint == "did you mean DE_TAX_ID?"
 
 
 _INSPECTIONS = st.builds(
     Inspection,
-    st.dictionaries(st.sampled_from(list(Kind)), st.integers(1, 3)),
+    st.dictionaries(st.tuples(st.sampled_from(list(Kind)), st.sampled_from(["A", "B"])), st.integers(1, 3)),
     st.frozensets(st.sampled_from(["en", "de", "und", "zxx"]), min_size=1),
     st.frozensets(st.sampled_from(list(Obstacle))),
 )
@@ -72,6 +125,16 @@ _POLICIES = st.builds(
     PolicySettings,
     default=st.sampled_from(list(Action)),
     entities=st.dictionaries(st.sampled_from([kind.value for kind in Kind]), st.sampled_from(list(Action))),
+    rules=st.lists(
+        st.builds(
+            PolicyRule,
+            entities=st.lists(st.sampled_from(["PERSON", "IBAN", "TAX_ID", "TAX_ID/A", "IBAN/B"]), max_size=2),
+            tenants=st.lists(st.sampled_from(["hr", "retail"]), max_size=1),
+            routes=st.lists(st.sampled_from(["m", "inside"]), max_size=1),
+            action=st.sampled_from(list(Action)),
+        ),
+        max_size=3,
+    ),
     name_languages=st.lists(st.sampled_from(["en", "de"])),
 )
 
@@ -79,23 +142,30 @@ _POLICIES = st.builds(
 @given(
     _INSPECTIONS,
     _POLICIES,
+    st.sampled_from(["hr", "retail", "other"]),
     st.sampled_from(["pool", "cloud"]),
     st.integers(0, 10**6),
     st.sets(st.sampled_from(["chat", "cloud"])),
 )
 def test_routing_only_narrows_what_policy_allows(
-    found: Inspection, policy: PolicySettings, prefer: Any, body_bytes: int, down: set[str]
+    found: Inspection, policy: PolicySettings, tenant: str, prefer: Any, body_bytes: int, down: set[str]
 ) -> None:
+    """What the table says, row by row, is what comes out of everything that was compiled from it."""
+    table = policy.table([CLOUD, INSIDE])
+    assume(not table.problems(kinds=list(Kind)))
     route = RouteSettings(model="m", pool="chat", cloud="cloud", prefer=prefer)
-    permit = decide(found, policy, has_cloud=True)
+    permit = decide(found, Policy.compile(policy, [CLOUD, INSIDE]).of(tenant, "m"))
     plan = plan_route(
         permit, route, UPSTREAMS, family=SurfaceName.CHAT, body_bytes=body_bytes, max_answer_tokens=0, down=down
     )
     allowed = {Verdict.BLOCK: set(), Verdict.STAY: {"chat"}, Verdict.LEAVE: {"chat", "cloud"}}[permit.verdict]
     assert set(plan.upstreams) == allowed
     assert plan.reasons[: len(permit.reasons)] == permit.reasons
-    stays = {Action.ON_PREM, Action.BLOCK} & {policy.action_for(kind) for kind in found.counts}
-    assert not (permit.verdict is Verdict.LEAVE and (stays or found.obstacles))
+    said = {table.deciding(f"{kind}/{rule}", tenant=tenant, route="m").action for kind, rule in found.found}
+    assert (permit.verdict is Verdict.BLOCK) == (Action.BLOCK in said)
+    if permit.verdict is Verdict.LEAVE:
+        assert not {Action.ON_PREM, Action.BLOCK} & said
+        assert not found.obstacles
 
 
 @pytest.mark.parametrize(

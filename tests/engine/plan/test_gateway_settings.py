@@ -1,21 +1,34 @@
-"""What `apply` writes for the gateway is what the gateway reads, on every example site."""
+"""What `apply` writes for the gateway is what the gateway reads, on every example site: the same words at both ends."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+import yaml
 from strategies import PRESETS, context
 
+from sovctl.engine import spec
 from sovctl.engine.plan.kinds.gateway import configuration
-from sovctl.gateway.settings import GatewaySettings, UpstreamKind
+from sovctl.gateway import settings
+from sovctl.gateway.settings import UpstreamKind, load_settings
 
 
 @pytest.mark.parametrize("preset", PRESETS)
-def test_the_gateway_accepts_what_is_rendered_for_it(preset: str) -> None:
+def test_the_gateway_accepts_what_is_rendered_for_it(preset: str, tmp_path: Path) -> None:
     site = context(preset)
-    if site.spec.gateway is None:
-        return
-    settings = GatewaySettings.model_validate(configuration(site))
-    for route in settings.routes:
-        pool = settings.upstream(route.pool)
+    assert site.spec.gateway is not None
+    path = tmp_path / "gateway.yaml"
+    path.write_text(yaml.safe_dump(configuration(site), sort_keys=False))
+    read = load_settings(path)
+    for route in read.routes:
+        pool = read.upstream(route.pool)
         assert pool.kind is UpstreamKind.POOL
         assert pool.surfaces
+    assert read.policy.model_dump(mode="json") == site.gateway.policy.model_dump(mode="json")
+
+
+def test_policy_has_the_same_words_at_both_ends() -> None:
+    assert [each.value for each in spec.Action] == [each.value for each in settings.Action]
+    assert list(spec.Policy.model_fields) == list(settings.PolicySettings.model_fields)
+    assert list(spec.PolicyRule.model_fields) == list(settings.PolicyRule.model_fields)

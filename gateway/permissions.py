@@ -1,0 +1,101 @@
+"""The policy table, compiled at start: one look-up tells what policy says to a tenant on a route. Pure.
+
+policy = Policy.compile(settings.policy, settings.routes)
+permissions = policy.of("retail", "assistant")
+permissions.action_for(Kind.TAX_ID, "DE_TAX_ID")      # Action.MASK
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from sovctl.compliance.errors import Problem, SpecError
+from sovctl.compliance.policy_table import Row, last
+from sovctl.gateway.detect.language import NONE
+from sovctl.gateway.inspection import Finder
+from sovctl.gateway.kinds import Kind
+from sovctl.gateway.settings import Action, PolicySettings, RouteSettings
+
+
+@dataclass(frozen=True, slots=True)
+class Permissions:
+    """What policy says to one tenant on one route."""
+
+    by_kind: Mapping[Kind, Action]
+    """Every kind."""
+    by_rule: Mapping[tuple[Kind, str], Action]
+    """Single rules of the detector that are treated in another way than their kind; mostly none."""
+    name_languages: frozenset[str]
+    """Languages in which the finding of names is accepted, and the word for text that is in none."""
+    has_cloud: bool
+    """The route names one; otherwise every action is `block` or `allow`."""
+
+    def action_for(self, kind: Kind, rule: str) -> Action:
+        """What to do with a finding of this kind by this rule."""
+        if self.by_rule and (action := self.by_rule.get((kind, rule))):
+            return action
+        return self.by_kind[kind]
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What policy says to everybody."""
+
+    _permissions: Mapping[tuple[str, str], Permissions]
+    """By tenant and route; tenants that no row names are `""`, which no tenant is called."""
+
+    @classmethod
+    def compile(cls, policy: PolicySettings, routes: Sequence[RouteSettings]) -> Policy:
+        """All of it, so that nothing is left to find out on the way."""
+        table = policy.table(routes)
+        permissions = {
+            (tenant, route.model): _permissions(
+                table.rows_for(tenant, route.model),
+                table.entities(),
+                frozenset({NONE, *policy.name_languages}),
+                has_cloud=route.cloud is not None,
+            )
+            for tenant in (*table.tenants(), "")
+            for route in routes
+        }
+        return cls(permissions)
+
+    def of(self, tenant: str, route: str) -> Permissions:
+        """What it says to a tenant on one of its routes."""
+        return self._permissions.get((tenant, route)) or self._permissions["", route]
+
+
+def _permissions(rows: list[Row], rules: list[str], name_languages: frozenset[str], *, has_cloud: bool) -> Permissions:
+    def action(entity: str) -> Action:
+        row = last(rows, entity)
+        if has_cloud:
+            return Action(row.action)
+        return Action.BLOCK if row.routes and row.action == Action.BLOCK else Action.ALLOW
+
+    by_kind = {kind: action(kind.value) for kind in Kind}
+    by_rule = {}
+    for rule in rules:
+        kind, _, name = rule.partition("/")
+        if action(rule) is not by_kind[Kind(kind)]:
+            by_rule[Kind(kind), name] = action(rule)
+    return Permissions(by_kind, by_rule, name_languages, has_cloud)
+
+
+def check_rules(policy: PolicySettings, finder: Finder) -> None:
+    """Return when every rule that policy names is one of the detector's.
+
+    Raises:
+        SpecError: others are named; such a row would never apply, and nobody would notice.
+    """
+    problems = []
+    for number, row in enumerate(policy.rules):
+        for name in [each.partition("/")[2] for each in row.entities if "/" in each]:
+            if name not in (rule_names := finder.rule_names):
+                near = difflib.get_close_matches(name, rule_names, n=1)
+                hint = f"did you mean {near[0]}?" if near else f"one of {', '.join(sorted(rule_names))}"
+                message = f"expected a rule of the detector, got {name}"
+                problems.append(Problem(message, where=f"policy.rules[{number}].entities", hint=hint))
+    if problems:
+        raise SpecError(problems)

@@ -1,0 +1,72 @@
+"""What must hold between the parts of a gateway.yaml: names that meet, and a policy that can be read in one way.
+
+problems(settings)     # every one with its place; [] when all is well
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from sovctl.compliance.errors import Problem
+from sovctl.gateway.kinds import Kind
+from sovctl.gateway.settings.upstream import UpstreamKind
+
+if TYPE_CHECKING:
+    from sovctl.gateway.settings.gateway import GatewaySettings
+
+
+class CrossedSettings(ValueError):
+    """The parts of the settings contradict each other."""
+
+    def __init__(self, problems: list[Problem]) -> None:
+        super().__init__("; ".join(map(str, problems)))
+        self.problems = problems
+
+
+def problems(settings: GatewaySettings) -> list[Problem]:
+    """Every problem between parts, in the order of the settings."""
+    found = [
+        *_twice("upstreams", "name", (upstream.name for upstream in settings.upstreams)),
+        *_twice("routes", "model", (route.model for route in settings.routes)),
+        *_upstreams_of_routes(settings),
+        *_routes_of_rules(settings),
+    ]
+    # A policy is read in terms of the routes, so theirs come first.
+    return found or settings.policy.table(settings.routes).problems(kinds=[kind.value for kind in Kind])
+
+
+def _twice(where: str, field: str, names: Iterable[str]) -> Iterator[Problem]:
+    for name, count in Counter(names).items():
+        if count > 1:
+            yield Problem(f"expected every {field} once, got {name} {count} times", where=where)
+
+
+def _upstreams_of_routes(settings: GatewaySettings) -> Iterator[Problem]:
+    kinds = {upstream.name: upstream.kind for upstream in settings.upstreams}
+    for index, route in enumerate(settings.routes):
+        wanted = [("pool", route.pool, UpstreamKind.POOL)]
+        if route.cloud is not None:
+            wanted.append(("cloud", route.cloud, UpstreamKind.CLOUD))
+        for field, name, kind in wanted:
+            if kinds.get(name) is not kind:
+                got = kinds[name].value if name in kinds else "nothing of that name"
+                yield Problem(f"expected a {kind.value} named {name}, got {got}", where=f"routes[{index}].{field}")
+        if route.prefer == "cloud" and route.cloud is None:
+            message = "expected pool, got cloud, but the route names no cloud"
+            yield Problem(message, where=f"routes[{index}].prefer")
+
+
+def _routes_of_rules(settings: GatewaySettings) -> Iterator[Problem]:
+    models = [route.model for route in settings.routes]
+    for number, rule in enumerate(settings.policy.rules):
+        for name in rule.routes:
+            if name not in models:
+                near = difflib.get_close_matches(name, models, n=1)
+                yield Problem(
+                    f"expected one of {', '.join(models)}, got {name}",
+                    where=f"policy.rules[{number}].routes",
+                    hint=f"did you mean {near[0]}?" if near else "",
+                )
