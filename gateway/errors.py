@@ -22,6 +22,8 @@ class Code(StrEnum):
     INVALID_REQUEST = "invalid_request"
     TOO_DEEP = "too_deep"
     BODY_TOO_LARGE = "body_too_large"
+    HEAD_TOO_LARGE = "head_too_large"
+    REQUEST_TIMEOUT = "request_timeout"
     INVALID_CONVERSATION = "invalid_conversation"
     INVALID_API_KEY = "invalid_api_key"
     ROUTE_NOT_ALLOWED = "route_not_allowed"
@@ -53,6 +55,8 @@ _ANSWERS: dict[Code, _Answer] = {
     Code.INVALID_REQUEST: _Answer(400, _INVALID, "expected a body of this API, with `model` as a string"),
     Code.TOO_DEEP: _Answer(400, _INVALID, "expected JSON that is nested less deeply"),
     Code.BODY_TOO_LARGE: _Answer(413, _INVALID, "expected a smaller body"),
+    Code.HEAD_TOO_LARGE: _Answer(431, _INVALID, "expected fewer or shorter header fields"),
+    Code.REQUEST_TIMEOUT: _Answer(408, _INVALID, "expected the whole request in less time; the connection is closed"),
     Code.INVALID_CONVERSATION: _Answer(
         400, _INVALID, "expected x-sovctl-conversation with 1 to 128 printable ASCII characters and no spaces"
     ),

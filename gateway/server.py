@@ -32,6 +32,7 @@ from sovctl.gateway import log
 from sovctl.gateway.access.certificate import CertificateProtocol
 from sovctl.gateway.app import App, Context
 from sovctl.gateway.audit import AuditLog, Sink
+from sovctl.gateway.connections import DeadlineProtocol, protocol_class, raise_file_limit
 from sovctl.gateway.detect import make_detector
 from sovctl.gateway.exchange import Keys
 from sovctl.gateway.inspection import Finder
@@ -70,6 +71,7 @@ def serve(settings: GatewaySettings, *, config: Path | None = None) -> None:
         SovctlError: something is missing or wrong; the port was not opened.
     """
     log.set_up()
+    raise_file_limit()
     for upstream in settings.upstreams:
         tls_context(upstream)
     check_certificate(settings)
@@ -103,7 +105,9 @@ def run(parts: Parts, listening: socket.socket | None) -> None:
         ssl_ca_certs=settings.listen.client_ca_file,
         ssl_cert_reqs=client_certificates(settings),
         loop="uvloop",
-        http=CertificateProtocol if settings.listen.client_ca_file else "httptools",
+        http=protocol_class(
+            CertificateProtocol if settings.listen.client_ca_file else DeadlineProtocol, settings.listen
+        ),
         ws="none",
         lifespan="on",
         log_config=None,

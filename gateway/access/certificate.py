@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from sovctl.gateway.connections import DeadlineProtocol
 
 PEER = "peer"
 _KINDS = {"DNS": "dns", "URI": "uri", "email": "email"}
@@ -51,8 +51,8 @@ def peer_of(certificate: Mapping[str, Any], der: bytes) -> Peer:
     return Peer(tuple(names), thumbprint, float(ssl.cert_time_to_seconds(certificate["notAfter"])))
 
 
-class CertificateProtocol(HttpToolsProtocol):
-    """uvicorn's protocol, which tells the application who is at the other end."""
+class CertificateProtocol(DeadlineProtocol):
+    """Tells the application who is at the other end."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Read the certificate, if the client showed one."""

@@ -22,6 +22,15 @@ class Listen(SettingsModel):
     requires_certificate: bool = False
     """Nobody connects without a certificate of `client_ca_file`, whatever else he shows."""
 
+    head_timeout_s: Annotated[float, Field(gt=0, le=600)] = 20.0
+    """From a request's first byte to the end of its head; as Apache httpd's mod_reqtimeout (header=20, 2.4)."""
+    body_timeout_s: Annotated[float, Field(gt=0, le=3600)] = 20.0
+    """How long a body may pause, or take beyond 500 bytes a second; as mod_reqtimeout (body=20,MinRate=500)."""
+    write_timeout_s: Annotated[float, Field(gt=0, le=3600)] = 60.0
+    """How long a client may leave its answer unread; as nginx (send_timeout, 60 s)."""
+    max_head_bytes: Annotated[int, Field(ge=8192, le=1 << 20)] = 65536
+    """Of request line and header fields together; a token of an identity provider is 1 to 16 KiB."""
+
     @model_validator(mode="after")
     def _encrypted_or_local(self) -> Listen:
         if (self.certificate_file is None) != (self.key_file is None):

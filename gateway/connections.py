@@ -1,0 +1,150 @@
+"""Connections of clients: none holds anything for longer than an honest client needs.
+
+uvicorn waits for ever for a request that comes one byte a minute, for a client that does not read its answer, and
+takes in a head of any size. Here a connection has deadlines, looked at once a second for all connections together, so
+that a request costs a few assignments and no timer:
+
+    its first byte         `timeout_keep_alive` of uvicorn, as between two requests
+    the head               `listen.head_timeout_s` from its first byte; at most `listen.max_head_bytes`, or 431
+    the body               `listen.body_timeout_s` without a byte, or fewer than `_LEAST_BYTES_PER_S`; then 408
+    a client that does not read     `listen.write_timeout_s` from the moment its buffers were full; then closed
+
+    uvicorn.Config(..., http=protocol_class(DeadlineProtocol, settings.listen))
+"""
+
+from __future__ import annotations
+
+import asyncio
+import resource
+import secrets
+from collections import deque
+from math import inf
+from typing import Any, ClassVar
+
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from sovctl.gateway import log
+from sovctl.gateway.errors import Code, error_body, status_and_message
+from sovctl.gateway.settings import Listen
+
+_LOOK_EVERY_S = 1.0
+_LEAST_BYTES_PER_S = 500  # Apache httpd 2.4, mod_reqtimeout: MinRate of its default, header=20-40 body=20
+_FRAMING = 8  # bytes around each byte of a body that comes in chunks of one: its length and two line ends
+_NOWHERE: Any = deque(maxlen=0)
+_HEAD = (
+    b"HTTP/1.1 %d %b\r\ncontent-type: application/json\r\ncontent-length: %d\r\nx-sovctl-request-id: %b\r\n"
+    b"connection: close\r\n\r\n"
+)
+_REASONS = {408: b"Request Timeout", 431: b"Request Header Fields Too Large"}
+
+
+class DeadlineProtocol(HttpToolsProtocol):
+    """uvicorn's protocol with deadlines."""
+
+    listen: ClassVar[Listen]
+    _is_looking: ClassVar[bool] = False
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Wait for a first byte."""
+        super().connection_made(transport)
+        self._expires_at = self.loop.time() + self.timeout_keep_alive
+        self._head_bytes = 0
+        self._is_in_head = False
+        self._body_bytes = 0
+        self._full_since = inf
+        self._is_over = False
+        if not self._is_looking:
+            self._look_later()
+
+    def data_received(self, data: bytes) -> None:
+        """Count what is no body: a head, or the framing and trailers of chunks."""
+        super().data_received(data)
+        if self._expires_at is inf:
+            return
+        self._head_bytes += len(data)
+        most = self.listen.max_head_bytes + (0 if self._is_in_head else _FRAMING * self._body_bytes)
+        if self._head_bytes > most and not self._is_over:
+            self._end(Code.HEAD_TOO_LARGE)
+
+    def on_message_begin(self) -> None:
+        """The first byte of a request."""
+        super().on_message_begin()
+        self._is_in_head, self._head_bytes, self._body_bytes = True, 0, 0
+        self._expires_at = self.loop.time() + self.listen.head_timeout_s
+
+    def on_headers_complete(self) -> None:
+        """The head is whole."""
+        self._is_in_head = False
+        self._expires_at = self.loop.time() + self.listen.body_timeout_s
+        super().on_headers_complete()
+        self.headers = _NOWHERE  # trailers
+
+    def on_body(self, body: bytes) -> None:
+        """A piece of the body; one that came after the answer buys no time."""
+        self._body_bytes += len(body)
+        if not self.cycle.response_complete:
+            more = self._expires_at + len(body) / _LEAST_BYTES_PER_S
+            self._expires_at = min(more, self.loop.time() + self.listen.body_timeout_s)
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        """The request is whole; what follows is ours to do, or the keep-alive timer's."""
+        self._expires_at = inf
+        super().on_message_complete()
+
+    def pause_writing(self) -> None:
+        """The client reads more slowly than we write."""
+        self._full_since = self.loop.time()
+        super().pause_writing()
+
+    def resume_writing(self) -> None:
+        """It has read."""
+        self._full_since = inf
+        super().resume_writing()
+
+    def _look_later(self) -> None:
+        type(self)._is_looking = True  # one look at a time for all connections of this class, which one server has
+        self.loop.call_later(_LOOK_EVERY_S, self._look)
+
+    def _look(self) -> None:
+        """End every connection whose time is over."""
+        now = self.loop.time()
+        for connection in list(self.connections):
+            if isinstance(connection, DeadlineProtocol):
+                connection._end_if_late(now)
+        type(self)._is_looking = False
+        if self.connections:
+            self._look_later()
+
+    def _end_if_late(self, now: float) -> None:
+        if self._is_over:
+            self.transport.abort()  # it had a second to read that
+        elif self._full_since + self.listen.write_timeout_s < now:
+            log.event("client does not read", level=30)
+            self.transport.abort()
+        elif self._expires_at < now and not self.pipeline:
+            self._end(Code.REQUEST_TIMEOUT)
+
+    def _end(self, code: Code) -> None:
+        """Close; say why if something was asked and no answer has begun."""
+        self._is_over = True
+        is_answered = self.cycle is None or self.cycle.response_complete
+        if self._is_in_head if is_answered else not self.cycle.response_started:
+            request_id = secrets.token_hex(16)
+            status, _ = status_and_message(code)
+            log.event("refused", request_id=request_id, reason=code.value, status=status)
+            body = error_body(code, request_id=request_id)
+            self.transport.write(_HEAD % (status, _REASONS[status], len(body), request_id.encode()) + body)
+        self.transport.close()
+
+
+def protocol_class(base: type[DeadlineProtocol], listen: Listen) -> type[DeadlineProtocol]:
+    """`base` with these settings."""
+    attributes: dict[str, Any] = {"listen": listen}
+    return type(base.__name__, (base,), attributes)
+
+
+def raise_file_limit() -> None:
+    """Allow this process as many open files as the system lets it: every client takes one."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

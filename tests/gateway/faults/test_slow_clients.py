@@ -1,0 +1,207 @@
+"""Clients that take their time, or more than their share: each has a defined end, and nobody else notices."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import socket
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from echo_upstream import EchoUpstream
+from loopback_gateway import KEY, LoopbackGateway, running_gateway, say, write_loopback_config
+
+_DEADLINES = {"head_timeout_s": 1, "body_timeout_s": 1, "write_timeout_s": 1, "max_head_bytes": 8192}
+_HEAD = f"POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {KEY}\r\n".encode()
+
+
+@pytest.fixture(scope="module")
+def upstream() -> Iterator[EchoUpstream]:
+    with EchoUpstream() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def gateway(tmp_path_factory: pytest.TempPathFactory, upstream: EchoUpstream) -> Iterator[LoopbackGateway]:
+    config = write_loopback_config(tmp_path_factory.mktemp("slow"), cloud_port=upstream.port, pool_port=upstream.port)
+    settings = yaml.safe_load(config.read_text())
+    settings["listen"] |= _DEADLINES
+    config.write_text(yaml.safe_dump(settings))
+    with running_gateway(config) as found:
+        yield found
+
+
+@contextlib.contextmanager
+def connection(gateway: LoopbackGateway) -> Iterator[socket.socket]:
+    with socket.create_connection(("127.0.0.1", gateway.port), timeout=20) as client:
+        yield client
+
+
+def rest(client: socket.socket) -> bytes:
+    """Everything until the other end closes."""
+    said = b""
+    with contextlib.suppress(ConnectionResetError):
+        while piece := client.recv(65536):
+            said += piece
+    return said
+
+
+def reason(answer: bytes) -> tuple[int, str]:
+    head, _, body = answer.partition(b"\r\n\r\n")
+    return int(head.split(b" ")[1]), json.loads(body)["error"]["sovctl"]["reason"]
+
+
+def drip(client: socket.socket, data: bytes, *, pause_s: float) -> bytes:
+    """Send byte by byte until the other end has had enough; what it said."""
+    client.settimeout(pause_s)
+    for byte in data:
+        try:
+            client.sendall(bytes([byte]))
+            if said := client.recv(65536):
+                return said
+        except TimeoutError:
+            continue
+        except OSError:
+            break
+        return b""
+    client.settimeout(20)
+    return rest(client)
+
+
+def test_a_head_that_drips_gets_408(gateway: LoopbackGateway) -> None:
+    with connection(gateway) as client:
+        assert reason(drip(client, _HEAD, pause_s=0.05)) == (408, "request_timeout")
+
+
+def test_a_body_that_drips_gets_408(gateway: LoopbackGateway) -> None:
+    with connection(gateway) as client:
+        client.sendall(_HEAD + b"content-length: 100000\r\n\r\n")
+        assert reason(drip(client, b"{" * 1000, pause_s=0.05)) == (408, "request_timeout")
+
+
+def test_a_body_that_comes_slowly_but_steadily_is_served(gateway: LoopbackGateway) -> None:
+    body = json.dumps(say("Please write a letter. " * 300)).encode()
+    with connection(gateway) as client:
+        client.sendall(_HEAD + f"content-length: {len(body)}\r\n\r\n".encode())
+        begun = time.monotonic()
+        for at in range(0, len(body), 1000):
+            client.sendall(body[at : at + 1000])
+            time.sleep(0.3)  # a slow line, not an event to wait for
+        assert time.monotonic() - begun > 2 * _DEADLINES["body_timeout_s"]
+        assert client.recv(12) == b"HTTP/1.1 200"
+
+
+@pytest.mark.parametrize("field", [b"x-a: " + b"b" * 64, b"x-" + b"a" * 100])
+def test_a_head_without_end_gets_431(gateway: LoopbackGateway, field: bytes) -> None:
+    separator = b"\r\n" if b":" in field else b""
+    with connection(gateway) as client:
+        client.sendall(_HEAD)
+        said = b""
+        client.settimeout(0.01)
+        for _ in range(2000):
+            try:
+                client.sendall(field + separator)
+                said = client.recv(65536)
+                break
+            except TimeoutError:
+                continue
+            except OSError:
+                break
+        client.settimeout(20)
+        assert reason(said + rest(client)) == (431, "head_too_large")
+
+
+def test_trailers_without_end_are_ended(gateway: LoopbackGateway) -> None:
+    with connection(gateway) as client:
+        client.sendall(_HEAD + b"transfer-encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n")
+        sent = 0
+        with contextlib.suppress(OSError):
+            while sent < 50_000_000:
+                sent += client.send(b"x-trailer: " + b"y" * 1000 + b"\r\n")
+        assert sent < 50_000_000
+
+
+def test_a_connection_that_asks_nothing_costs_nothing_and_the_rest_are_served(gateway: LoopbackGateway) -> None:
+    with contextlib.ExitStack() as stack:
+        for _ in range(200):
+            stack.enter_context(connection(gateway)).sendall(b"POST /v1/chat/comp")
+        status, _, answer = gateway.post(say("Please write a letter to the bank."))
+        assert (status, json.loads(answer)["choices"][0]["message"]["content"]) == (
+            200,
+            "Please write a letter to the bank.",
+        )
+
+
+def test_a_client_that_does_not_read_its_answer_is_let_go(gateway: LoopbackGateway, upstream: EchoUpstream) -> None:
+    chunk = {"id": "x", "model": "big", "choices": [{"index": 0, "delta": {"content": "word " * 2000}}]}
+    upstream.script.raw_stream = (b"data: " + json.dumps(chunk).encode() + b"\n\n") * 2000
+    upstream.script.piece_bytes = 65536
+    body = json.dumps(say("Please write a long letter.", stream=True)).encode()
+    with connection(gateway) as client:
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        client.sendall(_HEAD + f"content-length: {len(body)}\r\n\r\n".encode() + body)
+        deadline = time.monotonic() + 20
+        while "client does not read" not in gateway.log():
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+    upstream.forget()
+    while gateway.records()[-1].get("reason") != "client-left":
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def test_early_refusals_end_the_rest_of_the_body(gateway: LoopbackGateway) -> None:
+    with connection(gateway) as client:
+        client.sendall(_HEAD.replace(KEY.encode(), b"wrong") + b"transfer-encoding: chunked\r\n\r\n")
+        said = client.recv(65536)
+        assert said.startswith(b"HTTP/1.1 401")
+        with contextlib.suppress(OSError):
+            deadline = time.monotonic() + 20
+            while time.monotonic() < deadline:
+                client.sendall(b"400\r\n" + b"x" * 0x400 + b"\r\n")
+                time.sleep(0.01)  # slower than the socket, faster than the rate
+        assert time.monotonic() < deadline
+
+
+def test_nothing_of_it_is_a_mistake_of_ours(gateway: LoopbackGateway) -> None:
+    events: list[dict[str, Any]] = [json.loads(line) for line in gateway.log().splitlines()]
+    assert not [event for event in events if event["level"] == "error"], events
+
+
+def test_ten_thousand_idle_clients_are_no_burden(tmp_path: Path, upstream: EchoUpstream) -> None:
+    import resource
+
+    wanted = 10_000
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    assert hard == resource.RLIM_INFINITY or hard > wanted + 100, "this machine does not allow so many open files"
+    resource.setrlimit(resource.RLIMIT_NOFILE, (wanted + 500, hard))
+    try:
+        with (
+            running_gateway(write_loopback_config(tmp_path, cloud_port=upstream.port)) as gateway,
+            contextlib.ExitStack() as stack,
+        ):
+            before = rss_bytes(gateway)
+            for number in range(wanted):
+                client = stack.enter_context(
+                    socket.create_connection(
+                        ("127.0.0.1", gateway.port), timeout=20, source_address=(f"127.0.0.{2 + number // 5000}", 0)
+                    )
+                )
+                if number % 2:  # half of them were served before
+                    client.sendall(b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n")
+                    assert client.recv(12) == b"HTTP/1.1 200"
+            status, _, _ = gateway.post(say("Please write a letter to the bank."))
+            assert status == 200
+            assert (rss_bytes(gateway) - before) / wanted < 16_384
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def rss_bytes(gateway: LoopbackGateway) -> int:
+    """Resident memory of the process."""
+    status = Path(f"/proc/{gateway.process.pid}/status").read_text()
+    return int(next(line for line in status.splitlines() if line.startswith("VmRSS:")).split()[1]) * 1024
