@@ -119,7 +119,10 @@ class App:
         client = await self._caller(scope)
         if not client.may_use_surface(surface.family):
             raise Refused(Code.SURFACE_NOT_ALLOWED)
-        body = await _body(receive, headers, at_most=service.settings.limits.max_body_bytes)
+        limits = service.settings.limits
+        body = await _body(
+            receive, headers, at_most=limits.max_upload_bytes if surface.is_upload else limits.max_body_bytes
+        )
         service.metrics.in_flight.move(1)
         watch = _Watch(receive)
         try:
@@ -135,7 +138,8 @@ class App:
             route = (b"x-sovctl-route", reply.route.value.encode())
             if isinstance(reply.content, bytes):
                 watch.stop()
-                await _send_whole(send, reply.status, [_JSON, _NO_STORE, route], reply.content, request_id)
+                kind = (b"content-type", surface.content_type(reply.content))
+                await _send_whole(send, reply.status, [kind, _NO_STORE, route], reply.content, request_id)
             else:
                 await _send_stream(send, watch, [_EVENTS, _NO_STORE, route], reply, request_id)
         except asyncio.CancelledError:

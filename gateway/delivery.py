@@ -12,8 +12,6 @@ import time
 from collections.abc import AsyncGenerator, AsyncIterator
 from typing import Protocol
 
-import orjson
-
 from sovctl.gateway import log
 from sovctl.gateway.audit import AuditLog
 from sovctl.gateway.errors import Code, Refused, UpstreamFailed
@@ -60,12 +58,11 @@ class Delivery:
             Refused: its record could not be written.
         """
         try:
-            said = orjson.loads(await answer.read(at_most=self.limits.max_answer_bytes))
-        except orjson.JSONDecodeError:
-            raise UpstreamFailed("protocol") from None
+            data = await answer.read(at_most=self.limits.max_answer_bytes)
         finally:
             answer.release()
-        content = orjson.dumps(exchange.surface.whole(said, exchange.restoration))
+        surface = exchange.surface
+        content = surface.written(surface.whole(surface.parsed(data), exchange.restoration))
         await self.ended(exchange, _ANSWERED, self.audit.digest(content))
         return content
 

@@ -46,12 +46,12 @@ class Exchange:
     request_id: str
     started: float
     inspector: Inspector
+    headers: Mapping[str, str]
+    """Of the client: those that the surface asks for."""
     inspection: Inspection | None = None
     permit: Permit | None = None
     counts: RestoreCounts = field(default_factory=RestoreCounts)
     issued: Mapping[str, str] = field(default_factory=dict)
-    headers: Mapping[str, str] = field(default_factory=dict)
-    """Of the client: those that the surface asks for."""
     kept: Mapping[str, Any] = field(default_factory=dict)
     """Fields that did not leave and that the answer repeats."""
     upstream: str | None = None

@@ -103,8 +103,7 @@ class Service:
         Raises:
             Refused: with the reason code for the client.
         """
-        exchange = self._accept(surface, client, raw, conversation_header, request_id)
-        exchange.headers = headers
+        exchange = self._accept(surface, client, raw, conversation_header, request_id, headers)
         await self._inspect(exchange)
         plan = self._plan(exchange)
         if not plan.upstreams:
@@ -118,12 +117,17 @@ class Service:
         """Wait for what is still being recorded."""
         await self._delivery.close()
 
-    def _accept(self, surface: Surface, client: Principal, raw: bytes, header: str | None, request_id: str) -> Exchange:
+    def _accept(
+        self,
+        surface: Surface,
+        client: Principal,
+        raw: bytes,
+        header: str | None,
+        request_id: str,
+        headers: Mapping[str, str],
+    ) -> Exchange:
         started = time.perf_counter()
-        try:
-            body = orjson.loads(raw)
-        except orjson.JSONDecodeError:
-            raise Refused(Code.INVALID_JSON) from None
+        body = surface.read(raw, headers)
         if not isinstance(body, dict):
             raise Refused(Code.INVALID_JSON)
         surface.check(body)
@@ -146,7 +150,9 @@ class Service:
             raise Refused(Code.INVALID_CONVERSATION) from None
         inspector = Inspector(self._finder, surface, max_depth=self.settings.limits.max_depth)
         permissions = self._policy.of(client.tenant, route.model)
-        return Exchange(surface, client, route, permissions, body, raw, conversation, request_id, started, inspector)
+        return Exchange(
+            surface, client, route, permissions, body, raw, conversation, request_id, started, inspector, headers
+        )
 
     async def _inspect(self, exchange: Exchange) -> None:
         inspect = exchange.inspector.inspect
@@ -186,7 +192,9 @@ class Service:
             upstream = self.upstreams[name]
             if upstream.settings.kind.may_see_raw_text:
                 exchange.issued, exchange.kept = {}, {}
-                data = orjson.dumps({**exchange.body, **exchange.surface.told, "model": upstream.settings.model})
+                data = exchange.surface.write(
+                    exchange.body, exchange.raw, exchange.headers, model=upstream.settings.model
+                )
             else:
                 outgoing = await self._tokenized(exchange, upstream)
                 if outgoing is None:

@@ -14,6 +14,8 @@ class Limits(SettingsModel):
 
     max_body_bytes: Annotated[int, Field(ge=1024, le=1 << 28)] = 8 << 20
     """Larger requests are refused; chosen above the longest prompt of a 1 M token context in plain English."""
+    max_upload_bytes: Annotated[int, Field(ge=1024, le=1 << 28)] = 26 << 20
+    """Larger forms with files are refused; vLLM takes recordings of up to 25 MB (docs of 0.32, read 2026-11)."""
     max_depth: Annotated[int, Field(ge=8, le=200)] = 64
     """JSON nesting; corp-llm-gateway refuses past the same depth (read 2026-11)."""
     max_event_bytes: Annotated[int, Field(ge=1024, le=1 << 26)] = 1 << 20

@@ -24,6 +24,10 @@ class UpstreamKind(StrEnum):
         return self is UpstreamKind.POOL
 
 
+# APIs whose requests can't be tokenized: what they hold is no text.
+_INSIDE = frozenset({SurfaceName.TRANSCRIPTIONS, SurfaceName.TRANSLATIONS, SurfaceName.TOKENIZE})
+
+
 class UpstreamSettings(SettingsModel):
     """One pool of equal servers, or one cloud."""
 
@@ -62,6 +66,15 @@ class UpstreamSettings(SettingsModel):
     @classmethod
     def _encrypted_or_local(cls, urls: list[AnyHttpUrl]) -> list[AnyHttpUrl]:
         return [encrypted_or_local(url) for url in urls]
+
+    @model_validator(mode="after")
+    def _text_only_outside(self) -> UpstreamSettings:
+        inside = [surface.value for surface in self.surfaces if self.kind is UpstreamKind.CLOUD and surface in _INSIDE]
+        if inside:
+            raise ValueError(
+                f"surfaces: expected APIs that take text, which a cloud may see as tokens, got {inside[0]}"
+            )
+        return self
 
     @model_validator(mode="after")
     def _certificate_with_key(self) -> UpstreamSettings:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from sovctl.gateway.surfaces.audio import Transcriptions, Translations
 from sovctl.gateway.surfaces.chat import ChatBatch, ChatCompletions
 from sovctl.gateway.surfaces.completions import Completions
 from sovctl.gateway.surfaces.embeddings import Embeddings
@@ -10,21 +11,12 @@ from sovctl.gateway.surfaces.ranking import Rerank, Score
 from sovctl.gateway.surfaces.responses import Responses
 from sovctl.gateway.surfaces.restoration import Restoration
 from sovctl.gateway.surfaces.surface import EventStream, Surface
+from sovctl.gateway.surfaces.tokenization import Detokenize, Tokenize
 
-SURFACES: Mapping[str, Surface] = {
-    path: surface
-    for surface in (
-        ChatCompletions(),
-        ChatBatch(),
-        Completions(),
-        Embeddings(),
-        Rerank(),
-        Score(),
-        Responses(),
-        Messages(),
-        CountTokens(),
-    )
-    for path in surface.paths
-}
+_ALL: tuple[type[Surface], ...] = (
+    *(ChatCompletions, ChatBatch, Completions, Responses, Messages, CountTokens),
+    *(Embeddings, Rerank, Score, Transcriptions, Translations, Tokenize, Detokenize),
+)
+SURFACES: Mapping[str, Surface] = {path: surface for surface in (each() for each in _ALL) for path in surface.paths}
 
 __all__ = ["SURFACES", "EventStream", "Restoration", "Surface"]

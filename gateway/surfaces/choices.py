@@ -45,6 +45,8 @@ class ChoiceStream:
         self._envelope: dict[str, Any] = {}
 
     def feed(self, data: bytes) -> list[bytes]:
+        if self.is_finished:
+            return []
         if data == DONE:
             self.is_finished = True
             return self._flush(list(self._channels))

@@ -39,6 +39,8 @@ class MessageStream:
         self._last: list[bytes] = []
 
     def feed(self, data: bytes) -> list[bytes]:
+        if self.is_finished:
+            return []
         if data == DONE:
             raise UpstreamFailed("broken")  # before the message stopped
         try:

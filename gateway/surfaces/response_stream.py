@@ -48,6 +48,8 @@ class ResponseStream:
         self._last: list[bytes] = []
 
     def feed(self, data: bytes) -> list[bytes]:
+        if self.is_finished:
+            return []
         if data == DONE:
             raise UpstreamFailed("broken")  # before an event that ends it
         try:

@@ -13,6 +13,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any, ClassVar, Protocol, TypeGuard
 
+import orjson
+
 from sovctl.gateway.errors import Code, Refused, UpstreamFailed, error_body
 from sovctl.gateway.leaves import Path
 from sovctl.gateway.obstacles import Obstacle
@@ -28,7 +30,7 @@ class EventStream(Protocol):
     """The upstream said that the answer is whole."""
 
     def feed(self, data: bytes) -> list[bytes]:
-        """Framed events that stand for one event's data, in order; mostly one.
+        """Framed events that stand for one event's data, in order; mostly one, none behind the end.
 
         Raises:
             UpstreamFailed: it is an error, or no event of this surface.
@@ -63,8 +65,32 @@ class Surface:
     """The field of an answer that holds the list of what was made."""
     fields: ClassVar[Fields] = Fields(left_alone=frozenset({"id", "object", "model", "usage"}))
     """What in an answer is the model's."""
+    is_upload: ClassVar[bool] = False
+    """Requests are forms with files, and may be as large as `limits.max_upload_bytes`."""
     has_text: ClassVar[bool] = True
     """Answers hold text. Where they don't, nothing has to be remembered for restoring."""
+
+    def read(self, raw: bytes, _headers: Mapping[str, str]) -> Any:
+        """What a request says; an object when it is any.
+
+        Args:
+            headers: those in `client_headers`.
+
+        Raises:
+            Refused: nothing that this API could read.
+        """
+        try:
+            return orjson.loads(raw)
+        except orjson.JSONDecodeError:
+            raise Refused(Code.INVALID_JSON) from None
+
+    def write(self, body: Mapping[str, Any], _raw: bytes, _headers: Mapping[str, str], *, model: str) -> bytes:
+        """The request for a pool: as it came, but for its model.
+
+        Args:
+            raw: what `body` was read from.
+        """
+        return orjson.dumps({**body, **self.told, "model": model})
 
     def check(self, body: Mapping[str, Any]) -> None:
         """Return when `body` is a request of this surface.
@@ -127,6 +153,25 @@ class Surface:
         if "model" in answer:
             answer["model"] = restoration.model
         return restored(answer, self.fields, restoration) if restoration.issued and self.has_text else answer
+
+    def parsed(self, data: bytes) -> Any:
+        """What an upstream's answer says.
+
+        Raises:
+            UpstreamFailed: nothing.
+        """
+        try:
+            return orjson.loads(data)
+        except orjson.JSONDecodeError:
+            raise UpstreamFailed("protocol") from None
+
+    def written(self, answer: Any) -> bytes:
+        """The body of an answer; `answer` is what `whole` made."""
+        return orjson.dumps(answer)
+
+    def content_type(self, _content: bytes) -> bytes:
+        """Of the body of an answer."""
+        return b"application/json"
 
     def stream(self, _restoration: Restoration) -> EventStream:
         """What restores a streamed answer.

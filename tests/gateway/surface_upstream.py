@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import email
 import json
 import struct
 from typing import Any, ClassVar
@@ -40,6 +41,10 @@ class SurfaceUpstream(EchoUpstream):
             "/v1/embeddings": self._embeddings,
             "/v1/rerank": self._rerank,
             "/v1/score": self._score,
+            "/v1/audio/transcriptions": self._transcribe,
+            "/v1/audio/translations": self._transcribe,
+            "/tokenize": self._tokenize,
+            "/detokenize": self._tokenize,
             "/v1/responses": self._responses,
             "/v1/messages": self._messages,
             "/v1/messages/count_tokens": self._count_tokens,
@@ -121,7 +126,8 @@ class SurfaceUpstream(EchoUpstream):
         if refusal := self.refusal():
             return refusal
         if body.get("stream"):
-            return self.streamed(response_events(body, self.response_end))
+            # Servers that end every stream alike say one thing more.
+            return self.streamed([*response_events(body, self.response_end), b"data: [DONE]\n\n"])
         return JSONResponse(response_of(body, self.response_end, output_of(body)))
 
     async def _messages(self, request: Request) -> Response:
@@ -129,12 +135,49 @@ class SurfaceUpstream(EchoUpstream):
         if refusal := self.refusal():
             return refusal
         if body.get("stream"):
-            return self.streamed(message_events(body))
+            return self.streamed([*message_events(body), b"data: [DONE]\n\n"])
         return JSONResponse(message_of(body, blocks_of(body), "end_turn"))
 
     async def _count_tokens(self, request: Request) -> Response:
         await self.got(request)
         return JSONResponse({"input_tokens": 7})
+
+    async def _transcribe(self, request: Request) -> Response:
+        raw = await request.body()
+        self.raw.append(raw + b"\n" + repr(request.headers.items()).encode())
+        form = email.message_from_bytes(b"Content-Type: " + request.headers["content-type"].encode() + b"\n\n" + raw)
+        fields: dict[str, Any] = {}
+        for part in form.get_payload():
+            name = part.get_param("name", header="content-disposition")
+            fields[name] = part.get_payload(decode=True) if part.get_filename() else part.get_payload().strip()
+        self.requests.append(fields)
+        text = f"Heard {len(fields['file'])} bytes: {fields.get('prompt', '')}"
+        if fields.get("stream") == "true":
+            chunk = {"id": "trsc-1", "object": "transcription.chunk", "created": 1, "model": fields["model"]}
+            deltas = [text[start : start + 5] for start in range(0, len(text), 5)]
+            chunks = [{**chunk, "choices": [{"delta": {"content": delta}, "finish_reason": None}]} for delta in deltas]
+            said = [{"type": "transcript.text.delta", "delta": delta} for delta in deltas]
+            said.append({"type": "transcript.text.done", "text": text})
+            events = said if fields.get("prompt") == "openai" else chunks
+            return self.streamed([*(b"data: " + json.dumps(e).encode() + b"\n\n" for e in events), b"data: [DONE]\n\n"])
+        match fields.get("response_format", "json"):
+            case "srt":
+                return Response(f"1\n00:00:00,000 --> 00:00:01,000\n{text}\n", media_type="text/plain")
+            case "vtt":
+                return Response(f"WEBVTT\n\n00:00.000 --> 00:01.000\n{text}\n", media_type="text/vtt")
+            case "text":
+                return Response(text, media_type="text/plain")
+            case "verbose_json":
+                word = {"word": "Heard", "start": 0.0, "end": 0.5}
+                return JSONResponse({"text": text, "language": "en", "duration": 1.0, "segments": [], "words": [word]})
+        return JSONResponse({"text": text, "usage": {"type": "duration", "seconds": 1}})
+
+    async def _tokenize(self, request: Request) -> Response:
+        body = await self.got(request)
+        if "tokens" in body:
+            return JSONResponse({"prompt": "".join(map(chr, body["tokens"]))})
+        tokens = [ord(character) for character in body["prompt"]]
+        return JSONResponse({"count": len(tokens), "max_model_len": 512, "tokens": tokens, "token_strs": None})
 
     async def _score(self, request: Request) -> Response:
         body = await self.got(request)
@@ -142,6 +185,12 @@ class SurfaceUpstream(EchoUpstream):
         return JSONResponse(
             {"id": "embd-1", "object": "list", "created": 1, "model": body["model"], "data": data, "usage": USAGE}
         )
+
+
+class PoolUpstream(SurfaceUpstream):
+    """With the surfaces that only a pool can serve."""
+
+    surfaces = (*SurfaceUpstream.surfaces, "audio.transcriptions", "audio.translations", "tokenize")
 
 
 def output_of(body: dict[str, Any]) -> list[dict[str, Any]]:

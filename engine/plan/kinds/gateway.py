@@ -26,7 +26,7 @@ DATA = "/var/lib/sovctl/gateway"
 # What a vLLM server offers for each kind of model (docs of 0.32, "Online Serving", read 2026-11); the words are those
 # of gateway/settings/surface.py.
 _SURFACES = {
-    "chat": ["chat.completions", "chat.completions.batch", "completions", "responses", "messages"],
+    "chat": ["chat.completions", "chat.completions.batch", "completions", "responses", "messages", "tokenize"],
     "embedding": ["embeddings", "rerank", "score"],
     "reranker": ["rerank", "score"],
     "asr": ["audio.transcriptions", "audio.translations"],

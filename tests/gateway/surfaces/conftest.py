@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from surface_upstream import SurfaceUpstream
+from surface_upstream import PoolUpstream, SurfaceUpstream
 
 
 @pytest.fixture(scope="module")
 def pool(pki: Any) -> Iterator[SurfaceUpstream]:
-    with SurfaceUpstream(pki.certificate_file, pki.key_file, client_ca_file=pki.ca_file) as upstream:
+    with PoolUpstream(pki.certificate_file, pki.key_file, client_ca_file=pki.ca_file) as upstream:
         yield upstream
 
 

@@ -1,0 +1,131 @@
+"""Speech to text: OpenAI's transcriptions and translations, as vLLM serves them.
+
+Nobody here can tell what is said in a recording, so it stays on-prem, always. Therefore nothing has to be put back: the
+answer passes, in whatever of its formats, with our name for the model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import orjson
+
+from sovctl.gateway.errors import Code, Refused, UpstreamFailed
+from sovctl.gateway.leaves import Path
+from sovctl.gateway.multipart import FormError, parse_form
+from sovctl.gateway.obstacles import Obstacle
+from sovctl.gateway.settings import SurfaceName
+from sovctl.gateway.sse import DONE, event
+from sovctl.gateway.surfaces.model_name import ModelName
+from sovctl.gateway.surfaces.restoration import Restoration
+from sovctl.gateway.surfaces.surface import EventStream, Surface
+
+_TRUE = frozenset({"1", "true", "t", "yes", "y", "on"})  # what vLLM's forms read as true (pydantic's words)
+
+
+class Transcriptions(Surface):
+    """`POST /v1/audio/transcriptions`."""
+
+    name = "audio.transcriptions"
+    family = SurfaceName.TRANSCRIPTIONS
+    paths = ("/v1/audio/transcriptions",)
+    path = "audio/transcriptions"
+    client_headers = ("content-type",)
+    is_upload = True
+    has_text = False
+
+    def read(self, raw: bytes, headers: Mapping[str, str]) -> Any:
+        try:
+            form = parse_form(headers["content-type"], raw)
+            return {**form.texts, "file": [file.filename for file in form.files.values()]}
+        except FormError:
+            raise Refused(Code.INVALID_REQUEST) from None
+
+    def write(self, _body: Mapping[str, Any], raw: bytes, headers: Mapping[str, str], *, model: str) -> bytes:
+        return parse_form(headers["content-type"], raw).with_text("model", model)
+
+    def passed_on(self, headers: Mapping[str, str]) -> Mapping[str, str]:
+        return {"content-type": headers["content-type"]}
+
+    def check(self, body: Mapping[str, Any]) -> None:
+        super().check(body)
+        if not body.get("file"):
+            raise Refused(Code.INVALID_REQUEST)
+
+    def is_stream(self, body: Mapping[str, Any]) -> bool:
+        return str(body.get("stream", "")).lower() in _TRUE
+
+    def prose(self, path: Path) -> Path | None:
+        return path if path[0] == "prompt" else None
+
+    def obstacles(self, _body: Mapping[str, Any]) -> Collection[Obstacle]:
+        return {Obstacle.AUDIO}
+
+    def beginning(self, body: Mapping[str, Any]) -> list[Any]:
+        return [body["file"]]
+
+    def parsed(self, data: bytes) -> Any:
+        try:
+            return orjson.loads(data)
+        except orjson.JSONDecodeError:
+            pass  # text, srt or vtt
+        try:
+            return data.decode()
+        except UnicodeDecodeError:
+            raise UpstreamFailed("protocol") from None
+
+    def whole(self, answer: Any, restoration: Restoration) -> Any:
+        if isinstance(answer, dict):
+            if not isinstance(answer.get("text"), str):
+                raise UpstreamFailed("protocol")
+            return {**answer, "model": restoration.model} if "model" in answer else answer
+        return answer if isinstance(answer, str) else str(answer)
+
+    def written(self, answer: Any) -> bytes:
+        return answer.encode() if isinstance(answer, str) else orjson.dumps(answer)
+
+    def content_type(self, content: bytes) -> bytes:
+        return b"application/json" if content.startswith(b'{"') else b"text/plain; charset=utf-8"
+
+    def stream(self, restoration: Restoration) -> EventStream:
+        return _TranscriptStream(restoration)
+
+
+class Translations(Transcriptions):
+    """`POST /v1/audio/translations`: the same, into English."""
+
+    name = "audio.translations"
+    family = SurfaceName.TRANSLATIONS
+    paths = ("/v1/audio/translations",)
+    path = "audio/translations"
+
+
+class _TranscriptStream:
+    """Events pass; both vLLM's chunks, which end with `[DONE]`, and OpenAI's, which end with the whole transcript."""
+
+    def __init__(self, restoration: Restoration) -> None:
+        self.is_finished = False
+        self._name = ModelName(restoration.model)
+        self._last: list[bytes] = []
+
+    def feed(self, data: bytes) -> list[bytes]:
+        if self.is_finished:
+            return []
+        if data == DONE:
+            self.is_finished, self._last = True, [event(DONE)]
+            return []
+        try:
+            said = orjson.loads(data)
+        except orjson.JSONDecodeError:
+            raise UpstreamFailed("protocol") from None
+        if not isinstance(said, dict) or not ("choices" in said or "type" in said):
+            raise UpstreamFailed("protocol" if not isinstance(said, dict) or "error" not in said else "error-event")
+        events = [event(self._name.put(data, said, said))]
+        if said.get("type") == "transcript.text.done":
+            self.is_finished, self._last = True, events
+            return []
+        return events
+
+    def last(self) -> list[bytes]:
+        return self._last

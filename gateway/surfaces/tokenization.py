@@ -1,0 +1,62 @@
+"""vLLM's tokenize and detokenize. Token numbers mean something to one model only, so clouds have no part in it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from sovctl.gateway.errors import Code, Refused, UpstreamFailed
+from sovctl.gateway.leaves import Path
+from sovctl.gateway.obstacles import Obstacle
+from sovctl.gateway.settings import SurfaceName
+from sovctl.gateway.surfaces.chat import PARTS
+from sovctl.gateway.surfaces.restoration import Restoration
+from sovctl.gateway.surfaces.surface import Surface, is_objects
+
+
+class Tokenize(Surface):
+    """`POST /tokenize`: a prompt or messages in, token numbers out."""
+
+    name = "tokenize"
+    family = SurfaceName.TOKENIZE
+    paths = ("/tokenize", "/v1/tokenize")
+    path = "../tokenize"  # vLLM has it beside /v1
+    parts = PARTS
+    has_text = False
+
+    def check(self, body: Mapping[str, Any]) -> None:
+        super().check(body)
+        if not (isinstance(body.get("prompt"), str) or is_objects(body.get("messages"))) or self.is_stream(body):
+            raise Refused(Code.INVALID_REQUEST)
+
+    def prose(self, path: Path) -> Path | None:
+        return path[:2] if path[0] in ("prompt", "messages") and path[-1] not in ("role", "type") else None
+
+    def obstacles(self, _body: Mapping[str, Any]) -> Collection[Obstacle]:
+        return {Obstacle.TOKEN_IDS}
+
+    def beginning(self, _body: Mapping[str, Any]) -> list[Any]:
+        return [self.name]
+
+    def whole(self, answer: Any, _restoration: Restoration) -> dict[str, Any]:
+        if not isinstance(answer, dict) or not isinstance(answer.get("tokens"), list):
+            raise UpstreamFailed("protocol")
+        return answer
+
+
+class Detokenize(Tokenize):
+    """`POST /detokenize`: token numbers in, text out."""
+
+    name = "detokenize"
+    paths = ("/detokenize", "/v1/detokenize")
+    path = "../detokenize"
+
+    def check(self, body: Mapping[str, Any]) -> None:
+        Surface.check(self, body)
+        if not isinstance(body.get("tokens"), list) or self.is_stream(body):
+            raise Refused(Code.INVALID_REQUEST)
+
+    def whole(self, answer: Any, _restoration: Restoration) -> dict[str, Any]:
+        if not isinstance(answer, dict) or not isinstance(answer.get("prompt"), str):
+            raise UpstreamFailed("protocol")
+        return answer

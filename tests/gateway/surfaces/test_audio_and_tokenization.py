@@ -1,0 +1,115 @@
+"""What no cloud may have: recordings, and token numbers. Every format of an answer passes as it came."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import openai
+import pytest
+import yaml
+from surface_givens import API_KEY, MAIL, PROMPT, audited, post
+from surface_upstream import SurfaceUpstream
+
+from sovctl.compliance.errors import SpecError
+from sovctl.gateway.settings import load_settings
+
+AUDIO = ("call.wav", b"RIFF\x00\xff\r\n--not a boundary\r\n" * 40, "audio/wav")
+HEARD = f"Heard {len(AUDIO[1])} bytes: {PROMPT}"
+
+
+@pytest.mark.filterwarnings("ignore:deprecated:DeprecationWarning")  # the client would rather not translate
+@pytest.mark.parametrize("what", ["transcriptions", "translations"])
+def test_a_recording_stays_on_prem_and_arrives_as_it_was(
+    gateway: Any, pool: SurfaceUpstream, cloud: SurfaceUpstream, what: str
+) -> None:
+    create = getattr(gateway.client().audio, what).with_raw_response.create
+    raw = create(model="assistant", file=AUDIO, prompt=PROMPT, temperature=0.5)
+    assert raw.headers["x-sovctl-route"] == "pool"
+    assert raw.parse().text == HEARD
+    assert not cloud.requests
+    got = pool.requests[0]
+    assert (got["file"], got["model"], got["temperature"]) == (AUDIO[1], "echo", "0.5")
+    record = audited(gateway)
+    assert "obstacle:audio" in record["reasons"]
+    assert record["surface"] == f"audio.{what}"
+
+
+@pytest.mark.parametrize("response_format", ["text", "srt", "vtt"])
+def test_formats_that_are_no_json_pass(gateway: Any, response_format: str) -> None:
+    raw = gateway.client().audio.transcriptions.with_raw_response.create(
+        model="assistant", file=AUDIO, prompt=PROMPT, response_format=response_format
+    )
+    assert raw.headers["content-type"] == "text/plain; charset=utf-8"
+    assert HEARD in raw.text
+
+
+def test_the_long_form_keeps_its_words(gateway: Any) -> None:
+    answer = gateway.client().audio.transcriptions.create(
+        model="assistant", file=AUDIO, response_format="verbose_json", timestamp_granularities=["word", "segment"]
+    )
+    assert answer.words[0].word == "Heard"
+
+
+def test_vllms_stream_and_openais_pass(gateway: Any) -> None:
+    create = gateway.client().audio.transcriptions.create
+    chunks = list(create(model="assistant", file=AUDIO, prompt=PROMPT, stream=True))
+    assert "".join(chunk.choices[0]["delta"]["content"] for chunk in chunks) == HEARD
+    assert {chunk.model for chunk in chunks} == {"assistant"}
+    events = list(create(model="assistant", file=AUDIO, prompt="openai", stream=True))
+    assert events[-1].type == "transcript.text.done"
+    assert events[-1].text == "".join(event.delta for event in events[:-1])
+
+
+def test_a_recording_may_be_larger_than_a_prompt(gateway: Any, pool: SurfaceUpstream) -> None:
+    create = gateway.client().audio.transcriptions.create
+    large = ("call.wav", bytes(12 << 20), "audio/wav")
+    assert create(model="assistant", file=large).text.startswith(f"Heard {12 << 20} bytes")
+    pool.forget()
+    with pytest.raises(openai.APIStatusError) as caught:
+        create(model="assistant", file=("call.wav", bytes(27 << 20), "audio/wav"))
+    assert caught.value.status_code == 413
+    assert not pool.requests
+
+
+@pytest.mark.parametrize(
+    ("content_type", "body"),
+    [
+        ("application/json", b'{"model": "assistant"}'),
+        ("multipart/form-data", b"--x\r\n"),
+        ("multipart/form-data; boundary=x", b"--y\r\n\r\n--x--"),
+        (
+            "multipart/form-data; boundary=x",
+            b'--x\r\nContent-Disposition: form-data; name="model"\r\n\r\nassistant\r\n--x--',
+        ),
+    ],
+)
+def test_what_is_no_form_with_a_file_goes_nowhere(
+    gateway: Any, pool: SurfaceUpstream, content_type: str, body: bytes
+) -> None:
+    headers = {"authorization": f"Bearer {API_KEY}", "content-type": content_type}
+    status, _, _ = gateway.request("POST", "/v1/audio/transcriptions", body, headers)
+    assert status == 400
+    assert not pool.requests
+
+
+@pytest.mark.parametrize("prefix", ["", "/v1"])
+def test_tokens_are_counted_and_read_by_the_pool_alone(
+    gateway: Any, pool: SurfaceUpstream, cloud: SurfaceUpstream, prefix: str
+) -> None:
+    prompt = f"Please write to {MAIL}"
+    status, headers, answer = post(gateway, f"{prefix}/tokenize", {"model": "assistant", "prompt": prompt})
+    assert (status, headers["x-sovctl-route"], answer["count"]) == (200, "pool", len(prompt))
+    status, _, back = post(gateway, f"{prefix}/detokenize", {"model": "assistant", "tokens": answer["tokens"]})
+    assert (status, back["prompt"]) == (200, prompt)
+    assert not cloud.requests
+    assert post(gateway, "/tokenize", {"model": "assistant"})[0] == 400
+
+
+def test_settings_give_no_cloud_what_cannot_be_tokenized(write_config: Any, tmp_path: Any) -> None:
+    config = write_config(tmp_path / "gateway")
+    settings = yaml.safe_load(config.read_text())
+    settings["upstreams"][1]["surfaces"] = ["chat.completions", "audio.transcriptions"]
+    config.write_text(yaml.safe_dump(settings))
+    with pytest.raises(SpecError) as caught:
+        load_settings(config)
+    assert "audio.transcriptions" in caught.value.problems[0].message
