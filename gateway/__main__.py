@@ -1,4 +1,4 @@
-"""`python -m sovctl.gateway serve|check|explain|keys --config FILE`: the gateway as a program of its own.
+"""`python -m sovctl.gateway init|serve|check|explain|keys`: the gateway as a program of its own.
 
 `sovctl gateway` runs exactly this. The command line of sovctl may not import the gateway's modules, and a node that
 only runs a gateway needs no more than this.
@@ -33,6 +33,7 @@ def main(arguments: list[str] | None = None) -> int:
             sub.add_argument("--json", action="store_true", help="one JSON document")
         if word == "explain":
             sub.add_argument("request", type=Path, metavar="REQUEST.json")
+    _add_init(words.add_parser("init", help="make a gateway on this machine, without a site around it"))
     keys_command.add_words(words.add_parser("keys", help="clients and API keys of this machine"), _CONFIG)
     options = parser.parse_args(arguments)
     try:
@@ -46,6 +47,39 @@ def main(arguments: list[str] | None = None) -> int:
         return error.exit_code
     except KeyboardInterrupt:
         return ExitCode.INTERRUPTED
+
+
+def _add_init(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("folder", type=Path, metavar="FOLDER")
+    parser.add_argument("--cloud", metavar="URL", help="what sees tokens only; OpenAI-compatible, ends in /v1")
+    parser.add_argument("--cloud-model", metavar="NAME", help="what the cloud calls the model")
+    parser.add_argument("--cloud-key-file", type=Path, metavar="FILE", help="our API key there, a file with mode 0600")
+    parser.add_argument("--pool", metavar="URL", help="a model server of your own, which may see raw text")
+    parser.add_argument("--pool-model", metavar="NAME", help="what the pool calls the model")
+    parser.add_argument("--serve-as", default="assistant", metavar="NAME", help="the model name clients ask for")
+    parser.add_argument("--languages", default="en", metavar="LIST", help="languages that may leave, such as en,de")
+    parser.add_argument("--port", type=int, default=8443, help="on 127.0.0.1")
+
+
+def _init(options: argparse.Namespace) -> int:
+    from sovctl.gateway.standalone import init
+
+    key = init(
+        options.folder,
+        serve_as=options.serve_as,
+        languages=options.languages.split(","),
+        port=options.port,
+        cloud=options.cloud,
+        cloud_model=options.cloud_model,
+        cloud_key_file=options.cloud_key_file,
+        pool=options.pool,
+        pool_model=options.pool_model,
+    )
+    config = options.folder / "gateway.yaml"
+    _print(f"wrote {config}, with keys of its own beside it")
+    _print(f"key of client app, shown once: {key}")
+    _print(f"start it: sovctl gateway serve --config {config}")
+    return ExitCode.OK
 
 
 def _serve(options: argparse.Namespace) -> int:
@@ -89,7 +123,7 @@ def _explain(options: argparse.Namespace) -> int:
     return ExitCode.OK
 
 
-_WORDS = {"serve": _serve, "check": _check, "explain": _explain, "keys": keys_command.run}
+_WORDS = {"init": _init, "serve": _serve, "check": _check, "explain": _explain, "keys": keys_command.run}
 
 
 def _in_words(value: object) -> str:

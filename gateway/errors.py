@@ -33,6 +33,7 @@ class Code(StrEnum):
     SURFACE_NOT_SERVED = "surface_not_served"
     STATE_NOT_KEPT = "state_not_kept"
     POLICY_BLOCKED = "policy_blocked"
+    STAYS_ON_PREM = "stays_on_prem"
     UPSTREAM_REJECTED = "upstream_rejected"
     CONTEXT_LENGTH_EXCEEDED = "context_length_exceeded"
     UPSTREAM_FAILED = "upstream_failed"
@@ -77,6 +78,9 @@ _ANSWERS: dict[Code, _Answer] = {
     ),
     Code.POLICY_BLOCKED: _Answer(
         403, _POLICY, "the policy of this site refuses requests with this kind of content; remove it and try again"
+    ),
+    Code.STAYS_ON_PREM: _Answer(
+        403, _POLICY, "policy keeps this request on-prem, and this model is served by no on-prem pool; it was not sent"
     ),
     Code.UPSTREAM_REJECTED: _Answer(400, _INVALID, "the model server did not accept the request's parameters"),
     Code.CONTEXT_LENGTH_EXCEEDED: _Answer(

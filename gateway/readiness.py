@@ -59,11 +59,7 @@ class Readiness:
         asked = await asyncio.gather(*(upstream.answers() for upstream in self.upstreams.values()))
         answers = dict(zip(self.upstreams, asked, strict=True))
         wrong |= {f"upstream:{name}": "doesn't answer" for name, does in answers.items() if not does}
-        unserved = [
-            route.model
-            for route in self.routes
-            if not answers[route.pool] and not (route.cloud and answers[route.cloud])
-        ]
+        unserved = [route.model for route in self.routes if not any(answers[name] for name in route.upstreams)]
         if unserved:
             wrong["routes"] = f"no upstream for {', '.join(unserved)}"
         return wrong

@@ -3,7 +3,7 @@
 | order | rule | reason |
 |---|---|---|
 | 1 | policy blocks: none | |
-| 2 | policy keeps it on-prem: the pool | |
+| 2 | policy keeps it on-prem: the pool; none when the route has no pool | `no-pool` |
 | 3 | policy lets it leave: the preferred one first, the other behind it | `preferred` |
 | 4 | an upstream that doesn't serve the API is none | `surface` |
 | 5 | an upstream in whose context it can't fit goes last | `context` |
@@ -56,10 +56,12 @@ def plan_route(
     if permit.verdict is Verdict.BLOCK:
         return Plan((), permit.reasons)
     if not permit.verdict.may_leave or route.cloud is None:
+        if route.pool is None:
+            return Plan((), (*permit.reasons, "no-pool"))
         names, reasons = [route.pool], list(permit.reasons)
     else:
-        names = [route.cloud, route.pool] if route.prefer == "cloud" else [route.pool, route.cloud]
-        reasons = [*permit.reasons, f"preferred:{route.prefer}"]
+        names = list(route.upstreams)
+        reasons = [*permit.reasons, *([f"preferred:{route.prefer}"] if route.pool is not None else [])]
     unserved = [name for name in names if family not in upstreams[name].surfaces]
     if unserved:
         names = [name for name in names if name not in unserved]

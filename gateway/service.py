@@ -36,7 +36,7 @@ from sovctl.gateway.permissions import Policy
 from sovctl.gateway.policy import Permit, Reason, Verdict, decide
 from sovctl.gateway.restore import RestoreCounts
 from sovctl.gateway.route import Plan, plan_route
-from sovctl.gateway.settings import GatewaySettings, UpstreamKind
+from sovctl.gateway.settings import GatewaySettings, RouteSettings, UpstreamKind
 from sovctl.gateway.surfaces import Surface
 from sovctl.gateway.tokens import Mint
 from sovctl.gateway.upstream import Upstream
@@ -108,9 +108,7 @@ class Service:
         plan = self._plan(exchange)
         if not plan.upstreams:
             await self._record(exchange, plan.reasons, upstream=None)
-            assert exchange.permit is not None
-            is_blocked = exchange.permit.verdict is Verdict.BLOCK
-            raise Refused(Code.POLICY_BLOCKED if is_blocked else Code.SURFACE_NOT_SERVED)
+            raise Refused(_why_not(exchange.permit, exchange.route))
         return await self._send(exchange, plan)
 
     async def close(self) -> None:
@@ -322,6 +320,15 @@ class Service:
         )
         self.metrics.requests.add(exchange.surface.name, exchange.route.model, route, "200")
         return Reply(200, upstream.settings.kind, exchange.request_id, content)
+
+
+def _why_not(permit: Permit | None, route: RouteSettings) -> Code:
+    """Why no upstream may serve a request."""
+    if permit is not None and permit.verdict is Verdict.BLOCK:
+        return Code.POLICY_BLOCKED
+    if route.pool is None and (permit is None or not permit.verdict.may_leave):
+        return Code.STAYS_ON_PREM
+    return Code.SURFACE_NOT_SERVED
 
 
 def new_request_id() -> str:

@@ -1,4 +1,4 @@
-"""`sovctl gateway`: serve, check, explain, keys.
+"""`sovctl gateway`: init, serve, check, explain, keys.
 
 The gateway is a program of its own (`python -m sovctl.gateway`), and this process becomes it: nothing of it is
 imported here, so that a laptop that only plans needs none of its dependencies.
@@ -39,6 +39,38 @@ gateway = typer.Typer(
 def serve(config: Config = _DEFAULT) -> None:
     """Serve until stopped; SIGTERM lets running answers finish."""
     _become("serve", "--config", str(config))
+
+
+@gateway.command(
+    "init",
+    epilog="Example: sovctl gateway init my-gateway --cloud https://api.example.com/v1 --cloud-model big "
+    "--cloud-key-file cloud.key",
+)
+def init(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Made; it must not hold a gateway yet.")],
+    cloud: Annotated[str, typer.Option(metavar="URL", help="What sees tokens only; ends in /v1.")] = "",
+    cloud_model: Annotated[str, typer.Option(metavar="NAME", help="What the cloud calls the model.")] = "",
+    cloud_key_file: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Our API key there, a file with mode 0600.")
+    ] = None,
+    pool: Annotated[str, typer.Option(metavar="URL", help="A model server of your own, which may see raw text.")] = "",
+    pool_model: Annotated[str, typer.Option(metavar="NAME", help="What the pool calls the model.")] = "",
+    serve_as: Annotated[str, typer.Option(metavar="NAME", help="The model name clients ask for.")] = "assistant",
+    languages: Annotated[str, typer.Option(metavar="LIST", help="Languages that may leave, such as en,de.")] = "en",
+    port: Annotated[int, typer.Option(help="On 127.0.0.1.")] = 8443,
+) -> None:
+    """Make a gateway on this machine, without a site around it: settings, keys, one client."""
+    given = {
+        "--cloud": cloud,
+        "--cloud-model": cloud_model,
+        "--cloud-key-file": cloud_key_file,
+        "--pool": pool,
+        "--pool-model": pool_model,
+        "--serve-as": serve_as,
+        "--languages": languages,
+        "--port": port,
+    }
+    _become("init", *(f"{name}={value}" for name, value in given.items() if value), "--", str(folder))
 
 
 @gateway.command("check", epilog="Example: sovctl gateway check --config gateway.yaml --json")

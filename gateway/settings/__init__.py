@@ -10,7 +10,7 @@ unencrypted line is accepted. Needs only pydantic and PyYAML, so that the comman
 
 from sovctl.gateway.settings.access import AccessSettings, IssuerSettings, TeamSettings
 from sovctl.gateway.settings.detect import DetectSettings
-from sovctl.gateway.settings.gateway import GatewaySettings, load_settings
+from sovctl.gateway.settings.gateway import GatewaySettings, check_settings, load_settings
 from sovctl.gateway.settings.limits import Limits
 from sovctl.gateway.settings.listen import Listen
 from sovctl.gateway.settings.model import Name, SettingsModel
@@ -38,5 +38,6 @@ __all__ = [
     "UpstreamKind",
     "UpstreamSettings",
     "VaultSettings",
+    "check_settings",
     "load_settings",
 ]

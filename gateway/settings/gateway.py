@@ -85,6 +85,15 @@ def load_settings(path: Path) -> GatewaySettings:
         raise InputError(f"expected YAML, got a syntax error{line}", where=str(path)) from error
     if not isinstance(content, dict):
         raise InputError(f"expected a mapping, got {type(content).__name__}", where=str(path))
+    return check_settings(content, path)
+
+
+def check_settings(content: dict[str, Any], path: Path) -> GatewaySettings:
+    """The settings that stand, or are to stand, in `path`.
+
+    Raises:
+        SpecError: everything wrong in them, each problem with its place.
+    """
     try:
         return GatewaySettings.model_validate(content)
     except ValidationError as error:

@@ -37,11 +37,17 @@ class RouteSettings(SettingsModel):
     """What a client's model name means. Policy may only narrow it."""
 
     model: Annotated[str, Field(min_length=1, max_length=200)]
-    pool: Name
-    """Where raw text may be served."""
+    pool: Name | None = None
+    """Where raw text may be served. Without one, what must stay on-prem is refused."""
     cloud: Name | None = None
     """Where tokenized text may be served."""
     prefer: Literal["pool", "cloud"] = "pool"
+
+    @property
+    def upstreams(self) -> tuple[str, ...]:
+        """Those it names, the preferred one first."""
+        names = (self.cloud, self.pool) if self.prefer == "cloud" else (self.pool, self.cloud)
+        return tuple(name for name in names if name is not None)
 
 
 class Action(StrEnum):

@@ -47,11 +47,10 @@ def _twice(where: str, field: str, names: Iterable[str]) -> Iterator[Problem]:
 def _upstreams_of_routes(settings: GatewaySettings) -> Iterator[Problem]:
     kinds = {upstream.name: upstream.kind for upstream in settings.upstreams}
     for index, route in enumerate(settings.routes):
-        wanted = [("pool", route.pool, UpstreamKind.POOL)]
-        if route.cloud is not None:
-            wanted.append(("cloud", route.cloud, UpstreamKind.CLOUD))
-        for field, name, kind in wanted:
-            if kinds.get(name) is not kind:
+        if not route.upstreams:
+            yield Problem("expected a pool, a cloud or both, got neither", where=f"routes[{index}]")
+        for field, name, kind in (("pool", route.pool, UpstreamKind.POOL), ("cloud", route.cloud, UpstreamKind.CLOUD)):
+            if name is not None and kinds.get(name) is not kind:
                 got = kinds[name].value if name in kinds else "nothing of that name"
                 yield Problem(f"expected a {kind.value} named {name}, got {got}", where=f"routes[{index}].{field}")
         if route.prefer == "cloud" and route.cloud is None:

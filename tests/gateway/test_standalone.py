@@ -1,0 +1,103 @@
+"""A gateway on one machine: made with two words, it protects any upstream, and what must stay is refused."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import openai
+import pytest
+from echo_upstream import EchoUpstream
+
+from sovctl.compliance.ledger.reader import LedgerReader
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def words(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "sovctl.gateway", *arguments], capture_output=True, text=True, check=False, timeout=60
+    )
+
+
+def test_what_is_wrong_is_said_and_nothing_is_left_behind(tmp_path: Path) -> None:
+    folder = tmp_path / "gateway"
+    neither = words("init", str(folder))
+    assert neither.returncode == 3
+    assert "expected --cloud, --pool or both" in neither.stderr
+    wrong = words("init", str(folder), "--cloud", "http://cloud.example/v1", "--languages", "english")
+    assert wrong.returncode == 3
+    assert f"{folder}/gateway.yaml: upstreams[0].base_urls: expected https" in wrong.stderr
+    assert "policy.name_languages[0]" in wrong.stderr
+    assert "Traceback" not in wrong.stderr
+    assert not folder.exists()
+
+
+def test_a_second_one_overwrites_nothing(tmp_path: Path) -> None:
+    first = words("init", str(tmp_path), "--cloud", "https://cloud.example/v1")
+    assert first.returncode == 0
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    again = words("init", str(tmp_path), "--cloud", "https://cloud.example/v1")
+    assert again.returncode == 3
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+    assert all(path.stat().st_mode & 0o077 == 0 for path in tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("has_pool", [False, True])
+def test_it_protects_any_upstream(has_pool: bool, tmp_path: Path) -> None:
+    port = free_port()
+    with EchoUpstream() as cloud, EchoUpstream() as pool:
+        own = ["--pool", pool.base_url, "--pool-model", "own"] if has_pool else []
+        made = words(
+            "init", str(tmp_path), "--cloud", cloud.base_url, "--cloud-model", "big", "--port", str(port), *own
+        )
+        assert made.returncode == 0, made.stderr
+        key = made.stdout.split("shown once: ")[1].split()[0]
+        with (tmp_path / "log").open("wb") as log:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "sovctl.gateway", "serve", "--config", str(tmp_path / "gateway.yaml")],
+                stderr=log,
+            )
+        try:
+            with openai.OpenAI(api_key=key, base_url=f"http://127.0.0.1:{port}/v1", max_retries=0) as client:
+                wait_for(client, process)
+                said = ask(client, "Please write a friendly letter to anna@example.com about the new branch.")
+                assert "anna@example.com" in said
+                assert b"anna@example.com" not in cloud.raw[-1]
+                if has_pool:
+                    assert "anna@example.com" in ask(client, "Напишите, пожалуйста, письмо на anna@example.com сегодня")
+                    assert b"anna@example.com" in pool.raw[-1]
+                else:
+                    with pytest.raises(openai.PermissionDeniedError) as refused:
+                        ask(client, "Напишите, пожалуйста, письмо на anna@example.com сегодня")
+                    assert refused.value.body["code"] == "stays_on_prem"  # type: ignore[index]
+        finally:
+            process.send_signal(signal.SIGTERM)
+            process.wait(30)
+    records = [dict(entry.record) for entry in LedgerReader(tmp_path / "ledger").entries()]
+    assert [record["type"] for record in records][:3] == ["gateway.start", "gateway.request", "gateway.answer"]
+
+
+def ask(client: openai.OpenAI, content: str) -> str:
+    answer = client.chat.completions.create(model="assistant", messages=[{"role": "user", "content": content}])
+    return answer.choices[0].message.content or ""
+
+
+def wait_for(client: openai.OpenAI, process: subprocess.Popen[bytes]) -> None:
+    deadline = time.monotonic() + 30
+    while True:
+        try:
+            client.models.list()
+            return
+        except openai.APIConnectionError:
+            assert process.poll() is None
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
