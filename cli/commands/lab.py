@@ -69,8 +69,8 @@ def up(
     from sovctl.engine.lab.layout import Lab
     from sovctl.engine.lab.progress import Stopwatch
 
+    lab = Lab(name)  # a wrong name is said on any machine
     examination.require()
-    lab = Lab(name)
     lifecycle.up(lab, directory=directory, mirror_uri=mirror or None, progress=Stopwatch(show.note))
     if as_json:
         _show_status(lab, as_json=True)
