@@ -8,7 +8,7 @@ from __future__ import annotations
 from sovctl.compliance.errors import InputError
 from sovctl.gateway.detect.detector import Detector
 from sovctl.gateway.detect.finder import Finder
-from sovctl.gateway.detect.names import NameFinder
+from sovctl.gateway.detect.names import ContextFinder
 from sovctl.gateway.detect.structured import StructuredFinder
 from sovctl.gateway.settings.detect import DetectSettings
 
@@ -23,5 +23,5 @@ def make_detector(settings: DetectSettings) -> Detector:
         structured = StructuredFinder(phone_regions=settings.phone_regions)
     except ValueError as error:
         raise InputError(str(error), where="detect.phone_regions") from error
-    finders: list[Finder] = [structured, NameFinder()]
+    finders: list[Finder] = [structured, ContextFinder()]
     return Detector(finders)

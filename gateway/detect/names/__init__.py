@@ -1,0 +1,5 @@
+"""Names of people: by what stands around them (`context`), and what a name looks like (`shape`)."""
+
+from sovctl.gateway.detect.names.context import ContextFinder
+
+__all__ = ["ContextFinder"]

@@ -1,0 +1,156 @@
+"""Names beside cues: titles, introductions, greetings, closings, roles, known given names.
+
+Each kind of cue has one function that looks at the place right behind it (at the cue itself for a given name) and says
+which name stands there, if any. They differ in what may stand between and in how much they ask of the name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+from sovctl.gateway.detect.names.cues import CUES, SAINTS, Cue, Place
+from sovctl.gateway.detect.names.reading import Reading
+from sovctl.gateway.detect.names.shape import Name, ends_like_surname, is_company, is_nobody, name_at, word_before
+
+_AFTER_TITLE = re.compile(r"\.?[ \t\u00a0]{1,3}|\.(?=\w)")
+_AFTER_WORDS = re.compile(r"[ \t]?[,:–—-]?[ \t\u00a0]{1,3}[\"'“«]?|[ \t]?:[ \t]?[\"'“«]?")
+_AFTER_GREETING = re.compile(r"[,!،]?[ \t\u00a0]{1,3}")
+_AFTER_CLOSING = re.compile(r"(?P<mark>[ \t]?[,.!،]{1,3})?(?P<gap>\s{1,8})(?:[-–—*_]{1,3}\s{0,4})?")
+_LINE_END = re.compile(r"[ \t]*[.,،]?[ \t]*(?:$|[\n,(|–—-])")
+_LINE_START = re.compile(r"(?:^|[\n.!?:>\"«“(*-])[ \t>]{0,4}\Z")
+_AFTER_ADDRESSEE = re.compile(r"[ \t]?(?:$|[,!.:;\n–—-])")
+
+
+def by_cue(reading: Reading) -> Iterator[tuple[str, Name]]:
+    """Names beside cues, each with its rule."""
+    hits: list[tuple[int, int, Cue]] = []
+    for key in CUES.keys() & reading.words:
+        for place in reading.places(key):
+            for cue in CUES[key]:
+                start = place - cue.lead
+                if len(cue.phrase) == len(key) + 2 or (start >= 0 and reading.folded.startswith(cue.phrase, start)):
+                    at = place if cue.place is Place.GIVEN else start + len(cue.phrase) - 1
+                    hits.append((at, len(hits), cue))
+    hits.sort()
+    for at, (_, _, cue) in zip(reading.characters([hit[0] for hit in hits]), hits, strict=True):
+        rule, look = _LOOKS[cue.place]
+        name = look(reading.text, at, cue)
+        if name is not None and not is_company(reading.text, name.end):
+            yield rule, name
+
+
+def _titled(text: str, at: int, cue: Cue) -> Name | None:
+    match = _AFTER_TITLE.match(text, at)
+    if match is None:
+        return None
+    if cue.only_abbreviated and not match[0].startswith("."):
+        return None
+    if cue.only_capital and not text[at - cue.length].isupper():
+        return None
+    name = name_at(text, match.end())
+    if name is None and cue.takes_lower and text[at - cue.length].islower():
+        name = name_at(text, match.end(), may_be_lower=True, most=2)
+        if name is not None and name.given == 0:
+            name = name_at(text, match.end(), may_be_lower=True, most=1)
+    return name
+
+
+def _introduced(text: str, at: int, cue: Cue) -> Name | None:
+    match = _AFTER_WORDS.match(text, at)
+    return None if match is None else name_at(text, match.end(), may_be_lower=cue.takes_lower)
+
+
+def _weakly_introduced(text: str, at: int, cue: Cue) -> Name | None:
+    match = _AFTER_WORDS.match(text, at)
+    name = None if match is None else name_at(text, match.end(), may_be_lower=True)
+    if name is None:
+        return None
+    is_lower = text[name.start].islower()
+    enough = (
+        name.given > 0 if is_lower or cue.language in ("ar", "de") else name.given or name.words + name.initials >= 2
+    )
+    return name if enough else None
+
+
+def _greeted(text: str, at: int, cue: Cue) -> Name | None:
+    start = at - cue.length
+    match = _AFTER_GREETING.match(text, at)
+    if match is None or _LINE_START.search(text, max(0, start - 6), start) is None:
+        return None
+    name = name_at(text, match.end(), may_be_lower=True)
+    if name is None:
+        return None
+    if name.given:
+        return name
+    return (
+        name
+        if not text[name.start].islower() and cue.language != "ar" and _AFTER_ADDRESSEE.match(text, name.end)
+        else None
+    )
+
+
+def _closing(text: str, at: int, cue: Cue) -> Name | None:
+    match = _AFTER_CLOSING.match(text, at)
+    if match is None:
+        return None
+    is_next_line = "\n" in match["gap"]
+    if not is_next_line and cue.only_next_line:
+        return None
+    name = name_at(text, match.end(), may_be_lower=True)
+    if name is None or _LINE_END.match(text, name.end) is None:
+        return None
+    if text[name.start].islower() or not (is_next_line or match["mark"]):
+        return name if name.given else None
+    return name
+
+
+def _by_role(text: str, at: int, cue: Cue) -> Name | None:
+    match = _AFTER_WORDS.match(text, at)
+    name = None if match is None else name_at(text, match.end())
+    if match is None or name is None:
+        return None
+    if name.given:
+        return name
+    if cue.language == "ar":
+        return None
+    if cue.language == "de":
+        return name if name.words >= 2 or name.initials else None
+    if name.words + name.initials >= 2 or ends_like_surname(text[name.start : name.end]):
+        return name
+    # "customer Smith asked": one word with a capital, where the cue has none, so this is no heading.
+    return name if text[at - cue.length].islower() and not match[0].strip() and cue.language == "en" else None
+
+
+def _given(text: str, at: int, _cue: Cue) -> Name | None:
+    name = name_at(text, at)
+    if name is None:
+        return None
+    if not text[at].isupper():  # Arabic script: two names, or a name and a nisba
+        rest = text[name.start : name.end].split()
+        is_certain = (
+            name.given >= 2 or any(word.startswith("ال") and word.endswith("ي") for word in rest[1:]) or "بن" in rest
+        )
+        return name if name.words >= 2 and is_certain else None
+    before = word_before(text, at)
+    if before is not None and before[1].lower() in SAINTS:
+        return None
+    if name.words + name.initials >= 2:
+        return name
+    # "Kowalska Anna": the surname stands first, within a sentence or with a surname's ending.
+    if before is None or not before[1][0].isupper() or is_nobody(before[1], before[1].lower()) or len(before[1]) < 3:
+        return None
+    if ends_like_surname(before[1]) or _LINE_START.search(text, max(0, before[0] - 6), before[0]) is None:
+        return Name(before[0], name.end, 2, 0, 1)
+    return None
+
+
+_LOOKS: dict[Place, tuple[str, Callable[[str, int, Cue], Name | None]]] = {
+    Place.TITLE: ("NAME_TITLE", _titled),
+    Place.INTRODUCTION: ("NAME_INTRODUCED", _introduced),
+    Place.WEAK_INTRODUCTION: ("NAME_INTRODUCED", _weakly_introduced),
+    Place.GREETING: ("NAME_GREETING", _greeted),
+    Place.CLOSING: ("NAME_CLOSING", _closing),
+    Place.ROLE: ("NAME_ROLE", _by_role),
+    Place.GIVEN: ("NAME_GIVEN", _given),
+}

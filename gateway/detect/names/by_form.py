@@ -1,0 +1,85 @@
+"""Names that their own form gives away: patronymics, and `X bin Y`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from sovctl.gateway.detect.names.given_names import is_given_name
+from sovctl.gateway.detect.names.reading import Reading
+from sovctl.gateway.detect.names.shape import Name, is_nobody, name_at, word_before
+
+# What stands in every patronymic; a text without one of these is done. Then the word itself, in any case.
+_HINTS = tuple(map(str.encode, ("ович", "евич", "ёвич", "ьич", "мич", "кич", "овн", "евн", "ёвн", "ичн", "ОВ", "ЕВ")))
+_LATIN_HINTS = (b"vich", b"ovn", b"evn")
+_PATRONYMIC = re.compile(
+    r"(?:[^\W\d_]{2,20}(?:[оеё]вич)|[^\W\d_]{1,20}льич|(?:кузьм|фом|никит|лук|фок|сав)ич)(?:а|у|ем|е)?"
+    r"|[^\W\d_]{2,20}(?:[оеё]вн|иничн|ьиничн|тичн|мичн|кичн)(?:а|ы|е|у|ой|ою)"
+    r"|[a-z]{2,20}(?:[oe]vich|[oe]vn[ay])",
+    re.IGNORECASE,
+)
+_JOINTS = (b"bin", b"ibn", b"bint", b"binti", "بن".encode(), "بنت".encode(), "ابن".encode())
+
+
+def by_form(reading: Reading) -> Iterator[tuple[str, Name]]:
+    """Names by their own form, each with its rule."""
+    text = reading.text
+    for word in _patronymics(reading):
+        length = len(word.decode())
+        for at in reading.characters(list(reading.places(word))):
+            name = _around_patronymic(text, at, at + length)
+            if name is not None:
+                yield "NAME_PATRONYMIC", name
+    for joint in _JOINTS:
+        if joint in reading.words:
+            for at in reading.characters(list(reading.places(joint))):
+                name = _around_joint(text, at)
+                if name is not None:
+                    yield "NAME_JOINED", name
+
+
+def _patronymics(reading: Reading) -> list[bytes]:
+    hints = [hint for hint in _LATIN_HINTS if hint in reading.folded]
+    if len(reading.folded) != len(reading.text) + 2:
+        hints += [hint for hint in _HINTS if hint in reading.folded]
+    if not hints:
+        return []
+    candidates = [word for word in reading.words if any(hint in word for hint in hints)]
+    return [word for word in sorted(candidates) if _PATRONYMIC.fullmatch(word.decode("utf-8", "replace"))]
+
+
+def _around_patronymic(text: str, start: int, end: int) -> Name | None:
+    """Given name and surname stand before it, or the surname behind it."""
+    given = word_before(text, start)
+    if given is None or is_nobody(given[1], given[1].lower()):
+        return None
+    is_capital = text[start].isupper() and given[1][0].isupper()
+    if not is_capital and not is_given_name(given[1]):
+        return None
+    first, last, words = given[0], end, 2
+    surname = word_before(text, first)
+    if is_capital and surname is not None and _is_surname(surname[1]):
+        return Name(surname[0], end, 3, 0, 1)
+    after = name_at(text, start)
+    if after is not None:
+        last, words = max(end, after.end), words + after.words - 1
+    return Name(first, last, words, 0, 1)
+
+
+def _is_surname(word: str) -> bool:
+    return word[0].isupper() and not is_nobody(word, word.lower())
+
+
+def _around_joint(text: str, at: int) -> Name | None:
+    before = word_before(text, at)
+    if before is None or is_nobody(before[1], before[1].lower()):
+        return None
+    is_caseless = before[1].lower() == before[1].upper()
+    if not before[1][0].isupper() and not (is_caseless and is_given_name(before[1])):
+        return None
+    start = before[0]
+    earlier = word_before(text, start)
+    if earlier is not None and is_given_name(earlier[1]) and (is_caseless or earlier[1][0].isupper()):
+        start = earlier[0]
+    name = name_at(text, start)
+    return name if name is not None and name.words >= 2 and name.end > at + 2 else None

@@ -1,0 +1,57 @@
+"""Names of people by what stands around them, in eight languages at once.
+
+A title, an introduction, a greeting, a closing, a role, a `name:` field, a patronymic, a known given name before a
+surname, a cell beside an identifier: in these places a word is a person. It is not a name model: a name without such a
+place around it is not found, which is why policy says in which languages the site accepts that.
+
+    finder = ContextFinder()
+    [(f.start, f.end) for f in finder.find(view_of("Dear Mr. Ola Nordmann, thank you"), [])]     # [(9, 21)]
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+
+from sovctl.gateway.detect.finding import Finding
+from sovctl.gateway.detect.names.beside_cues import by_cue
+from sovctl.gateway.detect.names.by_form import by_form
+from sovctl.gateway.detect.names.in_fields import in_fields, in_rows
+from sovctl.gateway.detect.names.reading import Reading, read
+from sovctl.gateway.detect.view import View
+from sovctl.gateway.kinds import Kind
+
+SCORES = {
+    "NAME_TITLE": 0.85,
+    "NAME_INTRODUCED": 0.75,
+    "NAME_FIELD": 0.75,
+    "NAME_GREETING": 0.7,
+    "NAME_CLOSING": 0.7,
+    "NAME_PATRONYMIC": 0.85,
+    "NAME_GIVEN": 0.65,
+    "NAME_ROLE": 0.6,
+    "NAME_ROW": 0.6,
+    "NAME_JOINED": 0.6,
+}
+
+
+class ContextFinder:
+    """Finds names by their surroundings; see `finder.Finder`."""
+
+    rules = tuple(SCORES)
+
+    def find(self, view: View, found: Sequence[Finding]) -> Iterator[Finding]:
+        """Names in the view, possibly overlapping; titles and greetings are not part of them."""
+        return find_names(read(view.text), found)
+
+
+def find_names(reading: Reading, found: Sequence[Finding] = ()) -> Iterator[Finding]:
+    """Names in a text that is already cut into words.
+
+    Args:
+        found: identifiers in the same text; a name in the same row as one is believed with less.
+    """
+    text = reading.text
+    for rule, name in itertools.chain(by_cue(reading), in_fields(text), by_form(reading), in_rows(text, found)):
+        value = " ".join(text[name.start : name.end].casefold().split())
+        yield Finding(name.start, name.end, Kind.PERSON, SCORES[rule], value, rule)

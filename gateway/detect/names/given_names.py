@@ -1,0 +1,82 @@
+"""Given names, read from `given_names.txt`, as they occur: with a capital, in capitals, in the cases of Slavic names.
+
+is_given_name("Ивану")      # True
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from sovctl.gateway.detect.names.nobody import NOBODY, is_everyday
+
+_FOLDER = Path(__file__).parent
+
+# What replaces the end of a nominative: first row that fits. The endings of nouns of that shape, all cases, singular.
+_CASES: dict[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
+    "ru": (
+        ("ия", ("ии", "ию", "ией", "иею")),
+        ("ья", ("ьи", "ье", "ью", "ьей")),
+        ("а", ("ы", "и", "е", "у", "ой", "ою", "ей")),
+        ("я", ("и", "е", "ю", "ей", "ею")),
+        ("ий", ("ия", "ию", "ием", "ии")),
+        ("ей", ("ея", "ею", "еем", "ее")),
+        ("й", ("я", "ю", "ем", "е")),
+        ("вел", ("вла", "влу", "влом", "вле")),
+        ("лев", ("льва", "льву", "львом", "льве")),
+        ("ь", ("я", "ю", "ем", "е", "и")),
+        ("", ("а", "у", "ом", "ем", "е")),
+    ),
+    "uk": (
+        ("ія", ("ії", "ію", "ією")),
+        ("а", ("и", "і", "у", "ою", "о")),
+        ("я", ("і", "ю", "ею", "є")),
+        ("ій", ("ія", "ію", "ієм", "ії", "ієві")),
+        ("о", ("а", "у", "ом", "ові")),
+        ("й", ("я", "ю", "єм")),
+        ("", ("а", "у", "ом", "ові", "е", "ем")),
+    ),
+    "pl": (
+        ("ka", ("ki", "ce", "kę", "ką", "ko")),
+        ("ia", ("ii", "ię", "ią", "io")),
+        ("la", ("li", "lę", "lą", "lo")),
+        ("na", ("ny", "nie", "nę", "ną", "no")),
+        ("ta", ("ty", "cie", "tę", "tą", "to")),
+        ("ra", ("ry", "rze", "rę", "rą", "ro")),
+        ("da", ("dy", "dzie", "dę", "dą", "do")),
+        ("a", ("y", "i", "ie", "ę", "ą", "o")),
+        ("weł", ("wła", "włowi", "włem", "wle")),
+        ("ek", ("ka", "kowi", "kiem", "ku")),
+        ("y", ("ego", "emu", "ym")),
+        ("i", ("iego", "iemu", "im")),
+        ("tr", ("tra", "trowi", "trem", "trze")),
+        ("", ("a", "owi", "em", "iem", "ie", "u")),
+    ),
+}
+
+
+def _read() -> Iterator[tuple[str, str]]:
+    language = ""
+    for line in (_FOLDER / "given_names.txt").read_text(encoding="utf-8").splitlines():
+        if line.startswith("#") or not line:
+            continue
+        language, _, names = line.partition(":")
+        for name in names.split():
+            yield language, name
+
+
+def _cases(language: str, name: str) -> Iterable[str]:
+    if not language.endswith("+"):
+        return ()
+    ending, others = next(row for row in _CASES[language[:-1]] if name.endswith(row[0]))
+    forms = (name[: len(name) - len(ending)] + other for other in others)
+    return (form for form in forms if form not in NOBODY and not is_everyday(form))
+
+
+GIVEN_NAMES: frozenset[str] = frozenset(form for language, name in _read() for form in (name, *_cases(language, name)))
+"""Every form, in lower case."""
+
+
+def is_given_name(word: str) -> bool:
+    """True for a given name in any of its cases, however it is written."""
+    return word.lower() in GIVEN_NAMES

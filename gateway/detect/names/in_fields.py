@@ -1,0 +1,89 @@
+"""Names in fields (`Name: ...`, `"customer_name": ...`, `ФИО: ...`) and in rows beside an identifier."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from sovctl.gateway.detect.finding import Finding
+from sovctl.gateway.detect.names.cues import FIELDS, OTHER_FIELDS, WEAK_FIELDS
+from sovctl.gateway.detect.names.shape import Name, is_company, name_at
+from sovctl.gateway.kinds import Kind
+
+_LONGEST_LABEL = 40  # characters
+_MOST_LABEL_WORDS = 4
+_SIGNS = (":", "=", "|", "：")
+_SIGN = re.compile("[" + "".join(_SIGNS) + "]")
+_HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_NOT_LETTERS = re.compile(r"[\W\d_]+")
+_BEFORE_VALUE = re.compile(r"[ \t\u00a0]{0,8}(?:\r?\n[ \t]{0,4})?[\"'“«*_]{0,2}[ \t]{0,2}")
+_VALUE_END = re.compile(r"[ \t]*(?:$|[\n\r\"'”»,;|<(\[\])}*_/.،؛-])")
+
+_ROW_KINDS = frozenset(Kind) - {Kind.PERSON, Kind.ORG, Kind.SECRET, Kind.IP, Kind.MAC, Kind.SWIFT, Kind.CRYPTO}
+_LONGEST_ROW = 300  # characters; longer lines are prose
+_CELL = re.compile(r"(?:^|[;|\t,<(]|\s[-–—]\s|:)[ \t]{0,4}(?:\d{1,4}[.)][ \t]{1,3}|[-*•][ \t]{1,3})?[\"']?")
+_CELL_END = re.compile(r"[\"']?[ \t]{0,4}(?:$|[;|\t,<(:]|\s[-–—]\s)")
+
+
+def in_fields(text: str) -> Iterator[tuple[str, Name]]:
+    """Names behind a label that says so, each with its rule."""
+    if not any(sign in text for sign in _SIGNS):
+        return
+    for match in _SIGN.finditer(text):
+        words = _label(text, match.start())
+        label = _field(words)
+        if not label:
+            continue
+        before = words[: len(words) - len(label.split())]
+        if before and before[-1] in OTHER_FIELDS:
+            continue
+        value = _BEFORE_VALUE.match(text, match.end())
+        assert value is not None  # it may be empty
+        name = name_at(text, value.end(), may_be_lower=True)
+        if name is not None and _is_believed(text, name, label) and not is_company(text, name.end):
+            yield "NAME_FIELD", name
+
+
+def _field(words: Sequence[str]) -> str:
+    """The longest label at the end of `words`; empty when there is none."""
+    for number in range(min(len(words), _MOST_LABEL_WORDS), 0, -1):
+        label = " ".join(words[-number:])
+        if label in FIELDS:
+            return label
+    return ""
+
+
+def _label(text: str, at: int) -> list[str]:
+    """The words before a sign, in lower case, without the marks that labels carry."""
+    start = max(text.rfind(mark, max(0, at - _LONGEST_LABEL), at) for mark in "\n,;{|:>") + 1
+    label = text[max(start, at - _LONGEST_LABEL) : at]
+    return _NOT_LETTERS.sub(" ", _HUMP.sub(" ", label)).lower().split()
+
+
+def _is_believed(text: str, name: Name, label: str) -> bool:
+    is_whole = _VALUE_END.match(text, name.end) is not None
+    if text[name.start].islower():
+        return is_whole and (name.words >= 2 or name.given > 0)
+    if label in WEAK_FIELDS:
+        return name.given > 0 or (name.words + name.initials >= 2 and is_whole)
+    return is_whole or name.words + name.initials >= 2
+
+
+def in_rows(text: str, found: Sequence[Finding]) -> Iterator[tuple[str, Name]]:
+    """Names that fill a cell of a row in which an identifier stands, each with its rule."""
+    done = -1
+    for finding in sorted(found, key=lambda each: each.start):
+        if finding.kind not in _ROW_KINDS or finding.start < done:
+            continue
+        start = text.rfind("\n", 0, finding.start) + 1
+        done = text.find("\n", finding.end)
+        done = len(text) if done < 0 else done
+        if done - start > _LONGEST_ROW:
+            continue
+        row = text[start:done]
+        for cell in _CELL.finditer(row):
+            name = name_at(row, cell.end())
+            if name is None or name.start != cell.end() or _CELL_END.match(row, name.end) is None:
+                continue
+            if name.given or name.words + name.initials >= 2:
+                yield "NAME_ROW", Name(start + name.start, start + name.end, name.words, name.initials, name.given)

@@ -1,0 +1,20 @@
+"""Words that are never a name's, read from `nobody.txt`, and everyday words of any language."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sovctl.gateway.detect.everyday_words import GROUP_OF
+
+NOBODY: frozenset[str] = frozenset(
+    word
+    for line in (Path(__file__).parent / "nobody.txt").read_text(encoding="utf-8").splitlines()
+    if not line.startswith("#")
+    for word in line.split()
+)
+"""Words that stand where names stand and are nobody, in lower case."""
+
+
+def is_everyday(lowered: str) -> bool:
+    """True for an everyday word of any language, given in lower case."""
+    return lowered.encode("utf-8", "surrogatepass") in GROUP_OF

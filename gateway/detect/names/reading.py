@@ -1,0 +1,63 @@
+"""A text as its words, cut once for everything that looks for names.
+
+Cutting happens over UTF-8 bytes, where two passes in C do what a regular expression needs ten times as long for: ASCII
+letters become lower case, other ASCII becomes a space, everything else stays. So `folded` has a space before and after
+every word, and a cue is found with one `find`.
+
+    reading = read("Dear Mr. Nordmann")
+    reading.words                        # {b"dear", b"mr", b"nordmann"}
+    list(reading.places(b"mr"))          # [6]: where it stands in `folded`
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+_TO_WORDS = bytes(
+    byte + 32 if 65 <= byte <= 90 else byte if 97 <= byte <= 122 or byte >= 128 else 32 for byte in range(256)
+)
+# What stands at words and is not ASCII; what is not listed stays a part of its word, which then is no cue.
+_MARKS = ("’", "‘", "“", "”", "„", "«", "»", "–", "—", "…", "،", "؛", "؟", "\u00a0", "№", "：")
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A text, cut into words."""
+
+    text: str
+    """As it was given."""
+    folded: bytes
+    """One byte longer at both ends than the text in UTF-8."""
+    words: frozenset[bytes]
+    """Every word of `folded`, once."""
+
+    def places(self, word: bytes) -> Iterator[int]:
+        """Where `word` stands in `folded`, in order."""
+        needle = b" " + word + b" "
+        place = self.folded.find(needle)
+        while place >= 0:
+            yield place + 1
+            place = self.folded.find(needle, place + len(needle) - 1)
+
+    def characters(self, places: list[int]) -> list[int]:
+        """Indices in `text` for places in `folded`, which must be sorted."""
+        if self.text.isascii():
+            return [place - 1 for place in places]
+        indices, done, at = [], 1, 0
+        for place in places:
+            at += len(self.folded[done:place].decode("utf-8", "surrogatepass"))
+            done = place
+            indices.append(at)
+        return indices
+
+
+def read(text: str) -> Reading:
+    """Cut `text`."""
+    plain = text
+    if not text.isascii():
+        for mark in _MARKS:
+            if mark in plain:
+                plain = plain.replace(mark, " ")
+    folded = b" " + plain.encode("utf-8", "surrogatepass").translate(_TO_WORDS) + b" "
+    return Reading(text, folded, frozenset(folded.split()))

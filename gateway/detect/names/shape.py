@@ -1,0 +1,191 @@
+"""What a person's name looks like, and where it ends.
+
+    name_at("Anna van der Berg called", 0)                  # Name(start=0, end=17, words=2, initials=0, given=1)
+    name_at("anna kowalska and I", 0, may_be_lower=True)    # Name(start=0, end=13, words=2, initials=0, given=1)
+
+In scripts with capitals a name is a row of capitalised words, initials and particles; in Arabic script, which has none,
+a row of words that ends where names end. `nobody.txt` holds the words that never are a name's.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sovctl.gateway.detect.names.cues import COMPANIES, PARTICLES, TITLES
+from sovctl.gateway.detect.names.given_names import is_given_name
+from sovctl.gateway.detect.names.nobody import NOBODY, is_everyday
+
+_LETTER = r"[^\W\d_]"
+_MARKED = rf"(?:{_LETTER}|[\u0300-\u036f\u0610-\u061a\u064b-\u065f\u0670])"
+WORD = rf"{_LETTER}{_MARKED}*(?:['’\-]{_MARKED}+)*"
+"""A word with the marks on its letters, inner apostrophes and hyphens: `O'Neill`, `Jean-Luc`."""
+
+# The next word of a name: after white space, or right after an initial, which takes its full stop along.
+_NEXT = re.compile(rf"(?P<gap>[ \t\u00a0]{{0,3}})(?P<word>{_LETTER}\.|{WORD})")
+_PREVIOUS = re.compile(rf"(?:^|(?<=[^\w'’\-]))(?P<word>{_LETTER}\.|{WORD})[ \t\u00a0]{{0,3}}\Z")
+_LONGEST_WORD = 40  # characters; the window in which a word before a place is looked for
+
+_MOST_WORDS = 5
+_MOST_LOWER_WORDS = 3
+
+# German nouns have capitals too; these endings are no surname's.
+_NOUN_ENDINGS = ("ung", "ungen", "heit", "keit", "schaft", "nummer", "konto", "karte", "betrag", "bank", "datum")
+
+_SURNAME = re.compile(
+    r"[^\W\d_]{2}(?:(?:[оеё]в|[иы]н)(?:а|у|ым|е|ой|ы|ых)?|[сц]к(?:ий|ая|ого|ому|им|ом|ой|ую)|енко|[чщ]ук(?:а|у|ом|е)?"
+    r"|дзе|швили|янц?|[оеё]вич(?:а|у|ем|е)?|[sc]k(?:i|a|iego|iemu|im|iej|ą)|dzk(?:i|a|iego|iej|ą)|czyk(?:a|owi|iem)?"
+    r"|wicz(?:a|owi|em)?|[oe]va?|enko|chuk|[sc]k(?:y|iy|aya))\Z"
+)
+_COMPANY = re.compile(r"[ \t]{1,2}(?:&|(?i:" + "|".join(sorted(COMPANIES)) + r")\b)")
+
+# Arabic script: what joins two words of a name, and how an imperfect verb begins.
+_ARABIC_JOINTS = frozenset(("بن", "ابن", "بنت", "أبو", "ابو", "آل", "عبد", "أم", "ام", "ولد", "بو"))
+_ARABIC_VERB = ("ي", "ت", "ن", "س")
+_ARABIC_CONJUNCTION = "و"
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A name in a text: `text[start:end]`."""
+
+    start: int
+    end: int
+    words: int
+    """Particles and initials not counted."""
+    initials: int
+    given: int
+    """How many of the words are known given names."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Word:
+    start: int
+    end: int
+    text: str
+    lowered: str
+
+    @property
+    def is_initial(self) -> bool:
+        return self.text.endswith(".")
+
+
+def is_nobody(word: str, lowered: str) -> bool:
+    """True for a word that is never a name's; in a text that is all in capitals, everyday words are not either."""
+    return (
+        lowered in NOBODY
+        or lowered in TITLES
+        or lowered.endswith(_NOUN_ENDINGS)
+        or (len(word) > 1 and word.isupper() and is_everyday(lowered))
+    )
+
+
+def is_caseless(word: str) -> bool:
+    """True for a word of a script without capitals."""
+    return not word[0].isupper() and not word[0].islower()
+
+
+def ends_like_surname(word: str) -> bool:
+    """True for the endings of Slavic surnames, in any case."""
+    return _SURNAME.search(word) is not None
+
+
+def is_company(text: str, end: int) -> bool:
+    """True when what ended at `end` goes on as a company or a place: `Robert Bosch GmbH`."""
+    return _COMPANY.match(text, end) is not None
+
+
+def name_at(text: str, position: int, *, may_be_lower: bool = False, most: int = _MOST_LOWER_WORDS) -> Name | None:
+    """The name that begins at `position`, where its first word must stand.
+
+    Args:
+        may_be_lower: also a name without capitals; it ends before the first everyday word.
+        most: words of such a name.
+    """
+    words = _words_at(text, position)
+    if not words:
+        return None
+    first = words[0]
+    if is_caseless(first.text):
+        return _arabic(text, words)
+    if first.text[0].islower() and first.lowered not in PARTICLES:
+        return _lower(words[:most]) if may_be_lower else None
+    return _capitalised(words)
+
+
+def word_before(text: str, position: int) -> tuple[int, str] | None:
+    """Where the word right before `position` begins, and the word; only white space may stand between."""
+    match = _PREVIOUS.search(text, max(0, position - _LONGEST_WORD), position)
+    return None if match is None else (match.start("word"), match["word"])
+
+
+def _words_at(text: str, position: int) -> list[_Word]:
+    words: list[_Word] = []
+    while len(words) < _MOST_WORDS + 3:
+        match = _NEXT.match(text, position)
+        if match is None or not (match["gap"] or not words or words[-1].is_initial):
+            break
+        word = match["word"]
+        words.append(_Word(match.start("word"), match.end(), word, word.lower()))
+        position = match.end()
+    return words
+
+
+def _capitalised(words: Sequence[_Word]) -> Name | None:
+    end, number, initials, given = -1, 0, 0, 0
+    for word in words:
+        if number + initials == _MOST_WORDS:
+            break
+        if word.is_initial and word.text[0].isupper():
+            initials += 1
+        elif word.lowered in PARTICLES and not (word.text.isupper() and len(word.text) > 2):
+            continue  # part of the name when another word follows
+        elif word.text[0].isupper() and not is_nobody(word.text, word.lowered):
+            number += 1
+            given += is_given_name(word.text)
+        else:
+            break
+        end = word.end
+    return Name(words[0].start, end, number, initials, given) if number else None
+
+
+def _lower(words: Sequence[_Word]) -> Name | None:
+    end, number, given = -1, 0, 0
+    for word in words:
+        is_name = is_given_name(word.text)
+        if not word.text[0].islower() or word.is_initial or len(word.text) < 2:
+            break
+        if not is_name and (word.lowered in NOBODY or is_everyday(word.lowered)):
+            break
+        end, number, given = word.end, number + 1, given + is_name
+    return Name(words[0].start, end, number, 0, given) if number else None
+
+
+def _arabic(text: str, words: Sequence[_Word]) -> Name | None:
+    end, number, given, is_joined = -1, 0, 0, False
+    for word in words[:_MOST_WORDS]:
+        is_name = is_given_name(word.text)
+        if is_joined or is_name:
+            pass
+        elif word.text in _ARABIC_JOINTS:
+            is_joined = True
+            number += 1
+            continue
+        elif (
+            word.lowered in NOBODY
+            or is_everyday(word.lowered)
+            or (number and not _continues_arabic(text, word, number))
+        ):
+            break
+        is_joined = False
+        end, number, given = word.end, number + 1, given + is_name
+    return Name(words[0].start, end, number, 0, given) if end >= 0 else None
+
+
+def _continues_arabic(text: str, word: _Word, number: int) -> bool:
+    """True when a word that no table knows may still be a name's: a nisba, or the second word and no verb."""
+    if word.text.startswith("ال"):
+        return len(word.text) >= 5 and (number == 1 or word.text.endswith("ي"))
+    is_last = text[word.end : word.end + 1] in ("", "\n", "،", ",", ".", ":", ")", "؛")
+    return number < 3 and (is_last or number == 1) and not word.text.startswith((*_ARABIC_VERB, _ARABIC_CONJUNCTION))

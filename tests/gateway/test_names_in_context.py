@@ -1,0 +1,111 @@
+"""Names by context in eight languages: whole where their surroundings say so, and nothing where they don't."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sovctl.gateway.detect.finding import resolve
+from sovctl.gateway.detect.names.context import find_names
+from sovctl.gateway.detect.names.cues import CUES, FIELDS
+from sovctl.gateway.detect.names.given_names import GIVEN_NAMES
+from sovctl.gateway.detect.names.nobody import NOBODY
+from sovctl.gateway.detect.names.reading import read
+from sovctl.gateway.detect.structured import StructuredFinder
+from sovctl.gateway.detect.view import view_of
+
+_FOLDER = Path(__file__).parent / "data"
+_MARKED = re.compile("⟦(.*?)⟧", re.DOTALL)
+STRUCTURED = StructuredFinder(phone_regions=["DE"])
+
+
+def lines(name: str) -> list[tuple[str, str]]:
+    """Language and text of every line of a data file."""
+    rows = (_FOLDER / name).read_text(encoding="utf-8").splitlines()
+    pairs = [row.partition(": ")[::2] for row in rows if row and not row.startswith("#")]
+    return [(language, text.replace("\\n", "\n")) for language, text in pairs]
+
+
+def names_in(text: str) -> list[str]:
+    identifiers = list(STRUCTURED.find(view_of(text), []))
+    return [text[f.start : f.end] for f in resolve(find_names(read(text), identifiers))]
+
+
+@pytest.mark.parametrize(("language", "marked"), lines("names_in_context.txt"))
+def test_names_are_found_whole_and_nothing_else(language: str, marked: str) -> None:
+    text = _MARKED.sub(r"\1", marked)
+    assert names_in(text) == _MARKED.findall(marked)
+
+
+@pytest.mark.parametrize(("language", "text"), lines("no_names.txt"))
+def test_text_without_names_is_left_alone(language: str, text: str) -> None:
+    assert names_in(text) == []
+
+
+@given(st.text(max_size=200))
+def test_spans_are_within_the_text(text: str) -> None:
+    reading = read(text)
+    found = list(find_names(reading))
+    assert found == list(find_names(reading))
+    for finding in found:
+        assert 0 <= finding.start < finding.end <= len(text)
+        assert text[finding.start : finding.end].strip() == text[finding.start : finding.end]
+
+
+_PIECES = [
+    "Mr. ",
+    "Dear ",
+    "name: ",
+    "г-н ",
+    "السيد ",
+    "Anna",
+    "Иван",
+    "محمد",
+    " ",
+    "\n",
+    "’",
+    "«",
+    "😀",
+    "é",
+    "м",
+    "Kowalska",
+    ";",
+]
+
+
+@given(st.lists(st.sampled_from(_PIECES), max_size=20).map("".join))
+def test_a_cue_is_found_wherever_it_stands(text: str) -> None:
+    assert "Nordmann" in names_in(f"{text} . Mr. Nordmann")
+
+
+@given(st.text(max_size=120))
+def test_a_reading_leads_back_to_the_text(text: str) -> None:
+    reading = read(text)
+    for word in reading.words:
+        places = list(reading.places(word))
+        assert places
+        for index in reading.characters(places):
+            shown = text[index : index + len(word.decode("utf-8", "surrogatepass"))]
+            assert shown.encode("utf-8", "surrogatepass").lower()[:1] == word[:1] or not shown.isascii()
+
+
+def test_no_given_name_is_a_word_that_is_nobody() -> None:
+    assert not GIVEN_NAMES & NOBODY
+
+
+def test_tables_are_not_empty() -> None:
+    assert len(CUES) > 5_000
+    assert {"name", "фио", "imię i nazwisko", "الاسم"} <= FIELDS
+
+
+@pytest.mark.parametrize(
+    "unit", ["Mr ", "name: ", "Anna ", "ович ", "بن ", "Dear\n", "a|", "Иван Иванович ", "= ", "Anna-", "O'"]
+)
+def test_the_work_grows_with_the_text(unit: str) -> None:
+    """Counted, not timed: every cue is looked at once, and a look reads a bounded piece of text."""
+    small, large = (len(list(find_names(read(unit * n)))) for n in (50, 200))
+    assert large <= 5 * max(small, 1)
