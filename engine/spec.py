@@ -72,6 +72,9 @@ EntityKind = Literal[_NumberKind, _PaperKind, "EMAIL", "PHONE", "IP", "MAC", "SE
 """What the gateway's detector can find, and policy can speak of."""
 
 
+NAME_LANGUAGES = ("ar", "de", "en", "es", "fr", "id", "pl", "ru")
+"""ISO 639-1 codes of the languages in which the gateway finds names by what stands around them."""
+
 _GeneratedBy = Literal["chat.completions", "completions", "responses", "messages"]
 _ComparedBy = Literal["embeddings", "rerank", "score"]
 CloudSurface = Literal[_GeneratedBy, _ComparedBy]

@@ -11,7 +11,7 @@ from pydantic import AnyHttpUrl
 
 from sovctl.compliance.errors import Problem
 from sovctl.compliance.policy_table import table_of
-from sovctl.engine.spec import Action, EntityKind, Gateway, Secret
+from sovctl.engine.spec import NAME_LANGUAGES, Action, EntityKind, Gateway, Secret
 from sovctl.engine.spec_case import Case, stands_twice, unknown_name
 
 LAST_YEAR = 2261
@@ -273,6 +273,13 @@ def check_policy(case: Case) -> Iterator[Problem]:
         gateway.policy, {route.model: route.cloud is not None for route in gateway.routes}, where="gateway.policy"
     )
     yield from [*_policy_references(gateway)] or table.problems(kinds=KINDS)  # a wrong name is not said twice
+    for index, language in enumerate(gateway.policy.name_languages):
+        if language not in NAME_LANGUAGES:
+            yield Problem(
+                f"expected a language in which the gateway finds names, got {language}",
+                where=f"gateway.policy.name_languages[{index}]",
+                hint=f"one of {', '.join(NAME_LANGUAGES)}; a request in any other stays on-prem",
+            )
     if gateway.policy.default is Action.ALLOW:
         yield Problem(
             "expected tokenize, on-prem or block for what is not listed, got `allow`",

@@ -47,6 +47,16 @@ class GatewaySettings(SettingsModel):
             raise CrossedSettings(found)
         return self
 
+    @model_validator(mode="after")
+    def _languages_are_covered(self) -> GatewaySettings:
+        covered = self.detect.name_languages
+        if strangers := sorted(set(self.policy.name_languages) - covered):
+            raise ValueError(
+                f"policy.name_languages: expected languages in which names can be found ({', '.join(sorted(covered))}),"
+                f" got {', '.join(strangers)}; what is in another language stays on-prem"
+            )
+        return self
+
     def digest(self) -> str:
         """SHA-256 of everything, for the audit record of a change."""
         return digest(self.model_dump(mode="json"))

@@ -124,6 +124,7 @@ def test_explain_refuses_what_is_no_request(config: Path, run: Any, content: str
             "policy.rules[1]: expected one answer for IBAN of tenant hr",
         ),
         ({"policy": {"rules": [{"routes": ["inside"], "action": "mask"}]}}, "expected block on route inside, got mask"),
+        ({"policy": {"name_languages": ["en", "xx"]}}, "policy.name_languages: expected languages in which names can"),
         ({"policy": {"default": "maybe"}}, "policy.default: input should be"),
         ({"routes": [{"model": "m", "pool": "sovereign-cloud"}]}, "expected a pool named sovereign-cloud, got cloud"),
         ({"routes": [{"model": "m", "pool": "chat", "prefer": "cloud"}]}, "but the route names no cloud"),

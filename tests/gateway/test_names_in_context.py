@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sovctl.engine.spec import NAME_LANGUAGES
 from sovctl.gateway.detect.finding import resolve
 from sovctl.gateway.detect.names.context import find_names
 from sovctl.gateway.detect.names.cues import CUES, FIELDS
@@ -17,6 +18,7 @@ from sovctl.gateway.detect.names.nobody import NOBODY
 from sovctl.gateway.detect.names.reading import read
 from sovctl.gateway.detect.structured import StructuredFinder
 from sovctl.gateway.detect.view import view_of
+from sovctl.gateway.name_languages import CONTEXT_LANGUAGES
 
 _FOLDER = Path(__file__).parent / "data"
 _MARKED = re.compile("⟦(.*?)⟧", re.DOTALL)
@@ -95,6 +97,13 @@ def test_a_reading_leads_back_to_the_text(text: str) -> None:
 
 def test_no_given_name_is_a_word_that_is_nobody() -> None:
     assert not GIVEN_NAMES & NOBODY
+
+
+def test_every_covered_language_has_its_own_cues_and_cases() -> None:
+    assert {cue.language for cues in CUES.values() for cue in cues} - {""} == CONTEXT_LANGUAGES
+    assert {language for language, _ in lines("names_in_context.txt")} == CONTEXT_LANGUAGES
+    assert {language for language, _ in lines("no_names.txt")} == CONTEXT_LANGUAGES
+    assert set(NAME_LANGUAGES) == CONTEXT_LANGUAGES
 
 
 def test_tables_are_not_empty() -> None:
