@@ -24,14 +24,12 @@ from sovctl.gateway import conversation, log
 from sovctl.gateway.access.callers import Callers, bearer
 from sovctl.gateway.access.certificate import PEER
 from sovctl.gateway.access.principal import Principal
-from sovctl.gateway.errors import Code, Refused
+from sovctl.gateway.errors import Code, Headers, Refused
 from sovctl.gateway.metrics import Metrics
 from sovctl.gateway.metrics.exposition import exposition
 from sovctl.gateway.readiness import NOT_READY
 from sovctl.gateway.service import Reply, Service, new_request_id
 from sovctl.gateway.surfaces import SURFACES, Surface, models
-
-Headers = list[tuple[bytes, bytes]]
 
 _JSON = (b"content-type", b"application/json")
 _EVENTS = (b"content-type", b"text/event-stream; charset=utf-8")
@@ -138,10 +136,10 @@ class App:
             route = (b"x-sovctl-route", reply.route.value.encode())
             if isinstance(reply.content, bytes):
                 watch.stop()
-                kind = (b"content-type", surface.content_type(reply.content))
-                await _send_whole(send, reply.status, [kind, _NO_STORE, route], reply.content, request_id)
+                told = [(b"content-type", surface.content_type(reply.content)), _NO_STORE, route, *reply.headers]
+                await _send_whole(send, reply.status, told, reply.content, request_id)
             else:
-                await _send_stream(send, watch, [_EVENTS, _NO_STORE, route], reply, request_id)
+                await _send_stream(send, watch, [_EVENTS, _NO_STORE, route, *reply.headers], reply, request_id)
         except asyncio.CancelledError:
             if not watch.has_left:
                 raise
@@ -161,7 +159,7 @@ class App:
     def _refusal(self, refused: Refused, surface: Surface, request_id: str) -> tuple[int, Headers, bytes]:
         self._context.service.metrics.refused.add(refused.code.value)
         log.event("refused", request_id=request_id, reason=refused.code.value, status=refused.status)
-        headers = [_JSON]
+        headers = [_JSON, *refused.headers]
         if refused.code is Code.INVALID_API_KEY:
             headers.append((b"www-authenticate", b"Bearer"))
         return refused.status, headers, surface.error(refused.code, request_id=request_id)

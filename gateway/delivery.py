@@ -12,11 +12,14 @@ import time
 from collections.abc import AsyncGenerator, AsyncIterator
 from typing import Protocol
 
+import orjson
+
 from sovctl.gateway import log
 from sovctl.gateway.audit import AuditLog
 from sovctl.gateway.errors import Code, Refused, UpstreamFailed
 from sovctl.gateway.exchange import Exchange
 from sovctl.gateway.metrics import Metrics
+from sovctl.gateway.quota.need import usage_in, usage_said
 from sovctl.gateway.settings import Limits
 from sovctl.gateway.sse import EventTooLarge, Framer
 from sovctl.gateway.upstream import Answer
@@ -61,8 +64,10 @@ class Delivery:
             data = await answer.read(at_most=self.limits.max_answer_bytes)
         finally:
             answer.release()
-        surface = exchange.surface
-        content = surface.written(surface.whole(surface.parsed(data), exchange.restoration))
+        surface, said = exchange.surface, exchange.surface.parsed(data)
+        if isinstance(said, dict):
+            exchange.usage = usage_said(said.get("usage"))
+        content = surface.written(surface.whole(said, exchange.restoration))
         await self.ended(exchange, _ANSWERED, self.audit.digest(content))
         return content
 
@@ -156,6 +161,7 @@ class _Stream:
 
     async def close(self) -> None:
         self._answer.release()
+        self._exchange.settle()
         self._record(_CLIENT_LEFT)
         await self._pieces.aclose()
 
@@ -164,13 +170,30 @@ class _Stream:
             self._is_recorded = True
             self._delivery.end_in_background(self._exchange, reason, self._hasher.hexdigest())
 
+    def _is_usage_alone(self, data: bytes) -> bool:
+        """Note what an event says about use; True when it says nothing else, and the client did not ask for it."""
+        if b'"usage"' not in data:
+            return False
+        try:
+            told = orjson.loads(data)
+        except orjson.JSONDecodeError:
+            return False  # whoever restores it will say so
+        exchange = self._exchange
+        if (said := usage_in(told)) is None:
+            return False
+        exchange.usage = said if exchange.usage is None else exchange.usage.later(said)
+        return exchange.hides_usage and not told.get("choices")
+
     async def _restored(self) -> AsyncGenerator[bytes]:
         """Restored events, framed for the client, without those that end the stream."""
         framer = Framer(max_event_bytes=self._delivery.limits.max_event_bytes)
-        events = self._events
+        events, is_counted = self._events, bool(self._exchange.reservation.accounts)
         try:
             async for chunk in self._answer.chunks():
-                restored = [each for data in framer.feed(chunk) for each in events.feed(data)]
+                told = framer.feed(chunk)
+                if is_counted:
+                    told = [data for data in told if not self._is_usage_alone(data)]
+                restored = [each for data in told for each in events.feed(data)]
                 if restored:
                     yield b"".join(restored)
                 if events.is_finished:

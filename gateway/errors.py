@@ -14,6 +14,8 @@ from enum import StrEnum
 
 import orjson
 
+Headers = list[tuple[bytes, bytes]]
+
 
 class Code(StrEnum):
     """Reason codes; documented in docs/gateway.md."""
@@ -34,11 +36,15 @@ class Code(StrEnum):
     STATE_NOT_KEPT = "state_not_kept"
     POLICY_BLOCKED = "policy_blocked"
     STAYS_ON_PREM = "stays_on_prem"
+    RATE_LIMIT_EXCEEDED = "rate_limit_exceeded"
+    REQUEST_EXCEEDS_LIMIT = "request_exceeds_limit"
+    INSUFFICIENT_QUOTA = "insufficient_quota"
     UPSTREAM_REJECTED = "upstream_rejected"
     CONTEXT_LENGTH_EXCEEDED = "context_length_exceeded"
     UPSTREAM_FAILED = "upstream_failed"
     POOL_UNAVAILABLE = "pool_unavailable"
     AUDIT_UNAVAILABLE = "audit_unavailable"
+    LIMITS_UNAVAILABLE = "limits_unavailable"
     INTERNAL = "internal"
 
 
@@ -50,6 +56,7 @@ class _Answer:
 
 
 _INVALID, _AUTH, _POLICY, _SERVER = "invalid_request_error", "authentication_error", "policy_error", "server_error"
+_LIMIT = "rate_limit_error"
 
 _ANSWERS: dict[Code, _Answer] = {
     Code.INVALID_JSON: _Answer(400, _INVALID, "expected a JSON object as the body"),
@@ -82,6 +89,18 @@ _ANSWERS: dict[Code, _Answer] = {
     Code.STAYS_ON_PREM: _Answer(
         403, _POLICY, "policy keeps this request on-prem, and this model is served by no on-prem pool; it was not sent"
     ),
+    Code.RATE_LIMIT_EXCEEDED: _Answer(
+        429, _LIMIT, "a limit of this key or its team is reached; wait as long as `retry-after` says"
+    ),
+    Code.REQUEST_EXCEEDS_LIMIT: _Answer(
+        429,
+        _LIMIT,
+        "this request alone may use more tokens than the limit of this key or its team; shorten it, or set a smaller "
+        "`max_tokens`",
+    ),
+    Code.INSUFFICIENT_QUOTA: _Answer(
+        429, "insufficient_quota", "the budget of this key or its team is used up; `retry-after` says until when"
+    ),
     Code.UPSTREAM_REJECTED: _Answer(400, _INVALID, "the model server did not accept the request's parameters"),
     Code.CONTEXT_LENGTH_EXCEEDED: _Answer(
         400, _INVALID, "the prompt and the answer asked for are longer than the model's context; shorten one of them"
@@ -93,6 +112,7 @@ _ANSWERS: dict[Code, _Answer] = {
         "policy keeps this request on-prem, and the on-prem pool does not answer; it was not sent elsewhere",
     ),
     Code.AUDIT_UNAVAILABLE: _Answer(503, _SERVER, "the audit record could not be written, so nothing was answered"),
+    Code.LIMITS_UNAVAILABLE: _Answer(503, _SERVER, "the limits of this key could not be checked; try again"),
     Code.INTERNAL: _Answer(500, _SERVER, "the gateway made a mistake; its log has the request id"),
 }
 
@@ -108,6 +128,11 @@ class UpstreamFailed(Exception):
         super().__init__(cause)
         self.cause = cause
 
+    @property
+    def used_nothing(self) -> bool:
+        """True when no answer can have been begun, so that nothing is to be paid for."""
+        return self.cause == "connect" or self.cause.startswith("status-")
+
 
 class UpstreamRejected(Exception):
     """The upstream did not accept the request itself; another server of it won't either."""
@@ -120,9 +145,10 @@ class UpstreamRejected(Exception):
 class Refused(Exception):
     """The request gets this answer instead of a model's. Its text is the code, nothing else."""
 
-    def __init__(self, code: Code) -> None:
+    def __init__(self, code: Code, *, headers: Headers | None = None) -> None:
         super().__init__(code.value)
         self.code = code
+        self.headers: Headers = headers or []
 
     @property
     def status(self) -> int:

@@ -13,6 +13,8 @@ from sovctl.gateway.conversation import Conversation
 from sovctl.gateway.inspection import Inspection, Inspector
 from sovctl.gateway.permissions import Permissions
 from sovctl.gateway.policy import Permit
+from sovctl.gateway.quota.need import NOTHING, Nano, Usage
+from sovctl.gateway.quota.reservation import UNLIMITED, Reservation
 from sovctl.gateway.restore import RestoreCounts
 from sovctl.gateway.settings import RouteSettings
 from sovctl.gateway.surfaces import Restoration, Surface
@@ -56,6 +58,17 @@ class Exchange:
     """Fields that did not leave and that the answer repeats."""
     upstream: str | None = None
     reasons: list[str] = field(default_factory=list)
+    reservation: Reservation = UNLIMITED
+    usage: Usage | None = NOTHING
+    """What it has used so far; None when an upstream may have used any part of what is reserved."""
+    price: Nano | None = None
+    """Of the upstream that was asked last."""
+    hides_usage: bool = False
+    """The stream was made to say what was used; its client did not ask for that."""
+
+    def settle(self) -> None:
+        """Nothing more will be used. More than once does no harm."""
+        self.reservation.settle(self.usage, self.price)
 
     @property
     def is_stream(self) -> bool:

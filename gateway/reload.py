@@ -35,7 +35,7 @@ from sovctl.gateway.metrics import Metrics
 from sovctl.gateway.permissions import check_rules
 from sovctl.gateway.settings import DetectSettings, GatewaySettings, load_settings
 
-LIVE = ("clients_file", "access", "routes", "policy", "detect", "limits")
+LIVE = ("clients_file", "access", "quota", "routes", "policy", "detect", "limits")
 """Keys of gateway.yaml that may change while requests are served; any other one needs a restart."""
 
 _CALLERS = ("clients_file", "access")
@@ -143,7 +143,10 @@ class Reloader:
         settings = await asyncio.to_thread(load_settings, self._path)
         self._read = _stamp(live_files(settings)) | own
         changed = changed_keys(old.settings, settings)
-        if fixed := [name for name in changed if name not in LIVE]:
+        fixed = [name for name in changed if name not in LIVE]
+        if settings.quota.path != old.settings.quota.path:
+            fixed.append("quota.path")
+        if fixed:
             raise InputError(
                 f"expected no change of {', '.join(fixed)} while the gateway runs, got one",
                 where=str(self._path),

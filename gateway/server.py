@@ -39,6 +39,8 @@ from sovctl.gateway.inspection import Finder
 from sovctl.gateway.keyfiles import read_key
 from sovctl.gateway.metrics import Metrics, MetricsFolder
 from sovctl.gateway.metrics.sharing import WRITE_EVERY_S
+from sovctl.gateway.quota.quota import Quota
+from sovctl.gateway.quota.store import SqliteStore
 from sovctl.gateway.readiness import Readiness
 from sovctl.gateway.reload import InForce, Reloader
 from sovctl.gateway.service import Service
@@ -222,7 +224,10 @@ class Parts:
         }
         audit = AuditLog(sink, settings.site, self._keys.audit, settings.policy.digest(), self._metrics)
         readiness = Readiness(settings.routes, vault, sink, upstreams, [self._draining])
-        opened = _Opened(vault, audit, upstreams, readiness)
+        quota_path = settings.quota.path
+        store = await asyncio.to_thread(SqliteStore.open, quota_path) if quota_path is not None else None
+        quota = await stack.enter_async_context(Quota(settings.quota, settings.access.teams, store))
+        opened = _Opened(vault, audit, upstreams, readiness, quota)
         context = Context(
             self._service(opened, self._in_force), self._in_force.callers, readiness.wrong, self._counting(stack)
         )
@@ -251,6 +256,7 @@ class Parts:
             audit=replace(opened.audit, policy_sha256=in_force.settings.policy.digest()),
             upstreams=opened.upstreams,
             metrics=self._metrics,
+            quota=opened.quota,
             endings=self._endings,
         )
 
@@ -274,6 +280,7 @@ class Parts:
             # From here on without an `await`: a request sees all of the old or all of the new.
             context.service, context.callers = self._service(opened, new), new.callers
             opened.readiness.routes = settings.routes
+            opened.quota.use(settings.quota, settings.access.teams)
             for upstream in opened.upstreams.values():
                 upstream.limits = settings.limits
             if self.server is not None:
@@ -325,6 +332,7 @@ class _Opened:
     audit: AuditLog
     upstreams: Mapping[str, Upstream]
     readiness: Readiness
+    quota: Quota
 
 
 def check_certificate(settings: GatewaySettings) -> None:

@@ -26,7 +26,7 @@ from sovctl.gateway.access.principal import Principal
 from sovctl.gateway.audit import AuditLog
 from sovctl.gateway.conversation import conversation_of
 from sovctl.gateway.delivery import AnswerStream, Delivery
-from sovctl.gateway.errors import Code, Refused, UpstreamFailed, UpstreamRejected
+from sovctl.gateway.errors import Code, Headers, Refused, UpstreamFailed, UpstreamRejected
 from sovctl.gateway.exchange import Exchange, Keys
 from sovctl.gateway.inspection import Finder, Inspector
 from sovctl.gateway.leaves import TooDeep
@@ -34,6 +34,9 @@ from sovctl.gateway.metrics import Metrics
 from sovctl.gateway.outgoing import Leak, Outgoing, tokenize_body
 from sovctl.gateway.permissions import Policy
 from sovctl.gateway.policy import Permit, Reason, Verdict, decide
+from sovctl.gateway.quota.admission import Admission, asks_for_usage
+from sovctl.gateway.quota.need import NOTHING
+from sovctl.gateway.quota.quota import Quota
 from sovctl.gateway.restore import RestoreCounts
 from sovctl.gateway.route import Plan, plan_route
 from sovctl.gateway.settings import GatewaySettings, RouteSettings, UpstreamKind
@@ -55,6 +58,8 @@ class Reply:
     request_id: str
     content: bytes | AnswerStream
     """A stream is to be closed by whoever sends it, read to its end or not."""
+    headers: Headers
+    """About the client's limits."""
 
 
 class Service:
@@ -70,6 +75,7 @@ class Service:
         audit: AuditLog,
         upstreams: Mapping[str, Upstream],
         metrics: Metrics,
+        quota: Quota,
         endings: set[asyncio.Task[None]] | None = None,
     ) -> None:
         self.settings = settings
@@ -80,6 +86,7 @@ class Service:
         self._keys = keys
         self._finder = finder
         self._audit = audit
+        self._admission = Admission(settings, quota)
         self._delivery = Delivery(audit, metrics, settings.limits, endings)
         self._policy = Policy.compile(settings.policy, settings.routes)
         self._routes = {route.model: route for route in settings.routes}
@@ -104,12 +111,17 @@ class Service:
             Refused: with the reason code for the client.
         """
         exchange = self._accept(surface, client, raw, conversation_header, request_id, headers)
-        await self._inspect(exchange)
-        plan = self._plan(exchange)
-        if not plan.upstreams:
-            await self._record(exchange, plan.reasons, upstream=None)
-            raise Refused(_why_not(exchange.permit, exchange.route))
-        return await self._send(exchange, plan)
+        await self._reserve(exchange)
+        try:
+            await self._inspect(exchange)
+            plan = self._plan(exchange)
+            if not plan.upstreams:
+                await self._record(exchange, plan.reasons, upstream=None)
+                raise Refused(_why_not(exchange.permit, exchange.route))
+            return await self._send(exchange, plan)
+        except BaseException:
+            exchange.settle()
+            raise
 
     async def close(self) -> None:
         """Wait for what is still being recorded."""
@@ -151,6 +163,25 @@ class Service:
         return Exchange(
             surface, client, route, permissions, body, raw, conversation, request_id, started, inspector, headers
         )
+
+    async def _reserve(self, exchange: Exchange, *, is_again: bool = False) -> None:
+        """Reserve what the request may use.
+
+        Raises:
+            Refused: a limit is reached.
+        """
+        body, surface = exchange.body, exchange.surface
+        exchange.reservation = await self._admission.admit(
+            exchange.client,
+            model=exchange.route.model,
+            family=surface.family,
+            body=body,
+            body_bytes=len(exchange.raw),
+            asked=surface.max_answer_tokens(body),
+            is_again=is_again,
+        )
+        if exchange.reservation.accounts and exchange.is_stream and not is_again:
+            exchange.hides_usage = asks_for_usage(body, surface.family)
 
     async def _inspect(self, exchange: Exchange) -> None:
         inspect = exchange.inspector.inspect
@@ -211,18 +242,23 @@ class Service:
                 await self._audit.fallback(exchange.request_id, upstream=name, tokens=tokens, reasons=exchange.reasons)
                 self.metrics.fallbacks.add()
             attempts += 1
+            if exchange.usage is None:  # the one before may have used what was reserved, so this needs its own
+                exchange.settle()
+                await self._reserve(exchange, is_again=True)
             try:
                 return await self._ask(exchange, upstream, data)
             except asyncio.CancelledError:
                 self._delivery.client_left(exchange)
                 raise
             except UpstreamRejected as error:
-                failure = error
+                failure, exchange.usage = error, NOTHING
                 exchange.reasons.append(f"{error}:{name}")
                 if not error.is_too_long:
                     break
             except UpstreamFailed as error:
                 failure = error
+                if error.used_nothing:
+                    exchange.usage = NOTHING
                 exchange.reasons.append(f"{error.cause}:{name}")
                 self.metrics.upstream_failures.add(name, error.cause)
                 log.event("upstream failed", level=30, upstream=name, cause=error.cause, request_id=exchange.request_id)
@@ -304,6 +340,7 @@ class Service:
 
     async def _ask(self, exchange: Exchange, upstream: Upstream, body: bytes) -> Reply:
         sent = time.perf_counter()
+        exchange.usage, exchange.price = None, self._admission.price(upstream.settings.name)
         answer = await upstream.post(
             exchange.surface.path,
             body,
@@ -314,12 +351,14 @@ class Service:
             content: bytes | AnswerStream = await self._delivery.begin(exchange, answer)
         else:
             content = await self._delivery.whole(exchange, answer)
+            exchange.settle()
         route = upstream.settings.kind.value
         self.metrics.first_byte_s.observe(
             time.perf_counter() - sent, exchange.surface.name, exchange.route.model, route
         )
         self.metrics.requests.add(exchange.surface.name, exchange.route.model, route, "200")
-        return Reply(200, upstream.settings.kind, exchange.request_id, content)
+        told = self._admission.headers(exchange.reservation)
+        return Reply(200, upstream.settings.kind, exchange.request_id, content, told)
 
 
 def _why_not(permit: Permit | None, route: RouteSettings) -> Code:

@@ -215,7 +215,7 @@ class Callers:
         clients = [*load_clients(self._files[0])]
         clients += [each for path in self._files[1:] for each in load_clients(path, may_be_absent=True)]
         where = ", ".join(map(str, self._files))
-        check_clients(clients, teams, where=where)
+        check_clients(clients, self._settings, where=where)
         return index_clients(clients, teams)
 
     def _look(self) -> tuple[tuple[int, int, int] | None, ...]:

@@ -19,7 +19,7 @@ from typing import Annotated
 from pydantic import AwareDatetime, Field, StringConstraints, TypeAdapter, ValidationError
 
 from sovctl.compliance.errors import InputError
-from sovctl.gateway.settings import Name, SettingsModel, TeamSettings
+from sovctl.gateway.settings import GatewaySettings, Name, SettingsModel
 from sovctl.gateway.settings.access import Rights, Text
 
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
@@ -104,20 +104,22 @@ def dump_clients(clients: Sequence[Client]) -> str:
     return _FILE.dump_json(list(clients), indent=1, exclude_defaults=True).decode() + "\n"
 
 
-def check_clients(clients: Sequence[Client], teams: Sequence[TeamSettings], *, where: str) -> None:
-    """Return when all clients can be told apart and their teams exist.
+def check_clients(clients: Sequence[Client], settings: GatewaySettings, *, where: str) -> None:
+    """Return when all clients can be told apart, their teams exist, and their limits can be held.
 
     Raises:
         InputError: every problem.
     """
     problems = [f"expected every {what} once, got {got} twice" for what, got in _twice(clients)]
-    tenants = {team.name: team.tenant for team in teams}
+    tenants = {team.name: team.tenant for team in settings.access.teams}
     for client in clients:
         if client.team is not None and tenants.get(client.team) != client.tenant:
             got = f"one of {tenants[client.team]}" if client.team in tenants else "none of that name"
             problems.append(f"client {client.name}: expected a team of tenant {client.tenant}, got {got}")
         if not client.all_keys and not client.certificates:
             problems.append(f"client {client.name}: expected a key or a certificate, got neither")
+        if problem := settings.quota.problem_with(client.limits):
+            problems.append(f"client {client.name}: {problem}")
     if problems:
         raise InputError("; ".join(problems), where=where)
 

@@ -22,7 +22,7 @@ from pathlib import Path
 from sovctl.compliance.errors import InputError
 from sovctl.compliance.files import write_atomic
 from sovctl.gateway.access.clients import Client, Key, check_clients, dump_clients, load_clients
-from sovctl.gateway.settings import TeamSettings
+from sovctl.gateway.settings import GatewaySettings
 
 PREFIX = "sovctl_"
 """So that scanners for secrets know one when they see it."""
@@ -103,7 +103,7 @@ def parse_duration(text: str) -> timedelta | None:
 
 
 @contextmanager
-def edit(path: Path, teams: Sequence[TeamSettings], *, others: Sequence[Client]) -> Iterator[list[Client]]:
+def edit(path: Path, settings: GatewaySettings, *, others: Sequence[Client]) -> Iterator[list[Client]]:
     """The clients of a file, to be changed in place; written when the block ends without an error.
 
     Args:
@@ -122,7 +122,7 @@ def edit(path: Path, teams: Sequence[TeamSettings], *, others: Sequence[Client])
         fcntl.flock(handle, fcntl.LOCK_EX)
         clients = load_clients(path, may_be_absent=True)
         yield clients
-        check_clients([*others, *clients], teams, where=str(path))
+        check_clients([*others, *clients], settings, where=str(path))
         write_atomic(path, dump_clients(clients), mode=0o600)
     finally:
         os.close(handle)

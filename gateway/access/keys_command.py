@@ -72,7 +72,7 @@ def _create(settings: GatewaySettings, options: argparse.Namespace) -> Mapping[s
         found = [f"{each['loc'][0]}: {each['msg']}" for each in error.errors(include_url=False, include_input=False)]
         raise InputError(f"expected a client, got problems at {'; '.join(found)}") from error
     now, valid_for = datetime.now(UTC), keys.parse_duration(options.valid_for)
-    with keys.edit(_own_file(settings), settings.access.teams, others=_others(settings)) as clients:
+    with keys.edit(_own_file(settings), settings, others=_others(settings)) as clients:
         key, clients[:] = keys.create(clients, client, now=now, valid_for=valid_for)
     return _shown(clients, options.name, key)
 
@@ -82,7 +82,7 @@ def _rotate(settings: GatewaySettings, options: argparse.Namespace) -> Mapping[s
     overlap = keys.parse_duration(options.overlap)
     if overlap is None:
         raise InputError("expected an overlap that ends, got never", where="--overlap", hint="such as 7d")
-    with keys.edit(_own_file(settings), settings.access.teams, others=_others(settings)) as clients:
+    with keys.edit(_own_file(settings), settings, others=_others(settings)) as clients:
         key, clients[:] = keys.rotate(clients, options.name, now=now, valid_for=valid_for, overlap=overlap)
     return _shown(clients, options.name, key)
 
@@ -94,7 +94,7 @@ def _revoke(settings: GatewaySettings, options: argparse.Namespace) -> Mapping[s
             where=str(settings.clients_file),
             hint="take it out of site.yaml and run sovctl apply",
         )
-    with keys.edit(_own_file(settings), settings.access.teams, others=_others(settings)) as clients:
+    with keys.edit(_own_file(settings), settings, others=_others(settings)) as clients:
         clients[:] = keys.revoke(clients, options.name, key_id=options.key)
     return {"client": options.name, "revoked": options.key or "all keys"}
 

@@ -8,12 +8,14 @@ has no colon, a token's is `ISSUER:SUBJECT`); `key_id` says which key, token or 
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 from sovctl.gateway.settings import TeamSettings
 from sovctl.gateway.settings.access import Rights
+from sovctl.gateway.settings.quota import CallerLimits
 
 
 class Method(StrEnum):
@@ -42,6 +44,10 @@ class Principal:
     may_restore: bool = True
     """False: answers keep their tokens."""
     is_admin: bool = False
+    limits: CallerLimits | None = None
+    """His own; None where the site's default holds."""
+    subject: str = ""
+    """What his use is counted under; no name of a person."""
 
     def may_use(self, model: str) -> bool:
         """True when this caller may ask for `model`."""
@@ -76,7 +82,13 @@ def make_principal(
         surfaces=_common(each.surfaces for each in held),
         may_restore=all(each.may_restore for each in held),
         is_admin=is_admin,
+        limits=None if rights.limits.is_unlimited else rights.limits,
+        subject=f"person:{_digest(name)}" if method is Method.TOKEN else f"client:{name}",
     )
+
+
+def _digest(name: str) -> str:
+    return hashlib.blake2b(name.encode(), digest_size=12, person=b"sovctl quota").hexdigest()
 
 
 def _common(lists: Iterable[Sequence[str]]) -> frozenset[str] | None:

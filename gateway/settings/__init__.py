@@ -15,6 +15,7 @@ from sovctl.gateway.settings.limits import Limits
 from sovctl.gateway.settings.listen import Listen
 from sovctl.gateway.settings.model import Name, SettingsModel
 from sovctl.gateway.settings.policy import Action, PolicyRule, PolicySettings, RouteSettings
+from sovctl.gateway.settings.quota import CallerLimits, Price, PriceList, QuotaSettings
 from sovctl.gateway.settings.storage import LedgerSettings, VaultSettings
 from sovctl.gateway.settings.surface import SurfaceName
 from sovctl.gateway.settings.upstream import UpstreamKind, UpstreamSettings
@@ -22,6 +23,7 @@ from sovctl.gateway.settings.upstream import UpstreamKind, UpstreamSettings
 __all__ = [
     "AccessSettings",
     "Action",
+    "CallerLimits",
     "DetectSettings",
     "GatewaySettings",
     "IssuerSettings",
@@ -31,6 +33,9 @@ __all__ = [
     "Name",
     "PolicyRule",
     "PolicySettings",
+    "Price",
+    "PriceList",
+    "QuotaSettings",
     "RouteSettings",
     "SettingsModel",
     "SurfaceName",

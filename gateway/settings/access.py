@@ -12,6 +12,7 @@ from typing import Annotated, Literal
 from pydantic import AnyHttpUrl, Field, StringConstraints, model_validator
 
 from sovctl.gateway.settings.model import Name, SettingsModel, encrypted_or_local
+from sovctl.gateway.settings.quota import CallerLimits
 from sovctl.gateway.settings.surface import SurfaceName
 
 Algorithm = Literal["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"]
@@ -29,6 +30,8 @@ class Rights(SettingsModel):
     """All of them when empty."""
     may_restore: bool = True
     """False: answers keep their tokens; this caller never sees the values behind them."""
+    limits: CallerLimits = CallerLimits()
+    """How much; of a client or person that has none, `quota.each_caller` holds."""
 
 
 class TeamSettings(Rights):

@@ -16,6 +16,7 @@ from sovctl.gateway.settings.limits import Limits
 from sovctl.gateway.settings.listen import Listen
 from sovctl.gateway.settings.model import Name, SettingsModel
 from sovctl.gateway.settings.policy import PolicySettings, RouteSettings
+from sovctl.gateway.settings.quota import QuotaSettings
 from sovctl.gateway.settings.references import CrossedSettings, problems
 from sovctl.gateway.settings.storage import LedgerSettings, VaultSettings
 from sovctl.gateway.settings.upstream import UpstreamSettings
@@ -31,6 +32,7 @@ class GatewaySettings(SettingsModel):
     clients_file: Path
     """JSON list of clients; their keys only as SHA-256."""
     access: AccessSettings = Field(default_factory=AccessSettings)
+    quota: QuotaSettings = Field(default_factory=QuotaSettings)
     token_key_file: Path
     """Key of the tokens' MACs: 32 bytes, hex."""
     vault: VaultSettings

@@ -33,9 +33,31 @@ def problems(settings: GatewaySettings) -> list[Problem]:
         *_twice("routes", "model", (route.model for route in settings.routes)),
         *_upstreams_of_routes(settings),
         *_routes_of_rules(settings),
+        *_limits(settings),
+        *_prices(settings),
     ]
     # A policy is read in terms of the routes, so theirs come first.
     return found or settings.policy.table(settings.routes).problems(kinds=[kind.value for kind in Kind])
+
+
+def _limits(settings: GatewaySettings) -> Iterator[Problem]:
+    access = settings.access
+    named = [(f"access.teams[{index}].limits", team.limits) for index, team in enumerate(access.teams)]
+    for index, issuer in enumerate(access.oidc):
+        named += [(f"access.oidc[{index}].grants[{row}].limits", each.limits) for row, each in enumerate(issuer.grants)]
+    named.append(("quota.each_caller", settings.quota.each_caller))
+    for where, limits in named:
+        if problem := settings.quota.problem_with(limits):
+            yield Problem(problem, where=where)
+
+
+def _prices(settings: GatewaySettings) -> Iterator[Problem]:
+    if settings.quota.prices is None:
+        return
+    priced, named = set(settings.quota.prices.upstreams), {upstream.name for upstream in settings.upstreams}
+    for name in sorted(priced ^ named):
+        got = f"none for {name}" if name in named else f"one for {name}, which is no upstream"
+        yield Problem(f"expected a price for every upstream, got {got}", where="quota.prices.upstreams")
 
 
 def _twice(where: str, field: str, names: Iterable[str]) -> Iterator[Problem]:

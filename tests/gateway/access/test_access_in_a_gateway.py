@@ -7,7 +7,6 @@ import json
 import ssl
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -17,6 +16,7 @@ import pytest
 import yaml
 from access_givens import entry
 from oidc_givens import AUDIENCE, ISSUER, jwks, token
+from waiting import until
 
 KEY = "test-key-of-the-rag-service"
 
@@ -88,14 +88,6 @@ def test_a_key_without_the_surface_gets_403(served: Any, pki: Any) -> None:
     assert (status, body["error"]["code"]) == (403, "surface_not_allowed")
 
 
-def until(wanted: Callable[[], bool]) -> None:
-    """Ask until it is so."""
-    deadline = time.monotonic() + 20
-    while not wanted():
-        assert time.monotonic() < deadline, "it never came to be so"
-        time.sleep(0.02)
-
-
 def test_a_key_made_on_the_machine_opens_and_revoked_it_does_not(served: Any, pki: Any) -> None:
     def keys(*words: str) -> dict[str, Any]:
         command = [sys.executable, "-m", "sovctl.gateway", "keys", *words, "--config", str(served.config), "--json"]
@@ -103,9 +95,9 @@ def test_a_key_made_on_the_machine_opens_and_revoked_it_does_not(served: Any, pk
         return done
 
     key = keys("create", "app", "--tenant", "retail")["key"]
-    until(lambda: ask(served, key=key, pki=pki)[0] == 200)
+    until(lambda: ask(served, key=key, pki=pki)[0] == 200, "the new key opens")
     keys("revoke", "app")
-    until(lambda: ask(served, key=key, pki=pki)[0] == 401)
+    until(lambda: ask(served, key=key, pki=pki)[0] == 401, "the revoked key does not")
     assert key not in served.log()
     assert key not in (served.config.parent / "ledger/entries").read_bytes().decode(errors="replace")
 
@@ -117,7 +109,7 @@ def test_where_a_certificate_is_required_nobody_connects_without(
     strict = start(
         clients_file=str(folder / "strict.json"), client_ca_file=str(pki.ca_file), requires_certificate=True, wait=False
     )
-    until(lambda: b"serving" in strict.log_file.read_bytes())
+    until(lambda: b"serving" in strict.log_file.read_bytes(), "it serves")
     with pytest.raises((ssl.SSLError, ConnectionError, http.client.RemoteDisconnected)):
         ask(strict, key=KEY, pki=pki)
     assert ask(strict, key=KEY, certificate=True, pki=pki)[0] == 200

@@ -20,7 +20,6 @@ from sovctl.gateway.access.certificate import Peer
 from sovctl.gateway.access.clients import Client, dump_clients, load_clients
 from sovctl.gateway.access.principal import Method, make_principal
 from sovctl.gateway.settings import SurfaceName, TeamSettings
-from sovctl.gateway.surfaces import SURFACES
 
 LATER = time.time() + 3600
 
@@ -166,10 +165,6 @@ def test_a_local_file_adds_clients_and_may_take_no_name(tmp_path: Path) -> None:
     callers.reload()
     assert callers.known("local") is None
     assert callers.known("k")
-
-
-def test_every_surface_can_be_named_in_a_client_s_rights() -> None:
-    assert {surface.name for surface in SURFACES.values()} <= {*SurfaceName}
 
 
 NAMES = st.lists(st.sampled_from(["a", "b", "c"]), max_size=3, unique=True)

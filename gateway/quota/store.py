@@ -1,0 +1,245 @@
+"""Where leases are taken: one SQLite file for all gateway processes of a host.
+
+    spent       subject, kind, slot, amount      what was leased and not given back
+    holding     subject, holder, amount, until   how many requests a process may run at once
+
+A lease is on the disk before it is spent, so a crash or a power cut forgets none. A process that dies keeps what it had
+leased until the window ends, and its right to run requests for `HOLD_S`. All amounts are whole numbers.
+
+    store = SqliteStore.open(Path("quota.db"))
+    (lease,) = await store.lease([Want("client:branch", "tokens_per_day", ...)], [], now=time.time())
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sqlite3
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol, TypeVar
+
+from sovctl.compliance.errors import InputError, SovctlError
+from sovctl.gateway.quota.meter import Owed
+from sovctl.gateway.quota.window import Window, granted
+
+HOLD_S = 15.0
+"""A process says three times as often that it is still there; one that is silent for so long has none of its requests
+running, or its clients have left."""
+_BUSY_S = 2.0  # a lease takes milliseconds; who waits longer than this for the lock is told that there is no store
+_APPLICATION_ID = 0x736F7671  # "sovq"
+_SCHEMA = """
+CREATE TABLE spent (
+    subject TEXT NOT NULL, kind TEXT NOT NULL, slot INTEGER NOT NULL, amount INTEGER NOT NULL, ends_at REAL NOT NULL,
+    PRIMARY KEY (subject, kind, slot)
+) WITHOUT ROWID;
+CREATE TABLE holding (
+    subject TEXT NOT NULL, holder TEXT NOT NULL, amount INTEGER NOT NULL, until REAL NOT NULL,
+    PRIMARY KEY (subject, holder)
+) WITHOUT ROWID;
+"""
+_Result = TypeVar("_Result")
+
+
+class QuotaUnavailable(SovctlError):
+    """The store can't say what may be used. Who has limits is not served."""
+
+
+@dataclass(frozen=True, slots=True)
+class Want:
+    """A lease that is asked for."""
+
+    subject: str
+    kind: str
+    window: Window
+    slot: int
+    limit: int
+    need: int
+    """Less is of no use."""
+    wanted: int
+    """For all who wait."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """What the store says to a `Want`."""
+
+    amount: int
+    """0 when the need did not fit."""
+    slots: Mapping[int, int]
+    """What was taken in the window of now, by slot, this lease included."""
+
+
+class Store(Protocol):
+    """Counts use for several processes."""
+
+    async def lease(self, wants: Sequence[Want], owed: Sequence[Owed]) -> list[Lease]:
+        """Take back what is owed, then grant each want alone; in the order of `wants`.
+
+        Raises:
+            QuotaUnavailable: nothing was granted, and nothing taken back.
+        """
+
+    async def hold(self, holder: str, subject: str, *, limit: int, need: int, wanted: int, now: float) -> int:
+        """Let a process run `need` to `wanted` requests of a subject in all; how many, 0 for too many elsewhere.
+
+        Raises:
+            QuotaUnavailable: it may run none.
+        """
+
+    async def renew(self, holder: str, held: Mapping[str, int], *, now: float) -> None:
+        """Say that a process is still there, and what it holds on to.
+
+        Raises:
+            QuotaUnavailable: not heard.
+        """
+
+    async def used(self, *, now: float) -> list[tuple[str, str, int, int]]:
+        """What counts now, as subject, kind, slot and amount; sorted."""
+
+    async def close(self) -> None:
+        """Let go of the file or the connection."""
+
+
+class SqliteStore:
+    """The store of one host."""
+
+    def __init__(self, path: Path, database: sqlite3.Connection) -> None:
+        self._path = path
+        self._database = database
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="quota")
+
+    @classmethod
+    def open(cls, path: Path, *, busy_s: float = _BUSY_S) -> SqliteStore:
+        """Open the file; it is made when absent.
+
+        Args:
+            busy_s: how long to wait for another process.
+
+        Raises:
+            InputError: not a file of this kind, or not to be opened.
+        """
+        database: sqlite3.Connection | None = None
+        try:
+            path.parent.mkdir(mode=0o750, parents=True, exist_ok=True)
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+            database = sqlite3.connect(path, isolation_level=None, timeout=busy_s, check_same_thread=False)
+            _prepare(database)
+        except (OSError, sqlite3.Error) as error:
+            if database is not None:
+                database.close()
+            raise InputError(f"expected a store of quotas, got: {_reason(error)}", where=str(path)) from error
+        return cls(path, database)
+
+    async def lease(self, wants: Sequence[Want], owed: Sequence[Owed]) -> list[Lease]:
+        return await self._do(lambda database: _lease(database, wants, owed))
+
+    async def hold(self, holder: str, subject: str, *, limit: int, need: int, wanted: int, now: float) -> int:
+        return await self._do(lambda database: _hold(database, holder, subject, limit, need, wanted, now))
+
+    async def renew(self, holder: str, held: Mapping[str, int], *, now: float) -> None:
+        await self._do(lambda database: _renew(database, holder, held, now))
+
+    async def used(self, *, now: float) -> list[tuple[str, str, int, int]]:
+        def read(database: sqlite3.Connection) -> list[tuple[str, str, int, int]]:
+            return database.execute(
+                "SELECT subject, kind, slot, amount FROM spent WHERE ends_at > ? AND amount > 0 "
+                "UNION ALL SELECT subject, 'concurrent_requests', 0, sum(amount) FROM holding WHERE until > ? "
+                "GROUP BY subject ORDER BY 1, 2, 3",
+                (now, now),
+            ).fetchall()
+
+        return await self._do(read)
+
+    async def close(self) -> None:
+        await asyncio.get_running_loop().run_in_executor(self._thread, self._database.close)
+        self._thread.shutdown()
+
+    async def _do(self, work: Callable[[sqlite3.Connection], _Result]) -> _Result:
+        def transaction() -> _Result:
+            try:
+                self._database.execute("BEGIN IMMEDIATE")
+                result = work(self._database)
+                self._database.execute("COMMIT")
+            except sqlite3.Error as error:
+                if self._database.in_transaction:
+                    self._database.execute("ROLLBACK")
+                raise QuotaUnavailable(
+                    f"expected a lease, got: {_reason(error)}", where=str(self._path), hint="is the disk full?"
+                ) from error
+            return result
+
+        return await asyncio.get_running_loop().run_in_executor(self._thread, transaction)
+
+
+def _prepare(database: sqlite3.Connection) -> None:
+    database.execute("PRAGMA journal_mode = WAL")
+    database.execute("PRAGMA synchronous = FULL")  # NORMAL may lose the last leases when the power goes
+    database.execute("BEGIN IMMEDIATE")
+    (found,) = database.execute("PRAGMA application_id").fetchone()
+    (tables,) = database.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    if found == 0 and tables == 0:
+        for statement in filter(str.strip, _SCHEMA.split(";")):
+            database.execute(statement)
+        database.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
+    database.execute("COMMIT")
+    if found not in (0, _APPLICATION_ID) or (found == 0 and tables):
+        raise sqlite3.DatabaseError("another kind of database")
+
+
+def _lease(database: sqlite3.Connection, wants: Sequence[Want], owed: Sequence[Owed]) -> list[Lease]:
+    database.executemany(
+        "UPDATE spent SET amount = max(0, amount - ?) WHERE subject = ? AND kind = ? AND slot = ?",
+        [(each.amount, each.subject, each.kind, each.slot) for each in owed],
+    )
+    leases = []
+    for want in wants:
+        rows = database.execute(
+            "SELECT slot, amount FROM spent WHERE subject = ? AND kind = ? AND slot BETWEEN ? AND ?",
+            (want.subject, want.kind, want.window.first(want.slot), want.slot),
+        ).fetchall()
+        slots = dict(rows)
+        amount = granted(limit=want.limit, taken=sum(slots.values()), need=want.need, wanted=want.wanted)
+        if amount:
+            slots[want.slot] = slots.get(want.slot, 0) + amount
+            database.execute(
+                "INSERT INTO spent VALUES (?, ?, ?, ?, ?) "
+                "ON CONFLICT (subject, kind, slot) DO UPDATE SET amount = amount + excluded.amount",
+                (want.subject, want.kind, want.slot, amount, want.window.free_at(want.slot)),
+            )
+        leases.append(Lease(amount, slots))
+    return leases
+
+
+def _hold(
+    database: sqlite3.Connection, holder: str, subject: str, limit: int, need: int, wanted: int, now: float
+) -> int:
+    (elsewhere,) = database.execute(
+        "SELECT coalesce(sum(amount), 0) FROM holding WHERE subject = ? AND holder != ? AND until > ?",
+        (subject, holder, now),
+    ).fetchone()
+    amount = granted(limit=limit, taken=elsewhere, need=need, wanted=wanted)
+    if amount:
+        database.execute(
+            "INSERT INTO holding VALUES (?, ?, ?, ?) "
+            "ON CONFLICT (subject, holder) DO UPDATE SET amount = excluded.amount, until = excluded.until",
+            (subject, holder, amount, now + HOLD_S),
+        )
+    return amount
+
+
+def _renew(database: sqlite3.Connection, holder: str, held: Mapping[str, int], now: float) -> None:
+    database.execute("DELETE FROM holding WHERE holder = ? OR until <= ?", (holder, now))
+    database.executemany(
+        "INSERT INTO holding VALUES (?, ?, ?, ?)",
+        [(subject, holder, amount, now + HOLD_S) for subject, amount in held.items() if amount],
+    )
+    database.execute("DELETE FROM spent WHERE ends_at <= ?", (now,))
+
+
+def _reason(error: OSError | sqlite3.Error) -> str:
+    if isinstance(error, OSError):
+        return (error.strerror or "an error of the file system").lower()
+    return str(error).lower()

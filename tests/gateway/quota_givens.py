@@ -1,0 +1,40 @@
+"""Callers, limits and a clock that the tests of quotas share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sovctl.gateway.access.principal import Method, Principal
+from sovctl.gateway.quota.need import Need
+from sovctl.gateway.quota.quota import Quota
+from sovctl.gateway.quota.store import Store
+from sovctl.gateway.settings import CallerLimits, TeamSettings
+from sovctl.gateway.settings.quota import QuotaSettings
+
+NOON = 1_795_262_400.0  # 2026-11-21 12:00 UTC
+ONE = Need(1, 100, 10)
+
+
+class Clock:
+    """Stands still until it is moved."""
+
+    def __init__(self, now: float = NOON) -> None:
+        self.now = now
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def caller(name: str = "branch", team: str | None = None, **limits: Any) -> Principal:
+    """A client with limits."""
+    own = CallerLimits(**limits) if limits else None
+    return Principal(name, "retail", Method.API_KEY, "k", team=team, limits=own, subject=f"client:{name}")
+
+
+def quota(store: Store | None, clock: Clock, *, teams: dict[str, Any] | None = None, **settings: Any) -> Quota:
+    """The quotas of one process."""
+    made = [
+        TeamSettings(name=name, tenant="retail", limits=CallerLimits(**limits))
+        for name, limits in (teams or {}).items()
+    ]
+    return Quota(QuotaSettings(path="x", **settings), made, store, clock=clock)

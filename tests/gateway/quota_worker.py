@@ -1,0 +1,50 @@
+"""A process that asks for as much as it gets: `python quota_worker.py STORE BEGIN SPEED SECONDS`.
+
+Its clock is the same in all processes: noon at the wall clock's `BEGIN`, and `SPEED` times as fast. A line for each
+request that was let through says when that was. It ends after `SECONDS`, or when it is killed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from pathlib import Path
+
+from quota_givens import NOON, caller, quota
+
+from sovctl.gateway.quota.need import Need, Usage
+from sovctl.gateway.quota.reservation import LimitReached
+from sovctl.gateway.quota.store import SqliteStore
+
+LIMITS = {"requests_per_minute": 120, "tokens_per_minute": 9000, "tokens_per_day": 40_000, "concurrent_requests": 8}
+
+
+async def main(path: Path, begin: float, speed: float, seconds: float) -> None:
+    """Hammer."""
+
+    def clock() -> float:
+        return NOON + (time.time() - begin) * speed
+
+    who = caller(**LIMITS)
+    until = time.monotonic() + seconds
+    async with quota(SqliteStore.open(path), clock) as limits:  # type: ignore[arg-type]
+
+        async def hammer() -> None:
+            while time.monotonic() < until:
+                before = clock()
+                try:
+                    reservation = await limits.reserve(who, Need(1, 200, 0))
+                except LimitReached:
+                    await asyncio.sleep(0.001)
+                    continue
+                sys.stdout.write(f"{before} {clock()} 100\n")
+                sys.stdout.flush()
+                await asyncio.sleep(0)
+                reservation.settle(Usage(60, 40), None)
+
+        await asyncio.gather(*(hammer() for _ in range(16)))
+
+
+if __name__ == "__main__":
+    asyncio.run(main(Path(sys.argv[1]), *map(float, sys.argv[2:])))
