@@ -1,0 +1,244 @@
+"""Published measurements as rows that the sizing model can be asked about.
+
+rows, unknown = read_rows(Path("validation_public.csv"))
+estimate = rows[0].estimate(load_calibration().constant)
+"""
+
+from __future__ import annotations
+
+import csv
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from sovctl.engine.catalog.gpus import Gpu, load_gpus
+from sovctl.engine.catalog.models import load_models
+from sovctl.engine.sizing.kv_cache import Growth, KvCache, LayerGroup
+from sovctl.engine.sizing.memory import usable_bytes
+from sovctl.engine.sizing.replica import ExpertMode, Replica, Shape, generation_of
+from sovctl.engine.sizing.serving import Estimate, Regime, Serving
+from sovctl.engine.sizing.step import Steps
+from sovctl.engine.sizing.weights import Precision
+
+# What the measurements call a GPU, and what the catalogue does.
+_GPUS = {
+    "A100-40": "A100-40GB-SXM",
+    "A100-80": "A100-80GB-SXM",
+    "A100-80-PCIe": "A100-80GB-PCIe",
+    "H100": "H100-80GB-SXM",
+    "H100-PCIe": "H100-80GB-PCIe",
+    "H100-NVL": "H100-94GB-NVL",
+    "GH200-96": "GH200-96",
+    "H200": "H200-141GB-SXM",
+    "H200-NVL": "H200-141GB-NVL",
+    "H20": "H20-96GB-SXM",
+    "B200": "B200-SXM",
+    "B300": "B300-SXM",
+    "GB200": "GB200-NVL72-GPU",
+    "GB300": "GB300-NVL72-GPU",
+    "RTX-PRO-6000": "RTX-PRO-6000-Blackwell-Server",
+    "MI350X": "MI355X",  # the same part with less power; its own clocks are not published
+}
+_PRECISIONS = {"bf16": "bf16", "fp16": "bf16", "fp8": "fp8", "int8": "int8", "int4": "int4", "fp4": "nvfp4"}
+_KV_BYTES = {"fp8": 1.0, "nvfp4": 0.5625}  # anything else is 16 bits
+_REGIMES = {
+    "static_batch": Regime.STATIC,
+    "closed_loop": Regime.CLOSED,
+    "offline_max": Regime.OFFLINE,
+    "mlperf_offline": Regime.OFFLINE,
+    "mlperf_server": Regime.OPEN,
+    "mlperf_interactive": Regime.OPEN,
+}
+_UTILIZATION = 0.9
+_OVERHEAD_BYTES = 2.5e9  # middle of what vLLM's logs show, 2.31 to 2.67 GiB: overheads.yaml
+_ROOM = 0.8  # of the budget that weights may take, where a row does not say on how many GPUs a replica stood
+# Rows that are wrong in themselves: fake weights wake one expert, outliers were marked by whoever collected them.
+_EXCLUDED = ("moe_fake_weights", "source_outlier")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One measurement."""
+
+    id: str
+    kind: str
+    regime: Regime
+    model: str
+    gpu: str
+    replica: Replica
+    replicas: int
+    engine: str
+    """Name of the constant for how much longer this engine takes; empty for the one the constants are for."""
+    prompt: float
+    answer: float
+    clients: float | None
+    kv_sessions: float
+    measured: Mapping[str, float]
+    """`throughput` in tokens/s of all GPUs, `itl` and `ttft` in seconds, as far as they are there."""
+
+    def estimate(self, constant: Callable[[str], float]) -> Estimate:
+        """What the model says of one replica."""
+        factor = constant(self.engine) if self.engine else 1.0
+        per_sequence = "sequence_us" if self.kind in ("static_batch", "offline_max", "mlperf_offline") else "server_us"
+        steps = Steps(self.replica, constant, factor, per_sequence)
+        most = constant("max_batch") * (2 if self.kind == "mlperf_offline" else 1)
+        most *= self.replica.tensor_parallel_size if self.replica.expert_mode is ExpertMode.EXPERT else 1
+        serving = Serving(steps, self.kv_sessions, most)
+        if self.regime is Regime.STATIC:
+            return serving.static(self.clients or 1.0, self.prompt, self.answer)
+        if self.regime is Regime.CLOSED:
+            return serving.closed((self.clients or 1.0) / self.replicas, self.prompt, self.answer)
+        if self.regime is Regime.OPEN and self.clients:
+            return serving.open(self.clients / self.replicas, self.prompt, self.answer)
+        return serving.offline(self.prompt, self.answer)
+
+    def computed(self, constant: Callable[[str], float]) -> dict[str, float]:
+        """What the model says of the quantities that were measured."""
+        estimate = self.estimate(constant)
+        whole = {"throughput": estimate.output_tokens_per_s * self._whole, "itl": estimate.itl_s}
+        if estimate.ttft_s is not None:
+            whole["ttft"] = estimate.ttft_s
+        return {name: value for name, value in whole.items() if name in self.measured}
+
+    @property
+    def _whole(self) -> int:
+        return self.replicas if self.regime is not Regime.STATIC else 1
+
+
+def read_rows(path: Path) -> tuple[list[Row], Counter[str]]:
+    """The rows of a file, and how many could not be read, by model or GPU that is not known here."""
+    rows: list[Row] = []
+    unknown: Counter[str] = Counter()
+    with path.open(newline="") as file:
+        for line in csv.DictReader(file):
+            if any(word in line["flags"] for word in _EXCLUDED):
+                unknown[f"excluded: {line['flags']}"] += 1
+                continue
+            shape, gpu = _shape(line["model"]), _gpu(line["gpu"])
+            if shape is None or gpu is None or not line["isl"]:
+                unknown[f"{line['model']} on {line['gpu']}"] += 1
+                continue
+            rows.append(_row(line, shape, gpu))
+    return rows, unknown
+
+
+def _row(line: Mapping[str, str], shape: Shape, gpu: Gpu) -> Row:
+    def number(name: str) -> float | None:
+        return float(line[name]) if line[name] else None
+
+    gpus, prompt, answer = int(float(line["n_gpus"])), number("isl"), number("osl") or 200.0
+    assert prompt is not None
+    precision = Precision(_PRECISIONS.get(line["w_prec"], line["w_prec"]))
+    mode = ExpertMode.EXPERT if line["ep_mode"] == "DEP" else ExpertMode.TENSOR
+    dense = 2.0 if precision is Precision.MXFP4 and shape.expert_parameters else precision.bytes_per_weight
+    replica = Replica(
+        shape,
+        gpu,
+        generation_of(gpu),
+        precision,
+        dense,
+        _KV_BYTES.get(line["kv_prec"], 2.0),
+        int(number("tp") or 0) or 1,
+        int(number("pp") or 1),
+        mode,
+    )
+    if not line["tp"]:
+        replica = _smallest_that_fits(replica, gpus)
+    budget = (usable_bytes(gpu) * _UTILIZATION - _OVERHEAD_BYTES) * replica.gpus - _resident_bytes(replica)
+    context = prompt + answer
+    # All stages of a pipeline together hold what `context_bytes` counts; every rank of a stage its own share.
+    session = replica.context_bytes(context) * replica.tensor_parallel_size
+    session /= replica.tensor_parallel_size if mode is ExpertMode.EXPERT else 1
+    measured = {
+        name: value * scale
+        for name, column, scale in (
+            ("throughput", "out_tok_s_total", 1.0),
+            ("itl", "itl_ms_mean", 1e-3),
+            ("ttft", "ttft_ms_mean", 1e-3),
+        )
+        if (value := number(column))
+    }
+    return Row(
+        line["id"],
+        line["kind"],
+        _REGIMES[line["kind"]],
+        line["model"],
+        line["gpu"],
+        replica,
+        max(1, gpus // replica.gpus),
+        _engine(line),
+        prompt,
+        answer,
+        number("concurrency"),
+        max(1.0, budget / session),
+        measured,
+    )
+
+
+def _engine(line: Mapping[str, str]) -> str:
+    if line["kind"].startswith("mlperf"):
+        return "engine_mlperf"
+    if line["engine"].startswith("nim"):
+        return "engine_nim"
+    if line["engine"] in ("vllm", "sglang"):
+        return "engine_vllm"
+    return "engine_2024" if line["kind"] == "static_batch" else ""
+
+
+def _resident_bytes(replica: Replica) -> float:
+    """Weights over all GPUs; embeddings lie there too, though no step reads all of them."""
+    return replica.weights_bytes() + replica.shape.head_parameters * 2
+
+
+def _smallest_that_fits(replica: Replica, gpus: int) -> Replica:
+    from dataclasses import replace
+
+    room = usable_bytes(replica.gpu) * _UTILIZATION * _ROOM
+    ranks = next((n for n in (1, 2, 4, 8, 16) if _resident_bytes(replica) / n < room), 16)
+    return replace(replica, tensor_parallel_size=min(ranks, gpus))
+
+
+def _gpu(name: str) -> Gpu | None:
+    if name == "GH200-96":  # an H100 with more and faster memory; NVIDIA GH200 data sheet, read 2026-11-20
+        change = {"id": name, "usable_mib": 97_871, "memory_bandwidth_gb_s": 4000.0}
+        return load_gpus()["H100-80GB-SXM"].model_copy(update=change)
+    return load_gpus().get(_GPUS.get(name, name))
+
+
+@cache
+def _others() -> Mapping[str, Any]:
+    content: dict[str, Any] = yaml.safe_load((Path(__file__).parent / "models.yaml").read_text())
+    return content
+
+
+@cache
+def _shape(name: str) -> Shape | None:
+    other = _others().get(name, {})
+    model = load_models().get(other.get("like", name))
+    if model is not None:
+        return Shape.of(model) if model.arch.layers and model.arch.kv_heads else None
+    if not other:
+        return None
+    layers, hidden, heads, kv_heads, head_dim = (
+        other[k] for k in ("layers", "hidden", "heads", "kv_heads", "head_dim")
+    )
+    per_layer = (
+        2 * hidden * head_dim * (heads + kv_heads) + (3 if other.get("gated", True) else 2) * hidden * other["ffn"]
+    )
+    return Shape(
+        layers=layers,
+        hidden=hidden,
+        attention_width=heads * head_dim,
+        attention_layers=layers,
+        dense_parameters=layers * per_layer,
+        head_parameters=other["vocab"] * hidden,
+        expert_parameters=0,
+        experts=1,
+        top_k=1,
+        kv=KvCache((LayerGroup(Growth.FULL, layers, 2 * head_dim, kv_heads),)),
+    )

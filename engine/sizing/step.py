@@ -1,0 +1,109 @@
+"""How long one step of a replica takes: a decode step over a batch, or a prefill of some tokens. Seconds; pure.
+
+A step is matrix products, which take as long as their arithmetic or the reading of their weights (whichever is
+longer, with a soft corner), the attention's reading of the cache, two all-reduces a layer, and what the software
+spends per layer, per step and per sequence. Experts are read as far as the batch wakes them.
+
+    steps = Steps(replica, load_calibration().constant)
+    steps.decode_s(batch=32, context=2048)
+    steps.prefill_s(tokens=2048, prompt=2048)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import log2
+
+from sovctl.engine.sizing.replica import ExpertMode, Replica
+
+_ACTIVATION_BYTES = 2  # bf16 between layers
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """Step times of one replica.
+
+    Args:
+        constant: a calibration's; an argument, so that the fit can vary it.
+        engine_factor: how much longer the engine takes than the one the constants are for.
+        per_sequence: name of the constant for the software's time per sequence.
+    """
+
+    replica: Replica
+    constant: Callable[[str], float]
+    engine_factor: float = 1.0
+    per_sequence: str = "sequence_us"
+
+    def decode_s(self, batch: float, context: float) -> float:
+        """One more token for each of `batch` sequences, whose contexts are `context` tokens on average.
+
+        In a pipeline the batch is split over the stages; this is the time until each sequence has its token.
+        """
+        replica, constant = self.replica, self.constant
+        part = batch / replica.pipeline_parallel_size
+        read = part * replica.context_bytes(context)
+        if replica.expert_mode is ExpertMode.EXPERT:
+            read /= replica.tensor_parallel_size
+        cache_s = read / (replica.gpu.memory_bandwidth_gb_s * 1e9 * constant("hbm_cache"))
+        software_s = part * constant(self.per_sequence) * 1e-6
+        return (self._products_s(part, part) + cache_s + self._links_s(part) + self._overhead_s() + software_s) * (
+            self.engine_factor
+        )
+
+    def prefill_s(self, tokens: float, prompt: float) -> float:
+        """`tokens` tokens of prompts that are `prompt` long."""
+        replica, shape = self.replica, self.replica.shape
+        scores = 2 * shape.attention_width * prompt * tokens * shape.attention_layers  # causal: half of both products
+        bf16 = replica.gpu.dense_tflops.bf16 * 1e12 * self.constant(f"arithmetic_{replica.generation}")
+        attention_s = scores / (bf16 * self.constant("attention_share")) / replica.tensor_parallel_size
+        outputs = tokens / prompt
+        return (self._products_s(tokens, outputs) + attention_s + self._links_s(tokens) + self._overhead_s()) * (
+            self.engine_factor
+        )
+
+    def _products_s(self, tokens: float, outputs: float) -> float:
+        """All matrix products of a step over `tokens` tokens, of which `outputs` go through the output layer."""
+        replica, shape, constant = self.replica, self.replica.shape, self.constant
+        precision, flops = replica.arithmetic
+        flops *= constant(f"arithmetic_{replica.generation}")
+        if precision != "bf16":
+            flops *= constant(f"arithmetic_{precision}")
+        bandwidth = replica.gpu.memory_bandwidth_gb_s * 1e9 * constant("hbm_weights")
+        ranks, corner = replica.tensor_parallel_size, constant("corner")
+        compute_s = 2 * (shape.dense_parameters * tokens + shape.head_parameters * outputs) / flops
+        dense_read_s = replica.dense_bytes / bandwidth
+        experts_s = 0.0
+        if shape.expert_parameters:
+            active = shape.expert_parameters * shape.top_k / shape.experts
+            expert_bytes = shape.expert_parameters * shape.touched(tokens) * replica.precision.bytes_per_weight
+            experts_s = _soft_max(
+                2 * active * tokens / (flops * constant("arithmetic_experts")), expert_bytes / bandwidth, corner
+            )
+        if replica.expert_mode is ExpertMode.EXPERT:  # every GPU reads the dense weights for its share of the tokens
+            return _soft_max(compute_s / ranks, dense_read_s, corner) + experts_s / ranks
+        return (_soft_max(compute_s, dense_read_s, corner) + experts_s) / ranks
+
+    def _links_s(self, tokens: float) -> float:
+        """Two all-reduces a layer (or the exchange of an expert-parallel one) over `tokens` tokens."""
+        replica, shape, constant = self.replica, self.replica.shape, self.constant
+        ranks = replica.tensor_parallel_size
+        if ranks == 1:
+            return 0.0
+        sent = tokens * shape.hidden * _ACTIVATION_BYTES
+        if replica.expert_mode is ExpertMode.EXPERT:
+            sent *= min(shape.top_k, ranks) / ranks
+        latency_us = constant("exchange_us" if replica.has_fast_links else "exchange_pcie_us") * (
+            1 + 0.15 * log2(ranks)
+        )
+        link = replica.gpu.scale_up.gb_s_per_gpu_per_direction * 1e9 * constant("links")
+        return 2 * shape.layers * (latency_us * 1e-6 + 2 * sent * (ranks - 1) / ranks / link)
+
+    def _overhead_s(self) -> float:
+        per_layer = "layer_experts_us" if self.replica.shape.expert_parameters else "layer_us"
+        return (self.replica.shape.layers * self.constant(per_layer) + self.constant("step_us")) * 1e-6
+
+
+def _soft_max(a: float, b: float, corner: float) -> float:
+    """The larger of both, a little more where they are equal; the larger `corner`, the sharper."""
+    return float((a**corner + b**corner) ** (1 / corner))

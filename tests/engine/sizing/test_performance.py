@@ -1,0 +1,74 @@
+"""The performance model: it behaves as the field knows it, and it is as close to measurements as it promises."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sovctl.engine.catalog.gpus import load_gpus
+from sovctl.engine.catalog.models import load_models
+from sovctl.engine.sizing.calibration import load_calibration
+from sovctl.engine.sizing.replica import ExpertMode, Replica, generation_of
+from sovctl.engine.sizing.serving import Serving
+from sovctl.engine.sizing.step import Steps
+from sovctl.engine.sizing.weights import Precision
+
+CONSTANT = load_calibration().constant
+
+
+def steps(model: str = "llama-3.1-70b", gpu: str = "H100-80GB-SXM", tensor_parallel_size: int = 4) -> Steps:
+    replica = Replica.of(
+        load_models()[model],
+        load_gpus()[gpu],
+        precision=Precision.FP8,
+        kv_element_bytes=1,
+        tensor_parallel_size=tensor_parallel_size,
+    )
+    return Steps(replica, CONSTANT)
+
+
+@given(st.floats(1, 512), st.floats(1, 512), st.floats(16, 100_000))
+def test_a_larger_batch_takes_longer_and_yields_more(one: float, other: float, context: float) -> None:
+    small, large = sorted((one, other))
+    assert steps().decode_s(small, context) <= steps().decode_s(large, context)
+    assert small / steps().decode_s(small, context) <= large / steps().decode_s(large, context) * (1 + 1e-9)
+
+
+@given(st.floats(1, 256), st.floats(16, 50_000), st.floats(16, 50_000))
+def test_longer_contexts_take_longer(batch: float, one: float, other: float) -> None:
+    short, long = sorted((one, other))
+    assert steps().decode_s(batch, short) <= steps().decode_s(batch, long)
+    assert steps().prefill_s(short, short) <= steps().prefill_s(long, long)
+
+
+def test_more_gpus_shorten_a_step_and_never_by_more_than_their_number() -> None:
+    one, four = steps(tensor_parallel_size=1).decode_s(8, 1000), steps(tensor_parallel_size=4).decode_s(8, 1000)
+    assert one / 4 < four < one
+
+
+def test_experts_are_read_as_far_as_the_batch_wakes_them() -> None:
+    mixture = steps("qwen3-235b-a22b").replica
+    assert mixture.weights_bytes(1) < 0.15 * mixture.weights_bytes()
+    assert mixture.weights_bytes(1000) == pytest.approx(mixture.weights_bytes(), rel=0.01)
+
+
+def test_expert_parallel_replicas_hold_whole_caches() -> None:
+    model, gpu = load_models()["qwen3-235b-a22b"], load_gpus()["H200-141GB-SXM"]
+    apart = Replica.of(model, gpu, precision=Precision.FP8, tensor_parallel_size=8, expert_mode=ExpertMode.EXPERT)
+    sliced = Replica.of(model, gpu, precision=Precision.FP8, tensor_parallel_size=8)
+    assert apart.context_bytes(1000) == 4 * sliced.context_bytes(1000)  # 4 KV heads, one on each rank at least
+
+
+def test_waiting_begins_where_the_cache_ends() -> None:
+    serving = Serving(steps(), kv_sessions=50, max_batch=256)
+    assert serving.closed(100, 1000, 500).batch == 50
+    waiting, served = serving.closed(100, 1000, 500).ttft_s, serving.closed(50, 1000, 500).ttft_s
+    assert waiting is not None
+    assert served is not None
+    assert waiting > served + 0.9 * 500 * serving.closed(50, 1000, 500).itl_s
+
+
+def test_every_gpu_has_a_generation_with_a_constant() -> None:
+    for gpu in load_gpus().values():
+        assert f"arithmetic_{generation_of(gpu)}" in load_calibration().constants
