@@ -31,7 +31,7 @@ from sovctl.gateway.settings import Action, GatewaySettings
 from sovctl.gateway.surfaces import SURFACES
 from sovctl.gateway.tokens import Mint
 from sovctl.gateway.upstream import Upstream, tls_context
-from sovctl.gateway.vault import Vault
+from sovctl.gateway.vault import load_keks, open_vault
 
 # One specimen a kind, each published for tests by its issuer or registry; example.com is RFC 2606's.
 _SPECIMENS = {
@@ -92,7 +92,7 @@ def _clients(settings: GatewaySettings) -> str:
 
 def _keys(settings: GatewaySettings) -> str:
     read_key(settings.token_key_file)
-    read_key(settings.vault.kek_file)
+    load_keks(settings.vault)
     return "token key and vault key are readable by us alone"
 
 
@@ -148,7 +148,7 @@ def _leaving(settings: GatewaySettings) -> str:
 
 def _vault(settings: GatewaySettings) -> str:
     async def round_trip() -> None:
-        vault = Vault.open(settings.vault.path, kek=read_key(settings.vault.kek_file), ttl_s=60)
+        vault = await open_vault(settings.vault, load_keks(settings.vault))
         try:
             conversation = Conversation("check", secrets.token_hex(32), True)
             await vault.store(conversation, {"EMAIL_CHECK": "anna@example.com"})

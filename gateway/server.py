@@ -47,7 +47,7 @@ from sovctl.gateway.service import Service
 from sovctl.gateway.settings import GatewaySettings
 from sovctl.gateway.supervisor import Supervisor, port_taken
 from sovctl.gateway.upstream import Upstream, tls_context
-from sovctl.gateway.vault import Vault
+from sovctl.gateway.vault import Vault, load_keks, open_vault
 
 _PURGE_EVERY_S = 60.0  # expired conversations can't be read in any case; this is about the disk
 _KEEP_ALIVE_S = 75  # longer than httpx keeps an idle connection, so that we are never the first to close
@@ -143,7 +143,7 @@ class Parts:
         self.settings = settings
         self._config = config
         self._keys = Keys.derive(read_key(settings.token_key_file))
-        self._kek = read_key(settings.vault.kek_file)
+        self._keks = load_keks(settings.vault)
         self._in_force = InForce.load(settings, (lambda _: finder) if finder is not None else make_detector)
         self._metrics = Metrics()
         self.metrics_folder: Path | None = None
@@ -169,15 +169,11 @@ class Parts:
         Raises:
             SovctlError: it can't be opened or written.
         """
-        vault = self._open_vault()
+        vault = await open_vault(self.settings.vault, self._keks)
         try:
             await vault.check()
         finally:
             await vault.close()
-
-    def _open_vault(self) -> Vault:
-        settings = self.settings.vault
-        return Vault.open(settings.path, kek=self._kek, ttl_s=settings.ttl_s)
 
     def start_record(self) -> dict[str, Any]:
         """The ledger's record that a gateway began to serve."""
@@ -217,7 +213,7 @@ class Parts:
         stack.push_async_callback(self._close_callers)
         await self._in_force.callers.freshen()  # a worker that is started again was loaded long ago
         sink = await self._open_sink(stack)
-        vault = self._open_vault()
+        vault = await open_vault(settings.vault, self._keks)
         stack.push_async_callback(vault.close)
         upstreams = {
             each.name: await stack.enter_async_context(Upstream(each, settings.limits)) for each in settings.upstreams
@@ -384,6 +380,8 @@ async def _purge(vault: Vault) -> None:
         try:
             if purged := await vault.purge_expired():
                 log.event("vault purged", conversations=purged)
+            if await vault.renew_keys():
+                log.event("vault began a new wrapping key")
         except SovctlError as error:
             log.event("vault purge failed", level=40, error=error)
 

@@ -1,0 +1,68 @@
+"""Key-encryption keys (KEKs): what the vault's own keys are wrapped under. They live outside the database.
+
+The first KEK of the settings wraps, the others only unwrap. A KEK is known by an id that says nothing about it.
+
+    kek = LocalKek(bytes.fromhex("..."))
+    kek.unwrap(kek.wrap(key, b"wrap"), b"wrap") == key
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+from typing import Protocol
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from sovctl.gateway.vault.errors import VaultFailed
+from sovctl.gateway.vault.sealing import NONCE_BYTES
+
+
+class Kek(Protocol):
+    """One key-encryption key."""
+
+    id: str
+    """32 hex digits."""
+
+    def wrap(self, key: bytes, context: bytes) -> bytes:
+        """Wrap a key of the vault.
+
+        Args:
+            context: what the key is for; needed to unwrap it.
+
+        Raises:
+            VaultFailed: the token can't be reached.
+        """
+
+    def unwrap(self, wrapped: bytes, context: bytes) -> bytes:
+        """The key again.
+
+        Raises:
+            VaultFailed: altered, wrapped under another key, for another use, or the token can't be reached.
+        """
+
+
+class LocalKek:
+    """A KEK in this process's memory: AES-256-GCM with random nonces, for a handful of keys a day.
+
+    Args:
+        key: 32 bytes.
+    """
+
+    def __init__(self, key: bytes) -> None:
+        self.id = hmac.digest(key, b"sovctl vault kek id v1", hashlib.sha256)[:16].hex()
+        self._cipher = AESGCM(key)
+
+    def wrap(self, key: bytes, context: bytes) -> bytes:
+        """See `Kek.wrap`."""
+        nonce = os.urandom(NONCE_BYTES)
+        return nonce + self._cipher.encrypt(nonce, key, context)
+
+    def unwrap(self, wrapped: bytes, context: bytes) -> bytes:
+        """See `Kek.unwrap`."""
+        try:
+            return self._cipher.decrypt(wrapped[:NONCE_BYTES], wrapped[NONCE_BYTES:], context)
+        except (InvalidTag, ValueError):
+            raise VaultFailed("expected a key wrapped under this KEK, got an altered one") from None

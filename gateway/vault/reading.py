@@ -1,0 +1,85 @@
+"""Gives conversations' values back, many askers in one query, and remembers what the database holds."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+
+from sovctl.gateway.conversation import Conversation
+from sovctl.gateway.vault.blind_index import BlindIndex
+from sovctl.gateway.vault.errors import VaultFailed
+from sovctl.gateway.vault.known import Known, entry_of
+from sovctl.gateway.vault.sealing import Place, unseal
+from sovctl.gateway.vault.store import Row, Store
+from sovctl.gateway.vault.wrapping import VaultKeys
+
+_MOST_LOADED = 100_000  # values of one conversation; more stay tokens
+
+
+class Question:
+    """Somebody waits for a conversation's values."""
+
+    __slots__ = ("conversation", "future", "tenant")
+
+    def __init__(self, conversation: Conversation) -> None:
+        self.conversation = bytes.fromhex(conversation.key)
+        self.tenant = conversation.tenant
+        self.future: asyncio.Future[dict[str, str]] = asyncio.get_running_loop().create_future()
+
+
+class Reader:
+    """Reads one vault."""
+
+    def __init__(self, store: Store, keys: VaultKeys, index: BlindIndex, known: Known, now: Callable[[], int]) -> None:
+        self._store = store
+        self._keys = keys
+        self._index = index
+        self._known = known
+        self._now = now
+
+    async def answer(self, questions: list[Question]) -> None:
+        """Settle every question."""
+        found = await self.look({question.conversation: question.tenant for question in questions})
+        for question in questions:
+            holding = found[question.conversation]
+            if question.future.done():
+                continue
+            if isinstance(holding, VaultFailed):
+                question.future.set_exception(holding)
+            else:
+                question.future.set_result(dict(holding))
+
+    async def look(self, tenants: Mapping[bytes, str]) -> dict[bytes, dict[str, str] | VaultFailed]:
+        """What can be read of each conversation, or why it can't.
+
+        Args:
+            tenants: conversation -> the tenant it must belong to.
+        """
+        rows: dict[bytes, list[Row]] = {conversation: [] for conversation in tenants}
+        for row in await self._store.read(list(tenants)):
+            rows[row.conversation].append(row)
+        now = self._now()
+        found: dict[bytes, dict[str, str] | VaultFailed] = {}
+        for conversation, tenant in tenants.items():
+            try:
+                values = await self._unsealed(rows[conversation], self._index.tenant(tenant))
+            except VaultFailed as error:  # whoever asked together with it is not harmed
+                self._known.drop(conversation)
+                found[conversation] = error
+                continue
+            entry = entry_of(rows[conversation], values)
+            if entry is None:
+                self._known.drop(conversation)
+            else:
+                self._known.put(conversation, entry)
+            found[conversation] = values if entry is not None and entry.goes_on(now) else {}
+        return found
+
+    async def _unsealed(self, rows: list[Row], tenant: bytes) -> dict[str, str]:
+        values: dict[str, str] = {}
+        for row in rows:
+            piece = row.piece
+            if piece is not None and len(values) < _MOST_LOADED:
+                place = Place(tenant, row.conversation, row.seq)
+                values |= unseal(piece, place=place, wrapping=await self._keys.cipher(row.wrapping_key))
+        return values

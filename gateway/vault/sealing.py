@@ -1,0 +1,193 @@
+"""Sealing: values to bytes that nobody can read without a key, and back. Pure; randomness comes in as an argument.
+
+A piece is what one request added to its conversation. Every value has a data key of its own, which seals it and
+nothing else (AES-256-GCM, NIST SP 800-38D); the data keys of a piece together are its ring, which is wrapped by
+AES-256-GCM under a wrapping key (see `wrapping`). Hence erasure by key destruction: without its ring a piece can't be
+opened, and a ring without the key of one value opens all the others and never that one, in any copy of the piece.
+
+    keys       nonce, wrapped ring
+    sealed     for each value: length, and (token, NUL, value) sealed under its data key
+    subjects   for each value: its index and the blind index of whom it is about; may be several for one value
+
+Keys, ring and values are bound to their place (`Place`): a piece that was moved or swapped does not open.
+
+    piece = seal({"IBAN_...": "DE89 ..."}, {}, place=place, wrapping=key, entropy=os.urandom(entropy_bytes(1)))
+    unseal(piece, place=place, wrapping=key)                                        # {"IBAN_...": "DE89 ..."}
+    without(piece, {digest}, place=place, wrapping=key, entropy=...)                # the piece, and nothing of him
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import NamedTuple
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from sovctl.gateway.vault.errors import VaultFailed
+
+KEY_BYTES = 32  # AES-256
+NONCE_BYTES = 12  # SP 800-38D 5.2.1.1
+_TAG_BYTES = 16  # SP 800-38D 5.2.1.2, the longest
+SUBJECT_BYTES = 16  # of a blind index: 128 bits, so that no two values meet
+_INDEX_BYTES = 4
+_SUBJECT_RECORD_BYTES = _INDEX_BYTES + SUBJECT_BYTES
+# A data key seals one value, once, so its nonce need not differ from anything (SP 800-38D 8.2: unique for each key).
+_ONLY_NONCE = bytes(NONCE_BYTES)
+
+
+class Place(NamedTuple):
+    """Where a piece belongs."""
+
+    tenant: bytes
+    """Keyed digest, 16 bytes."""
+    conversation: bytes
+    """Keyed digest, 32 bytes."""
+    seq: int
+    """Which piece of its conversation, from 0."""
+
+
+class Piece(NamedTuple):
+    """Some values of one conversation, sealed."""
+
+    keys: bytes
+    subjects: bytes
+    sealed: bytes
+
+
+def entropy_bytes(values: int) -> int:
+    """How much randomness sealing so many values takes."""
+    return NONCE_BYTES + KEY_BYTES * values
+
+
+def seal(
+    values: Mapping[str, str],
+    subjects: Mapping[str, Collection[bytes]],
+    *,
+    place: Place,
+    wrapping: AESGCM,
+    entropy: bytes,
+) -> Piece:
+    """Seal the values of one piece.
+
+    Args:
+        values: token -> value.
+        subjects: token -> blind indexes of whom its value is about; tokens may be absent.
+        entropy: `entropy_bytes(len(values))` random bytes, never used before.
+    """
+    ring = entropy[NONCE_BYTES:]
+    context = _context(b"v", place)
+    sealed: list[bytes] = []
+    index: list[bytes] = []
+    for number, (token, value) in enumerate(values.items()):
+        key = AESGCM(_key(ring, number))
+        data = key.encrypt(_ONLY_NONCE, f"{token}\0{value}".encode(), context)
+        sealed += (len(data).to_bytes(4), data)
+        if token in subjects:
+            index += (number.to_bytes(_INDEX_BYTES) + digest for digest in subjects[token])
+    return Piece(_wrapped(ring, place, wrapping, entropy[:NONCE_BYTES]), b"".join(index), b"".join(sealed))
+
+
+def unseal(piece: Piece, *, place: Place, wrapping: AESGCM) -> dict[str, str]:
+    """Token -> value.
+
+    Raises:
+        VaultFailed: it was altered, or belongs elsewhere.
+    """
+    ring = _unwrapped(piece.keys, place, wrapping)
+    context = _context(b"v", place)
+    parts = _split(piece.sealed)
+    if len(parts) * KEY_BYTES != len(ring):
+        raise VaultFailed(f"expected {len(ring) // KEY_BYTES} values, one a key, got {len(parts)}")
+    values: dict[str, str] = {}
+    try:
+        for number, data in enumerate(parts):
+            key = AESGCM(_key(ring, number))
+            token, _, value = key.decrypt(_ONLY_NONCE, data, context).decode().partition("\0")
+            values[token] = value
+    except InvalidTag:
+        raise VaultFailed("expected a value sealed for this place, got an altered one") from None
+    return values
+
+
+def without(
+    piece: Piece, digests: Collection[bytes], *, place: Place, wrapping: AESGCM, entropy: bytes
+) -> tuple[Piece, int]:
+    """The piece without the values of these subjects, their data keys gone from its ring, and how many that were.
+
+    Args:
+        entropy: `entropy_bytes(0)` random bytes, never used before.
+    """
+    records = list(_subjects(piece.subjects))
+    doomed = {number for number, digest in records if digest in digests}
+    if not doomed:
+        return piece, 0
+    ring = _unwrapped(piece.keys, place, wrapping)
+    kept = [number for number in range(len(ring) // KEY_BYTES) if number not in doomed]
+    place_of = {number: new for new, number in enumerate(kept)}
+    parts = _split(piece.sealed)
+    return (
+        Piece(
+            _wrapped(b"".join(_key(ring, number) for number in kept), place, wrapping, entropy),
+            b"".join(place_of[n].to_bytes(_INDEX_BYTES) + digest for n, digest in records if n in place_of),
+            b"".join(len(parts[number]).to_bytes(4) + parts[number] for number in kept),
+        ),
+        len(doomed),
+    )
+
+
+def rewrapped(keys: bytes, *, place: Place, old: AESGCM, new: AESGCM, entropy: bytes) -> bytes:
+    """The same ring, wrapped under another key.
+
+    Args:
+        entropy: `entropy_bytes(0)` random bytes, never used before.
+    """
+    return _wrapped(_unwrapped(keys, place, old), place, new, entropy)
+
+
+def count_values(keys: bytes) -> int:
+    """How many values a wrapped ring opens; needs no key."""
+    return (len(keys) - NONCE_BYTES - _TAG_BYTES) // KEY_BYTES
+
+
+def subjects_in(records: bytes) -> set[bytes]:
+    """The blind indexes in a piece's `subjects`."""
+    return {digest for _, digest in _subjects(records)}
+
+
+def _subjects(records: bytes) -> Iterator[tuple[int, bytes]]:
+    for start in range(0, len(records), _SUBJECT_RECORD_BYTES):
+        middle = start + _INDEX_BYTES
+        yield int.from_bytes(records[start:middle]), records[middle : start + _SUBJECT_RECORD_BYTES]
+
+
+def _split(sealed: bytes) -> list[bytes]:
+    parts: list[bytes] = []
+    start = 0
+    while start < len(sealed):
+        end = start + 4 + int.from_bytes(sealed[start : start + 4])
+        parts.append(sealed[start + 4 : end])
+        start = end
+    if start != len(sealed):
+        raise VaultFailed("expected whole values, got one that is cut off")
+    return parts
+
+
+def _key(ring: bytes, number: int) -> bytes:
+    return ring[KEY_BYTES * number : KEY_BYTES * (number + 1)]
+
+
+def _wrapped(ring: bytes, place: Place, wrapping: AESGCM, nonce: bytes) -> bytes:
+    return nonce + wrapping.encrypt(nonce, ring, _context(b"k", place))
+
+
+def _unwrapped(keys: bytes, place: Place, wrapping: AESGCM) -> bytes:
+    try:
+        return wrapping.decrypt(keys[:NONCE_BYTES], keys[NONCE_BYTES:], _context(b"k", place))
+    except (InvalidTag, ValueError):
+        raise VaultFailed("expected the keys of this place, got altered ones") from None
+
+
+def _context(purpose: bytes, place: Place) -> bytes:
+    """Associated data: fields of fixed length, so that no two places give the same bytes."""
+    return b"".join((b"sovctl vault v2", purpose, place.tenant, place.conversation, place.seq.to_bytes(8)))

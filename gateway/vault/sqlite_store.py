@@ -1,0 +1,84 @@
+"""The vault's store in one SQLite file: the embedded default, for all gateway processes of one host.
+
+Two threads with a connection each: one writes, one reads, so that nobody who asks waits for another's disk.
+
+    store = SqliteStore.open(Path("/var/lib/sovctl/gateway/vault.db"))
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Self
+
+from sovctl.gateway.vault.sqlite_file import SqliteFile
+from sovctl.gateway.vault.store import Batch, KeyRow, Row
+from sovctl.gateway.vault.thread import Thread
+
+
+class SqliteStore:
+    """See `store.Store`. Made by `open`."""
+
+    def __init__(self, path: Path, writing: SqliteFile, reading: SqliteFile) -> None:
+        self.where = str(path)
+        self._writing, self._reading = writing, reading
+        self._writer, self._reader = Thread("vault writer"), Thread("vault reader")
+
+    @classmethod
+    def open(cls, path: Path) -> Self:
+        """Open the file, or make it, readable by us alone.
+
+        Raises:
+            InputError: the file can't be opened, or is no vault.
+        """
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        previous = os.umask(0o077)
+        try:
+            writing = SqliteFile(path)
+            try:
+                return cls(path, writing, SqliteFile(path))
+            except BaseException:
+                writing.close()
+                raise
+        finally:
+            os.umask(previous)
+
+    async def write(self, batch: Batch) -> set[bytes]:
+        """See `Store.write`."""
+        return await self._writer.run(self._writing.write, batch)
+
+    async def read(self, conversations: Sequence[bytes]) -> list[Row]:
+        """See `Store.read`."""
+        return await self._reader.run(self._reading.read, conversations)
+
+    async def purge(self, now: int, *, tombstone_s: int, limit: int) -> int:
+        """See `Store.purge`."""
+        return await self._writer.run(lambda: self._writing.purge(now, tombstone_s=tombstone_s, limit=limit))
+
+    async def bury(self, conversations: Sequence[bytes], *, until: int) -> list[bytes]:
+        """See `Store.bury`."""
+        return await self._writer.run(lambda: self._writing.bury(conversations, until=until))
+
+    async def forget_copies(self) -> None:
+        """See `Store.forget_copies`."""
+        await self._writer.run(self._writing.forget_copies)
+
+    async def keys(self) -> list[KeyRow]:
+        """See `Store.keys`."""
+        return await self._reader.run(self._reading.keys)
+
+    async def add_keys(self, keys: Sequence[KeyRow], *, after: int | None) -> bool:
+        """See `Store.add_keys`."""
+        return await self._writer.run(lambda: self._writing.add_keys(keys, after=after))
+
+    async def check(self, now: int) -> None:
+        """See `Store.check`."""
+        await self._writer.run(self._writing.check, now)
+
+    async def close(self) -> None:
+        """See `Store.close`."""
+        for thread, file in ((self._writer, self._writing), (self._reader, self._reading)):
+            if not thread.is_closed:
+                await thread.run(file.close)
+                thread.close()

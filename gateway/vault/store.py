@@ -1,0 +1,146 @@
+"""What a vault asks of the database below it. Two answer: `sqlite_store` and `postgresql_store`; one set of tests.
+
+A store knows rows and keeps them; it never sees a value or an unwrapped key. Its rules:
+
+- what `write` returned from is durable, for every process that uses the same database;
+- one call is one transaction, whole or not at all;
+- a row is written only under the current wrapping key, and changed only if it is still as its writer saw it. Whoever
+  was overtaken is told (`write` returns the misfits, `rewrite` says no), looks again and tries again.
+
+    pieces      conversation, seq -> keys, subjects, sealed; the piece with seq 0 is its conversation's head and also
+                holds tenant, key version, generation and expiry. A head without keys is what an erasure left behind.
+    keys        wrapping keys and the key of the blind index, wrapped under a KEK
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
+
+from sovctl.gateway.vault.sealing import Piece, Place
+
+
+class Row(NamedTuple):
+    """A piece in its place."""
+
+    conversation: bytes
+    seq: int
+    tenant: bytes
+    key_version: int
+    """Of the key that the conversation's tokens are made with."""
+    generation: int
+    """How often the conversation was erased."""
+    expires_at: int
+    """Seconds since 1970. Read from the head, meaningless in other rows."""
+    wrapping_key: int
+    keys: bytes | None
+    subjects: bytes | None
+    sealed: bytes | None
+
+    @property
+    def place(self) -> Place:
+        """What the row's keys and values are bound to."""
+        return Place(self.tenant, self.conversation, self.seq)
+
+    @property
+    def piece(self) -> Piece | None:
+        """What is sealed in it; None after an erasure."""
+        if self.keys is None:
+            return None
+        return Piece(self.keys, self.subjects or b"", self.sealed or b"")
+
+
+class Growth(NamedTuple):
+    """A conversation that goes on."""
+
+    conversation: bytes
+    generation: int
+    expires_at: int | None
+    """The new one; None when the old one will do for a while."""
+    row: Row | None
+    """What it gets; None when it has everything already."""
+
+
+class Revival(NamedTuple):
+    """A conversation that begins again in the place of one that expired or was erased."""
+
+    row: Row
+    seen_generation: int
+    seen_expires_at: int
+
+
+class KeyRow(NamedTuple):
+    """A key of the vault itself."""
+
+    id: int
+    purpose: str
+    """`wrap` or `index`."""
+    kek: str
+    """Which KEK wraps it."""
+    wrapped: bytes
+    created_at: int
+    is_retired: bool
+    """Wraps nothing new any more."""
+
+
+@dataclass(slots=True)
+class Batch:
+    """What several requests want kept, in one transaction. No conversation is in it twice."""
+
+    wrapping_key: int
+    now: int
+    begin: list[Row] = field(default_factory=list)
+    grow: list[Growth] = field(default_factory=list)
+    revive: list[Revival] = field(default_factory=list)
+
+
+class Store(Protocol):
+    """Everything raises `VaultFailed` when the database can't."""
+
+    where: str
+    """The database, as an error names it."""
+
+    async def write(self, batch: Batch) -> set[bytes]:
+        """Keep a batch; the conversations that were not as expected, of which nothing was kept.
+
+        Raises:
+            WrappingKeyRetired: nothing of the batch was kept.
+        """
+
+    async def read(self, conversations: Sequence[bytes]) -> list[Row]:
+        """Every piece of these conversations, expired or not, by conversation and seq."""
+
+    async def purge(self, now: int, *, tombstone_s: int, limit: int) -> int:
+        """Remove up to `limit` expired conversations; how many. Of one that was erased before, its head stays."""
+
+    async def bury(self, conversations: Sequence[bytes], *, until: int) -> list[bytes]:
+        """Destroy all keys and values of these conversations; their wrapped keys, by conversation and seq.
+
+        Args:
+            until: when the head, which remembers the generation, may go as well.
+        """
+
+    async def forget_copies(self) -> None:
+        """Make the database let go of what was overwritten or removed, as far as it can.
+
+        Raises:
+            VaultFailed: somebody still reads the old pages; try again.
+        """
+
+    async def keys(self) -> list[KeyRow]:
+        """All keys, by id."""
+
+    async def add_keys(self, keys: Sequence[KeyRow], *, after: int | None) -> bool:
+        """Add keys and retire the older wrapping keys; False when `after` is no longer the current wrapping key.
+
+        Args:
+            keys: their ids are not used.
+            after: None when there is none yet.
+        """
+
+    async def check(self, now: int) -> None:
+        """Write something, so that a full or read-only disk is noticed."""
+
+    async def close(self) -> None:
+        """Let go of the database. Closing twice is harmless."""

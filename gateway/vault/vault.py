@@ -1,0 +1,132 @@
+"""The vault of one gateway process: keeps what tokens stand for, gives it back, lets it expire. See the package."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Self
+
+from sovctl.gateway.conversation import Conversation
+from sovctl.gateway.vault.blind_index import BlindIndex
+from sovctl.gateway.vault.keks import Kek
+from sovctl.gateway.vault.known import Known
+from sovctl.gateway.vault.lane import Lane
+from sovctl.gateway.vault.reading import Question, Reader
+from sovctl.gateway.vault.store import Store
+from sovctl.gateway.vault.wrapping import VaultKeys
+from sovctl.gateway.vault.writing import Subjects, Wish, Writer
+
+TOMBSTONE_S = 31_536_000
+"""How long an erased conversation's generation is remembered: as long as a vault may keep anything (`ttl_s`)."""
+
+_PURGED_AT_ONCE = 256  # conversations in one transaction, about 5 ms; requests get their turn in between
+
+
+class Vault:
+    """For asyncio. Made by `open`."""
+
+    def __init__(self, store: Store, keys: VaultKeys, *, ttl_s: int, clock: Callable[[], float]) -> None:
+        self._store = store
+        self._keys = keys
+        self._clock = clock
+        self._known = Known()
+        index = BlindIndex(keys.index_key)
+        reader = Reader(store, keys, index, self._known, self._now)
+        writer = Writer(store, keys, index, self._known, reader, ttl_s=ttl_s, now=self._now)
+        self._reads: Lane[Question] = Lane(reader.answer, name="vault reads")
+        self._writes: Lane[Wish] = Lane(writer.fulfil, name="vault writes")
+
+    @classmethod
+    async def open(
+        cls, store: Store, keks: Sequence[Kek], *, ttl_s: int, clock: Callable[[], float] = time.time
+    ) -> Self:
+        """Open a vault, or make one.
+
+        Args:
+            store: closed by `close`, and when this fails.
+            keks: the first one wraps, the others only unwrap.
+            ttl_s: seconds after the last `store` in which a conversation can be read.
+            clock: seconds since 1970; an argument for tests.
+
+        Raises:
+            InputError: it was made under another key.
+            VaultFailed: the database can't be used.
+        """
+        try:
+            return cls(store, await VaultKeys.open(store, keks, now=int(clock())), ttl_s=ttl_s, clock=clock)
+        except BaseException:
+            await store.close()
+            raise
+
+    def generation(self, conversation: Conversation) -> int:
+        """What the conversation's tokens are to be made with, as far as this process knows; `store` knows better."""
+        entry = self._known.get(bytes.fromhex(conversation.key))
+        return entry.generation if entry else 0
+
+    async def store(
+        self,
+        conversation: Conversation,
+        issued: Mapping[str, str],
+        *,
+        subjects: Subjects | None = None,
+        generation: int = 0,
+    ) -> None:
+        """Keep what the tokens stand for; durable when this returns, and the conversation's time starts anew.
+
+        Args:
+            issued: token -> value.
+            subjects: whom the values are about, for erasure; tokens may be absent.
+            generation: the one that the tokens were made with.
+
+        Raises:
+            Superseded: the conversation was erased since then; make the tokens anew.
+            VaultFailed: it is not durable. Do not send the tokens out.
+        """
+        await self._writes.put(Wish(conversation, issued, subjects or {}, generation))
+
+    async def load(self, conversation: Conversation) -> dict[str, str]:
+        """What the conversation's tokens stand for; empty when it expired, was erased or never was.
+
+        Raises:
+            VaultFailed: it can't be read, or was altered.
+        """
+        values: dict[str, str] = await self._reads.put(Question(conversation))
+        return values
+
+    async def erase(self, conversation: Conversation) -> int:
+        """Destroy the conversation's keys and values; how many pieces that made unreadable."""
+        key = bytes.fromhex(conversation.key)
+        destroyed = await self._store.bury([key], until=self._now() + TOMBSTONE_S)
+        self._known.drop(key)
+        await self._store.forget_copies()
+        return len(destroyed)
+
+    async def purge_expired(self) -> int:
+        """Remove what has expired, in small batches; how many conversations that were."""
+        purged = 0
+        while count := await self._store.purge(self._now(), tombstone_s=TOMBSTONE_S, limit=_PURGED_AT_ONCE):
+            purged += count
+        if purged:
+            await self._store.forget_copies()
+        return purged
+
+    async def renew_keys(self) -> bool:
+        """Begin a new wrapping key when it is time; True when that was done here."""
+        return await self._keys.renew(self._now())
+
+    async def check(self) -> None:
+        """Return when the vault can be written.
+
+        Raises:
+            VaultFailed: it can't.
+        """
+        await self._store.check(self._now())
+
+    async def close(self) -> None:
+        """Finish what waits and close the database."""
+        await self._writes.close()
+        await self._reads.close()
+        await self._store.close()
+
+    def _now(self) -> int:
+        return int(self._clock())

@@ -1,0 +1,120 @@
+"""The vault's own keys: the wrapping keys, under which the data keys of the pieces stand, and the blind index's key.
+
+They are random, wrapped under a KEK, and kept in the database. A KEK in a hardware token is therefore asked a few
+times a day, not at every request. New rings are wrapped under the current wrapping key only; the others open what was
+wrapped before. A wrapping key is replaced every day, because AES-GCM with random nonces is good for 2^32 uses of one
+key (NIST SP 800-38D 8.3): that is 49,000 new conversations a second, day and night.
+
+    keys = await VaultKeys.open(store, keks, now=...)
+    keys.ciphers[keys.current], keys.index_key
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Sequence
+from typing import Self
+
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from sovctl.compliance.errors import InputError
+from sovctl.gateway.vault.errors import VaultFailed
+from sovctl.gateway.vault.keks import Kek
+from sovctl.gateway.vault.sealing import KEY_BYTES
+from sovctl.gateway.vault.store import KeyRow, Store
+
+RENEW_AFTER_S = 86_400
+_WRAP, _INDEX = "wrap", "index"
+
+
+class VaultKeys:
+    """The unwrapped keys of one vault. Made by `open`."""
+
+    def __init__(self, store: Store, keks: Sequence[Kek]) -> None:
+        self._store = store
+        self._keks = keks
+        self._created_at = 0
+        self.ciphers: dict[int, AESGCM] = {}
+        """The wrapping keys by id; what other processes began is learned by `cipher` and `refresh`."""
+        self.current = 0
+        """Id of the wrapping key for new rows."""
+        self.index_key = b""
+
+    @classmethod
+    async def open(cls, store: Store, keks: Sequence[Kek], *, now: int) -> Self:
+        """Unwrap the keys of a vault; make the first ones of a new vault.
+
+        Raises:
+            InputError: some key of the vault is wrapped under none of `keks`.
+            VaultFailed: the database or a token can't be used.
+        """
+        keys = cls(store, keks)
+        if not await store.keys():
+            await store.add_keys([await keys._made(_WRAP, now), await keys._made(_INDEX, now)], after=None)
+        try:
+            await keys.refresh()
+        except _UnknownKek as error:
+            raise InputError(
+                "expected the key this vault was made with, got another",
+                where=store.where,
+                hint="restore the KEK from its backup, or list it as well; without it the values cannot be read",
+            ) from error
+        return keys
+
+    async def cipher(self, key_id: int) -> AESGCM:
+        """The wrapping key of that id.
+
+        Raises:
+            VaultFailed: the vault has no such key, or not for this process.
+        """
+        if key_id not in self.ciphers:
+            await self.refresh()
+        if key_id not in self.ciphers:
+            raise VaultFailed("expected a wrapping key that this vault has, got another", where=self._store.where)
+        return self.ciphers[key_id]
+
+    async def refresh(self) -> None:
+        """Learn of keys that somebody else added or removed.
+
+        Raises:
+            VaultFailed: one of them is wrapped under a KEK that this process does not have.
+        """
+        rows = await self._store.keys()
+        ciphers: dict[int, AESGCM] = {}
+        for row in rows:
+            if row.purpose == _INDEX:
+                self.index_key = self.index_key or await self._unwrapped(row)
+            else:
+                ciphers[row.id] = self.ciphers.get(row.id) or AESGCM(await self._unwrapped(row))
+        newest = max((row for row in rows if row.purpose == _WRAP and not row.is_retired), default=None)
+        if newest is None:
+            raise VaultFailed("expected a current wrapping key, got none", where=self._store.where)
+        self.ciphers, self.current, self._created_at = ciphers, newest.id, newest.created_at
+
+    async def renew(self, now: int, *, after_s: int = RENEW_AFTER_S) -> bool:
+        """Begin a new wrapping key when the current one is old enough; True when that was done here."""
+        if now - self._created_at < after_s:
+            return False
+        is_ours = await self._store.add_keys([await self._made(_WRAP, now)], after=self.current)
+        await self.refresh()
+        return is_ours
+
+    async def _made(self, purpose: str, now: int) -> KeyRow:
+        kek = self._keks[0]
+        wrapped = await asyncio.to_thread(kek.wrap, os.urandom(KEY_BYTES), purpose.encode())
+        return KeyRow(0, purpose, kek.id, wrapped, now, False)
+
+    async def _unwrapped(self, row: KeyRow) -> bytes:
+        for kek in self._keks:
+            if kek.id == row.kek:
+                return await asyncio.to_thread(kek.unwrap, row.wrapped, row.purpose.encode())
+        raise _UnknownKek(
+            "expected a KEK that this gateway has, got a wrapping key under another",
+            where=self._store.where,
+            hint="list the new KEK in every gateway's settings before `vault rotate`",
+        )
+
+
+class _UnknownKek(VaultFailed):
+    pass

@@ -1,0 +1,205 @@
+"""Keeps what requests issued: many of them in one transaction, and nothing that is kept already.
+
+What is to be written is decided by what this process knows (`known`); the store says which conversations were not as
+expected, because another process wrote or erased there. Those are looked at and tried again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Collection, Mapping
+
+from sovctl.gateway.conversation import Conversation
+from sovctl.gateway.vault.blind_index import BlindIndex
+from sovctl.gateway.vault.errors import Superseded, VaultFailed, WrappingKeyRetired
+from sovctl.gateway.vault.known import Entry, Known
+from sovctl.gateway.vault.reading import Reader
+from sovctl.gateway.vault.sealing import Place, entropy_bytes, seal
+from sovctl.gateway.vault.store import Batch, Growth, Revival, Row, Store
+from sovctl.gateway.vault.wrapping import VaultKeys
+
+Subjects = Mapping[str, Collection[tuple[str, str]]]
+"""Token -> whom its value is about: kind and normalised value of each identifier in it."""
+
+_MOST_ATTEMPTS = 8  # each one lost to another process that wrote to the same conversation just then
+# A conversation's time is written anew when this part of it has gone by, so that not every turn has to write.
+_EXTEND_AFTER = 1 / 16
+
+
+class Wish:
+    """Somebody waits for values to be kept."""
+
+    __slots__ = ("conversation", "future", "generation", "issued", "subjects", "tenant")
+
+    def __init__(
+        self, conversation: Conversation, issued: Mapping[str, str], subjects: Subjects, generation: int
+    ) -> None:
+        self.conversation = bytes.fromhex(conversation.key)
+        self.tenant = conversation.tenant
+        self.issued = issued
+        self.subjects = subjects
+        self.generation = generation
+        self.future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    def settle(self, error: VaultFailed | None = None) -> None:
+        """Tell whoever waits, if he still does."""
+        if self.future.done():
+            return
+        if error is None:
+            self.future.set_result(None)
+        else:
+            self.future.set_exception(error)
+
+
+class _Intent:
+    """What the wishes for one conversation add up to."""
+
+    __slots__ = ("begins", "entry", "expires_at", "fresh", "subjects", "tenant", "wishes")
+
+    def __init__(self, entry: Entry | None, tenant: str) -> None:
+        self.entry = entry
+        self.tenant = tenant
+        self.begins = False
+        self.expires_at: int | None = None  # the new one, when there is to be one
+        self.fresh: dict[str, str] = {}
+        self.subjects: dict[str, Collection[tuple[str, str]]] = {}
+        self.wishes: list[Wish] = []
+
+
+class Writer:
+    """Writes to one vault."""
+
+    def __init__(
+        self,
+        store: Store,
+        keys: VaultKeys,
+        index: BlindIndex,
+        known: Known,
+        reader: Reader,
+        *,
+        ttl_s: int,
+        now: Callable[[], int],
+    ) -> None:
+        self._store = store
+        self._keys = keys
+        self._index = index
+        self._known = known
+        self._reader = reader
+        self._ttl_s = ttl_s
+        self._now = now
+
+    async def fulfil(self, wishes: list[Wish]) -> None:
+        """Settle every wish.
+
+        Raises:
+            VaultFailed: for all that are not settled.
+        """
+        for attempt in range(_MOST_ATTEMPTS):
+            now = self._now()
+            intents = self._intents(wishes, now, has_looked=attempt > 0)
+            try:
+                misfits = await self._store.write(self._batch(intents, now)) if intents else set()
+            except WrappingKeyRetired:
+                await self._keys.refresh()
+                continue
+            except BaseException:
+                for conversation in intents:
+                    self._known.drop(conversation)  # who knows what reached the disk
+                raise
+            for conversation, intent in intents.items():
+                if conversation not in misfits:
+                    self._keep(conversation, intent)
+            wishes = [wish for wish in wishes if not wish.future.done()]
+            if not wishes:
+                return
+            found = await self._reader.look({wish.conversation: wish.tenant for wish in wishes})
+            for wish in wishes:
+                holding = found[wish.conversation]
+                if isinstance(holding, VaultFailed):
+                    wish.settle(holding)
+        raise VaultFailed(
+            f"expected to write a conversation in {_MOST_ATTEMPTS} attempts, got overtaken in each",
+            where=self._store.where,
+        )
+
+    def _intents(self, wishes: list[Wish], now: int, *, has_looked: bool) -> dict[bytes, _Intent]:
+        """What is to be done, by conversation. Wishes that can't come true are told so."""
+        intents: dict[bytes, _Intent] = {}
+        for wish in wishes:
+            intent = intents.get(wish.conversation)
+            if intent is None:
+                intent = _Intent(self._known.get(wish.conversation), wish.tenant)
+            entry = intent.entry
+            generation = entry.generation if entry is not None else 0
+            if wish.generation != generation:
+                if entry is not None or has_looked:
+                    wish.settle(Superseded(generation))
+                continue  # it may be only this process that knows nothing of the conversation
+            seen = entry.seen if entry is not None and entry.goes_on(now) else {}
+            fresh: dict[str, str] = {}
+            for token, value in wish.issued.items():
+                if token in seen:
+                    if seen[token] == hash(value):
+                        continue
+                elif intent.fresh.get(token, value) == value:
+                    fresh[token] = value
+                    continue
+                wish.settle(VaultFailed("expected one spelling for each token, got a second one"))
+                break
+            else:
+                intent.fresh |= fresh
+                if wish.subjects:
+                    intent.subjects |= {token: wish.subjects[token] for token in fresh if token in wish.subjects}
+                intent.wishes.append(wish)
+                intents[wish.conversation] = intent
+        return intents
+
+    def _batch(self, intents: Mapping[bytes, _Intent], now: int) -> Batch:
+        batch = Batch(self._keys.current, now)
+        until, extend_before = now + self._ttl_s, now + self._ttl_s * (1 - _EXTEND_AFTER)
+        for conversation, intent in intents.items():
+            entry = intent.entry
+            if entry is not None and entry.goes_on(now):
+                intent.expires_at = until if entry.expires_at < extend_before else None
+                row = self._row(conversation, intent, entry.pieces, entry.generation, until) if intent.fresh else None
+                batch.grow.append(Growth(conversation, entry.generation, intent.expires_at, row))
+                continue
+            intent.begins, intent.expires_at = True, until
+            if entry is None:
+                batch.begin.append(self._row(conversation, intent, 0, 0, until))
+            else:
+                row = self._row(conversation, intent, 0, entry.generation, until)
+                batch.revive.append(Revival(row, entry.generation, entry.expires_at))
+        return batch
+
+    def _row(self, conversation: bytes, intent: _Intent, seq: int, generation: int, expires_at: int) -> Row:
+        tenant = self._index.tenant(intent.tenant)
+        subjects = {
+            token: [self._index.subject(tenant, kind, value) for kind, value in about]
+            for token, about in intent.subjects.items()
+        }
+        key_id = self._keys.current
+        piece = seal(
+            intent.fresh,
+            subjects,
+            place=Place(tenant, conversation, seq),
+            wrapping=self._keys.ciphers[key_id],
+            entropy=os.urandom(entropy_bytes(len(intent.fresh))),
+        )
+        return Row(conversation, seq, tenant, 1, generation, expires_at, key_id, *piece)
+
+    def _keep(self, conversation: bytes, intent: _Intent) -> None:
+        """Remember what was kept, and tell those who waited."""
+        entry = intent.entry
+        if intent.begins:
+            entry = Entry(entry.generation if entry else 0, intent.expires_at or 0, is_living=True, pieces=1)
+        else:
+            assert entry is not None
+            entry.pieces += bool(intent.fresh)
+            entry.expires_at = intent.expires_at or entry.expires_at
+        for token, value in intent.fresh.items():
+            entry.seen[token] = hash(value)
+        self._known.put(conversation, entry)
+        for wish in intent.wishes:
+            wish.settle()

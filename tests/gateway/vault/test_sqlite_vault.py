@@ -1,0 +1,199 @@
+"""What only a file can do to a vault: be locked, moved, replaced, filled, or be something else."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sqlite3
+import stat
+import subprocess
+import sys
+
+import pytest
+from vault_homes import ONE, TOKEN, TWO, VALUE, SqliteHome, open_vault, with_vault
+
+from sovctl.compliance.errors import InputError
+from sovctl.gateway.conversation import Conversation
+from sovctl.gateway.vault import Vault, VaultFailed
+
+
+async def _store(vault: Vault) -> None:
+    await vault.store(ONE, {TOKEN: VALUE})
+
+
+async def _nothing(_vault: Vault) -> None:
+    """Opening it is enough."""
+
+
+def test_its_files_are_readable_by_us_alone(sqlite_home: SqliteHome) -> None:
+    async def use(vault: Vault) -> set[int]:
+        await _store(vault)
+        return {stat.S_IMODE(path.stat().st_mode) for path in sqlite_home.path.parent.iterdir()}
+
+    assert with_vault(sqlite_home, use) == {0o600}
+    assert stat.S_IMODE(sqlite_home.path.parent.stat().st_mode) == 0o700
+
+
+@pytest.mark.parametrize("content", [b"not a database, but long enough to look at" * 40, None])
+def test_what_is_no_vault_is_refused_and_left_as_it_is(sqlite_home: SqliteHome, content: bytes | None) -> None:
+    path = sqlite_home.path
+    path.parent.mkdir()
+    if content is None:
+        sqlite_home.sql("CREATE TABLE other (x)")
+    else:
+        path.write_bytes(content)
+    before = path.read_bytes()
+    with pytest.raises(InputError, match="expected a vault"):
+        with_vault(sqlite_home, _nothing)
+    assert path.read_bytes() == before
+
+
+def test_a_vault_of_another_version_is_refused(sqlite_home: SqliteHome) -> None:
+    with_vault(sqlite_home, _store)
+    sqlite_home.sql("PRAGMA user_version = 1")
+    with pytest.raises(InputError, match="expected vault version 2, got 1"):
+        with_vault(sqlite_home, _nothing)
+
+
+def test_a_start_that_was_killed_between_schema_and_keys_is_made_good(sqlite_home: SqliteHome) -> None:
+    with_vault(sqlite_home, _nothing)
+    sqlite_home.sql("DELETE FROM keys")
+    with_vault(sqlite_home, _store)
+    assert with_vault(sqlite_home, lambda v: v.load(ONE)) == {TOKEN: VALUE}
+
+
+def test_erasing_leaves_no_copy_of_a_key_in_the_files(sqlite_home: SqliteHome) -> None:
+    async def use(vault: Vault) -> None:
+        await vault.store(ONE, {TOKEN: VALUE})
+        await vault.store(TWO, {"EMAIL_OTHER": "stays"})
+        held = sqlite_home.sql("SELECT keys, sealed FROM pieces WHERE conversation = ?", bytes.fromhex(ONE.key))
+        assert all(part in sqlite_home.dump() for part in held[0])
+        await vault.erase(ONE)
+        assert not any(part in sqlite_home.dump() for part in held[0])
+        assert await vault.load(TWO) == {"EMAIL_OTHER": "stays"}
+
+    with_vault(sqlite_home, use)
+
+
+def test_an_erasure_that_cannot_reach_the_copies_says_so(sqlite_home: SqliteHome) -> None:
+    async def use(vault: Vault) -> None:
+        await vault.store(ONE, {TOKEN: VALUE})
+        backup = sqlite3.connect(sqlite_home.path, isolation_level=None)
+        backup.execute("BEGIN")
+        backup.execute("SELECT count(*) FROM pieces").fetchall()
+        with pytest.raises(VaultFailed, match="write-ahead log that can be emptied"):
+            await vault.erase(ONE)
+        assert await vault.load(ONE) == {}
+        backup.execute("ROLLBACK")
+        backup.close()
+        await vault.erase(ONE)
+
+    with_vault(sqlite_home, use)
+
+
+def test_a_locked_vault_fails_and_recovers(sqlite_home: SqliteHome) -> None:
+    async def use(vault: Vault) -> None:
+        await vault.store(ONE, {TOKEN: VALUE})
+        other = sqlite3.connect(sqlite_home.path, isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
+        known, new = vault.store(ONE, {TOKEN: VALUE}), vault.store(TWO, {"EMAIL_NEW": "x"})
+        for doomed in (known, new, vault.check()):
+            with pytest.raises(VaultFailed, match="got: SQLITE_BUSY"):
+                await doomed
+        assert await vault.load(ONE) == {TOKEN: VALUE}  # reading waits for nobody
+        other.execute("ROLLBACK")
+        other.close()
+        await vault.store(TWO, {"EMAIL_NEW": "x"})
+        assert await vault.load(TWO) == {"EMAIL_NEW": "x"}
+
+    with_vault(sqlite_home, use)
+
+
+@pytest.mark.parametrize("is_replaced", [False, True], ids=["gone", "replaced"])
+def test_a_vault_that_was_taken_away_fails_and_recovers(sqlite_home: SqliteHome, is_replaced: bool) -> None:
+    """SQLite alone would go on in the file that nobody finds again."""
+    path = sqlite_home.path
+    away = path.with_name("away")
+
+    async def main(vault: Vault) -> None:
+        path.rename(away)
+        if is_replaced:
+            path.write_bytes(away.read_bytes())
+        for use in (vault.store(ONE, {TOKEN: VALUE}), vault.load(ONE), vault.check()):
+            with pytest.raises(VaultFailed, match="got another file or none"):
+                await use
+        away.replace(path)
+        await vault.store(ONE, {TOKEN: VALUE})
+        assert await vault.load(ONE) == {TOKEN: VALUE}
+
+    with_vault(sqlite_home, main)
+
+
+_FILLER = """
+import asyncio, resource, sys
+from sovctl.gateway.conversation import Conversation
+from sovctl.gateway.vault import Vault, VaultFailed
+from sovctl.gateway.vault.keks import LocalKek
+
+async def main():
+    vault = await Vault.open(await store(), [LocalKek(bytes(range(32)))], ttl_s=1600, clock=lambda: 1_000_000.0)
+    number = 0
+    def conversation(number): return Conversation("retail", f"{number:064x}", True)
+    async def put(number): await vault.store(conversation(number), {"TEXT_0": f"value {number}" * 300})
+    await put(0)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (256 << 10, resource.RLIM_INFINITY))
+    try:
+        for number in range(1, 1000):
+            await asyncio.gather(put(number), put(number + 10_000))
+    except VaultFailed as error:
+        print("failed", error)
+    try:
+        await put(number)
+    except VaultFailed:
+        print("failed again")
+    resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    await vault.check()
+    await put(number)
+    for each in range(number + 1):
+        assert await vault.load(conversation(each)) == {"TEXT_0": f"value {each}" * 300}, each
+    print("kept", number + 1)
+    await vault.close()
+
+asyncio.run(main())
+"""
+
+
+def test_on_a_full_disk_nothing_is_acknowledged_that_is_not_kept(sqlite_home: SqliteHome) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", sqlite_home.script() + _FILLER], capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+    first, *rest = done.stdout.splitlines()
+    assert first.startswith(f"failed {sqlite_home.path}: expected a vault that can be read and written, got: SQLITE_")
+    assert rest[0] == "failed again"
+    assert int(rest[1].removeprefix("kept ")) > 5
+
+
+def test_closing_twice_and_using_it_afterwards_are_defined(sqlite_home: SqliteHome) -> None:
+    async def use() -> None:
+        vault = await open_vault(sqlite_home)
+        await vault.close()
+        await vault.close()
+        with pytest.raises(VaultFailed):
+            await vault.load(ONE)
+
+    asyncio.run(use())
+
+
+def test_what_waits_when_it_is_closed_is_still_kept(sqlite_home: SqliteHome) -> None:
+    many = [Conversation("retail", os.urandom(32).hex(), True) for _ in range(600)]
+
+    async def use() -> None:
+        vault = await open_vault(sqlite_home)
+        waiting = [asyncio.ensure_future(vault.store(each, {TOKEN: VALUE})) for each in many]
+        await asyncio.sleep(0)
+        await vault.close()
+        await asyncio.gather(*waiting)
+
+    asyncio.run(use())
+    assert sqlite_home.sql("SELECT count(*) FROM pieces") == [(len(many),)]

@@ -1,0 +1,102 @@
+"""Where a test's vault lives: the same tests run on every store.
+
+with_vault(home, lambda vault: vault.store(ONE, {TOKEN: VALUE}))
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+from sovctl.gateway.conversation import Conversation
+from sovctl.gateway.vault import Vault
+from sovctl.gateway.vault.keks import Kek, LocalKek
+from sovctl.gateway.vault.sqlite_store import SqliteStore
+from sovctl.gateway.vault.store import Store
+
+KEK = LocalKek(bytes(range(32)))
+VALUE, TOKEN = "anna@example.com", "EMAIL_0123456789ABCDEF"
+ONE, TWO = Conversation("retail", "1" * 64, True), Conversation("retail", "2" * 64, True)
+TTL_S = 1600
+Result = TypeVar("Result")
+
+
+class Clock:
+    """Time as an argument."""
+
+    now = 1_000_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class Home(Protocol):
+    """A place for one vault."""
+
+    async def store(self) -> Store:
+        """Open the store, or make it."""
+
+    def sql(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
+        """Run a statement beside the vault, with `?` for values."""
+
+    def dump(self) -> bytes:
+        """Everything that a thief would find."""
+
+    def script(self) -> str:
+        """Python lines that define `async def store()`, for another process."""
+
+
+class SqliteHome:
+    """A folder with a vault's file."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / "vault/vault.db"
+
+    async def store(self) -> Store:
+        return SqliteStore.open(self.path)
+
+    def sql(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
+        database = sqlite3.connect(self.path)
+        try:
+            rows = database.execute(statement, values).fetchall()
+            database.commit()
+        finally:
+            database.close()
+        return rows
+
+    def dump(self) -> bytes:
+        return b"".join(path.read_bytes() for path in sorted(self.path.parent.iterdir()))
+
+    def script(self) -> str:
+        return (
+            "from pathlib import Path\n"
+            "from sovctl.gateway.vault.sqlite_store import SqliteStore\n"
+            f"async def store(): return SqliteStore.open(Path({str(self.path)!r}))\n"
+        )
+
+
+def with_vault(
+    home: Home,
+    use: Callable[[Vault], Awaitable[Result]],
+    *,
+    clock: Callable[[], float] | None = None,
+    keks: Sequence[Kek] = (KEK,),
+) -> Result:
+    """Open the vault, use it, close it."""
+
+    async def main() -> Result:
+        vault = await open_vault(home, clock=clock, keks=keks)
+        try:
+            return await use(vault)
+        finally:
+            await vault.close()
+
+    return asyncio.run(main())
+
+
+async def open_vault(home: Home, *, clock: Callable[[], float] | None = None, keks: Sequence[Kek] = (KEK,)) -> Vault:
+    """The vault of a home."""
+    return await Vault.open(await home.store(), keks, ttl_s=TTL_S, clock=clock or Clock())
