@@ -19,7 +19,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -110,29 +110,44 @@ class LoopbackGateway:
 
     def post(
         self,
-        body: Mapping[str, Any] | bytes,
+        body: Mapping[str, Any] | bytes | Iterator[bytes],
         *,
         path: str = "/v1/chat/completions",
         headers: Mapping[str, str] | None = None,
         timeout_s: float = 30,
+        begun: Callable[[], None] | None = None,
     ) -> tuple[int, dict[str, str], bytes]:
-        """Status, headers and body of one request on a connection of its own."""
-        data = body if isinstance(body, bytes) else json.dumps(body).encode()
+        """Status, headers and body of one request on a connection of its own.
+
+        Args:
+            begun: called when the first piece of the answer is there.
+        """
+        data = json.dumps(body).encode() if isinstance(body, Mapping) else body
         asked = {"authorization": f"Bearer {KEY}", "content-type": "application/json", **(headers or {})}
-        return self._send("POST", path, data, asked, timeout_s)
+        return self._send("POST", path, data, asked, timeout_s, begun)
 
     def get(self, path: str) -> tuple[int, bytes]:
         """Status and body."""
-        status, _, body = self._send("GET", path, None, {}, 30)
+        status, _, body = self._send("GET", path, None, {}, 30, None)
         return status, body
 
     def _send(
-        self, method: str, path: str, data: bytes | None, headers: Mapping[str, str], timeout_s: float
+        self,
+        method: str,
+        path: str,
+        data: bytes | Iterator[bytes] | None,
+        headers: Mapping[str, str],
+        timeout_s: float,
+        begun: Callable[[], None] | None,
     ) -> tuple[int, dict[str, str], bytes]:
         with contextlib.closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout_s)) as connection:
             connection.request(method, path, data, dict(headers))
             response = connection.getresponse()
-            return response.status, {k.lower(): v for k, v in response.getheaders()}, response.read()
+            first = b""
+            if begun is not None:
+                first = response.read1()
+                begun()
+            return response.status, {k.lower(): v for k, v in response.getheaders()}, first + response.read()
 
     def stop(self, sig: int = signal.SIGTERM) -> int:
         """Send a signal and wait for the end; the exit code."""
