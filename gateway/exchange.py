@@ -34,6 +34,9 @@ class Keys:
         return cls(*(hmac.digest(key, f"sovctl {use} v1".encode(), hashlib.sha256) for use in ("t", "c", "a")))
 
 
+_LARGE_BYTES = 64 << 10  # the work on less is done in the time that two threads take to change places
+
+
 @dataclass
 class Exchange:
     """One request on its way. Filled in as it goes."""
@@ -69,6 +72,11 @@ class Exchange:
     def settle(self) -> None:
         """Nothing more will be used. More than once does no harm."""
         self.reservation.settle(self.usage, self.price)
+
+    @property
+    def is_large(self) -> bool:
+        """True when it is worked on in a thread, so that others are served meanwhile."""
+        return len(self.raw) > _LARGE_BYTES
 
     @property
     def is_stream(self) -> bool:

@@ -32,6 +32,7 @@ _ENCODED = re.compile(rf"[A-Za-z0-9+/_-]{{{_LONGEST_PLAIN},}}")
 _NAME_KEY = re.compile(r"(?i)(?:^|[_\W]|(?<=[a-z])(?=N))(?:name|surname|lastname|firstname|fullname)$")
 _NAME_VALUE = re.compile(r"[^\W\d_a-z][^\d_@/\\{}<>]{1,79}")
 _NAME_PART = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
+_MOST_KNOWN = 2_000  # different values; looking for each of them everywhere takes their number times the body's size
 _SHORTEST_ALIAS = 3  # letters; shorter parts of a name are initials and particles
 
 # Values of fields that every request has. None of them is anybody's, so none is worth a scan.
@@ -100,7 +101,7 @@ class Inspector:
             self._look_at(leaf, body)
         for leaf in leaves.numbers:
             self._find(leaf.text)
-        if self._known:
+        if 0 < len(self._known) <= _MOST_KNOWN:
             self._spread()
         return self._result()
 
@@ -155,6 +156,8 @@ class Inspector:
         surface, leaves = self._surface, self.leaves
         counts: Counter[tuple[Kind, str]] = Counter()
         obstacles: set[Obstacle] = set(surface.obstacles(self._body))
+        if len(self._known) > _MOST_KNOWN:
+            obstacles.add(Obstacle.CROWD)
         spoken: set[str] = set()
         prose: dict[Path, list[str]] = {}
         for leaf in leaves.texts:

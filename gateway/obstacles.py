@@ -18,3 +18,4 @@ class Obstacle(StrEnum):
     KEY = "key"  # an identifier as the key of an object
     TOKEN_IDS = "token-ids"  # a prompt as numbers that only its model can read
     NUMBER = "number"  # an identifier as a JSON number
+    CROWD = "too-many-identifiers"  # more different ones than can be looked for everywhere in time

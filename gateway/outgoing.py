@@ -12,6 +12,7 @@ raised and nothing leaves. Strings that were not rewritten are what the first lo
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -122,6 +123,7 @@ def _look_again(
     ours = [(token.start, token.end) for token in find_tokens(text) if token.token in issued]
     for mask in {mask_of(label) for label in (*(kind for kind, _ in masked), *Mark)} if masked else ():
         ours += [match.span() for match in re.finditer(re.escape(mask), text)]
+    ours.sort()
     for finding in found:
         action = permissions.action_for(finding.kind, finding.rule)
         if action is not Action.ALLOW and not _is_ours(finding, ours):
@@ -137,4 +139,10 @@ def _occurs(surface: str, data: bytes) -> bool:
 
 
 def _is_ours(finding: Finding, ours: list[tuple[int, int]]) -> bool:
-    return any(start <= finding.start and finding.end <= end for start, end in ours)
+    """True when one of `ours`, which are sorted and do not overlap, holds the whole finding."""
+    place = bisect_right(ours, finding.start, key=_start_of) - 1
+    return place >= 0 and finding.end <= ours[place][1]
+
+
+def _start_of(span: tuple[int, int]) -> int:
+    return span[0]

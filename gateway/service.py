@@ -17,6 +17,7 @@ import secrets
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from types import MappingProxyType
 
 import orjson
@@ -46,7 +47,6 @@ from sovctl.gateway.upstream import Upstream
 from sovctl.gateway.vault import Vault
 
 _NO_HEADERS: Mapping[str, str] = MappingProxyType({})
-_INSPECT_ASIDE_BYTES = 64 << 10  # larger bodies are inspected in a thread, so that others are served meanwhile
 
 
 @dataclass(frozen=True)
@@ -186,7 +186,7 @@ class Service:
     async def _inspect(self, exchange: Exchange) -> None:
         inspect = exchange.inspector.inspect
         try:
-            if len(exchange.raw) > _INSPECT_ASIDE_BYTES:
+            if exchange.is_large:
                 exchange.inspection = await asyncio.to_thread(inspect, exchange.body)
             else:
                 exchange.inspection = inspect(exchange.body)
@@ -298,7 +298,8 @@ class Service:
                 conversation=exchange.conversation.key,
                 issued=known,
             )
-            outgoing = tokenize_body(
+            tokenize = partial(
+                tokenize_body,
                 exchange.body,
                 exchange.inspector,
                 exchange.permissions,
@@ -307,6 +308,7 @@ class Service:
                 dropped=exchange.surface.dropped,
                 told=exchange.surface.told,
             )
+            outgoing = await asyncio.to_thread(tokenize) if exchange.is_large else tokenize()
             if outgoing.issued and has_text:
                 began = time.perf_counter()
                 await self.vault.store(exchange.conversation, outgoing.issued)

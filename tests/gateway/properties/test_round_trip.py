@@ -13,14 +13,16 @@ from identifier_strategies import nested, texts
 from sovctl.gateway.detect import make_detector
 from sovctl.gateway.inspection import Inspector
 from sovctl.gateway.outgoing import Leak, Outgoing, tokenize_body
+from sovctl.gateway.permissions import Policy
 from sovctl.gateway.restore import RestoreCounts
-from sovctl.gateway.settings import DetectSettings, PolicySettings
+from sovctl.gateway.settings import DetectSettings, PolicySettings, RouteSettings
 from sovctl.gateway.sse import Framer
 from sovctl.gateway.surfaces import SURFACES, Restoration
 from sovctl.gateway.tokens import Mint
 
 CHAT = SURFACES["/v1/chat/completions"]
 DETECTOR = make_detector(DetectSettings(phone_regions=["DE", "US"]))
+PERMISSIONS = Policy.compile(PolicySettings(), [RouteSettings(model="m", pool="chat", cloud="cloud")]).of("t", "m")
 
 
 def leave(body: dict[str, Any]) -> Outgoing:
@@ -29,7 +31,7 @@ def leave(body: dict[str, Any]) -> Outgoing:
     inspector.inspect(body)
     mint = Mint(bytes(32), tenant="t", conversation="c")
     try:
-        return tokenize_body(body, inspector, PolicySettings(), mint, model="big", dropped=CHAT.dropped)
+        return tokenize_body(body, inspector, PERMISSIONS, mint, model="big", dropped=CHAT.dropped)
     except Leak:
         assume(False)
         raise
