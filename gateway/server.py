@@ -29,6 +29,7 @@ from sovctl.compliance.ledger.group import GroupCommit
 from sovctl.compliance.ledger.line import LineSender
 from sovctl.compliance.ledger.store import Ledger
 from sovctl.gateway import log
+from sovctl.gateway.access.assertion import PrincipalSigner
 from sovctl.gateway.access.certificate import CertificateProtocol
 from sovctl.gateway.app import App, Context
 from sovctl.gateway.audit import AuditLog, Sink
@@ -145,6 +146,8 @@ class Parts:
         self._keys = Keys.derive(read_key(settings.token_key_file))
         self._keks = load_keks(settings.vault)
         self._in_force = InForce.load(settings, (lambda _: finder) if finder is not None else make_detector)
+        key_files = settings.access.principal_key_files
+        self._signer = PrincipalSigner.open(key_files, site=settings.site) if key_files else None
         self._metrics = Metrics()
         self.metrics_folder: Path | None = None
         """Where several workers tell each other what they counted."""
@@ -253,6 +256,7 @@ class Parts:
             upstreams=opened.upstreams,
             metrics=self._metrics,
             quota=opened.quota,
+            signer=self._signer,
             endings=self._endings,
         )
 

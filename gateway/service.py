@@ -23,6 +23,7 @@ from types import MappingProxyType
 import orjson
 
 from sovctl.gateway import log
+from sovctl.gateway.access.assertion import HEADER, PrincipalSigner
 from sovctl.gateway.access.principal import Principal
 from sovctl.gateway.audit import AuditLog
 from sovctl.gateway.conversation import conversation_of
@@ -76,6 +77,7 @@ class Service:
         upstreams: Mapping[str, Upstream],
         metrics: Metrics,
         quota: Quota,
+        signer: PrincipalSigner | None = None,
         endings: set[asyncio.Task[None]] | None = None,
     ) -> None:
         self.settings = settings
@@ -86,6 +88,7 @@ class Service:
         self._keys = keys
         self._finder = finder
         self._audit = audit
+        self._signer = signer
         self._admission = Admission(settings, quota)
         self._delivery = Delivery(audit, metrics, settings.limits, endings)
         self._policy = Policy.compile(settings.policy, settings.routes)
@@ -340,6 +343,15 @@ class Service:
             reasons=reasons,
         )
 
+    def _headers(self, exchange: Exchange, upstream: Upstream) -> Mapping[str, str] | None:
+        """What an upstream is told beside the body."""
+        headers = exchange.surface.passed_on(exchange.headers)
+        if not upstream.settings.send_principal or self._signer is None:
+            return headers
+        name, request_id = upstream.settings.name, exchange.request_id
+        told = self._signer.sign(exchange.client, audience=name, request_id=request_id, now=time.time())
+        return {**(headers or {}), HEADER: told}
+
     async def _ask(self, exchange: Exchange, upstream: Upstream, body: bytes) -> Reply:
         sent = time.perf_counter()
         exchange.usage, exchange.price = None, self._admission.price(upstream.settings.name)
@@ -347,7 +359,7 @@ class Service:
             exchange.surface.path,
             body,
             is_stream=exchange.is_stream,
-            headers=exchange.surface.passed_on(exchange.headers),
+            headers=self._headers(exchange, upstream),
         )
         if exchange.is_stream:
             content: bytes | AnswerStream = await self._delivery.begin(exchange, answer)

@@ -1,4 +1,4 @@
-"""`sovctl gateway keys`: create, list, rotate, revoke; the words of `python -m sovctl.gateway keys`, passed on."""
+"""`sovctl gateway keys`: create, list, rotate, revoke, jwks; passed on to `python -m sovctl.gateway`."""
 
 from __future__ import annotations
 
@@ -85,5 +85,10 @@ def make(become: Callable[..., NoReturn], default: Path) -> typer.Typer:
     ) -> None:
         """Take a client away, or one of its keys; running gateways refuse it within seconds."""
         run("revoke", config, json, *(["--key", key] if key else []), "--", name)
+
+    @keys.command("jwks", epilog="Example: sovctl gateway keys jwks > sovctl-gateway.jwks.json")
+    def jwks(config: Config = default) -> None:
+        """Print the public keys with which RAG and tools verify `x-sovctl-principal`."""
+        run("jwks", config, False)
 
     return keys

@@ -5,5 +5,6 @@ clients       the clients files: names, rights, digests of keys, names in certif
 keys          making, replacing and revoking keys (`sovctl gateway keys`)
 jwks, oidc    the identity provider's public keys, and its tokens
 certificate   what a TLS connection says about its other end
+assertion     the principal as a signed header for RAG and tools
 callers       joins them: a request's credentials in, a principal out
 """

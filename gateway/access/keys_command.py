@@ -1,4 +1,4 @@
-"""`sovctl gateway keys create|list|rotate|revoke`: the clients of this machine's own file.
+"""`sovctl gateway keys create|list|rotate|revoke|jwks`: the clients of this machine's own file.
 
 What site.yaml names stands in `clients_file`, which `sovctl apply` writes; it is listed here, and changed there.
 Running gateways see a change within `access.reload_every_s`.
@@ -30,11 +30,12 @@ def add_words(parser: argparse.ArgumentParser, config: Path) -> None:
         ("list", "show clients and their keys; never a key itself"),
         ("rotate", "give a client a new key; the old ones end after the overlap"),
         ("revoke", "take a client away, or one of its keys"),
+        ("jwks", "print the public keys with which upstreams verify who is calling"),
     ):
         sub = words.add_parser(word, help=about, description=about)
         sub.add_argument("--config", type=Path, default=config, metavar="FILE")
         sub.add_argument("--json", action="store_true", help="one JSON document")
-        if word != "list":
+        if word not in ("list", "jwks"):
             sub.add_argument("name", metavar="NAME")
         if word in ("create", "rotate"):
             sub.add_argument("--valid-for", default="365d", metavar="TIME", help="such as 90d, 12h, or never")
@@ -60,7 +61,8 @@ def run(options: argparse.Namespace) -> int:
     """
     settings = load_settings(options.config)
     done = _WORDS[options.keys_word](settings, options)
-    sys.stdout.write((json.dumps(done, indent=2) if options.json else _in_words(done)) + "\n")
+    is_json = options.json or options.keys_word == "jwks"  # which has no other form
+    sys.stdout.write((json.dumps(done, indent=2) if is_json else _in_words(done)) + "\n")
     return ExitCode.OK
 
 
@@ -132,11 +134,20 @@ def _list(settings: GatewaySettings, _options: argparse.Namespace) -> Mapping[st
     }
 
 
+def _jwks(settings: GatewaySettings, _options: argparse.Namespace) -> Mapping[str, Any]:
+    from sovctl.gateway.access.assertion import PrincipalSigner
+
+    if not settings.access.principal_key_files:
+        raise InputError("expected access.principal_key_files, got none: nobody is told who is calling")
+    return PrincipalSigner.open(settings.access.principal_key_files, site=settings.site).jwks
+
+
 _WORDS: dict[str, Callable[[GatewaySettings, argparse.Namespace], Mapping[str, Any]]] = {
     "create": _create,
     "rotate": _rotate,
     "revoke": _revoke,
     "list": _list,
+    "jwks": _jwks,
 }
 
 

@@ -98,6 +98,9 @@ class AccessSettings(SettingsModel):
     """Clients that `sovctl gateway keys` manages on this machine, beside those of `clients_file`; made when absent."""
     reload_every_s: Annotated[float, Field(gt=0, le=3600)] = 2.0
     """How soon a key that was added or revoked counts, in every worker."""
+    principal_key_files: list[Path] = Field(default_factory=list)
+    """Ed25519 keys (PKCS#8 PEM) that sign `x-sovctl-principal`; made when absent. The first signs, the others are only
+    published while it replaces them."""
     teams: list[TeamSettings] = Field(default_factory=list)
     oidc: list[IssuerSettings] = Field(default_factory=list)
 

@@ -33,11 +33,21 @@ def problems(settings: GatewaySettings) -> list[Problem]:
         *_twice("routes", "model", (route.model for route in settings.routes)),
         *_upstreams_of_routes(settings),
         *_routes_of_rules(settings),
+        *_principals(settings),
         *_limits(settings),
         *_prices(settings),
     ]
     # A policy is read in terms of the routes, so theirs come first.
     return found or settings.policy.table(settings.routes).problems(kinds=[kind.value for kind in Kind])
+
+
+def _principals(settings: GatewaySettings) -> Iterator[Problem]:
+    if settings.access.principal_key_files:
+        return
+    for index, upstream in enumerate(settings.upstreams):
+        if upstream.send_principal:
+            message = "expected access.principal_key_files where an upstream is told who is calling, got none"
+            yield Problem(message, where=f"upstreams[{index}].send_principal")
 
 
 def _limits(settings: GatewaySettings) -> Iterator[Problem]:

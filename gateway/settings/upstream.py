@@ -49,6 +49,9 @@ class UpstreamSettings(SettingsModel):
     """Where the key goes: `Authorization: Bearer` as OpenAI and vLLM want it, or `x-api-key` as Anthropic does."""
     max_model_len: Annotated[int, Field(ge=16)] = 8192
     """Tokens of prompt and answer together."""
+    send_principal: bool = False
+    """Tell it who is calling, in the signed header `x-sovctl-principal`: for RAG and tools that check permissions.
+    Pools only."""
     jurisdiction: Annotated[str, StringConstraints(pattern=r"^[A-Z]{2}$")] | None = None
     connect_timeout_s: Annotated[float, Field(gt=0, le=60)] = 3.0
     """Also bounds the TLS handshake. A pool one hop away answers in milliseconds; 3 s covers two lost SYNs."""
@@ -74,6 +77,12 @@ class UpstreamSettings(SettingsModel):
             raise ValueError(
                 f"surfaces: expected APIs that take text, which a cloud may see as tokens, got {inside[0]}"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _principals_stay_inside(self) -> UpstreamSettings:
+        if self.send_principal and self.kind is UpstreamKind.CLOUD:
+            raise ValueError("send_principal: expected false for a cloud, got true")
         return self
 
     @model_validator(mode="after")
