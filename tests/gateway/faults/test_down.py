@@ -1,0 +1,76 @@
+"""A pool, a cloud or everything is down: what must stay is never sent out instead."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import openai
+import pytest
+import yaml
+from echo_upstream import EchoUpstream
+from fault_givens import IBAN, PROMPT, ask, code_of, locked_vault
+
+
+@pytest.fixture(scope="module")
+def without_pool(start: Callable[..., Any], pki: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """A gateway whose pool does not answer; its breaker remembers that for a minute."""
+    with EchoUpstream(pki.certificate_file, pki.key_file) as gone:
+        pass
+    return start(pool=gone, down_s=60)
+
+
+def test_with_the_pool_down_what_must_stay_is_refused_and_never_sent_out(
+    without_pool: Any, cloud: EchoUpstream
+) -> None:
+    for content in ("Dear Mr. Ola Nordmann, hello", "Добрый день"):
+        for stream in (False, True):
+            with pytest.raises(openai.InternalServerError) as caught:
+                ask(without_pool, content, stream=stream)
+            assert (caught.value.status_code, code_of(caught)) == (503, "pool_unavailable")
+    with locked_vault(without_pool):
+        with pytest.raises(openai.InternalServerError) as caught:
+            ask(without_pool)
+        assert code_of(caught) == "pool_unavailable"
+    assert not cloud.requests
+    status, _, body = without_pool.request("GET", "/readyz")
+    wrong = json.loads(body)["wrong"]
+    assert (status, wrong["upstream:chat"]) == (503, "doesn't answer")
+    assert wrong["routes"] == "no upstream for inside"
+
+
+def test_with_the_pool_down_what_may_leave_goes_to_the_cloud(without_pool: Any, cloud: EchoUpstream) -> None:
+    answer = ask(without_pool, model="careful")  # prefers the pool
+    assert answer.headers["x-sovctl-route"] == "cloud"
+    assert answer.parse().choices[0].message.content == PROMPT
+    assert IBAN.encode() not in cloud.raw[0]
+    for _ in range(3):
+        ask(without_pool, model="careful")
+    asked = [record for record in without_pool.records() if record["type"] == "gateway.request"][-1]
+    assert "down:chat" in asked["reasons"]
+    assert asked["upstream"] == "sovereign-cloud"
+
+
+def test_with_everything_down_the_client_is_told(without_pool: Any, cloud: EchoUpstream) -> None:
+    cloud.script.status = 503
+    with pytest.raises(openai.InternalServerError) as caught:
+        ask(without_pool)
+    assert (caught.value.status_code, code_of(caught)) == (502, "upstream_failed")
+    last = without_pool.records()[-1]
+    assert (last["type"], last["status"], last["reason"]) == ("gateway.answer", 502, "upstream_failed")
+
+
+def test_an_upstream_that_cannot_prove_who_it_is_gets_nothing(
+    start: Callable[..., Any], pki: Any, pool: EchoUpstream, cloud: EchoUpstream
+) -> None:
+    config = yaml.safe_load(start().config.read_text())
+    upstreams = config["upstreams"]
+    upstreams[1]["ca_file"] = None  # the system's authorities do not know our cloud
+    del upstreams[0]["certificate_file"], upstreams[0]["key_file"]  # and the pool wants to know us
+    gateway = start(upstreams=upstreams)
+    with pytest.raises(openai.InternalServerError) as caught:
+        ask(gateway)
+    assert code_of(caught) == "upstream_failed"
+    assert not pool.requests
+    assert not cloud.requests

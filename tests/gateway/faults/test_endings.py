@@ -1,0 +1,103 @@
+"""SIGTERM, SIGKILL, clients that leave: nothing that was answered is lost."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import openai
+from echo_upstream import EchoUpstream
+from fault_givens import IBAN, PROMPT, ask, ledger_folder
+
+from sovctl.compliance.keys import load_or_create
+from sovctl.compliance.ledger.store import Ledger
+from sovctl.gateway.settings import load_settings
+
+
+def test_running_answers_finish_after_sigterm(start: Callable[..., Any], pool: EchoUpstream) -> None:
+    gateway = start()
+    pool.script.hold = threading.Event()
+    stream = ask(gateway, model="inside", stream=True).parse()
+    first = next(stream)
+    gateway.process.send_signal(signal.SIGTERM)
+    threading.Timer(0.5, pool.script.hold.set).start()
+    text = "".join(c.delta.content or "" for chunk in (first, *stream) for c in chunk.choices)
+    assert text == PROMPT
+    assert gateway.stop() in (0, -signal.SIGTERM)
+    records = gateway.records()
+    assert records[-1]["reason"] == "answered"
+    assert '"event": "stopped"' in gateway.log()
+    checkpoint = (ledger_folder(gateway) / "checkpoint").read_text()
+    assert int(checkpoint.splitlines()[1]) == len(records)
+
+
+def test_a_client_that_leaves_is_recorded_and_the_upstream_let_go(
+    gateway: Any, pool: EchoUpstream, cloud: EchoUpstream
+) -> None:
+    pool.script.hold = threading.Event()
+    stream = ask(gateway, model="inside", stream=True).parse()
+    next(iter(stream))
+    stream.close()
+    deadline = time.monotonic() + 10
+    while gateway.records()[-1].get("reason") != "client-left":
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    pool.script.hold.set()
+    assert b"sovctl_gateway_in_flight_requests 0.0\n" in gateway.request("GET", "/metrics")[2]
+
+
+def test_kill_9_under_load_loses_nothing_that_was_answered(
+    start: Callable[..., Any], start_from: Callable[..., Any], cloud: EchoUpstream, tmp_path: Path
+) -> None:
+    gateway = start()
+    answered: list[tuple[str, str]] = []
+
+    def ask_on(lane: int) -> None:
+        for number in range(1000):
+            content = f"Please write to user{lane}-{number}@example.com about {IBAN}"
+            try:
+                answer = ask(gateway, content, extra_headers={"x-sovctl-conversation": f"{lane}"})
+                assert answer.parse().choices[0].message.content == content
+            except openai.APIConnectionError:
+                return
+            answered.append((answer.headers["x-sovctl-request-id"], f"user{lane}-{number}@example.com"))
+
+    with ThreadPoolExecutor(4) as lanes:
+        running = [lanes.submit(ask_on, lane) for lane in range(4)]
+        deadline = time.monotonic() + 30
+        while len(answered) < 60:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        gateway.process.kill()
+        for lane in running:
+            lane.result()
+    assert gateway.process.wait(10) == -signal.SIGKILL
+    recorded: dict[str, set[str]] = {}
+    for record in gateway.records():
+        recorded.setdefault(record.get("id", ""), set()).add(record["type"])
+    assert all(recorded[request_id] == {"gateway.request", "gateway.answer"} for request_id, _ in answered)
+    settings = load_settings(gateway.config)
+    with Ledger.open(
+        settings.ledger.directory, origin=settings.ledger.origin, key=load_or_create(settings.ledger.key_file)
+    ) as ledger:  # refuses a ledger that is not what was signed
+        assert ledger.size >= len(recorded)
+    again = start_from(gateway.config, tmp_path / "log")
+    sent = [request["messages"][0]["content"] for request in cloud.requests]
+    for lane in range(4):
+        mail = [mail for _, mail in answered if mail.startswith(f"user{lane}-")][-1]
+        token = next(c.split(" ")[3] for c in reversed(sent) if _is_about(again, cloud, c, lane, mail))
+        assert token.startswith("EMAIL_")
+
+
+def _is_about(gateway: Any, cloud: EchoUpstream, sent: str, lane: int, mail: str) -> bool:
+    """True when the token in `sent`, said by the cloud after the restart, is restored to `mail`."""
+    token = sent.split(" ")[3]
+    cloud.script.message = lambda _: {"role": "assistant", "content": token}
+    headers = {"x-sovctl-conversation": f"{lane}"}
+    reply = ask(gateway, "What was the address that I told you?", extra_headers=headers)
+    return bool(reply.parse().choices[0].message.content == mail)
