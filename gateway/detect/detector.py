@@ -11,9 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from sovctl.gateway.detect.disguise import views
 from sovctl.gateway.detect.finder import Finder
 from sovctl.gateway.detect.finding import Finding, resolve
-from sovctl.gateway.detect.view import view_of
+from sovctl.gateway.detect.view import View
 
 
 class Detector:
@@ -33,14 +34,15 @@ class Detector:
 
     def find(self, text: str) -> list[Finding]:
         """Identifiers in `text`, sorted by start, none overlapping; spans are those of `text` as given."""
-        view = view_of(text)
-        candidates: list[Finding] = []
-        for finder in self._finders:
-            candidates += finder.find(view, candidates)
-        found = resolve(candidates)
-        if view.starts is None:
-            return found
-        spans = [view.span(f.start, f.end) for f in found]
-        return [
-            Finding(start, end, f.kind, f.score, f.value, f.rule) for (start, end), f in zip(spans, found, strict=True)
-        ]
+        found: list[Finding] = []
+        for view in views(text):
+            in_view: list[Finding] = []
+            for finder in self._finders:
+                in_view += finder.find(view, in_view)
+            found += in_view if view.is_original else [_in_original(view, finding) for finding in in_view]
+        return resolve(found)
+
+
+def _in_original(view: View, finding: Finding) -> Finding:
+    start, end = view.span(finding.start, finding.end)
+    return Finding(start, end, finding.kind, finding.score, finding.value, finding.rule)

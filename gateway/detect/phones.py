@@ -1,8 +1,12 @@
-"""Phone numbers: Google's metadata by way of `phonenumbers`, which Presidio's recognizer wraps as well.
+"""Phone numbers in running text: with a plus sign, in national formats, and wherever the words say so.
 
-Parsing is the dearest step of all detection (54-59 % of Presidio's time, measured 2026-11), so it only sees digit
-groups that no checksum has claimed, for the site's own regions. A bare run of digits after "order" or "invoice" is
-not a phone number; one with a plus sign always may be.
+What counts, from the surest to the weakest:
+
+    +49 30 901820, 0049 30 901820, tel:+4930901820    of any country
+    030 901820, (212) 555-0123, 0812-3456-7890         valid in a region of the site, with its trunk prefix or grouping
+    "call me: 555 0123 4567"                            any 6 to 15 digits beside a word such as phone, tel., тел.
+
+Bare digits without such a word, amounts and dates are nobody's number. Only what no checksum claimed comes here.
 """
 
 from __future__ import annotations
@@ -10,18 +14,23 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-import phonenumbers
-
-from sovctl.gateway.detect.candidates import Window
+from sovctl.gateway.detect.amounts import are_years, is_amount
+from sovctl.gateway.detect.context import Topics
 from sovctl.gateway.detect.finding import Finding
-from sovctl.gateway.detect.judge import NOT_PERSONAL
+from sovctl.gateway.detect.phone_plan import PhonePlan
+from sovctl.gateway.detect.recognizer import AroundPlace
+from sovctl.gateway.detect.runs import Run
 from sovctl.gateway.kinds import Kind
 
-# 7 to 15 digits (ITU-T E.164, 6.1) with what people put between them.
-_CANDIDATE = re.compile(r"(?<![\w.,/@])(?:\+|\()?[0-9](?:[ ().\-/\u2011]{0,3}[0-9]){6,16}(?![\w@]|[.,][0-9])")
-_DATE = re.compile(r"\A(?:[12][0-9]{3}[-./][01]?[0-9][-./][0-3]?[0-9]|[0-3]?[0-9][-./][01]?[0-9][-./][12][0-9]{3})\b")
-_NEAR_BEFORE = 48  # characters, as for the other rules
-_SCORE_INTERNATIONAL, _SCORE_NATIONAL = 0.75, 0.5
+_SCORE_INTERNATIONAL, _SCORE_NATIONAL, _SCORE_WORD = 0.75, 0.5, 0.45
+_FEWEST, _MOST = 7, 15  # digits; ITU-T E.164, 6.1
+_FEWEST_BY_WORD = 6
+_MOST_GROUPS = 8
+_EXTENSION = re.compile(
+    r"[ ,;]{0,2}(?:ext(?:ension|n)?\.?|x|доб\.?|вн\.?|poste|durchwahl|dw\.?|wew\.?|int(?:erno)?\.?|ramal|dahili|#)"
+    r"[ .:]{0,2}(?P<digits>[0-9]{1,6})(?![0-9])",
+    re.IGNORECASE,
+)
 
 
 class PhoneFinder:
@@ -29,37 +38,131 @@ class PhoneFinder:
 
     Args:
         regions: ISO 3166-1 countries whose national formats count.
+
+    Raises:
+        ValueError: a region that the phone number plan does not know.
     """
 
-    def __init__(self, regions: Sequence[str]) -> None:
-        unknown = sorted(set(regions) - phonenumbers.SUPPORTED_REGIONS)
-        if unknown:
-            raise ValueError(f"expected phone regions of the phone number plan, got {', '.join(unknown)}")
-        self._regions = tuple(regions)
+    rules = ("PHONE", "PHONE_BY_WORD")
 
-    def find(self, text: str, window: Window, claimed: Sequence[Finding]) -> Iterator[Finding]:
-        """Phone numbers in `window`, outside what `claimed` holds already."""
-        for match in _CANDIDATE.finditer(text, window.start, window.end):
-            start, end = match.span()
-            if any(finding.start < end and start < finding.end for finding in claimed):
+    def __init__(self, regions: Sequence[str], topics: Topics) -> None:
+        self._plan = PhonePlan(regions)
+        self._phone, self._order = topics.mask("@phone"), topics.mask("@order")
+
+    def find(self, run: Run, around: AroundPlace, *, only_international: bool = False) -> Iterator[Finding]:
+        """Phone numbers in `run`, none overlapping.
+
+        Args:
+            only_international: those with a plus sign, which nothing else can be.
+        """
+        first = 0
+        count = len(run.starts)
+        while first < count:
+            if only_international and _plus_before(run.text, run.starts[first]) == run.starts[first]:
+                first += 1
                 continue
-            number = self._parse(text, start, end)
+            found = self._longest_from(run, first, around)
+            if found is None:
+                first += 1
+            else:
+                finding, last = found
+                yield finding
+                first = last + 1
+
+    def _longest_from(self, run: Run, first: int, around: AroundPlace) -> tuple[Finding, int] | None:
+        """The longest number that begins with the group `first`, and its last group."""
+        text, starts, ends, gaps = run.text, run.starts, run.ends, run.gaps
+        start = starts[first]
+        plus = _plus_before(text, start)
+        last, total = first, ends[first] - start
+        candidates: list[tuple[int, int]] = []
+        while True:
+            if total >= _FEWEST_BY_WORD:
+                candidates.append((last, total))
+            if last + 1 >= len(starts) or last - first >= _MOST_GROUPS or not _is_gap(gaps[last]):
+                break
+            last += 1
+            total += ends[last] - starts[last]
+            if total > _MOST:
+                break
+        for last, total in reversed(candidates):
+            number = self._number(run, first, last, total, around, has_plus=plus < start)
             if number is not None:
-                score = _SCORE_INTERNATIONAL if text[start] == "+" else _SCORE_NATIONAL
-                yield Finding(start, end, Kind.PHONE, score, number, "PHONE")
-
-    def _parse(self, text: str, start: int, end: int) -> str | None:
-        candidate = text[start:end]
-        is_international = candidate.startswith(("+", "(+"))
-        if not is_international and (
-            NOT_PERSONAL.search(text, max(0, start - _NEAR_BEFORE), start) or _DATE.match(candidate)
-        ):
-            return None
-        for region in (None,) if is_international else self._regions:
-            try:
-                number = phonenumbers.parse(candidate, region)
-            except phonenumbers.NumberParseException:
-                continue
-            if phonenumbers.is_valid_number(number):
-                return str(phonenumbers.format_number(number, phonenumbers.PhoneNumberFormat.E164))
+                value, score, rule = number
+                begin, end = min(plus, _bracket_before(text, start, ends[last])), ends[last]
+                if extension := _EXTENSION.match(text, end):
+                    end, value = extension.end(), f"{value};ext={extension['digits']}"
+                return Finding(begin, end, Kind.PHONE, score, value, rule), last
         return None
+
+    def _number(
+        self, run: Run, first: int, last: int, total: int, around: AroundPlace, *, has_plus: bool
+    ) -> tuple[str, float, str] | None:
+        digits = run.digits(first, last)
+        if has_plus:
+            if total < _FEWEST or not self._plan.is_assigned(digits):
+                return None
+            return self._plan.international(digits) or f"+{digits}", _SCORE_INTERNATIONAL, "PHONE"
+        start, end = run.starts[first], run.ends[last]
+        if digits.startswith("00") and total > 9 and (number := self._plan.international(digits[2:])):
+            return number, _SCORE_INTERNATIONAL, "PHONE"
+        national = self._plan.national(digits) if total >= _FEWEST else None
+        is_written = national is not None and self._is_written(run, first, last, has_trunk=national[1])
+        if not is_written and total < _FEWEST_BY_WORD:
+            return None
+        if is_amount(run.text, start, end):
+            return None
+        words = around(start, end)
+        if (words.touching | words.following) & self._order and not words.touching & self._phone:
+            return None
+        if is_written and national is not None:
+            return national[0], _SCORE_NATIONAL, "PHONE"
+        if ((words.before & words.closest) | words.after) & self._phone and not are_years(run, first, last):
+            return national[0] if national else digits, _SCORE_WORD, "PHONE_BY_WORD"
+        return None
+
+    def _is_written(self, run: Run, first: int, last: int, *, has_trunk: bool) -> bool:
+        """Whether valid digits are also written as people write a number."""
+        text, lengths, gaps = run.text, run.lengths[first : last + 1], run.gaps[first:last]
+        if not gaps:
+            is_trunk = text[run.starts[first]] != "1"  # dialled before every number, not written before most
+            return (
+                has_trunk
+                and is_trunk
+                and lengths[0] >= 10
+                and text[run.starts[first] - 1 : run.starts[first]] not in ("-", ".", "#", "/")
+            )
+        if any(")" in gap for gap in gaps):
+            return True
+        if are_years(run, first, last) or (len(gaps) == 1 and gaps[0] == "."):
+            return False
+        if has_trunk:
+            return True
+        # 1 234 567 is an amount, 512 345 678 a number: nine digits in threes are, fewer are not.
+        if lengths[0] <= 3 and all(length == 3 for length in lengths[1:]):
+            return lengths == [3, 3, 3] and "." not in gaps
+        return len(lengths) >= 3
+
+
+def _is_gap(gap: str) -> bool:
+    """Whether a number may go on after it: one line, and no more than a separator or a bracket with its space."""
+    return "\n" not in gap and (len(gap) == 1 or gap in (") ", " (", " - ", ")-", "-(", ").", ") (", "/ ", " /", " / "))
+
+
+def _plus_before(text: str, start: int) -> int:
+    """Where a plus sign before `start` stands, with the bracket before or behind it; `start` when there is none."""
+    place = start
+    while place and start - place < 2 and text[place - 1] in "( ":
+        place -= 1
+    if not place or text[place - 1] != "+":
+        return start
+    place -= 1
+    if place and text[place - 1] == "(":
+        place -= 1
+    is_glued = place and text[place - 1].isalnum() and text[place - 1].isascii()
+    return start if is_glued else place
+
+
+def _bracket_before(text: str, start: int, end: int) -> int:
+    """Where the number begins when its area code stands in brackets."""
+    return start - 1 if start and text[start - 1] == "(" and ")" in text[start:end] else start

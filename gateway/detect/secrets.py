@@ -1,69 +1,207 @@
 """Keys, tokens and passwords: forms that their issuers publish, and what stands behind `password =`.
 
-A secret is never ordinary text, so each pattern is specific enough to be believed alone. Forms are the issuers' own
-documented prefixes (GitHub 2021-04, GitLab "Token prefixes", AWS IAM identifiers, RFC 7519, RFC 7468, ...).
+A secret is never ordinary text, so each form is specific enough to be believed alone. Forms are the issuers' own
+documented prefixes (GitHub 2021-04, GitLab "Token prefixes", AWS IAM identifiers, Slack, Stripe, RFC 7519, RFC 7468),
+read 2026-11.
 """
 
 from __future__ import annotations
 
 import re
+import string
+from collections.abc import Sequence
+from dataclasses import dataclass
 
-# Case matters in every one of these; the beginning is cheap to look for and rare in prose.
-_ISSUED = re.compile(
-    r"(?<![A-Za-z0-9])(?:"
-    r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}"  # AWS access key id
-    r"|gh[pousr]_[A-Za-z0-9]{36,255}|github_pat_[A-Za-z0-9_]{22,255}"
-    r"|glpat-[A-Za-z0-9_.-]{20,255}"
-    r"|xox[abeoprs]-[A-Za-z0-9-]{10,255}"  # Slack
-    r"|sk-(?:ant-|proj-|svcacct-|or-v1-)?[A-Za-z0-9_-]{20,255}"  # OpenAI, Anthropic, OpenRouter
-    r"|[rs]k_(?:live|test)_[A-Za-z0-9]{16,255}"  # Stripe
-    r"|hf_[A-Za-z0-9]{30,255}|nvapi-[A-Za-z0-9_-]{40,255}|pypi-[A-Za-z0-9_-]{50,255}|npm_[A-Za-z0-9]{36}"
-    r"|AIza[A-Za-z0-9_-]{35}|ya29\.[A-Za-z0-9_-]{20,255}"  # Google
-    r"|SG\.[A-Za-z0-9_-]{16,64}\.[A-Za-z0-9_-]{16,64}"  # SendGrid
-    r"|hvs\.[A-Za-z0-9_-]{24,255}"  # Vault
-    r"|eyJ[A-Za-z0-9_-]{8,4096}\.[A-Za-z0-9_-]{8,4096}\.[A-Za-z0-9_-]{0,4096}"  # JWT
-    r")(?![A-Za-z0-9])"
+from sovctl.gateway.detect.finding import Finding
+from sovctl.gateway.detect.recognizer import AroundPlace
+from sovctl.gateway.detect.scan import Pattern
+from sovctl.gateway.kinds import Kind
+
+_SCORE = 0.9
+_URL64 = "[0-9A-Za-z_-]"
+_LETTERS = string.ascii_letters + string.digits
+
+
+@dataclass(frozen=True)
+class _Form:
+    rule: str
+    begins: str
+    """What every such secret begins with, for the scanner."""
+    whole: re.Pattern[str]
+    """The whole; the group `secret`, where there is one, is what must not leave."""
+    has_case: bool = True
+    not_behind: str = _LETTERS
+    """Characters behind which it does not begin; those that it is made of, or every place in a long run would count."""
+
+
+def _issued(rule: str, begins: str, rest: str) -> _Form:
+    """A prefix that its issuer publishes, and what follows it."""
+    return _Form(
+        rule,
+        f"{begins}(?:{_shortest(rest)})",
+        re.compile(f"{begins}(?:{rest})(?![0-9A-Za-z])"),
+        not_behind=_LETTERS + "_-" if _URL64 in rest else _LETTERS,
+    )
+
+
+def _shortest(rest: str) -> str:
+    """`rest` with its last `{n,m}` as `{n}`, and any before it as `{n,}`: enough to find where it begins."""
+    ranges = list(re.finditer(r"\{([0-9]+),[0-9]*\}", rest))
+    for match in reversed(ranges):
+        comma = "" if match is ranges[-1] else ","
+        rest = f"{rest[: match.start()]}{{{match.group(1)}{comma}}}{rest[match.end() :]}"
+    return rest
+
+
+# Secrets that somebody names: the words, what may stand between, and the value.
+_WORDS = (
+    *("password", "passwd", "passphrase", "passcode", "passkey", "pass", "pwd", "secret", "credential", "credentials"),
+    *(
+        "api[_ -]?key",
+        "access[_ -]?key",
+        "access[_ -]?token",
+        "auth[_ -]?key",
+        "auth[_ -]?token",
+        "token",
+        "pin[_ -]?code",
+    ),
+    *("client[_ -]?secret", "private[_ -]?key", "secret[_ -]?key", "encryption[_ -]?key", "account[_ -]?key"),
+    *("sharedaccesskey", "kennwort", "passwort", "zugangscode", "mot de passe", "contraseña", "contrasena", "clave"),
+    *("hasło", "haslo", "hasła", "wachtwoord", "parola", "şifre", "şifresi", "sifre", "senha", "palavra-passe"),
+    *("kata sandi", "sandi", "құпиясөз", "құпия сөз", "пароль", "пароля", "паролем", "пароле", "кодовое слово"),
+    *("lösenord", "adgangskode", "passord", "salasana", "heslo", "jelszó", "parolă", "סיסמה", "סיסמא", "كلمة المرور"),
+    *("كلمة السر", "رمز الدخول", "رمز عبور", "密码", "密碼", "パスワード", "비밀번호", "รหัสผ่าน", "पासवर्ड", "mật khẩu"),
 )
-_PEM = re.compile(
-    r"-----BEGIN (?:[A-Z0-9]{1,16} ){0,3}PRIVATE KEY-----[^-]{0,16384}"
-    r"(?:-----END (?:[A-Z0-9]{1,16} ){0,3}PRIVATE KEY-----)?"
-)
+_IS = "is|ist|est|es|è|é|e|jest|adalah|to|это|هي|هو|bu|lautet|set to"
 _NAMED = re.compile(
-    r"(?:pass(?:word|wd|phrase)?|pwd|secret|api[_-]?key|access[_-]?key|auth[_-]?token|client[_-]?secret|private[_-]?key)"
-    r"[\"']?\s{0,3}(?:[:=]|=>|\bis\b)\s{0,3}[\"']?(?P<secret>[^\s\"',;<>]{6,256})",
+    rf"(?P<word>{'|'.join(sorted(_WORDS, key=len, reverse=True))})(?:[_ -]?[0-9]{{1,3}})?[\"'`]?"
+    rf"(?:\s{{0,3}}(?P<sign>:=|=>|->|[:=：])|\s(?:{_IS})\s|\s[—-]\s)\s{{0,3}}[\"'`«“]?"
+    r"(?P<secret>[^\s\"'`»”,;<>(){}\[\]]{4,512})",
     re.IGNORECASE,
 )
-_BEARER = re.compile(
-    r"\b(?:Bearer|Basic|token)\s+(?P<secret>[A-Za-z0-9_\-.~+/=]{19,4096}[A-Za-z0-9_=/+-])", re.IGNORECASE
-)
-_IN_URL = re.compile(r"://[^\s/:@]{1,64}:(?P<secret>[^\s/:@]{3,256})@")
-
-# One of these stands in every secret above, in this case or, for the second row, in any; a text without one is done.
-_HINTS = (
-    *("AKIA", "ASIA", "ABIA", "ACCA", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "xox", "sk-"),
-    *("_live_", "_test_", "hf_", "nvapi-", "pypi-", "npm_", "AIza", "ya29.", "SG.", "hvs.", "eyJ", "PRIVATE KEY"),
-)
-_HINTS_IN_ANY_CASE = ("pass", "pwd", "secret", "key", "token", "bearer", "basic")
-_PATTERNS = (
-    ("SECRET_ISSUED", _ISSUED, 0),
-    ("SECRET_PEM", _PEM, 0),
-    ("SECRET_NAMED", _NAMED, "secret"),
-    ("SECRET_BEARER", _BEARER, "secret"),
-    ("SECRET_IN_URL", _IN_URL, "secret"),
-)
-
-
-def secret_spans(text: str) -> list[tuple[int, int, str]]:
-    """Start, end and rule of every secret in `text`, rule by rule; they may overlap."""
-    if not _has_hint(text):
-        return []
-    return [(*match.span(group), rule) for rule, pattern, group in _PATTERNS for match in pattern.finditer(text)]
-
-
-def _has_hint(text: str) -> bool:
-    lowered = text.lower()
-    return (
-        any(hint in text for hint in _HINTS)
-        or any(hint in lowered for hint in _HINTS_IN_ANY_CASE)
-        or ("://" in text and "@" in text)
+# Said of a password, or written in code in its place.
+_NOT_SECRETS = frozenset(
+    re.findall(
+        r"\w+",
+        """
+        required optional none null nil true false string str int bool bytes password passwd secret token incorrect
+        invalid expired wrong missing empty unknown hidden redacted default example value default_value undefined
+        function const return self settings config environ process getenv input prompt must should will not the your
+        weak strong reset changed needed obligatorio requerido erforderlich falsch requis incorrecto obligatoire
+        wymagane неверный обязателен обязательно verplicht obbligatoria obrigatória gerekli yanlış salah wajib
+        """,
     )
+)
+_REFERENCE = re.compile(
+    r"(?:\$|%|<|\{|os\.|env\.|process\.|settings\.|config\.|self\.|args\.|secrets?\.|vault[:.]|getenv)"
+)
+_PLAIN_WORD = re.compile(r"[^\W\d_]+[.,!?:]?")
+
+
+def _spellings() -> set[str]:
+    """The words as the scanner needs them, which knows the case of A to Z alone."""
+    return {
+        spelling
+        for word in _WORDS
+        for spelling in ((word,) if word.isascii() else (word, word.upper(), word[:1].upper() + word[1:]))
+    }
+
+
+_PEM_LABEL = "(?:[A-Z0-9]{1,16} ){0,3}"
+
+_FORMS: tuple[_Form, ...] = (
+    _issued("SECRET_AWS", "A(?:KIA|SIA|BIA|CCA)", "[A-Z2-7]{16}"),
+    _issued("SECRET_GITHUB", "gh[pousr]_", "[0-9A-Za-z]{36,255}"),
+    _issued("SECRET_GITHUB", "github_pat_", "[0-9A-Za-z_]{22,255}"),
+    _issued("SECRET_GITLAB", "gl(?:pat|dt|rt|cbt|ptt|ft|oas|soat)-", f"{_URL64}{{20,255}}"),
+    _issued("SECRET_SLACK", "xox[abceoprs]-", "[0-9A-Za-z-]{10,255}"),
+    _issued("SECRET_SLACK", "xapp-[0-9]-", "[0-9A-Za-z-]{20,255}"),
+    _issued("SECRET_SLACK", "hooks.slack.com/(?:services|workflows|triggers)/", "[0-9A-Za-z/]{20,255}"),
+    _issued("SECRET_MODEL_API", "sk-", f"(?:ant-|proj-|svcacct-|admin-|or-v1-|lf-)?{_URL64}{{20,255}}"),
+    _issued("SECRET_STRIPE", "[rsp]k_(?:live|test)_", "[0-9A-Za-z]{16,255}"),
+    _issued("SECRET_STRIPE", "whsec_", "[0-9A-Za-z+/=]{16,255}"),
+    _issued("SECRET_HUGGING_FACE", "hf_", "[0-9A-Za-z]{30,255}"),
+    _issued("SECRET_NVIDIA", "nvapi-", f"{_URL64}{{40,255}}"),
+    _issued("SECRET_PYPI", "pypi-", f"{_URL64}{{50,255}}"),
+    _issued("SECRET_NPM", "npm_", "[0-9A-Za-z]{36}"),
+    _issued("SECRET_GOOGLE", "AIza", f"{_URL64}{{35}}"),
+    _issued("SECRET_GOOGLE", "ya29[.]", f"{_URL64}{{20,255}}"),
+    _issued("SECRET_GOOGLE", "GOCSPX-", f"{_URL64}{{20,64}}"),
+    _issued("SECRET_SENDGRID", "SG[.]", f"{_URL64}{{16,64}}[.]{_URL64}{{16,64}}"),
+    _issued("SECRET_MAILGUN", "key-", "[0-9a-f]{32}"),
+    _issued("SECRET_TWILIO", "(?:SK|AC)", "[0-9a-f]{32}"),
+    _issued("SECRET_VAULT", "hv[sbr][.]", f"{_URL64}{{24,255}}"),
+    _issued("SECRET_DIGITALOCEAN", "do[opr]_v1_", "[0-9a-f]{64}"),
+    _issued("SECRET_DATABRICKS", "dapi", "[0-9a-f]{32}"),
+    _issued("SECRET_DOCKER", "dckr_(?:pat|oat)_", f"{_URL64}{{20,255}}"),
+    _issued("SECRET_SHOPIFY", "shp(?:at|ca|pa|ss)_", "[0-9a-fA-F]{32}"),
+    _issued("SECRET_SQUARE", "sq0(?:atp|csp|idp)-", f"{_URL64}{{22,60}}"),
+    _issued("SECRET_ATLASSIAN", "ATATT3", "[0-9A-Za-z_=-]{50,255}"),
+    _issued("SECRET_LINEAR", "lin_(?:api|oauth)_", "[0-9A-Za-z]{32,64}"),
+    _issued("SECRET_NOTION", "ntn_", "[0-9A-Za-z]{40,60}"),
+    _issued("SECRET_POSTMAN", "PMAK-", "[0-9a-f]{24}-[0-9a-f]{34}"),
+    _issued("SECRET_GRAFANA", "gl(?:c|sa)_", "[0-9A-Za-z_+/=]{32,255}"),
+    _issued("SECRET_TELEGRAM", "[0-9]{8,10}:AA", f"{_URL64}{{32,33}}"),
+    _issued("SECRET_AGE", "AGE-SECRET-KEY-1", "[02-9AC-HJ-NP-Z]{58}"),
+    _issued("SECRET_JWT", "eyJ", f"{_URL64}{{8,8192}}[.]{_URL64}{{8,8192}}(?:[.]{_URL64}*)?"),
+    _Form(
+        "SECRET_PEM",
+        f"-----BEGIN {_PEM_LABEL}PRIVATE KEY",
+        re.compile(
+            rf"-----BEGIN {_PEM_LABEL}PRIVATE KEY(?: BLOCK)?-----[^-]{{0,32768}}"
+            rf"(?:-----END {_PEM_LABEL}PRIVATE KEY(?: BLOCK)?-----)?"
+        ),
+        not_behind="",
+    ),
+    _Form(
+        "SECRET_BEARER",
+        r"(?:bearer|basic|token)[ \t:]{1,3}[0-9A-Za-z_.~+/=-]{20}",
+        re.compile(r"(?:bearer|basic|token)[ \t:]{1,3}(?P<secret>[0-9A-Za-z_\-.~+/]{20,8192}={0,2})", re.IGNORECASE),
+        has_case=False,
+    ),
+    _Form(
+        "SECRET_IN_URL",
+        r"://[^\s/:@]{0,64}:[^\s/@]{2}",
+        re.compile(r"://[^\s/:@]{0,64}:(?P<secret>[^\s/@]{2,256})@"),
+        has_case=False,
+        not_behind="",
+    ),
+    _Form("SECRET_NAMED", "|".join(sorted(_spellings())), _NAMED, has_case=False, not_behind=""),
+)
+
+
+class SecretRecognizer:
+    """Finds keys, tokens and passwords."""
+
+    @property
+    def rules(self) -> Sequence[str]:
+        """Names of all forms."""
+        return [form.rule for form in _FORMS]
+
+    @property
+    def patterns(self) -> Sequence[Pattern]:
+        """What secrets begin with."""
+        return [Pattern(form.begins, has_case=form.has_case) for form in _FORMS]
+
+    def at(self, text: str, start: int, pattern: int, _around: AroundPlace) -> Finding | None:
+        """The secret that begins, or is named, at `start`."""
+        form = _FORMS[pattern]
+        if start and text[start - 1] in form.not_behind:
+            return None
+        match = form.whole.match(text, start)
+        if match is None or (form.rule == "SECRET_NAMED" and not _is_secret(match)):
+            return None
+        first, last = match.span("secret" if "secret" in form.whole.groupindex else 0)
+        return Finding(first, last, Kind.SECRET, _SCORE, text[first:last], form.rule)
+
+
+def _is_secret(match: re.Match[str]) -> bool:
+    """Whether what stands behind "password" is one, and no word about it: "password is required"."""
+    value = match["secret"].rstrip(".!?")
+    if value.isdigit() and (len(value) < 6 or "token" in match["word"].lower()):
+        return False
+    if value.lower() in _NOT_SECRETS or _REFERENCE.match(value) or len(value) < 4:
+        return False
+    if match["sign"] is None or len(value) < 6:
+        return _PLAIN_WORD.fullmatch(value) is None
+    return True

@@ -1,98 +1,95 @@
-"""A text as the recognizers should see it, with a way back to the text as it was written.
+"""A text as the finders should see it, with an exact way back to the text as it was written.
 
-Identifiers hide, by intent or by copy and paste, behind full-width digits, other scripts' digits, invisible
-characters, look-alike dashes and escapes (`\\u0040`, `%40`, `&#64;`). The view shows them plain; every character of
-it knows which characters of the original it stands for. Most texts need none of this and pass through untouched.
+    view = View("to anna\\\\u0040example.com").replaced([(7, 13, "@")])
+    view.text               # "to anna@example.com"
+    view.span(3, 19)        # (3, 24): where the address stands in the original
 
-    view = view_of("anna\\\\u0040example.com")
-    view.text               # "anna@example.com"
-    view.span(0, 16)        # (0, 21): where that stands in the original
+A view is made of the original by replacing pieces of it, or of another view. Only the places where something changed
+are kept, so a view of a long text that differs in one place costs next to nothing; one whose pieces keep their length
+needs no places at all. What is undone in a view is said in `disguise`, `escapes` and `encoded`.
 """
 
 from __future__ import annotations
 
-import re
-import unicodedata
-from dataclasses import dataclass
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
-# Escapes that spell one character; ASCII texts without one of these are their own view.
-_ESCAPE = re.compile(
-    r"\\u00[0-9a-fA-F]{2}|%[2-7][0-9a-fA-F]|&#(?:[0-9]{2,3}|[xX][0-9a-fA-F]{2});|&(?:commat|period|amp);"
-)
-_NAMED = {"&commat;": "@", "&period;": ".", "&amp;": "&"}
-_DASHES = dict.fromkeys(map(ord, "\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe58\ufe63\uff0d"), "-")
-_SPACES = dict.fromkeys(
-    map(ord, "\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000"), " "
-)
-_PLAIN = _DASHES | _SPACES
+Edit = tuple[int, int, str]
+"""Start, end, and what stands there instead."""
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What the recognizers read."""
+    """What the finders read."""
 
     text: str
-    starts: tuple[int, ...] | None
-    """For each character of `text`, where it begins in the original; None when text is the original."""
-    ends: tuple[int, ...] | None
-    """For each character of `text`, where it ends in the original."""
+    _origin: View | None = field(default=None, repr=False)
+    """What this view was made of; None for the text as it was written, or one of equal length."""
+    _places: Sequence[int] = field(default=(), repr=False)
+    """Where pieces of `text` begin, sorted; kept and replaced ones in turn."""
+    _spans: Sequence[tuple[int, int, bool]] = field(default=(), repr=False)
+    """For each piece, where it stands in the origin, and whether it was replaced."""
+
+    @property
+    def is_original(self) -> bool:
+        """True when its spans are those of the text as it was written."""
+        return self._origin is None
+
+    def replaced(self, edits: Sequence[Edit]) -> View:
+        """A view of this view with pieces replaced.
+
+        Args:
+            edits: sorted, none overlapping, each of at least one character of this view.
+        """
+        pieces: list[str] = []
+        places: list[int] = []
+        spans: list[tuple[int, int, bool]] = []
+        position = length = 0
+        for start, end, plain in edits:
+            if position < start:
+                pieces.append(self.text[position:start])
+                places.append(length)
+                spans.append((position, start, False))
+                length += start - position
+            if plain:
+                pieces.append(plain)
+                places.append(length)
+                spans.append((start, end, True))
+                length += len(plain)
+            position = end
+        if position < len(self.text):
+            pieces.append(self.text[position:])
+            places.append(length)
+            spans.append((position, len(self.text), False))
+        return View("".join(pieces), self, places, spans)
+
+    def respelled(self, text: str) -> View:
+        """The same view with other characters in the same places.
+
+        Args:
+            text: as long as this view's.
+        """
+        return View(text, self._origin, self._places, self._spans)
+
+    def decoded(self, pieces: Sequence[Edit]) -> View:
+        """A view of nothing but these pieces, each on lines of its own; every character stands for its whole piece."""
+        places, length = [], 0
+        for _, _, plain in pieces:
+            places.append(length)
+            length += len(plain) + 1
+        spans = [(start, end, True) for start, end, _ in pieces]
+        return View("".join(f"{plain}\n" for _, _, plain in pieces), self, places, spans)
 
     def span(self, start: int, end: int) -> tuple[int, int]:
-        """The original's span for `text[start:end]`, which must not be empty."""
-        if self.starts is None or self.ends is None:
+        """The original's span for `text[start:end]`, which must not be empty; a replaced piece counts as a whole."""
+        if self._origin is None:
             return start, end
-        return self.starts[start], self.ends[end - 1]
-
-
-def view_of(text: str) -> View:
-    """The view of `text`."""
-    if text.isascii() and _ESCAPE.search(text) is None:
-        return View(text, None, None)
-    shown: list[str] = []
-    starts: list[int] = []
-    ends: list[int] = []
-    position = 0
-    for start, end, plain in _pieces(text):
-        for index in range(position, start):
-            _show(text[index], index, index + 1, shown, starts, ends)
-        _show(plain, start, end, shown, starts, ends)
-        position = end
-    for index in range(position, len(text)):
-        _show(text[index], index, index + 1, shown, starts, ends)
-    return View("".join(shown), tuple(starts), tuple(ends))
-
-
-def _pieces(text: str) -> list[tuple[int, int, str]]:
-    return [(match.start(), match.end(), _spelled(match.group())) for match in _ESCAPE.finditer(text)]
-
-
-def _spelled(escape: str) -> str:
-    if escape in _NAMED:
-        return _NAMED[escape]
-    if escape.startswith("%"):
-        return chr(int(escape[1:], 16))
-    if escape.startswith("\\u"):
-        return chr(int(escape[2:], 16))
-    number = escape[2:-1]
-    return chr(int(number[1:], 16) if number[0] in "xX" else int(number))
-
-
-def _show(character: str, start: int, end: int, shown: list[str], starts: list[int], ends: list[int]) -> None:
-    for plain in _plain(character):
-        shown.append(plain)
-        starts.append(start)
-        ends.append(end)
-
-
-def _plain(character: str) -> str:
-    """What `character` looks like to a reader: nothing for invisible ones, a digit for any script's digit."""
-    if character < "\x7f":
-        return character
-    if ord(character) in _PLAIN:
-        return _PLAIN[ord(character)]
-    category = unicodedata.category(character)
-    if category == "Nd":
-        return str(unicodedata.decimal(character))
-    if category == "Cf" or character == "\u00ad" or 0xFE00 <= ord(character) <= 0xFE0F:
-        return ""  # zero-width and BiDi marks, soft hyphen, variation selectors
-    return unicodedata.normalize("NFKC", character)
+        first = bisect_right(self._places, start) - 1
+        last = bisect_right(self._places, end - 1) - 1
+        first_start, _, is_first_replaced = self._spans[first]
+        last_start, last_end, is_last_replaced = self._spans[last]
+        return self._origin.span(
+            first_start if is_first_replaced else first_start + start - self._places[first],
+            last_end if is_last_replaced else last_start + end - self._places[last],
+        )

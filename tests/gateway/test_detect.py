@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 from presidio_analyzer.predefined_recognizers import IbanRecognizer
 
 from sovctl.gateway.detect import Finding, make_detector
+from sovctl.gateway.detect.disguise import plain
 from sovctl.gateway.detect.finding import resolve
-from sovctl.gateway.detect.view import view_of
+from sovctl.gateway.detect.view import View
 from sovctl.gateway.kinds import Kind
 from sovctl.gateway.settings import DetectSettings
 
@@ -54,7 +55,7 @@ NATIONAL = {
     "RU SNILS": "112-233-445 95",
     "SE": "811218-9876",
     "SG NRIC": "S1234567D",
-    "TH": "1101700230708",
+    "TH": "1-1017-00230-70-8",
     "TR": "10000000146",
     "UK NINO": "AB 12 34 56 C",
     "US ITIN": "900-70-0000",
@@ -77,25 +78,26 @@ def test_national_ids_are_found_and_told_from_their_neighbours(name: str) -> Non
 def test_a_national_id_with_a_wrong_check_digit_is_not_one(name: str) -> None:
     value = NATIONAL[name]
     last = value[-1]
-    passing = 0
+    (rule,) = {finding.rule for finding in DETECTOR.find(f"Please see {value} now")}
     for other in ("0123456789" if last.isdigit() else "ABCDEFGHJKLMNPQRSTUVWXYZ").replace(last, ""):
-        passing += ("NATIONAL_ID", value[:-1] + other) in found(f"Please see {value[:-1]}{other} now")
-    assert passing <= 1  # another scheme may happen to fit
+        # Another scheme may happen to fit.
+        assert rule not in {finding.rule for finding in DETECTOR.find(f"Please see {value[:-1]}{other} now")}
 
 
 @pytest.mark.parametrize(
-    ("word", "number"),
+    ("word", "number", "kind"),
     [
-        ("NHS", "943 476 5919"),
-        ("BSN", "111222333"),
-        ("INN", "7707083893"),
-        ("iqama", "1023456708"),
-        ("SIN", "130692544"),
+        ("NHS", "943 476 5919", "HEALTH_ID"),
+        ("BSN", "111222333", "NATIONAL_ID"),
+        ("INN", "7707083893", "TAX_ID"),
+        ("iqama", "1023456708", "NATIONAL_ID"),
+        ("SIN", "130692544", "NATIONAL_ID"),
+        ("ID card", "1101700230708", "NATIONAL_ID"),
     ],
 )
-def test_weak_numbers_need_their_word(word: str, number: str) -> None:
-    assert ("NATIONAL_ID", number) in found(f"the {word} is {number}")
-    assert ("NATIONAL_ID", number) not in found(f"the amount is {number}")
+def test_weak_numbers_need_their_word(word: str, number: str, kind: str) -> None:
+    assert (kind, number) in found(f"the {word} is {number}")
+    assert found(f"the amount is {number}") == []
 
 
 @pytest.mark.parametrize(
@@ -203,7 +205,7 @@ def test_any_text_gives_sorted_spans_that_do_not_overlap(text: str) -> None:
 
 @given(st.text(max_size=60))
 def test_a_view_leads_back_to_the_original(text: str) -> None:
-    view = view_of(text)
+    view = plain(View(text))
     spans = [view.span(index, index + 1) for index in range(len(view.text))]
     assert all(0 <= start < end <= len(text) for start, end in spans)
     assert spans == sorted(spans)
@@ -276,9 +278,9 @@ socket.getaddrinfo = refuse
 socket.socket.connect = refuse
 from sovctl.gateway.detect import make_detector
 from sovctl.gateway.settings import DetectSettings
-import tldextract
 make_detector(DetectSettings(phone_regions=["US"])).find("to anna@example.com and anna@bank.co.uk, 4111 1111 1111 1111")
-assert tldextract.extract("anna@example.co.uk").suffix == "co.uk"
+heavy = {"spacy", "numpy", "httpx", "requests", "tldextract", "presidio_analyzer"} & set(sys.modules)
+assert not heavy, heavy
 """
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
     assert (result.returncode, result.stdout) == (0, ""), result.stderr

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 import pytest
 
 from sovctl.gateway.detect import Detector, Finding
+from sovctl.gateway.detect.schemes.table import in_page
 from sovctl.gateway.detect.view import View
 from sovctl.gateway.kinds import LABELS, Kind
 
@@ -48,3 +50,8 @@ def test_a_finder_that_fails_fails_the_whole_look() -> None:
 def test_a_token_has_one_reading_because_no_label_begins_another() -> None:
     assert len(set(LABELS)) == len(LABELS)
     assert not [(a, b) for a in LABELS for b in LABELS if b.startswith(f"{a}_")]
+
+
+def test_the_documentation_lists_every_scheme() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "gateway.md").read_text(encoding="utf-8")
+    assert in_page(page) == page  # else: python -m sovctl.gateway.detect.schemes.table docs/gateway.md

@@ -100,7 +100,7 @@ def test_a_value_found_once_is_found_everywhere() -> None:
     sent = sent_by(outgoing)["messages"][0]["content"]
     assert sent.count("PERSON_") == 3
     weak = leave(say("The patient has NHS 943 476 5919.\n" + "x" * 100 + "\nAgain: 943 476 5919"))
-    assert sent_by(weak)["messages"][0]["content"].count("NATIONAL_ID_") == 2
+    assert sent_by(weak)["messages"][0]["content"].count("HEALTH_ID_") == 2
 
 
 def test_a_value_that_hides_inside_a_word_stays_at_home() -> None:

@@ -1,0 +1,37 @@
+"""Digits that are nobody's: amounts, measures, years."""
+
+from __future__ import annotations
+
+import re
+
+from sovctl.gateway.detect.runs import Run
+
+_YEAR = re.compile(r"(?:19|20)[0-9]{2}")
+_LIKE_A_DATE = re.compile(
+    r"(?:19|20)[0-9]{2}[-./][0-9]{1,2}[-./][0-9]{1,2}|[0-9]{1,2}[-./][0-9]{1,2}[-./](?:[0-9]{2}){1,2}"
+)
+# Signs and codes of money and measures, right before or behind a number.
+_BEFORE = re.compile(
+    r"(?:[€$£¥₽₸₹₺₴₪]|\b(?:eur|usd|gbp|chf|pln|rub|kzt|aed|sar|inr|idr|try|brl|rp|rs|us))\.?\s?\Z", re.IGNORECASE
+)
+_AFTER = re.compile(
+    r"\s?(?:[€$£¥₽₸₹₺₴₪%°]|(?:eur|euros?|usd|dollars?|gbp|pounds?|chf|pln|rub|kzt|aed|sar|inr|idr|brl|zł|złotych|руб|рублей"
+    r"|тенге|тг|lei|kč|kr|tl|lira|reais|rupiah|درهم|ريال|ml|mg|kg|km|kwh|mwh|gb|mb|tb|ms|bytes|rows|units|pcs|шт|штук|кг|км"
+    r"|million|mln|млн|tokens?|requests?|users?|people|records?|стр)\b)",
+    re.IGNORECASE,
+)
+_REACH = 6  # characters before a number in which a sign or code fits
+
+
+def is_amount(text: str, start: int, end: int) -> bool:
+    """True when money or a measure stands right beside `text[start:end]`."""
+    return _AFTER.match(text, end) is not None or _BEFORE.search(text, max(0, start - _REACH), start) is not None
+
+
+def are_years(run: Run, first: int, last: int) -> bool:
+    """True when the groups from `first` to `last` are years or look like a date: 2019-2020, 12.05.80."""
+    spans = zip(run.starts[first : last + 1], run.ends[first : last + 1], strict=True)
+    return (
+        all(_YEAR.fullmatch(run.text, start, end) for start, end in spans)
+        or _LIKE_A_DATE.fullmatch(run.text, run.starts[first], run.ends[last]) is not None
+    )

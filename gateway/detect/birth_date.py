@@ -1,0 +1,51 @@
+"""Dates of birth: a date, and a word that says so.
+
+A date is never personal by itself. It counts when the words right around it speak of a birth: "born 12 May 1980",
+"дата рождения: 12.05.1980", "12.05.1980 г.р.".
+"""
+
+from __future__ import annotations
+
+import re
+
+from sovctl.gateway.detect.context import Topics
+from sovctl.gateway.detect.finding import Finding
+from sovctl.gateway.detect.recognizer import AroundPlace
+from sovctl.gateway.detect.scan import Pattern
+from sovctl.gateway.kinds import Kind
+
+_DAY = r"(?:0?[1-9]|[12][0-9]|3[01])"
+_YEAR = r"(?:1[89]|20)[0-9]{2}"
+_DATE = re.compile(
+    rf"(?:{_YEAR}([-./年])\s?{_DAY}[-./月]\s?{_DAY}日?|{_DAY}([-./])\s?{_DAY}\2\s?(?:{_YEAR}|[0-9]{{2}})"
+    rf"|{_DAY}(?:st|nd|rd|th|er|\.|º|-?(?:го|е))?\s(?:de\s|of\s|d')?[^\W\d_]{{3,12}}\.?,?\s(?:de\s|del\s)?{_YEAR}"
+    rf"|[^\W\d_]{{3,12}}\.?\s{_DAY}(?:st|nd|rd|th)?,?\s{_YEAR})(?![0-9A-Za-z]|[-./][0-9]|[ T]?[0-9]{{2}}:)"
+)
+_WORD = r"[A-Za-z\x80-\xff]{3,24}"
+_SCORE = 0.7
+
+
+class BirthDateRecognizer:
+    """Finds dates of birth."""
+
+    rules = ("BIRTH_DATE",)
+    patterns = (
+        Pattern(r"[0-9]{1,2}[-./] ?[0-9]{1,2}[-./] ?[0-9]{2}"),
+        Pattern(r"[0-9]{4}(?:[-./]|\xe5\xb9\xb4) ?[0-9]{1,2}(?:[-./]|\xe6\x9c\x88) ?[0-9]{1,2}"),
+        Pattern(rf"[0-9]{{1,2}}[^0-9 ]{{0,4}} (?:de |of |d')?{_WORD}\.?,? (?:de |del )?(?:1[89]|20)[0-9]{{2}}"),
+        Pattern(rf"{_WORD}\.? [0-9]{{1,2}}(?:st|nd|rd|th)?,? (?:1[89]|20)[0-9]{{2}}"),
+    )
+
+    def __init__(self, topics: Topics) -> None:
+        self._birth = topics.mask("@birth")
+
+    def at(self, text: str, start: int, _pattern: int, around: AroundPlace) -> Finding | None:
+        """The date of birth that begins at `start`."""
+        match = _DATE.match(text, start)
+        if match is None or (start and text[start - 1].isalnum()):
+            return None
+        end = match.end()
+        words = around(start, end)
+        if not (words.closest | words.after) & self._birth:
+            return None
+        return Finding(start, end, Kind.BIRTH_DATE, _SCORE, " ".join(match.group().split()), "BIRTH_DATE")

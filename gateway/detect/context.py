@@ -1,0 +1,166 @@
+"""What the words around a number say about it: topics such as `phone`, `tax`, `order`.
+
+    topics = Topics(["@phone", "bsn burgerservicenummer*"])
+    around = topics.around("his BSN is 111222333", 11, 20)
+    around.near & topics.mask("bsn burgerservicenummer*")        # not 0: a word of that topic is near
+
+A topic is named in `context_words.txt` (`@phone`), or written out as words where a scheme has its own. Only the words
+right around a candidate are read: about 4 microseconds each (measured 2026-11).
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+from sovctl.gateway.detect.scan import Pattern, Scanner
+
+_NEAR_BEFORE, _NEAR_AFTER = 64, 40  # characters in which a word counts: about ten words before, six after
+# Letters between a word and a number: of one phrase ("passport, lautet seit letzter Woche ..."), and right together
+# ("order number 17"). In UTF-8 bytes, so twice as many where letters take two.
+_PHRASE, _TOUCHING = 40, 13
+_NEXT = 18  # bytes behind a number within which a word ends that it belongs to: "17 nolu sipariş"
+_SAME_PLACE = 24  # bytes in which words behind a number make one expression
+_LONG_NUMBER = re.compile(r"[0-9](?:[ .,:/()-]{0,2}[0-9]){4,}")
+_NUMBER = re.compile(r"(?<![0-9])[0-9]{1,4}(?![0-9])")
+_SENTENCE_END = re.compile(r"[.!?]\s|\n\s*\n|[。！？]")
+_PHRASE_END = re.compile(r"[.!?]\s|\n|[。！？]")
+_WORD = re.compile(r"\w{1,20}")
+_NOT_LETTERS = re.compile(r"[\W_]+")
+
+
+class Around(NamedTuple):
+    """Topics around a place, as bits."""
+
+    near: int
+    """Anywhere around it."""
+    before: int
+    """In the same phrase, before it, with no long number between."""
+    touching: int
+    """Right before it, with no other number between."""
+    closest: int
+    """The last one before it, wherever that stands; 0 when there is none."""
+    after: int
+    """The first one behind it; 0 when there is none."""
+    following: int
+    """Right behind it."""
+
+    def speaks_of(self, mask: int, others: int) -> bool:
+        """Whether one of `mask` is near, and none of `others` comes between."""
+        return bool(self.closest & mask or (self.near & mask and not self.closest & others))
+
+
+@cache
+def named_topics() -> dict[str, list[str]]:
+    """Topic -> its words, as `context_words.txt` has them."""
+    topics: dict[str, list[str]] = {}
+    for line in (Path(__file__).parent / "context_words.txt").read_text(encoding="utf-8").splitlines():
+        if line and not line.startswith("#"):
+            name, _, words = line.partition(":")
+            topics.setdefault(name, []).extend(words.split())
+    return topics
+
+
+class Topics:
+    """A set of topics.
+
+    Args:
+        specs: each a `@name` of the file, or words separated by spaces.
+    """
+
+    def __init__(self, specs: Iterable[str]) -> None:
+        self._masks = {spec: 1 << index for index, spec in enumerate(sorted(set(specs)))}
+        self._far = ~self._masks.get("@order", 0)  # an order speaks of numbers in its own sentence alone
+        masks: dict[str, int] = {}
+        for spec, mask in self._masks.items():
+            for word in named_topics()[spec[1:]] if spec.startswith("@") else spec.split():
+                literal = _literal(word)
+                masks[literal] = masks.get(literal, 0) | mask
+        self._mask_of = list(masks.values())
+        self._scanner = Scanner([Pattern(_escaped(literal), has_start=False, has_case=True) for literal in masks])
+
+    def mask(self, *specs: str) -> int:
+        """The bits of these topics together."""
+        return sum({self._masks[spec] for spec in specs})
+
+    def around(self, text: str, start: int, end: int) -> Around:
+        """What stands around `text[start:end]`."""
+        first = max(0, start - _NEAR_BEFORE)
+        if first and text[first - 1].isalnum() and (half := _WORD.match(text, first, start)):
+            first = half.end()  # half a word says nothing
+        before, sentence = _before(text[first:start])
+        after = _folded(_PHRASE_END.split(text[end : end + _NEAR_AFTER], maxsplit=1)[0])
+        hits = self._scanner.scan_bytes(before + b"\0" + after)
+        near = phrase = touching = closest = closest_at = behind = behind_at = following = 0
+        here, last_digit, last_long = len(before), before.rfind(b"0"), before.rfind(b"00000")
+        scale = 1 if before.isascii() else 2
+        for place, _, pattern in hits:
+            mask = self._mask_of[pattern]
+            if place <= sentence:
+                mask &= self._far
+            near |= mask
+            if place <= here:
+                if place >= here - _PHRASE * scale and place > last_long:
+                    phrase |= mask
+                    if place >= here - _TOUCHING * scale and place > last_digit:
+                        touching |= mask
+                closest = mask | (closest if place == closest_at else 0)
+                closest_at = place
+            else:
+                if place <= here + _NEXT * scale:
+                    following |= mask
+                if not behind or place <= behind_at + _SAME_PLACE:
+                    behind |= mask
+                    behind_at = behind_at or place
+        return Around(near, phrase, touching, closest, behind, following)
+
+
+def _before(text: str) -> tuple[bytes, int]:
+    """What stands before a place, folded, and where its last sentence begins in that."""
+    end = 0
+    for match in _SENTENCE_END.finditer(text):
+        end = match.end()
+    earlier = _folded(text[:end]) if end else b""
+    return earlier + _folded(text[end:]), len(earlier)
+
+
+def _folded(text: str) -> bytes:
+    return fold(text).encode("utf-8", "surrogatepass")
+
+
+def fold(text: str) -> str:
+    """Words in lower case without accents, one space around each; numbers are zeros, punctuation is gone.
+
+    A number of five digits or more is five zeros, another one.
+    """
+    text = _NUMBER.sub(" 0 ", _LONG_NUMBER.sub(" 00000 ", text.lower()))
+    if not text.isascii():
+        text = "".join(filter(_is_base, unicodedata.normalize("NFD", text))).replace("ı", "i")
+    return f" {_NOT_LETTERS.sub(' ', text)} ".replace("  ", " ")
+
+
+def _is_base(character: str) -> bool:
+    return not unicodedata.combining(character)
+
+
+def _literal(word: str) -> str:
+    """What stands in a folded text for a word of the table."""
+    core = fold(word.strip("*").replace("_", " ")).strip()
+    return (
+        ("" if word.startswith("*") or _has_no_spaces(core) else " ")
+        + core
+        + ("" if word.endswith("*") or _has_no_spaces(core) else " ")
+    )
+
+
+def _has_no_spaces(word: str) -> bool:
+    """True for scripts that run words together: Chinese, Japanese, Korean, Thai."""
+    return any("\u0e00" <= c <= "\u0e7f" or "\u3040" <= c <= "\u9fff" or "\u1100" <= c <= "\u11ff" for c in word)
+
+
+def _escaped(literal: str) -> str:
+    return "".join(c if c.isalnum() or c == " " or not c.isascii() else f"\\{c}" for c in literal)

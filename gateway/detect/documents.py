@@ -1,0 +1,118 @@
+"""Numbers that only the words before them explain: passports, driving licences, accounts, and ids of unknown schemes.
+
+    "passport no. AB1234567"    PASSPORT
+    "account number 20481632"   ACCOUNT
+
+The word must stand in the same phrase and be the last one that says anything: "invoice 20481632" after "account" is an
+invoice. What has a scheme was judged before; what comes here has no check that could speak against it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from sovctl.gateway.detect.amounts import are_years, is_amount
+from sovctl.gateway.detect.context import Topics
+from sovctl.gateway.detect.finding import Finding
+from sovctl.gateway.detect.recognizer import AroundPlace, is_inside_word
+from sovctl.gateway.detect.runs import Run
+from sovctl.gateway.detect.scan import Pattern
+from sovctl.gateway.detect.schemes.scheme import compact
+from sovctl.gateway.kinds import Kind
+
+_SCORE = 0.4
+_FEWEST_DIGITS = 5
+
+
+@dataclass(frozen=True)
+class _Document:
+    topic: str
+    kind: Kind
+    rule: str
+    fewest: int
+    """Letters and digits that the shortest has."""
+    most: int
+
+
+# In the order in which they are believed when one word speaks of several.
+_DOCUMENTS = (
+    _Document("@imei", Kind.IMEI, "IMEI_BY_WORD", 14, 16),
+    _Document("@passport", Kind.PASSPORT, "PASSPORT_BY_WORD", 6, 12),
+    _Document("@licence", Kind.DRIVING_LICENCE, "LICENCE_BY_WORD", 5, 20),
+    _Document("@health", Kind.HEALTH_ID, "HEALTH_ID_BY_WORD", 7, 16),
+    _Document("@card", Kind.CARD, "CARD_BY_WORD", 14, 19),
+    _Document("@account", Kind.ACCOUNT, "ACCOUNT_BY_WORD", 6, 26),
+    _Document("@identity", Kind.NATIONAL_ID, "ID_BY_WORD", 6, 20),
+    _Document("@tax", Kind.TAX_ID, "TAX_ID_BY_WORD", 7, 16),
+)
+_MOST_GROUPS = 6
+_FEWEST_BEFORE_WORD = 8  # digits; fewer before a word count its things: "250000 patients"
+
+# Capital letters and digits, at most three pieces with a space or hyphen between: "AB 1234567", "C01X00T47".
+_TOKEN = re.compile(r"(?:[A-Z]{1,2} )?[0-9A-Z]{1,20}(?:[ -][0-9][0-9A-Z]{0,9}){0,3}")
+_WORD = re.compile(r"[A-Z]{3,}[ -](?=[0-9])")
+# Letters of the series that some countries write before the digits: "МР 1234567".
+_SERIES = re.compile(r"(?<!\w)([^\W\d_]{1,2})[ №-]{0,2}\Z")
+
+
+class DocumentFinder:
+    """Finds numbers by the words before them; also a recognizer for those with letters."""
+
+    rules = tuple(document.rule for document in _DOCUMENTS)
+    patterns = (
+        Pattern(r"[A-Z]{1,4}-?[0-9]{3}|[A-Z] [0-9]{3}", has_case=True),
+        Pattern(r"[A-Z][0-9]{2}[A-Z][0-9]", has_case=True),
+        Pattern(r"[0-9]{4}[A-Z]", has_case=True),
+    )
+
+    def __init__(self, topics: Topics) -> None:
+        self._documents = [(document, topics.mask(document.topic)) for document in _DOCUMENTS]
+        self._order = topics.mask("@order")
+
+    def at(self, text: str, start: int, _pattern: int, around: AroundPlace) -> Finding | None:
+        """The number with letters that holds the hit at `start`."""
+        while start and text[start - 1].isascii() and (text[start - 1].isupper() or text[start - 1].isdigit()):
+            start -= 1
+        if text[start : start + 1].isdigit() and (series := _SERIES.search(text, max(0, start - 4), start)):
+            start = series.start() if series.group().isascii() and series.group(1).isupper() else start
+        match = _TOKEN.match(text, start)
+        if match is not None and (word := _WORD.match(match.group())):  # "DNI 49952387": the word is not part of it
+            match = _TOKEN.match(text, start + word.end())
+            start += word.end()
+        if match is None or is_inside_word(text, start, match.end()):
+            return None
+        value = compact(match.group())
+        if sum(map(str.isdigit, value)) < _FEWEST_DIGITS or value.isdigit():
+            return None
+        return self._by_word(text, start, match.end(), value, around)
+
+    def find(self, run: Run, around: AroundPlace) -> Iterator[Finding]:
+        """The number that is all of `run`, or its first group."""
+        last = len(run.starts) - 1
+        for end in (last, 0) if last else (0,):
+            digits = run.digits(0, end)
+            if end >= _MOST_GROUPS or are_years(run, 0, end) or any("\n" in gap for gap in run.gaps[:end]):
+                continue
+            start = run.starts[0]
+            if found := self._by_word(run.text, start, run.ends[end], digits, around):
+                yield found
+                return
+
+    def _by_word(self, text: str, start: int, end: int, value: str, around: AroundPlace) -> Finding | None:
+        words = around(start, end)
+        said = words.before & words.closest
+        if not said and (len(value) >= _FEWEST_BEFORE_WORD or not value.isdigit()):
+            said = words.after
+        if not said or said & self._order or is_amount(text, start, end):
+            return None
+        if words.following & self._order and not words.touching & said:
+            return None
+        for document, mask in self._documents:
+            if said & mask and document.fewest <= len(value) <= document.most:
+                series = _SERIES.search(text, max(0, start - 6), start) if value.isdigit() else None
+                if series is not None and series.group(1).isupper():
+                    start, value = series.start(), series.group(1) + value
+                return Finding(start, end, document.kind, _SCORE, value, document.rule)
+        return None

@@ -1,0 +1,63 @@
+"""Judges letters and digits in fixed places by the schemes: "12345678Z", "RSSMRA85T10A562S", "GB980780684"."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from sovctl.gateway.detect.context import Topics
+from sovctl.gateway.detect.finding import Finding
+from sovctl.gateway.detect.recognizer import AroundPlace, is_inside_word
+from sovctl.gateway.detect.scan import Pattern
+from sovctl.gateway.detect.schemes.scheme import Form, Needs, compact
+from sovctl.gateway.kinds import Kind
+
+_SCORE_WORD, _SCORE_ALONE = 1.0, 0.9
+# Here a letter's case is part of the identifier.
+_HAS_CASE = frozenset({Kind.CRYPTO})
+
+
+class FormRecognizer:
+    """Finds identifiers of letters and digits.
+
+    Args:
+        forms: tried where their own pattern hits.
+    """
+
+    def __init__(self, forms: Sequence[Form], topics: Topics) -> None:
+        self._forms = [
+            (form, re.compile(form.pattern, 0 if form.has_case else re.IGNORECASE), topics.mask(*form.near))
+            for form in forms
+        ]
+        self._order = topics.mask("@order")
+
+    @property
+    def rules(self) -> Sequence[str]:
+        """Names of all schemes."""
+        return [form.rule for form, _, _ in self._forms]
+
+    @property
+    def patterns(self) -> Sequence[Pattern]:
+        """The forms themselves."""
+        return [Pattern(form.pattern, has_case=form.has_case) for form, _, _ in self._forms]
+
+    def at(self, text: str, start: int, pattern: int, around: AroundPlace) -> Finding | None:
+        """The identifier that begins at `start`."""
+        form, expression, mask = self._forms[pattern]
+        match = expression.match(text, start)
+        if match is None or is_inside_word(text, start, match.end()):
+            return None
+        written = match.group()
+        value = written if form.kind in _HAS_CASE else compact(written)
+        if form.needs is not Needs.NOTHING and not around(start, match.end()).speaks_of(mask, self._order):
+            return None
+        if form.check is not None and not form.check(value):
+            return None
+        score = _SCORE_WORD
+        if form.needs is Needs.NOTHING:
+            words = around(start, match.end())
+            if not words.near & mask:
+                if words.touching & self._order:
+                    return None
+                score = _SCORE_ALONE
+        return Finding(start, match.end(), form.kind, score, value, form.rule)

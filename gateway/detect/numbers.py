@@ -1,0 +1,145 @@
+"""Judges digits by the schemes: which identifiers are in a run?
+
+    finder = NumberFinder(NUMBERS, topics)
+    finder.find(run, around)
+
+A candidate is some groups of a run in a row. Its digits choose the schemes by their number; the scheme's check decides,
+and how the candidate is written and what stands around it say whether that is enough (`schemes.scheme.Needs`):
+
+    shape   groups and punctuation are its issuer's: 529.982.247-25
+    loose   groups are its issuer's, or there is one group
+    odd     grouped in no known way ("41 11 11 ..."): only a whole run counts, and only with something to support it
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
+
+from sovctl.gateway.detect.context import Around, Topics
+from sovctl.gateway.detect.finding import Finding
+from sovctl.gateway.detect.runs import Run
+from sovctl.gateway.detect.schemes.scheme import Needs, Number
+from sovctl.gateway.kinds import Kind
+
+_SCORE_WORD, _SCORE_SHAPE, _SCORE_ALONE = 1.0, 0.95, 0.9
+_NEVER_ORDERED = frozenset({Kind.CARD, Kind.ACCOUNT})  # whatever it stands behind: the harm is too great
+_LONGEST = 26  # digits of the longest scheme, Poland's account numbers
+# "INV-2024-44051401359", a part of a UUID: what stands before a hyphen and holds a digit makes a code of the whole.
+_CODE_BEFORE = re.compile(r"[0-9A-Za-z]*[0-9][0-9A-Za-z]*[-_/.]\Z")
+# When something happened: (yy)yymmddHHMM(SS) of the years 2020 to 2035, and seconds since 1970 from 2017 to 2033.
+_TIMESTAMP = re.compile(
+    r"(?:20)?(?:2[0-9]|3[0-5])(?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01])(?:[01][0-9]|2[0-3])(?:[0-5][0-9]){1,2}"
+    r"|1[5-9][0-9]{8}"
+)
+_CODE_AFTER = re.compile(r"[-_][0-9A-Za-z]")
+
+
+class _Judged(NamedTuple):
+    """A scheme as the finder needs it."""
+
+    number: Number
+    mask: int
+    shapes: dict[tuple[int, ...], frozenset[tuple[str, ...]]]
+
+
+class NumberFinder:
+    """Finds identifiers of digits only."""
+
+    def __init__(self, numbers: Iterable[Number], topics: Topics) -> None:
+        self._by_length: dict[int, list[_Judged]] = {}
+        self._shapes: set[tuple[int, ...]] = set()
+        for number in numbers:
+            judged = _Judged(number, topics.mask(*number.near), number.shapes)
+            self._shapes |= number.shapes.keys()
+            for length in number.lengths:
+                self._by_length.setdefault(length, []).append(judged)
+        self._order = topics.mask("@order")
+
+    def find(self, run: Run, around: Callable[[int, int], Around]) -> Iterator[Finding]:
+        """Identifiers in `run`, possibly overlapping.
+
+        Args:
+            around: what stands around a span of the text.
+        """
+        for first, last, is_odd in self._candidates(run):
+            yield from self._judged(run, first, last, around, is_odd=is_odd)
+
+    def _candidates(self, run: Run) -> Iterator[tuple[int, int, bool]]:
+        lengths, by_length = run.lengths, self._by_length
+        count = len(lengths)
+        if count == 1:
+            if lengths[0] in by_length:
+                yield 0, 0, False
+            return
+        gaps = run.gaps
+        for first in range(count):
+            if lengths[first] in by_length:
+                yield first, first, False
+            total = lengths[first]
+            for last in range(first + 1, count):
+                total += lengths[last]
+                if total > _LONGEST or len(gaps[last - 1]) > 1:
+                    break
+                if total in by_length and tuple(lengths[first : last + 1]) in self._shapes:
+                    yield first, last, False
+        if sum(lengths) in by_length and _is_odd(lengths, gaps, self._shapes):
+            yield 0, count - 1, True
+
+    def _judged(
+        self, run: Run, first: int, last: int, around: Callable[[int, int], Around], *, is_odd: bool
+    ) -> Iterator[Finding]:
+        digits = run.digits(first, last)
+        start, end = run.starts[first], run.ends[last]
+        lengths, gaps = tuple(run.lengths[first : last + 1]), tuple(run.gaps[first:last])
+        has_breaks = any(gap in "\t\n\r" for gap in gaps)
+        is_whole = first == 0 and last == len(run.starts) - 1
+        if has_breaks and not is_whole:
+            return
+        words: Around | None = None
+        is_code: bool | None = None
+        for number, mask, shapes in self._by_length[len(digits)]:
+            needs = number.needs
+            is_shape = bool(gaps) and gaps in shapes.get(lengths, ())
+            if not is_shape and gaps and not is_odd and lengths not in shapes:
+                continue
+            if needs is Needs.NOTHING or (needs is Needs.SHAPE and is_shape):
+                if not number.check(digits):
+                    continue
+                words = words or around(start, end)
+                if words.near & mask:
+                    score = _SCORE_WORD
+                elif words.touching & self._order and number.kind not in _NEVER_ORDERED:
+                    continue
+                else:
+                    if is_code is None:
+                        is_code = _is_code(run.text, start, end) or (
+                            not gaps and _TIMESTAMP.fullmatch(digits) is not None
+                        )
+                    if is_code:
+                        continue
+                    score = _SCORE_SHAPE if is_shape else _SCORE_ALONE
+            else:
+                words = words or around(start, end)
+                if not words.speaks_of(mask, self._order) or not number.check(digits):
+                    continue
+                score = _SCORE_WORD
+            yield Finding(start, end, number.kind, score, digits, number.rule)
+
+
+def _is_odd(lengths: list[int], gaps: list[str], shapes: set[tuple[int, ...]]) -> bool:
+    """Whether a whole run is grouped as nobody's number is: evenly but in no known way, or over two lines."""
+    if any("(" in gap or ")" in gap for gap in gaps):
+        return False
+    breaks = sum("\n" in gap for gap in gaps)
+    if breaks == 1 or tuple(lengths) in shapes:
+        return breaks == 1 or any(len(gap) > 1 for gap in gaps)
+    return len(set(lengths[:-1])) == 1 and lengths[-1] <= lengths[0] <= 4
+
+
+def _is_code(text: str, start: int, end: int) -> bool:
+    """True when the digits are a part of something longer that hyphens hold together."""
+    if start and text[start - 1] in "-_/." and _CODE_BEFORE.search(text, max(0, start - 24), start):
+        return True
+    return text[end : end + 1] in ("-", "_") and _CODE_AFTER.match(text, end) is not None

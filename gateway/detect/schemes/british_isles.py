@@ -1,0 +1,58 @@
+"""The United Kingdom.
+
+Sources: NHS Data Dictionary, HMRC NIM39110 (national insurance numbers), HMRC "Specification for UTR" and DVLA INF45/1.
+Read 2026-11.
+"""
+
+from __future__ import annotations
+
+from sovctl.gateway.detect.checkdigits import is_date_backwards, weighted
+from sovctl.gateway.detect.presidio import validator
+from sovctl.gateway.detect.schemes.scheme import Form, Needs, Number
+from sovctl.gateway.kinds import Kind
+
+_NEVER_ISSUED = frozenset({"BG", "GB", "NK", "KN", "TN", "NT", "ZZ"})
+
+
+def nino(text: str) -> bool:
+    """National insurance number: some beginnings are never issued."""
+    return text[:2] not in _NEVER_ISSUED
+
+
+def utr(digits: str) -> bool:
+    """Unique taxpayer reference: the first digit checks the other nine."""
+    return "21987654321"[weighted(digits[1:], (6, 7, 8, 9, 10, 5, 4, 3, 2)) % 11] == digits[0]
+
+
+def chi(digits: str) -> bool:
+    """Scotland's community health index: ddmmyy and the check digit of NHS numbers."""
+    return is_date_backwards(digits) and weighted(digits, (*range(10, 1, -1), 1)) % 11 == 0
+
+
+def driving_licence(text: str) -> bool:
+    """Driver number: five letters of the surname filled up with 9, and a birth date (month plus 50 for women)."""
+    letters = text[:5].rstrip("9")
+    return letters.isalpha() and 1 <= int(text[6:8]) % 50 <= 12 and 1 <= int(text[8:10]) <= 31
+
+
+SCHEMES: tuple[Number | Form, ...] = (
+    Number("UK_NHS", Kind.HEALTH_ID, "999 999 9999|999-999-9999", validator("UK_NHS"), Needs.WORD, ("@health",)),
+    Number("UK_CHI", Kind.HEALTH_ID, "999 999 9999|999999 9999", chi, Needs.WORD, ("chi", "@health")),
+    Form(
+        "UK_NINO",
+        Kind.NATIONAL_ID,
+        "[ABCEGHJ-PRSTW-Z][ABCEGHJ-NPRSTW-Z][ -]?[0-9]{2}[ -]?[0-9]{2}[ -]?[0-9]{2}[ -]?[A-D]",
+        nino,
+        near=("nino ni national_insurance*", "@identity"),
+    ),
+    Number(
+        "UK_UTR", Kind.TAX_ID, "99999 99999", utr, Needs.WORD, ("utr unique_taxpayer* tax_reference* self_assessment",)
+    ),
+    Form(
+        "UK_DRIVING_LICENCE",
+        Kind.DRIVING_LICENCE,
+        "[A-Z][A-Z9]{4}[0-9][0156][0-9][0-3][0-9]{2}[A-Z][A-Z9][A-Z0-9][A-Z]{2}",
+        driving_licence,
+        near=("@licence",),
+    ),
+)

@@ -1,0 +1,39 @@
+"""The schemes as a table. `python -m sovctl.gateway.detect.schemes.table docs/gateway.md` writes it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from sovctl.gateway.detect.schemes import FORMS, NUMBERS, Form, Needs, Number
+
+_BEGIN, _END = "<!-- schemes: by sovctl.gateway.detect.schemes.table -->", "<!-- end of schemes -->"
+_NEEDS = {Needs.NOTHING: "", Needs.SHAPE: "¹", Needs.WORD: "²"}
+_ORDER = (Needs.NOTHING, Needs.SHAPE, Needs.WORD)
+
+
+def table() -> str:
+    """Markdown: for each kind the rules of its schemes, each with a mark for what it needs."""
+    rules: dict[str, dict[str, Needs]] = {}
+    schemes: tuple[Number | Form, ...] = (*NUMBERS, *FORMS)
+    for scheme in schemes:
+        of_kind = rules.setdefault(scheme.kind.value, {})
+        least = min(of_kind.get(scheme.rule, Needs.WORD), scheme.needs, key=_ORDER.index)
+        of_kind[scheme.rule] = least
+    rows = [
+        f"| `{kind}` | {', '.join(f'{rule}{_NEEDS[needs]}' for rule, needs in sorted(of_kind.items()))} |"
+        for kind, of_kind in sorted(rules.items())
+    ]
+    return "\n".join(["| kind | schemes |", "|---|---|", *rows])
+
+
+def in_page(page: str) -> str:
+    """`page` with the table between its marks."""
+    before, _, rest = page.partition(_BEGIN)
+    _, _, after = rest.partition(_END)
+    return f"{before}{_BEGIN}\n{table()}\n{_END}{after}"
+
+
+if __name__ == "__main__":
+    path = Path(sys.argv[1])
+    path.write_text(in_page(path.read_text(encoding="utf-8")), encoding="utf-8")
