@@ -64,6 +64,13 @@ FilePath = Annotated[
 ]
 """A file on the controller, relative to site.yaml."""
 
+HostName = Annotated[
+    str,
+    StringConstraints(pattern=r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$"),
+    _words("a host in lower case, such as crm.bank.example", kind="host"),
+]
+"""A host, whole."""
+
 Port = Annotated[int, Field(ge=1, le=65535)]
 
 _NumberKind = Literal["IBAN", "CARD", "CRYPTO", "NATIONAL_ID", "HEALTH_ID", "TAX_ID", "ACCOUNT", "SWIFT"]
@@ -410,6 +417,8 @@ class Gateway(SpecModel):
     """On a hybrid site only."""
     policy: Policy = Field(default_factory=Policy)
     """What may leave."""
+    link_hosts: Annotated[list[HostName], Field(max_length=100)] = Field(default_factory=list)
+    """Hosts of the site's own, in whose https links an answer may have values; in all other links it keeps tokens."""
     clients: Annotated[list[Client], Field(min_length=1)]
     """Everybody who may call."""
     vault_ttl_s: Annotated[int, Field(ge=60, le=31_536_000)] = 86_400

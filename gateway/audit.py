@@ -153,6 +153,7 @@ class AuditLog:
                     "withheld": counts.withheld,
                     "unknown": counts.unknown,
                     "malformed": counts.malformed,
+                    "capped": counts.capped,
                 },
                 "answer_hmac": digest,
             },

@@ -20,7 +20,8 @@ from sovctl.gateway.errors import Code, Refused, UpstreamFailed
 from sovctl.gateway.exchange import Exchange
 from sovctl.gateway.metrics import Metrics
 from sovctl.gateway.quota.need import usage_in, usage_said
-from sovctl.gateway.settings import Limits
+from sovctl.gateway.restore import RestoreBounds
+from sovctl.gateway.settings import Limits, RestoreSettings
 from sovctl.gateway.sse import EventTooLarge, Framer
 from sovctl.gateway.upstream import Answer
 
@@ -46,10 +47,16 @@ class Delivery:
     """
 
     def __init__(
-        self, audit: AuditLog, metrics: Metrics, limits: Limits, endings: set[asyncio.Task[None]] | None = None
+        self,
+        audit: AuditLog,
+        metrics: Metrics,
+        limits: Limits,
+        restore: RestoreSettings,
+        endings: set[asyncio.Task[None]] | None = None,
     ) -> None:
         self.audit = audit
         self.limits = limits
+        self.bounds = RestoreBounds(limits.max_restores, limits.max_answer_bytes, frozenset(restore.link_hosts))
         self.metrics = metrics
         self._endings = endings if endings is not None else set()
 
@@ -67,7 +74,7 @@ class Delivery:
         surface, said = exchange.surface, exchange.surface.parsed(data)
         if isinstance(said, dict):
             exchange.usage = usage_said(said.get("usage"))
-        content = surface.written(surface.whole(said, exchange.restoration))
+        content = surface.written(surface.whole(said, exchange.restoration(self.bounds)))
         await self.ended(exchange, _ANSWERED, self.audit.digest(content))
         return content
 
@@ -92,7 +99,7 @@ class Delivery:
             Refused: not durable.
         """
         counts = exchange.counts
-        for name in ("restored", "withheld", "unknown", "malformed"):
+        for name in ("restored", "withheld", "unknown", "malformed", "capped"):
             if getattr(counts, name):
                 self.metrics.tokens.add(name, by=getattr(counts, name))
         await self.audit.answer(
@@ -125,7 +132,7 @@ class _Stream:
         self._delivery = delivery
         self._exchange = exchange
         self._answer = answer
-        self._events = exchange.surface.stream(exchange.restoration)
+        self._events = exchange.surface.stream(exchange.restoration(delivery.bounds))
         self._hasher = delivery.audit.hasher()
         self._pieces = self._restored()
         self._first = b""

@@ -15,7 +15,7 @@ from sovctl.gateway.permissions import Permissions
 from sovctl.gateway.policy import Permit
 from sovctl.gateway.quota.need import NOTHING, Nano, Usage
 from sovctl.gateway.quota.reservation import UNLIMITED, Reservation
-from sovctl.gateway.restore import RestoreCounts
+from sovctl.gateway.restore import Issued, RestoreBounds, RestoreCounts
 from sovctl.gateway.settings import RouteSettings
 from sovctl.gateway.surfaces import Restoration, Surface
 
@@ -83,7 +83,9 @@ class Exchange:
         """True when the client asked for a stream."""
         return self.surface.is_stream(self.body)
 
-    @property
-    def restoration(self) -> Restoration:
-        """What the answer is restored with."""
-        return Restoration(self.issued, self.route.model, self.counts, self.kept)
+    def restoration(self, bounds: RestoreBounds) -> Restoration:
+        """What the answer is restored with: nothing for a caller who may not see values."""
+        issued: Issued | Mapping[str, str] = {}
+        if self.issued and self.client.may_restore:
+            issued = Issued(self.issued, bounds)
+        return Restoration(issued, self.route.model, self.counts, self.kept)

@@ -9,6 +9,9 @@ or `"`; one that stands in quotes or angle brackets ends with them, because brow
 wider than any one renderer does, on purpose. Escapes hide no link: an answer that is a JSON document may spell one as
 `https:\\u002f\\/evil.example`, also in a string within a string, so the text is read a second time with them undone.
 
+A site may name hosts in whose links values may stand (`restore.link_hosts`): only behind `https://`, the host, and the
+`/`, `?` or `#` that ends it, so that nothing that follows can change where the link leads.
+
 `LinkContext` is fed text in any pieces and gives the same answers; `replace` and `restore` share it, so that what one
 puts in, the other can take out.
 """
@@ -16,6 +19,7 @@ puts in, the other can take out.
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 
 from sovctl.gateway.kinds import Kind, Mark
 
@@ -27,6 +31,8 @@ _TARGET = "]("
 _ESCAPE = re.compile(r"\\{1,16}(?:u([0-9A-Fa-f]{4})|x([0-9A-Fa-f]{2})|([/:.()\[\]<>\"']))")
 _ESCAPE_BEGUN = re.compile(r"\\{1,16}(?:u[0-9A-Fa-f]{0,3}|x[0-9A-Fa-f]?)?\Z")
 _END = re.compile(r"""[\s<>"]""")
+_HOST = re.compile(r"https://([a-z0-9.-]{1,253})(?::[0-9]{1,5})?[/?#]", re.IGNORECASE)
+_LONGEST_HOST = 272  # characters, with all that stands around it
 _QUOTED_END = {'"': re.compile('"'), "'": re.compile("'"), "<": re.compile(">")}
 
 
@@ -41,7 +47,9 @@ def _has_hint(text: str) -> bool:
 class _PlainLinkContext:
     """Tells whether the text so far ends inside a link, as it is written."""
 
-    def __init__(self) -> None:
+    def __init__(self, hosts: Collection[str] = ()) -> None:
+        self._hosts = hosts
+        self._link = ""  # how the link begins that we are in; kept only where hosts are allowed
         self._end: re.Pattern[str] | None = None  # what closes the link we are in; None outside of links
         self._is_bare_target = False  # right behind `](`
         self._tail = ""  # the last few characters outside of links: an opener may come in two pieces
@@ -70,6 +78,14 @@ class _PlainLinkContext:
         """True when a token of `label` may be restored at this point."""
         return self._end is None or (label is Mark.URL and self._is_bare_target)
 
+    @property
+    def is_allowed(self) -> bool:
+        """True when the text doesn't end inside a link, or in one that leads to an allowed host for certain."""
+        if self._end is None:
+            return True
+        host = _HOST.match(self._link)
+        return host is not None and host.group(1).lower() in self._hosts
+
     def restored(self, label: Kind | Mark) -> None:
         """A value was put in the place of a token; it is not part of what is fed."""
         if label is Mark.URL and self._end is None:
@@ -80,6 +96,7 @@ class _PlainLinkContext:
     def resume(self, other: _PlainLinkContext) -> None:
         """Go on where another one is."""
         self._end, self._is_bare_target, self._tail = other._end, other._is_bare_target, other._tail
+        self._link = other._link
 
     def _reset(self) -> None:
         self._end, self._is_bare_target, self._tail = None, False, ""
@@ -99,6 +116,7 @@ class _PlainLinkContext:
         self._is_bare_target = match.group() == _TARGET
         self._end = _QUOTED_END.get(match.group(1) or "", _END)
         skipped = len(_TARGET) if self._is_bare_target else len(match.group(1) or "")
+        self._link = "" if self._is_bare_target else match.group()[skipped:]
         self._opened_at = self._at + start - position + skipped
         self._at += end - position
         self._tail = ""
@@ -109,6 +127,8 @@ class _PlainLinkContext:
         assert self._end is not None
         self._is_bare_target = False
         match = self._end.search(text, position)
+        if self._hosts and len(self._link) < _LONGEST_HOST:
+            self._link += text[position : match.start() if match is not None else position + _LONGEST_HOST]
         if match is None:
             self._at += len(text) - position
             return len(text)
@@ -123,8 +143,8 @@ class _PlainLinkContext:
 class LinkContext(_PlainLinkContext):
     """Tells whether the text so far ends inside a link, as it is written or with its escapes undone."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, hosts: Collection[str] = ()) -> None:
+        super().__init__(hosts)
         self._undone: _PlainLinkContext | None = None  # reads with escapes undone, from the first backslash on
         self._begun = ""  # an escape that has only begun
 
@@ -138,6 +158,11 @@ class LinkContext(_PlainLinkContext):
         """True when a token of `label` may be restored at this point."""
         return super().may_restore(label) and (self._undone is None or self._undone.may_restore(label))
 
+    @property
+    def is_allowed(self) -> bool:
+        """True when neither reading ends inside a link that leads anywhere else."""
+        return super().is_allowed and (self._undone is None or self._undone.is_allowed)
+
     def restored(self, label: Kind | Mark) -> None:
         """A value was put in the place of a token; it is not part of what is fed."""
         super().restored(label)
@@ -147,7 +172,7 @@ class LinkContext(_PlainLinkContext):
 
     def _feed_undone(self, text: str) -> None:
         if self._undone is None:
-            self._undone = _PlainLinkContext()
+            self._undone = _PlainLinkContext(self._hosts)
             self._undone.resume(self)
         text = self._begun + text
         begun = _ESCAPE_BEGUN.search(text)
@@ -172,8 +197,8 @@ class JsonLinkContext(LinkContext):
     _PIECE = re.compile(r'\\u[0-9a-fA-F]{4}|\\[^u]|"|[^"\\]+', re.DOTALL)
     _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}  # noqa: RUF012 - a constant table
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, hosts: Collection[str] = ()) -> None:
+        super().__init__(hosts)
         self._partial = ""
 
     def feed(self, text: str) -> None:

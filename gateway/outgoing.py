@@ -26,7 +26,8 @@ from sovctl.gateway.kinds import Kind, Mark
 from sovctl.gateway.permissions import Permissions
 from sovctl.gateway.replace import mask_of, replace
 from sovctl.gateway.settings import Action
-from sovctl.gateway.tokens import Mint, find_tokens
+from sovctl.gateway.token_search import find_tokens
+from sovctl.gateway.tokens import Mint
 
 _SHORTEST_CHECKED = 5  # characters; shorter values also occur inside ordinary words
 

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from sovctl.gateway.detect.finding import Finding
 from sovctl.gateway.kinds import Kind, Mark
 from sovctl.gateway.links import LinkContext, link_regions
-from sovctl.gateway.tokens import Mint, find_tokens
+from sovctl.gateway.token_search import find_literals
+from sovctl.gateway.tokens import Mint
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +69,7 @@ def _spans(
 ) -> list[_Span]:
     spans = [_Span(f.start, f.end, f.kind, f.value, f in masked) for f in findings]
     if "_" in text:
-        spans += [_Span(f.start, f.end, Mark.TEXT, text[f.start : f.end]) for f in find_tokens(text)]
+        spans += [_Span(f.start, f.end, Mark.TEXT, text[f.start : f.end]) for f in find_literals(text)]
     if not spans:
         return []
     spans.sort(key=lambda span: (span.start, -span.end))

@@ -1,9 +1,10 @@
 """Puts values back in the place of tokens, while an answer streams by. Pure, incremental, one pass.
 
 One `Restorer` serves one channel: one field of one choice, or the arguments of one tool call. It holds back only what
-is truly the beginning of a token, never more; what was put back is never read again; a token that is cut off by the
-end of the answer is emitted as it is. Only tokens that were issued to this tenant in this conversation are restored;
-any other is text.
+is truly the beginning of a token of a kind that was issued, never more; what was put back is never read again; a token
+that is cut off by the end of the answer is emitted as it is. Only tokens that were issued to this tenant in this
+conversation are restored; any other is text. `Issued` bounds how many different values one answer can get, so that
+nobody empties a conversation by asking for all its tokens.
 
     restorer = Restorer(issued)
     restorer.feed("Sent to IBAN_7K2")      # "Sent to "
@@ -16,9 +17,15 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from urllib.parse import quote
 
+from sovctl.gateway.kinds import Kind, Mark
 from sovctl.gateway.links import JsonLinkContext, LinkContext
-from sovctl.gateway.tokens import Found, begun_token, find_token
+from sovctl.gateway.token_search import Found, TokenSearch, id_pattern
+from sovctl.gateway.tokens import ID_CHARACTERS
+
+_LABEL_OF: dict[str, Kind | Mark] = {**{k.value: k for k in Kind}, **{m.value: m for m in Mark}}
+_PENDING_CHARACTERS = 4096  # of plain text until the links in it are looked for, all at once
 
 
 @dataclass(slots=True)
@@ -29,27 +36,81 @@ class RestoreCounts:
     withheld: int = 0
     """Inside a link."""
     unknown: int = 0
-    """Well-formed, but not issued in this conversation."""
+    """Well-formed and of a kind that was issued, but not issued in this conversation."""
     malformed: int = 0
     """With a wrong check character."""
+    capped: int = 0
+    """More different values than one answer may have."""
+
+
+@dataclass(frozen=True, slots=True)
+class RestoreBounds:
+    """How much one answer may get, and where; the site's settings say."""
+
+    max_restores: int = 4096
+    """Different values."""
+    max_characters: int = 32 << 20
+    """Of all values together, each as often as it is put back."""
+    link_hosts: frozenset[str] = frozenset()
+    """Hosts in whose links values may stand."""
+
+
+_BOUNDS = RestoreBounds()
+
+
+class Issued:
+    """What may be put back in one answer; shared by all its channels.
+
+    Args:
+        values: canonical token -> the text it stands for.
+    """
+
+    def __init__(self, values: Mapping[str, str], bounds: RestoreBounds = _BOUNDS) -> None:
+        self.link_hosts = bounds.link_hosts
+        self._by_id = {token[-ID_CHARACTERS:]: (token[: -ID_CHARACTERS - 1], text) for token, text in values.items()}
+        self.search = TokenSearch({label for label, _ in self._by_id.values()}, self._by_id)
+        self._seen: set[str] = set()
+        self._tokens_left, self._characters_left = bounds.max_restores, bounds.max_characters
+
+    def get(self, found: Found) -> tuple[Kind | Mark, str] | None:
+        """The label and the value of a token; None when it was not issued here."""
+        issued = self._by_id.get(found.id)
+        return (_LABEL_OF[issued[0]], issued[1]) if issued is not None else None
+
+    def may_take(self, found: Found, value: str) -> bool:
+        """True when this answer may have this value now; it then has it."""
+        if found.id not in self._seen:
+            if not self._tokens_left:
+                return False
+            self._tokens_left -= 1
+            self._seen.add(found.id)
+        if len(value) > self._characters_left:
+            return False
+        self._characters_left -= len(value)
+        return True
 
 
 class Restorer:
     """Restores one channel.
 
     Args:
-        issued: canonical token -> the text it stands for.
+        issued: what may be put back; a plain mapping stands for one channel's own `Issued`.
         is_json: the channel is the text of a JSON document (tool arguments), so values are escaped.
         counts: added to; shared by all channels of an answer.
     """
 
     def __init__(
-        self, issued: Mapping[str, str], *, is_json: bool = False, counts: RestoreCounts | None = None
+        self, issued: Issued | Mapping[str, str], *, is_json: bool = False, counts: RestoreCounts | None = None
     ) -> None:
-        self._issued = issued
+        self._issued = issued if isinstance(issued, Issued) else Issued(issued)
+        self._search = self._issued.search
         self._is_json = is_json
-        self._context: LinkContext = JsonLinkContext() if is_json else LinkContext()
+        hosts = self._issued.link_hosts
+        self._context: LinkContext = JsonLinkContext(hosts) if is_json else LinkContext(hosts)
+        self._before = ""  # the last two characters before what is held
         self._held = ""
+        self._pending: list[str] = []  # plain text that the link context has yet to see
+        self._pending_characters = 0
         self.counts = counts if counts is not None else RestoreCounts()
 
     @property
@@ -59,49 +120,86 @@ class Restorer:
 
     def feed(self, text: str) -> str:
         """What can be emitted once `text` has come; together with later results and `flush`, nothing is lost."""
-        text = self._held + text
-        out: list[str] = []
-        position = 0
-        while (found := find_token(text, position)) is not None:
-            self._plain(text[position : found.start], out)
-            position = self._token(text, found, out)
-        end = begun_token(text, position)
-        self._plain(text[position:end], out)
-        self._held = text[end:]
-        return "".join(out)
+        if (
+            not self._held
+            and "_" not in text
+            and "\\" not in text
+            and "&" not in text
+            and not self._search.may_end_in_a_beginning(text, self._before)
+        ):
+            if text:
+                self._before = text[-2:] if len(text) > 1 else self._before[-1:] + text
+                self._plain(text)
+            return text
+        return self._read(text, is_end=False)
 
     def flush(self) -> str:
         """The end of the channel: what was held back is no token, and emitted as it is."""
-        held, self._held = self._held, ""
-        self._context.feed(held)
-        return held
+        return self._read("", is_end=True) if self._held else ""
 
-    def _plain(self, text: str, out: list[str]) -> None:
-        if text:
-            out.append(text)
-            self._context.feed(text)
+    def _read(self, text: str, *, is_end: bool) -> str:
+        position = len(self._before)
+        text = self._before + self._held + text
+        out: list[str] = []
+        pattern = id_pattern(text)
+        while (found := self._search.first(text, position, pattern, is_end=is_end)) is not None:
+            if found.start > position:
+                out.append(text[position : found.start])
+                self._plain(out[-1])
+            position = self._token(text, found, out)
+        end = len(text) if is_end else self._search.begun(text, position)
+        if end > position:
+            out.append(text[position:end])
+            self._plain(out[-1])
+        self._before, self._held = text[max(0, end - 2) : end], text[end:]
+        return "".join(out)
+
+    def _plain(self, text: str) -> None:
+        self._pending.append(text)
+        self._pending_characters += len(text)
+        if self._pending_characters > _PENDING_CHARACTERS:
+            self._look_for_links()
+
+    def _look_for_links(self) -> None:
+        if self._pending:
+            self._context.feed("".join(self._pending))
+            self._pending, self._pending_characters = [], 0
 
     def _token(self, text: str, found: Found, out: list[str]) -> int:
         """Emit what a token stands for; the position from which to read on."""
-        surface = self._issued.get(found.token) if found.token else None
-        if surface is None:
-            if found.token is None:
-                self.counts.malformed += 1
-            else:
+        issued = self._issued.get(found)
+        if issued is None:
+            if found.is_sound:
                 self.counts.unknown += 1
-            self._plain(text[found.start], out)  # a genuine token may begin inside
-            return found.start + 1
-        if not self._context.may_restore(found.label):
+            else:
+                self.counts.malformed += 1
+            return self._as_text(text, found.start, found.start + 1, out)  # a genuine token may begin inside
+        label, value = issued
+        self._look_for_links()
+        is_in_link = not self._context.may_restore(label)
+        if is_in_link and not self._context.is_allowed:
             self.counts.withheld += 1
-            self._plain(text[found.start : found.end], out)
-            return found.end
+            return self._as_text(text, found.start, found.end, out)
+        if not self._issued.may_take(found, value):
+            self.counts.capped += 1
+            return self._as_text(text, found.start, found.end, out)
         self.counts.restored += 1
-        out.append(json.dumps(surface, ensure_ascii=False)[1:-1] if self._is_json else surface)
-        self._context.restored(found.label)
+        if found.label is None and text[found.start - 1 : found.start].isalnum():
+            out.append(" ")  # the model's own label stays in front of the value, as a word
+        if is_in_link:
+            out.append(quote(value, safe=""))
+        else:
+            out.append(json.dumps(value, ensure_ascii=False)[1:-1] if self._is_json else value)
+            self._context.restored(label)
         return found.end
 
+    def _as_text(self, text: str, start: int, end: int, out: list[str]) -> int:
+        out.append(text[start:end])
+        self._plain(out[-1])
+        return end
 
-def restore(text: str, issued: Mapping[str, str], *, is_json: bool = False) -> str:
+
+def restore(text: str, issued: Issued | Mapping[str, str], *, is_json: bool = False) -> str:
     """A whole text at once."""
     restorer = Restorer(issued, is_json=is_json)
     return restorer.feed(text) + restorer.flush()

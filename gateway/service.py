@@ -90,7 +90,7 @@ class Service:
         self._audit = audit
         self._signer = signer
         self._admission = Admission(settings, quota)
-        self._delivery = Delivery(audit, metrics, settings.limits, endings)
+        self._delivery = Delivery(audit, metrics, settings.limits, settings.restore, endings)
         self._policy = Policy.compile(settings.policy, settings.routes)
         self._routes = {route.model: route for route in settings.routes}
         self._upstream_settings = {upstream.name: upstream for upstream in settings.upstreams}

@@ -36,6 +36,10 @@ class Framer:
 
     def feed(self, chunk: bytes) -> list[bytes]:
         """The data of every event that is whole now, in order; comments and other fields are left out."""
+        if not self._buffer and chunk.startswith(b"data: ") and chunk.endswith(b"\n\n"):
+            line = chunk[6:-2]
+            if b"\n" not in line and b"\r" not in line and len(line) <= self._max_event_bytes:
+                return [line]  # one whole event: what most servers write at a time
         searched = max(0, len(self._buffer) - 3)
         self._buffer += chunk
         events: list[bytes] = []

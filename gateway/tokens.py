@@ -7,7 +7,9 @@ token survives JSON, markdown, URLs and tokenizers. The sixteen are
         same value has another token in any other conversation, tenant or key version
      2  how the value was written: `00` for its normalised form, else a MAC over its spelling; so two spellings of one
         IBAN share their first thirteen characters, and each comes back exactly as it was
-     1  check character over all before it; it catches every single wrong character (weights below the prime 31)
+     1  check character over these; it catches every single wrong character (weights below the prime 31)
+
+The label is for the reader: the sixteen characters alone say which token it is.
 
 The alphabet leaves out I, L, O and U (read as 1, 1, 0, V) and Z (so that its size is a prime). Everything here is pure.
 
@@ -20,11 +22,9 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 
-from sovctl.gateway.kinds import LABELS, Kind, Mark
+from sovctl.gateway.kinds import Kind, Mark
 
 ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXY"
 _BASE = len(ALPHABET)  # 31, a prime: see the check character
@@ -32,80 +32,8 @@ _VALUE_OF = {character: value for value, character in enumerate(ALPHABET)}
 _PAIRS = [low + high for high in ALPHABET for low in ALPHABET]
 _MAC_CHARACTERS, _FORM_CHARACTERS = 13, 2
 ID_CHARACTERS = _MAC_CHARACTERS + _FORM_CHARACTERS + 1
-_LABEL_SUMS = {label: sum(map(ord, label)) for label in LABELS}
 _FORMS = _BASE**_FORM_CHARACTERS
 KEY_BYTES = 32
-
-_EITHER_CASE = ALPHABET + ALPHABET[10:].lower()
-_ID = re.compile(rf"_([{_EITHER_CASE}]{{{ID_CHARACTERS}}})")
-_ID_BEGUN = re.compile(rf"_[{_EITHER_CASE}]{{0,{ID_CHARACTERS - 1}}}\Z")
-_LABEL_END = re.compile(
-    "(" + "|".join(label.replace("_", r"\\?_") for label in LABELS) + r")\\?\Z",
-    re.IGNORECASE | re.ASCII,  # ASCII: the Kelvin sign is no K
-)
-_LONGEST_LABEL = max(map(len, LABELS)) + 2  # characters, with both underscores escaped
-_LONGEST_BEGUN = _LONGEST_LABEL + ID_CHARACTERS  # the whole token is one character longer
-_LABEL_OF: dict[str, Kind | Mark] = {**{k.value: k for k in Kind}, **{m.value: m for m in Mark}}
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    r"""A token as a model may write it: in any case, and with `_` escaped as markdown does (`IBAN\_7K...`)."""
-
-    start: int
-    end: int
-    label: Kind | Mark
-    token: str | None
-    """Its canonical form, upper case and unescaped; None when its check character is wrong."""
-
-
-def find_token(text: str, position: int = 0) -> Found | None:
-    """The first token in `text` that begins at `position` or later."""
-    at = position
-    while (found := _ID.search(text, at)) is not None:
-        at = found.start()
-        label = _LABEL_END.search(text, max(position, at - _LONGEST_LABEL), at)
-        if label is not None:
-            name, body = label.group(1).replace("\\", "").upper(), found.group(1).upper()
-            token = f"{name}_{body}" if check_character(name, body[:-1]) == body[-1] else None
-            return Found(label.start(), found.end(), _LABEL_OF[name], token)
-        at += 1
-    return None
-
-
-def find_tokens(text: str) -> Iterator[Found]:
-    """All tokens in `text`, none overlapping."""
-    position = 0
-    while (found := find_token(text, position)) is not None:
-        yield found
-        position = found.end
-
-
-def begun_token(text: str, position: int = 0) -> int:
-    """Where the beginning of a token begins that the end of `text` may be; its length when there is none."""
-    first = max(position, len(text) - _LONGEST_BEGUN)
-    begun = _ID_BEGUN.search(text, first)
-    if begun is not None:
-        label = _LABEL_END.search(text, first, begun.start())
-        if label is not None:
-            return label.start()
-    tail = text[max(position, len(text) - _LONGEST_LABEL) :].upper()
-    for start in range(len(tail)):
-        if tail[start:] in _LABELS_BEGUN:
-            return len(text) - len(tail) + start
-    return len(text)
-
-
-def _beginnings(label: str) -> Iterator[str]:
-    """Every beginning of a label and its underscore, escaped or not."""
-    written = [""]
-    for character in label + "_":
-        pieces = ("_", "\\_", "\\") if character == "_" else (character,)
-        written = [before + piece for before in written if not before.endswith("\\") for piece in pieces]
-        yield from written
-
-
-_LABELS_BEGUN = frozenset(beginning for label in LABELS for beginning in _beginnings(label))
 
 
 class Mint:
@@ -144,7 +72,7 @@ class Mint:
         form = 0 if surface == value else 1 + self._mac("form", label, surface) % (_FORMS - 1)
         while True:
             body = stem + _encoded(form, _FORM_CHARACTERS)
-            token = f"{label}_{body}{check_character(label, body)}"
+            token = f"{label}_{body}{check_character(body)}"
             # Two spellings of one value may meet in the same form (1 in 960); the later one then takes the next.
             if self._issued.setdefault(token, surface) == surface:
                 return token
@@ -154,9 +82,9 @@ class Mint:
         return int.from_bytes(hmac.digest(self._key, _joined(*fields), hashlib.sha256)[:16])
 
 
-def check_character(label: str, body: str) -> str:
-    """The last character of a token: a weighted sum by the prime 31, weights 2, 3, ...; the label counts too."""
-    total = _LABEL_SUMS[label] if label in _LABEL_SUMS else sum(map(ord, label))
+def check_character(body: str) -> str:
+    """The last character of a token: a weighted sum by the prime 31, weights 2, 3, ..."""
+    total = 0
     for weight, character in enumerate(body, start=2):
         total += weight * _VALUE_OF[character]
     return ALPHABET[total % _BASE]

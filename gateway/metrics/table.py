@@ -49,7 +49,7 @@ class Metrics:
         self.findings = Counter("findings_total", "Identifiers found in requests, by kind.", "kind")
         self.tokens = Counter(
             "tokens_total",
-            "Tokens in answers, by what became of them: restored, withheld, unknown, malformed.",
+            "Tokens in answers, by what became of them: restored, withheld, unknown, malformed, capped.",
             "outcome",
         )
         self.upstream_failures = Counter(

@@ -16,6 +16,7 @@ from sovctl.gateway.settings.listen import Listen
 from sovctl.gateway.settings.model import Name, SettingsModel
 from sovctl.gateway.settings.policy import Action, PolicyRule, PolicySettings, RouteSettings
 from sovctl.gateway.settings.quota import CallerLimits, Price, PriceList, QuotaSettings
+from sovctl.gateway.settings.restore import RestoreSettings
 from sovctl.gateway.settings.storage import LedgerSettings, VaultSettings
 from sovctl.gateway.settings.surface import SurfaceName
 from sovctl.gateway.settings.upstream import UpstreamKind, UpstreamSettings
@@ -36,6 +37,7 @@ __all__ = [
     "Price",
     "PriceList",
     "QuotaSettings",
+    "RestoreSettings",
     "RouteSettings",
     "SettingsModel",
     "SurfaceName",

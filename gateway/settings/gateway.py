@@ -18,6 +18,7 @@ from sovctl.gateway.settings.model import Name, SettingsModel
 from sovctl.gateway.settings.policy import PolicySettings, RouteSettings
 from sovctl.gateway.settings.quota import QuotaSettings
 from sovctl.gateway.settings.references import CrossedSettings, problems
+from sovctl.gateway.settings.restore import RestoreSettings
 from sovctl.gateway.settings.storage import LedgerSettings, VaultSettings
 from sovctl.gateway.settings.upstream import UpstreamSettings
 
@@ -41,6 +42,7 @@ class GatewaySettings(SettingsModel):
     routes: Annotated[list[RouteSettings], Field(min_length=1)]
     policy: PolicySettings = Field(default_factory=PolicySettings)
     detect: DetectSettings = Field(default_factory=DetectSettings)
+    restore: RestoreSettings = Field(default_factory=RestoreSettings)
     limits: Limits = Field(default_factory=Limits)
 
     @model_validator(mode="after")

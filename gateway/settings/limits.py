@@ -22,5 +22,8 @@ class Limits(SettingsModel):
     """One server-sent event of an upstream."""
     max_answer_bytes: Annotated[int, Field(ge=1024, le=1 << 28)] = 32 << 20
     """An answer that is not streamed."""
+    max_restores: Annotated[int, Field(ge=1, le=1_000_000)] = 4096
+    """Different values in one answer; further tokens stay tokens. More than a page of anything holds, and far less than
+    a tenant's customers, whose tokens somebody may ask for one after the other (guess, 2026-11)."""
     drain_s: Annotated[int, Field(ge=1, le=600)] = 30
     """How long running answers may finish after SIGTERM."""

@@ -42,7 +42,7 @@ class ChoiceStream:
         self._fields = fields
         self._name = ModelName(restoration.model)
         self._channels: dict[_Channel, Restorer] = {}
-        self._envelope: dict[str, Any] = {}
+        self._chunk: dict[str, Any] = {}  # the last one: the form of one more
 
     def feed(self, data: bytes) -> list[bytes]:
         if self.is_finished:
@@ -58,18 +58,48 @@ class ChoiceStream:
             raise UpstreamFailed("protocol" if not isinstance(chunk, dict) or "error" not in chunk else "error-event")
         if not self._restoration.issued:
             return [event(self._name.put(data, chunk, chunk))]
-        if "model" in chunk:
-            chunk["model"] = self._restoration.model
-        self._envelope = {key: value for key, value in chunk.items() if key not in ("choices", "usage")}
+        self._chunk, choices = chunk, chunk["choices"]
+        if len(choices) == 1 and (only := self._only_text(choices[0])) is not None:
+            holder, field, restorer = only
+            text = holder[field]
+            holder[field] = restored = restorer.feed(text)
+            if restored is text:  # nothing in it, nothing held back: most events
+                return [event(self._name.put(data, chunk, chunk))]
+            return [self._written(chunk)]
         before: list[bytes] = []
-        for choice in chunk["choices"]:
+        for choice in choices:
             if not isinstance(choice, dict) or not isinstance(choice.get("index", 0), int):
                 raise UpstreamFailed("protocol")
             before += self._choice(choice)
-        return [*before, event(orjson.dumps(chunk))]
+        return [*before, self._written(chunk)]
 
     def last(self) -> list[bytes]:
         return [event(DONE)]
+
+    def _written(self, chunk: dict[str, Any]) -> bytes:
+        if "model" in chunk:
+            chunk["model"] = self._restoration.model
+        return event(orjson.dumps(chunk))
+
+    def _only_text(self, choice: Any) -> tuple[dict[str, Any], str, Restorer] | None:
+        """Where the text stands and what restores it, when the choice is one piece of one text and not the last."""
+        if type(choice) is not dict or choice.get("finish_reason") is not None:
+            return None
+        made, index = choice.get(self._payload), choice.get("index", 0)
+        if type(index) is not int:
+            return None
+        if type(made) is dict and len(made) == 1 and type(made.get("content")) is str:
+            return made, "content", self._restorer((index, "content"))
+        if type(made) is str:
+            return choice, self._payload, self._restorer((index,))
+        return None
+
+    def _restorer(self, channel: _Channel) -> Restorer:
+        restorer = self._channels.get(channel)
+        if restorer is None:
+            restorer = self._restoration.restorer(is_json=channel[-1] in self._fields.json)
+            self._channels[channel] = restorer
+        return restorer
 
     def _choice(self, choice: dict[str, Any]) -> list[bytes]:
         """Restore a choice of a chunk in place; events that have to come before it."""
@@ -97,11 +127,7 @@ class ChoiceStream:
             if channel[-1] in _WHOLE:
                 return self._restoration.text(value)
             fed.append(channel)
-            restorer = self._channels.get(channel)
-            if restorer is None:
-                restorer = self._restoration.restorer(is_json=channel[-1] in self._fields.json)
-                self._channels[channel] = restorer
-            return restorer.feed(value)
+            return self._restorer(channel).feed(value)
         if isinstance(value, list):
             return [self._fed(item, (*channel, _index(item, position)), fed) for position, item in enumerate(value)]
         if isinstance(value, dict):
@@ -117,7 +143,8 @@ class ChoiceStream:
             if held := self._channels.pop(channel).flush():
                 made = _nested(channel[1:], held)
                 choice = {"index": channel[0], self._payload: made, "logprobs": None, "finish_reason": None}
-                events.append(event(orjson.dumps({**self._envelope, "choices": [choice]})))
+                more = {key: value for key, value in self._chunk.items() if key != "usage"}
+                events.append(self._written({**more, "choices": [choice]}))
         return events
 
 

@@ -1,29 +1,40 @@
-"""What an answer is restored with: a value object that goes from the request to everything that makes its answer."""
+"""What an answer is restored with: it goes from the request to everything that makes its answer."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from typing import Any
 
-from sovctl.gateway.restore import RestoreCounts, Restorer
+from sovctl.gateway.restore import Issued, RestoreCounts, Restorer
+
+_NOTHING: Mapping[str, Any] = {}
 
 
-@dataclass(frozen=True, slots=True)
 class Restoration:
-    """What an answer is restored with."""
+    """What one answer is restored with.
 
-    issued: Mapping[str, str]
-    """Canonical token -> the text it stands for; empty when raw text was sent."""
-    model: str
-    """What the client called the model."""
-    counts: RestoreCounts
-    kept: Mapping[str, Any] = field(default_factory=dict)
-    """Fields of the request that stayed here although the answers of its API repeat them."""
+    Args:
+        issued: what may be put back: a plain mapping of tokens, or one with the site's bounds; empty when raw text was
+            sent, or when the caller may not see values.
+        model: what the client called the model.
+        kept: fields of the request that stayed here although the answers of its API repeat them.
+    """
+
+    def __init__(
+        self,
+        issued: Issued | Mapping[str, str],
+        model: str,
+        counts: RestoreCounts,
+        kept: Mapping[str, Any] = _NOTHING,
+    ) -> None:
+        self.issued = issued if isinstance(issued, Issued) or not issued else Issued(issued)
+        self.model = model
+        self.counts = counts
+        self.kept = kept
 
     def repeated(self) -> Restoration:
-        """For text that an answer says a second time: it is restored again, and not counted again."""
-        return replace(self, counts=RestoreCounts())
+        """For text that an answer says a second time: it is restored the same way, and not counted again."""
+        return Restoration(self.issued, self.model, RestoreCounts(), self.kept)
 
     def restorer(self, *, is_json: bool = False) -> Restorer:
         """A restorer for one channel of the answer."""

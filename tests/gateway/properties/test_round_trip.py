@@ -21,6 +21,8 @@ from sovctl.gateway.surfaces import SURFACES, Restoration
 from sovctl.gateway.tokens import Mint
 
 CHAT = SURFACES["/v1/chat/completions"]
+ROUTE = RouteSettings(model="assistant", pool="chat", cloud="cloud")
+PERMISSIONS = Policy.compile(PolicySettings(), [ROUTE]).of("t", "assistant")
 DETECTOR = make_detector(DetectSettings(phone_regions=["DE", "US"]))
 PERMISSIONS = Policy.compile(PolicySettings(), [RouteSettings(model="m", pool="chat", cloud="cloud")]).of("t", "m")
 
