@@ -14,7 +14,8 @@ from bench.judging.leaks import Interval, Replacement
 from sovctl.gateway.inspection import Finder, Inspector
 from sovctl.gateway.replace import replace
 from sovctl.gateway.surfaces import SURFACES
-from sovctl.gateway.tokens import Mint, find_tokens
+from sovctl.gateway.token_search import find_tokens
+from sovctl.gateway.tokens import Mint
 
 _CHAT = SURFACES["/v1/chat/completions"]
 

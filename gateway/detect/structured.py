@@ -27,7 +27,7 @@ from sovctl.gateway.detect.schemes import FORMS, NUMBERS
 from sovctl.gateway.detect.secrets import SecretRecognizer
 from sovctl.gateway.detect.view import View
 from sovctl.gateway.kinds import Kind
-from sovctl.gateway.tokens import find_tokens
+from sovctl.gateway.token_search import find_tokens
 
 _TOPICS = ("order", "phone", "birth", "imei", "passport", "licence", "health", "card", "account", "identity", "tax")
 _TOKEN_PATTERN = Pattern("_[0-9A-HJKMNP-TVWXY]{16}")
