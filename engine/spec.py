@@ -53,6 +53,12 @@ Entity = Annotated[
 """A kind, or one rule of the detector for it."""
 
 
+_Binary = Literal["image", "audio", "file", "data-uri", "encoded"]
+_Unreadable = Literal["signed-thinking", "unknown-part", "token-ids", "key", "number", "too-many-identifiers"]
+ObstacleKind = Literal[_Binary, _Unreadable]
+"""Why the gateway can't inspect a request, or can't rewrite it; docs/gateway.md says what each one is."""
+
+
 class Placement(StrEnum):
     """Where model calls may be served."""
 
@@ -339,6 +345,8 @@ class Policy(SpecModel):
     name_languages: list[Language] = Field(default_factory=list)
     """ISO 639-1 codes of the languages in which this site accepts the gateway's finding of names. A request in
     any other language, or in none that can be told, stays on-prem."""
+    obstacles: dict[ObstacleKind, Literal["on-prem", "block"]] = Field(default_factory=dict)
+    """What can't be inspected or rewritten: it stays on-prem, or is refused on routes that name a cloud."""
 
 
 class Client(SpecModel):

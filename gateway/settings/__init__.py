@@ -14,7 +14,7 @@ from sovctl.gateway.settings.gateway import GatewaySettings, check_settings, loa
 from sovctl.gateway.settings.limits import Limits
 from sovctl.gateway.settings.listen import Listen
 from sovctl.gateway.settings.model import Name, SettingsModel
-from sovctl.gateway.settings.policy import Action, PolicyRule, PolicySettings, RouteSettings
+from sovctl.gateway.settings.policy import Action, ObstacleAction, PolicyRule, PolicySettings, RouteSettings
 from sovctl.gateway.settings.quota import CallerLimits, Price, PriceList, QuotaSettings
 from sovctl.gateway.settings.restore import RestoreSettings
 from sovctl.gateway.settings.storage import LedgerSettings, VaultSettings
@@ -32,6 +32,7 @@ __all__ = [
     "Limits",
     "Listen",
     "Name",
+    "ObstacleAction",
     "PolicyRule",
     "PolicySettings",
     "Price",
