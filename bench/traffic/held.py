@@ -1,23 +1,24 @@
 """Does a gateway hold back what it could pass on? Upstream and client in lockstep: an event, then the next.
 
 The prompt has an identifier in it, so that answers are restored, and the answer has none. After each event the client
-waits until it has the text so far, less an end that may be the beginning of a token. What is not there after
-`_PATIENCE_S` was held back.
+waits until it has the text so far, less the word that it ends with: that may be the beginning of a token. What is not
+there after `_PATIENCE_S` was held back.
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
+import re
 import socket
 import ssl
 import urllib.request
 
 from bench.traffic.upstream import answer_text, pieces_of
 from bench.traffic.wrk import Target
-from sovctl.gateway.tokens import begun_token
 
 _PATIENCE_S = 2.0
+_WORD_BEGUN = re.compile(r"[A-Za-z0-9_]+\Z")
 _CHUNKS, _SIZE, _ECHO = 40, 570, "nothing has to be repeated here"
 
 
@@ -40,7 +41,7 @@ def events_held_back(target: Target, upstream_port: int) -> int:
             with urllib.request.urlopen(f"http://127.0.0.1:{upstream_port}/tick"):
                 pass
             try:
-                while len(_text(raw)) < begun_token(sent):
+                while len(_text(raw)) < len(_WORD_BEGUN.sub("", sent)):
                     if not (more := client.recv(65536)):
                         break
                     raw += more
