@@ -3,9 +3,11 @@ SHELL := /bin/bash
 VENV := build/venv
 BIN := $(VENV)/bin
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
+# Debian packages that only tests need: real servers and tokens, not doubles of them.
+TEST_PACKAGES := postgresql
 BENCHES := $(patsubst bench/%.py,bench-%,$(wildcard bench/*.py))
 
-.PHONY: demo test test-fast lint bench $(BENCHES) clean
+.PHONY: demo test test-fast test-packages lint bench $(BENCHES) clean
 .DEFAULT_GOAL := help
 
 help:
@@ -31,7 +33,18 @@ lint: $(VENV)/.ready
 	$(BIN)/mypy
 	PYTHONPATH=build/dev $(BIN)/lint-imports
 
-test-fast: $(VENV)/.ready
+# Its name holds the list, so that a longer list is a stamp that is not there yet.
+TEST_PACKAGES_READY := build/test-packages-$(subst $() $(),+,$(TEST_PACKAGES)).ready
+
+test-packages: $(TEST_PACKAGES_READY)
+
+$(TEST_PACKAGES_READY):
+	@if ! dpkg-query -W -f '$${db:Status-Abbrev}\n' $(TEST_PACKAGES) 2>/dev/null | grep -c '^ii' | grep -qx $(words $(TEST_PACKAGES)); then \
+	  command -v apt-get >/dev/null || { echo "the tests need $(TEST_PACKAGES), as Debian packages or made by hand" >&2; exit 7; }; \
+	  $(SUDO) apt-get update -qq && $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $(TEST_PACKAGES); fi
+	@mkdir -p build && touch $@
+
+test-fast: $(VENV)/.ready $(TEST_PACKAGES_READY)
 	$(BIN)/pytest -m "not lab" -n 2 -q
 
 test: lint test-fast

@@ -134,17 +134,9 @@ class AuditLog:
         )
 
     async def answer(
-        self,
-        request_id: str,
-        *,
-        status: int,
-        upstream: str | None,
-        reason: str,
-        counts: RestoreCounts,
-        digest: str,
-        attempts: Sequence[str] = (),
+        self, request_id: str, *, status: int, upstream: str | None, reason: str, counts: RestoreCounts, digest: str
     ) -> None:
-        """How it ended. `reason` is `answered`, a reason code, or `client-left`; `attempts` says where it went.
+        """How it ended. `reason` is `answered`, a reason code, or `client-left`.
 
         Raises:
             Refused: not durable.
@@ -156,7 +148,6 @@ class AuditLog:
                 "status": status,
                 "upstream": upstream,
                 "reason": reason,
-                "attempts": attempts,
                 "tokens": {
                     "restored": counts.restored,
                     "withheld": counts.withheld,

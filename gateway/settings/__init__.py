@@ -11,15 +11,16 @@ unencrypted line is accepted. Needs only pydantic and PyYAML, so that the comman
 from sovctl.gateway.settings.access import AccessSettings, IssuerSettings, TeamSettings
 from sovctl.gateway.settings.detect import DetectSettings
 from sovctl.gateway.settings.gateway import GatewaySettings, check_settings, load_settings
+from sovctl.gateway.settings.ledger import LedgerSettings
 from sovctl.gateway.settings.limits import Limits
 from sovctl.gateway.settings.listen import Listen
 from sovctl.gateway.settings.model import Name, SettingsModel
-from sovctl.gateway.settings.policy import Action, ObstacleAction, PolicyRule, PolicySettings, RouteSettings
+from sovctl.gateway.settings.policy import Action, PolicyRule, PolicySettings, RouteSettings
 from sovctl.gateway.settings.quota import CallerLimits, Price, PriceList, QuotaSettings
 from sovctl.gateway.settings.restore import RestoreSettings
-from sovctl.gateway.settings.storage import LedgerSettings, VaultSettings
 from sovctl.gateway.settings.surface import SurfaceName
 from sovctl.gateway.settings.upstream import UpstreamKind, UpstreamSettings
+from sovctl.gateway.settings.vault import PostgresqlSettings, VaultSettings
 
 __all__ = [
     "AccessSettings",
@@ -32,9 +33,9 @@ __all__ = [
     "Limits",
     "Listen",
     "Name",
-    "ObstacleAction",
     "PolicyRule",
     "PolicySettings",
+    "PostgresqlSettings",
     "Price",
     "PriceList",
     "QuotaSettings",

@@ -12,6 +12,7 @@ from sovctl.compliance.canonical import digest
 from sovctl.compliance.errors import InputError, Problem, SpecError
 from sovctl.gateway.settings.access import AccessSettings
 from sovctl.gateway.settings.detect import DetectSettings
+from sovctl.gateway.settings.ledger import LedgerSettings
 from sovctl.gateway.settings.limits import Limits
 from sovctl.gateway.settings.listen import Listen
 from sovctl.gateway.settings.model import Name, SettingsModel
@@ -19,8 +20,8 @@ from sovctl.gateway.settings.policy import PolicySettings, RouteSettings
 from sovctl.gateway.settings.quota import QuotaSettings
 from sovctl.gateway.settings.references import CrossedSettings, problems
 from sovctl.gateway.settings.restore import RestoreSettings
-from sovctl.gateway.settings.storage import LedgerSettings, VaultSettings
 from sovctl.gateway.settings.upstream import UpstreamSettings
+from sovctl.gateway.settings.vault import VaultSettings
 
 
 class GatewaySettings(SettingsModel):

@@ -57,7 +57,7 @@ class Growth(NamedTuple):
     conversation: bytes
     generation: int
     expires_at: int | None
-    """The new one; None when the old one will do for a while."""
+    """The new one; None when the old one will do for a while, which it never does for one that gets something."""
     row: Row | None
     """What it gets; None when it has everything already."""
 

@@ -161,7 +161,7 @@ class Writer:
         for conversation, intent in intents.items():
             entry = intent.entry
             if entry is not None and entry.goes_on(now):
-                intent.expires_at = until if entry.expires_at < extend_before else None
+                intent.expires_at = until if intent.fresh or entry.expires_at < extend_before else None
                 row = self._row(conversation, intent, entry.pieces, entry.generation, until) if intent.fresh else None
                 batch.grow.append(Growth(conversation, entry.generation, intent.expires_at, row))
                 continue

@@ -8,12 +8,19 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 from collections.abc import Awaitable, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
+import asyncpg
+from postgresql_server import DATABASE, PASSWORD, PostgresqlServer
+
 from sovctl.gateway.conversation import Conversation
+from sovctl.gateway.settings import PostgresqlSettings
 from sovctl.gateway.vault import Vault
 from sovctl.gateway.vault.keks import Kek, LocalKek
+from sovctl.gateway.vault.postgresql_link import Address
+from sovctl.gateway.vault.postgresql_store import SCHEMA, PostgresqlStore
 from sovctl.gateway.vault.sqlite_store import SqliteStore
 from sovctl.gateway.vault.store import Store
 
@@ -75,6 +82,60 @@ class SqliteHome:
             "from pathlib import Path\n"
             "from sovctl.gateway.vault.sqlite_store import SqliteStore\n"
             f"async def store(): return SqliteStore.open(Path({str(self.path)!r}))\n"
+        )
+
+
+class PostgresqlHome:
+    """A database with a vault's schema."""
+
+    def __init__(self, server: PostgresqlServer, folder: Path) -> None:
+        self.server = server
+        self.password_file = folder / "password"
+        self.password_file.write_text(PASSWORD)
+        self.password_file.chmod(0o600)
+        self.settings: dict[str, Any] = {
+            "host": "127.0.0.1",
+            "port": server.port,
+            "database": DATABASE,
+            "password_file": str(self.password_file),
+            "ca_file": str(server.ca_file),
+        }
+
+    async def store(self) -> Store:
+        return await PostgresqlStore.open(Address.of(PostgresqlSettings.model_validate(self.settings)))
+
+    def sql(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
+        async def run() -> list[tuple[Any, ...]]:
+            connection = await asyncpg.connect(
+                host=str(self.server.folder),
+                port=self.server.port,
+                user="sovctl",
+                database=DATABASE,
+                ssl=False,
+                server_settings={"search_path": SCHEMA},
+            )
+            try:
+                numbered = "".join(
+                    f"{part}${number}" for number, part in enumerate(statement.split("?"), start=1)
+                ).removesuffix(f"${statement.count('?') + 1}")
+                return [tuple(row) for row in await connection.fetch(numbered, *values)]
+            finally:
+                await connection.close()
+
+        # Tests call this inside of a running loop too.
+        with ThreadPoolExecutor(1) as thread:
+            return thread.submit(asyncio.run, run()).result()
+
+    def dump(self) -> bytes:
+        return self.server.dump()
+
+    def script(self) -> str:
+        return (
+            "from sovctl.gateway.settings import PostgresqlSettings\n"
+            "from sovctl.gateway.vault.postgresql_link import Address\n"
+            "from sovctl.gateway.vault.postgresql_store import PostgresqlStore\n"
+            f"settings = PostgresqlSettings.model_validate({self.settings!r})\n"
+            "async def store(): return await PostgresqlStore.open(Address.of(settings))\n"
         )
 
 

@@ -1,0 +1,61 @@
+"""Where originals are kept, sealed: in a file of this host, or in PostgreSQL for several hosts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field, StringConstraints, model_validator
+
+from sovctl.gateway.settings.model import SettingsModel
+
+_Text = Annotated[str, StringConstraints(min_length=1, max_length=256, pattern=r"^[^\x00-\x20\x7f]+$")]
+
+
+class PostgresqlSettings(SettingsModel):
+    """A PostgreSQL database, 13 or later. Always with TLS that checks the server's name, or a socket of this host."""
+
+    dsn_file: Path | None = None
+    """File with a whole `postgresql://user:password@host:port/database`, instead of the five keys below."""
+    host: _Text | None = None
+    """Name, address, or folder of a socket. Several, with commas between: the first one that takes writes."""
+    port: Annotated[int, Field(ge=1, le=65_535)] = 5432
+    database: _Text = "sovctl"
+    user: _Text = "sovctl"
+    password_file: Path | None = None
+    """None when a client certificate or the socket says who we are."""
+    ca_file: Path | None = None
+    """Authority of the server's certificate; None for those that this system trusts."""
+    certificate_file: Path | None = None
+    """Our own certificate, where the server asks for one."""
+    key_file: Path | None = None
+    connect_timeout_s: Annotated[float, Field(gt=0, le=60)] = 3
+    statement_timeout_s: Annotated[float, Field(gt=0, le=60)] = 3
+    """After this the database counts as down, and what would have left stays on-prem."""
+
+    @model_validator(mode="after")
+    def _one_address(self) -> PostgresqlSettings:
+        if (self.dsn_file is None) == (self.host is None):
+            raise ValueError("expected either dsn_file or host, got both or neither")
+        if (self.certificate_file is None) != (self.key_file is None):
+            raise ValueError("expected certificate_file and key_file together, got one of them")
+        return self
+
+
+class VaultSettings(SettingsModel):
+    """Where originals are kept, sealed, until their conversation expires."""
+
+    path: Path | None = None
+    """SQLite file, for all gateway processes of this host; made when absent. Its folder must belong to us alone."""
+    postgresql: PostgresqlSettings | None = None
+    """Instead of `path`: for gateways on several hosts."""
+    kek_file: Path
+    """Key that wraps the vault's keys: 32 bytes, hex."""
+    ttl_s: Annotated[int, Field(ge=60, le=31_536_000)] = 86_400
+    """Seconds after its last use in which a conversation's tokens can be restored."""
+
+    @model_validator(mode="after")
+    def _one_place(self) -> VaultSettings:
+        if (self.path is None) == (self.postgresql is None):
+            raise ValueError("expected either path or postgresql, got both or neither")
+        return self

@@ -1,0 +1,254 @@
+"""The vault's store in PostgreSQL, for gateways on several hosts.
+
+A batch is one statement and one round trip, durable when it returns (synchronous_commit). The head of a conversation
+is locked before anything of it is changed, so a writer and an erasure can't pass each other unseen; who waited sees
+what the other left. Writers hold a shared advisory lock while they write, and wrapping keys are changed under the
+exclusive one. The schema is made and migrated under an advisory lock as well.
+
+    store = await PostgresqlStore.open(Address.of(settings.postgresql))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import asyncpg
+
+from sovctl.compliance.errors import InputError
+from sovctl.gateway.vault.errors import WrappingKeyRetired
+from sovctl.gateway.vault.postgresql_link import Address, PostgresqlLink
+from sovctl.gateway.vault.store import Batch, KeyRow, Row
+
+SCHEMA = "sovctl_vault"
+_SCHEMA_VERSION = "2"
+_LOCK = 0x736F7663  # "sovc": our advisory lock
+_TABLES = f"""
+CREATE SCHEMA IF NOT EXISTS {SCHEMA};
+CREATE TABLE keys (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, purpose text NOT NULL, kek text NOT NULL,
+    wrapped bytea NOT NULL, created_at bigint NOT NULL, is_retired boolean NOT NULL
+);
+CREATE TABLE pieces (
+    conversation bytea NOT NULL, seq integer NOT NULL, tenant bytea NOT NULL, key_version integer NOT NULL,
+    generation integer NOT NULL, expires_at bigint NOT NULL, wrapping_key bigint NOT NULL,
+    keys bytea, subjects bytea, sealed bytea, PRIMARY KEY (conversation, seq)
+);
+CREATE INDEX heads_by_expiry ON pieces (expires_at) WHERE seq = 0;
+CREATE TABLE meta (name text PRIMARY KEY, value text NOT NULL);
+INSERT INTO meta VALUES ('schema_version', '{_SCHEMA_VERSION}');
+"""  # noqa: S608 - made of our own constants
+_COLUMNS = "conversation, seq, tenant, key_version, generation, expires_at, wrapping_key, keys, subjects, sealed"
+_BEGIN, _GROW, _TOUCH, _LOOK, _REVIVE = range(5)
+# One item a conversation; `seen_*` is how its head must still be. Every part but `looked` sees what others have
+# committed meanwhile: PostgreSQL evaluates a locked row's condition again (documentation, 13.2.1).
+_WRITE = f"""
+WITH locked AS MATERIALIZED (SELECT pg_advisory_xact_lock_shared({_LOCK})),
+current AS MATERIALIZED (SELECT id FROM keys, locked WHERE id = $1 AND NOT is_retired),
+items AS MATERIALIZED (
+    SELECT * FROM current, unnest(
+        $3::smallint[], $4::integer[], $5::bigint[],
+        $6::bytea[], $7::integer[], $8::bytea[], $9::integer[], $10::integer[], $11::bigint[], $12::bigint[],
+        $13::bytea[], $14::bytea[], $15::bytea[]
+    ) AS item(kind, seen_generation, seen_expires_at, {_COLUMNS})
+),
+heads AS MATERIALIZED (
+    SELECT pieces.conversation, items.kind FROM pieces JOIN items USING (conversation)
+    WHERE pieces.seq = 0 AND pieces.generation = items.seen_generation AND (
+        (items.kind IN ({_GROW}, {_TOUCH}) AND pieces.keys IS NOT NULL AND pieces.expires_at > $2)
+        OR (items.kind = {_REVIVE} AND pieces.expires_at = items.seen_expires_at)
+    ) ORDER BY pieces.conversation FOR UPDATE OF pieces
+),
+begun AS (
+    INSERT INTO pieces ({_COLUMNS}) SELECT {_COLUMNS} FROM items WHERE kind = {_BEGIN} ORDER BY conversation
+    ON CONFLICT DO NOTHING RETURNING conversation
+),
+touched AS (
+    UPDATE pieces SET expires_at = greatest(pieces.expires_at, items.expires_at)
+    FROM items JOIN heads USING (conversation)
+    WHERE pieces.conversation = items.conversation AND pieces.seq = 0 AND items.kind IN ({_GROW}, {_TOUCH})
+    RETURNING pieces.conversation, items.kind
+),
+grown AS (
+    INSERT INTO pieces ({_COLUMNS}) SELECT {_COLUMNS} FROM items
+    WHERE kind = {_GROW} AND conversation IN (SELECT conversation FROM touched)
+    ON CONFLICT DO NOTHING RETURNING conversation
+),
+revived AS (
+    UPDATE pieces SET tenant = items.tenant, key_version = items.key_version, generation = items.generation,
+        expires_at = items.expires_at, wrapping_key = items.wrapping_key, keys = items.keys,
+        subjects = items.subjects, sealed = items.sealed
+    FROM items JOIN heads USING (conversation)
+    WHERE pieces.conversation = items.conversation AND pieces.seq = 0 AND items.kind = {_REVIVE}
+    RETURNING pieces.conversation
+),
+cleared AS (DELETE FROM pieces USING revived WHERE pieces.conversation = revived.conversation AND pieces.seq > 0),
+looked AS (
+    SELECT pieces.conversation FROM pieces JOIN items USING (conversation)
+    WHERE items.kind = {_LOOK} AND pieces.seq = 0 AND pieces.generation = items.seen_generation
+        AND pieces.keys IS NOT NULL AND pieces.expires_at > $2
+)
+SELECT conversation FROM begun UNION ALL SELECT conversation FROM grown UNION ALL SELECT conversation FROM revived
+UNION ALL SELECT conversation FROM looked UNION ALL SELECT conversation FROM touched WHERE kind = {_TOUCH}
+UNION ALL SELECT NULL::bytea WHERE NOT EXISTS (SELECT 1 FROM current)
+"""  # noqa: S608 - made of our own constants
+
+
+class PostgresqlStore:
+    """See `store.Store`. Made by `open`."""
+
+    def __init__(self, address: Address) -> None:
+        self.where = str(address)
+        self._writing = PostgresqlLink(address, schema=SCHEMA)
+        self._reading = PostgresqlLink(address, schema=SCHEMA)
+
+    @classmethod
+    async def open(cls, address: Address) -> Self:
+        """Connect; make the schema where there is none.
+
+        Raises:
+            InputError: the schema is of another version.
+            VaultFailed: the database can't be used.
+        """
+        store = cls(address)
+        try:
+            version = await store._writing.run(_prepare)
+            if version != _SCHEMA_VERSION:
+                raise InputError(
+                    f"expected vault version {_SCHEMA_VERSION}, got {version}",
+                    where=store.where,
+                    hint="was it made by a newer sovctl?",
+                )
+        except BaseException:
+            await store.close()
+            raise
+        return store
+
+    async def write(self, batch: Batch) -> set[bytes]:
+        """See `Store.write`."""
+        items = _items(batch)
+        columns = list(zip(*items, strict=True))
+        rows = await self._writing.run(lambda c: c.fetch(_WRITE, batch.wrapping_key, batch.now, *columns))
+        kept = {row[0] for row in rows}
+        if None in kept:
+            raise WrappingKeyRetired
+        return {item[3] for item in items} - kept
+
+    async def read(self, conversations: Sequence[bytes]) -> list[Row]:
+        """See `Store.read`."""
+        select = f"SELECT {_COLUMNS} FROM pieces WHERE conversation = ANY($1) ORDER BY conversation, seq"  # noqa: S608
+        return [Row._make(row) for row in await self._reading.run(lambda c: c.fetch(select, conversations))]
+
+    async def purge(self, now: int, *, tombstone_s: int, limit: int) -> int:
+        """See `Store.purge`."""
+
+        async def use(connection: asyncpg.Connection[Any]) -> int:
+            async with connection.transaction():
+                expired = await connection.fetch(
+                    "SELECT conversation, generation > 0 AND keys IS NOT NULL AS was_erased FROM pieces "
+                    "WHERE seq = 0 AND expires_at <= $1 ORDER BY conversation LIMIT $2 FOR UPDATE SKIP LOCKED",
+                    now,
+                    limit,
+                )
+                gone = [row["conversation"] for row in expired if not row["was_erased"]]
+                await connection.execute("DELETE FROM pieces WHERE conversation = ANY($1)", gone)
+                stays = [row["conversation"] for row in expired if row["was_erased"]]
+                await _empty(connection, stays, now + tombstone_s, 0)
+                return len(expired)
+
+        return await self._writing.run(use)
+
+    async def bury(self, conversations: Sequence[bytes], *, until: int) -> list[bytes]:
+        """See `Store.bury`."""
+
+        async def use(connection: asyncpg.Connection[Any]) -> list[bytes]:
+            async with connection.transaction():
+                await connection.execute(
+                    "SELECT 1 FROM pieces WHERE conversation = ANY($1) AND seq = 0 ORDER BY conversation FOR UPDATE",
+                    conversations,
+                )
+                destroyed = await connection.fetch(
+                    "SELECT keys FROM pieces WHERE conversation = ANY($1) AND keys IS NOT NULL "
+                    "ORDER BY conversation, seq",
+                    conversations,
+                )
+                await _empty(connection, conversations, until, 1)
+                return [row["keys"] for row in destroyed]
+
+        return await self._writing.run(use, is_repeatable=False)
+
+    async def forget_copies(self) -> None:
+        """See `Store.forget_copies`. What PostgreSQL keeps of old rows opens with no key that still exists."""
+
+    async def keys(self) -> list[KeyRow]:
+        """See `Store.keys`."""
+        select = "SELECT id, purpose, kek, wrapped, created_at, is_retired FROM keys ORDER BY id"
+        return [KeyRow._make(row) for row in await self._reading.run(lambda c: c.fetch(select))]
+
+    async def add_keys(self, keys: Sequence[KeyRow], *, after: int | None) -> bool:
+        """See `Store.add_keys`."""
+
+        async def use(connection: asyncpg.Connection[Any]) -> bool:
+            async with connection.transaction():
+                await connection.execute("SELECT pg_advisory_xact_lock($1)", _LOCK)
+                current = await connection.fetchval(
+                    "SELECT max(id) FROM keys WHERE purpose = 'wrap' AND NOT is_retired"
+                )
+                if current != after:
+                    return False
+                await connection.execute("UPDATE keys SET is_retired = true WHERE purpose = 'wrap'")
+                await connection.executemany(
+                    "INSERT INTO keys (purpose, kek, wrapped, created_at, is_retired) VALUES ($1, $2, $3, $4, false)",
+                    [(key.purpose, key.kek, key.wrapped, key.created_at) for key in keys],
+                )
+                return True
+
+        return await self._writing.run(use)
+
+    async def check(self, now: int) -> None:
+        """See `Store.check`."""
+        upsert = "INSERT INTO meta VALUES ('checked_at', $1) ON CONFLICT (name) DO UPDATE SET value = $1"
+        await self._writing.run(lambda c: c.execute(upsert, str(now)))
+
+    async def close(self) -> None:
+        """See `Store.close`."""
+        await self._writing.close()
+        await self._reading.close()
+
+
+async def _prepare(connection: asyncpg.Connection[Any]) -> str:
+    """Make the schema where there is none; the version of what is there."""
+    async with connection.transaction():
+        await connection.execute("SELECT pg_advisory_xact_lock($1)", _LOCK)
+        if await connection.fetchval("SELECT to_regclass($1) IS NULL", f"{SCHEMA}.meta"):
+            await connection.execute(_TABLES)
+        return str(await connection.fetchval("SELECT value FROM meta WHERE name = 'schema_version'"))
+
+
+async def _empty(
+    connection: asyncpg.Connection[Any], conversations: Sequence[bytes], until: int, generations: int
+) -> None:
+    """Leave nothing of these conversations but heads that remember the generation."""
+    await connection.execute("DELETE FROM pieces WHERE conversation = ANY($1) AND seq > 0", conversations)
+    await connection.execute(
+        "UPDATE pieces SET keys = NULL, subjects = NULL, sealed = NULL, generation = generation + $1, expires_at = $2 "
+        "WHERE conversation = ANY($3) AND keys IS NOT NULL",
+        generations,
+        until,
+        conversations,
+    )
+
+
+def _items(batch: Batch) -> list[tuple[Any, ...]]:
+    """The batch as `_WRITE` takes it: kind, what must still be so, row."""
+    items: list[tuple[Any, ...]] = [(_BEGIN, None, None, *row) for row in batch.begin]
+    for conversation, generation, expires_at, row in batch.grow:
+        if row is not None:
+            items.append((_GROW, generation, None, *row))
+        else:
+            kind = _LOOK if expires_at is None else _TOUCH
+            no_row = (conversation, 0, None, None, None, expires_at, None, None, None, None)
+            items.append((kind, generation, None, *no_row))
+    items += [(_REVIVE, generation, expires_at, *row) for row, generation, expires_at in batch.revive]
+    items.sort(key=lambda item: item[3])
+    return items
