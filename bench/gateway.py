@@ -29,6 +29,7 @@ from typing import Any
 from bench.contenders import debian
 from bench.contenders.start import CONTENDERS, Contender, Place
 from bench.traffic import bars, network, soak, stages
+from bench.traffic.held import events_held_back
 from bench.traffic.process import Running, free_port, started, wait_for_port
 from bench.traffic.prompts import SHAPES, Shape
 from bench.traffic.round_trip import Seen, try_out
@@ -88,7 +89,8 @@ class Bench:
                 self._cell(contender.name, SHAPES[shape], connections, gateways, target, clients, workers)
                 for shape, connections in cells
             ]
-        return Measured(rows, seen, target.is_tls)
+            held = events_held_back(target, port)
+        return Measured(rows, seen, held, target.is_tls)
 
     def _cell(
         self,
@@ -139,6 +141,8 @@ class Measured:
 
     rows: list[Row]
     seen: Seen
+    held: int
+    """Events of a stream that were held back without need."""
     is_tls: bool
 
 
@@ -173,7 +177,7 @@ def measure(bench: Bench, names: list[str]) -> dict[str, Any]:
         contender = CONTENDERS[name]
         found = bench.measure(contender, ALL + (MASKING if contender.is_masking else ()))
         rows += found.rows
-        tried[name] = {**asdict(found.seen), "tls": found.is_tls}
+        tried[name] = {**asdict(found.seen), "held_back": found.held, "tls": found.is_tls}
     two_workers = "not measured"
     if "sovctl" in names:
         try:

@@ -18,6 +18,7 @@ from sovctl.compliance.keys import load_or_create
 from sovctl.engine.pki import Authority
 from sovctl.engine.plan.context import Context
 from sovctl.engine.plan.kinds.credential import credentials_on, fingerprint
+from sovctl.engine.plan.kinds.gateway_access import client_entry
 from sovctl.engine.spec import Node, Secret, SiteSpec
 from sovctl.engine.state import SiteState
 
@@ -87,6 +88,13 @@ class Credentials:
             for cloud in self.spec.gateway.clouds:
                 if name == f"cloud-{cloud.name}-ca.pem":
                     return self.site_folder / (cloud.ca_file or "")
+            if name == "clients-ca.pem":
+                return self.site_folder / (self.spec.gateway.client_ca_file or "")
+            for provider in self.spec.gateway.identity_providers:
+                if name == f"oidc-{provider.name}.jwks.json":
+                    return self.site_folder / (provider.jwks_file or "")
+                if name == f"oidc-{provider.name}-ca.pem":
+                    return self.site_folder / (provider.ca_file or "")
         return self.state.keys / name
 
     def fingerprints(self, context: Context, *, now: datetime | None = None) -> dict[tuple[str, str], str]:
@@ -131,6 +139,8 @@ class Credentials:
             if not path.exists():
                 write_atomic(path, secrets.token_hex(32) + "\n", mode=0o600)
         load_or_create(self.state.keys / "gateway-ledger.key")
+        if self.spec.gateway.send_principal:
+            load_or_create(self.state.keys / "principal.key")
         for name, content in self._derived(may_be_absent=False).items():
             self._write(name, content)
 
@@ -158,14 +168,7 @@ class Credentials:
         clients = []
         for index, client in enumerate(self.spec.gateway.clients):
             key = _api_key(client.api_key, self.site_folder, f"site.yaml: gateway.clients[{index}].api_key")
-            clients.append(
-                {
-                    "name": client.name,
-                    "tenant": client.tenant,
-                    "key_sha256": sha256_hex(key),
-                    "routes": client.routes,
-                }
-            )
+            clients.append(client_entry(client, sha256_hex(key)))
         return json.dumps(clients, indent=1, sort_keys=True) + "\n"
 
     def _write(self, name: str, content: str) -> None:

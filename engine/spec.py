@@ -12,66 +12,24 @@ from __future__ import annotations
 
 from enum import StrEnum
 from ipaddress import IPv4Address, IPv4Network
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import AnyHttpUrl, BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import AnyHttpUrl, Field, StringConstraints
 
-
-def _words(words: str, *, kind: str) -> Any:
-    """What a pattern asks for, for error messages, and what docs/site-yaml.md calls the kind of text."""
-    return Field(json_schema_extra={"x-words": words, "x-kind": kind})
-
-
-Name = Annotated[
-    str,
-    StringConstraints(pattern=r"^[a-z][a-z0-9-]{0,30}$"),
-    _words("lower-case letters, digits and hyphens, a letter first, at most 31", kind="name"),
-]
-"""Lower-case letters, digits and hyphens, a letter first, at most 31 characters."""
-
-CatalogId = Annotated[
-    str,
-    StringConstraints(pattern=r"^[a-z0-9][a-z0-9.-]{0,60}$"),
-    _words("lower-case letters, digits, dots and hyphens", kind="catalogue id"),
-]
-"""An entry of a catalogue."""
-
-ModelName = Annotated[
-    str,
-    StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._:/-]{0,127}$"),
-    _words("letters, digits and . _ : / -", kind="model name"),
-]
-"""A model's name in the OpenAI API."""
-
-Country = Annotated[
-    str,
-    StringConstraints(pattern=r"^[A-Z]{2}$"),
-    _words("two capital letters such as DE, ISO 3166-1 alpha-2", kind="country"),
-]
-"""ISO 3166-1 alpha-2."""
-
-Language = Annotated[
-    str, StringConstraints(pattern=r"^[a-z]{2}$"), _words("two small letters such as en, ISO 639-1", kind="language")
-]
-"""ISO 639-1."""
-
-Day = Annotated[str, StringConstraints(pattern=r"^\d{4}-\d{2}-\d{2}$"), _words("a day such as 2027-06-30", kind="day")]
-
-FilePath = Annotated[
-    str,
-    StringConstraints(pattern=r"^[^\x00-\x1f\x7f-][^\x00-\x1f\x7f]{0,254}$"),
-    _words("a path, relative to site.yaml or absolute", kind="path"),
-]
-"""A file on the controller, relative to site.yaml."""
-
-HostName = Annotated[
-    str,
-    StringConstraints(pattern=r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$"),
-    _words("a host in lower case, such as crm.bank.example", kind="host"),
-]
-"""A host, whole."""
-
-Port = Annotated[int, Field(ge=1, le=65535)]
+from sovctl.engine.spec_access import CallerLimits, CertificateName, GroupName, IdentityProvider, Prices, Team
+from sovctl.engine.spec_types import (
+    CatalogId,
+    Country,
+    Day,
+    FilePath,
+    HostName,
+    Language,
+    ModelName,
+    Name,
+    Port,
+    SpecModel,
+    words,
+)
 
 _NumberKind = Literal["IBAN", "CARD", "CRYPTO", "NATIONAL_ID", "HEALTH_ID", "TAX_ID", "ACCOUNT", "SWIFT"]
 _PaperKind = Literal["PASSPORT", "DRIVING_LICENCE", "VEHICLE", "IMEI", "BIRTH_DATE"]
@@ -90,17 +48,15 @@ CloudSurface = Literal[_GeneratedBy, _ComparedBy]
 Entity = Annotated[
     str,
     StringConstraints(pattern=r"^[A-Z][A-Z_]{0,30}(/[A-Z][A-Z0-9_]{0,60})?$"),
-    _words("a kind such as TAX_ID, or a kind and a rule such as TAX_ID/DE_TAX_ID", kind="entity"),
+    words("a kind such as TAX_ID, or a kind and a rule such as TAX_ID/DE_TAX_ID", kind="entity"),
 ]
 """A kind, or one rule of the detector for it."""
 
 
-class SpecModel(BaseModel):
-    """Base: frozen, and an unknown key is an error."""
-
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", use_attribute_docstrings=True, allow_inf_nan=False, str_max_length=1024
-    )
+_Binary = Literal["image", "audio", "file", "data-uri", "encoded"]
+_Unreadable = Literal["signed-thinking", "unknown-part", "token-ids", "key", "number", "too-many-identifiers"]
+ObstacleKind = Literal[_Binary, _Unreadable]
+"""Why the gateway can't inspect a request, or can't rewrite it; docs/gateway.md says what each one is."""
 
 
 class Placement(StrEnum):
@@ -124,7 +80,7 @@ class Secret(SpecModel):
         Annotated[
             str,
             StringConstraints(pattern=r"^[A-Z_][A-Z0-9_]{0,127}$"),
-            _words("a variable such as CLOUD_KEY", kind="variable"),
+            words("a variable such as CLOUD_KEY", kind="variable"),
         ]
         | None
     ) = None
@@ -148,7 +104,7 @@ class Access(SpecModel):
     user: Annotated[
         str,
         StringConstraints(pattern=r"^[a-z_][a-z0-9_-]{0,31}$"),
-        _words("a Linux user name such as ops", kind="user"),
+        words("a Linux user name such as ops", kind="user"),
     ] = "ops"
     """Login with password-less sudo on every node."""
     port: Port = 22
@@ -247,7 +203,7 @@ class Software(SpecModel):
     engine_version: Annotated[
         str,
         StringConstraints(pattern=r"^\d{1,4}\.\d{1,4}\.\d{1,4}$"),
-        _words("a release such as 0.32.0", kind="release"),
+        words("a release such as 0.32.0", kind="release"),
     ] = "0.32.0"
     """A release whose dependencies are locked."""
 
@@ -260,7 +216,7 @@ class Model(SpecModel):
     catalog: CatalogId
     """Entry of the model catalogue: shapes, licence, languages."""
     manifest_sha256: Annotated[
-        str, StringConstraints(pattern=r"^[0-9a-f]{64}$"), _words("64 lower-case hex digits", kind="SHA-256")
+        str, StringConstraints(pattern=r"^[0-9a-f]{64}$"), words("64 lower-case hex digits", kind="SHA-256")
     ]
     """SHA-256 of the model's MANIFEST (lines of `sha256  path`, sorted by path)."""
     licence_approved_by: Annotated[str, Field(min_length=3, max_length=100)] | None = None
@@ -304,7 +260,7 @@ class Pool(SpecModel):
         Annotated[
             str,
             StringConstraints(pattern=r"^[a-z][a-z0-9_-]{0,40}$"),
-            _words("a method of vLLM such as fp8", kind="method"),
+            words("a method of vLLM such as fp8", kind="method"),
         ]
         | None
     ) = None
@@ -324,7 +280,9 @@ class Cloud(SpecModel):
     """OpenAI-compatible, such as https://10.9.0.2:443/v1; its address and port must be a perimeter exception."""
     model: ModelName
     """The model name the cloud knows."""
-    surfaces: Annotated[list[CloudSurface], Field(min_length=1)] = ["chat.completions"]
+    surfaces: Annotated[list[CloudSurface], Field(min_length=1)] = Field(
+        default_factory=lambda: list[CloudSurface](["chat.completions"])
+    )
     """The APIs it serves, in OpenAI's words; `messages` is Anthropic's. A request of any other is never sent there."""
     jurisdiction: Country
     """Whose law holds what it is sent."""
@@ -387,6 +345,8 @@ class Policy(SpecModel):
     name_languages: list[Language] = Field(default_factory=list)
     """ISO 639-1 codes of the languages in which this site accepts the gateway's finding of names. A request in
     any other language, or in none that can be told, stays on-prem."""
+    obstacles: dict[ObstacleKind, Literal["on-prem", "block"]] = Field(default_factory=dict)
+    """What can't be inspected or rewritten: it stays on-prem, or is refused on routes that name a cloud."""
 
 
 class Client(SpecModel):
@@ -398,8 +358,23 @@ class Client(SpecModel):
     """Tokens never mean anything outside their tenant."""
     api_key: Secret
     """What it shows the gateway; each client has its own."""
+    api_key_expires: Day | None = None
+    """Last day (UTC) on which the key opens; afterwards site.yaml is refused until somebody decides."""
+    certificates: list[CertificateName] = Field(default_factory=list)
+    """Names in client certificates that open without the key, where `client_ca_file` is given: `dns:`, `uri:`,
+    `email:`, `cn:`, or `sha256:` and the certificate's digest."""
+    team: Name | None = None
+    """One of `teams`, of the same tenant."""
+    groups: list[GroupName] = Field(default_factory=list)
+    """Told to pools in `send_principal`."""
     routes: list[ModelName] = Field(default_factory=list)
     """Model names this client may ask for; all of them when empty."""
+    may_restore: bool = True
+    """False: its answers keep their tokens; it never sees the values behind them."""
+    is_admin: bool = False
+    """May use the gateway's admin surface."""
+    limits: CallerLimits = CallerLimits()
+    """How much it may use; `each_caller` when it has none."""
 
 
 class Gateway(SpecModel):
@@ -421,6 +396,20 @@ class Gateway(SpecModel):
     """Hosts of the site's own, in whose https links an answer may have values; in all other links it keeps tokens."""
     clients: Annotated[list[Client], Field(min_length=1)]
     """Everybody who may call."""
+    client_ca_file: FilePath | None = None
+    """Who signs the certificates of clients, on the controller, relative to site.yaml."""
+    requires_client_certificate: bool = False
+    """Nobody connects without a certificate of `client_ca_file`, whatever else he shows."""
+    teams: list[Team] = Field(default_factory=list)
+    """Clients and people who share rights and budgets."""
+    identity_providers: list[IdentityProvider] = Field(default_factory=list)
+    """Whose tokens are accepted (OpenID Connect)."""
+    each_caller: CallerLimits = CallerLimits()
+    """How much every client and every person may use that has no limits of its own."""
+    prices: Prices | None = None
+    """What tokens cost, for limits of cost; your own figures."""
+    send_principal: list[Name] = Field(default_factory=list)
+    """Pools that are told who is calling, in a header that they can verify: RAG and tools."""
     vault_ttl_s: Annotated[int, Field(ge=60, le=31_536_000)] = 86_400
     """How long a conversation's tokens can be restored, in seconds."""
 

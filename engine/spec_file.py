@@ -202,6 +202,12 @@ def references(spec: SiteSpec) -> Iterator[FileReference]:
             yield FileReference(f"gateway.clouds[{index}].ca_file", cloud.ca_file, None, is_secret=False)
         if cloud.api_key is not None:
             yield _secret(f"gateway.clouds[{index}].api_key", cloud.api_key)
+    if spec.gateway.client_ca_file is not None:
+        yield FileReference("gateway.client_ca_file", spec.gateway.client_ca_file, None, is_secret=False)
+    for index, provider in enumerate(spec.gateway.identity_providers):
+        for field, file in (("jwks_file", provider.jwks_file), ("ca_file", provider.ca_file)):
+            if file is not None:
+                yield FileReference(f"gateway.identity_providers[{index}].{field}", file, None, is_secret=False)
     for index, client in enumerate(spec.gateway.clients):
         yield _secret(f"gateway.clients[{index}].api_key", client.api_key)
 

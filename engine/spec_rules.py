@@ -9,6 +9,7 @@ from collections.abc import Collection
 from datetime import date
 
 from sovctl.compliance.errors import Problem
+from sovctl.engine import spec_rules_access as access
 from sovctl.engine import spec_rules_pools as pools
 from sovctl.engine import spec_rules_site as site
 from sovctl.engine.catalog import Catalog
@@ -43,6 +44,13 @@ RULES: tuple[Rule, ...] = (
     Rule("with clouds, the gateway has a machine without GPUs", ("gateway", "node_groups"), site.check_gateway_apart),
     Rule("a secret is a file or an environment variable, and no two clients share one", ("gateway",),
          site.check_secrets),
+    Rule("teams are unique; clients and groups are in teams of their own tenant", ("gateway",), access.check_teams),
+    Rule("identity providers are unique, with their keys from one place inside the site", ("gateway",),
+         access.check_identity_providers),
+    Rule("client certificates have an authority", ("gateway",), access.check_certificates),
+    Rule("no client's key has expired", ("gateway",), access.check_key_expiry),
+    Rule("where cost is limited, every pool and cloud has a price", ("gateway",), access.check_prices),
+    Rule("pools that are told who is calling are those of routes", ("gateway",), access.check_principals),
     Rule("policy allows nothing by default, names no language twice, and its table can be read in one way only",
          ("gateway",), site.check_policy),
     Rule("tensor_parallel_size divides attention heads, fits key-value heads and FP8 blocks; "

@@ -24,6 +24,7 @@ from sovctl.gateway import conversation, log
 from sovctl.gateway.access.callers import Callers, bearer
 from sovctl.gateway.access.certificate import PEER
 from sovctl.gateway.access.principal import Principal
+from sovctl.gateway.deadline import OWN_HEADER, SDK_HEADER, timeout_s
 from sovctl.gateway.errors import Code, Headers, Refused
 from sovctl.gateway.metrics import Metrics
 from sovctl.gateway.metrics.exposition import exposition
@@ -131,6 +132,7 @@ class App:
                 body,
                 conversation_header=named,
                 request_id=request_id,
+                timeout_s=_timeout_s(headers, at_most_s=service.settings.limits.request_timeout_s),
                 headers={name: _header(headers, name.encode()) or "" for name in surface.client_headers},
             )
             route = (b"x-sovctl-route", reply.route.value.encode())
@@ -288,3 +290,16 @@ def _header(headers: Headers, name: bytes) -> str | None:
         if key == name:
             return value.decode("latin-1")
     return None
+
+
+def _timeout_s(headers: Headers, *, at_most_s: float) -> float:
+    """How long an answer may take to begin, as the client and the site say.
+
+    Raises:
+        Refused: the client says no time.
+    """
+    own, sdk = _header(headers, OWN_HEADER), _header(headers, SDK_HEADER)
+    try:
+        return timeout_s(own=own, sdk=sdk, at_most_s=at_most_s)
+    except ValueError:
+        raise Refused(Code.INVALID_TIMEOUT) from None

@@ -134,9 +134,17 @@ class AuditLog:
         )
 
     async def answer(
-        self, request_id: str, *, status: int, upstream: str | None, reason: str, counts: RestoreCounts, digest: str
+        self,
+        request_id: str,
+        *,
+        status: int,
+        upstream: str | None,
+        reason: str,
+        counts: RestoreCounts,
+        digest: str,
+        attempts: Sequence[str] = (),
     ) -> None:
-        """How it ended. `reason` is `answered`, a reason code, or `client-left`.
+        """How it ended. `reason` is `answered`, a reason code, or `client-left`; `attempts` says where it went.
 
         Raises:
             Refused: not durable.
@@ -148,6 +156,7 @@ class AuditLog:
                 "status": status,
                 "upstream": upstream,
                 "reason": reason,
+                "attempts": attempts,
                 "tokens": {
                     "restored": counts.restored,
                     "withheld": counts.withheld,

@@ -67,14 +67,18 @@ class Delivery:
             UpstreamFailed: it is not an answer.
             Refused: its record could not be written.
         """
+        surface = exchange.surface
         try:
             data = await answer.read(at_most=self.limits.max_answer_bytes)
+            said = surface.parsed(data)
+            if isinstance(said, dict):
+                exchange.usage = usage_said(said.get("usage"))
+            content = surface.written(surface.whole(said, exchange.restoration(self.bounds)))
+        except UpstreamFailed as error:
+            answer.failed(error.cause)
+            raise
         finally:
             answer.release()
-        surface, said = exchange.surface, exchange.surface.parsed(data)
-        if isinstance(said, dict):
-            exchange.usage = usage_said(said.get("usage"))
-        content = surface.written(surface.whole(said, exchange.restoration(self.bounds)))
         await self.ended(exchange, _ANSWERED, self.audit.digest(content))
         return content
 
@@ -103,7 +107,13 @@ class Delivery:
             if getattr(counts, name):
                 self.metrics.tokens.add(name, by=getattr(counts, name))
         await self.audit.answer(
-            exchange.request_id, status=200, upstream=exchange.upstream, reason=reason, counts=counts, digest=digest
+            exchange.request_id,
+            status=200,
+            upstream=exchange.upstream,
+            reason=reason,
+            counts=counts,
+            digest=digest,
+            attempts=exchange.attempts.words(),
         )
 
     def client_left(self, exchange: Exchange) -> None:
@@ -140,9 +150,13 @@ class _Stream:
 
     async def begin(self) -> None:
         try:
-            self._first = await anext(self._pieces)
+            async with asyncio.timeout_at(self._exchange.deadline_s):
+                self._first = await anext(self._pieces)
         except StopAsyncIteration:
             raise UpstreamFailed("empty") from None
+        except TimeoutError:
+            self._answer.note("deadline")
+            raise UpstreamFailed("deadline") from None
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         exchange = self._exchange
@@ -204,7 +218,10 @@ class _Stream:
                 if restored:
                     yield b"".join(restored)
                 if events.is_finished:
+                    self._answer.finished()
                     return
-        except EventTooLarge:
-            raise UpstreamFailed("too-large") from None
-        raise UpstreamFailed("broken")  # it ended without saying so
+            raise UpstreamFailed("broken")  # it ended without saying so
+        except (EventTooLarge, UpstreamFailed) as error:
+            cause = error.cause if isinstance(error, UpstreamFailed) else "too-large"
+            self._answer.failed(cause)
+            raise UpstreamFailed(cause) from None

@@ -26,6 +26,7 @@ class Code(StrEnum):
     BODY_TOO_LARGE = "body_too_large"
     HEAD_TOO_LARGE = "head_too_large"
     REQUEST_TIMEOUT = "request_timeout"
+    INVALID_TIMEOUT = "invalid_timeout"
     INVALID_CONVERSATION = "invalid_conversation"
     INVALID_API_KEY = "invalid_api_key"
     ROUTE_NOT_ALLOWED = "route_not_allowed"
@@ -43,6 +44,7 @@ class Code(StrEnum):
     CONTEXT_LENGTH_EXCEEDED = "context_length_exceeded"
     UPSTREAM_FAILED = "upstream_failed"
     POOL_UNAVAILABLE = "pool_unavailable"
+    DEADLINE_EXCEEDED = "deadline_exceeded"
     AUDIT_UNAVAILABLE = "audit_unavailable"
     LIMITS_UNAVAILABLE = "limits_unavailable"
     INTERNAL = "internal"
@@ -68,6 +70,7 @@ _ANSWERS: dict[Code, _Answer] = {
     Code.INVALID_CONVERSATION: _Answer(
         400, _INVALID, "expected x-sovctl-conversation with 1 to 128 printable ASCII characters and no spaces"
     ),
+    Code.INVALID_TIMEOUT: _Answer(400, _INVALID, "expected x-request-timeout in seconds, above 0"),
     Code.INVALID_API_KEY: _Answer(
         401, _AUTH, "expected `Authorization: Bearer` with a key or a token that this gateway accepts"
     ),
@@ -111,6 +114,7 @@ _ANSWERS: dict[Code, _Answer] = {
         _SERVER,
         "policy keeps this request on-prem, and the on-prem pool does not answer; it was not sent elsewhere",
     ),
+    Code.DEADLINE_EXCEEDED: _Answer(504, _SERVER, "no answer began in the time that was given; try again"),
     Code.AUDIT_UNAVAILABLE: _Answer(503, _SERVER, "the audit record could not be written, so nothing was answered"),
     Code.LIMITS_UNAVAILABLE: _Answer(503, _SERVER, "the limits of this key could not be checked; try again"),
     Code.INTERNAL: _Answer(500, _SERVER, "the gateway made a mistake; its log has the request id"),
@@ -119,6 +123,9 @@ _ANSWERS: dict[Code, _Answer] = {
 
 UPSTREAM_ERROR = {"code": "server_error", "message": _ANSWERS[Code.UPSTREAM_FAILED].message}
 """What stands in an answer in the place of an upstream's own words about what went wrong."""
+
+
+_NOT_TAKEN_UP = frozenset({"connect", "tls", "full", "open"})
 
 
 class UpstreamFailed(Exception):
@@ -131,7 +138,7 @@ class UpstreamFailed(Exception):
     @property
     def used_nothing(self) -> bool:
         """True when no answer can have been begun, so that nothing is to be paid for."""
-        return self.cause == "connect" or self.cause.startswith("status-")
+        return self.cause in _NOT_TAKEN_UP or self.cause.startswith("status-")
 
 
 class UpstreamRejected(Exception):

@@ -18,6 +18,7 @@ from sovctl.gateway.quota.reservation import UNLIMITED, Reservation
 from sovctl.gateway.restore import Issued, RestoreBounds, RestoreCounts
 from sovctl.gateway.settings import RouteSettings
 from sovctl.gateway.surfaces import Restoration, Surface
+from sovctl.gateway.upstream import Attempts
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,9 @@ class Exchange:
     """Fields that did not leave and that the answer repeats."""
     upstream: str | None = None
     reasons: list[str] = field(default_factory=list)
+    attempts: Attempts = field(default_factory=Attempts)
+    deadline_s: float | None = None
+    """When an answer must have begun, by the loop's clock."""
     reservation: Reservation = UNLIMITED
     usage: Usage | None = NOTHING
     """What it has used so far; None when an upstream may have used any part of what is reserved."""

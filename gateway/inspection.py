@@ -41,6 +41,9 @@ _ORDINARY = frozenset(
 )
 
 
+_ELSEWHERE = ("file_id", "file_url", "url")  # where else a part's file may be
+
+
 class Finder(Protocol):
     """What finds identifiers in one text: `detect.Detector`, or a test's that fails."""
 
@@ -169,7 +172,8 @@ class Inspector:
             if text in _ORDINARY:
                 continue
             together = surface.prose(leaf.path)
-            if together is not None and JSON not in leaf.path and not surface.is_argument(leaf.path):
+            is_prose = leaf.wrapping is None or leaf.wrapping.is_prose
+            if together is not None and is_prose and JSON not in leaf.path and not surface.is_argument(leaf.path):
                 prose.setdefault(together, []).append(_without(text, found))
             elif together is not None or leaf.path[-1] == "description":
                 spoken |= languages(_without(text, found)) - {UNKNOWN, NONE}
@@ -185,11 +189,21 @@ class Inspector:
         for path, item in leaves.objects:
             if surface.is_part(path):
                 obstacle = surface.obstacle(item)
+                if obstacle is Obstacle.FILE and _is_read(path, item, leaves):
+                    continue
                 if obstacle is not None:
                     obstacles.add(obstacle)
         for texts in prose.values():
             spoken |= languages("\n\n".join(texts))
         return Inspection(dict(counts), frozenset(spoken or {NONE}), frozenset(obstacles))
+
+
+def _is_read(path: Path, part: Mapping[str, Any], leaves: Leaves) -> bool:
+    """True when a file is text that was read, and the part does not also point to another one."""
+    inner = next((part[name] for name in ("file", "source") if isinstance(part.get(name), dict)), part)
+    return not any(inner.get(name) for name in _ELSEWHERE) and any(
+        leaf.wrapping is not None and leaf.path[: len(path)] == path for leaf in leaves.texts
+    )
 
 
 def _occurrences(text: str, surface: str) -> list[int]:

@@ -1,7 +1,8 @@
 """The leaves of a JSON body: every string, and every key and number worth a look, with the place where it stands.
 
 Nothing is waved through because it is unknown. Strings that hold JSON themselves (tool arguments, tool results) are
-read decoded, so that `\\u0040` hides nothing, and written back only when something in them changed.
+read decoded, so that `\\u0040` hides nothing, and written back only when something in them changed. So are files that
+hold text, as `data:` URIs or in base64.
 
     leaves = leaves_of(body, max_depth=64)
     for leaf in leaves.texts: ...          # leaf.path, leaf.text
@@ -19,11 +20,14 @@ from typing import Any
 
 import orjson
 
+from sovctl.gateway.wrapping import Wrapping, unwrapped
+
 Path = tuple[str | int, ...]
 """Where a value stands: keys and indices from the top; `JSON` where a string was decoded."""
 
 JSON = "$json"
 _JSON_FIELD = "arguments"  # of a tool call: the text of a JSON document in every API
+_FILE_FIELDS = frozenset({"file_data", "data"})
 _NUMBER_WORTH_A_LOOK = 10**6  # seven digits, as many as the shortest phone number
 _ODD_KEY = re.compile(r"[^A-Za-z_$.-]")  # names of fields hold nothing else; anything else may be somebody's
 
@@ -41,10 +45,12 @@ class Leaf:
     place: str | int
     path: Path
     text: str
-    """As it came; a number as it is written."""
+    """As it came; a number as it is written; the text in a file."""
     value: Any
     document: Document | None
     """The decoded string it stands in."""
+    wrapping: Wrapping | None = None
+    """How `value` wraps `text`, when it is a file that holds text."""
     is_changed: bool = False
 
     @property
@@ -58,7 +64,7 @@ class Leaf:
 
     def put(self, value: str) -> None:
         """Put `value` in its place."""
-        self.holder[self.place] = value
+        self.holder[self.place] = value if self.wrapping is None else self.wrapping.wrap(value)
         self.is_changed = True
         if self.document is not None:
             self.document.is_changed = True
@@ -155,4 +161,16 @@ def _text(
             leaves.documents.append(inner)
             _gather(decoded, (*path, JSON), leaves, inner, depth_left)
             return
+    if (place in _FILE_FIELDS or text.startswith("data:")) and (file := _file(holder, place, text)) is not None:
+        leaves.texts.append(Leaf(holder, place, path, file[0], text, document, file[1]))
+        return
     leaves.texts.append(Leaf(holder, place, path, text, text, document))
+
+
+def _file(holder: Any, place: Any, text: str) -> tuple[str, Wrapping] | None:
+    """The text of a file; None where there is none."""
+    if place == "data" and not text.startswith("data:"):
+        # Anthropic's source of a document; anything else called `data` is no file.
+        media_type = holder.get("media_type")
+        return unwrapped(text, media_type) if holder.get("type") == "base64" and isinstance(media_type, str) else None
+    return unwrapped(text, None)

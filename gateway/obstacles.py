@@ -1,4 +1,4 @@
-"""Why a request can't be inspected, or can't be rewritten: each obstacle keeps it on-prem."""
+"""Why a request can't be inspected, or can't be rewritten: each obstacle keeps it on-prem, or has it refused."""
 
 from __future__ import annotations
 

@@ -16,7 +16,8 @@ from sovctl.compliance.policy_table import Row, last
 from sovctl.gateway.detect.language import NONE
 from sovctl.gateway.inspection import Finder
 from sovctl.gateway.kinds import Kind
-from sovctl.gateway.settings import Action, PolicySettings, RouteSettings
+from sovctl.gateway.obstacles import Obstacle
+from sovctl.gateway.settings import Action, ObstacleAction, PolicySettings, RouteSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,7 @@ class Permissions:
     """Single rules of the detector that are treated in another way than their kind; mostly none."""
     name_languages: frozenset[str]
     """Languages in which the finding of names is accepted, and the word for text that is in none."""
+    blocked_obstacles: frozenset[Obstacle]
     has_cloud: bool
     """The route names one; otherwise every action is `block` or `allow`."""
 
@@ -55,6 +57,7 @@ class Policy:
                 table.rows_for(tenant, route.model),
                 table.entities(),
                 frozenset({NONE, *policy.name_languages}),
+                frozenset(each for each, action in policy.obstacles.items() if action is ObstacleAction.BLOCK),
                 has_cloud=route.cloud is not None,
             )
             for tenant in (*table.tenants(), "")
@@ -67,7 +70,14 @@ class Policy:
         return self._permissions.get((tenant, route)) or self._permissions["", route]
 
 
-def _permissions(rows: list[Row], rules: list[str], name_languages: frozenset[str], *, has_cloud: bool) -> Permissions:
+def _permissions(
+    rows: list[Row],
+    rules: list[str],
+    name_languages: frozenset[str],
+    blocked_obstacles: frozenset[Obstacle],
+    *,
+    has_cloud: bool,
+) -> Permissions:
     def action(entity: str) -> Action:
         row = last(rows, entity)
         if has_cloud:
@@ -80,7 +90,7 @@ def _permissions(rows: list[Row], rules: list[str], name_languages: frozenset[st
         kind, _, name = rule.partition("/")
         if action(rule) is not by_kind[Kind(kind)]:
             by_rule[Kind(kind), name] = action(rule)
-    return Permissions(by_kind, by_rule, name_languages, has_cloud)
+    return Permissions(by_kind, by_rule, name_languages, blocked_obstacles, has_cloud)
 
 
 def check_rules(policy: PolicySettings, finder: Finder) -> None:

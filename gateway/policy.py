@@ -4,8 +4,9 @@
 |---|---|
 | a kind whose action is `block` | refused; on a route without a cloud only when a row names the route |
 | the route names no cloud | stays on-prem, whatever is in it |
+| something that can't be inspected or rewritten, where policy blocks such | refused |
 | a kind whose action is `on-prem` | stays on-prem |
-| something that can't be inspected or rewritten | stays on-prem |
+| anything else that can't be inspected or rewritten | stays on-prem |
 | a language in which this site doesn't accept the finding of names, or none that can be told | stays on-prem |
 | kinds whose action is `tokenize` or `mask` | may leave, as tokens or as masks that never come back |
 | kinds whose action is `allow`, or nothing | may leave |
@@ -45,6 +46,7 @@ class Reason(StrEnum):
     KIND_BLOCKED = "kind-blocked"
     KIND_ON_PREM = "kind-on-prem"
     OBSTACLE = "obstacle"
+    OBSTACLE_BLOCKED = "obstacle-blocked"
     LANGUAGE = "language"
     TOKENIZED = "tokenized"
     MASKED = "masked"
@@ -80,6 +82,8 @@ def decide(inspection: Inspection, permissions: Permissions) -> Permit:
         return Permit(Verdict.BLOCK, _reasons(Reason.KIND_BLOCKED, blocked))
     if not permissions.has_cloud:
         return Permit(Verdict.STAY, (Reason.NO_CLOUD.value,))
+    if refused := inspection.obstacles & permissions.blocked_obstacles:
+        return Permit(Verdict.BLOCK, _reasons(Reason.OBSTACLE_BLOCKED, refused))
     staying = _reasons(Reason.KIND_ON_PREM, by_action.get(Action.ON_PREM, ()))
     if inspection.obstacles:
         staying += _reasons(Reason.OBSTACLE, inspection.obstacles)

@@ -104,16 +104,20 @@ class Service:
         conversation_header: str | None,
         request_id: str,
         headers: Mapping[str, str] = _NO_HEADERS,
+        timeout_s: float | None = None,
     ) -> Reply:
         """Serve one request.
 
         Args:
             headers: of the client, those in `surface.client_headers`.
+            timeout_s: until an answer must have begun.
 
         Raises:
             Refused: with the reason code for the client.
         """
         exchange = self._accept(surface, client, raw, conversation_header, request_id, headers)
+        if timeout_s is not None:
+            exchange.deadline_s = asyncio.get_running_loop().time() + timeout_s
         await self._reserve(exchange)
         try:
             await self._inspect(exchange)
@@ -249,7 +253,7 @@ class Service:
                 exchange.settle()
                 await self._reserve(exchange, is_again=True)
             try:
-                return await self._ask(exchange, upstream, data)
+                return await self._ask(exchange, upstream, data, is_last=name == plan.upstreams[-1])
             except asyncio.CancelledError:
                 self._delivery.client_left(exchange)
                 raise
@@ -264,6 +268,8 @@ class Service:
                     exchange.usage = NOTHING
                 exchange.reasons.append(f"{error.cause}:{name}")
                 self.metrics.upstream_failures.add(name, error.cause)
+                if error.cause == "deadline":
+                    break
                 log.event("upstream failed", level=30, upstream=name, cause=error.cause, request_id=exchange.request_id)
         raise await self._failed(exchange, failure, has_left=has_left)
 
@@ -275,7 +281,9 @@ class Service:
         Args:
             has_left: a cloud was asked as well; otherwise the client is told that nothing left.
         """
-        if isinstance(failure, UpstreamRejected):
+        if isinstance(failure, UpstreamFailed) and failure.cause == "deadline":
+            code = Code.DEADLINE_EXCEEDED
+        elif isinstance(failure, UpstreamRejected):
             code = Code.CONTEXT_LENGTH_EXCEEDED if failure.is_too_long else Code.UPSTREAM_REJECTED
         else:
             code = Code.UPSTREAM_FAILED if has_left else Code.POOL_UNAVAILABLE
@@ -287,6 +295,7 @@ class Service:
             reason=code.value,
             counts=exchange.counts,
             digest=self._audit.hasher().hexdigest(),
+            attempts=exchange.attempts.words(),
         )
         return refused
 
@@ -352,7 +361,7 @@ class Service:
         told = self._signer.sign(exchange.client, audience=name, request_id=request_id, now=time.time())
         return {**(headers or {}), HEADER: told}
 
-    async def _ask(self, exchange: Exchange, upstream: Upstream, body: bytes) -> Reply:
+    async def _ask(self, exchange: Exchange, upstream: Upstream, body: bytes, *, is_last: bool) -> Reply:
         sent = time.perf_counter()
         exchange.usage, exchange.price = None, self._admission.price(upstream.settings.name)
         answer = await upstream.post(
@@ -360,6 +369,9 @@ class Service:
             body,
             is_stream=exchange.is_stream,
             headers=self._headers(exchange, upstream),
+            deadline_s=exchange.deadline_s,
+            may_wait=is_last,
+            attempts=exchange.attempts,
         )
         if exchange.is_stream:
             content: bytes | AnswerStream = await self._delivery.begin(exchange, answer)

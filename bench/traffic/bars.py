@@ -83,7 +83,9 @@ _BARS: tuple[tuple[str, float, bool, Callable[[Rows], float | None]], ...] = (
 def judge(result: dict[str, Any]) -> list[Bar]:
     """Every bar against the rows of a result."""
     rows = {(r["contender"], r["shape"], r["connections"], r["workers"]): r for r in result["rows"]}
-    return [Bar(name, figure(rows), bar, is_least) for name, bar, is_least, figure in _BARS]
+    found = [Bar(name, figure(rows), bar, is_least) for name, bar, is_least, figure in _BARS]
+    held = result["round_trip"].get("sovctl", {}).get("held_back")
+    return [*found, Bar("events of 40 held back that cannot be part of a token", held, 0, False)]
 
 
 def show(result: dict[str, Any]) -> bool:
@@ -91,7 +93,8 @@ def show(result: dict[str, Any]) -> bool:
     for name, seen in result["round_trip"].items():
         print(
             f"{name:12}{seen['left_in_clear']} of {seen['identifiers']} identifiers left in clear, "
-            f"{seen['came_back']} came back{', over TLS' if seen['tls'] else ''}"
+            f"{seen['came_back']} came back, "
+            f"{seen['held_back']} of 40 events held back{', over TLS' if seen['tls'] else ''}"
         )
     print(f"two workers: {result['two_workers']}; network: {result['network']}")
     found = judge(result)

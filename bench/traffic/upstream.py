@@ -3,8 +3,9 @@
     python -m bench.traffic.upstream PORT
 
 It answers chat completions with what stands between `Summary:` and `END.` in the prompt, filled up to the size that the
-prompt's `Scenario:` asks for, whole or in that many events, each a write of its own. `GET /last` is the last body it
-got, so that the bench sees what left. It reads no more JSON than it must: bodies stay bytes.
+prompt's `Scenario:` asks for, whole or in that many events, each a write of its own; with no gap between them, each
+waits for a `GET /tick`. `GET /last` is the last body it got, so that the bench sees what left. It reads no more JSON
+than it must: bodies stay bytes.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import re
 import sys
+from collections.abc import Callable
 
 import orjson
 import uvloop
@@ -24,6 +26,19 @@ _HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %
 _STREAM_HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
 _MODELS = b'{"object":"list","data":[{"id":"bench","object":"model","created":0,"owned_by":"bench"}]}'
 _last = b""
+_waiting: list[Callable[[], None]] = []
+
+
+def answer_text(echo: str, size: int) -> str:
+    """What it says: the echo, filled up; a long answer names the identifiers again and again."""
+    content = " ".join([echo + " " + _FILL[:800]] * (size // 900)) if size > 2000 else echo
+    return content + " " + _FILL[: max(0, size - len(content) - 1)]
+
+
+def pieces_of(content: str, chunks: int) -> list[str]:
+    """The content of each event."""
+    step = -(-len(content) // chunks)
+    return [content[at : at + step] for at in range(0, len(content), step)]
 
 
 class _Connection(asyncio.Protocol):
@@ -43,6 +58,8 @@ class _Connection(asyncio.Protocol):
                 return
             body, self._buffer = self._buffer[end + 4 : end + 4 + length], self._buffer[end + 4 + length :]
             if head.startswith(b"GET"):
+                if b" /tick" in head[:40] and _waiting:
+                    _waiting.pop(0)()
                 said = _last if b" /last" in head[:40] else _MODELS
                 self._transport.write(_HEAD % (len(said), said))
                 continue
@@ -53,10 +70,7 @@ class _Connection(asyncio.Protocol):
         scenario = _SCENARIO.search(body)
         size, chunks, gap_ms = map(int, scenario.groups()) if scenario else (570, 0, 0)
         echo = _ECHO.search(body)
-        content = orjson.loads(b'"' + echo.group(1) + b'"') if echo else "no summary"
-        if size > 2000:  # a long answer names the identifiers again and again
-            content = " ".join([content + " " + _FILL[:800]] * (size // 900))
-        content += " " + _FILL[: max(0, size - len(content) - 1)]
+        content = answer_text(orjson.loads(b'"' + echo.group(1) + b'"') if echo else "no summary", size)
         if chunks:
             self._stream(content, chunks, gap_ms)
             return
@@ -75,9 +89,8 @@ class _Connection(asyncio.Protocol):
         self._transport.write(_HEAD % (len(said), said))
 
     def _stream(self, content: str, chunks: int, gap_ms: int) -> None:
-        step = -(-len(content) // chunks)
         events = [_event({"role": "assistant", "content": ""})]
-        events += [_event({"content": content[at : at + step]}) for at in range(0, len(content), step)]
+        events += [_event({"content": piece}) for piece in pieces_of(content, chunks)]
         events += [_event({}, "stop"), _chunk(b"data: [DONE]\n\n") + b"0\r\n\r\n"]
         self._transport.write(_STREAM_HEAD)
         loop = asyncio.get_running_loop()
@@ -87,7 +100,10 @@ class _Connection(asyncio.Protocol):
                 return
             self._transport.write(events[place])
             if place + 1 < len(events):
-                loop.call_later(gap_ms / 1000, send, place + 1)
+                if gap_ms:
+                    loop.call_later(gap_ms / 1000, send, place + 1)
+                else:
+                    _waiting.append(lambda: send(place + 1))
 
         send(0)
 

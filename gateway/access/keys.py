@@ -124,6 +124,9 @@ def edit(path: Path, settings: GatewaySettings, *, others: Sequence[Client]) -> 
         yield clients
         check_clients([*others, *clients], settings, where=str(path))
         write_atomic(path, dump_clients(clients), mode=0o600)
+        if os.geteuid() == 0:  # root makes keys for a gateway that runs as the owner of the folder
+            owner = path.parent.stat()
+            os.chown(path, owner.st_uid, owner.st_gid)
     finally:
         os.close(handle)
 

@@ -15,7 +15,7 @@ from sovctl.gateway.settings.ledger import LedgerSettings
 from sovctl.gateway.settings.limits import Limits
 from sovctl.gateway.settings.listen import Listen
 from sovctl.gateway.settings.model import Name, SettingsModel
-from sovctl.gateway.settings.policy import Action, PolicyRule, PolicySettings, RouteSettings
+from sovctl.gateway.settings.policy import Action, ObstacleAction, PolicyRule, PolicySettings, RouteSettings
 from sovctl.gateway.settings.quota import CallerLimits, Price, PriceList, QuotaSettings
 from sovctl.gateway.settings.restore import RestoreSettings
 from sovctl.gateway.settings.surface import SurfaceName
@@ -33,6 +33,7 @@ __all__ = [
     "Limits",
     "Listen",
     "Name",
+    "ObstacleAction",
     "PolicyRule",
     "PolicySettings",
     "PostgresqlSettings",

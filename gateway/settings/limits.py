@@ -25,5 +25,8 @@ class Limits(SettingsModel):
     max_restores: Annotated[int, Field(ge=1, le=1_000_000)] = 4096
     """Different values in one answer; further tokens stay tokens. More than a page of anything holds, and far less than
     a tenant's customers, whose tokens somebody may ask for one after the other (guess, 2026-11)."""
+    request_timeout_s: Annotated[float, Field(gt=0, le=7200)] = 600.0
+    """Until an answer has begun, over all attempts; a client may ask for less. The openai client waits as long when
+    it is not told otherwise (2.x, read 2026-11)."""
     drain_s: Annotated[int, Field(ge=1, le=600)] = 30
     """How long running answers may finish after SIGTERM."""

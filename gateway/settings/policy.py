@@ -12,6 +12,7 @@ from pydantic import AfterValidator, Field, StringConstraints, field_validator
 from sovctl.compliance.canonical import digest
 from sovctl.compliance.policy_table import Table, table_of
 from sovctl.gateway.kinds import Kind
+from sovctl.gateway.obstacles import Obstacle
 from sovctl.gateway.settings.model import Name, SettingsModel
 
 _KINDS = [kind.value for kind in Kind]
@@ -60,6 +61,13 @@ class Action(StrEnum):
     ALLOW = "allow"
 
 
+class ObstacleAction(StrEnum):
+    """What policy does with a request that can't be inspected or rewritten as a whole."""
+
+    ON_PREM = "on-prem"
+    BLOCK = "block"
+
+
 class PolicyRule(SettingsModel):
     """One row of the policy table. What it does not name, it does not narrow."""
 
@@ -83,6 +91,8 @@ class PolicySettings(SettingsModel):
     """Further rows, from general to specific; see `compliance.policy_table` for what is refused."""
     name_languages: list[Annotated[str, StringConstraints(pattern=r"^[a-z]{2}$")]] = Field(default_factory=list)
     """Languages in which this site accepts the gateway's finding of names. Anything else stays on-prem."""
+    obstacles: dict[Obstacle, ObstacleAction] = Field(default_factory=dict)
+    """What can't be inspected, kind by kind; on-prem when it is not listed. Blocked on routes that name a cloud."""
 
     @field_validator("entities")
     @classmethod

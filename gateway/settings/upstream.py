@@ -62,8 +62,13 @@ class UpstreamSettings(SettingsModel):
     read_timeout_s: Annotated[float, Field(gt=0, le=3600)] = 30.0
     """Between two pieces of an answer that has begun."""
     down_s: Annotated[float, Field(ge=0, le=600)] = 10.0
-    """How long it is asked last after three failures in a row: long enough to spare clients the wait, short enough
-    for a restart to be noticed."""
+    """How long a server that keeps failing is left alone, the first time: long enough to spare clients the wait, short
+    enough for a restart to be noticed."""
+    failures_until_open: Annotated[int, Field(ge=1, le=100)] = 3
+    """How many failures without a whole answer between them that takes."""
+    max_retry_after_s: Annotated[float, Field(ge=0, le=60)] = 2.0
+    """How long a request may wait for an overloaded pool when there is nowhere else to go. Clients wait and try again
+    by themselves after that; the openai client does so after 0.5 to 8 s (2.x, read 2026-11)."""
 
     @field_validator("base_urls")
     @classmethod

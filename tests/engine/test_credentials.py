@@ -78,7 +78,7 @@ def test_clients_are_known_by_hash_alone(site: Site) -> None:
     text = (site.state.keys / "gateway-clients.json").read_text()
     key = client_key(site).read_text().strip()
     assert key not in text
-    assert json.loads(text)[0]["key_sha256"] == sha256_hex(key)
+    assert json.loads(text)[0]["keys"][0]["sha256"] == sha256_hex(key)
 
 
 def test_a_changed_api_key_is_a_change_and_apply_then_lays_it(site: Site) -> None:

@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 import yaml
 
-from sovctl.engine import spec, spec_schema
+from sovctl.engine import spec, spec_access, spec_schema
 from sovctl.engine.preset import FOLDER, names
 from sovctl.engine.spec_docs import main, render_markdown, render_schema
 from sovctl.engine.spec_rules import RULES
+from sovctl.engine.spec_types import SpecModel
 from sovctl.gateway.kinds import Kind
 
 ROOT = Path(__file__).parent.parent.parent
@@ -32,20 +33,21 @@ def test_the_generator_writes_both(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["site-yaml.md", "site.schema.json"]
 
 
-def _models() -> list[type[spec.SpecModel]]:
-    found = [each for each in vars(spec).values() if isinstance(each, type) and issubclass(each, spec.SpecModel)]
-    return [each for each in found if each is not spec.SpecModel]
+def _models() -> list[type[SpecModel]]:
+    named = {**vars(spec_access), **vars(spec)}.values()
+    found = [each for each in named if isinstance(each, type) and issubclass(each, SpecModel)]
+    return [each for each in found if each is not SpecModel]
 
 
 @pytest.mark.parametrize("model", _models(), ids=lambda model: model.__name__)
-def test_every_model_and_field_says_what_it_means(model: type[spec.SpecModel]) -> None:
+def test_every_model_and_field_says_what_it_means(model: type[SpecModel]) -> None:
     assert model.__doc__
     for name, field in model.model_fields.items():
         assert field.description, name
 
 
 @pytest.mark.parametrize("model", _models(), ids=lambda model: model.__name__)
-def test_every_number_has_a_range_and_no_text_is_unbounded(model: type[spec.SpecModel]) -> None:
+def test_every_number_has_a_range_and_no_text_is_unbounded(model: type[SpecModel]) -> None:
     properties = spec_schema.schema()["properties"]
     if model is not spec.SiteSpec:
         properties = spec_schema.schema_definitions()[model.__name__]["properties"]

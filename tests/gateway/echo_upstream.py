@@ -41,6 +41,8 @@ class Script:
     """Close a stream after so many bytes."""
     raw_stream: bytes | None = None
     """Send this instead of a well-formed stream."""
+    hold_answer: threading.Event | None = None
+    """Wait for this before anything of an answer."""
     hold: threading.Event | None = None
     """Wait for this before the last event of a stream."""
 
@@ -129,6 +131,8 @@ class EchoUpstream:
         body: dict[str, Any] = json.loads(raw)
         self.requests.append(body)
         self.raw.append(raw + b"\n" + repr(request.headers.items()).encode())
+        if self.script.hold_answer is not None:
+            await asyncio.to_thread(self.script.hold_answer.wait, 20)
         return body
 
     def refusal(self) -> Response | None:

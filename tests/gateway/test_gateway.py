@@ -307,6 +307,34 @@ def test_a_failing_cloud_falls_back_on_the_pool(
     assert [record["upstream"] for record in gateway.records()[-3:]] == ["sovereign-cloud", "chat", "chat"]
 
 
+def test_every_attempt_is_on_record(gateway: Any, pool: EchoUpstream, cloud: EchoUpstream) -> None:
+    ask(gateway.client())
+    assert gateway.records()[-1]["attempts"] == ["sovereign-cloud/0:200"]
+    cloud.script.status = 503
+    assert text_of(ask(gateway.client(), stream=True).parse()) == PROMPT
+    last = gateway.records()[-1]
+    assert (last["type"], last["attempts"]) == ("gateway.answer", ["sovereign-cloud/0:status-503", "chat/0:200"])
+    cloud.script.status, pool.script.status = 500, 500
+    with pytest.raises(openai.InternalServerError):
+        ask(gateway.client())
+    assert gateway.records()[-1]["attempts"] == ["sovereign-cloud/0:status-500", "chat/0:status-500"]
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_client_says_how_long_it_waits(gateway: Any, pool: EchoUpstream, cloud: EchoUpstream, stream: bool) -> None:
+    cloud.script.hold_answer = threading.Event()
+    headers = {"x-request-timeout": "0.3"}
+    with pytest.raises(openai.InternalServerError) as caught:
+        ask(gateway.client(), stream=stream, extra_headers=headers)
+    cloud.script.hold_answer.set()
+    assert (caught.value.code, caught.value.status_code) == ("deadline_exceeded", 504)
+    assert gateway.records()[-1]["attempts"] == ["sovereign-cloud/0:deadline"]
+    assert not pool.requests  # there was no time left for it
+    with pytest.raises(openai.BadRequestError) as refused:
+        ask(gateway.client(), extra_headers={"x-request-timeout": "soon"})
+    assert refused.value.code == "invalid_timeout"
+
+
 @pytest.mark.parametrize(
     "raw", [b"data: {nonsense\n\n", b'data: {"error": {"message": "x"}}\n\n', b"\xff\xfe", b": hm\n\n"]
 )

@@ -62,10 +62,27 @@ def cloud_files(context: Context) -> list[Credential]:
     return found
 
 
+def access_files(context: Context) -> list[Credential]:
+    """Credentials by which callers are known, and the key that tells pools who they are."""
+    gateway, found = context.gateway, []
+    if gateway.client_ca_file:
+        found.append(Credential("clients-ca.pem", f"{TLS}/clients-ca.pem", "the authority of clients' certificates"))
+    for provider in gateway.identity_providers:
+        if provider.jwks_file:
+            name = f"oidc-{provider.name}.jwks.json"
+            found.append(Credential(name, f"{TLS}/{name}", f"the keys of identity provider {provider.name}"))
+        if provider.ca_file:
+            name = f"oidc-{provider.name}-ca.pem"
+            found.append(Credential(name, f"{TLS}/{name}", f"the authority of identity provider {provider.name}"))
+    if gateway.send_principal:
+        found.append(Credential("principal.key", f"{SECRETS}/principal.key", "signs who is calling, for pools", True))
+    return found
+
+
 def credentials_on(context: Context, node: Node) -> list[Credential]:
     """Every credential a node holds."""
     if context.is_gateway(node):
-        return [*CERTIFICATES, *GATEWAY_SECRETS, *cloud_files(context)]
+        return [*CERTIFICATES, *GATEWAY_SECRETS, *cloud_files(context), *access_files(context)]
     return list(CERTIFICATES) if context.replicas_on(node) else []
 
 

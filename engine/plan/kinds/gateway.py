@@ -10,6 +10,7 @@ import yaml
 from sovctl.compliance.canonical import sha256_hex
 from sovctl.engine.facts.node import NodeFacts
 from sovctl.engine.plan.context import GATEWAY_USER, Context, render
+from sovctl.engine.plan.kinds import gateway_access
 from sovctl.engine.plan.kinds.credential import SECRETS, TLS
 from sovctl.engine.plan.kinds.environment import GATEWAY, stamp
 from sovctl.engine.plan.kinds.kind import Kind, Look
@@ -43,9 +44,12 @@ def configuration(context: Context) -> dict[str, Any]:
             "port": gateway.port,
             "certificate_file": f"{TLS}/node.pem",
             "key_file": f"{TLS}/node.key",
+            **gateway_access.listen(context),
         },
         "workers": gateway.workers,
         "clients_file": f"{SECRETS}/gateway-clients.json",
+        "access": gateway_access.access(context, data=DATA),
+        "quota": gateway_access.quota(context, data=DATA),
         "token_key_file": f"{SECRETS}/token.key",
         "vault": {"path": f"{DATA}/vault.db", "kek_file": f"{SECRETS}/vault.kek", "ttl_s": gateway.vault_ttl_s},
         "ledger": {
@@ -74,6 +78,7 @@ def _pools(context: Context) -> Iterator[dict[str, Any]]:
             "certificate_file": f"{TLS}/node.pem",
             "key_file": f"{TLS}/node.key",
             "max_model_len": pool.max_model_len,
+            **({"send_principal": True} if name in context.gateway.send_principal else {}),
         }
 
 

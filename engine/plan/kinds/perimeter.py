@@ -56,6 +56,9 @@ def _gateway_outbound(context: Context) -> Iterator[str]:
     for replica in context.replicas:
         head = context.spec.node(replica.head)
         yield f"ip daddr {head.address} tcp dport {replica.port} meta skuid {GATEWAY_UID} accept"
+    for provider in context.gateway.identity_providers:
+        if (url := provider.jwks_url) is not None:
+            yield f"ip daddr {url.host} tcp dport {url.port} meta skuid {GATEWAY_UID} accept"
     for exception in context.spec.perimeter.exceptions:
         # The kernel itself closes it, whether or not anybody runs sovctl that day. nft reads and prints the time in
         # the node's own zone.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import stat
 import subprocess
 import sys
@@ -161,3 +162,12 @@ def test_what_is_no_duration_is_refused(text: str) -> None:
         return
     assert found
     assert text[-1] in "dhm"
+
+
+def test_a_key_that_root_makes_belongs_to_whom_the_folder_belongs(run: Any, config: Path) -> None:
+    folder = config.parent / "state"
+    folder.mkdir()
+    if os.geteuid() == 0:
+        os.chown(folder, 12345, 12345)
+    run("create", "app", "--tenant", "retail")
+    assert (folder / "local.json").stat().st_uid == (12345 if os.geteuid() == 0 else os.geteuid())

@@ -1,0 +1,72 @@
+"""Kinds of text and numbers that site.yaml is made of, each with the words that say what is expected."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+
+def words(text: str, *, kind: str) -> Any:
+    """What a pattern asks for, for error messages, and what docs/site-yaml.md calls the kind of text."""
+    return Field(json_schema_extra={"x-words": text, "x-kind": kind})
+
+
+Name = Annotated[
+    str,
+    StringConstraints(pattern=r"^[a-z][a-z0-9-]{0,30}$"),
+    words("lower-case letters, digits and hyphens, a letter first, at most 31", kind="name"),
+]
+"""Lower-case letters, digits and hyphens, a letter first, at most 31 characters."""
+
+CatalogId = Annotated[
+    str,
+    StringConstraints(pattern=r"^[a-z0-9][a-z0-9.-]{0,60}$"),
+    words("lower-case letters, digits, dots and hyphens", kind="catalogue id"),
+]
+"""An entry of a catalogue."""
+
+ModelName = Annotated[
+    str,
+    StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._:/-]{0,127}$"),
+    words("letters, digits and . _ : / -", kind="model name"),
+]
+"""A model's name in the OpenAI API."""
+
+Country = Annotated[
+    str,
+    StringConstraints(pattern=r"^[A-Z]{2}$"),
+    words("two capital letters such as DE, ISO 3166-1 alpha-2", kind="country"),
+]
+"""ISO 3166-1 alpha-2."""
+
+Language = Annotated[
+    str, StringConstraints(pattern=r"^[a-z]{2}$"), words("two small letters such as en, ISO 639-1", kind="language")
+]
+"""ISO 639-1."""
+
+Day = Annotated[str, StringConstraints(pattern=r"^\d{4}-\d{2}-\d{2}$"), words("a day such as 2027-06-30", kind="day")]
+
+FilePath = Annotated[
+    str,
+    StringConstraints(pattern=r"^[^\x00-\x1f\x7f-][^\x00-\x1f\x7f]{0,254}$"),
+    words("a path, relative to site.yaml or absolute", kind="path"),
+]
+"""A file on the controller, relative to site.yaml."""
+
+HostName = Annotated[
+    str,
+    StringConstraints(pattern=r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$"),
+    words("a host in lower case, such as crm.bank.example", kind="host"),
+]
+"""A host, whole."""
+
+Port = Annotated[int, Field(ge=1, le=65535)]
+
+
+class SpecModel(BaseModel):
+    """Base: frozen, and an unknown key is an error."""
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", use_attribute_docstrings=True, allow_inf_nan=False, str_max_length=1024
+    )

@@ -1,0 +1,169 @@
+"""One server of a pool or a cloud: its connections, how busy it is with us, and whether it is worth asking.
+
+server = Server(url, tls=None, headers={"User-Agent": "x"}, breaker=Breaker(3, 10.0), connect_timeout_s=3)
+connection = await server.post("chat/completions", body, timeout_s=60, read_timeout_s=30)
+server.give_back(connection)
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import Mapping
+from urllib.parse import urlsplit
+
+from sovctl.gateway.errors import UpstreamFailed
+from sovctl.gateway.upstream.breaker import Breaker
+from sovctl.gateway.upstream.connection import Address, Connection
+
+MAX_IN_FLIGHT = 1024  # requests of one process to one server; vLLM queues as many (max_num_queued_reqs in site.yaml)
+_IDLE_S = 30.0  # a connection that was not used for so long is closed; vLLM closes its side after 5 s by default
+
+
+class Server:
+    """One server.
+
+    Args:
+        url: ends in `/v1`.
+        tls: None for plain http on this machine.
+        headers: of every request.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        tls: ssl.SSLContext | None,
+        headers: Mapping[str, str],
+        breaker: Breaker,
+        connect_timeout_s: float,
+    ) -> None:
+        parts = urlsplit(url)
+        assert parts.hostname is not None
+        is_tls = parts.scheme == "https"
+        self.url = url
+        self.address = Address(parts.hostname, parts.port or (443 if is_tls else 80), tls if is_tls else None)
+        self.breaker = breaker
+        self.in_flight = 0
+        """Our requests there that have no whole answer yet."""
+        self.busy_until_s = 0.0
+        """It said that it has too much to do until then, by the loop's clock."""
+        self._connect_timeout_s = connect_timeout_s
+        self.path = parts.path.rstrip("/")
+        self._lines = "".join(_line(name, value) for name, value in {"Host": self.address.authority, **headers}.items())
+        self._heads: dict[str, bytes] = {}
+        self._idle: list[tuple[Connection, float]] = []  # the one used last is at the end
+
+    async def post(
+        self,
+        path: str,
+        body: bytes,
+        *,
+        timeout_s: float,
+        read_timeout_s: float,
+        headers: Mapping[str, str] | None = None,
+    ) -> Connection:
+        """Send a request and wait for the head of its answer. `give_back` is due, unless this raises.
+
+        Args:
+            path: below `/v1`.
+            headers: of this request; one of `Content-Type` replaces that of JSON.
+
+        Raises:
+            UpstreamFailed: as `Connection` says, or `full`.
+        """
+        return await self._exchange(self._head(path, len(body), headers) + body, timeout_s, read_timeout_s)
+
+    async def get(self, target: str, *, timeout_s: float) -> Connection:
+        """The same for a GET of a whole path, such as `/metrics`.
+
+        Raises:
+            UpstreamFailed: as for `post`.
+        """
+        request = f"GET {target} HTTP/1.1\r\n{self._lines}\r\n".encode("latin-1")
+        return await self._exchange(request, timeout_s, timeout_s)
+
+    def give_back(self, connection: Connection, *, is_ending: bool = False) -> None:
+        """Done with an answer, read to its end or not.
+
+        Args:
+            is_ending: the server is about to end the answer, so the connection will be of use.
+        """
+        self.in_flight -= 1
+        if is_ending and not connection.is_whole:
+            connection.linger(lambda: self._keep(connection))
+        else:
+            self._keep(connection)
+
+    def _keep(self, connection: Connection) -> None:
+        if connection.is_reusable:
+            self._idle.append((connection, asyncio.get_running_loop().time()))
+        else:
+            connection.close()
+
+    def failed(self) -> None:
+        """An answer broke off."""
+        self.breaker.failed(asyncio.get_running_loop().time())
+
+    def close_idle(self, *, longer_than_s: float = _IDLE_S) -> None:
+        """Close connections that nobody has used for a while."""
+        now_s = asyncio.get_running_loop().time()
+        kept = [(each, since_s) for each, since_s in self._idle if each.is_reusable and now_s - since_s < longer_than_s]
+        for each, _ in self._idle:
+            if all(each is not other for other, _ in kept):
+                each.close()
+        self._idle = kept
+
+    async def _exchange(self, request: bytes, timeout_s: float, read_timeout_s: float) -> Connection:
+        if self.in_flight >= MAX_IN_FLIGHT:
+            raise UpstreamFailed("full")
+        self.in_flight += 1
+        connection: Connection | None = None
+        try:
+            while self._idle:
+                connection, _ = self._idle.pop()
+                if not connection.is_reusable:
+                    continue
+                try:
+                    connection.send(request, timeout_s=timeout_s, read_timeout_s=read_timeout_s)
+                    await connection.head()
+                except UpstreamFailed as error:
+                    # The server closed an idle connection while we wrote on it: it never saw this request.
+                    if error.cause != "stale":
+                        raise
+                else:
+                    return connection
+            connection = await Connection.open(self.address, timeout_s=min(timeout_s, self._connect_timeout_s))
+            connection.send(request, timeout_s=timeout_s, read_timeout_s=read_timeout_s)
+            await connection.head()
+        except BaseException:
+            self.in_flight -= 1
+            if connection is not None:
+                connection.close()
+            raise
+        return connection
+
+    def _head(self, path: str, body_bytes: int, headers: Mapping[str, str] | None) -> bytes:
+        if headers:
+            lines = "".join(_line(name, value) for name, value in headers.items())
+            if not any(name.lower() == "content-type" for name in headers):
+                lines += "Content-Type: application/json\r\n"
+            start = f"POST {self.path}/{path} HTTP/1.1\r\n{self._lines}{lines}Content-Length: ".encode("latin-1")
+        else:
+            known = self._heads.get(path)
+            if known is None:
+                lines = f"{self._lines}Content-Type: application/json\r\nContent-Length: "
+                known = self._heads[path] = f"POST {self.path}/{path} HTTP/1.1\r\n{lines}".encode("latin-1")
+            start = known
+        return b"%b%d\r\n\r\n" % (start, body_bytes)
+
+
+def _line(name: str, value: str) -> str:
+    """A header line.
+
+    Raises:
+        ValueError: it would be more than one.
+    """
+    if "\r" in value or "\n" in value or "\0" in value or not name.isascii():
+        raise ValueError(f"expected a header value in one line, got more for {name}")
+    return f"{name}: {value}\r\n"

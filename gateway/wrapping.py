@@ -1,0 +1,70 @@
+"""Text that a request carries as a file: a `data:` URI, or base64 in the place of a file's content. Pure.
+
+    text, wrapping = unwrapped("data:text/csv;base64,YW5uYUBleGFtcGxlLmNvbQ==", None)
+    wrapping.wrap("EMAIL_7K2M...")      # the same URI with another text in it
+
+Only what is text through and through is unwrapped; a picture, a PDF or an archive is not, whatever it calls itself, and
+stays what it was: an obstacle.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from dataclasses import dataclass
+from urllib.parse import quote, unquote_to_bytes
+
+# RFC 2397; a character set is told by a parameter.
+_DATA_URI = re.compile(
+    r"data:([\w.+-]+/[\w.+-]+)?((?:;[\w-]+=[^;,\s]{0,80}){0,8})(;base64)?,", re.IGNORECASE | re.ASCII
+)
+_CHARSET = re.compile(r";charset=(?:utf-?8|us-ascii)(?:;|$)", re.IGNORECASE)
+_TEXT_TYPE = re.compile(
+    r"text/.+|application/(?:json|(?:x-)?ndjson|jsonl|xml|(?:x-)?yaml|toml|csv|sql|rtf|javascript)|.+\+(?:json|xml)",
+    re.IGNORECASE,
+)
+_PROSE_TYPES = frozenset({"text/plain", "text/markdown", "text/html", "text/rtf", "application/rtf", ""})
+_NOT_TEXT = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f]")
+_BLANKS = re.compile(r"[ \t\r\n]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Wrapping:
+    """How a text is wrapped."""
+
+    head: str
+    """What stands in front of the content."""
+    is_base64: bool
+    is_prose: bool
+    """False for tables and data, whose language can't be told."""
+
+    def wrap(self, text: str) -> str:
+        """`text`, wrapped the same way."""
+        return self.head + (base64.b64encode(text.encode()).decode() if self.is_base64 else quote(text))
+
+
+def unwrapped(value: str, media_type: str | None) -> tuple[str, Wrapping] | None:
+    """The text in a `data:` URI or in base64; None when there is none.
+
+    Args:
+        media_type: of a value that is plain base64, where the request tells; else None, and the content decides.
+    """
+    uri = _DATA_URI.match(value)
+    if uri is None:
+        head, is_base64, kind = "", True, media_type or ""
+    else:
+        head, is_base64, kind = uri.group(), uri.group(3) is not None, (uri.group(1) or "text/plain").lower()
+        if ";charset=" in uri.group(2).lower() and not _CHARSET.search(uri.group(2)):
+            return None
+    if kind and not _TEXT_TYPE.fullmatch(kind):
+        return None
+    content = value[len(head) :]
+    try:
+        data = base64.b64decode(_BLANKS.sub("", content), validate=True) if is_base64 else unquote_to_bytes(content)
+        text = data.decode()
+    except (binascii.Error, ValueError):
+        return None
+    if not text or _NOT_TEXT.search(text):
+        return None
+    return text, Wrapping(head, is_base64, kind in _PROSE_TYPES)

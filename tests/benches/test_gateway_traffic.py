@@ -1,0 +1,92 @@
+"""The load that gateways are measured by: no request like another, an upstream that echoes, a client that counts."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from bench.traffic import bars
+from bench.traffic.held import events_held_back
+from bench.traffic.process import Running, free_port, started, wait_for_port
+from bench.traffic.prompts import SHAPES, fill, pieces, specimens
+from bench.traffic.round_trip import try_out
+from bench.traffic.streams import load_streams
+from bench.traffic.wrk import Target
+from sovctl.gateway.detect import make_detector
+from sovctl.gateway.settings import DetectSettings
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(autouse=True)
+def _in_the_tree(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)  # the modules are started as programs
+
+
+@pytest.fixture(name="upstream")
+def upstream_fixture(tmp_path: Path, _in_the_tree: None) -> Iterator[tuple[Running, Target]]:
+    port = free_port()
+    command = [sys.executable, "-m", "bench.traffic.upstream", str(port)]
+    with started(command, cores=os.sched_getaffinity(0), log=tmp_path / "log") as running:
+        wait_for_port(running, port)
+        yield running, Target("127.0.0.1", port)
+
+
+@pytest.mark.parametrize("shape", SHAPES.values(), ids=list(SHAPES))
+def test_every_body_is_json_of_its_size_and_like_no_other(shape: object) -> None:
+    from bench.traffic.prompts import Shape
+
+    assert isinstance(shape, Shape)
+    bodies = [fill(pieces(shape, number % 64), number) for number in range(200)]
+    for body, identifiers in bodies:
+        prompt = json.loads(body)["messages"][1]["content"]
+        assert 0.9 * shape.prompt_bytes < len(prompt) < 1.1 * shape.prompt_bytes
+        assert len(identifiers) == shape.identifiers
+        assert all(each in prompt for each in identifiers)
+    assert len({body for body, _ in bodies}) == (200 if shape.identifiers else 64)
+
+
+def test_our_detector_finds_all_of_them_and_nothing_else() -> None:
+    detector = make_detector(DetectSettings())
+    for number in range(64):
+        body, identifiers = fill(pieces(SHAPES["20k30"], number), number)
+        prompt = json.loads(body)["messages"][1]["content"]
+        assert [prompt[f.start : f.end] for f in detector.find(prompt)] == identifiers
+
+
+def test_specimens_never_need_escapes_in_lua() -> None:
+    assert not [value for known in specimens().values() for value in known if "]==]" in value or "\n" in value]
+
+
+def test_the_upstream_echoes_and_everything_is_counted(upstream: tuple[Running, Target]) -> None:
+    running, target = upstream
+    seen = try_out(target, target.port, SHAPES["2k3"])
+    assert (seen.identifiers, seen.left_in_clear, seen.came_back) == (3, 3, 3)
+    assert events_held_back(target, target.port) == 0
+    before = running.cpu_s()
+    done = load_streams(target, SHAPES["2k3s"], connections=4, seconds=1, cores=os.sched_getaffinity(0))
+    assert done.requests > 4
+    assert done.failures == 0
+    assert done.first_p50_ms is not None
+    assert done.first_p50_ms < done.p50_ms
+    assert running.cpu_s() > before
+    assert running.rss_bytes() > 1 << 20
+
+
+def test_what_was_not_measured_is_missed() -> None:
+    empty = bars.judge({"rows": [], "round_trip": {}})
+    assert len(empty) == 9
+    assert not any(bar.holds for bar in empty)
+
+
+def test_bad_words_are_said_before_anything_starts() -> None:
+    command = [sys.executable, "-m", "bench.gateway", "--only", "nginx,envoy"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "got envoy" in done.stderr

@@ -1,0 +1,89 @@
+"""Who may call, from site.yaml to the gateway: what is rendered is what it reads, and the wall opens for it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+from strategies import EXAMPLES, TODAY
+
+from sovctl.engine.catalog import load_catalog
+from sovctl.engine.plan.build import context_of
+from sovctl.engine.plan.context import GATEWAY_UID, Context
+from sovctl.engine.plan.kinds.credential import credentials_on
+from sovctl.engine.plan.kinds.gateway import configuration
+from sovctl.engine.plan.kinds.gateway_access import client_entry
+from sovctl.engine.plan.kinds.perimeter import rules_for
+from sovctl.engine.preset import FOLDER
+from sovctl.engine.spec_file import parse
+from sovctl.gateway.access.clients import check_clients, load_clients
+from sovctl.gateway.settings import load_settings
+
+CASES = yaml.safe_load((Path(__file__).parents[2] / "cases/spec/access.yaml").read_text())
+KEY = "0" * 64
+
+
+@pytest.fixture(scope="module")
+def site() -> Context:
+    """The lab, with everything about callers that site.yaml can say."""
+    text = (FOLDER / "lab.yaml").read_text()
+    for old, new in CASES["all of it at once, and well"]["replace"]:
+        text = text.replace(old, new)
+    return context_of(
+        parse(text.encode(), path=Path("site.yaml"), today=TODAY, catalog=load_catalog()).spec, EXAMPLES / "lab"
+    )
+
+
+def test_the_gateway_reads_what_site_yaml_says(site: Context, tmp_path: Path) -> None:
+    path = tmp_path / "gateway.yaml"
+    path.write_text(yaml.safe_dump(configuration(site), sort_keys=False))
+    read = load_settings(path)
+    (team,) = read.access.teams
+    assert (team.name, team.tenant, team.routes, team.limits.tokens_per_day) == (
+        "cards",
+        "retail",
+        ["assistant"],
+        1_000_000,
+    )
+    (issuer,) = read.access.oidc
+    assert (issuer.name, str(issuer.jwks_url)) == ("staff", "https://10.77.0.20/realms/staff/certs")
+    assert issuer.grants[0].team == "cards"
+    assert read.quota.each_caller.concurrent_requests == 8
+    assert read.quota.prices is not None
+    assert read.quota.prices.upstreams["sovereign-cloud"].completion_per_million == 15
+    assert read.upstream("chat").send_principal
+    assert not read.upstream("sovereign-cloud").send_principal
+    assert read.listen.client_ca_file is not None
+
+
+def test_the_gateway_reads_the_clients_that_site_yaml_names(site: Context, tmp_path: Path) -> None:
+    path = tmp_path / "gateway.yaml"
+    path.write_text(yaml.safe_dump(configuration(site), sort_keys=False))
+    settings = load_settings(path)
+    clients_file = tmp_path / "clients.json"
+    clients_file.write_text(json.dumps([client_entry(client, KEY) for client in site.gateway.clients]))
+    (client,) = load_clients(clients_file)
+    check_clients([client], settings, where="x")
+    assert client.all_keys[0].expires_at is not None
+    assert client.all_keys[0].expires_at.isoformat() == "2027-11-21T23:59:59+00:00"
+    assert (client.team, client.groups, client.certificates) == ("cards", ["staff"], ["dns:branch.bank.example"])
+    assert (client.may_restore, client.is_admin, client.limits.cost_per_day) == (False, True, 2.5)
+
+
+def test_the_gateway_s_node_holds_what_its_settings_name_and_no_other_does(site: Context) -> None:
+    rendered = json.dumps(configuration(site))
+    for _, node in site.spec.nodes():
+        held = {each.path for each in credentials_on(site, node)}
+        named = {
+            path for path in ("/etc/sovctl/tls/clients-ca.pem", "/etc/sovctl/secrets/principal.key") if path in held
+        }
+        assert len(named) == (2 if site.is_gateway(node) else 0)
+        assert all(path in rendered for path in named)
+
+
+def test_the_wall_opens_for_the_gateway_towards_its_identity_provider_alone(site: Context) -> None:
+    wanted = f"ip daddr 10.77.0.20 tcp dport 443 meta skuid {GATEWAY_UID} accept"
+    for _, node in site.spec.nodes():
+        assert (wanted in rules_for(site, node).outbound) == site.is_gateway(node)

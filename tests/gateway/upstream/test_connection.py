@@ -1,0 +1,215 @@
+"""One connection: whatever a server does, there is one defined outcome, and nothing of one answer is in the next."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from raw_server import Close, RawServer, Step, chunked, ok
+
+from sovctl.gateway.errors import UpstreamFailed
+from sovctl.gateway.upstream.connection import Address, Connection
+
+REQUEST = b"POST /v1/x HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}"
+
+
+async def exchange(connection: Connection, *, timeout_s: float = 5, read_timeout_s: float = 5) -> tuple[int, bytes]:
+    connection.send(REQUEST, timeout_s=timeout_s, read_timeout_s=read_timeout_s)
+    status, body = await connection.head(), b""
+    while piece := await connection.piece():
+        body += piece
+    return status, body
+
+
+def outcome(script: Callable[[bytes], Sequence[Step]], **timeouts: float) -> tuple[int, bytes] | str:
+    """What an exchange with such a server comes to: status and body, or the cause."""
+
+    async def run() -> tuple[int, bytes] | str:
+        async with RawServer(script) as server:
+            connection = await Connection.open(Address("127.0.0.1", server.port, None), timeout_s=5)
+            try:
+                return await exchange(connection, **timeouts)
+            except UpstreamFailed as error:
+                return error.cause
+            finally:
+                connection.close()
+
+    return asyncio.run(run())
+
+
+_NEVER = asyncio.Event()
+_HEAD = b"HTTP/1.1 200 OK\r\n"
+
+
+@pytest.mark.parametrize(
+    ("steps", "result"),
+    [
+        ([ok(b"abc")], (200, b"abc")),
+        ([ok(b"", status="204 No Content")], (204, b"")),
+        ([ok(b"no", status="503 x")], (503, b"no")),
+        (chunked(b"a", b"bc"), (200, b"abc")),
+        ([_HEAD + b"\r\n", b"until", b" the end", Close], (200, b"until the end")),  # RFC 9112, 6.3
+        ([b"HTTP/1.1 100 Continue\r\n\r\n" + ok(b"abc")], (200, b"abc")),
+        ([b"HTTP/1.1 103 Early Hints\r\nlink: x\r\n\r\n", ok(b"abc")], (200, b"abc")),
+        ([ok(b"x" * 300_000)], (200, b"x" * 300_000)),
+        ([Close], "stale"),
+        ([_HEAD, Close], "broken"),
+        ([_HEAD + b"content-length: 9\r\n\r\nabc", Close], "broken"),
+        ([*chunked(b"abc", is_ended=False), Close], "broken"),
+        ([b"garbage\r\n\r\n"], "protocol"),
+        ([b"HTTP/1.1 200 OK\r\ncontent-length: 3\r\ncontent-length: 4\r\n\r\nabc"], "protocol"),
+        ([b"HTTP/1.1 200 OK\r\ncontent-length: 3\r\ntransfer-encoding: chunked\r\n\r\nabc"], "protocol"),
+        ([_HEAD + b"transfer-encoding: chunked\r\n\r\nzz\r\n"], "protocol"),
+        ([_HEAD + b"x: " + b"y" * 70_000], "protocol"),
+        ([b"HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n"], "protocol"),
+    ],
+)
+def test_whatever_a_server_sends_has_one_outcome(steps: list[Step], result: tuple[int, bytes] | str) -> None:
+    assert outcome(lambda _: steps) == result
+
+
+def test_silence_ends_with_its_cause() -> None:
+    async def run() -> None:
+        for steps, cause in (
+            ([asyncio.Event()], "timeout"),
+            ([_HEAD, asyncio.Event()], "timeout"),
+            ([_HEAD + b"content-length: 9\r\n\r\nabc", asyncio.Event()], "stalled"),
+        ):
+            async with RawServer(lambda _, steps=steps: steps) as server:  # type: ignore[misc]
+                connection = await Connection.open(Address("127.0.0.1", server.port, None), timeout_s=5)
+                with pytest.raises(UpstreamFailed, match=cause):
+                    await exchange(connection, timeout_s=0.05, read_timeout_s=0.05)
+
+    asyncio.run(run())
+
+
+def test_a_slow_reader_is_no_silence_of_the_server() -> None:
+    """The time between pieces counts only while somebody waits for one."""
+
+    async def run() -> None:
+        go_on = asyncio.Event()
+        async with RawServer(lambda _: [*chunked(b"a", is_ended=False), go_on, b"1\r\nb\r\n0\r\n\r\n"]) as server:
+            connection = await Connection.open(Address("127.0.0.1", server.port, None), timeout_s=5)
+            connection.send(REQUEST, timeout_s=5, read_timeout_s=0.05)
+            assert await connection.head() == 200
+            assert await connection.piece() == b"a"
+            waited = asyncio.Event()
+            asyncio.get_running_loop().call_later(0.15, waited.set)
+            await waited.wait()
+            go_on.set()
+            assert await connection.piece() == b"b"
+            assert await connection.piece() == b""
+
+    asyncio.run(run())
+
+
+def test_a_connection_serves_one_answer_after_another_and_mixes_none() -> None:
+    async def run() -> None:
+        answers = iter([ok(b"one"), ok(b"two", status="503 x"), ok(b"three", "connection: close")])
+        async with RawServer(lambda _: [next(answers)]) as server:
+            connection = await Connection.open(Address("127.0.0.1", server.port, None), timeout_s=5)
+            assert await exchange(connection) == (200, b"one")
+            assert connection.is_reusable
+            assert await exchange(connection) == (503, b"two")
+            assert await exchange(connection) == (200, b"three")
+            assert not connection.is_reusable
+            assert server.connections == 1
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("more", [b"x", ok(b"smuggled")])
+def test_an_answer_that_nobody_asked_for_ends_the_connection(more: bytes) -> None:
+    """Otherwise it would be taken for the answer to the next request, which may be somebody else's."""
+
+    async def run() -> None:
+        async with RawServer(lambda _: [ok(b"abc") + more]) as server:
+            connection = await Connection.open(Address("127.0.0.1", server.port, None), timeout_s=5)
+            connection.send(REQUEST, timeout_s=5, read_timeout_s=5)
+            assert await connection.head() == 200
+            assert await connection.piece() == b"abc"
+            assert await connection.piece() == b""
+            assert not connection.is_reusable
+
+    asyncio.run(run())
+
+
+def test_an_unasked_answer_that_comes_later_ends_the_connection_too() -> None:
+    async def run() -> None:
+        later = asyncio.Event()
+        async with RawServer(lambda _: [ok(b"abc"), later, ok(b"smuggled")]) as server:
+            connection = await Connection.open(Address("127.0.0.1", server.port, None), timeout_s=5)
+            assert await exchange(connection) == (200, b"abc")
+            assert connection.is_reusable
+            later.set()
+            await server.closed.wait()
+            assert not connection.is_reusable
+
+    asyncio.run(run())
+
+
+def test_a_body_that_nobody_reads_does_not_fill_our_memory() -> None:
+    async def run() -> None:
+        size = 8 << 20
+        async with RawServer(lambda _: [ok(b"x" * size)]) as server:
+            connection = await Connection.open(Address("127.0.0.1", server.port, None), timeout_s=5)
+            connection.send(REQUEST, timeout_s=5, read_timeout_s=5)
+            await connection.head()
+            for _ in range(200):
+                await asyncio.sleep(0)
+            assert connection._unread_bytes < 2 << 20
+            read = 0
+            while piece := await connection.piece():
+                read += len(piece)
+            assert read == size
+
+    asyncio.run(run())
+
+
+def test_the_end_of_a_stream_is_waited_for_in_the_background() -> None:
+    async def run() -> None:
+        end, done = asyncio.Event(), asyncio.Event()
+        async with RawServer(lambda _: [*chunked(b"data: [DONE]", is_ended=False), end, b"0\r\n\r\n"]) as server:
+            connection = await Connection.open(Address("127.0.0.1", server.port, None), timeout_s=5)
+            connection.send(REQUEST, timeout_s=5, read_timeout_s=5)
+            await connection.head()
+            assert await connection.piece() == b"data: [DONE]"
+            connection.linger(done.set)
+            assert not connection.is_reusable
+            end.set()
+            await done.wait()
+            assert connection.is_reusable
+
+    asyncio.run(run())
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.binary(min_size=1, max_size=40), max_size=6), st.integers(1, 30))
+def test_a_chunked_body_is_the_same_in_any_pieces(pieces: list[bytes], size: int) -> None:
+    whole = b"".join(step for step in chunked(*pieces) if isinstance(step, bytes))
+    steps = [whole[start : start + size] for start in range(0, len(whole), size)]
+    assert outcome(lambda _: steps) == (200, b"".join(pieces))
+
+
+def test_nobody_there_and_nobody_trusted_are_told_apart(pki: Any) -> None:
+    tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    tls.load_cert_chain(pki.certificate_file, pki.key_file)
+
+    async def run() -> None:
+        async with RawServer(lambda _: [ok(b"abc")], tls=tls) as server:
+            port = server.port
+            trusting = ssl.create_default_context(cafile=pki.ca_file)
+            assert await exchange(await Connection.open(Address("127.0.0.1", port, trusting), timeout_s=5))
+            with pytest.raises(UpstreamFailed, match="tls"):
+                await Connection.open(Address("localhost", port, trusting), timeout_s=5)  # its name is the address
+            with pytest.raises(UpstreamFailed, match="tls"):
+                await Connection.open(Address("127.0.0.1", port, ssl.create_default_context()), timeout_s=5)
+        with pytest.raises(UpstreamFailed, match="connect"):
+            await Connection.open(Address("127.0.0.1", port, None), timeout_s=5)
+
+    asyncio.run(run())
