@@ -4,9 +4,9 @@
     outgoing.data        # for the cloud
     outgoing.issued      # token -> what it stands for: first into the vault, then into the restorers
 
-The second look reads what was rewritten as a stranger would: no identifier may be found in it outside of our own
-tokens and masks, and none of the replaced values may occur anywhere in the bytes that leave. Otherwise `Leak` is
-raised and nothing leaves. Strings that were not rewritten are what the first look read.
+The second look reads the seams as a stranger would: no identifier may be found there outside of our own tokens and
+masks, and none of the replaced values may occur anywhere in the bytes that leave. Otherwise `Leak` is raised and
+nothing leaves. What lies farther from a replacement is, character by character, what the first look read.
 """
 
 from __future__ import annotations
@@ -29,6 +29,8 @@ from sovctl.gateway.settings import Action
 from sovctl.gateway.token_search import find_tokens
 from sovctl.gateway.tokens import Mint
 
+_TOUCHING = 32  # characters from a replacement in which it can be part of something new: no identifier is longer
+_SEAM = 96  # characters read on either side: as much again as any rule looks around for words
 _SHORTEST_CHECKED = 5  # characters; shorter values also occur inside ordinary words
 
 
@@ -118,17 +120,28 @@ def _look_again(
     finder: Finder,
     permissions: Permissions,
 ) -> None:
-    found = finder.find(text)
-    if not found:
-        return
     ours = [(token.start, token.end) for token in find_tokens(text) if token.token in issued]
     for mask in {mask_of(label) for label in (*(kind for kind, _ in masked), *Mark)} if masked else ():
         ours += [match.span() for match in re.finditer(re.escape(mask), text)]
     ours.sort()
-    for finding in found:
-        action = permissions.action_for(finding.kind, finding.rule)
-        if action is not Action.ALLOW and not _is_ours(finding, ours):
-            raise Leak(f"{finding.kind.value} by {finding.rule}")
+    for first, last in _around(ours, len(text)):
+        for finding in finder.find(text[first:last]):
+            action = permissions.action_for(finding.kind, finding.rule)
+            span = (finding.start + first, finding.end + first)
+            if action is not Action.ALLOW and not _is_ours(span, ours) and _touches(span, ours):
+                raise Leak(f"{finding.kind.value} by {finding.rule}")
+
+
+def _around(ours: Sequence[tuple[int, int]], length: int) -> list[tuple[int, int]]:
+    """The pieces of a text in which a replacement may have made something new; merged where they meet."""
+    pieces: list[tuple[int, int]] = []
+    for start, end in ours:
+        first, last = max(0, start - _SEAM), min(length, end + _SEAM)
+        if pieces and first <= pieces[-1][1]:
+            pieces[-1] = (pieces[-1][0], last)
+        else:
+            pieces.append((first, last))
+    return pieces
 
 
 def _occurs(surface: str, data: bytes) -> bool:
@@ -139,10 +152,16 @@ def _occurs(surface: str, data: bytes) -> bool:
     return written in data or (b"\\" in written and orjson.dumps(written.decode())[1:-1] in data)
 
 
-def _is_ours(finding: Finding, ours: list[tuple[int, int]]) -> bool:
-    """True when one of `ours`, which are sorted and do not overlap, holds the whole finding."""
-    place = bisect_right(ours, finding.start, key=_start_of) - 1
-    return place >= 0 and finding.end <= ours[place][1]
+def _is_ours(span: tuple[int, int], ours: list[tuple[int, int]]) -> bool:
+    """True when one of `ours`, which are sorted and do not overlap, holds the whole span."""
+    place = bisect_right(ours, span[0], key=_start_of) - 1
+    return place >= 0 and span[1] <= ours[place][1]
+
+
+def _touches(span: tuple[int, int], ours: list[tuple[int, int]]) -> bool:
+    """True when a replacement is so near that it may be a part of what stands at `span`."""
+    place = bisect_right(ours, span[1] + _TOUCHING, key=_start_of) - 1
+    return place >= 0 and ours[place][1] + _TOUCHING >= span[0]
 
 
 def _start_of(span: tuple[int, int]) -> int:

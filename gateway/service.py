@@ -26,6 +26,7 @@ from sovctl.gateway import log
 from sovctl.gateway.access.assertion import HEADER, PrincipalSigner
 from sovctl.gateway.access.principal import Principal
 from sovctl.gateway.audit import AuditLog
+from sovctl.gateway.clean_texts import CleanTexts
 from sovctl.gateway.conversation import conversation_of
 from sovctl.gateway.delivery import AnswerStream, Delivery
 from sovctl.gateway.errors import Code, Headers, Refused, UpstreamFailed, UpstreamRejected
@@ -86,7 +87,7 @@ class Service:
         self.metrics = metrics
         self._vault_commit_s = metrics.vault_commit_s.at()
         self._keys = keys
-        self._finder = finder
+        self._finder = CleanTexts(finder)
         self._audit = audit
         self._signer = signer
         self._admission = Admission(settings, quota)

@@ -12,7 +12,7 @@ from sovctl.gateway.kinds import Kind
 
 _IPV4 = re.compile(r"(?:[0-9]{1,3}\.){3}[0-9]{1,3}(?![0-9A-Za-z_]|[.-][0-9])")
 _BEFORE = re.compile(
-    r"(?:\b(?:version|ver|release|build|section|chapter|clause|article|rev|python|v)[\s.:=#]{0,3}|§\s?)\Z",
+    r"(?:\b(?:version|ver|release|build|section|chapter|clause|article|rev|python)[\s.:=#]{0,3}|\bv\.?|§\s?)\Z",
     re.IGNORECASE,
 )
 _IPV6 = re.compile(r"[0-9A-Fa-f:]{2,39}(?:(?<=:)(?:[0-9]{1,3}\.){3}[0-9]{1,3})?")

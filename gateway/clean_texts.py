@@ -1,0 +1,59 @@
+"""Texts in which nothing was found, remembered so that nobody looks again: system prompts, earlier turns of a chat.
+
+A conversation sends its whole past with every turn. What held nothing a moment ago holds nothing now, as long as the
+detector is the same; so a text is known by a digest, keyed anew in every process, and only clean texts are known.
+Neither a text nor anything of it is kept.
+
+    finder = CleanTexts(detector)
+    finder.find(text)      # as the detector would
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections.abc import Sequence
+
+from sovctl.gateway.detect.finding import Finding
+from sovctl.gateway.inspection import Finder
+
+_SHORTEST = 200  # characters; below, looking is as cheap as remembering
+_MOST_KNOWN = 65_536  # digests, about 8 MiB; the oldest go first
+_DIGEST_BYTES = 16
+
+
+class CleanTexts:
+    """A finder that remembers where another one found nothing.
+
+    Args:
+        finder: deterministic; a changed one needs another memory.
+    """
+
+    def __init__(self, finder: Finder) -> None:
+        self._finder = finder
+        self._key = secrets.token_bytes(32)
+        self._known: dict[bytes, None] = {}
+
+    @property
+    def rule_names(self) -> Sequence[str]:
+        """The other finder's."""
+        return self._finder.rule_names
+
+    def find(self, text: str) -> list[Finding]:
+        """Identifiers, sorted, none overlapping.
+
+        Raises:
+            Exception: what the other finder raises; nothing is remembered then.
+        """
+        if len(text) < _SHORTEST:
+            return self._finder.find(text)
+        data = text.encode("utf-8", "surrogatepass")
+        digest = hashlib.blake2b(data, digest_size=_DIGEST_BYTES, key=self._key).digest()
+        if digest in self._known:
+            return []
+        found = self._finder.find(text)
+        if not found:
+            if len(self._known) >= _MOST_KNOWN:
+                self._known.pop(next(iter(self._known)), None)
+            self._known[digest] = None
+        return found
