@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from bench.pii_sets import names
 from bench.pii_sets.documents import LANGUAGES, clean, disguised, structured
 from sovctl.compliance.files import write_atomic
+
+CUSTOMERS = "customers.csv"
+"""The list that the people of `names.jsonl` are on."""
 
 
 def write_sets(folder: Path, *, seed: int, per_type: int) -> list[Path]:
@@ -20,6 +25,11 @@ def write_sets(folder: Path, *, seed: int, per_type: int) -> list[Path]:
         "disguised": [d for each in LANGUAGES for d in disguised(each, per_type=few, seed=seed)],
         "clean": [d for each in LANGUAGES for d in clean(each, documents=2 * per_type, seed=seed)],
     }
+    sets["names"] = [document for each in names.LANGUAGES for document in names.named(each, seed=seed)]
+    with (folder / CUSTOMERS).open("w", encoding="utf-8", newline="") as file:
+        rows = csv.DictWriter(file, names.COLUMNS)
+        rows.writeheader()
+        rows.writerows(names.customers(seed=seed))
     return [_write(folder / f"{name}.jsonl", documents) for name, documents in sets.items()]
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from bench.judging.documents import Document, Span, read_documents
 from bench.judging.leaks import Replacement, judge, normalise
-from bench.pii_sets import europe, world
+from bench.pii_sets import europe, names, world
 from bench.pii_sets.documents import LANGUAGES, clean, disguised, structured
 from sovctl.compliance.errors import SpecError
 
@@ -172,3 +172,22 @@ def test_phone_numbers_can_be_dialled(language: str) -> None:
         number = world.phone(language)(dice)
         parsed = [phonenumbers.parse(number, region) for region in REGIONS[language]]
         assert any(map(phonenumbers.is_valid_number, parsed)), number
+
+
+@pytest.mark.parametrize("language", names.LANGUAGES)
+def test_listed_people_stand_in_their_sentences_in_every_form(language: str) -> None:
+    people = names.people(language, seed=5)
+    assert len(people) > 15
+    documents = list(names.named(language, seed=5))
+    assert documents == list(names.named(language, seed=5))
+    forms = {span["type"] for each in documents for span in each["spans"]}
+    assert {"PERSON~full", "PERSON~reversed", "PERSON~initials", "PERSON~surname"} <= forms
+    for each in documents:
+        for span in each["spans"]:
+            assert (
+                span["type"] != "PERSON~full"
+                or tuple(each["text"][span["start"] : span["end"]].split(" ", 1)) in people
+            )
+    assert any(not each["spans"] for each in documents)
+    listed = {(row["given_name"], row["surname"]) for row in names.customers(seed=5)}
+    assert set(people) <= listed
