@@ -54,7 +54,7 @@ Entity = Annotated[
 
 
 _Binary = Literal["image", "audio", "file", "data-uri", "encoded"]
-_Unreadable = Literal["signed-thinking", "unknown-part", "token-ids", "key", "number", "too-many-identifiers"]
+_Unreadable = Literal["signed-thinking", "unknown-part", "token-ids", "key", "schema", "number", "too-many-identifiers"]
 ObstacleKind = Literal[_Binary, _Unreadable]
 """Why the gateway can't inspect a request, or can't rewrite it; docs/gateway.md says what each one is."""
 
@@ -392,6 +392,8 @@ class Gateway(SpecModel):
     """On a hybrid site only."""
     policy: Policy = Field(default_factory=Policy)
     """What may leave."""
+    format_preserving: list[Literal["EMAIL", "IBAN", "PHONE", "CARD"]] = Field(default_factory=list)
+    """Kinds that get a stand-in of their own form, and nobody's, where a JSON schema in the request asks for it."""
     link_hosts: Annotated[list[HostName], Field(max_length=100)] = Field(default_factory=list)
     """Hosts of the site's own, in whose https links an answer may have values; in all other links it keeps tokens."""
     clients: Annotated[list[Client], Field(min_length=1)]

@@ -21,7 +21,7 @@ from sovctl.gateway.exchange import Exchange
 from sovctl.gateway.metrics import Metrics
 from sovctl.gateway.quota.need import usage_in, usage_said
 from sovctl.gateway.restore import RestoreBounds
-from sovctl.gateway.settings import Limits, RestoreSettings
+from sovctl.gateway.settings import Limits
 from sovctl.gateway.sse import EventTooLarge, Framer
 from sovctl.gateway.upstream import Answer
 
@@ -51,12 +51,12 @@ class Delivery:
         audit: AuditLog,
         metrics: Metrics,
         limits: Limits,
-        restore: RestoreSettings,
+        bounds: RestoreBounds,
         endings: set[asyncio.Task[None]] | None = None,
     ) -> None:
         self.audit = audit
         self.limits = limits
-        self.bounds = RestoreBounds(limits.max_restores, limits.max_answer_bytes, frozenset(restore.link_hosts))
+        self.bounds = bounds
         self.metrics = metrics
         self._endings = endings if endings is not None else set()
 

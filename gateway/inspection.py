@@ -24,6 +24,7 @@ from sovctl.gateway.kinds import Kind
 from sovctl.gateway.leaves import JSON, Leaf, Leaves, Path, leaves_of
 from sovctl.gateway.obstacles import Obstacle
 from sovctl.gateway.surfaces import Surface
+from sovctl.gateway.surrogates import is_fixed
 
 _DATA_URI = re.compile(r"\bdata:[\w.+-]{0,64}/?[\w.+-]{0,64}(?:;[\w=.+-]{1,64}){0,4};base64,", re.IGNORECASE)
 _LONGEST_PLAIN = 160  # characters without a break; the longest digest in use (SHA-512, hex) has 128
@@ -167,6 +168,8 @@ class Inspector:
             text, found = leaf.text, self.findings(leaf)
             for finding in found:
                 counts[finding.kind, finding.rule] += 1
+            if found and is_fixed(leaf.path):
+                obstacles.add(Obstacle.SCHEMA)
             if len(text) > 20:
                 obstacles |= _encodings(text, found)
             if text in _ORDINARY:

@@ -16,6 +16,7 @@ class Obstacle(StrEnum):
     DATA_URI = "data-uri"
     ENCODED = "encoded"  # a long run that only a decoder could read
     KEY = "key"  # an identifier as the key of an object
+    SCHEMA = "schema"  # an identifier in a pattern or a format, which can't be replaced there
     TOKEN_IDS = "token-ids"  # a prompt as numbers that only its model can read
     NUMBER = "number"  # an identifier as a JSON number
     CROWD = "too-many-identifiers"  # more different ones than can be looked for everywhere in time

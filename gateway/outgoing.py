@@ -26,6 +26,7 @@ from sovctl.gateway.kinds import Kind, Mark
 from sovctl.gateway.permissions import Permissions
 from sovctl.gateway.replace import mask_of, replace
 from sovctl.gateway.settings import Action
+from sovctl.gateway.surrogates import is_fixed, surrogate_of
 from sovctl.gateway.token_search import find_tokens
 from sovctl.gateway.tokens import Mint
 
@@ -76,7 +77,7 @@ def tokenize_body(
             if leaf.path[0] in dropped:
                 continue
             found, masks = _sorted_out(inspector.findings(leaf), permissions)
-            if not found and "_" not in leaf.text:
+            if (not found and "_" not in leaf.text) or is_fixed(leaf.path):
                 continue
             escapes = leaf.escapes if leaf.document else 0
             text, tokens = replace(leaf.text, found, mint, masked=masks, escapes=escapes)
@@ -93,7 +94,7 @@ def tokenize_body(
         leaves.undo()
     if rewritten:
         for text in rewritten:
-            _look_again(text, issued, masked, inspector.finder, permissions)
+            _look_again(text, issued, masked, inspector.finder, permissions, has_surrogates=bool(mint.surrogates))
         replaced = [(token.rpartition("_")[0], surface) for token, surface in issued.items()]
         for label, surface in [*replaced, *masked] if masked else replaced:
             if label != Mark.TEXT and _occurs(surface, data):
@@ -119,8 +120,12 @@ def _look_again(
     masked: Sequence[tuple[Kind, str]],
     finder: Finder,
     permissions: Permissions,
+    *,
+    has_surrogates: bool,
 ) -> None:
     ours = [(token.start, token.end) for token in find_tokens(text) if token.token in issued]
+    for written in filter(None, map(surrogate_of, issued)) if has_surrogates else ():
+        ours += [match.span() for match in re.finditer(re.escape(written), text)]
     for mask in {mask_of(label) for label in (*(kind for kind, _ in masked), *Mark)} if masked else ():
         ours += [match.span() for match in re.finditer(re.escape(mask), text)]
     ours.sort()

@@ -35,7 +35,7 @@ from sovctl.gateway.metrics import Metrics
 from sovctl.gateway.permissions import check_rules
 from sovctl.gateway.settings import DetectSettings, GatewaySettings, load_settings
 
-LIVE = ("clients_file", "access", "quota", "routes", "policy", "detect", "restore", "limits")
+LIVE = ("clients_file", "access", "quota", "routes", "policy", "detect", "restore", "tokens", "limits")
 """Keys of gateway.yaml that may change while requests are served; any other one needs a restart."""
 
 _CALLERS = ("clients_file", "access")

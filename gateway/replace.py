@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from sovctl.gateway.detect.finding import Finding
 from sovctl.gateway.kinds import Kind, Mark
 from sovctl.gateway.links import LinkContext, link_regions
+from sovctl.gateway.surrogates import may_stand, surrogate_of
 from sovctl.gateway.token_search import find_literals
 from sovctl.gateway.tokens import Mint
 
@@ -104,7 +105,7 @@ def _emit(
     pieces: list[str] = []
     issued: dict[str, str] = {}
     position = 0
-    for span in spans:
+    for number, span in enumerate(spans):
         if context is not None:
             context.feed(text[position : span.start])
         if span.is_masked:
@@ -124,6 +125,11 @@ def _emit(
             surface = json.dumps(surface, ensure_ascii=False)[1:-1]
         token = mint.token(span.label, span.value, surface)
         issued[token] = surface
+        if span.label in mint.surrogates:
+            before = text[position : span.start] or (pieces[-1] if pieces else "")
+            is_last = number + 1 == len(spans) or spans[number + 1].start > span.end
+            if is_last and may_stand(before, text[span.end : span.end + 1]):
+                token = surrogate_of(token) or token
         pieces += (text[position : span.start], token)
         position = span.end
     pieces.append(text[position:])

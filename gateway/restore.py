@@ -15,12 +15,15 @@ nobody empties a conversation by asking for all its tokens.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import quote
 
 from sovctl.gateway.kinds import Kind, Mark
 from sovctl.gateway.links import JsonLinkContext, LinkContext
+from sovctl.gateway.settings import GatewaySettings
+from sovctl.gateway.surrogates import Surrogates
 from sovctl.gateway.token_search import Found, TokenSearch, id_pattern
 from sovctl.gateway.tokens import ID_CHARACTERS
 
@@ -53,6 +56,18 @@ class RestoreBounds:
     """Of all values together, each as often as it is put back."""
     link_hosts: frozenset[str] = frozenset()
     """Hosts in whose links values may stand."""
+    surrogates: frozenset[str] = frozenset()
+    """Kinds that may have been written in their own form."""
+
+    @classmethod
+    def of(cls, settings: GatewaySettings) -> RestoreBounds:
+        """What the site's settings say."""
+        return cls(
+            settings.limits.max_restores,
+            settings.limits.max_answer_bytes,
+            frozenset(settings.restore.link_hosts),
+            frozenset(settings.tokens.format_preserving),
+        )
 
 
 _BOUNDS = RestoreBounds()
@@ -69,6 +84,9 @@ class Issued:
         self.link_hosts = bounds.link_hosts
         self._by_id = {token[-ID_CHARACTERS:]: (token[: -ID_CHARACTERS - 1], text) for token, text in values.items()}
         self.search = TokenSearch({label for label, _ in self._by_id.values()}, self._by_id)
+        self.surrogates: Surrogates | None = None
+        if bounds.surrogates and (written := [t for t in values if t[: -ID_CHARACTERS - 1] in bounds.surrogates]):
+            self.surrogates = Surrogates(written)
         self._seen: set[str] = set()
         self._tokens_left, self._characters_left = bounds.max_restores, bounds.max_characters
 
@@ -103,7 +121,7 @@ class Restorer:
         self, issued: Issued | Mapping[str, str], *, is_json: bool = False, counts: RestoreCounts | None = None
     ) -> None:
         self._issued = issued if isinstance(issued, Issued) else Issued(issued)
-        self._search = self._issued.search
+        self._search, self._surrogates = self._issued.search, self._issued.surrogates
         self._is_json = is_json
         hosts = self._issued.link_hosts
         self._context: LinkContext = JsonLinkContext(hosts) if is_json else LinkContext(hosts)
@@ -122,6 +140,7 @@ class Restorer:
         """What can be emitted once `text` has come; together with later results and `flush`, nothing is lost."""
         if (
             not self._held
+            and self._surrogates is None
             and "_" not in text
             and "\\" not in text
             and "&" not in text
@@ -142,17 +161,27 @@ class Restorer:
         text = self._before + self._held + text
         out: list[str] = []
         pattern = id_pattern(text)
-        while (found := self._search.first(text, position, pattern, is_end=is_end)) is not None:
+        while (found := self._first(text, position, pattern, is_end=is_end)) is not None:
             if found.start > position:
                 out.append(text[position : found.start])
                 self._plain(out[-1])
             position = self._token(text, found, out)
         end = len(text) if is_end else self._search.begun(text, position)
+        if self._surrogates is not None and not is_end:
+            end = min(end, self._surrogates.begun(text, position))
         if end > position:
             out.append(text[position:end])
             self._plain(out[-1])
         self._before, self._held = text[max(0, end - 2) : end], text[end:]
         return "".join(out)
+
+    def _first(self, text: str, position: int, pattern: re.Pattern[str], *, is_end: bool) -> Found | None:
+        found = self._search.first(text, position, pattern, is_end=is_end)
+        if self._surrogates is not None:
+            other = self._surrogates.first(text, position, is_end=is_end)
+            if other is not None and (found is None or other.start < found.start):
+                return other
+        return found
 
     def _plain(self, text: str) -> None:
         self._pending.append(text)

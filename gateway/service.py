@@ -32,6 +32,7 @@ from sovctl.gateway.delivery import AnswerStream, Delivery
 from sovctl.gateway.errors import Code, Headers, Refused, UpstreamFailed, UpstreamRejected
 from sovctl.gateway.exchange import Exchange, Keys
 from sovctl.gateway.inspection import Finder, Inspector
+from sovctl.gateway.kinds import Kind
 from sovctl.gateway.leaves import TooDeep
 from sovctl.gateway.metrics import Metrics
 from sovctl.gateway.outgoing import Leak, Outgoing, tokenize_body
@@ -40,10 +41,11 @@ from sovctl.gateway.policy import Permit, Reason, Verdict, decide
 from sovctl.gateway.quota.admission import Admission, asks_for_usage
 from sovctl.gateway.quota.need import NOTHING
 from sovctl.gateway.quota.quota import Quota
-from sovctl.gateway.restore import RestoreCounts
+from sovctl.gateway.restore import RestoreBounds, RestoreCounts
 from sovctl.gateway.route import Plan, plan_route
 from sovctl.gateway.settings import GatewaySettings, RouteSettings, UpstreamKind
 from sovctl.gateway.surfaces import Surface
+from sovctl.gateway.surrogates import demanded
 from sovctl.gateway.tokens import Mint
 from sovctl.gateway.upstream import Upstream
 from sovctl.gateway.vault import Vault
@@ -91,8 +93,9 @@ class Service:
         self._audit = audit
         self._signer = signer
         self._admission = Admission(settings, quota)
-        self._delivery = Delivery(audit, metrics, settings.limits, settings.restore, endings)
+        self._delivery = Delivery(audit, metrics, settings.limits, RestoreBounds.of(settings), endings)
         self._policy = Policy.compile(settings.policy, settings.routes)
+        self._surrogates = frozenset(Kind(name) for name in settings.tokens.format_preserving)
         self._routes = {route.model: route for route in settings.routes}
         self._upstream_settings = {upstream.name: upstream for upstream in settings.upstreams}
 
@@ -310,6 +313,7 @@ class Service:
                 tenant=exchange.conversation.tenant,
                 conversation=exchange.conversation.key,
                 issued=known,
+                surrogates=self._surrogates and self._surrogates & demanded(exchange.inspector.leaves.texts),
             )
             tokenize = partial(
                 tokenize_body,

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from sovctl.gateway.kinds import Kind, Mark
 
@@ -44,6 +44,7 @@ class Mint:
         conversation: its name; any text, it never leaves.
         issued: what this conversation's tokens stand for so far, when that is known.
         key_version: part of every MAC, so that a new key makes new tokens.
+        surrogates: kinds whose tokens are written in the form of what they stand for; see `surrogates`.
     """
 
     def __init__(
@@ -54,12 +55,14 @@ class Mint:
         conversation: str,
         issued: Mapping[str, str] | None = None,
         key_version: int = 1,
+        surrogates: Collection[Kind] = frozenset(),
     ) -> None:
         if len(key) != KEY_BYTES:
             raise ValueError(f"expected a key of {KEY_BYTES} bytes, got {len(key)}")
         context = _joined("sovctl token v1", str(key_version), tenant, conversation)
         self._key = hmac.digest(key, context, hashlib.sha256)
         self._issued = dict(issued or {})
+        self.surrogates = surrogates
 
     @property
     def issued(self) -> Mapping[str, str]:
@@ -80,6 +83,11 @@ class Mint:
 
     def _mac(self, *fields: str) -> int:
         return int.from_bytes(hmac.digest(self._key, _joined(*fields), hashlib.sha256)[:16])
+
+
+def number_of(body: str) -> int:
+    """The number that the characters of a token stand for, lowest place first."""
+    return sum(_VALUE_OF[character] * _BASE**place for place, character in enumerate(body))
 
 
 def check_character(body: str) -> str:

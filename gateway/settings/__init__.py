@@ -19,6 +19,7 @@ from sovctl.gateway.settings.policy import Action, ObstacleAction, PolicyRule, P
 from sovctl.gateway.settings.quota import CallerLimits, Price, PriceList, QuotaSettings
 from sovctl.gateway.settings.restore import RestoreSettings
 from sovctl.gateway.settings.surface import SurfaceName
+from sovctl.gateway.settings.tokens import TokenSettings
 from sovctl.gateway.settings.upstream import UpstreamKind, UpstreamSettings
 from sovctl.gateway.settings.vault import PostgresqlSettings, VaultSettings
 
@@ -45,6 +46,7 @@ __all__ = [
     "SettingsModel",
     "SurfaceName",
     "TeamSettings",
+    "TokenSettings",
     "UpstreamKind",
     "UpstreamSettings",
     "VaultSettings",

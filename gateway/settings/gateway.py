@@ -20,6 +20,7 @@ from sovctl.gateway.settings.policy import PolicySettings, RouteSettings
 from sovctl.gateway.settings.quota import QuotaSettings
 from sovctl.gateway.settings.references import CrossedSettings, problems
 from sovctl.gateway.settings.restore import RestoreSettings
+from sovctl.gateway.settings.tokens import TokenSettings
 from sovctl.gateway.settings.upstream import UpstreamSettings
 from sovctl.gateway.settings.vault import VaultSettings
 
@@ -43,6 +44,7 @@ class GatewaySettings(SettingsModel):
     routes: Annotated[list[RouteSettings], Field(min_length=1)]
     policy: PolicySettings = Field(default_factory=PolicySettings)
     detect: DetectSettings = Field(default_factory=DetectSettings)
+    tokens: TokenSettings = Field(default_factory=TokenSettings)
     restore: RestoreSettings = Field(default_factory=RestoreSettings)
     limits: Limits = Field(default_factory=Limits)
 
