@@ -57,7 +57,7 @@ def init(
     pool_model: Annotated[str, typer.Option(metavar="NAME", help="What the pool calls the model.")] = "",
     serve_as: Annotated[str, typer.Option(metavar="NAME", help="The model name clients ask for.")] = "assistant",
     languages: Annotated[str, typer.Option(metavar="LIST", help="Languages that may leave, such as en,de.")] = "en",
-    port: Annotated[int, typer.Option(help="On 127.0.0.1.")] = 8443,
+    port: Annotated[int, typer.Option(help="Where it listens, on 127.0.0.1.")] = 8443,
 ) -> None:
     """Make a gateway on this machine, without a site around it: settings, keys, one client."""
     given = {
