@@ -208,7 +208,7 @@ def encode(record: Mapping[str, Any]) -> bytes:
     """The canonical bytes of a record, RFC 8785: the same as the ledger's `encode_record`, a tenth of its cost.
 
     Ours hold ASCII keys, strings, integers, booleans and lists, for which orjson with sorted keys writes what the RFC
-    asks for; `tests/gateway/test_audit.py` holds them equal.
+    asks for; `tests/gateway/test_audit_records.py` holds them equal.
 
     Raises:
         InputError: it is larger than the ledger takes.

@@ -17,7 +17,7 @@ from sovctl.gateway.detect.names.given_names import GIVEN_NAMES
 from sovctl.gateway.detect.names.nobody import NOBODY
 from sovctl.gateway.detect.names.reading import read
 from sovctl.gateway.detect.structured import StructuredFinder
-from sovctl.gateway.detect.view import view_of
+from sovctl.gateway.detect.view import View
 from sovctl.gateway.name_languages import CONTEXT_LANGUAGES
 
 _FOLDER = Path(__file__).parent / "data"
@@ -33,7 +33,7 @@ def lines(name: str) -> list[tuple[str, str]]:
 
 
 def names_in(text: str) -> list[str]:
-    identifiers = list(STRUCTURED.find(view_of(text), []))
+    identifiers = list(STRUCTURED.find(View(text), []))
     return [text[f.start : f.end] for f in resolve(find_names(read(text), identifiers))]
 
 

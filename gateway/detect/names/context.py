@@ -5,7 +5,7 @@ surname, a cell beside an identifier: in these places a word is a person. It is 
 place around it is not found, which is why policy says in which languages the site accepts that.
 
     finder = ContextFinder()
-    [(f.start, f.end) for f in finder.find(view_of("Dear Mr. Ola Nordmann, thank you"), [])]     # [(9, 21)]
+    [(f.start, f.end) for f in finder.find(View("Dear Mr. Ola Nordmann, thank you"), [])]     # [(9, 21)]
 """
 
 from __future__ import annotations
