@@ -143,12 +143,19 @@ class AuditLog:
         counts: RestoreCounts,
         digest: str,
         attempts: Sequence[str] = (),
+        release: Mapping[str, Any] | None = None,
     ) -> None:
-        """How it ended. `reason` is `answered`, a reason code, or `client-left`; `attempts` says where it went.
+        """How it ended.
+
+        Args:
+            reason: `answered`, a reason code, or `client-left`.
+            attempts: where it went.
+            release: what the release checks said, in codes; None when there are none.
 
         Raises:
             Refused: not durable.
         """
+        checked = {"release": release} if release is not None else {}
         await self._append(
             "gateway.answer",
             request_id,
@@ -165,6 +172,7 @@ class AuditLog:
                     "capped": counts.capped,
                 },
                 "answer_hmac": digest,
+                **checked,
             },
         )
 

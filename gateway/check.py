@@ -26,6 +26,7 @@ from sovctl.gateway.kinds import Kind
 from sovctl.gateway.outgoing import tokenize_body
 from sovctl.gateway.permissions import Policy, check_rules
 from sovctl.gateway.policy import decide
+from sovctl.gateway.release.judge import checks_of
 from sovctl.gateway.restore import restore
 from sovctl.gateway.settings import Action, GatewaySettings
 from sovctl.gateway.surfaces import SURFACES
@@ -66,6 +67,7 @@ def run_checks(settings: GatewaySettings) -> list[CheckResult]:
         ("ledger", _ledger),
         ("upstreams", _upstreams),
         ("leaving", _leaving),
+        ("release", _release),
     ]
     return [_result(name, check, settings) for name, check in checks]
 
@@ -144,6 +146,12 @@ def _leaving(settings: GatewaySettings) -> str:
         else:
             said["as tokens"].append(kind.value)
     return "; ".join(f"{', '.join(kinds)} leave {how}" for how, kinds in said.items() if kinds)
+
+
+def _release(settings: GatewaySettings) -> str:
+    checks = checks_of(settings, make_detector(settings.detect))
+    lists = sum(len(each.settings.forbidden) for each in checks.values())
+    return f"{len(checks)} of {len(settings.routes)} routes check answers, with {lists} lists of phrases"
 
 
 def _vault(settings: GatewaySettings) -> str:

@@ -20,11 +20,17 @@ from sovctl.gateway.errors import Code, Refused, UpstreamFailed
 from sovctl.gateway.exchange import Exchange
 from sovctl.gateway.metrics import Metrics
 from sovctl.gateway.quota.need import usage_in, usage_said
+from sovctl.gateway.release.gated import gated
+from sovctl.gateway.release.stream import Gate
+from sovctl.gateway.release.verdict import Blocked
+from sovctl.gateway.release.whole import release_whole
 from sovctl.gateway.restore import RestoreBounds
 from sovctl.gateway.settings import Limits
 from sovctl.gateway.sse import EventTooLarge, Framer
 from sovctl.gateway.upstream import Answer
 
+_CODES = {UpstreamFailed: Code.UPSTREAM_FAILED, Blocked: Code.ANSWER_WITHHELD}
+_JUDGE_ASIDE_BYTES = 64 << 10  # larger answers are judged in a thread, so that others are served meanwhile
 _CLIENT_LEFT = "client-left"
 _ANSWERED = "answered"
 
@@ -73,12 +79,21 @@ class Delivery:
             said = surface.parsed(data)
             if isinstance(said, dict):
                 exchange.usage = usage_said(said.get("usage"))
-            content = surface.written(surface.whole(said, exchange.restoration(self.bounds)))
+            made = surface.whole(said, exchange.restoration(self.bounds))
         except UpstreamFailed as error:
             answer.failed(error.cause)
             raise
         finally:
             answer.release()
+        if (judge := exchange.new_judge()) is not None:
+            try:
+                if len(data) > _JUDGE_ASIDE_BYTES:
+                    await asyncio.to_thread(release_whole, judge, surface, made)
+                else:
+                    release_whole(judge, surface, made)
+            except Blocked:
+                raise await self._withheld(exchange) from None
+        content = surface.written(made)
         await self.ended(exchange, _ANSWERED, self.audit.digest(content))
         return content
 
@@ -91,12 +106,21 @@ class Delivery:
         stream = _Stream(self, exchange, answer)
         try:
             await stream.begin()
+        except Blocked:
+            answer.release()
+            raise await self._withheld(exchange) from None
         except BaseException:
             answer.release()
             raise
         return stream
 
-    async def ended(self, exchange: Exchange, reason: str, digest: str) -> None:
+    async def _withheld(self, exchange: Exchange) -> Refused:
+        """The refusal of an answer that did not pass, recorded."""
+        refused = Refused(Code.ANSWER_WITHHELD)
+        await self.ended(exchange, refused.code.value, self.audit.digest(b""), status=refused.status)
+        return refused
+
+    async def ended(self, exchange: Exchange, reason: str, digest: str, *, status: int = 200) -> None:
         """Record the end of an answer.
 
         Raises:
@@ -106,14 +130,20 @@ class Delivery:
         for name in ("restored", "withheld", "unknown", "malformed", "capped"):
             if getattr(counts, name):
                 self.metrics.tokens.add(name, by=getattr(counts, name))
+        release = None
+        if exchange.judge is not None:
+            release = exchange.judge.verdicts.plain()
+            for check, verdict in exchange.judge.verdicts.of.items():
+                self.metrics.release_checks.add(exchange.route.model, check, verdict.value)
         await self.audit.answer(
             exchange.request_id,
-            status=200,
+            status=status,
             upstream=exchange.upstream,
             reason=reason,
             counts=counts,
             digest=digest,
             attempts=exchange.attempts.words(),
+            release=release,
         )
 
     def client_left(self, exchange: Exchange) -> None:
@@ -144,7 +174,8 @@ class _Stream:
         self._answer = answer
         self._events = exchange.surface.stream(exchange.restoration(delivery.bounds))
         self._hasher = delivery.audit.hasher()
-        self._pieces = self._restored()
+        self._gate = self._new_gate()
+        self._pieces = self._restored() if self._gate is None else gated(self._gate, self._restored())
         self._first = b""
         self._is_recorded = False
 
@@ -171,11 +202,17 @@ class _Stream:
                 before = now
                 self._hasher.update(each)
                 yield each
+            last = b"".join(self._events.last())
+            if (gate := self._gate) is not None:
+                last = gate.feed(last) + gate.flush()
+                if gate.blocked is not None:
+                    yield last
+                gate.check()
             self._is_recorded = True  # or refused: not twice in any case
             await self._delivery.ended(exchange, _ANSWERED, self._hasher.hexdigest())
-            yield b"".join(self._events.last())
-        except (UpstreamFailed, Refused) as error:
-            code = error.code if isinstance(error, Refused) else Code.UPSTREAM_FAILED
+            yield last
+        except (UpstreamFailed, Refused, Blocked) as error:
+            code = error.code if isinstance(error, Refused) else _CODES[type(error)]
             log.event("stream broke off", level=30, reason=str(error), request_id=exchange.request_id)
             self._record(code.value)
             yield exchange.surface.error_event(code, request_id=exchange.request_id)
@@ -204,6 +241,13 @@ class _Stream:
             return False
         exchange.usage = said if exchange.usage is None else exchange.usage.later(said)
         return exchange.hides_usage and not told.get("choices")
+
+    def _new_gate(self) -> Gate | None:
+        judge = self._exchange.new_judge()
+        if judge is None:
+            return None
+        observe = self._delivery.metrics.release_hold_s.at(self._exchange.route.model).observe
+        return Gate(judge, self._exchange.surface, clock=time.monotonic, observe=observe)
 
     async def _restored(self) -> AsyncGenerator[bytes]:
         """Restored events, framed for the client, without those that end the stream."""

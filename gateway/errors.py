@@ -45,6 +45,7 @@ class Code(StrEnum):
     UPSTREAM_FAILED = "upstream_failed"
     POOL_UNAVAILABLE = "pool_unavailable"
     DEADLINE_EXCEEDED = "deadline_exceeded"
+    ANSWER_WITHHELD = "answer_withheld"
     AUDIT_UNAVAILABLE = "audit_unavailable"
     LIMITS_UNAVAILABLE = "limits_unavailable"
     INTERNAL = "internal"
@@ -115,6 +116,9 @@ _ANSWERS: dict[Code, _Answer] = {
         "policy keeps this request on-prem, and the on-prem pool does not answer; it was not sent elsewhere",
     ),
     Code.DEADLINE_EXCEEDED: _Answer(504, _SERVER, "no answer began in the time that was given; try again"),
+    Code.ANSWER_WITHHELD: _Answer(
+        403, _POLICY, "the model's answer did not pass this site's checks, so it was not released; ask in another way"
+    ),
     Code.AUDIT_UNAVAILABLE: _Answer(503, _SERVER, "the audit record could not be written, so nothing was answered"),
     Code.LIMITS_UNAVAILABLE: _Answer(503, _SERVER, "the limits of this key could not be checked; try again"),
     Code.INTERNAL: _Answer(500, _SERVER, "the gateway made a mistake; its log has the request id"),

@@ -15,6 +15,7 @@ from sovctl.gateway.permissions import Permissions
 from sovctl.gateway.policy import Permit
 from sovctl.gateway.quota.need import NOTHING, Nano, Usage
 from sovctl.gateway.quota.reservation import UNLIMITED, Reservation
+from sovctl.gateway.release.judge import Checks, Judge
 from sovctl.gateway.restore import Issued, RestoreBounds, RestoreCounts
 from sovctl.gateway.settings import RouteSettings
 from sovctl.gateway.surfaces import Restoration, Surface
@@ -65,6 +66,10 @@ class Exchange:
     attempts: Attempts = field(default_factory=Attempts)
     deadline_s: float | None = None
     """When an answer must have begun, by the loop's clock."""
+    checks: Checks | None = None
+    """What the answer must pass before the client sees it."""
+    judge: Judge | None = None
+    """Of the answer that is on its way; after that, what the checks said."""
     reservation: Reservation = UNLIMITED
     usage: Usage | None = NOTHING
     """What it has used so far; None when an upstream may have used any part of what is reserved."""
@@ -93,3 +98,12 @@ class Exchange:
         if self.issued and self.client.may_restore:
             issued = Issued(self.issued, bounds)
         return Restoration(issued, self.route.model, self.counts, self.kept)
+
+    def new_judge(self) -> Judge | None:
+        """A judge for an answer that has come; None when nothing is checked."""
+        surface, inspector = self.surface, self.inspector
+        if self.checks is None or not (surface.is_written and surface.has_text):
+            return None
+        texts = [*(leaf.text for leaf in inspector.leaves.texts), *self.issued.values()]
+        self.judge = self.checks.judge(self.body, inspector.found, texts, may_see=self.client.may_restore)
+        return self.judge

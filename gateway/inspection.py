@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
@@ -112,6 +112,11 @@ class Inspector:
     def findings(self, leaf: Leaf) -> list[Finding]:
         """Identifiers in a leaf, those included that are known from elsewhere in the request."""
         return self._people.get(id(leaf)) or self._found[leaf.text]
+
+    @property
+    def found(self) -> Iterator[Finding]:
+        """Every finding in every text so far."""
+        return (finding for findings in (*self._found.values(), *self._people.values()) for finding in findings)
 
     def _look_at(self, leaf: Leaf, body: Mapping[str, Any]) -> None:
         text, path = leaf.text, leaf.path

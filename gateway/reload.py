@@ -18,7 +18,7 @@ worker process does this for itself; `policy_sha256` in each audit record says u
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,6 +33,7 @@ from sovctl.gateway.errors import Refused
 from sovctl.gateway.inspection import Finder
 from sovctl.gateway.metrics import Metrics
 from sovctl.gateway.permissions import check_rules
+from sovctl.gateway.release.judge import Checks, checks_of
 from sovctl.gateway.settings import DetectSettings, GatewaySettings, load_settings
 
 LIVE = ("clients_file", "access", "quota", "routes", "policy", "detect", "restore", "tokens", "limits")
@@ -58,12 +59,15 @@ class InForce:
     finder: Finder
     detector_files: Stamp
     """What the detector's files looked like before it was made of them."""
+    checks: Mapping[str, Checks]
+    """Of answers, by model name."""
 
     @classmethod
     def load(cls, settings: GatewaySettings, make_finder: Callable[[DetectSettings], Finder]) -> Self:
         """What the settings describe, made anew."""
         detector_files = _stamp(_paths(settings.detect))
-        return cls(settings, Callers(settings), make_finder(settings.detect), detector_files)
+        finder = make_finder(settings.detect)
+        return cls(settings, Callers(settings), finder, detector_files, checks_of(settings, finder))
 
     def __post_init__(self) -> None:
         check_rules(self.settings.policy, self.finder)
@@ -160,7 +164,8 @@ class Reloader:
             finder = await asyncio.to_thread(self._make_finder, settings.detect)
             if "detect" not in changed:
                 changed.append("detect")
-        new = InForce(settings, callers, finder, detector_files)
+        checks = await asyncio.to_thread(checks_of, settings, finder)
+        new = InForce(settings, callers, finder, detector_files, checks)
         async with AsyncExitStack() as stack:
             if callers is not old.callers:
                 stack.push_async_exit(await callers.__aenter__())

@@ -251,6 +251,7 @@ class Parts:
             in_force.settings,
             keys=self._keys,
             finder=in_force.finder,
+            checks=in_force.checks,
             vault=opened.vault,
             audit=replace(opened.audit, policy_sha256=in_force.settings.policy.digest()),
             upstreams=opened.upstreams,

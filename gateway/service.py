@@ -41,6 +41,7 @@ from sovctl.gateway.policy import Permit, Reason, Verdict, decide
 from sovctl.gateway.quota.admission import Admission, asks_for_usage
 from sovctl.gateway.quota.need import NOTHING
 from sovctl.gateway.quota.quota import Quota
+from sovctl.gateway.release.judge import Checks
 from sovctl.gateway.restore import RestoreBounds, RestoreCounts
 from sovctl.gateway.route import Plan, plan_route
 from sovctl.gateway.settings import GatewaySettings, RouteSettings, UpstreamKind
@@ -81,6 +82,7 @@ class Service:
         metrics: Metrics,
         quota: Quota,
         signer: PrincipalSigner | None = None,
+        checks: Mapping[str, Checks] = MappingProxyType({}),
         endings: set[asyncio.Task[None]] | None = None,
     ) -> None:
         self.settings = settings
@@ -90,6 +92,7 @@ class Service:
         self._vault_commit_s = metrics.vault_commit_s.at()
         self._keys = keys
         self._finder = CleanTexts(finder)
+        self._checks = checks
         self._audit = audit
         self._signer = signer
         self._admission = Admission(settings, quota)
@@ -172,7 +175,18 @@ class Service:
         inspector = Inspector(self._finder, surface, max_depth=self.settings.limits.max_depth)
         permissions = self._policy.of(client.tenant, route.model)
         return Exchange(
-            surface, client, route, permissions, body, raw, conversation, request_id, started, inspector, headers
+            surface,
+            client,
+            route,
+            permissions,
+            body,
+            raw,
+            conversation,
+            request_id,
+            started,
+            inspector,
+            headers,
+            checks=self._checks.get(route.model),
         )
 
     async def _reserve(self, exchange: Exchange, *, is_again: bool = False) -> None:

@@ -30,7 +30,7 @@ _OURS_S = (
 _DISK_S = (0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5)  # an fsync: 0.1 ms NVMe, 10 ms a busy disk
 _ANSWER_S = (0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 1.5, 2.0, 5.0, 10.0, 30.0)  # voice 1.5 s, text 2 s, heavy 5 s
 _TOKEN_S = (0.005, 0.01, 0.02, 0.03, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0)  # reading speed: some 0.05 s a token
-_HOLD_S = (0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 5.0)  # of a sentence that is checked before it is released
+_HOLD_S = (0.001, 0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 5.0)  # of a sentence that is checked before it is released
 
 
 class Metrics:
@@ -54,6 +54,13 @@ class Metrics:
         )
         self.upstream_failures = Counter(
             "upstream_failures_total", "Failed attempts, by upstream and cause.", "upstream", "cause"
+        )
+        self.release_checks = Counter(
+            "release_checks_total",
+            "Answers that a release check judged, by its worst verdict: PASS, WARN, FAIL, UNKNOWN.",
+            "model",
+            "check",
+            "verdict",
         )
         self.fallbacks = Counter("fallbacks_total", "Requests that another upstream than the first one answered.")
         self.reloads = Counter(
@@ -79,6 +86,9 @@ class Metrics:
         )
         self.inter_token_s = Histogram(
             "inter_token_seconds", "Time between two pieces of a streamed answer.", _TOKEN_S, "surface", "model"
+        )
+        self.release_hold_s = Histogram(
+            "release_hold_seconds", "Time that an event of a stream waited for its release checks.", _HOLD_S, "model"
         )
         self.vault_commit_s = Histogram("vault_commit_seconds", "Time until values were durable.", _DISK_S)
         self.ledger_commit_s = Histogram("ledger_commit_seconds", "Time until an audit record was durable.", _DISK_S)

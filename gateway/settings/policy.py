@@ -14,6 +14,7 @@ from sovctl.compliance.policy_table import Table, table_of
 from sovctl.gateway.kinds import Kind
 from sovctl.gateway.obstacles import Obstacle
 from sovctl.gateway.settings.model import Name, SettingsModel
+from sovctl.gateway.settings.release import ReleaseSettings
 
 _KINDS = [kind.value for kind in Kind]
 
@@ -43,6 +44,8 @@ class RouteSettings(SettingsModel):
     cloud: Name | None = None
     """Where tokenized text may be served."""
     prefer: Literal["pool", "cloud"] = "pool"
+    release: ReleaseSettings | None = None
+    """What an answer must pass before the client sees it."""
 
     @property
     def upstreams(self) -> tuple[str, ...]:

@@ -32,6 +32,7 @@ def problems(settings: GatewaySettings) -> list[Problem]:
         *_twice("upstreams", "name", (upstream.name for upstream in settings.upstreams)),
         *_twice("routes", "model", (route.model for route in settings.routes)),
         *_upstreams_of_routes(settings),
+        *_hand_offs_of_routes(settings),
         *_routes_of_rules(settings),
         *_principals(settings),
         *_limits(settings),
@@ -88,6 +89,14 @@ def _upstreams_of_routes(settings: GatewaySettings) -> Iterator[Problem]:
         if route.prefer == "cloud" and route.cloud is None:
             message = "expected pool, got cloud, but the route names no cloud"
             yield Problem(message, where=f"routes[{index}].prefer")
+
+
+def _hand_offs_of_routes(settings: GatewaySettings) -> Iterator[Problem]:
+    for index, route in enumerate(settings.routes):
+        if route.release is not None and route.release.may_hand_off:
+            yield Problem(
+                "expected refuse, got hand-off, but nobody takes hand-offs yet", where=f"routes[{index}].release"
+            )
 
 
 def _routes_of_rules(settings: GatewaySettings) -> Iterator[Problem]:

@@ -12,6 +12,7 @@ from sovctl.gateway.settings import SurfaceName
 from sovctl.gateway.surfaces.choices import ChoiceStream
 from sovctl.gateway.surfaces.fields import Fields
 from sovctl.gateway.surfaces.restoration import Restoration
+from sovctl.gateway.surfaces.said import Added, added_to_choices
 from sovctl.gateway.surfaces.surface import EventStream, Surface, is_objects
 
 FIELDS = Fields(
@@ -78,6 +79,9 @@ class ChatCompletions(Surface):
 
     def stream(self, restoration: Restoration) -> EventStream:
         return ChoiceStream(restoration, payload="delta", fields=FIELDS)
+
+    def added(self, event: Mapping[str, Any]) -> Added:
+        return added_to_choices(event, "delta", FIELDS)
 
 
 class ChatBatch(ChatCompletions):

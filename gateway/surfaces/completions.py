@@ -12,6 +12,7 @@ from sovctl.gateway.settings import SurfaceName
 from sovctl.gateway.surfaces.chat import FIELDS
 from sovctl.gateway.surfaces.choices import ChoiceStream
 from sovctl.gateway.surfaces.restoration import Restoration
+from sovctl.gateway.surfaces.said import Added, added_to_choices
 from sovctl.gateway.surfaces.surface import EventStream, Surface
 
 
@@ -47,6 +48,9 @@ class Completions(Surface):
 
     def stream(self, restoration: Restoration) -> EventStream:
         return ChoiceStream(restoration, payload="text", fields=FIELDS)
+
+    def added(self, event: Mapping[str, Any]) -> Added:
+        return added_to_choices(event, "text", FIELDS)
 
 
 def is_text_or_tokens(value: Any) -> bool:

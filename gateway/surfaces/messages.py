@@ -20,6 +20,7 @@ from sovctl.gateway.settings import SurfaceName
 from sovctl.gateway.surfaces.fields import Fields
 from sovctl.gateway.surfaces.message_stream import MessageStream
 from sovctl.gateway.surfaces.restoration import Restoration
+from sovctl.gateway.surfaces.said import Added, added_to_message
 from sovctl.gateway.surfaces.surface import EventStream, Surface, is_objects
 
 FIELDS = Fields(
@@ -118,6 +119,9 @@ class Messages(Surface):
 
     def stream(self, restoration: Restoration) -> EventStream:
         return MessageStream(restoration, FIELDS)
+
+    def added(self, event: Mapping[str, Any]) -> Added:
+        return added_to_message(event, FIELDS)
 
     def error(self, code: Code, *, request_id: str) -> bytes:
         status, message = status_and_message(code)

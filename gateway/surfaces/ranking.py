@@ -25,6 +25,7 @@ class Rerank(Surface):
     path = "rerank"
     parts = PARTS
     answer_list = "results"
+    is_written = False
 
     def check(self, body: Mapping[str, Any]) -> None:
         super().check(body)

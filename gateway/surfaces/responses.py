@@ -19,6 +19,7 @@ from sovctl.gateway.settings import SurfaceName
 from sovctl.gateway.surfaces.fields import Fields
 from sovctl.gateway.surfaces.response_stream import ResponseStream
 from sovctl.gateway.surfaces.restoration import Restoration
+from sovctl.gateway.surfaces.said import Added, added_to_response
 from sovctl.gateway.surfaces.surface import EventStream, Surface, is_objects
 
 FIELDS = Fields(
@@ -106,6 +107,9 @@ class Responses(Surface):
 
     def stream(self, restoration: Restoration) -> EventStream:
         return ResponseStream(restoration, FIELDS)
+
+    def added(self, event: Mapping[str, Any]) -> Added:
+        return added_to_response(event, FIELDS)
 
     def error_event(self, code: Code, *, request_id: str) -> bytes:
         # The API's own event, and beside it the `error` for which clients look in every stream.

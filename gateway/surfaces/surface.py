@@ -10,7 +10,7 @@ parts, what begins a conversation, how an answer is restored, how an error is sa
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, ClassVar, Protocol, TypeGuard
 
 import orjson
@@ -21,6 +21,7 @@ from sovctl.gateway.obstacles import Obstacle
 from sovctl.gateway.settings import SurfaceName
 from sovctl.gateway.surfaces.fields import Fields, restored
 from sovctl.gateway.surfaces.restoration import Restoration
+from sovctl.gateway.surfaces.said import Added, Said, said_in
 
 
 class EventStream(Protocol):
@@ -69,6 +70,8 @@ class Surface:
     """Requests are forms with files, and may be as large as `limits.max_upload_bytes`."""
     has_text: ClassVar[bool] = True
     """Answers hold text. Where they don't, nothing has to be remembered for restoring."""
+    is_written: ClassVar[bool] = True
+    """A model wrote that text. Where it didn't, there is nothing for release checks."""
 
     def read(self, raw: bytes, _headers: Mapping[str, str]) -> Any:
         """What a request says; an object when it is any.
@@ -153,6 +156,14 @@ class Surface:
         if "model" in answer:
             answer["model"] = restoration.model
         return restored(answer, self.fields, restoration) if restoration.issued and self.has_text else answer
+
+    def said(self, answer: Mapping[str, Any]) -> Iterable[Said]:
+        """What the model said in an answer that is not streamed; for release checks."""
+        return said_in(answer.get(self.answer_list), self.fields)
+
+    def added(self, _event: Mapping[str, Any]) -> Added:
+        """What an event of a stream adds to what the model said; for release checks."""
+        raise NotImplementedError
 
     def parsed(self, data: bytes) -> Any:
         """What an upstream's answer says.

@@ -1,0 +1,96 @@
+"""Identifiers in an answer that nobody put into the conversation: made up by the model, or another person's.
+
+The answer is read as the client would see it, with the detector that reads requests. A finding is known when its
+normalised value was found in the request (its passages included), or when it stands in the request's text or among the
+values of this conversation, whatever spaces and hyphens it is written with. For a principal who may not see values
+nothing is known: what a pool wrote out for him is not for his eyes.
+
+    known = KnownIdentifiers(inspector, issued, settings, may_see=True)
+    masked, outcomes = rescan("Call +49 30 123456.", finder, known, settings)
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from sovctl.gateway.detect.finding import Finding
+from sovctl.gateway.inspection import Finder
+from sovctl.gateway.release.verdict import Outcome, Verdict
+from sovctl.gateway.settings.release import IdentifierAction, IdentifierSettings
+from sovctl.gateway.token_search import find_tokens
+
+CHECK = "identifiers"
+_SPACING = re.compile(r"[\s\u200b-\u200f\u2060\u00ad().\-/]+")
+_FEWEST_CHARACTERS = 3  # of a value without its spacing, to be looked for in a text
+
+_VERDICTS = {
+    IdentifierAction.ALLOW: Verdict.WARN,
+    IdentifierAction.MASK: Verdict.WARN,
+    IdentifierAction.HAND_OFF: Verdict.FAIL,
+    IdentifierAction.REFUSE: Verdict.FAIL,
+}
+
+
+class KnownIdentifiers:
+    """What the conversation already holds.
+
+    Args:
+        found: every finding of the request.
+        texts: every text of the request, and the values that this conversation's tokens stand for.
+        may_see: the principal may see values.
+    """
+
+    def __init__(
+        self, found: Iterable[Finding], texts: Sequence[str], settings: IdentifierSettings, *, may_see: bool
+    ) -> None:
+        own = [*settings.known]
+        self._values = {(each.kind, each.value) for each in found} if may_see else set()
+        self._texts = [*texts, *own] if may_see else own
+        self._compact: str | None = None
+
+    def holds(self, finding: Finding, surface: str) -> bool:
+        """True for an identifier that is no news."""
+        if (finding.kind, finding.value) in self._values:
+            return True
+        if self._compact is None:  # most answers hold nothing that has to be looked for
+            self._compact = "\n".join(map(_compact, self._texts))
+        sought = _compact(surface)
+        return len(sought) >= _FEWEST_CHARACTERS and sought in self._compact
+
+
+def rescan(
+    text: str, finder: Finder, known: KnownIdentifiers, settings: IdentifierSettings, *, before: str = ""
+) -> tuple[str, list[Outcome]]:
+    """The text as it may be released, and what is to be said of it.
+
+    Args:
+        before: what the client has already got; an identifier may have begun there.
+    """
+    whole, new = before + text, list[Finding]()
+    found = finder.find(whole)
+    tokens = [(token.start, token.end) for token in find_tokens(whole)] if found else []
+    for finding in found:
+        start, end = max(0, finding.start - len(before)), finding.end - len(before)
+        if end <= 0 or any(first <= finding.start and finding.end <= last for first, last in tokens):
+            continue
+        if not known.holds(finding, whole[finding.start : finding.end]):
+            new.append(Finding(start, end, finding.kind, finding.score, finding.value, finding.rule))
+    if not new:
+        return text, [Outcome(CHECK, Verdict.PASS)]
+    kinds = Counter((finding.kind, settings.action_for(finding.kind)) for finding in new)
+    outcomes = [Outcome(CHECK, _VERDICTS[action], f"{action.value}:{kind.value}") for kind, action in sorted(kinds)]
+    return _masked(text, [f for f in new if settings.action_for(f.kind) is IdentifierAction.MASK]), outcomes
+
+
+def _masked(text: str, findings: Iterable[Finding]) -> str:
+    pieces, position = list[str](), 0
+    for finding in findings:
+        pieces += (text[position : finding.start], f"[{finding.kind.value}]")
+        position = finding.end
+    return "".join((*pieces, text[position:]))
+
+
+def _compact(text: str) -> str:
+    return _SPACING.sub("", text).casefold()

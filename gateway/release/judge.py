@@ -1,0 +1,315 @@
+"""Judges one answer: which checks apply to which of its strings, what they say, and what may be released instead.
+
+`Checks` is made once a route, when settings come into force; `Judge` once an answer. A string is judged sentence by
+sentence as it grows (`Growing`), or whole; what is JSON only when it is whole. Anything a check raises is UNKNOWN.
+
+    judge = checks.judge(body, found, texts, may_see=True)
+    judge.whole("It costs 4 %. [1]", Voice.PROSE)      # the text that may be released, or Blocked
+    judge.verdicts.plain()
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import orjson
+
+from sovctl.gateway import log
+from sovctl.gateway.detect.finding import Finding
+from sovctl.gateway.inspection import Finder
+from sovctl.gateway.leaves import TooDeep, leaves_of
+from sovctl.gateway.release import citations, forbidden, identifiers, schema
+from sovctl.gateway.release.asked import AskedSchemas, asked_schemas
+from sovctl.gateway.release.citations import Citations
+from sovctl.gateway.release.identifiers import KnownIdentifiers, rescan
+from sovctl.gateway.release.passages import passages_of
+from sovctl.gateway.release.schema import SchemaCheck
+from sovctl.gateway.release.sentences import Sentences
+from sovctl.gateway.release.verdict import Outcome, Verdict, Verdicts
+from sovctl.gateway.settings import GatewaySettings
+from sovctl.gateway.settings.release import IdentifierAction, OnDoubt, ReleaseSettings
+from sovctl.gateway.surfaces.said import Said, Voice
+
+_CONTEXT = 64
+"""Characters of what was released before in which an identifier may have begun; an IBAN with its spaces has 42."""
+
+Unit = tuple[str, str]
+"""What came, and what may be released instead."""
+
+
+class Checks:
+    """The checks of one route, compiled.
+
+    Raises:
+        InputError: a list of phrases can't be used.
+    """
+
+    def __init__(self, settings: ReleaseSettings, *, finder: Finder, schemas: SchemaCheck, max_depth: int) -> None:
+        self.settings = settings
+        self.finder = finder
+        self.schemas = schemas
+        self.max_depth = max_depth
+        self.phrases = forbidden.load_phrases(settings.forbidden)
+
+    def judge(self, body: Mapping[str, Any], found: Iterable[Finding], texts: Sequence[str], *, may_see: bool) -> Judge:
+        """A judge for the answer to a request.
+
+        Args:
+            body: the request as the client sent it.
+            found: what the detector found in it.
+            texts: its texts, and the values that this conversation's tokens stand for.
+            may_see: the principal may see values.
+        """
+        settings = self.settings
+        cited = Citations(settings.citations, passages_of(body)) if settings.citations is not None else None
+        known = (
+            KnownIdentifiers(found, texts, settings.identifiers, may_see=may_see)
+            if settings.identifiers is not None
+            else None
+        )
+        asked = asked_schemas(body) if settings.json_schema is not None else AskedSchemas()
+        return Judge(self, cited, known, asked)
+
+
+def checks_of(settings: GatewaySettings, finder: Finder) -> dict[str, Checks]:
+    """The checks of every route that has some, by model name.
+
+    Raises:
+        InputError: a list of phrases can't be used.
+    """
+    schemas = SchemaCheck()
+    return {
+        route.model: Checks(route.release, finder=finder, schemas=schemas, max_depth=settings.limits.max_depth)
+        for route in settings.routes
+        if route.release is not None
+    }
+
+
+class Judge:
+    """Judges one answer; made by `Checks`."""
+
+    def __init__(
+        self, checks: Checks, cited: Citations | None, known: KnownIdentifiers | None, asked: AskedSchemas
+    ) -> None:
+        self.settings = checks.settings
+        self.verdicts = Verdicts()
+        self._checks = checks
+        self._cited = cited
+        self._known = known
+        self._asked = asked
+
+    def growing(self, voice: Voice, *, tool: Callable[[], str | None] = lambda: None) -> Growing:
+        """What judges a string that grows.
+
+        Args:
+            tool: the name of the tool whose arguments it holds, as far as it is known when they are whole.
+        """
+        is_document = voice is Voice.JSON or (voice is Voice.PROSE and self._asked.answer is not None)
+        return Growing(self, voice, tool) if not is_document else Document(self, voice, tool)
+
+    def whole(self, text: str, voice: Voice, *, tool: str | None = None) -> str:
+        """What may be released of a string that is whole.
+
+        Raises:
+            Blocked: nothing of the answer may.
+        """
+        growing = self.growing(voice, tool=lambda: tool)
+        return "".join(released for _, released in (*growing.feed(text), *growing.flush()))
+
+    def sentence(self, text: str, voice: Voice, *, before: str = "") -> str:
+        """What may be released of a sentence.
+
+        Args:
+            before: what the string said before it.
+
+        Raises:
+            Blocked: nothing.
+        """
+        settings = self.settings
+        if settings.forbidden:
+            self._take(forbidden.CHECK, lambda: self._phrases(before, text))
+        if self._cited is not None and voice is Voice.PROSE:
+            cited = self._cited
+            self._take(citations.CHECK, lambda: [cited.judge(text)])
+        if self._known is not None and settings.identifiers is not None:
+            known, rules, released = self._known, settings.identifiers, [text]
+
+            def scan() -> list[Outcome]:
+                released[0], outcomes = rescan(text, self._checks.finder, known, rules, before=before[-_CONTEXT:])
+                return outcomes
+
+            self._take(identifiers.CHECK, scan)
+            return released[0]
+        return text
+
+    def document(self, text: str, voice: Voice, *, tool: str | None) -> str:
+        """What may be released of the text of a JSON document.
+
+        Raises:
+            Blocked: nothing.
+        """
+        try:
+            decoded = orjson.loads(text)
+        except orjson.JSONDecodeError:
+            decoded = None
+        released = text
+        if isinstance(decoded, dict | list):
+            try:
+                leaves = leaves_of({"": decoded}, max_depth=self._checks.max_depth)
+            except TooDeep:
+                self.verdicts.add(Outcome(self._first_check, Verdict.UNKNOWN, "too-deep"))
+                raise
+            for leaf in (*leaves.texts, *leaves.numbers):
+                if (masked := self._prose(leaf.text, voice)) != leaf.text:
+                    leaf.put(masked)
+            if any(self._prose(key, Voice.ASIDE) != key for key in leaves.keys):
+                self.verdicts.add(Outcome(identifiers.CHECK, Verdict.FAIL, "key"))  # nobody reads a masked key
+            leaves.close()
+            if any(leaf.is_changed for leaf in (*leaves.texts, *leaves.numbers)):
+                released = orjson.dumps(decoded).decode()
+        else:
+            released = self._prose(text, voice)
+        asked = self._asked.answer if voice is Voice.PROSE else self._asked.tools.get(tool or "")
+        if asked is not None:
+            self._take(schema.CHECK, lambda: [self._checks.schemas.judge(asked, released)])
+        return released
+
+    def hold_exceeded(self) -> None:
+        """A string waited longer than allowed for an end that some check needs.
+
+        Raises:
+            Blocked: always.
+        """
+        self.verdicts.add(Outcome(self._first_check, Verdict.UNKNOWN, "hold-exceeded"))
+
+    def may_change(self, said: Said) -> None:
+        """Return when a string can be masked.
+
+        Raises:
+            Blocked: it is signed.
+        """
+        if not said.may_change:
+            self.verdicts.add(Outcome(identifiers.CHECK, Verdict.FAIL, "signed"))
+
+    @property
+    def needs_sentences(self) -> bool:
+        """True when a sentence can't be judged in part."""
+        return self._cited is not None
+
+    def on_doubt(self, outcome: Outcome) -> OnDoubt:
+        """What happens to an answer that this outcome blocked."""
+        settings = self.settings
+        if outcome.check == forbidden.CHECK:
+            named = outcome.reason.partition(":")[0]
+            found = [each.on_doubt for each in settings.forbidden if each.name == named]
+            return found[0] if found else settings.forbidden[0].on_doubt
+        if outcome.check == identifiers.CHECK and settings.identifiers is not None:
+            action = outcome.reason.partition(":")[0]
+            refuses = {action, settings.identifiers.default.value if outcome.verdict is Verdict.UNKNOWN else ""}
+            return OnDoubt.REFUSE if IdentifierAction.REFUSE.value in refuses else OnDoubt.HAND_OFF
+        if outcome.check == citations.CHECK and settings.citations is not None:
+            if outcome.reason == citations.DECLARED:
+                return OnDoubt(settings.citations.on_ungrounded)
+            return settings.citations.on_doubt
+        return settings.json_schema.on_doubt if settings.json_schema is not None else OnDoubt.REFUSE
+
+    @property
+    def _first_check(self) -> str:
+        """To which an outcome belongs that concerns all."""
+        settings = self.settings
+        made = (settings.citations, settings.json_schema, settings.identifiers)
+        names = (citations.CHECK, schema.CHECK, identifiers.CHECK)
+        return next((name for name, check in zip(names, made, strict=True) if check is not None), forbidden.CHECK)
+
+    def _prose(self, text: str, voice: Voice) -> str:
+        growing = Growing(self, voice, lambda: None)
+        return "".join(released for _, released in (*growing.feed(text), *growing.flush()))
+
+    def _phrases(self, before: str, text: str) -> list[Outcome]:
+        phrases = self._checks.phrases
+        hits = phrases.find(phrases.tail(before) + text)
+        return [Outcome(forbidden.CHECK, Verdict.FAIL, hit) for hit in hits] or [Outcome(forbidden.CHECK, Verdict.PASS)]
+
+    def _take(self, check: str, judge: Callable[[], list[Outcome]]) -> None:
+        try:
+            outcomes = judge()
+        except Exception as error:  # noqa: BLE001 - a check that fails in any way has found nothing out
+            log.event("release check failed", level=40, error=error, check=check)
+            outcomes = [Outcome(check, Verdict.UNKNOWN, "check-failed")]
+        for outcome in outcomes:
+            self.verdicts.add(outcome)
+
+
+class Growing:
+    """Judges a string sentence by sentence, while it grows."""
+
+    def __init__(self, judge: Judge, voice: Voice, tool: Callable[[], str | None]) -> None:
+        self._judge = judge
+        self._voice = voice
+        self._tool = tool
+        self._sentences = Sentences()
+        self._before = ""
+
+    @property
+    def held(self) -> int:
+        """Characters that wait."""
+        return self._sentences.held
+
+    def feed(self, text: str) -> Iterable[Unit]:
+        """What is judged now, one by one and in order; together the units' first halves are all that came.
+
+        Raises:
+            Blocked: while they are read; those before may go, the answer must not go on.
+        """
+        return map(self._judged, self._sentences.feed(text))
+
+    def flush(self) -> Iterable[Unit]:
+        """The end of the string."""
+        return map(self._judged, self._sentences.flush())
+
+    def force(self) -> Iterable[Unit]:
+        """It has waited for too long: judge what can be judged in part.
+
+        Raises:
+            Blocked: nothing can.
+        """
+        if self._judge.needs_sentences and self._voice is Voice.PROSE:
+            self._judge.hold_exceeded()
+        taken = self._sentences.force(_CONTEXT)
+        return [self._judged(taken)] if taken else []
+
+    def _judged(self, text: str) -> Unit:
+        released = self._judge.sentence(text, self._voice, before=self._before)
+        self._before = (self._before + text)[-_LONGEST_BEFORE:]
+        return text, released
+
+
+_LONGEST_BEFORE = 512  # characters that checks look back
+
+
+class Document(Growing):
+    """Judges the text of a JSON document when it is whole."""
+
+    def __init__(self, judge: Judge, voice: Voice, tool: Callable[[], str | None]) -> None:
+        super().__init__(judge, voice, tool)
+        self._pieces: list[str] = []
+        self._held = 0
+
+    @property
+    def held(self) -> int:
+        return self._held
+
+    def feed(self, text: str) -> Iterable[Unit]:
+        self._pieces.append(text)
+        self._held += len(text)
+        return []
+
+    def flush(self) -> Iterable[Unit]:
+        text = "".join(self._pieces)
+        self._pieces, self._held = [], 0
+        return [(text, self._judge.document(text, self._voice, tool=self._tool()))] if text else []
+
+    def force(self) -> Iterable[Unit]:
+        self._judge.hold_exceeded()
+        return []

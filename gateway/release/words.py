@@ -1,0 +1,80 @@
+"""Words as checks compare them: without case, diacritics, and, where asked for, without the endings of inflection.
+
+Scripts that put no spaces between words (Chinese, Japanese, Thai, Khmer, Lao, Burmese) give one word a character.
+
+    words("Ипотеки, Überweisung's")                  # ["ипотеки", "uberweisung"]
+    stems(words("ипотекой"), languages={"ru"})       # ["ипотек"]
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Collection, Iterable
+from functools import lru_cache
+
+from sovctl.gateway.detect.disguise import plain
+from sovctl.gateway.detect.view import View
+
+_NO_SPACES = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
+_WORD = re.compile(rf"[{_NO_SPACES}]|[^\W_{_NO_SPACES}]+")
+_POSSESSIVE = re.compile(r"['’]s?\b")
+# Marks that only colour a letter. Vowel signs of Indic scripts are marks as well, of combining class 0, and stay.
+_SHORTEST_STEM, _AFTER_ONE_LETTER = 4, 3  # letters; a shorter rest is another word too often
+
+# Endings, longest first. Ours (2026-11), from the declensions in any grammar; adjectives before nouns. Verbs are left
+# alone: phrases are names of things.
+_ENDINGS = {
+    "ru": "иями ями ами иях ого его ому ему ыми ими ая яя ое ее ые ие ый ий ой ей ую юю ых их ым им ом ем ам ям ах ях "
+    "ов ев ию ью ия ие ья ье а я о е ы и у ю ь й",
+    "pl": "owie ami ach ego emu ymi imi owi iem ow om em ie ej ych ich ym im a e i o u y",
+    "en": "ies es s",
+    "de": "ern en er es em e n s",
+}
+
+
+def as_read(text: str) -> str:
+    """`text` as a person reads it: no invisible characters, digits of any script as ASCII."""
+    return plain(View(text)).text
+
+
+def fold(text: str) -> str:
+    """`text` without case and diacritics."""
+    if text.isascii():
+        return text.lower()
+    # Twice: what a character decomposes into may have a case of its own (Unicode 3.13, D146).
+    decomposed = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", text.casefold()).casefold())
+    return "".join(character for character in decomposed if not unicodedata.combining(character))
+
+
+def words(text: str) -> list[str]:
+    """The words of `text`, folded, in order."""
+    folded = fold(text)
+    if "'" in folded or "’" in folded:
+        folded = _POSSESSIVE.sub("", folded)
+    return _WORD.findall(folded)
+
+
+def stems(folded: Iterable[str], languages: Collection[str]) -> list[str]:
+    """Folded words without the longest ending of any of the languages; equal ones for equal words."""
+    endings = _endings(frozenset(languages))
+    return [_stem(word, endings) for word in folded] if endings else list(folded)
+
+
+STEMMED = frozenset(_ENDINGS)
+"""Languages whose endings are known."""
+
+
+@lru_cache
+def _endings(languages: frozenset[str]) -> frozenset[str]:
+    return frozenset(fold(ending) for language in languages for ending in _ENDINGS.get(language, "").split())
+
+
+_LONGEST_ENDING = max(len(ending) for endings in _ENDINGS.values() for ending in endings.split())
+
+
+def _stem(word: str, endings: frozenset[str]) -> str:
+    for length in range(min(_LONGEST_ENDING, len(word) - _AFTER_ONE_LETTER), 0, -1):
+        if word[-length:] in endings and len(word) - length >= (_SHORTEST_STEM if length > 1 else _AFTER_ONE_LETTER):
+            return word[:-length]
+    return word

@@ -1,0 +1,144 @@
+"""What the model said in an answer, string by string, with the place where each can be put anew; for release checks.
+
+A whole answer gives its strings; an event of a stream gives what it adds to a channel, or strings that are whole where
+the API repeats itself (`response.output_text.done`). Ids, types and the like are left out as `Fields` says. Thinking
+that is signed is read, and can't be changed.
+
+    for said in said_in(answer["choices"], FIELDS): said.text, said.voice, said.put("...")
+    added_to_choices(event, "delta", FIELDS)        # Added(said=[...], ended=[(0,)])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import Enum, auto
+from typing import Any
+
+from sovctl.gateway.surfaces.fields import Fields
+
+Channel = tuple[str | int, ...]
+"""Where a string grows: indices and keys."""
+
+
+class Voice(Enum):
+    """What kind of string it is."""
+
+    PROSE = auto()  # what the client asked for
+    ASIDE = auto()  # reasoning, refusals, names
+    JSON = auto()  # the text of a JSON document
+
+
+_PROSE = frozenset({"content", "text", "transcript"})
+_PROSE_DELTAS = frozenset({"response.output_text.delta", "response.audio.transcript.delta"})
+_JSON_DELTAS = frozenset({"response.function_call_arguments.delta", "response.mcp_call_arguments.delta"})
+_NO_TEXT = frozenset({"response.audio.delta"})
+_REASONING = frozenset({"reasoning_text", "summary_text", "reasoning", "thinking"})  # types of parts
+_SIGNED = frozenset({"thinking"})
+
+
+@dataclass(slots=True)
+class Said:
+    """One string."""
+
+    channel: Channel
+    voice: Voice
+    holder: Any
+    """The object or list it stands in."""
+    place: str | int
+    is_whole: bool
+    """False: it adds to what its channel said before."""
+    may_change: bool = True
+
+    @property
+    def text(self) -> str:
+        """As it stands there."""
+        found: str = self.holder[self.place]
+        return found
+
+    def put(self, text: str) -> None:
+        """Put `text` in its place."""
+        self.holder[self.place] = text
+
+
+@dataclass(slots=True)
+class Added:
+    """What one event of a stream brings."""
+
+    said: list[Said] = field(default_factory=list)
+    ended: list[Channel] = field(default_factory=list)
+    """Beginnings of channels that get no more."""
+
+
+def said_in(value: Any, fields: Fields, *, channel: Channel = (), is_whole: bool = True) -> Iterator[Said]:
+    """Every string of the model's in `value`, in order."""
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for place, item in items:
+        if place in fields.left_alone and place not in _SIGNED:
+            continue
+        here = (*channel, _index(item, place) if isinstance(place, int) else place)
+        if isinstance(item, str):
+            if item:
+                yield Said(here, _voice(value, place, here, fields), value, place, is_whole, place not in _SIGNED)
+        else:
+            yield from said_in(item, fields, channel=here, is_whole=is_whole)
+
+
+def added_to_choices(event: Mapping[str, Any], payload: str, fields: Fields) -> Added:
+    """An event of a chat completion or a completion; `payload` is the field of a choice that grows."""
+    added = Added()
+    for choice in event.get("choices", ()):
+        index = choice.get("index", 0)
+        grown = {payload: choice[payload]} if isinstance(choice.get(payload), str) else choice.get(payload)
+        for said in said_in(grown, fields, channel=(index,), is_whole=False):
+            if said.holder is grown and grown is not choice.get(payload):
+                said.holder = choice
+            added.said.append(said)
+        if choice.get("finish_reason") is not None:
+            added.ended.append((index,))
+    return added
+
+
+def added_to_response(event: Mapping[str, Any], fields: Fields) -> Added:
+    """An event of a response."""
+    kind = str(event.get("type"))
+    item = ("output", event.get("output_index", 0))
+    if kind in _NO_TEXT:
+        return Added()
+    if kind.endswith(".delta"):
+        voice = Voice.PROSE if kind in _PROSE_DELTAS else Voice.JSON if kind in _JSON_DELTAS else Voice.ASIDE
+        channel: Channel = (*item, kind, event.get("content_index", 0), event.get("summary_index", 0))
+        delta = event.get("delta")
+        if isinstance(delta, str):
+            return Added([Said(channel, voice, event, "delta", is_whole=False)] if delta else [])
+        return Added(list(said_in(delta, fields, channel=channel, is_whole=False)))
+    ended: list[Channel] = [(*item, kind.removesuffix("done") + "delta")] if kind.endswith(".done") else []
+    # A response repeats the request: instructions, tools, the text format. Only its output is the model's.
+    response = event.get("response")
+    within = response.get("output") if isinstance(response, Mapping) else event
+    return Added(list(said_in(within, fields, channel=("output",) if within is not event else item)), ended)
+
+
+def added_to_message(event: Mapping[str, Any], fields: Fields) -> Added:
+    """An event of a message."""
+    kind, channel = event.get("type"), ("content", event.get("index", 0))
+    if kind == "content_block_delta":
+        return Added(list(said_in(event.get("delta"), fields, channel=channel, is_whole=False)))
+    if kind == "content_block_start":
+        return Added(list(said_in(event.get("content_block"), fields, channel=channel)))
+    message = event.get("message")
+    whole = list(said_in(message.get("content"), fields, channel=("content",))) if isinstance(message, Mapping) else []
+    return Added(whole, [channel] if kind == "content_block_stop" else [])
+
+
+def _voice(holder: Any, place: str | int, channel: Channel, fields: Fields) -> Voice:
+    if place in fields.json:
+        return Voice.JSON
+    key = next((step for step in reversed(channel) if isinstance(step, str)), "")
+    is_reasoning = isinstance(holder, dict) and holder.get("type") in _REASONING
+    return Voice.PROSE if key in _PROSE and not is_reasoning else Voice.ASIDE
+
+
+def _index(item: Any, position: int) -> int:
+    index = item.get("index") if isinstance(item, dict) else None
+    return index if isinstance(index, int) else position
