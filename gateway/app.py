@@ -265,15 +265,21 @@ async def _body(receive: Receive, headers: Headers, *, at_most: int) -> bytes:
 
 
 async def _send_whole(send: Send, status: int, headers: Headers, body: bytes, request_id: str) -> None:
-    headers += [(b"content-length", b"%d" % len(body)), (b"x-sovctl-request-id", request_id.encode())]
+    headers += [(b"content-length", b"%d" % len(body)), *_ids(request_id)]
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
+
+
+def _ids(request_id: str) -> Headers:
+    """Ours, and the names by which OpenAI's clients and Anthropic's look for it. Upstreams' headers stay here."""
+    value = request_id.encode()
+    return [(b"x-sovctl-request-id", value), (b"x-request-id", value), (b"request-id", value)]
 
 
 async def _send_stream(send: Send, watch: _Watch, headers: Headers, reply: Reply, request_id: str) -> None:
     """A stream; it is closed whatever becomes of the client."""
     assert not isinstance(reply.content, bytes)
-    headers.append((b"x-sovctl-request-id", request_id.encode()))
+    headers += _ids(request_id)
     try:
         watch.start()
         await send({"type": "http.response.start", "status": reply.status, "headers": headers})

@@ -97,7 +97,7 @@ class Exchange:
         issued: Issued | Mapping[str, str] = {}
         if self.issued and self.client.may_restore:
             issued = Issued(self.issued, bounds)
-        return Restoration(issued, self.route.model, self.counts, self.kept)
+        return Restoration(issued, self.route.model, self.counts, self.kept, is_json=self.surface.wants_json(self.body))
 
     def new_judge(self) -> Judge | None:
         """A judge for an answer that has come; None when nothing is checked."""

@@ -24,6 +24,7 @@ FIELDS = Fields(
         }
     ),
     json=frozenset({"arguments"}),
+    answer=frozenset({"content", "text"}),
 )
 
 _NOT_PROSE = frozenset({"role", "type", "id", "tool_call_id", "name"})
@@ -77,6 +78,9 @@ class ChatCompletions(Surface):
         asked = body.get("max_completion_tokens")
         return asked if isinstance(asked, int) and asked > 0 else super().max_answer_tokens(body)
 
+    def wants_json(self, body: Mapping[str, Any]) -> bool:
+        return asks_for_json(body)
+
     def stream(self, restoration: Restoration) -> EventStream:
         return ChoiceStream(restoration, payload="delta", fields=FIELDS)
 
@@ -94,11 +98,12 @@ class ChatBatch(ChatCompletions):
     family = SurfaceName.CHAT_BATCH
     paths = ("/v1/chat/completions/batch",)
     path = "chat/completions/batch"
+    has_stream = False
 
     def check(self, body: Mapping[str, Any]) -> None:
         Surface.check(self, body)
         conversations = body.get("messages")
-        if not isinstance(conversations, list) or not all(map(is_objects, conversations)) or self.is_stream(body):
+        if not isinstance(conversations, list) or not all(map(is_objects, conversations)):
             raise Refused(Code.INVALID_REQUEST)
 
     def prose(self, path: Path) -> Path | None:
@@ -114,6 +119,16 @@ class ChatBatch(ChatCompletions):
 
     def beginning(self, body: Mapping[str, Any]) -> list[Any]:
         return [body.get("user"), *(_until_user(messages) for messages in body["messages"])]
+
+
+def asks_for_json(body: Mapping[str, Any]) -> bool:
+    """True when OpenAI's or vLLM's fields ask for an answer that is a JSON document."""
+    wanted, structured = body.get("response_format"), body.get("structured_outputs")
+    return (
+        (isinstance(wanted, dict) and wanted.get("type") in ("json_schema", "json_object"))
+        or bool(body.get("guided_json"))
+        or (isinstance(structured, dict) and bool(structured.get("json") or structured.get("json_object")))
+    )
 
 
 def _until_user(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -24,6 +24,8 @@ from sovctl.gateway.surfaces.restoration import Restoration
 
 _WHOLE = frozenset({"name"})  # comes in one piece: a function's name
 
+_ANSWERS = frozenset({(), ("content",)})  # places of the answer itself in a choice: a completion's, a chat's
+
 _Channel = tuple[str | int, ...]
 """Choice index, then keys and item indices down to a string."""
 
@@ -97,7 +99,8 @@ class ChoiceStream:
     def _restorer(self, channel: _Channel) -> Restorer:
         restorer = self._channels.get(channel)
         if restorer is None:
-            restorer = self._restoration.restorer(is_json=channel[-1] in self._fields.json)
+            is_answer = self._restoration.is_json and channel[1:] in _ANSWERS
+            restorer = self._restoration.restorer(is_json=is_answer or channel[-1] in self._fields.json)
             self._channels[channel] = restorer
         return restorer
 

@@ -9,7 +9,7 @@ from sovctl.gateway.errors import Code, Refused
 from sovctl.gateway.leaves import Path
 from sovctl.gateway.obstacles import Obstacle
 from sovctl.gateway.settings import SurfaceName
-from sovctl.gateway.surfaces.chat import FIELDS
+from sovctl.gateway.surfaces.chat import FIELDS, asks_for_json
 from sovctl.gateway.surfaces.choices import ChoiceStream
 from sovctl.gateway.surfaces.restoration import Restoration
 from sovctl.gateway.surfaces.said import Added, added_to_choices
@@ -45,6 +45,9 @@ class Completions(Surface):
     def beginning(self, body: Mapping[str, Any]) -> list[Any]:
         # A later turn repeats a text that nothing divides from what it adds; so each prompt begins a conversation.
         return [body.get("user"), body.get("prompt")]
+
+    def wants_json(self, body: Mapping[str, Any]) -> bool:
+        return asks_for_json(body)
 
     def stream(self, restoration: Restoration) -> EventStream:
         return ChoiceStream(restoration, payload="text", fields=FIELDS)

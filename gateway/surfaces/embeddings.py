@@ -28,6 +28,7 @@ class Embeddings(Surface):
     parts = PARTS
     answer_list = "data"
     has_text = False
+    has_stream = False
 
     def check(self, body: Mapping[str, Any]) -> None:
         super().check(body)

@@ -19,6 +19,11 @@ class Fields:
     """Ids, types, roles, numbers about the answer; and logprobs, which describe the tokens that the model wrote."""
     json: frozenset[str] = frozenset()
     """Strings that hold the text of a JSON document."""
+    answer: frozenset[str] = frozenset()
+    """Strings that hold one where the request asked for an answer in JSON."""
+
+
+_THINKING = frozenset({"summary_text", "reasoning_text", "response.reasoning_summary_text.done"})
 
 
 def restored(value: Any, fields: Fields, restoration: Restoration, *, is_json: bool = False) -> Any:
@@ -32,8 +37,11 @@ def restored(value: Any, fields: Fields, restoration: Restoration, *, is_json: b
     if isinstance(value, list):
         return [restored(item, fields, restoration) for item in value]
     if isinstance(value, dict):
+        json_keys = fields.json
+        if restoration.is_json and value.get("type") not in _THINKING:
+            json_keys |= fields.answer
         return {
-            key: item if key in fields.left_alone else restored(item, fields, restoration, is_json=key in fields.json)
+            key: item if key in fields.left_alone else restored(item, fields, restoration, is_json=key in json_keys)
             for key, item in value.items()
         }
     return value

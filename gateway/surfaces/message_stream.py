@@ -84,7 +84,8 @@ class MessageStream:
         channel = (said.get("index"), field)
         restorer = self._channels[channel][0] if channel in self._channels else None
         if restorer is None:
-            restorer = self._restoration.restorer(is_json=field in self._fields.json)
+            is_answer = self._restoration.is_json and field in self._fields.answer
+            restorer = self._restoration.restorer(is_json=is_answer or field in self._fields.json)
         self._channels[channel] = (restorer, said)
         return restorer.feed(value)
 

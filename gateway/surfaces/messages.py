@@ -31,6 +31,7 @@ FIELDS = Fields(
         }
     ),
     json=frozenset({"partial_json"}),
+    answer=frozenset({"text"}),
 )
 
 # Block types (anthropic 2.12, `types/content_block_param.py`; read 2026-11). What a server's tools wrote is unknown.
@@ -117,6 +118,11 @@ class Messages(Surface):
             **({"anthropic-beta": ",".join(known)} if known else {}),
         }
 
+    def wants_json(self, body: Mapping[str, Any]) -> bool:
+        config = body.get("output_config")
+        wanted = (config.get("format") if isinstance(config, dict) else None) or body.get("output_format")
+        return isinstance(wanted, dict) and wanted.get("type") == "json_schema"
+
     def stream(self, restoration: Restoration) -> EventStream:
         return MessageStream(restoration, FIELDS)
 
@@ -140,11 +146,7 @@ class CountTokens(Messages):
     paths = ("/v1/messages/count_tokens",)
     path = "messages/count_tokens"
     has_text = False
-
-    def check(self, body: Mapping[str, Any]) -> None:
-        super().check(body)
-        if self.is_stream(body):
-            raise Refused(Code.INVALID_REQUEST)
+    has_stream = False
 
     def whole(self, answer: Any, _restoration: Restoration) -> dict[str, Any]:
         if not isinstance(answer, dict) or not isinstance(answer.get("input_tokens"), int):

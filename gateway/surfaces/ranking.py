@@ -26,6 +26,7 @@ class Rerank(Surface):
     parts = PARTS
     answer_list = "results"
     is_written = False
+    has_stream = False
 
     def check(self, body: Mapping[str, Any]) -> None:
         super().check(body)
@@ -49,6 +50,7 @@ class Score(Surface):
     parts = PARTS
     answer_list = "data"
     has_text = False
+    has_stream = False
 
     def check(self, body: Mapping[str, Any]) -> None:
         super().check(body)

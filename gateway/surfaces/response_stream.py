@@ -26,6 +26,7 @@ _ENDS = frozenset({"response.completed", "response.incomplete", "response.failed
 _BINARY = frozenset({"response.audio.delta"})
 _KIND = re.compile(r"[a-z_.]{1,80}")
 _JSON = frozenset({"response.function_call_arguments.delta", "response.mcp_call_arguments.delta"})
+_ANSWER = "response.output_text.delta"
 _PLACES = ("item_id", "output_index", "content_index", "summary_index", "command_index")
 _OF_AN_ITEM = ("response.output_item.done", "response.content_part.done", "response.reasoning_summary_part.done")
 
@@ -112,7 +113,8 @@ class ResponseStream:
         self._deltas[channel] = said
         restorer = self._channels.get(channel)
         if restorer is None:
-            restorer = self._restoration.restorer(is_json=channel[0] in _JSON)
+            is_json = channel[0] in _JSON or (self._restoration.is_json and channel[0] == _ANSWER)
+            restorer = self._restoration.restorer(is_json=is_json)
             self._channels[channel] = restorer
         return restorer
 

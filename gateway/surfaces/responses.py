@@ -31,6 +31,7 @@ FIELDS = Fields(
         }
     ),
     json=frozenset({"arguments"}),
+    answer=frozenset({"text"}),
 )
 
 # Content part types, in messages, in outputs of tools and in reasoning (openai 3.52, `types/responses`; read 2026-11).
@@ -99,6 +100,11 @@ class Responses(Surface):
     def max_answer_tokens(self, body: Mapping[str, Any]) -> int:
         asked = body.get("max_output_tokens")
         return asked if isinstance(asked, int) and asked > 0 else 0
+
+    def wants_json(self, body: Mapping[str, Any]) -> bool:
+        text = body.get("text")
+        wanted = text.get("format") if isinstance(text, dict) else None
+        return isinstance(wanted, dict) and wanted.get("type") in ("json_schema", "json_object")
 
     def whole(self, answer: Any, restoration: Restoration) -> dict[str, Any]:
         if isinstance(answer, dict) and answer.get("status") == "failed":

@@ -18,6 +18,7 @@ class Restoration:
             sent, or when the caller may not see values.
         model: what the client called the model.
         kept: fields of the request that stayed here although the answers of its API repeat them.
+        is_json: the request asked for an answer that is a JSON document, so values in it are escaped.
     """
 
     def __init__(
@@ -26,15 +27,18 @@ class Restoration:
         model: str,
         counts: RestoreCounts,
         kept: Mapping[str, Any] = _NOTHING,
+        *,
+        is_json: bool = False,
     ) -> None:
         self.issued = issued if isinstance(issued, Issued) or not issued else Issued(issued)
         self.model = model
         self.counts = counts
         self.kept = kept
+        self.is_json = is_json
 
     def repeated(self) -> Restoration:
         """For text that an answer says a second time: it is restored the same way, and not counted again."""
-        return Restoration(self.issued, self.model, RestoreCounts(), self.kept)
+        return Restoration(self.issued, self.model, RestoreCounts(), self.kept, is_json=self.is_json)
 
     def restorer(self, *, is_json: bool = False) -> Restorer:
         """A restorer for one channel of the answer."""

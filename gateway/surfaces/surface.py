@@ -66,6 +66,8 @@ class Surface:
     """The field of an answer that holds the list of what was made."""
     fields: ClassVar[Fields] = Fields(left_alone=frozenset({"id", "object", "model", "usage"}))
     """What in an answer is the model's."""
+    has_stream: ClassVar[bool] = True
+    """Answers may be streamed."""
     is_upload: ClassVar[bool] = False
     """Requests are forms with files, and may be as large as `limits.max_upload_bytes`."""
     has_text: ClassVar[bool] = True
@@ -101,7 +103,7 @@ class Surface:
         Raises:
             Refused: it is not.
         """
-        if not isinstance(body.get("model"), str):
+        if not isinstance(body.get("model"), str) or (self.is_stream(body) and not self.has_stream):
             raise Refused(Code.INVALID_REQUEST)
 
     def is_stream(self, body: Mapping[str, Any]) -> bool:
@@ -144,6 +146,10 @@ class Surface:
         """How long an answer the client asks for; 0 when it doesn't say."""
         asked = body.get("max_tokens")
         return asked if isinstance(asked, int) and asked > 0 else 0
+
+    def wants_json(self, _body: Mapping[str, Any]) -> bool:
+        """True when the client asks for an answer that is a JSON document."""
+        return False
 
     def whole(self, answer: Any, restoration: Restoration) -> dict[str, Any]:
         """An answer that is not streamed, restored.

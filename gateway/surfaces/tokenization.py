@@ -23,10 +23,11 @@ class Tokenize(Surface):
     path = "../tokenize"  # vLLM has it beside /v1
     parts = PARTS
     has_text = False
+    has_stream = False
 
     def check(self, body: Mapping[str, Any]) -> None:
         super().check(body)
-        if not (isinstance(body.get("prompt"), str) or is_objects(body.get("messages"))) or self.is_stream(body):
+        if not (isinstance(body.get("prompt"), str) or is_objects(body.get("messages"))):
             raise Refused(Code.INVALID_REQUEST)
 
     def prose(self, path: Path) -> Path | None:
@@ -53,7 +54,7 @@ class Detokenize(Tokenize):
 
     def check(self, body: Mapping[str, Any]) -> None:
         Surface.check(self, body)
-        if not isinstance(body.get("tokens"), list) or self.is_stream(body):
+        if not isinstance(body.get("tokens"), list):
             raise Refused(Code.INVALID_REQUEST)
 
     def whole(self, answer: Any, _restoration: Restoration) -> dict[str, Any]:

@@ -66,7 +66,7 @@ class Server:
         """Send a request and wait for the head of its answer. `give_back` is due, unless this raises.
 
         Args:
-            path: below `/v1`.
+            path: below `/v1`; `../tokenize` is beside it.
             headers: of this request; one of `Content-Type` replaces that of JSON.
 
         Raises:
@@ -143,17 +143,22 @@ class Server:
             raise
         return connection
 
+    def _target(self, path: str) -> str:
+        if path.startswith("../"):
+            return f"{self.path.rpartition('/')[0]}/{path[3:]}"
+        return f"{self.path}/{path}"
+
     def _head(self, path: str, body_bytes: int, headers: Mapping[str, str] | None) -> bytes:
         if headers:
             lines = "".join(_line(name, value) for name, value in headers.items())
             if not any(name.lower() == "content-type" for name in headers):
                 lines += "Content-Type: application/json\r\n"
-            start = f"POST {self.path}/{path} HTTP/1.1\r\n{self._lines}{lines}Content-Length: ".encode("latin-1")
+            start = f"POST {self._target(path)} HTTP/1.1\r\n{self._lines}{lines}Content-Length: ".encode("latin-1")
         else:
             known = self._heads.get(path)
             if known is None:
                 lines = f"{self._lines}Content-Type: application/json\r\nContent-Length: "
-                known = self._heads[path] = f"POST {self.path}/{path} HTTP/1.1\r\n{lines}".encode("latin-1")
+                known = self._heads[path] = f"POST {self._target(path)} HTTP/1.1\r\n{lines}".encode("latin-1")
             start = known
         return b"%b%d\r\n\r\n" % (start, body_bytes)
 
