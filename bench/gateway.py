@@ -19,6 +19,7 @@ import argparse
 import json
 import os
 import platform
+import signal
 import sys
 import tempfile
 from contextlib import ExitStack
@@ -209,6 +210,7 @@ def main() -> int:
     if not (options.profile or options.soak):
         for environment in {each for name in names for each in CONTENDERS[name].environments}:
             environment.make()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # whoever ends us ends what we started
     is_alone = network.enter("bench.gateway", sys.argv[1:])
     options.output.parent.mkdir(parents=True, exist_ok=True)
     if options.soak:

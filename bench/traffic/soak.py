@@ -9,6 +9,7 @@ that was stopped goes on where it was; each start begins a line of its own, sinc
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,8 @@ def run(requests: int, output: Path, cores: list[int]) -> int:
     state: dict[str, Any] = {"requests": 0, "starts": []}
     if state_file.exists() and (found := json.loads(state_file.read_text()))["requests"] < requests:
         state = found
+    else:
+        shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(exist_ok=True)
     clients, upstream_port = set(cores[1:]), free_port()
     command = [sys.executable, "-m", "bench.traffic.upstream", str(upstream_port)]
