@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -27,8 +27,9 @@ _NEXT = 18  # bytes behind a number within which a word ends that it belongs to:
 _SAME_PLACE = 24  # bytes in which words behind a number make one expression
 _LONG_NUMBER = re.compile(r"[0-9](?:[ .,:/()-]{0,2}[0-9]){4,}")
 _NUMBER = re.compile(r"(?<![0-9])[0-9]{1,4}(?![0-9])")
-_SENTENCE_END = re.compile(r"[.!?]\s|\n\s*\n|[。！？]")
-_PHRASE_END = re.compile(r"[.!?]\s|\n|[。！？]")
+# Four characters before a full stop, or it is an abbreviation's: "invoice no. 17".
+_SENTENCE_END = re.compile(r"(?<=\w{4})[.!?]\s|\n\s*\n|[。！？]")
+_PHRASE_END = re.compile(r"(?<=\w{4})[.!?]\s|\n|[。！？]")
 _WORD = re.compile(r"\w{1,20}")
 _NOT_LETTERS = re.compile(r"[\W_]+")
 
@@ -76,10 +77,15 @@ class Topics:
         self._masks = {spec: 1 << index for index, spec in enumerate(sorted(set(specs)))}
         self._far = ~self._masks.get("@order", 0)  # an order speaks of numbers in its own sentence alone
         masks: dict[str, int] = {}
+        self._capitals: dict[str, int] = {}
         for spec, mask in self._masks.items():
             for word in named_topics()[spec[1:]] if spec.startswith("@") else spec.split():
-                literal = _literal(word)
-                masks[literal] = masks.get(literal, 0) | mask
+                if word.isupper() and len(word) > 1:
+                    self._capitals[word] = self._capitals.get(word, 0) | mask
+                else:
+                    literal = _literal(word)
+                    masks[literal] = masks.get(literal, 0) | mask
+        self._in_capitals = re.compile(rf"(?<![^\W\d_])(?:{'|'.join(self._capitals)})(?![^\W\d_])")
         self._mask_of = list(masks.values())
         self._scanner = Scanner([Pattern(_escaped(literal), has_start=False, has_case=True) for literal in masks])
 
@@ -94,12 +100,13 @@ class Topics:
             first = half.end()  # half a word says nothing
         before, sentence = _before(text[first:start])
         after = _folded(_PHRASE_END.split(text[end : end + _NEAR_AFTER], maxsplit=1)[0])
-        hits = self._scanner.scan_bytes(before + b"\0" + after)
+        hits = [(place, self._mask_of[word]) for place, _, word in self._scanner.scan_bytes(before + b"\0" + after)]
+        if capitals := list(self._in_capitals.finditer(text, first, end + _NEAR_AFTER)):
+            hits = sorted([*hits, *self._placed(text, first, start, end, len(before), capitals)])
         near = phrase = touching = closest = closest_at = behind = behind_at = following = 0
         here, last_digit, last_long = len(before), before.rfind(b"0"), before.rfind(b"00000")
         scale = 1 if before.isascii() else 2
-        for place, _, pattern in hits:
-            mask = self._mask_of[pattern]
+        for place, mask in hits:
             if place <= sentence:
                 mask &= self._far
             near |= mask
@@ -117,6 +124,17 @@ class Topics:
                     behind |= mask
                     behind_at = behind_at or place
         return Around(near, phrase, touching, closest, behind, following)
+
+    def _placed(
+        self, text: str, first: int, start: int, end: int, here: int, words: Iterable[re.Match[str]]
+    ) -> Iterator[tuple[int, int]]:
+        """Words in capitals and where each ends in what was folded."""
+        for word in words:
+            mask = self._capitals[word.group()]
+            if word.end() <= start:
+                yield len(_folded(text[first : word.end()])), mask
+            elif word.start() >= end:
+                yield here + 1 + len(_folded(text[end : word.end()])), mask
 
 
 def _before(text: str) -> tuple[bytes, int]:

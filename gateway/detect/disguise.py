@@ -66,7 +66,7 @@ _MARKS = re.compile(r"(?<=[0-9@.])[\u0300-\u036f]+")  # struck through, underlin
 def plain(view: View) -> View:
     """`view` in characters that recognizers know."""
     text = view.text
-    if text.isascii() or not (_ODD.search(text) or _MARKS.search(text)):
+    if text.isascii() or _ODD.search(text) is None:
         return view
     one_for_one = _ODD.sub(_same_length, text)
     edits = [

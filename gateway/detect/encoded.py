@@ -19,7 +19,9 @@ _LONGEST = 1 << 16  # characters; longer runs are pictures and files
 
 # Sixteen characters and more of base64 or base64url, over several lines as RFC 2045 6.8 has it.
 _BASE64 = re.compile(
-    rf"(?<![A-Za-z0-9+/_=-])[A-Za-z0-9+/_-]{{{_SHORTEST},{_LONGEST}}}(?:\r?\n[A-Za-z0-9+/_-]{{4,76}}(?![A-Za-z0-9+/_-])){{0,999}}={{0,2}}"
+    rf"(?<![A-Za-z0-9+/_=-])(?:[A-Za-z0-9+/_-]{{{_SHORTEST},{_LONGEST}}}"
+    r"(?:\r?\n[A-Za-z0-9+/_-]{4,76}(?![A-Za-z0-9+/_-])){0,999}={0,2}"
+    rf"|[A-Za-z0-9+/_-]{{{_SHORTEST - 2},{_SHORTEST - 1}}}={{1,2}})"
 )
 _HEX = re.compile(
     rf"(?<![0-9A-Za-z])(?:0x)?((?:[0-9A-Fa-f]{{2}}){{{_SHORTEST // 2},{_LONGEST // 2}}}"
@@ -28,7 +30,10 @@ _HEX = re.compile(
 _LINE_ENDS = re.compile(r"[\r\n]+")
 _UNPRINTABLE = re.compile(r"[^\t\n\r\x20-\x7e\xa0-\U0010ffff]")
 
-GATE = rf"[a-z0-9+/_-]{{{_SHORTEST}}}|[0-9a-f]{{2}}(?:[ :][0-9a-f]{{2}}){{{_SHORTEST // 2 - 1}}}"
+GATE = (
+    rf"[a-z0-9+/_-]{{{_SHORTEST}}}|[a-z0-9+/_-]{{{_SHORTEST - 2}}}="
+    rf"|[0-9a-f]{{2}}(?:[ :][0-9a-f]{{2}}){{{_SHORTEST // 2 - 1}}}"
+)
 """Found in every text that holds such a run."""
 
 

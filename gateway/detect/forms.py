@@ -26,7 +26,11 @@ class FormRecognizer:
 
     def __init__(self, forms: Sequence[Form], topics: Topics) -> None:
         self._forms = [
-            (form, re.compile(form.pattern, 0 if form.has_case else re.IGNORECASE), topics.mask(*form.near))
+            (
+                form,
+                re.compile(form.pattern, re.ASCII if form.has_case else re.IGNORECASE | re.ASCII),
+                topics.mask(*form.near),
+            )
             for form in forms
         ]
         self._order = topics.mask("@order")

@@ -17,14 +17,16 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
+from sovctl.gateway.detect.amounts import are_thousands
 from sovctl.gateway.detect.context import Around, Topics
 from sovctl.gateway.detect.finding import Finding
 from sovctl.gateway.detect.runs import Run
 from sovctl.gateway.detect.schemes.scheme import Needs, Number
 from sovctl.gateway.kinds import Kind
 
-_SCORE_WORD, _SCORE_SHAPE, _SCORE_ALONE = 1.0, 0.95, 0.9
+_SCORE_OWN_WORD, _SCORE_WORD, _SCORE_SHAPE, _SCORE_ALONE = 1.0, 0.97, 0.95, 0.9
 _NEVER_ORDERED = frozenset({Kind.CARD, Kind.ACCOUNT})  # whatever it stands behind: the harm is too great
+_FEWEST_OF_NO_AMOUNT = 13  # digits; a thousand thousand millions are nobody's balance
 _LONGEST = 26  # digits of the longest scheme, Poland's account numbers
 # "INV-2024-44051401359", a part of a UUID: what stands before a hyphen and holds a digit makes a code of the whole.
 _CODE_BEFORE = re.compile(r"[0-9A-Za-z]*[0-9][0-9A-Za-z]*[-_/.]\Z")
@@ -41,6 +43,8 @@ class _Judged(NamedTuple):
 
     number: Number
     mask: int
+    own: int
+    """Of the topics, those that speak of this scheme alone."""
     shapes: dict[tuple[int, ...], frozenset[tuple[str, ...]]]
 
 
@@ -51,7 +55,8 @@ class NumberFinder:
         self._by_length: dict[int, list[_Judged]] = {}
         self._shapes: set[tuple[int, ...]] = set()
         for number in numbers:
-            judged = _Judged(number, topics.mask(*number.near), number.shapes)
+            own = topics.mask(*(each for each in number.near if each[0] != "@"))
+            judged = _Judged(number, topics.mask(*number.near), own, number.shapes)
             self._shapes |= number.shapes.keys()
             for length in number.lengths:
                 self._by_length.setdefault(length, []).append(judged)
@@ -74,6 +79,11 @@ class NumberFinder:
                 yield 0, 0, False
             return
         gaps = run.gaps
+        if are_thousands(lengths):
+            total = sum(lengths)
+            if total in by_length and (total >= _FEWEST_OF_NO_AMOUNT or tuple(lengths) in self._shapes):
+                yield 0, count - 1, tuple(lengths) not in self._shapes
+            return
         for first in range(count):
             if lengths[first] in by_length:
                 yield first, first, False
@@ -99,7 +109,7 @@ class NumberFinder:
             return
         words: Around | None = None
         is_code: bool | None = None
-        for number, mask, shapes in self._by_length[len(digits)]:
+        for number, mask, own, shapes in self._by_length[len(digits)]:
             needs = number.needs
             is_shape = bool(gaps) and gaps in shapes.get(lengths, ())
             if not is_shape and gaps and not is_odd and lengths not in shapes:
@@ -109,7 +119,7 @@ class NumberFinder:
                     continue
                 words = words or around(start, end)
                 if words.near & mask:
-                    score = _SCORE_WORD
+                    score = _SCORE_OWN_WORD if words.near & own else _SCORE_WORD
                 elif words.touching & self._order and number.kind not in _NEVER_ORDERED:
                     continue
                 else:
@@ -124,7 +134,7 @@ class NumberFinder:
                 words = words or around(start, end)
                 if not words.speaks_of(mask, self._order) or not number.check(digits):
                     continue
-                score = _SCORE_WORD
+                score = _SCORE_OWN_WORD if words.near & own else _SCORE_WORD
             yield Finding(start, end, number.kind, score, digits, number.rule)
 
 

@@ -23,6 +23,7 @@ _TYPES = (
     *("fixed_line", "mobile", "toll_free", "premium_rate", "shared_cost", "personal_number", "voip", "pager", "uan"),
     "voicemail",
 )
+_CODES = frozenset(map(str, COUNTRY_CODE_TO_REGION_CODE))
 _FEWEST, _MOST = 7, 15  # digits: the shortest national numbers in use; ITU-T E.164, 6.1
 
 
@@ -76,10 +77,10 @@ class PhonePlan:
     def international(self, digits: str) -> str | None:
         """The number that `digits` are behind a plus sign, or None when there is no such number."""
         for length in (1, 2, 3):
-            code = int(digits[:length])
-            if code in COUNTRY_CODE_TO_REGION_CODE:
+            code = digits[:length]
+            if code in _CODES:
                 rest = digits[length:]
-                for region in _regions_of(code):
+                for region in _regions_of(int(code)):
                     for number, _ in _readings(region, rest):
                         if region.valid.fullmatch(number):
                             return f"+{code}{number}"
@@ -87,7 +88,7 @@ class PhonePlan:
 
     def is_assigned(self, digits: str) -> bool:
         """True when `digits` begin with the code of some country."""
-        return any(int(digits[:length]) in COUNTRY_CODE_TO_REGION_CODE for length in (1, 2, 3))
+        return not _CODES.isdisjoint((digits[:1], digits[:2], digits[:3]))
 
     def national(self, digits: str) -> tuple[str, bool] | None:
         """The number that `digits` are within one of the regions, and whether its trunk prefix is there."""
@@ -97,7 +98,7 @@ class PhonePlan:
         for region in self._regions:
             for number, has_trunk in _readings(region, digits):
                 if len(number) >= _FEWEST and region.valid.fullmatch(number):
-                    if has_trunk:
+                    if has_trunk or digits[0] == "0":  # Italy's first 0 is part of the number
                         return f"+{region.code}{number}", True
                     found = found or (f"+{region.code}{number}", False)
         return found

@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from sovctl.gateway.detect.amounts import are_years, is_amount
+from sovctl.gateway.detect.amounts import are_thousands, are_years, is_amount
 from sovctl.gateway.detect.context import Topics
 from sovctl.gateway.detect.finding import Finding
 from sovctl.gateway.detect.phone_plan import PhonePlan
@@ -104,17 +104,18 @@ class PhoneFinder:
                 return None
             return self._plan.international(digits) or f"+{digits}", _SCORE_INTERNATIONAL, "PHONE"
         start, end = run.starts[first], run.ends[last]
-        if digits.startswith("00") and total > 9 and (number := self._plan.international(digits[2:])):
-            return number, _SCORE_INTERNATIONAL, "PHONE"
+        abroad = self._plan.international(digits[2:]) if digits.startswith("00") and total > 9 else None
         national = self._plan.national(digits) if total >= _FEWEST else None
         is_written = national is not None and self._is_written(run, first, last, has_trunk=national[1])
-        if not is_written and total < _FEWEST_BY_WORD:
+        if not is_written and not abroad and total < _FEWEST_BY_WORD:
             return None
         if is_amount(run.text, start, end):
             return None
         words = around(start, end)
         if (words.touching | words.following) & self._order and not words.touching & self._phone:
             return None
+        if abroad:
+            return abroad, _SCORE_INTERNATIONAL, "PHONE"
         if is_written and national is not None:
             return national[0], _SCORE_NATIONAL, "PHONE"
         if ((words.before & words.closest) | words.after) & self._phone and not are_years(run, first, last):
@@ -136,12 +137,14 @@ class PhoneFinder:
             return True
         if are_years(run, first, last) or (len(gaps) == 1 and gaps[0] == "."):
             return False
+        # A list of small numbers, a path, a standard's: 1 2 3 4, 20/30/600, 1003.1-2001.
+        if max(lengths) < (2 if has_trunk else 3) or 1 in lengths[1:] or gaps.count("/") > 1:
+            return False
+        if are_thousands(run.lengths) or are_thousands(lengths):  # only nine digits may be a number: 512 345 678
+            return run.lengths == lengths == [3, 3, 3] and "." not in gaps
         if has_trunk:
             return True
-        # 1 234 567 is an amount, 512 345 678 a number: nine digits in threes are, fewer are not.
-        if lengths[0] <= 3 and all(length == 3 for length in lengths[1:]):
-            return lengths == [3, 3, 3] and "." not in gaps
-        return len(lengths) >= 3
+        return len(lengths) >= 3 and (sum(lengths) >= 9 or "." not in gaps)
 
 
 def _is_gap(gap: str) -> bool:

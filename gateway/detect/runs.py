@@ -87,6 +87,11 @@ class Spans:
                 self._starts.append(start)
                 self._ends.append(end)
 
+    def hold(self, start: int, end: int) -> bool:
+        """True when one of them has all of `start:end`."""
+        index = bisect_right(self._ends, start)
+        return index < len(self._starts) and self._starts[index] <= start and end <= self._ends[index]
+
     def meet(self, start: int, end: int) -> bool:
         """True when one of them shares a character with `start:end`."""
         index = bisect_right(self._ends, start)
@@ -108,7 +113,8 @@ def runs_at(text: str, places: Sequence[int], taken: Spans) -> Iterator[Run]:
         if match is None:
             return
         done = match.end()
-        yield from _pieces(text, match.start(), done, taken)
+        if not taken.hold(match.start(), done):
+            yield from _pieces(text, match.start(), done, taken)
 
 
 def _pieces(text: str, start: int, end: int, taken: Spans) -> Iterator[Run]:

@@ -18,6 +18,7 @@ from sovctl.gateway.detect.scan import Pattern
 from sovctl.gateway.kinds import Kind
 
 _SCORE = 0.9
+_NAMED_RULE = "SECRET_NAMED"
 _URL64 = "[0-9A-Za-z_-]"
 _LETTERS = string.ascii_letters + string.digits
 
@@ -166,7 +167,7 @@ _FORMS: tuple[_Form, ...] = (
         has_case=False,
         not_behind="",
     ),
-    _Form("SECRET_NAMED", "|".join(sorted(_spellings())), _NAMED, has_case=False, not_behind=""),
+    _Form(_NAMED_RULE, "|".join(sorted(_spellings())), _NAMED, has_case=False, not_behind=""),
 )
 
 
@@ -189,10 +190,16 @@ class SecretRecognizer:
         if start and text[start - 1] in form.not_behind:
             return None
         match = form.whole.match(text, start)
-        if match is None or (form.rule == "SECRET_NAMED" and not _is_secret(match)):
+        if match is None or (form.rule == _NAMED_RULE and not (_is_word(text, start) and _is_secret(match))):
             return None
         first, last = match.span("secret" if "secret" in form.whole.groupindex else 0)
         return Finding(first, last, Kind.SECRET, _SCORE, text[first:last], form.rule)
+
+
+def _is_word(text: str, start: int) -> bool:
+    """Whether "password" is a word or a part of a name here: dbPassword, user_password, not gpasswd or /etc/passwd."""
+    before = text[start - 1] if start else " "
+    return before != "/" and not (before.isalpha() and text[start].islower() and text[start].isascii())
 
 
 def _is_secret(match: re.Match[str]) -> bool:
@@ -202,6 +209,6 @@ def _is_secret(match: re.Match[str]) -> bool:
         return False
     if value.lower() in _NOT_SECRETS or _REFERENCE.match(value) or len(value) < 4:
         return False
-    if match["sign"] is None or len(value) < 6:
+    if match["sign"] is None or len(value) < 6 or "\n" in match.group()[: match.start("secret") - match.start()]:
         return _PLAIN_WORD.fullmatch(value) is None
     return True

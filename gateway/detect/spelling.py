@@ -94,10 +94,14 @@ _DOT = r"dot|punkt|punto|point|ponto|kropka|точка|punt|nokta|tečka|titik"
 _BRACKETED = re.compile(rf"[ ]?[\[({{<][ ]?(?:(?P<at>{_AT}|@)|(?P<dot>{_DOT}|\.))[ ]?[\])}}>][ ]?", re.IGNORECASE)
 _SPOKEN = re.compile(
     rf"(?<![\w.+-])[\w.+-]{{1,64}}(?P<at>[ ](?:{_AT})[ ]|[ ]?@[ ])"
-    rf"[\w-]{{1,63}}(?P<dots>(?:(?:[ ](?:{_DOT})[ ]|\.)[\w-]{{2,63}}){{1,4}})",
+    rf"[\w-]{{1,63}}(?P<dots>(?:(?:[ ](?:{_DOT}|\.)[ ]|\.)[\w-]{{2,63}}){{1,4}})",
     re.IGNORECASE,
 )
-_SPOKEN_DOT = re.compile(rf"[ ](?:{_DOT})[ ]", re.IGNORECASE)
+_SPOKEN_DOT = re.compile(rf"[ ](?:{_DOT}|\.)[ ]", re.IGNORECASE)
+# What an address said aloud ends with: a country's two letters or a name that everybody knows (IANA root zone).
+_TOP_NAME = re.compile(
+    r"[a-z]{2}|com|org|net|edu|gov|int|mil|info|biz|name|online|example|internal|bank", re.IGNORECASE
+)
 
 
 def _brackets(text: str) -> list[Edit]:
@@ -109,6 +113,8 @@ def _spoken(text: str) -> list[Edit]:
     for match in _SPOKEN.finditer(text):
         first, last = match.span("dots")
         dots = [(dot.start(), dot.end(), ".") for dot in _SPOKEN_DOT.finditer(text, first, last)]
+        if dots and _TOP_NAME.fullmatch(re.split(r"[ .]", match["dots"])[-1]) is None:
+            continue
         if dots or len(match["at"]) < 4:  # "at" alone joins "me at example.com"; with a spoken dot it is an address
             edits += [(*match.span("at"), "@"), *dots]
     return edits
@@ -145,12 +151,14 @@ _ONE = r"[0-9A-Za-z@.+]"
 _APART = r"[ \t\r\n_|*-]"
 _SPACED_OUT = re.compile(rf"(?<![\w@.+])(?:{_ONE}{_APART}{{1,3}}){{7,120}}{_ONE}(?![\w@.+])")
 _BETWEEN = re.compile(rf"{_APART}+")
+_COUNTING = frozenset({"01234567", "12345678", "abcdefgh", "ABCDEFGH"})
 
 
 def _spaced_out(text: str) -> list[Edit]:
     return [
         (gap.start(), gap.end(), "")
         for match in _SPACED_OUT.finditer(text)
+        if _BETWEEN.sub("", match.group())[:8] not in _COUNTING
         for gap in _BETWEEN.finditer(text, match.start(), match.end())
     ]
 

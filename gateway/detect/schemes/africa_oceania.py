@@ -62,11 +62,11 @@ SCHEMES: tuple[Number | Form, ...] = (
         "AU_MEDICARE", Kind.HEALTH_ID, "9999 99999 9|9999 99999 9 9|9999-99999-9", au_medicare, Needs.WORD, ("@health",)
     ),
     Form("GH_CARD", Kind.NATIONAL_ID, "GHA-[0-9]{9}-[0-9]"),
-    Form("KE_PIN", Kind.TAX_ID, "[AP][0-9]{9}[A-Z]", None, Needs.WORD, ("kra pin", "@tax")),
-    Number("NZ_IRD", Kind.TAX_ID, "99-999-999|999-999-999|99 999 999|999 999 999", nz_ird, Needs.WORD, ("ird", "@tax")),
+    Form("KE_PIN", Kind.TAX_ID, "[AP][0-9]{9}[A-Z]", None, Needs.WORD, ("KRA PIN", "@tax")),
+    Number("NZ_IRD", Kind.TAX_ID, "99-999-999|999-999-999|99 999 999|999 999 999", nz_ird, Needs.WORD, ("IRD", "@tax")),
     Form("NZ_NHI", Kind.HEALTH_ID, "[A-HJ-NP-Z]{3}[0-9]{4}", nz_nhi, Needs.WORD, ("nhi", "@health")),
     Number(
-        "NG_NIN", Kind.NATIONAL_ID, "99999999999|9999-9999-999", validator("NG_NIN"), Needs.WORD, ("nin", "@identity")
+        "NG_NIN", Kind.NATIONAL_ID, "99999999999|9999-9999-999", validator("NG_NIN"), Needs.WORD, ("NIN", "@identity")
     ),
     Number("NG_BVN", Kind.ACCOUNT, "99999999999", ng_bvn, Needs.WORD, ("bvn",)),
     Number("ZA_ID", Kind.NATIONAL_ID, "999999 9999 999|9999999999999", za_id),

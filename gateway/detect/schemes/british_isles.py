@@ -37,13 +37,13 @@ def driving_licence(text: str) -> bool:
 
 SCHEMES: tuple[Number | Form, ...] = (
     Number("UK_NHS", Kind.HEALTH_ID, "999 999 9999|999-999-9999", validator("UK_NHS"), Needs.WORD, ("@health",)),
-    Number("UK_CHI", Kind.HEALTH_ID, "999 999 9999|999999 9999", chi, Needs.WORD, ("chi", "@health")),
+    Number("UK_CHI", Kind.HEALTH_ID, "999 999 9999|999999 9999", chi, Needs.WORD, ("CHI", "@health")),
     Form(
         "UK_NINO",
         Kind.NATIONAL_ID,
         "[ABCEGHJ-PRSTW-Z][ABCEGHJ-NPRSTW-Z][ -]?[0-9]{2}[ -]?[0-9]{2}[ -]?[0-9]{2}[ -]?[A-D]",
         nino,
-        near=("nino ni national_insurance*", "@identity"),
+        near=("NINO NI national_insurance*", "@identity"),
     ),
     Number(
         "UK_UTR", Kind.TAX_ID, "99999 99999", utr, Needs.WORD, ("utr unique_taxpayer* tax_reference* self_assessment",)

@@ -45,7 +45,9 @@ def hu_tax_id(digits: str) -> bool:
 
 def hu_tax_number(digits: str) -> bool:
     """Adószám of companies: weights 9, 7, 3, 1, by 10; then the kind of tax and the county."""
-    return (10 - weighted(digits, (9, 7, 3, 1, 9, 7, 3)) % 10) % 10 == int(digits[7]) and digits[8] in "12345"
+    is_county = "02" <= digits[9:] <= "44" or digits[9:] == "51"
+    check = -weighted(digits, (9, 7, 3, 1, 9, 7, 3)) % 10
+    return is_county and digits[8] in "12345" and check == int(digits[7])
 
 
 def pl_pesel(digits: str) -> bool:
@@ -104,12 +106,12 @@ def emso(digits: str) -> bool:
 SCHEMES: tuple[Number | Form, ...] = (
     Number("BG_EGN", Kind.NATIONAL_ID, "9999999999", bg_egn),
     Number(
-        "CZ_SK_BIRTH_NUMBER", Kind.NATIONAL_ID, "999999/9999", cz_birth_number, Needs.SHAPE, ("rodn* rc", "@identity")
+        "CZ_SK_BIRTH_NUMBER", Kind.NATIONAL_ID, "999999/9999", cz_birth_number, Needs.SHAPE, ("rodn* RC", "@identity")
     ),
-    Number("CZ_SK_COMPANY", Kind.TAX_ID, "99999999|999 99 999", cz_company, Needs.WORD, ("ičo ico dič dic ič",)),
+    Number("CZ_SK_COMPANY", Kind.TAX_ID, "99999999|999 99 999", cz_company, Needs.WORD, ("IČO ičo ICO dič DIC IČ",)),
     Number("EMSO_JMBG", Kind.NATIONAL_ID, "9999999999999", emso),
     Number("HR_OIB", Kind.NATIONAL_ID, "99999999999", mod_11_10, Needs.WORD, ("oib", "@tax", "@identity")),
-    Number("HU_TAJ", Kind.HEALTH_ID, "999 999 999|999-999-999", hu_taj, Needs.WORD, ("taj",)),
+    Number("HU_TAJ", Kind.HEALTH_ID, "999 999 999|999-999-999", hu_taj, Needs.WORD, ("TAJ",)),
     Number("HU_TAX_ID", Kind.NATIONAL_ID, "9999999999", hu_tax_id, Needs.WORD, ("adóazonosító* adó*", "@tax")),
     Number("HU_TAX_NUMBER", Kind.TAX_ID, "99999999-9-99", hu_tax_number, Needs.SHAPE, ("@tax",)),
     Number("PL_PESEL", Kind.NATIONAL_ID, "99999999999", pl_pesel),
@@ -125,6 +127,6 @@ SCHEMES: tuple[Number | Form, ...] = (
     ),
     Number("PL_ACCOUNT", Kind.ACCOUNT, "99 9999 9999 9999 9999 9999 9999", pl_account, near=("@account",)),
     Number("RO_CNP", Kind.NATIONAL_ID, "9999999999999", ro_cnp),
-    Number("RO_CUI", Kind.TAX_ID, "9999999|99999999|999999999|9999999999", ro_cui, Needs.WORD, ("cui cif",)),
+    Number("RO_CUI", Kind.TAX_ID, "9999999|99999999|999999999|9999999999", ro_cui, Needs.WORD, ("CUI cif",)),
     Number("SI_TAX_NUMBER", Kind.TAX_ID, "99999999", si_tax_number, Needs.WORD, ("davčna* davcna*", "@tax")),
 )

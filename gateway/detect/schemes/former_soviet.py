@@ -118,7 +118,7 @@ SCHEMES: tuple[Number | Form, ...] = (
         by_personal,
     ),
     Number("GE_PERSONAL", Kind.NATIONAL_ID, "99999999999", ge_personal, Needs.WORD, ("პირადი*",)),
-    Number("KG_PIN", Kind.NATIONAL_ID, "99999999999999", kg_pin, near=("пин pin инн", "@identity")),
+    Number("KG_PIN", Kind.NATIONAL_ID, "99999999999999", kg_pin, near=("ПИН PIN инн", "@identity")),
     Number("KZ_IIN_BIN", Kind.NATIONAL_ID, "999999999999|999999 999999|999 999 999 999", kz_iin),
     Number("MD_IDNP", Kind.NATIONAL_ID, "9999999999999", md_idnp, Needs.WORD, ("idnp", "@identity")),
     Number("RU_INN", Kind.NATIONAL_ID, "999999999999|9999 9999 9999", ru_inn, near=(_RU_INN, "@tax")),

@@ -92,13 +92,20 @@ SCHEMES: tuple[Number | Form, ...] = (
     Number("EE_LT_PERSONAL_CODE", Kind.NATIONAL_ID, "99999999999", ee_lt_code),
     Form("FI_HETU", Kind.NATIONAL_ID, "[0-9]{6}[-+A-FU-Y][0-9]{3}[0-9A-FHJ-NPR-Y]", fi_hetu),
     Number("FI_BUSINESS_ID", Kind.TAX_ID, "9999999-9", fi_business_id, Needs.WORD, ("@tax", "@company")),
-    Number("IS_KENNITALA", Kind.NATIONAL_ID, "999999-9999", is_kennitala, near=("kennitala* kt", "@identity")),
+    Number("IS_KENNITALA", Kind.NATIONAL_ID, "999999-9999", is_kennitala, near=("kennitala* KT", "@identity")),
     Number("LV_PERSONAS_KODS", Kind.NATIONAL_ID, "999999-99999", lv_code),
     Number("LV_PERSONAS_KODS_2017", Kind.NATIONAL_ID, "999999-99999", lv_new_code, Needs.SHAPE),
     Number("NO_BIRTH_NUMBER", Kind.NATIONAL_ID, "999999 99999", no_birth_number),
     Number(
-        "NO_ORGANISATION", Kind.TAX_ID, "999 999 999", no_organisation, Needs.WORD, ("orgnr org organisasjon* mva",)
+        "NO_ORGANISATION", Kind.TAX_ID, "999 999 999", no_organisation, Needs.WORD, ("orgnr org_nr organisasjon* MVA",)
     ),
     Number("SE_PERSONNUMMER", Kind.NATIONAL_ID, "999999-9999|99999999-9999", se_personnummer),
-    Number("SE_ORGANISATION", Kind.TAX_ID, "999999-9999", se_organisation, Needs.WORD, ("orgnr org organisation*",)),
+    Number(
+        "SE_ORGANISATION",
+        Kind.TAX_ID,
+        "999999-9999",
+        se_organisation,
+        Needs.WORD,
+        ("orgnr org_nr organisationsnummer*",),
+    ),
 )

@@ -77,7 +77,7 @@ SCHEMES: tuple[Number | Form, ...] = (
         "99999999999",
         validator("IT_VAT"),
         Needs.WORD,
-        ("partita_iva* p_iva piva iva codice_fiscale",),
+        ("partita_iva* p_iva piva codice_fiscale",),
     ),
     Form("MT_ID", Kind.NATIONAL_ID, "[0-9]{3,7}[MGAPLHBZ]", None, Needs.WORD, ("@identity", "@tax")),
     Number("PT_NIF", Kind.NATIONAL_ID, "999 999 999", pt_nif, Needs.WORD, ("nif contribuinte* fiscal", "@tax")),

@@ -157,7 +157,7 @@ SCHEMES: tuple[Number | Form, ...] = (
     Number("FR_SPI", Kind.NATIONAL_ID, "99 99 999 999 999", fr_spi, near=("@tax",)),
     Number("FR_SIREN", Kind.TAX_ID, "999 999 999", luhn, Needs.WORD, ("siren rcs",)),
     Number("FR_SIRET", Kind.TAX_ID, "999 999 999 99999", luhn, Needs.WORD, ("siret",)),
-    Form("IE_PPS", Kind.NATIONAL_ID, "[0-9]{7}[A-W][A-ITWX]?", ie_pps, near=("pps ppsn", "@identity")),
+    Form("IE_PPS", Kind.NATIONAL_ID, "[0-9]{7}[A-W][A-ITWX]?", ie_pps, near=("PPS ppsn", "@identity")),
     Number("LU_MATRICULE", Kind.NATIONAL_ID, "9999999999999|9999 9999 999 99", lu_matricule),
     Number(
         "NL_BSN",
@@ -165,6 +165,6 @@ SCHEMES: tuple[Number | Form, ...] = (
         "999999999|9999.99.999|9999 99 999|999 999 999",
         nl_bsn,
         Needs.WORD,
-        ("bsn burgerservice* sofinummer* sofi", "@identity"),
+        ("bsn burgerservice* sofinummer*", "@identity"),
     ),
 )

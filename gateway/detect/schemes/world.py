@@ -116,9 +116,11 @@ SCHEMES: tuple[Number | Form, ...] = (
     ),
     Number("IMEI", Kind.IMEI, "99-999999-999999-9", imei, Needs.SHAPE, ("@imei",)),
     Form("VIN", Kind.VEHICLE, "[A-HJ-NPR-Z0-9]{17}", vin, near=("@vehicle",)),
-    Form("VIN", Kind.VEHICLE, "[A-HJ-NPR-Z0-9]{17}", vin_form, Needs.WORD, ("@vehicle",)),
+    Form("VIN_BY_WORD", Kind.VEHICLE, "[A-HJ-NPR-Z0-9]{17}", vin_form, Needs.WORD, ("@vehicle",)),
     Form("BIC", Kind.SWIFT, "[A-Z]{6}[A-Z0-9]{2}[A-Z0-9]{3}", bic, near=("@swift",), has_case=True),
-    Form("BIC", Kind.SWIFT, "[A-Z]{6}[A-Z0-9]{2}(?:[A-Z0-9]{3})?", None, Needs.WORD, ("@swift",), has_case=True),
+    Form(
+        "BIC_BY_WORD", Kind.SWIFT, "[A-Z]{6}[A-Z0-9]{2}(?:[A-Z0-9]{3})?", None, Needs.WORD, ("@swift",), has_case=True
+    ),
     Form("MAC", Kind.MAC, "[0-9A-F]{2}(?::[0-9A-F]{2}){5}", mac),
     Form("MAC", Kind.MAC, "[0-9A-F]{2}(?:-[0-9A-F]{2}){5}", mac),
     Form("MAC", Kind.MAC, r"[0-9A-F]{4}\.[0-9A-F]{4}\.[0-9A-F]{4}", mac),
