@@ -4,8 +4,9 @@
         └── the one writer of the ledger               see `compliance.ledger.line`
 
 The supervisor has one thread and no event loop, so it can fork at any time; what the workers share (detector, keys) is
-loaded before and lies in memory once. Its sockets stay open while a worker is replaced, so no connection that waits is
-lost. It ends when it was told to stop and all workers have finished their answers; a worker that lost it ends too.
+loaded before and lies in memory once. A socket stays open while its worker is replaced at once, so no connection that
+waits is lost; one whose worker has to wait is closed, so that nobody waits on it. The supervisor ends when it was told
+to stop and all workers have finished their answers; a worker that lost it ends too.
 """
 
 from __future__ import annotations
@@ -45,7 +46,8 @@ Worker = Callable[[socket.socket, socket.socket], None]
 class _Place:
     """One worker's place: what outlives the process in it."""
 
-    listening: socket.socket
+    listening: socket.socket | None
+    """None while nobody is there to accept: what waits on it would wait in vain, and another worker would answer."""
     worker_end: socket.socket
     writer_end: socket.socket
     pid: int = 0
@@ -119,6 +121,8 @@ class Supervisor:
                 os.kill(place.pid, signal.SIGKILL)
 
     def _start(self, place: _Place) -> None:
+        if place.listening is None:
+            place.listening = bind(self._settings)
         place.restart_at, place.started = None, time.monotonic()
         place.pid = os.fork()
         if place.pid == 0:
@@ -137,8 +141,10 @@ class Supervisor:
             for other in self._places:
                 other.writer_end.close()
                 if other is not place:
-                    other.listening.close()
                     other.worker_end.close()
+                    if other.listening is not None:
+                        other.listening.close()
+            assert place.listening is not None
             self._run_worker(place.listening, place.worker_end)
             code = int(ExitCode.OK)
         except SovctlError as error:
@@ -167,6 +173,9 @@ class Supervisor:
             place.deaths = 1 if lived_s >= _STEADY_S else place.deaths + 1
             delay_s = _RESTART_AFTER_S[min(place.deaths, len(_RESTART_AFTER_S)) - 1]
             place.restart_at = time.monotonic() + delay_s
+            if delay_s and place.listening is not None:
+                place.listening.close()
+                place.listening = None
             log.event("worker ended", level=40, status=code, restart_in_s=delay_s)
 
     @contextlib.contextmanager

@@ -100,7 +100,7 @@ def _is_compute(adapter: Adapter, port: Port) -> bool:
 def _count(text: str) -> int:
     if not text.strip().isdecimal():
         raise Unreadable("a number of adapters", text, where="/sys/class/infiniband")
-    return int(text)
+    return int(text.strip())
 
 
 def _lines(text: str) -> list[str]:
