@@ -35,6 +35,7 @@ def set_up(level: str = "INFO") -> None:
     """Send our log, and the bare fact of a library's warning, to standard error."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_JsonLines())
+    logging.raiseExceptions = False  # else a log that can't be written prints what it was about to say, text and all
     root = logging.getLogger()
     root.handlers = [handler]
     root.setLevel(logging.WARNING)
