@@ -12,6 +12,7 @@ writes the text when somebody asks (`exposition`).
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from bisect import bisect_left
 from collections.abc import Mapping
 from typing import Any, Literal
@@ -26,7 +27,7 @@ words, so a site has a few hundred; the limit is for our mistakes."""
 _OTHER = "other"
 
 
-class Family:
+class Family(ABC):
     """What the three have in common.
 
     Args:
@@ -49,9 +50,9 @@ class Family:
             raise ValueError(f"{self.name}: expected {len(self.labels)} label values, got {len(key)}")
         return key if len(self.values) < MOST_SERIES else (_OTHER,) * len(self.labels)
 
+    @abstractmethod
     def merge(self, values: Mapping[Key, Any]) -> None:
         """Take in what another process counted."""
-        raise NotImplementedError
 
 
 class Counter(Family):

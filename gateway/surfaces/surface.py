@@ -10,6 +10,7 @@ parts, what begins a conversation, how an answer is restored, how an error is sa
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, ClassVar, Protocol, TypeGuard
 
@@ -41,7 +42,7 @@ class EventStream(Protocol):
         """Framed events that end the stream; sent when the record of the answer is durable."""
 
 
-class Surface:
+class Surface(ABC):
     """One surface; subclasses say what is their own."""
 
     name: ClassVar[str]
@@ -110,9 +111,9 @@ class Surface:
         """True when the client asks for a stream."""
         return body.get("stream") is True
 
+    @abstractmethod
     def prose(self, path: Path) -> Path | None:
         """Strings with equal prose paths are read together as one text in one language; None for what is no prose."""
-        raise NotImplementedError
 
     def is_part(self, path: Path) -> bool:
         """True when the object at `path` is a content part."""
@@ -134,9 +135,9 @@ class Surface:
         """What of this request can't be inspected, beyond its content parts."""
         return ()
 
+    @abstractmethod
     def beginning(self, body: Mapping[str, Any]) -> list[Any]:
         """How the conversation began: what later turns repeat."""
-        raise NotImplementedError
 
     def passed_on(self, _headers: Mapping[str, str]) -> Mapping[str, str] | None:
         """What of `client_headers` upstreams need; nothing that could hold text."""
