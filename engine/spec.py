@@ -16,7 +16,7 @@ from typing import Annotated, Literal
 
 from pydantic import AnyHttpUrl, Field, StringConstraints
 
-from sovctl.engine.spec_access import CallerLimits, CertificateName, GroupName, IdentityProvider, Prices, Team
+from sovctl.engine.spec_access import Admin, CallerLimits, CertificateName, GroupName, IdentityProvider, Prices, Team
 from sovctl.engine.spec_types import (
     CatalogId,
     Country,
@@ -384,6 +384,8 @@ class Gateway(SpecModel):
     """Where it runs; on a hybrid site never on a machine with GPUs."""
     port: Port = 8443
     """Where clients connect, always with TLS."""
+    admin: Admin | None = None
+    """Where operators reach it; nowhere when absent."""
     workers: Annotated[int, Field(ge=1, le=64)] = 1
     """Processes that serve on each node; more than its cores don't pay."""
     routes: Annotated[list[Route], Field(min_length=1)]

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import AnyHttpUrl, Field, StringConstraints
 
-from sovctl.engine.spec_types import FilePath, ModelName, Name, SpecModel, words
+from sovctl.engine.spec_types import FilePath, ModelName, Name, Port, SpecModel, words
 
 Count = Annotated[int, Field(ge=1, le=10**15)]
 Money = Annotated[float, Field(gt=0, le=10**9)]
@@ -125,6 +125,17 @@ class IdentityProvider(SpecModel):
     """Where tokens have the groups; dots lead into nested claims."""
     grants: Annotated[list[Grant], Field(min_length=1)]
     """The first one whose group the caller is in decides; a caller in none is refused."""
+
+
+class Admin(SpecModel):
+    """The operators' own listener on every gateway node: page, API and metrics."""
+
+    port: Port = 9443
+    """Beside the clients' port."""
+    reach: Literal["node", "management"] = "node"
+    """`node`: from the node itself, as through an ssh tunnel. `management`: from `perimeter.management`, with TLS."""
+    requires_certificate: bool = False
+    """Nobody connects without a certificate of `gateway.client_ca_file`, whatever else he shows."""
 
 
 class Price(SpecModel):

@@ -57,6 +57,9 @@ def check_certificates(case: Case) -> Iterator[Problem]:
             where="gateway.requires_client_certificate",
             hint=hint,
         )
+    if gateway.admin is not None and gateway.admin.requires_certificate:
+        where = "gateway.admin.requires_certificate"
+        yield Problem("expected `client_ca_file` where certificates are required, got none", where=where, hint=hint)
     for index, client in enumerate(gateway.clients):
         if client.certificates:
             where = f"gateway.clients[{index}].certificates"

@@ -152,6 +152,10 @@ def check_ports(case: Case) -> Iterator[Problem]:
         for name in case.spec.gateway.nodes:
             if held.setdefault((name, port), "the gateway") == "ssh":
                 yield _port_held("gateway.port", name, port, "ssh")
+            if (admin := case.spec.gateway.admin) is not None:
+                holder = held.setdefault((name, admin.port), "the gateway's operators")
+                if holder != "the gateway's operators":
+                    yield _port_held("gateway.admin.port", name, admin.port, holder)
     paths = {pool.name: f"pools[{index}].port" for index, pool in enumerate(case.spec.pools)}
     for replica in try_place(case.spec, case.catalog)[0]:
         where, place = paths[replica.pool], (replica.head, replica.port)

@@ -190,6 +190,9 @@ class App:
         return 200 if is_ready else 503, [_JSON], orjson.dumps({"ready": is_ready, "wrong": wrong})
 
     async def _metrics(self, scope: Scope, _request_id: str) -> tuple[int, Headers, bytes]:
+        if self._context.service.settings.admin is not None:
+            await self._caller(scope)
+            raise Refused(Code.NOT_FOUND)  # they are on the operators' port
         accept = _header(scope["headers"], b"accept") or ""
         content_type, body = exposition(self._context.metrics(), accept=accept)
         return 200, [(b"content-type", content_type.encode())], body

@@ -4,6 +4,7 @@
     gateway.fallback    durable before a second upstream gets the request
     gateway.answer      durable before the client gets the end of the answer
     gateway.policy      durable before changed settings come into force
+    gateway.admin       durable before an operator's action is done
 
 Records of one request share its `id`. Digests of request and answer are keyed (HMAC-SHA-256), so nobody can guess a
 short prompt from the log, and yet the site can show that a text it holds is the one that was sent. A record that
@@ -193,6 +194,25 @@ class AuditLog:
                 "previous_policy_sha256": previous_policy_sha256,
                 "settings_sha256": settings_sha256,
                 "changed": list(changed),
+            },
+        )
+
+    async def admin(self, *, action: str, by: Principal, fields: Mapping[str, str]) -> None:
+        """An operator is about to do something.
+
+        Raises:
+            Refused: not durable, so it must not be done.
+        """
+        await self._append(
+            "gateway.admin",
+            secrets.token_hex(16),
+            {
+                "site": self.site,
+                "action": action,
+                "client": by.name,
+                "method": by.method.value,
+                "key_id": by.key_id,
+                "fields": dict(fields),
             },
         )
 

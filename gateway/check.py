@@ -16,7 +16,6 @@ import orjson
 from sovctl.compliance import keys as signing
 from sovctl.compliance.errors import Busy, SovctlError, SpecError
 from sovctl.compliance.ledger.store import Ledger
-from sovctl.gateway import server
 from sovctl.gateway.access.callers import Callers
 from sovctl.gateway.conversation import Conversation
 from sovctl.gateway.detect import make_detector
@@ -30,6 +29,7 @@ from sovctl.gateway.release.judge import checks_of
 from sovctl.gateway.restore import restore
 from sovctl.gateway.settings import Action, GatewaySettings
 from sovctl.gateway.surfaces import SURFACES
+from sovctl.gateway.tls import check_certificate
 from sovctl.gateway.tokens import Mint
 from sovctl.gateway.upstream import Upstream, tls_context
 from sovctl.gateway.vault import load_keks, open_vault
@@ -84,7 +84,9 @@ def _result(name: str, check: Callable[[GatewaySettings], str], settings: Gatewa
 
 
 def _certificate(settings: GatewaySettings) -> str:
-    server.check_certificate(settings)
+    check_certificate(settings.listen)
+    if settings.admin is not None:
+        check_certificate(settings.admin, where="admin")
     return str(settings.listen.certificate_file or f"none: plain http on {settings.listen.host}")
 
 

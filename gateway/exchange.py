@@ -29,11 +29,12 @@ class Keys:
     token: bytes = field(repr=False)
     conversation: bytes = field(repr=False)
     audit: bytes = field(repr=False)
+    admin: bytes = field(repr=False)
 
     @classmethod
     def derive(cls, key: bytes) -> Keys:
         """All keys from one."""
-        return cls(*(hmac.digest(key, f"sovctl {use} v1".encode(), hashlib.sha256) for use in ("t", "c", "a")))
+        return cls(*(hmac.digest(key, f"sovctl {use} v1".encode(), hashlib.sha256) for use in ("t", "c", "a", "s")))
 
 
 _LARGE_BYTES = 64 << 10  # the work on less is done in the time that two threads take to change places

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import signal
 import socket
 import ssl
@@ -31,6 +32,7 @@ from sovctl.compliance.ledger.store import Ledger
 from sovctl.gateway import log
 from sovctl.gateway.access.assertion import PrincipalSigner
 from sovctl.gateway.access.certificate import CertificateProtocol
+from sovctl.gateway.admin.surface import Shown, admin_surface
 from sovctl.gateway.app import App, Context
 from sovctl.gateway.audit import AuditLog, Sink
 from sovctl.gateway.connections import DeadlineProtocol, protocol_class, raise_file_limit
@@ -45,8 +47,9 @@ from sovctl.gateway.quota.store import SqliteStore
 from sovctl.gateway.readiness import Readiness
 from sovctl.gateway.reload import InForce, Reloader
 from sovctl.gateway.service import Service
-from sovctl.gateway.settings import GatewaySettings
-from sovctl.gateway.supervisor import Supervisor, port_taken
+from sovctl.gateway.settings import AdminListen, GatewaySettings
+from sovctl.gateway.supervisor import Supervisor, check_port, port_taken
+from sovctl.gateway.tls import check_certificate, client_certificates
 from sovctl.gateway.upstream import Upstream, tls_context
 from sovctl.gateway.vault import Vault, load_keks, open_vault
 
@@ -77,7 +80,10 @@ def serve(settings: GatewaySettings, *, config: Path | None = None) -> None:
     raise_file_limit()
     for upstream in settings.upstreams:
         tls_context(upstream)
-    check_certificate(settings)
+    check_certificate(settings.listen)
+    if settings.admin is not None:
+        check_certificate(settings.admin, where="admin")
+        check_port(settings.admin)
     parts = Parts(settings, config=config)
     if settings.workers == 1:
         run(parts, None)
@@ -106,7 +112,7 @@ def run(parts: Parts, listening: socket.socket | None) -> None:
         ssl_certfile=settings.listen.certificate_file,
         ssl_keyfile=settings.listen.key_file,
         ssl_ca_certs=settings.listen.client_ca_file,
-        ssl_cert_reqs=client_certificates(settings),
+        ssl_cert_reqs=client_certificates(settings.listen),
         loop="uvloop",
         http=protocol_class(
             CertificateProtocol if settings.listen.client_ca_file else DeadlineProtocol, settings.listen
@@ -129,7 +135,7 @@ def run(parts: Parts, listening: socket.socket | None) -> None:
     if parts.failure is not None:
         raise parts.failure
     if not server.started:
-        raise port_taken(settings)
+        raise port_taken(settings.listen)
 
 
 class Parts:
@@ -235,7 +241,24 @@ class Parts:
         stack.callback(asyncio.create_task(_purge(vault), name="vault purge").cancel)
         if self._config is not None:
             await stack.enter_async_context(self._reloading(self._config, opened, context))
+        if settings.admin is not None:
+            await self._open_admin(stack, settings.admin, opened, context)
         return context
+
+    async def _open_admin(self, stack: AsyncExitStack, listen: AdminListen, opened: _Opened, context: Context) -> None:
+        shown = Shown(
+            settings=lambda: context.service.settings,
+            callers=lambda: context.callers,
+            metrics=context.metrics,
+            readiness=opened.readiness,
+            upstreams=opened.upstreams,
+            quota=opened.quota,
+            audit=opened.audit,
+            reload=lambda: os.kill(os.getpid() if self._line is None else os.getppid(), signal.SIGHUP),
+            folder=self.metrics_folder,
+            jwks=self._signer.jwks if self._signer is not None else None,
+        )
+        await stack.enter_async_context(admin_surface(listen, shown, key=self._keys.admin))
 
     def _counting(self, stack: AsyncExitStack) -> Callable[[], Metrics]:
         """What gives the figures of all workers."""
@@ -334,40 +357,6 @@ class _Opened:
     upstreams: Mapping[str, Upstream]
     readiness: Readiness
     quota: Quota
-
-
-def check_certificate(settings: GatewaySettings) -> None:
-    """Return when the gateway's own certificate and key belong together, and the clients' authority can be read.
-
-    Raises:
-        InputError: they don't, or can't be read.
-    """
-    if settings.listen.certificate_file is None:
-        return
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    try:
-        context.load_cert_chain(settings.listen.certificate_file, settings.listen.key_file)
-    except (OSError, ssl.SSLError) as error:
-        reason = getattr(error, "strerror", None) or type(error).__name__
-        raise InputError(
-            f"expected a certificate with its key, got: {reason}", where="listen: certificate_file, key_file"
-        ) from error
-    if settings.listen.client_ca_file is None:
-        return
-    try:
-        context.load_verify_locations(settings.listen.client_ca_file)
-    except (OSError, ssl.SSLError) as error:
-        reason = getattr(error, "strerror", None) or type(error).__name__
-        raise InputError(
-            f"expected an authority's certificate, got: {reason}", where="listen: client_ca_file"
-        ) from error
-
-
-def client_certificates(settings: GatewaySettings) -> ssl.VerifyMode:
-    """Whether clients are asked for a certificate. One that is shown must verify, else the handshake ends."""
-    if settings.listen.client_ca_file is None:
-        return ssl.CERT_NONE
-    return ssl.CERT_REQUIRED if settings.listen.requires_certificate else ssl.CERT_OPTIONAL
 
 
 async def _share(folder: MetricsFolder, metrics: Metrics) -> None:

@@ -26,7 +26,7 @@ from sovctl.compliance.errors import ExitCode, InputError, SovctlError
 from sovctl.compliance.ledger.line import LineWriter, line
 from sovctl.compliance.ledger.store import Ledger
 from sovctl.gateway import log
-from sovctl.gateway.settings import GatewaySettings
+from sovctl.gateway.settings import GatewaySettings, Listen
 
 _SIGN_AFTER_S = 1.0  # of silence, as in `ledger.group`
 _RESTART_AFTER_S = (0.0, 1.0, 2.0, 5.0, 10.0, 30.0)  # a worker that keeps dying is started ever more slowly
@@ -73,7 +73,7 @@ class Supervisor:
         self._kill_at = 0.0
         self._failed_code: int | None = None
         self._selector = selectors.DefaultSelector()
-        check_port(settings)
+        check_port(settings.listen)
         self._places = [self._place() for _ in range(settings.workers)]
 
     def run(self) -> None:
@@ -95,7 +95,7 @@ class Supervisor:
             )
 
     def _place(self) -> _Place:
-        listening = bind(self._settings)
+        listening = bind(self._settings.listen)
         worker_end, writer_end = line()
         self._selector.register(writer_end, selectors.EVENT_READ)
         return _Place(listening, worker_end, writer_end)
@@ -210,13 +210,12 @@ class Supervisor:
                 os.kill(place.pid, number)
 
 
-def bind(settings: GatewaySettings) -> socket.socket:
-    """A socket on the gateway's port, one of several of this process.
+def bind(listen: Listen) -> socket.socket:
+    """A socket on a port of the gateway's, one of several on it.
 
     Raises:
         InputError: somebody else has the port.
     """
-    listen = settings.listen
     family = socket.AF_INET6 if ":" in listen.host else socket.AF_INET
     listening = socket.socket(family, socket.SOCK_STREAM)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -226,28 +225,27 @@ def bind(settings: GatewaySettings) -> socket.socket:
         listening.listen(_BACKLOG)
     except OSError as error:
         listening.close()
-        raise port_taken(settings) from error
+        raise port_taken(listen) from error
     return listening
 
 
-def check_port(settings: GatewaySettings) -> None:
-    """Return when nobody listens on the gateway's port; with SO_REUSEPORT two gateways would share it in silence.
+def check_port(listen: Listen) -> None:
+    """Return when nobody listens on the port; with SO_REUSEPORT two gateways would share it in silence.
 
     Raises:
         InputError: somebody does.
     """
-    listen = settings.listen
     with socket.socket(socket.AF_INET6 if ":" in listen.host else socket.AF_INET, socket.SOCK_STREAM) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((listen.host, listen.port))
         except OSError as error:
-            raise port_taken(settings) from error
+            raise port_taken(listen) from error
 
 
-def port_taken(settings: GatewaySettings) -> InputError:
+def port_taken(listen: Listen) -> InputError:
     """Somebody else has the port."""
     return InputError(
-        f"expected a free port, got none at {settings.listen.host}:{settings.listen.port}",
+        f"expected a free port, got none at {listen.host}:{listen.port}",
         hint="is another gateway running?",
     )

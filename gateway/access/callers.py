@@ -151,6 +151,20 @@ class Callers:
             return None
         return token.principal
 
+    def admin(self, name: str, key_id: str, method: Method) -> Principal | None:
+        """The admin who showed this a while ago; None when he is one no longer.
+
+        A token is gone once it was verified, so for whoever came with one the caller says how long that counts.
+        """
+        if method is Method.TOKEN:
+            found = [token.principal for token in self._tokens.values()]
+        elif method is Method.CERTIFICATE:
+            found = list(self._index.by_certificate.values())
+        else:
+            now = self._clock()
+            found = [key.principal for key in self._index.by_key.values() if now < key.expires_at]
+        return next((each for each in found if (each.name, each.key_id, each.is_admin) == (name, key_id, True)), None)
+
     def reload(self) -> None:
         """Read the files again.
 

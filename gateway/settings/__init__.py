@@ -9,6 +9,7 @@ unencrypted line is accepted. Needs only pydantic and PyYAML, so that the comman
 """
 
 from sovctl.gateway.settings.access import AccessSettings, IssuerSettings, TeamSettings
+from sovctl.gateway.settings.admin import AdminListen
 from sovctl.gateway.settings.detect import DetectSettings
 from sovctl.gateway.settings.gateway import GatewaySettings, check_settings, load_settings
 from sovctl.gateway.settings.ledger import LedgerSettings
@@ -26,6 +27,7 @@ from sovctl.gateway.settings.vault import PostgresqlSettings, VaultSettings
 __all__ = [
     "AccessSettings",
     "Action",
+    "AdminListen",
     "CallerLimits",
     "DetectSettings",
     "GatewaySettings",

@@ -11,6 +11,7 @@ from pydantic import Field, ValidationError, model_validator
 from sovctl.compliance.canonical import digest
 from sovctl.compliance.errors import InputError, Problem, SpecError
 from sovctl.gateway.settings.access import AccessSettings
+from sovctl.gateway.settings.admin import AdminListen
 from sovctl.gateway.settings.detect import DetectSettings
 from sovctl.gateway.settings.ledger import LedgerSettings
 from sovctl.gateway.settings.limits import Limits
@@ -30,6 +31,8 @@ class GatewaySettings(SettingsModel):
 
     site: Name
     listen: Listen
+    admin: AdminListen | None = None
+    """The operators' own listener; there is none when absent."""
     workers: Annotated[int, Field(ge=1, le=64)] = 1
     """Processes that serve; one per core at most pays."""
     clients_file: Path

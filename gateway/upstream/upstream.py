@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from sovctl.gateway.errors import UpstreamFailed, UpstreamRejected
 from sovctl.gateway.keyfiles import read_secret
@@ -87,6 +87,20 @@ class Upstream:
         self._tending.cancel()
         for server in self.servers:
             server.close_idle(longer_than_s=0)
+
+    def state(self) -> dict[str, Any]:
+        """What it is doing now, as plain values."""
+        now_s = self._loop.time()
+        servers = [
+            {
+                "url": server.url,
+                "in_flight": server.in_flight,
+                "circuit": server.breaker.state(now_s).value,
+                "is_busy": now_s < server.busy_until_s,
+            }
+            for server in self.servers
+        ]
+        return {"name": self.settings.name, "is_down": self.is_down, "servers": servers}
 
     @property
     def is_down(self) -> bool:

@@ -46,6 +46,7 @@ def configuration(context: Context) -> dict[str, Any]:
             "key_file": f"{TLS}/node.key",
             **gateway_access.listen(context),
         },
+        **gateway_access.admin(context),
         "workers": gateway.workers,
         "clients_file": f"{SECRETS}/gateway-clients.json",
         "access": gateway_access.access(context, data=DATA),

@@ -56,6 +56,22 @@ def listen(context: Context) -> dict[str, Any]:
     }
 
 
+def admin(context: Context) -> dict[str, Any]:
+    """`admin` of gateway.yaml; nothing where operators have no listener."""
+    chosen = context.gateway.admin
+    if chosen is None:
+        return {}
+    made: dict[str, Any] = {"port": chosen.port}
+    if chosen.reach == "management":
+        made["host"] = "0.0.0.0"  # noqa: S104 - the firewall decides who reaches it, by network and port
+    if chosen.reach == "management" or chosen.requires_certificate:
+        made |= {"certificate_file": f"{TLS}/node.pem", "key_file": f"{TLS}/node.key"}
+        made |= {key: value for key, value in listen(context).items() if key != "requires_certificate"}
+    if chosen.requires_certificate:
+        made["requires_certificate"] = True
+    return {"admin": made}
+
+
 def client_entry(client: Client, key_sha256: str) -> dict[str, Any]:
     """One client of the gateway's clients file."""
     key = {"sha256": key_sha256}

@@ -50,6 +50,10 @@ def rules_for(context: Context, node: Node) -> Rules:
 def _gateway_inbound(context: Context) -> Iterator[str]:
     for network in context.spec.perimeter.clients:
         yield f"ip saddr {_network(network)} tcp dport {context.gateway.port} accept"
+    admin = context.gateway.admin
+    if admin is not None and admin.reach == "management":
+        for network in context.spec.perimeter.management:
+            yield f"ip saddr {_network(network)} tcp dport {admin.port} accept"
 
 
 def _gateway_outbound(context: Context) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from sovctl.engine.plan.kinds.gateway import configuration
 from sovctl.engine.plan.kinds.gateway_access import client_entry
 from sovctl.engine.plan.kinds.perimeter import rules_for
 from sovctl.engine.preset import FOLDER
+from sovctl.engine.spec_access import Admin
 from sovctl.engine.spec_file import parse
 from sovctl.gateway.access.clients import check_clients, load_clients
 from sovctl.gateway.settings import load_settings
@@ -56,6 +58,9 @@ def test_the_gateway_reads_what_site_yaml_says(site: Context, tmp_path: Path) ->
     assert read.upstream("chat").send_principal
     assert not read.upstream("sovereign-cloud").send_principal
     assert read.listen.client_ca_file is not None
+    assert read.admin is not None
+    assert (read.admin.host, read.admin.port, read.admin.requires_certificate) == ("0.0.0.0", 9443, True)
+    assert read.admin.certificate_file is not None
 
 
 def test_the_gateway_reads_the_clients_that_site_yaml_names(site: Context, tmp_path: Path) -> None:
@@ -87,3 +92,15 @@ def test_the_wall_opens_for_the_gateway_towards_its_identity_provider_alone(site
     wanted = f"ip daddr 10.77.0.20 tcp dport 443 meta skuid {GATEWAY_UID} accept"
     for _, node in site.spec.nodes():
         assert (wanted in rules_for(site, node).outbound) == site.is_gateway(node)
+
+
+def test_operators_are_reached_from_the_management_network_or_from_the_node_itself(site: Context) -> None:
+    def opened(context: Context) -> list[str]:
+        [node] = context.gateway_nodes
+        return [rule for rule in rules_for(context, node).inbound if "dport 9443" in rule]
+
+    assert opened(site) == ["ip saddr 10.77.0.1 tcp dport 9443 accept"]
+    gateway = site.gateway.model_copy(update={"admin": Admin()})
+    own = replace(site, spec=site.spec.model_copy(update={"gateway": gateway}))
+    assert opened(own) == []
+    assert configuration(own)["admin"] == {"port": 9443}

@@ -83,6 +83,10 @@ def test_a_pools_port_is_reached_from_gateways_and_peers_alone(preset: str, node
             reached[int(rule["port"])] |= set(network)
         elif int(rule["port"]) == site.spec.access.port:
             assert network in site.spec.perimeter.management
+        elif site.gateway.admin is not None and int(rule["port"]) == site.gateway.admin.port:
+            assert site.is_gateway(node)
+            assert site.gateway.admin.reach == "management"
+            assert network in site.spec.perimeter.management
         else:
             assert site.is_gateway(node)
             assert int(rule["port"]) == site.gateway.port

@@ -1,0 +1,115 @@
+"""A request to the admin surface, read whole, and an answer with the headers that all of them have."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Self
+from urllib.parse import parse_qsl, urlsplit
+
+import orjson
+from starlette.types import Receive, Scope, Send
+
+from sovctl.gateway.access.certificate import PEER, Peer
+
+_EVERY_ANSWER = [
+    (b"cache-control", b"no-store"),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"same-origin"),  # with `no-referrer` browsers hide the origin of our own forms
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"x-frame-options", b"DENY"),
+]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One request."""
+
+    method: str
+    path: str
+    query: str
+    headers: Mapping[str, str]
+    fields: Mapping[str, str]
+    """Of a form, or of a JSON object."""
+    is_json: bool
+    peer: Peer | None
+
+    @classmethod
+    async def read(cls, scope: Scope, receive: Receive, *, at_most: int) -> Self:
+        """The whole request.
+
+        Raises:
+            ValueError: too large, or neither a form nor a JSON object.
+        """
+        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        body = bytearray()
+        while True:
+            message = await receive()
+            body += message.get("body", b"")
+            if message["type"] == "http.disconnect" or len(body) > at_most:
+                raise ValueError("too large, or cut off")
+            if not message.get("more_body", False):
+                break
+        is_json = headers.get("content-type", "").partition(";")[0].strip() == "application/json"
+        fields = _json_fields(bytes(body)) if is_json else dict(parse_qsl(body.decode("utf-8"), keep_blank_values=True))
+        query = scope["query_string"].decode("latin-1")
+        return cls(scope["method"], scope["path"], query, headers, fields, is_json, scope["state"].get(PEER))
+
+    def header(self, name: str) -> str | None:
+        """A header by its lower-case name."""
+        return self.headers.get(name)
+
+    @property
+    def is_from_here(self) -> bool:
+        """True unless the browser says that another site made the request."""
+        origin = self.header("origin")
+        return origin is None or urlsplit(origin).netloc == self.header("host")
+
+
+@dataclass
+class Answer:
+    """One answer."""
+
+    status: int
+    body: bytes
+    content_type: str
+    headers: list[tuple[bytes, bytes]] = field(default_factory=list)
+
+    def cookie(self, value: str) -> Answer:
+        """The same, with a cookie."""
+        self.headers.append((b"set-cookie", value.encode("latin-1")))
+        return self
+
+    async def send(self, send: Send, *, policy: str) -> None:
+        """Send it.
+
+        Args:
+            policy: the content security policy.
+        """
+        own = [(b"content-type", self.content_type.encode()), (b"content-length", b"%d" % len(self.body))]
+        headers = [*own, *_EVERY_ANSWER, (b"content-security-policy", policy.encode()), *self.headers]
+        await send({"type": "http.response.start", "status": self.status, "headers": headers})
+        await send({"type": "http.response.body", "body": self.body})
+
+
+def page(status: int, text: str) -> Answer:
+    """HTML."""
+    return Answer(status, text.encode(), "text/html; charset=utf-8")
+
+
+def plain(status: int, text: str) -> Answer:
+    """A sentence for whoever asked."""
+    return Answer(status, text.encode(), "text/plain; charset=utf-8")
+
+
+def redirect(path: str) -> Answer:
+    """See there."""
+    return Answer(303, b"", "text/plain; charset=utf-8", [(b"location", path.encode())])
+
+
+def _json_fields(body: bytes) -> dict[str, str]:
+    content: Any = orjson.loads(body or b"{}")
+    if not isinstance(content, dict):
+        raise ValueError("expected a JSON object")
+    return {key: value for key, value in content.items() if isinstance(value, str)}

@@ -1,0 +1,203 @@
+"""The admin surface as an ASGI application: who may, which path, what comes back.
+
+    GET  /                      the operator page, or the door to it
+    GET  /main                  the part of it that changes
+    POST /login, /logout        a cookie for an admin's key, and its end
+    GET  /api/status            everything on the page as JSON
+    POST /actions/NAME          what an operator can do, from a form or as JSON
+    GET  /healthz, /readyz, /metrics, /.well-known/jwks.json      for machines, without a key
+
+An admin is a caller with `is_admin`: by API key or token in `Authorization`, by client certificate, or by cookie. What
+the browser sends by itself (certificate, cookie) changes something only together with the form's token.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from http.cookies import CookieError, SimpleCookie
+from urllib.parse import parse_qsl
+
+import orjson
+from starlette.types import Receive, Scope, Send
+
+from sovctl.gateway import log
+from sovctl.gateway.access.callers import bearer
+from sovctl.gateway.access.principal import Method, Principal
+from sovctl.gateway.admin.actions import ACTIONS, Actions, NotDone
+from sovctl.gateway.admin.answer import Answer, Asked, page, plain, redirect
+from sovctl.gateway.admin.page import Pages
+from sovctl.gateway.admin.session import COOKIE, Sealer, Session
+from sovctl.gateway.admin.status import Sources, gather
+from sovctl.gateway.errors import Refused
+from sovctl.gateway.metrics.exposition import exposition
+from sovctl.gateway.readiness import NOT_READY
+
+_MAX_BODY_BYTES = 64 << 10
+_TOKEN_SESSION_S = 900  # a token can't be asked about again, so who came with one comes again soon
+
+
+class AdminApp:
+    """The ASGI application.
+
+    Args:
+        key: signs cookies and forms; the same in all workers.
+        is_encrypted: the listener has TLS, so cookies are for TLS only.
+    """
+
+    def __init__(self, sources: Sources, actions: Actions, *, key: bytes, session_s: int, is_encrypted: bool) -> None:
+        self._sources = sources
+        self._actions = actions
+        self._sealer = Sealer(key)
+        self._session_s = session_s
+        self._is_encrypted = is_encrypted
+        self._pages = Pages()
+        self._paths: Mapping[tuple[str, str], Callable[[Asked], Awaitable[Answer]]] = {
+            ("GET", "/"): self._page,
+            ("GET", "/main"): self._main,
+            ("POST", "/login"): self._login,
+            ("POST", "/logout"): self._logout,
+            ("GET", "/api/status"): self._status,
+            ("GET", "/healthz"): self._healthz,
+            ("GET", "/readyz"): self._readyz,
+            ("GET", "/metrics"): self._metrics,
+            ("GET", "/.well-known/jwks.json"): self._jwks,
+        }
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+        try:
+            asked = await Asked.read(scope, receive, at_most=_MAX_BODY_BYTES)
+            answer = await self._answer(asked)
+        except ValueError:
+            answer = plain(400, "expected a smaller and well-formed request\n")
+        except Exception as error:  # noqa: BLE001 - the last door; the message may hold anything
+            log.event("our mistake", level=40, error=error)
+            answer = plain(500, "the gateway made a mistake; its log says where\n")
+        await answer.send(send, policy=self._pages.policy)
+
+    async def _answer(self, asked: Asked) -> Answer:
+        handler = self._paths.get((asked.method, asked.path))
+        if handler is None and asked.method == "POST" and asked.path.startswith("/actions/"):
+            handler = self._act
+        if handler is None:
+            return plain(404, "no such path\n")
+        return await handler(asked)
+
+    async def _operator(self, asked: Asked) -> Principal | None:
+        """The admin who asks; None for everybody else."""
+        callers = self._sources.callers()
+        credential, peer = bearer(asked.header("authorization")), asked.peer
+        if credential is not None or peer is not None:
+            caller = await callers.identify(credential, peer)
+            if caller is not None and caller.is_admin:
+                return caller
+            if credential is not None:
+                return None
+        session = self._session(asked)
+        return callers.admin(session.name, session.key_id, session.method) if session is not None else None
+
+    def _session(self, asked: Asked) -> Session | None:
+        try:
+            cookie = SimpleCookie(asked.header("cookie") or "").get(COOKIE)
+        except CookieError:
+            return None
+        return self._sealer.read(cookie.value, now=time.time()) if cookie is not None else None
+
+    def _is_meant(self, asked: Asked, operator: Principal) -> bool:
+        """True when the operator means it: no other site can make a browser send this."""
+        if bearer(asked.header("authorization")) is not None:
+            return True
+        token = asked.fields.get("form_token", "") or asked.header("x-sovctl-form-token") or ""
+        return self._sealer.is_form_token(operator.name, operator.key_id, token)
+
+    async def _page(self, asked: Asked) -> Answer:
+        operator = await self._operator(asked)
+        if operator is None:
+            return page(401, self._pages.login(site=self._sources.settings().site, is_refused=False))
+        done = dict(parse_qsl(asked.query)).get("done", "")
+        return await self._drawn(operator, told=ACTIONS[done].done if done in ACTIONS else "")
+
+    async def _drawn(self, operator: Principal, *, told: str, status_code: int = 200) -> Answer:
+        status = await gather(self._sources, now=time.time())
+        token = self._sealer.form_token(operator.name, operator.key_id)
+        names = self._actions.names()
+        text = self._pages.page(status, actions=names, form_token=token, operator=operator.name, told=told)
+        return page(status_code, text)
+
+    async def _main(self, asked: Asked) -> Answer:
+        operator = await self._operator(asked)
+        if operator is None:
+            return plain(401, "log in again\n")
+        status = await gather(self._sources, now=time.time())
+        token = self._sealer.form_token(operator.name, operator.key_id)
+        return page(200, self._pages.main(status, actions=self._actions.names(), form_token=token))
+
+    async def _login(self, asked: Asked) -> Answer:
+        caller = await self._sources.callers().identify(asked.fields.get("key", "").strip(), asked.peer)
+        if caller is None or not caller.is_admin or not asked.is_from_here:
+            log.event("login refused", level=30)
+            return page(401, self._pages.login(site=self._sources.settings().site, is_refused=True))
+        lasts_s = min(self._session_s, _TOKEN_SESSION_S) if caller.method is Method.TOKEN else self._session_s
+        session = Session(caller.name, caller.key_id, caller.method, time.time() + lasts_s)
+        log.event("operator logged in", client=caller.name, key_id=caller.key_id)
+        return redirect("./").cookie(self._cookie(self._sealer.session(session), lasts_s))
+
+    async def _logout(self, asked: Asked) -> Answer:
+        operator = await self._operator(asked)
+        if operator is not None and not self._is_meant(asked, operator):
+            return plain(403, "expected the form of this page\n")
+        return redirect("./").cookie(self._cookie("", 0))
+
+    def _cookie(self, value: str, lasts_s: int) -> str:
+        secure = "; Secure" if self._is_encrypted else ""
+        return f"{COOKIE}={value}; Path=/; Max-Age={lasts_s}; HttpOnly; SameSite=Strict{secure}"
+
+    async def _status(self, asked: Asked) -> Answer:
+        if await self._operator(asked) is None:
+            return plain(401, "expected `Authorization: Bearer` with the key of an admin\n")
+        return Answer(200, orjson.dumps(await gather(self._sources, now=time.time())), "application/json")
+
+    async def _act(self, asked: Asked) -> Answer:
+        operator = await self._operator(asked)
+        if operator is None:
+            return plain(401, "expected the key of an admin\n")
+        if not self._is_meant(asked, operator):
+            return plain(403, "expected the form of this page, or a key in `Authorization`\n")
+        name = asked.path.removeprefix("/actions/")
+        try:
+            await self._actions.run(name, asked.fields, by=operator)
+        except KeyError:
+            return plain(404, "no such action\n")
+        except NotDone as error:
+            log.event("action not done", level=30, action=name, client=operator.name)
+            return (
+                plain(409, f"{error}\n")
+                if asked.is_json
+                else await self._drawn(operator, told=str(error), status_code=409)
+            )
+        except Refused:
+            return plain(503, "it could not be recorded in the ledger, so it was not done\n")
+        log.event("action done", action=name, client=operator.name)
+        if asked.is_json:
+            return Answer(200, orjson.dumps({"done": name, "message": ACTIONS[name].done}), "application/json")
+        return redirect(f"../?done={name}")
+
+    async def _healthz(self, _asked: Asked) -> Answer:
+        return Answer(200, b'{"status":"ok"}', "application/json")
+
+    async def _readyz(self, _asked: Asked) -> Answer:
+        wrong = await self._sources.wrong()
+        is_ready = NOT_READY.isdisjoint(wrong)
+        body = orjson.dumps({"ready": is_ready, "wrong": dict(wrong)})
+        return Answer(200 if is_ready else 503, body, "application/json")
+
+    async def _metrics(self, asked: Asked) -> Answer:
+        content_type, body = exposition(self._sources.metrics(), accept=asked.header("accept") or "")
+        return Answer(200, body, content_type)
+
+    async def _jwks(self, _asked: Asked) -> Answer:
+        if self._sources.jwks is None:
+            return plain(404, "no upstream is told who is calling\n")
+        return Answer(200, orjson.dumps(self._sources.jwks), "application/jwk-set+json")

@@ -1,0 +1,44 @@
+"""The last decisions, read from the ledger itself: kinds, counts and reasons; there is no text in it to show.
+
+recent(Path("/var/lib/sovctl/gateway/ledger"), most=50)      # the newest first
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from sovctl.compliance.errors import SovctlError
+from sovctl.compliance.ledger.index import Index
+from sovctl.compliance.ledger.reader import LedgerReader
+
+_RECORDS_EACH = 3  # of a request: itself, mostly an answer, sometimes a fallback; requests overlap
+_SHOWN = ("id", "time", "client", "tenant", "surface", "model", "verdict", "upstream", "tokens", "kinds", "reasons")
+
+
+def recent(directory: Path, *, most: int) -> list[dict[str, Any]]:
+    """The newest requests with how they ended; empty while there is no ledger to read."""
+    try:
+        with closing(Index(directory)) as index:
+            size = index.count(0)
+        entries = LedgerReader(directory).entries(start=max(0, size - most * _RECORDS_EACH))
+        records = [entry.record for entry in entries]
+    except (SovctlError, OSError):
+        return []
+    return joined(records)[:most]
+
+
+def joined(records: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """One row a request, the newest first, from records in the order of the ledger."""
+    rows: dict[str, dict[str, Any]] = {}
+    for record in records:
+        request_id, kind = record.get("id"), record.get("type")
+        if kind == "gateway.request":
+            rows[str(request_id)] = {name: record.get(name) for name in _SHOWN} | {"status": None, "ended": None}
+        elif request_id in rows and kind == "gateway.fallback":
+            rows[str(request_id)] |= {"upstream": record.get("upstream"), "reasons": record.get("reasons")}
+        elif request_id in rows and kind == "gateway.answer":
+            rows[str(request_id)] |= {"status": record.get("status"), "ended": record.get("reason")}
+    return list(reversed(rows.values()))

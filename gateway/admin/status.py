@@ -1,0 +1,152 @@
+"""Everything the operator page shows, as plain values: `GET /api/status` returns it, the page draws it.
+
+status = await gather(sources, now=time.time())
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from sovctl.gateway.access.callers import Callers
+from sovctl.gateway.admin.board import Board
+from sovctl.gateway.admin.budgets import budgets
+from sovctl.gateway.admin.decisions import recent
+from sovctl.gateway.admin.figures import answered_by_route, by_label, figures
+from sovctl.gateway.metrics import Metrics
+from sovctl.gateway.quota.quota import Quota
+from sovctl.gateway.quota.store import QuotaUnavailable
+from sovctl.gateway.readiness import NOT_READY
+from sovctl.gateway.settings import CallerLimits, GatewaySettings
+
+_MOST_DECISIONS = 50
+_WORST = ("closed", "busy", "half-open", "open")
+"""What a server is doing, as `upstream.breaker` says, from best to worst; several workers may see it differently."""
+
+
+class Handoffs(Protocol):
+    """The queue of answers that wait for a person. Its rows hold ids, names, codes and times; `shown` holds tokens."""
+
+    async def waiting(self) -> Sequence[Mapping[str, Any]]:
+        """The oldest first: `id`, `state` (`waiting`, `taken`), `since`, `tenant`, `model`, `reasons`, `taken_by`."""
+
+    async def take(self, handoff_id: str, *, by: str) -> bool:
+        """Somebody looks after it now; False when it is not there, or somebody else does."""
+
+    async def resolve(self, handoff_id: str, *, by: str, answer: str | None) -> bool:
+        """It is done, with what the client shall get instead; False when it is not there."""
+
+
+@dataclass
+class Sources:
+    """Where the page's values come from."""
+
+    settings: Callable[[], GatewaySettings]
+    """Those in force."""
+    callers: Callable[[], Callers]
+    metrics: Callable[[], Metrics]
+    """Of all workers."""
+    wrong: Callable[[], Awaitable[Mapping[str, str]]]
+    quota: Quota
+    board: Board
+    ledger: Path
+    version: str
+    reload: Callable[[], None]
+    """Has every worker read its settings again."""
+    jwks: Mapping[str, Any] | None = None
+    """With which upstreams verify who is calling."""
+    handoffs: Handoffs | None = None
+
+
+async def gather(sources: Sources, *, now: float) -> dict[str, Any]:
+    """All of it. A part that can't be told is None, never an empty list that looks like calm.
+
+    Args:
+        now: seconds since 1970.
+    """
+    settings, wrong = sources.settings(), dict(await sources.wrong())
+    metrics, workers = sources.metrics(), sources.board.everybody()
+    decisions = await asyncio.to_thread(recent, sources.ledger, most=_MOST_DECISIONS)
+    return {
+        "site": settings.site,
+        "version": sources.version,
+        "at": now,
+        "is_ready": NOT_READY.isdisjoint(wrong),
+        "is_draining": sources.board.is_draining,
+        "wrong": wrong,
+        "policy_sha256": settings.policy.digest(),
+        "figures": figures(metrics),
+        "routes": routes(settings, answered_by_route(metrics)),
+        "upstreams": upstreams(settings, workers, by_label(metrics.upstream_failures.values, 0)),
+        "refused": by_label(metrics.refused.values, 0),
+        "findings": by_label(metrics.findings.values, 0),
+        "budgets": await _budgets(sources, settings, now),
+        "decisions": decisions,
+        "handoffs": list(await sources.handoffs.waiting()) if sources.handoffs is not None else None,
+    }
+
+
+def routes(settings: GatewaySettings, answered: Mapping[str, Mapping[str, float]]) -> list[dict[str, Any]]:
+    """A row for every route, in the order of the settings."""
+    return [
+        {
+            "model": route.model,
+            "pool": route.pool,
+            "cloud": route.cloud,
+            "prefer": route.prefer,
+            "by_pool": answered.get(route.model, {}).get("pool", 0),
+            "by_cloud": answered.get(route.model, {}).get("cloud", 0),
+        }
+        for route in settings.routes
+    ]
+
+
+def upstreams(
+    settings: GatewaySettings, workers: Sequence[Mapping[str, Any]], failures: Mapping[str, float]
+) -> list[dict[str, Any]]:
+    """A row for every pool and cloud: what all workers make of it together."""
+    told = [{each["name"]: each for each in worker.get("upstreams", ())} for worker in workers]
+    rows = []
+    for upstream in settings.upstreams:
+        known = [each[upstream.name] for each in told if upstream.name in each]
+        down = sum(each["is_down"] for each in known)
+        servers: dict[str, dict[str, Any]] = {}
+        for server in (server for each in known for server in each["servers"]):
+            row = servers.setdefault(server["url"], {"url": server["url"], "in_flight": 0, "state": "closed"})
+            row["in_flight"] += server["in_flight"]
+            row["state"] = max(row["state"], _server_state(server), key=_WORST.index)
+        rows.append(
+            {
+                "name": upstream.name,
+                "kind": upstream.kind.value,
+                "model": upstream.model,
+                "jurisdiction": upstream.jurisdiction,
+                "state": "unknown" if not known else "up" if not down else "down" if down == len(known) else "partly",
+                "in_flight": sum(row["in_flight"] for row in servers.values()),
+                "failures": failures.get(upstream.name, 0),
+                "servers": list(servers.values()),
+            }
+        )
+    return rows
+
+
+def _server_state(server: Mapping[str, Any]) -> str:
+    return "busy" if server["is_busy"] and server["circuit"] == "closed" else str(server["circuit"])
+
+
+async def _budgets(sources: Sources, settings: GatewaySettings, now: float) -> list[dict[str, Any]] | None:
+    each = settings.quota.each_caller
+    limits: dict[str, CallerLimits] = {
+        f"client:{client.name}": each if client.limits.is_unlimited else client.limits
+        for client in sources.callers().clients
+    }
+    limits |= {f"team:{team.name}": team.limits for team in settings.access.teams}
+    prices = settings.quota.prices
+    try:
+        used = await sources.quota.used()
+    except QuotaUnavailable:
+        return None
+    return budgets(used, limits=limits, currency=prices.currency if prices else "", now=now)

@@ -1,0 +1,96 @@
+"""The admin surface of one worker, opened and closed: its board, its application, its listener.
+
+async with admin_surface(listen, parts, key=key): ...
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sovctl import __version__
+from sovctl.gateway import log
+from sovctl.gateway.access.callers import Callers
+from sovctl.gateway.admin.actions import Actions
+from sovctl.gateway.admin.app import AdminApp
+from sovctl.gateway.admin.board import TELL_EVERY_S, Board
+from sovctl.gateway.admin.listener import serving
+from sovctl.gateway.admin.status import Handoffs, Sources
+from sovctl.gateway.audit import AuditLog
+from sovctl.gateway.metrics import Metrics
+from sovctl.gateway.quota.quota import Quota
+from sovctl.gateway.readiness import Readiness
+from sovctl.gateway.settings import AdminListen, GatewaySettings
+from sovctl.gateway.upstream import Upstream
+
+
+@dataclass
+class Shown:
+    """The parts of a running gateway that operators see."""
+
+    settings: Callable[[], GatewaySettings]
+    callers: Callable[[], Callers]
+    metrics: Callable[[], Metrics]
+    readiness: Readiness
+    upstreams: Mapping[str, Upstream]
+    quota: Quota
+    audit: AuditLog
+    reload: Callable[[], None]
+    folder: Path | None
+    """That the workers share; None for a process alone."""
+    jwks: Mapping[str, Any] | None = None
+    handoffs: Handoffs | None = None
+
+
+@asynccontextmanager
+async def admin_surface(listen: AdminListen, shown: Shown, *, key: bytes) -> AsyncIterator[None]:
+    """Serve operators until the end of this context.
+
+    Args:
+        key: signs cookies and forms; the same in all workers.
+
+    Raises:
+        InputError: somebody else has the port.
+    """
+    board = Board(shown.folder, lambda: {"upstreams": [each.state() for each in shown.upstreams.values()]})
+    shown.readiness.others.append(lambda: {"draining": "an operator said so"} if board.is_draining else {})
+    sources = Sources(
+        settings=shown.settings,
+        callers=shown.callers,
+        metrics=shown.metrics,
+        wrong=shown.readiness.wrong,
+        quota=shown.quota,
+        board=board,
+        ledger=shown.settings().ledger.directory,
+        version=__version__,
+        reload=shown.reload,
+        jwks=shown.jwks,
+        handoffs=shown.handoffs,
+    )
+    app = AdminApp(
+        sources,
+        Actions(sources, shown.audit),
+        key=key,
+        session_s=listen.session_s,
+        is_encrypted=listen.certificate_file is not None,
+    )
+    telling = asyncio.create_task(_tell(board), name="board")
+    try:
+        async with serving(listen, app):
+            yield
+    finally:
+        telling.cancel()
+        board.withdraw()
+
+
+async def _tell(board: Board) -> None:
+    while True:
+        try:
+            board.write()
+        except OSError as error:
+            log.event("board not written", level=40, error=error)
+        await asyncio.sleep(TELL_EVERY_S)
