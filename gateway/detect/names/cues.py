@@ -128,3 +128,9 @@ COMPANIES = _section("company")
 """What follows a name that is no person's."""
 SAINTS = _section("saint")
 """What makes a given name a place's."""
+PERSON_WORDS = frozenset(
+    phrase
+    for section, _, phrase, _ in _read()
+    if section in ("title", "role") and " " not in phrase and len(phrase) > 1
+)
+"""Titles and roles of one word: who stands behind one is a person."""

@@ -77,6 +77,11 @@ GIVEN_NAMES: frozenset[str] = frozenset(form for language, name in _read() for f
 """Every form, in lower case."""
 
 
+def names_of(language: str) -> frozenset[str]:
+    """The names of one row of the list, such as `ar-latin`, in lower case, nominatives only."""
+    return frozenset(name for row, name in _read() if row == language)
+
+
 def is_given_name(word: str) -> bool:
     """True for a given name in any of its cases, however it is written."""
     return word.lower() in GIVEN_NAMES

@@ -1,0 +1,49 @@
+"""Names that are also words: alone they are not believed to be names.
+
+is_common("Rose")          # True: the flower, a form of rise, and a name
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sovctl.gateway.detect.edm.spelling import is_arabic
+from sovctl.gateway.detect.edm.stems import base_stems, stems
+from sovctl.gateway.detect.names.nobody import NOBODY, is_everyday
+
+
+def _read() -> frozenset[str]:
+    lines = (Path(__file__).parent / "common_words.txt").read_text(encoding="utf-8").splitlines()
+    return frozenset(
+        word.replace("ё", "е")
+        for line in lines
+        if not line.lstrip().startswith("#")
+        for word in line.partition(":")[2 if ":" in line else 0].split()
+    )
+
+
+_COMMON = _read()
+_COMMON_STEMS = frozenset(stem for word in _COMMON for stem in base_stems(word))
+
+
+def is_common(word: str) -> bool:
+    """True for a word that alone is not believed to be somebody's name; Russian in any of its cases."""
+    lowered = word.casefold().replace("ё", "е")
+    if is_arabic(lowered):
+        return True  # without capitals nothing tells a name from a word
+    if lowered in _COMMON or lowered.removesuffix("s") in _COMMON or lowered in NOBODY or is_everyday(lowered):
+        return True
+    return "\u0400" <= lowered[:1] <= "\u052f" and not _COMMON_STEMS.isdisjoint(stems(lowered))
+
+
+DETERMINERS: frozenset[str] = frozenset(
+    """
+    the an this that these those each every my your his her our their its some any der die das den dem des ein eine
+    einen einem einer eines kein keine keinen keinem keiner im am zum zur vom beim ins ans jeder jede jedes jedem jeden
+    alle aller allen viele vielen mein meine meinen meiner dein sein seine seinen seiner ihr ihre ihren ihrer unser
+    unsere unseren dieser diese dieses diesem diesen welcher welche le la les un une des du ce cet cette ces mon ma mes
+    son sa ses notre votre leur au aux el los las una unos unas este esta sus mis il lo gli uno della dello dei degli
+    delle nel nella nello sulla dal dalla um uma pelo pela het een deze dit mijn zijn haar ons onze bir bu itu
+    """.split()  # noqa: SIM905 - a table is read more easily than a list of quoted words
+)
+"""What stands before a noun and hardly ever before a name: articles, possessives, "im", "zum"."""

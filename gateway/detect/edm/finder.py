@@ -1,0 +1,301 @@
+"""Finds listed people, companies and numbers in a text.
+
+`vocabulary` says which words may be listed; only around such a word is the text read (`run`), and believed are
+
+    a given name and a surname of one person, in either order, inflected, transliterated, with what stands between
+    a surname alone, when it is written as listed, no ordinary word and not half the list's
+    otherwise with an initial, a title or role before it, or an account, birth date, ... of the same person nearby
+    the words of a company, without its legal form
+
+A finding's value is how the name sounds, so that all forms of one name are one value (see `tokens`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import combinations, islice, product
+
+from sovctl.gateway.detect.edm.alone import text_forms
+from sovctl.gateway.detect.edm.common_words import DETERMINERS, is_common
+from sovctl.gateway.detect.edm.index import Index, initial_pair, pair
+from sovctl.gateway.detect.edm.keys import initial_classes, text_keys
+from sovctl.gateway.detect.edm.people import JOINTS, SERVANT, is_legal_form
+from sovctl.gateway.detect.edm.run import Run, Token, run_at
+from sovctl.gateway.detect.edm.values import numbers_in_text, values_in_text
+from sovctl.gateway.detect.edm.vocabulary import Listed, Vocabulary, folded
+from sovctl.gateway.detect.finding import Finding
+from sovctl.gateway.detect.names.cues import PARTICLES, PERSON_WORDS
+from sovctl.gateway.detect.names.given_names import is_given_name
+from sovctl.gateway.detect.names.nobody import is_everyday
+from sovctl.gateway.detect.names.reading import Reading
+from sovctl.gateway.detect.names.shape import ends_like_surname, word_before
+from sovctl.gateway.kinds import Kind
+
+_MOST_COMBINATIONS = 16
+_REACH = 30  # characters between two words of one name, with particles, initials and a middle name
+_NEARBY = 160  # characters around a name in which something of the same person supports it
+_SHORTEST_ALONE = 4  # letters of a surname that stands alone
+_SHORTEST_FIRST = 6  # the same at the beginning of a sentence, where every word has a capital
+_SHORTEST_LOWER = 6  # the same in a text without any capitals
+_COMPANY_REACH = 3  # words before the one by which a company is noticed
+
+SCORES = {"LISTED_PERSON": 0.95, "LISTED_SURNAME": 0.8, "LISTED_COMPANY": 0.9, "LISTED_NUMBER": 0.95}
+
+_BEFORE_SURNAMES = PERSON_WORDS | {"آل"}
+_CUT_WORD = re.compile(r"([^\W\d_]{2,30})['’]([^\W\d_]{2,30})")
+_DIGIT = re.compile(r"\d")
+_SENTENCE_START = re.compile(r"(?:^|[.!?:\n\r>•*«“\"(-])[ \t]{0,4}\Z")
+
+_Mark = tuple[int, int, Listed]
+
+
+class ListedFinder:
+    """Finds what an index lists."""
+
+    rules = tuple(SCORES)
+
+    def __init__(self, index: Index) -> None:
+        self._index = index
+        self._vocabulary = Vocabulary(index)
+
+    def find(self, reading: Reading) -> Iterator[Finding]:
+        """What of the list stands in a text that is cut into words."""
+        text = reading.text
+        if self._index.has_values:
+            yield from self._numbers(text)
+        unknown = {*map(hash, reading.words)} - self._vocabulary.strangers
+        marks = self._marks(reading, unknown) if unknown else []
+        if "'" in text or "’" in text:
+            marks = sorted([*marks, *self._cut_words(text)], key=lambda mark: mark[:2])
+        done = -1
+        for place, (start, end, listed) in enumerate(marks):
+            if start < done or not self._is_worth_a_look(text, marks, place):
+                continue
+            for finding in self._around(text, start, end, listed):
+                done = max(done, finding.end)
+                yield finding
+
+    def _marks(self, reading: Reading, unknown: set[int]) -> list[_Mark]:
+        """Where listed words stand; everyday words only where they have a capital within a sentence."""
+        listed: dict[bytes, Listed] = {}
+        for word in reading.words:
+            if hash(word) not in unknown:
+                continue
+            found = self._vocabulary.look_up(word)
+            if found.is_listed and (
+                not found.is_everyday or f" {word.decode('utf-8', 'surrogatepass').capitalize()}" in reading.text
+            ):
+                listed[word] = found
+        places = sorted((place, word) for word in listed for place in reading.places(word))
+        starts = reading.characters([place for place, _ in places])
+        ends = reading.characters([place + len(word) for place, word in places])
+        return [(start, end, listed[word]) for start, end, (_, word) in zip(starts, ends, places, strict=True)]
+
+    def _cut_words(self, text: str) -> Iterator[_Mark]:
+        """Listed words that an apostrophe cuts in two: their halves are listed nowhere."""
+        for match in _CUT_WORD.finditer(text):
+            listed = self._vocabulary.look_up(folded(match[1] + match[2]))
+            if listed.is_listed:
+                yield match.start(1), match.end(1), listed
+
+    def _is_worth_a_look(self, text: str, marks: Sequence[_Mark], place: int) -> bool:
+        """False, quickly, for most words that only sound like a listed one."""
+        start, end, listed = marks[place]
+        if listed.is_company:
+            return True
+        for following, _, other in islice(marks, place + 1, place + 5):
+            if following - end > _REACH:
+                break
+            if self._order(listed, other):
+                return True
+        if not listed.surnames and not listed.givens:
+            return False
+        if text[start].islower():
+            return bool(listed.alone)
+        if listed.alone or "." in text[max(0, start - 4) : start] or "." in text[end : end + 5]:
+            return True
+        before = word_before(text, start)
+        if before is not None and (before[1].lower() in _BEFORE_SURNAMES or len(before[1]) <= 3):
+            return True
+        return _DIGIT.search(text, max(0, start - _NEARBY), end + _NEARBY) is not None
+
+    def _around(self, text: str, start: int, end: int, listed: Listed) -> Iterator[Finding]:
+        run = run_at(text, start, end)
+        known = [self._vocabulary.look_up(folded(token.text)) for token in run.tokens]
+        if not known[run.at].is_listed or not known[run.at].exact:
+            # A suffix behind an apostrophe belongs to another language: the word is the part before it.
+            if run.tokens[run.at].end != end and (own := self._vocabulary.look_up(folded(text[start:end]))).is_listed:
+                known[run.at] = own
+                run.tokens[run.at] = Token(start, end, text[start:end], run.tokens[run.at].gap)
+            elif not known[run.at].is_listed:
+                known[run.at] = listed
+        person = self._person(text, run, known) or self._surname(text, run, known[run.at])
+        if person is not None:
+            yield person
+        company = self._company(run, known)
+        if company is not None:
+            yield company
+
+    def _person(self, text: str, run: Run, known: Sequence[Listed]) -> Finding | None:
+        """Two words of one person in this run, and what belongs to them."""
+        matched: dict[int, None] = {}
+        given = surname = -1
+        for first, second in combinations(range(len(run.tokens)), 2):
+            if second - first > 3 or not (known[first].is_listed and known[second].is_listed):
+                continue
+            order = self._order(known[first], known[second])
+            if not order or not _may_join(run, first, second):
+                continue
+            of_given, of_surname = (first, second) if order > 0 else (second, first)
+            if self._is_written_like_a_name(run, of_given, of_surname, known):
+                matched |= dict.fromkeys((first, second))
+                if surname < 0:
+                    given, surname = of_given, of_surname
+        if not matched or min(abs(place - run.at) for place in matched) > 3:
+            return None
+        first, last = run.first_of(min(matched), text), run.last_of(max(matched), text)
+        value = f"{self._sound(run.tokens[given])} {self._sound(run.tokens[surname])}"
+        return _person(run.tokens[first].start, run.end_of(last, text), value, "LISTED_PERSON")
+
+    def _order(self, first: Listed, second: Listed) -> int:
+        """1 for a given name before a surname of the same person, -1 the other way round, 0 for neither."""
+        has_pair = self._index.has_pair
+        for a in first.givens:
+            for b in second.surnames:
+                if has_pair(pair(a, b)):
+                    return 1
+            for b in second.givens:  # a given name and a patronymic
+                if has_pair(pair(a, b)):
+                    return 1
+        for b in second.givens:
+            for a in first.surnames:
+                if has_pair(pair(b, a)):
+                    return -1
+        for a in first.surnames:
+            for b in second.surnames:  # two surnames of one person
+                if has_pair(pair(a, b)):
+                    return 1
+        return 0
+
+    def _is_written_like_a_name(self, run: Run, given: int, surname: int, known: Sequence[Listed]) -> bool:
+        """Two capitals; without them both must be written as listed, side by side, and one be no ordinary word."""
+        first, second = run.tokens[given], run.tokens[surname]
+        if first.is_capital and second.is_capital:
+            return True
+        if is_everyday(first.text.casefold()) or is_everyday(second.text.casefold()):
+            return False
+        if first.is_caseless or second.is_caseless:
+            return True
+        if is_common(first.text) and is_common(second.text):
+            return False
+        forms = text_forms(first.text)
+        givens = {number for form in forms for number in self._index.ids(f"g{form[1:]}")}
+        return bool(known[surname].exact) and not givens.isdisjoint(known[given].givens)
+
+    def _surname(self, text: str, run: Run, own: Listed) -> Finding | None:
+        """The word itself, without another part of its name that the list knows."""
+        token = run.tokens[run.at]
+        first, last = run.first_of(run.at, text), run.last_of(run.at, text)
+        if not (own.surnames and own.sure and self._is_believed(text, run, first, last, own)):
+            if not (own.sure and self._is_supported(text, token, own.sure)):
+                return None
+            first = last = run.at
+        return _person(run.tokens[first].start, run.end_of(last, text), self._sound(token), "LISTED_SURNAME")
+
+    def _is_believed(self, text: str, run: Run, first: int, last: int, own: Listed) -> bool:
+        """True when a listed surname is enough here.
+
+        Args:
+            first, last: tokens of the name, with its initials.
+        """
+        token, index = run.tokens[run.at], self._index
+        before = run.tokens[first - 1].text.lower() if first > 0 else ""
+        if before in _BEFORE_SURNAMES and (token.is_capital or token.is_caseless or own.alone):
+            return True
+        if token.is_caseless:
+            return False
+        initials = [run.tokens[place].text for place in range(first, last + 1) if run.is_initial(place, text)]
+        if initials and token.is_capital:
+            classes = {letter for initial in initials for letter in initial_classes(initial)}
+            if any(index.has_pair(initial_pair(letter, number)) for letter in classes for number in own.sure):
+                return True
+        if not own.alone or before in DETERMINERS:
+            return False
+        if not token.is_capital:
+            return len(token.text) >= _SHORTEST_LOWER and text == text.lower()
+        if len(token.text) < _SHORTEST_FIRST and not ends_like_surname(token.text):
+            start = run.tokens[first].start
+            return len(token.text) >= _SHORTEST_ALONE and _SENTENCE_START.search(text, max(0, start - 6), start) is None
+        return True
+
+    def _is_supported(self, text: str, token: Token, numbers: Sequence[int]) -> bool:
+        """True when something else of the same person stands nearby."""
+        if not token.is_capital and not token.is_caseless:
+            return False
+        nearby = text[max(0, token.start - _NEARBY) : token.end + _NEARBY]
+        if _DIGIT.search(nearby) is None and "@" not in nearby:
+            return False
+        hashes = [self._index.hasher("x" + value) for value in values_in_text(nearby)]
+        return any(self._index.supports(hashed, number) for hashed in hashes for number in numbers)
+
+    def _company(self, run: Run, known: Sequence[Listed]) -> Finding | None:
+        if not known[run.at].is_company:
+            return None
+        own = [place for place, token in enumerate(run.tokens) if not is_legal_form(token.text)]
+        if run.at not in own:
+            return None
+        at = own.index(run.at)
+        for start in range(max(0, at - _COMPANY_REACH), at + 1):
+            for end in range(len(own), at, -1):
+                places = own[start:end]
+                rows = islice(product(*(known[place].sure for place in places)), _MOST_COMBINATIONS)
+                if any(map(self._index.has_company, rows)) and _is_company(run, places):
+                    first, last = run.tokens[places[0]], run.tokens[places[-1]]
+                    value = " ".join(self._sound(run.tokens[place]) for place in places)
+                    return Finding(first.start, last.end, Kind.ORG, SCORES["LISTED_COMPANY"], value, "LISTED_COMPANY")
+        return None
+
+    def _sound(self, token: Token) -> str:
+        """One spelling for all forms of a listed word."""
+        keys = text_keys(token.text, has_arabic_names=self._index.has_arabic_names)
+        ranked = sorted(("wavkK".index(key[0]), key) for key in keys if self._index.ids(key))
+        return ranked[0][1][1:] if ranked else token.text.casefold()
+
+    def _numbers(self, text: str) -> Iterator[Finding]:
+        for start, end, forms in numbers_in_text(text):
+            for form in forms:
+                if self._index.has_value(self._index.hasher("x" + form)):
+                    kind = Kind.PHONE if form[0] == "p" else Kind.ACCOUNT
+                    yield Finding(start, end, kind, SCORES["LISTED_NUMBER"], form[1:], "LISTED_NUMBER")
+                    break
+
+
+def _person(start: int, end: int, value: str, rule: str) -> Finding:
+    return Finding(start, end, Kind.PERSON, SCORES[rule], value, rule)
+
+
+def _may_join(run: Run, first: int, second: int) -> bool:
+    """True when what stands between two words may stand within a name."""
+    both_capital = run.tokens[first].is_capital and run.tokens[second].is_capital
+    if any("," in token.gap for token in run.tokens[first + 1 : second + 1]):
+        return both_capital and second == first + 1
+    for token in run.tokens[first + 1 : second]:
+        lowered = token.text.casefold()
+        is_part = lowered in PARTICLES or lowered in SERVANT or lowered in JOINTS or is_given_name(lowered)
+        if not is_part and not (both_capital and token.is_capital):
+            return False
+    return True
+
+
+def _is_company(run: Run, places: Sequence[int]) -> bool:
+    """True when these words are more than words: with capitals, beside a legal form, or in quotation marks."""
+    first, last = run.tokens[places[0]], run.tokens[places[-1]]
+    beside = [run.tokens[place].text for place in (places[0] - 1, places[-1] + 1) if 0 <= place < len(run.tokens)]
+    if any(map(is_legal_form, beside)):
+        return True
+    if len(places) > 1:
+        return first.is_capital or first.is_caseless or not all(is_common(run.tokens[place].text) for place in places)
+    is_quoted = any(mark in first.gap for mark in "\"'«“„")
+    is_own = first.is_capital and not is_common(first.text) and len(first.text) >= _SHORTEST_ALONE
+    return is_own or (is_quoted and last.is_capital)

@@ -1,0 +1,279 @@
+"""The index of listed people and companies: keyed hashes in sorted arrays, mapped into memory, never a name.
+
+A file is one line of JSON, zeros up to a page, then arrays of integers, each sorted so that a look-up is
+a bisection. Words have numbers; what the list says of them are pairs of numbers. Without the key nobody can tell which
+word a hash stands for, and with it only by guessing words.
+
+    keys, ids      hash of a word's key -> the word's number; a hash may stand several times
+    flags          by number: what the word is in the list (`Role`)
+    pairs          given name and surname of one person; surname and given name of one person's initial
+    companies      hash over the numbers of a company's words
+    sieve          bits of the pairs' own places: most pairs that are asked for are none, and it says so at once
+    supports       hash of an account, birth date, ... mixed with the number of a word of the same person
+    values         hash of an account or customer number
+
+Opening checks the key, the sizes, the digest of the arrays and a MAC over the header, so a damaged file, a shortened
+one and one of another key are refused. Readers that have the old file open keep it; a new one is moved into its place.
+
+    index = Index.open(path, key)
+    ids = index.ids("wkovalsk")
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import mmap
+import sys
+from array import array
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import IntFlag
+from pathlib import Path
+from typing import Any, Literal
+
+from sovctl.compliance.errors import InputError
+from sovctl.compliance.files import write_atomic
+
+VERSION = 1
+_PAGE = 4096
+_LONGEST_HEADER = 1 << 16
+_ARRAYS: dict[str, Literal["Q", "I", "B"]] = {
+    "keys": "Q",
+    "pairs": "Q",
+    "companies": "Q",
+    "supports": "Q",
+    "values": "Q",
+    "ids": "I",
+    "flags": "B",
+    "sieve": "B",
+}
+"""Name -> `array` type code; the wide ones first, so that each begins where its type may."""
+_MASK = (1 << 64) - 1
+_ODD = 0x9E3779B97F4A7C15  # spreads numbers over 64 bits before they are mixed into a hash
+
+
+class Role(IntFlag):
+    """What a word is in the list."""
+
+    GIVEN = 1
+    SURNAME = 2
+    FREQUENT = 4  # a surname of many people in this list
+    COMPANY = 8  # the word by which a company is noticed
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What an index is made of."""
+
+    keys: Mapping[str, Sequence[int]]
+    """Key -> numbers of the words that have it."""
+    roles: Sequence[Role]
+    """By number."""
+    pairs: Iterable[int]
+    companies: Iterable[Sequence[int]]
+    supports: Iterable[tuple[str, int]]
+    values: Iterable[str]
+    counts: Mapping[str, int]
+    """For the header: how many people, companies, words."""
+
+
+def pair(first: int, second: int) -> int:
+    """Two numbers as one."""
+    return first << 32 | second
+
+
+def initial_pair(letter: str, surname: int) -> int:
+    """An initial, as a class of letters, with a surname's number; numbers of words are below 2^31."""
+    return (0x80000000 | ord(letter)) << 32 | surname
+
+
+class Hasher:
+    """Keyed hashes of 64 bits.
+
+    Args:
+        key: 32 bytes.
+    """
+
+    def __init__(self, key: bytes) -> None:
+        self._base = hashlib.blake2b(key=key, digest_size=8, person=b"sovctl edm")
+
+    def __call__(self, text: str) -> int:
+        """The hash of `text`."""
+        each = self._base.copy()
+        each.update(text.encode("utf-8", "surrogatepass"))
+        return int.from_bytes(each.digest(), "little")
+
+    def sequence(self, numbers: Sequence[int]) -> int:
+        """The hash of a row of numbers."""
+        return self("#" + ",".join(map(str, numbers)))
+
+
+def mixed(hashed: int, number: int) -> int:
+    """A value's hash with the number of a word that it supports."""
+    return (hashed ^ (number * _ODD)) & _MASK
+
+
+def write_index(path: Path, key: bytes, contents: Contents, *, built_at: str) -> dict[str, Any]:
+    """Write an index, whole or not at all; its header.
+
+    Args:
+        built_at: when, ISO 8601.
+    """
+    hasher = Hasher(key)
+    rows = sorted((hasher(text), number) for text, numbers in contents.keys.items() for number in numbers)
+    arrays = {
+        "keys": array("Q", (row[0] for row in rows)),
+        "ids": array("I", (row[1] for row in rows)),
+        "flags": array("B", (int(role) for role in contents.roles)),
+        "pairs": array("Q", sorted(set(contents.pairs))),
+        "sieve": _sieve(contents.pairs),
+        "companies": array("Q", sorted({hasher.sequence(numbers) for numbers in contents.companies})),
+        "supports": array("Q", sorted({mixed(hasher("x" + value), number) for value, number in contents.supports})),
+        "values": array("Q", sorted({hasher("x" + value) for value in contents.values})),
+    }
+    body = bytearray()
+    sizes = {}
+    for name in _ARRAYS:
+        column = arrays[name]
+        sizes[name] = len(column)
+        body += column.tobytes()
+    header: dict[str, Any] = {
+        "format": "sovctl-edm",
+        "version": VERSION,
+        "byte_order": sys.byteorder,
+        "built_at": built_at,
+        **contents.counts,
+        "sizes": sizes,
+        "sha256": hashlib.sha256(body).hexdigest(),
+    }
+    header["mac"] = _mac(key, header)
+    line = json.dumps(header, sort_keys=True).encode() + b"\n"
+    write_atomic(path, line.ljust(-(-len(line) // _PAGE) * _PAGE, b"\0") + bytes(body), mode=0o600)
+    return header
+
+
+def _sieve_bits(pairs: int) -> int:
+    """Bits of a sieve as a power of two: sixteen a pair, so that one wrong pair in sixteen passes it."""
+    return max(6, (16 * pairs).bit_length())
+
+
+def _sieve(pairs: Iterable[int]) -> array[int]:
+    numbers = set(pairs)
+    bits = _sieve_bits(len(numbers))
+    sieve = array("B", bytes(1 << (bits - 3)))
+    for both in numbers:
+        place = ((both * _ODD) & _MASK) >> (64 - bits)
+        sieve[place >> 3] |= 1 << (place & 7)
+    return sieve
+
+
+class Index:
+    """An index that was opened; see `Index.open`."""
+
+    def __init__(self, header: Mapping[str, Any], arrays: Mapping[str, memoryview], key: bytes) -> None:
+        self.header = header
+        self.hasher = Hasher(key)
+        self.flags = arrays["flags"]
+        self._arrays = arrays
+        self._sieve = arrays["sieve"]
+        self._shift = 64 - (len(self._sieve).bit_length() + 2)
+        self._keys, self._ids = arrays["keys"], arrays["ids"]
+
+    @classmethod
+    def open(cls, path: Path, key: bytes) -> Index:
+        """The index in a file.
+
+        Raises:
+            InputError: absent, not an index, of another key or version, or damaged.
+        """
+        try:
+            with path.open("rb") as file:
+                line = file.readline(_LONGEST_HEADER)
+                mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or "an empty file"
+            raise _refused(path, f"expected an index of names, got: {reason}") from error
+        header = _header(path, line, key)
+        start = -(-len(line) // _PAGE) * _PAGE
+        arrays, view = {}, memoryview(mapped)
+        for name, code in _ARRAYS.items():
+            end = start + header["sizes"][name] * array(code).itemsize
+            arrays[name] = view[start:end].cast(code)
+            start = end
+        if (
+            start != len(mapped)
+            or hashlib.sha256(view[-(-len(line) // _PAGE) * _PAGE :]).hexdigest() != header["sha256"]
+        ):
+            raise _refused(path, "expected the content that the header describes, got a damaged file")
+        return cls(header, arrays, key)
+
+    def ids(self, key: str) -> list[int]:
+        """Numbers of the words that have this key."""
+        hashed = self.hasher(key)
+        keys = self._keys
+        place, found = bisect_left(keys, hashed), []
+        while place < len(keys) and keys[place] == hashed:
+            found.append(self._ids[place])
+            place += 1
+        return found
+
+    def has_pair(self, both: int) -> bool:
+        """True for a `pair` or an `initial_pair` of the list."""
+        place = ((both * _ODD) & _MASK) >> self._shift
+        return bool(self._sieve[place >> 3] >> (place & 7) & 1) and self._has("pairs", both)
+
+    def has_company(self, numbers: Sequence[int]) -> bool:
+        """True when these words, in this order, are a company."""
+        return self._has("companies", self.hasher.sequence(numbers))
+
+    def supports(self, hashed: int, number: int) -> bool:
+        """True when the list has a value with this hash beside the word with this number."""
+        return self._has("supports", mixed(hashed, number))
+
+    def has_value(self, hashed: int) -> bool:
+        """True when the list has a number with this hash."""
+        return self._has("values", hashed)
+
+    @property
+    def has_values(self) -> bool:
+        """True when there are account or customer numbers in the list."""
+        return len(self._arrays["values"]) > 0
+
+    @property
+    def has_arabic_names(self) -> bool:
+        """True when names were listed that are written with varying vowels."""
+        return bool(self.header.get("arabic_names"))
+
+    def _has(self, name: str, number: int) -> bool:
+        column = self._arrays[name]
+        place = bisect_left(column, number)
+        return place < len(column) and column[place] == number
+
+
+def _header(path: Path, line: bytes, key: bytes) -> dict[str, Any]:
+    try:
+        header = json.loads(line)
+    except ValueError:
+        header = None
+    if not isinstance(header, dict) or header.get("format") != "sovctl-edm":
+        raise _refused(path, "expected an index of names, got another file")
+    if header.get("version") != VERSION:
+        raise _refused(path, f"expected version {VERSION} of the index, got {header.get('version')}")
+    if header.get("byte_order") != sys.byteorder:
+        raise _refused(path, f"expected an index from a {sys.byteorder}-endian machine, got another")
+    mac = header.pop("mac", "")
+    if not isinstance(mac, str) or not hmac.compare_digest(mac, _mac(key, header)):
+        raise _refused(path, "expected an index that was built with this key, got another key or a damaged header")
+    return header
+
+
+def _mac(key: bytes, header: Mapping[str, Any]) -> str:
+    text = json.dumps(header, sort_keys=True).encode()
+    return hashlib.blake2b(text, key=key, digest_size=16, person=b"sovctl edm head").hexdigest()
+
+
+def _refused(path: Path, message: str) -> InputError:
+    return InputError(message, where=str(path), hint="build it again: sovctl gateway edm build")

@@ -1,0 +1,126 @@
+"""The list as an index wants it: words with numbers and keys, and which of them belong to one person or company.
+
+    listing = Listing()
+    listing.add({"given_name": "Anna", "surname": "Kowalska", "birth_date": "1985-02-03"})
+    write_index(path, key, listing.contents(), built_at=...)
+
+Names are held here in clear, in memory, while an index is built; nothing of this is kept.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Mapping
+from itertools import pairwise
+
+from sovctl.gateway.detect.edm.alone import listed_forms
+from sovctl.gateway.detect.edm.common_words import is_common
+from sovctl.gateway.detect.edm.index import Contents, Role, initial_pair, pair
+from sovctl.gateway.detect.edm.keys import initial_classes, listed_keys
+from sovctl.gateway.detect.edm.people import Person, company_words, person_of
+from sovctl.gateway.detect.edm.values import numbers_in_row, values_in_row
+
+_FREQUENT = 200  # people of one surname, and this share of the list; below either, a surname alone says who is meant
+_FREQUENT_SHARE = 0.002
+_MOST_COMPANY_WORDS = 8
+
+
+class Listing:
+    """Collects rows."""
+
+    def __init__(self) -> None:
+        self.people = 0
+        self.companies = 0
+        self._numbers: dict[tuple[str, ...], int] = {}
+        self._number_of: dict[tuple[str, bool, bool], int] = {}
+        self._surnames: set[str] = set()
+        self._given_names: set[str] = set()
+        self._roles: list[Role] = []
+        self._forms: dict[int, set[str]] = {}
+        self._bearers: dict[int, int] = {}
+        self._pairs = array("Q")
+        self._rows_of_words: set[tuple[int, ...]] = set()
+        self._supports: set[tuple[str, int]] = set()
+        self._values: set[str] = set()
+        self._arabic_names = 0
+
+    def add(self, fields: Mapping[str, str]) -> bool:
+        """Take a row; False when it names nobody."""
+        company = company_words(fields.get("company", ""))[:_MOST_COMPANY_WORDS]
+        is_company = fields.get("kind", "").lower() == "company"
+        if is_company and not company:
+            company = company_words(fields.get("full_name", "") or fields.get("surname", ""))[:_MOST_COMPANY_WORDS]
+        person = None if is_company else person_of(fields)
+        if person is None and not company:
+            return False
+        numbers: set[int] = set()
+        if company:
+            self._add_company(company)
+        if person is not None:
+            numbers = self._add_person(person)
+        self._values |= numbers_in_row(fields)
+        self._supports |= {(value, number) for value in values_in_row(fields) for number in numbers}
+        return True
+
+    def contents(self) -> Contents:
+        """Everything taken so far, for `write_index`."""
+        people = max(self.people, 1)
+        for number, bearers in self._bearers.items():
+            if bearers >= _FREQUENT and bearers >= _FREQUENT_SHARE * people:
+                self._roles[number] |= Role.FREQUENT
+        keys: dict[str, list[int]] = {}
+        for of, number in (*self._numbers.items(), *((forms, number) for number, forms in self._forms.items())):
+            for key in of:
+                keys.setdefault(key, []).append(number)
+        counts = {
+            "people": self.people,
+            "companies": self.companies,
+            "words": len(self._roles),
+            "arabic_names": self._arabic_names,
+        }
+        return Contents(keys, self._roles, self._pairs, self._rows_of_words, self._supports, self._values, counts)
+
+    def _add_person(self, person: Person) -> set[int]:
+        self.people += 1
+        self._arabic_names += person.is_arabic
+        is_arabic = person.is_arabic
+        givens = {self._number(word, Role.GIVEN, is_arabic=is_arabic): word for word in person.givens}
+        for number, word in givens.items():
+            if word not in self._given_names:
+                self._given_names.add(word)
+                self._forms.setdefault(number, set()).update(f"g{form[1:]}" for form in listed_forms(word))
+        surnames = [self._number(word, Role.SURNAME, is_arabic=is_arabic) for word in person.surnames]
+        for surname, word in zip(surnames, person.surnames, strict=True):
+            if word not in self._surnames:
+                self._surnames.add(word)
+                self._forms.setdefault(surname, set()).update(listed_forms(word))
+        for surname in set(surnames):
+            self._bearers[surname] = self._bearers.get(surname, 0) + 1
+            for number, word in givens.items():
+                self._pairs.append(pair(number, surname))
+                for letter in initial_classes(word):
+                    self._pairs.append(initial_pair(letter, surname))
+        for word in person.patronymics:
+            patronymic = self._number(word, Role.GIVEN, is_arabic=is_arabic)
+            self._pairs.extend(pair(number, patronymic) for number in givens if number != patronymic)
+        for first, second in pairwise(surnames):
+            self._pairs.append(pair(first, second))
+        return {*givens, *surnames}
+
+    def _add_company(self, words: tuple[str, ...]) -> None:
+        self.companies += 1
+        anchor = next((word for word in words if not is_common(word)), words[0])
+        numbers = [self._number(w, Role.COMPANY if w == anchor else Role(0), is_arabic=False) for w in words]
+        self._rows_of_words.add(tuple(numbers))
+
+    def _number(self, word: str, role: Role, *, is_arabic: bool) -> int:
+        is_given = role is Role.GIVEN
+        number = self._number_of.get((word, is_arabic, is_given))
+        if number is None:
+            keys = tuple(sorted(listed_keys(word, is_arabic_name=is_arabic, is_given=is_given))) or (f"x{word}",)
+            number = self._numbers.setdefault(keys, len(self._roles))
+            if number == len(self._roles):
+                self._roles.append(Role(0))
+            self._number_of[word, is_arabic, is_given] = number
+        self._roles[number] |= role
+        return number

@@ -1,0 +1,130 @@
+"""A row of the list as words with roles: what the institution knows of one person or company.
+
+person_of({"given_name": "Anna Maria", "surname": "von der Heyden"})
+# Person(givens=("anna", "maria"), surnames=("heyden",))
+company_words("ООО «Ромашка-Юг»")                # ("ромашка", "юг")
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from sovctl.gateway.detect.edm.spelling import is_arabic
+from sovctl.gateway.detect.names.cues import PARTICLES, TITLES
+from sovctl.gateway.detect.names.given_names import is_given_name, names_of
+
+WORD = re.compile(r"[^\W\d_](?:[^\W\d_]|[\u0300-\u036f\u0610-\u061a\u064b-\u065f\u0670])*")
+"""A run of letters with their marks; what a list and a text are cut into."""
+
+_ELIDED = re.compile(r"\b(\w{1,2})['’](\w{3,})")  # O'Neill is also written Oneill
+_TOKEN = re.compile(r"[^\W_]+")
+ARTICLES = frozenset(("al", "el", "ul", "ar", "as", "ash", "ad", "an", "at", "az"))
+SERVANT = frozenset(("abd", "abdul", "abdel", "abdal", "abdu", "عبد"))
+"""The first half of names such as Abdul Rahman, which are written in one word or two."""
+_SERVANT_PREFIX = re.compile(r"^(?:abd[aeu]l|عبدال)(?=\w{3})")
+_ARABIC_GIVENS = names_of("ar-latin")
+JOINTS = frozenset(("bin", "bint", "ibn", "binti", "بن", "ابن", "بنت", "آل", "uulu", "kyzy", "оглы", "кызы", "улы"))
+_PATRONYMIC = re.compile(r"(?:[оеё]вич|[оеё]вн[аы]|ич|ична|ovich|evich|ovna|evna|ұлы|қызы|улы)$")
+
+_PARTS = PARTICLES | JOINTS | ARTICLES
+
+# Legal forms, in lower case, without dots. A company is the same with and without its own.
+_LEGAL_FORMS = frozenset(
+    """
+    gmbh ag kg kgaa ohg ug gbr ev eg mbh se sca scs sarl sas sa sasu eurl snc spa srl srls sapa ltd limited llc llp lp
+    plc
+    inc incorporated corp corporation co company pty pvt private bv nv vof cv ab oy oyj as asa aps sl slu sau
+    sp z o oo spolka spółka akcyjna jawna komandytowa pt tbk persero ud fa firma ооо оао зао пао ао ип нко тоо
+    жшс ақ кх чп тов прат пат doo dd ad eood ood kft zrt nyrt bt sro rl ltda eireli fze fzco fzc
+    dmcc wll bsc saoc saog jsc ojsc cjsc pjsc kk gk شركة und and et y i и
+    """.split()  # noqa: SIM905 - a table is read more easily than a list of quoted words
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """One person's words, in lower case."""
+
+    givens: tuple[str, ...]
+    """Given names, middle names, patronymics; any of them beside a surname is the person."""
+    surnames: tuple[str, ...]
+    patronymics: tuple[str, ...] = ()
+    """Those of `givens` that with another given name are the person as well."""
+
+    @property
+    def is_arabic(self) -> bool:
+        """True for a name whose vowels vary from one spelling to the next."""
+        return any(is_arabic(word) or word in _ARABIC_GIVENS or _SERVANT_PREFIX.match(word) for word in self.givens)
+
+
+def person_of(fields: Mapping[str, str]) -> Person | None:
+    """The person of a row; None when it names nobody.
+
+    Args:
+        fields: by `table.FIELDS`; empty ones may be missing.
+    """
+    givens = _words(f"{fields.get('given_name', '')} {fields.get('middle_name', '')}")
+    surnames = _words(fields.get("surname", ""))
+    if full := fields.get("full_name", ""):
+        more_givens, more_surnames = _split(full)
+        givens += [word for word in more_givens if word not in surnames]
+        surnames += [word for word in more_surnames if word not in givens]
+    if not surnames:
+        return None
+    every = tuple(dict.fromkeys(_with_joined(givens)))
+    patronymics = tuple(word for word in every if _PATRONYMIC.search(word))
+    return Person(every, tuple(dict.fromkeys(_with_joined(surnames))), patronymics)
+
+
+def company_words(name: str) -> tuple[str, ...]:
+    """The words of a company's name that are not its legal form; all of them when it has no other."""
+    words = [token.casefold() for token in _TOKEN.findall(re.sub(r"(?<=\w)\.(?=\w)|(?<=\b\w)\.", "", name))]
+    own = tuple(word for word in words if word not in _LEGAL_FORMS)
+    return own or tuple(words)
+
+
+def is_legal_form(word: str) -> bool:
+    """True for GmbH, Ltd, ООО and their like."""
+    return word.casefold().replace(".", "") in _LEGAL_FORMS
+
+
+def _words(text: str) -> list[str]:
+    """The words of a name, without particles and single letters."""
+    words = [match.group().casefold() for match in WORD.finditer(text)]
+    words += [first + rest for first, rest in _ELIDED.findall(text.casefold())]
+    words = [word for word in words if len(word) > 1]
+    return [word for word in words if word not in _PARTS] or words
+
+
+def _with_joined(words: Sequence[str]) -> list[str]:
+    """The words, and those that are also written in one or in two: Abdul Rahman, O'Neill, Al Falasi."""
+    found = list(words)
+    for word in words:
+        if match := _SERVANT_PREFIX.match(word):
+            found.append(word[match.end() :])  # noqa: PERF401 - a walrus in a comprehension says less
+    found += [first + second for first, second in pairwise(words) if first in SERVANT]
+    return [word for word in found if word not in SERVANT or len(found) == 1]
+
+
+def _split(full: str) -> tuple[list[str], list[str]]:
+    """Given names and surnames of a full name.
+
+    "Kowalska, Anna" says so by its comma; else known given names and patronymics are given, and when that leaves
+    nothing or everything, the last word is the surname.
+    """
+    before, comma, after = full.partition(",")
+    if comma and _words(before) and _words(after):
+        return _words(after), _words(before)
+    words = _words(full)
+    while len(words) > 2 and words[0] in TITLES:
+        del words[0]
+    if len(words) < 2:
+        return [], words
+    givens = [word for word in words if is_given_name(word) or _PATRONYMIC.search(word)]
+    surnames = [word for word in words if word not in givens]
+    if not givens or not surnames:
+        return words[:-1], words[-1:]
+    return givens, surnames

@@ -1,0 +1,133 @@
+"""The words around a word: those that could be one name or one company with it.
+
+run = run_at("the contract of Kowalska, Anna M. from", 16, 24)
+[token.text for token in run.tokens]          # ["contract", "of", "Kowalska", "Anna", "M", "from"]
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from sovctl.gateway.detect.edm.people import ARTICLES, SERVANT
+from sovctl.gateway.detect.names.cues import PARTICLES, TITLES
+
+_LETTERS = r"[^\W_](?:[^\W_]|[\u0300-\u036f\u0610-\u061a\u064b-\u065f\u0670])*"
+_GAP = (
+    r"(?:\.?[ \t\u00a0]{1,3}|[ \t]?\r?\n[ \t]{0,2}|,[ \t\u00a0]{0,2}|['’\-&/][ \t]?|[ \t][\-–&][ \t]|\.(?=\w)"
+    r"|[\"'«»“”„][ \t]?|[ \t][\"'«“„])"
+)
+_OWN_PARTS = ARTICLES | PARTICLES
+_NOBILITY = frozenset(("van", "von", "vom", "zum", "zur", "ter", "ten", "bin", "ibn", "bint", "al", "el", "آل", "بن"))
+"""Parts of names that are no words of their own; `de` is one in Spanish."""
+_RIGHT = re.compile(rf"(?P<gap>{_GAP})(?P<word>{_LETTERS})")
+_LEFT = re.compile(rf"(?P<word>{_LETTERS})(?P<gap>{_GAP})\Z")
+_REACH = 4  # words on either side
+_LONGEST = 44  # characters of a word and a gap
+_INITIAL_LETTERS = 2  # "Yu. Ivanov"
+
+
+@dataclass(slots=True)
+class Token:
+    """A word in a text."""
+
+    start: int
+    end: int
+    text: str
+    gap: str
+    """What stands between it and the token before."""
+
+    @property
+    def is_capital(self) -> bool:
+        """True for a word that begins with a capital."""
+        return self.text[0].isupper()
+
+    @property
+    def is_caseless(self) -> bool:
+        """True in a script without capitals."""
+        return not self.text[0].isupper() and not self.text[0].islower()
+
+    def gap_is_letter(self, following: Token) -> bool:
+        """True when only an apostrophe stands before the next token, and both are pieces of one word."""
+        is_apostrophe = following.gap in ("'", "’")
+        return is_apostrophe and len(self.text) > 1 and len(following.text) > 1 and following.text[0].islower()
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A word and its neighbours."""
+
+    tokens: list[Token]
+    at: int
+    """Which of them it is."""
+
+    def is_initial(self, place: int, text: str) -> bool:
+        """True for `A.` of `A. Kowalska`; `Dr.` is none."""
+        token = self.tokens[place]
+        return (
+            token.is_capital
+            and len(token.text) <= _INITIAL_LETTERS
+            and text[token.end : token.end + 1] == "."
+            and (len(token.text) == 1 or token.text.lower() not in TITLES)
+        )
+
+    def first_of(self, place: int, text: str) -> int:
+        """The first token of the name that has `place` in it: initials, `O'`, `Al-`, `Abdul` before it are its own."""
+        if place > 1 and self.tokens[place - 1].text in ("de", "der", "den", "het", "la"):
+            place -= self.tokens[place - 2].text.lower() in ("van", "von")
+        while place > 0:
+            before, token = self.tokens[place - 1], self.tokens[place]
+            is_joined = token.gap[:1] in ("'", "’", "-") and len(before.text) <= _INITIAL_LETTERS
+            is_part = before.text.lower() in (_OWN_PARTS if before.is_capital else _NOBILITY)
+            if not (is_joined or is_part or before.text.casefold() in SERVANT or self.is_initial(place - 1, text)):
+                break
+            place -= 1
+        return place
+
+    def last_of(self, place: int, text: str) -> int:
+        """The last token of the name that has `place` in it: initials behind it are its own."""
+        while place + 1 < len(self.tokens) and self.is_initial(place + 1, text):
+            place += 1
+        return place
+
+    def end_of(self, place: int, text: str) -> int:
+        """Where a name that ends with this token ends; an initial has its full stop."""
+        return self.tokens[place].end + self.is_initial(place, text)
+
+
+def run_at(text: str, start: int, end: int) -> Run:
+    """The word at `text[start:end]` with its neighbours; what a sentence's end separates is none."""
+    tokens = [Token(start, end, text[start:end], "")]
+    while len(tokens) <= _REACH:
+        first = tokens[0]
+        match = _LEFT.search(text, max(0, first.start - _LONGEST), first.start)
+        if match is None or _ends_sentence(match["word"], match["gap"]):
+            break
+        first.gap = match["gap"]
+        tokens.insert(0, Token(match.start("word"), match.end("word"), match["word"], ""))
+    at = len(tokens) - 1
+    while len(tokens) - at <= _REACH:
+        last = tokens[-1]
+        match = _RIGHT.match(text, last.end)
+        if match is None or _ends_sentence(last.text, match["gap"]):
+            break
+        tokens.append(Token(match.start("word"), match.end("word"), match["word"], match["gap"]))
+    return Run(*_joined(tokens, at))
+
+
+def _joined(tokens: list[Token], at: int) -> tuple[list[Token], int]:
+    """The tokens, with words in one piece that an apostrophe cuts in two: Sil'vestr, Ahmet'in."""
+    place = 1
+    while place < len(tokens):
+        first, second = tokens[place - 1], tokens[place]
+        if first.gap_is_letter(second):
+            tokens[place - 1 : place + 1] = [Token(first.start, second.end, first.text + second.text, first.gap)]
+            at -= place <= at
+        else:
+            place += 1
+    return tokens, at
+
+
+def _ends_sentence(word: str, gap: str) -> bool:
+    """A full stop ends a name, but not behind an initial or an abbreviation."""
+    return gap.startswith(".") and len(word) > 3

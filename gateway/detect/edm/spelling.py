@@ -1,0 +1,285 @@
+"""How a name sounds, more or less: one key for the ways of writing it, in Latin, Cyrillic, Arabic and other scripts.
+
+A passport, a bank form and a chat write the same name differently: Aleksei, Alexey, Алексей; Müller, Mueller, Muller;
+Mohammed, Muhammad, محمد. `readings` gives the keys of a word: a small alphabet (vowels, plain consonants, `S` for all
+hushing sounds, `s` for all hissing ones) in which the usual transliterations meet. Where a spelling can be read in two
+ways (`ch` in Chernov and in Mikhail) there are two keys; two words may be the same name when they share one.
+
+`skeletons` gives the consonants only, for names that Arabic script writes without short vowels.
+
+    readings("Щербаков")                              # ("Serbakov",)
+    set(readings("Schtscherbakow")) & set(readings("Shcherbakov"))      # {"Serbakov"}
+    set(skeletons("Mohammed")) & set(skeletons("محمد"))                  # {"mhmd"}
+
+Nothing here is an opinion on who is meant: that takes a second word, see `finder`.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from itertools import product
+
+from anyascii import anyascii
+
+_MOST_READINGS = 8
+_MOST_OPEN = 5  # parts of one word that are read in several ways
+_LONGEST_WORD = 40  # characters; what is longer is no name
+
+# Cyrillic, Russian first, then what its neighbours add. A tuple is read in several ways.
+_CYRILLIC: dict[str, tuple[str, ...]] = {
+    **{letter: (sound,) for letter, sound in zip("абвгдзиклмнопрстуфэ", "abvgdsiklmnoprstufe", strict=True)},
+    "е": ("e",),
+    "ё": ("e", "io", "o"),
+    "ж": ("S",),
+    "й": ("i",),
+    "х": ("h",),
+    "ц": ("s",),
+    "ч": ("S",),
+    "ш": ("S",),
+    "щ": ("S",),
+    "ъ": ("",),
+    "ь": ("",),
+    "ы": ("i",),
+    "ю": ("iu",),
+    "я": ("ia",),
+    "і": ("i",),
+    "ї": ("i",),
+    "є": ("e", "ie"),
+    "ґ": ("g",),
+    "ў": ("v", "u"),
+    "ә": ("a", "e"),
+    "ғ": ("g",),
+    "қ": ("k",),
+    "ң": ("n", "ng"),
+    "ө": ("o",),
+    "ұ": ("u",),
+    "ү": ("u",),
+    "һ": ("h",),
+    "ј": ("i",),
+    "љ": ("li",),
+    "њ": ("ni",),
+    "ћ": ("S",),
+    "ђ": ("S", "di"),
+    "џ": ("S",),
+    "дж": ("S",),
+    "дз": ("s",),
+    "ѓ": ("g",),
+    "ќ": ("k",),
+    "ѕ": ("s",),
+}
+_PAIRS = re.compile("дж|дз|.")
+
+# Latin letters and groups of letters, as English, German, French, Polish, Turkish and scientific spellings use them.
+_LATIN: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(
+        ("schtsch", "shtch", "chtch", "shch", "szcz", "stsch", "šč", "tsch", "tch", "dzh", "dsch", "dž"), ("S",)
+    ),
+    **dict.fromkeys(("sch", "sh", "zh", "cz", "dż"), ("S",)),
+    "ch": ("S", "h"),
+    "sz": ("S", "s"),
+    "cs": ("S", "ks"),
+    "rz": ("rs", "S"),
+    "rzh": ("rS",),
+    "dj": ("S", "di"),
+    "kh": ("h",),
+    "gh": ("g",),
+    "ph": ("f",),
+    "th": ("t",),
+    "dh": ("d",),
+    "rh": ("r", "rh"),
+    "tz": ("s",),
+    "ts": ("s",),
+    "dz": ("s",),
+    "ck": ("k", "sk"),
+    "qu": ("kv", "k"),
+    "q": ("k",),
+    "x": ("ks", "h"),
+    "w": ("v",),
+    "j": ("i", "S"),
+    "y": ("i",),
+    "z": ("s",),
+    "ce": ("se",),
+    "ci": ("si",),
+    "cy": ("si",),
+    "cj": ("si",),
+    "c": ("k", "s"),
+    "ç": ("s", "S"),
+    "ć": ("s", "S"),
+    "č": ("S", "s"),
+    "š": ("S", "s"),
+    "ž": ("S", "s"),
+    "ż": ("S", "s"),
+    "ş": ("S", "s"),
+    "ș": ("S", "s"),
+    "ğ": ("g", ""),
+    "ß": ("s",),
+    "ł": ("l",),
+    "ı": ("i",),
+    "ñ": ("n", "ni"),
+    "đ": ("d", "S"),
+    "þ": ("t",),
+    "ä": ("e", "a"),
+    "ae": ("e", "a", "ae"),
+    "æ": ("e", "a"),
+    "ö": ("o", "e"),
+    "oe": ("o", "e", "oe"),
+    "ø": ("o", "e"),
+    "œ": ("o", "e"),
+    "ü": ("u",),
+    "ue": ("u", "ue"),
+    "å": ("a", "o"),
+    "â": ("a", "ia"),
+    "û": ("u", "iu"),
+    "ŝ": ("S", "s"),
+    "ó": ("o", "u"),
+    "ou": ("u",),
+    "oo": ("u", "o"),
+    "ee": ("i", "e"),
+    "ie": ("e", "i", "ie"),
+    "ą": ("a", "on"),
+    "ę": ("e", "en"),
+    "eau": ("o",),
+    "yo": ("io", "e"),
+    "eye": ("e", "aie"),
+    "eie": ("e", "aie"),
+    "jou": ("u", "Su"),
+    "jo": ("io", "e", "So"),
+    "io": ("io", "e"),
+    "ye": ("e", "i"),
+    "je": ("e", "i", "Se"),
+}
+_GROUPS = re.compile("|".join(sorted(map(re.escape, _LATIN), key=len, reverse=True)) + r"|\w")
+_KEPT_MARKS = frozenset("äöüåøæœßçćčšžżşșğłıñđþóąęâûŝ")
+
+# What is done to every reading, in this order.
+_MERGERS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
+    (re.compile(pattern), merged)
+    for pattern, merged in (
+        (r"ei", "ai"),  # Meier, Maier; Aleksey, Aleksay
+        (r"(?<=[aeou])i(?=e)|^i(?=e)", ""),  # Dmitrieva, Dmitriyeva; Yelena, Elena
+        (r"iu", "u"),  # Yulia, Julia, Iuliia
+        (r"(.)\1+", r"\1"),
+        (r"S+", "S"),
+        (r"off$", "ov"),
+        (r"(?<=[^aeiou])er$", "r"),  # Alexander, Aleksandr
+        (r"(?<=[aeiou])h(?![aeiou])", ""),  # Johnson, Jonson; Hahn, Han
+        (r"(.)\1+", r"\1"),
+    )
+)
+
+_DOUBLE = re.compile(r"(.)\1+")
+_VOWELS = re.compile("[aeiou]+")
+_WEAK = re.compile("[aeiouv]")
+
+# Arabic script, without its vowels.
+_ARABIC: dict[str, tuple[str, ...]] = {
+    **{letter: (sound,) for letter, sound in zip("بتخحدرزسشصضطغفكلمنهپگکڤ", "bthhdrssSsdtgfklmnhpgkf", strict=True)},
+    "ث": ("t", "s"),
+    "ج": ("S", "g"),
+    "ذ": ("d", "s"),
+    "ظ": ("s", "d"),
+    "ق": ("k",),
+    "چ": ("S",),
+    "ژ": ("S",),
+}
+_ASSIMILATED = re.compile(r"^abd[aeu]([rsnztd])(?=\1)")  # Abdurrahman: the article's l before a sun letter
+_ARABIC_LETTER = re.compile("[\u0621-\u063f\u0641-\u064a\u0671-\u06d3]")
+
+
+def is_arabic(word: str) -> bool:
+    """True for a word in Arabic script."""
+    return _ARABIC_LETTER.match(word) is not None
+
+
+def readings(word: str) -> tuple[str, ...]:
+    """The keys of a word, most likely first; none for a word of Arabic script, which has only skeletons."""
+    return sounds(word)[0]
+
+
+def sounds(word: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The `readings` of a word, and the same with vowels `blurred`, for half the price of both."""
+    lowered = word.casefold()
+    if not 0 < len(lowered) <= _LONGEST_WORD or is_arabic(lowered):
+        return (), ()
+    spelled = _spellings(lowered)
+    return tuple(dict.fromkeys(map(_merged, spelled))), tuple(dict.fromkeys(map(_blurred, spelled)))
+
+
+def skeletons(word: str) -> tuple[str, ...]:
+    """The consonants of a word; of all scripts, so that they can be compared."""
+    lowered = word.casefold()
+    if not 0 < len(lowered) <= _LONGEST_WORD:
+        return ()
+    if not is_arabic(lowered):
+        lowered = _ASSIMILATED.sub(r"abdul\1", lowered)
+        return tuple(dict.fromkeys(_bones(spelling) for spelling in _spellings(lowered)))
+    lowered = "".join(c for c in unicodedata.normalize("NFKD", lowered) if not unicodedata.combining(c))
+    lowered = lowered.removeprefix("ال") if len(lowered) > 4 else lowered
+    lowered = re.sub("[هة]$", "", re.sub(r"(.)\1", r"\1", lowered))
+    parts = [_ARABIC.get(letter, ("",)) for letter in lowered]
+    if lowered.startswith("و"):
+        parts[0] = ("v",)
+    return tuple(dict.fromkeys(_choices(parts)))
+
+
+def blurred(word: str) -> tuple[str, ...]:
+    """The consonants of a word and where its vowels are, whichever they are: Mohammed, Muhammad; Khalid, Khaled."""
+    lowered = word.casefold()
+    if not 0 < len(lowered) <= _LONGEST_WORD or is_arabic(lowered):
+        return ()
+    lowered = _ASSIMILATED.sub(r"abdul\1", lowered)
+    variants = (lowered, lowered.replace("th", "s")) if "th" in lowered else (lowered,)
+    return tuple(dict.fromkeys(_blurred(spelling) for variant in variants for spelling in _spellings(variant)))
+
+
+def _spellings(lowered: str) -> list[str]:
+    """A word in the alphabet of the keys, before what sounds alike is merged."""
+    if "\u0400" <= lowered[0] <= "\u052f":
+        parts = [_cyrillic(piece) for piece in _PAIRS.findall(unicodedata.normalize("NFC", lowered))]
+    else:
+        plain = lowered if lowered.isascii() else _plain_latin(lowered)
+        parts = [_LATIN.get(piece, (piece,)) for piece in _GROUPS.findall(plain)]
+    return _choices(parts)
+
+
+def _cyrillic(piece: str) -> tuple[str, ...]:
+    return _CYRILLIC.get(piece) or (anyascii(piece).lower(),)
+
+
+def _plain_latin(word: str) -> str:
+    """Only ASCII and the marks that are read in a way of their own; any other script as anyascii spells it."""
+    composed = unicodedata.normalize("NFC", word)
+    return "".join(c if c.isascii() or c in _KEPT_MARKS else anyascii(c).lower() for c in composed)
+
+
+def _choices(parts: Sequence[tuple[str, ...]]) -> list[str]:
+    """The likeliest of all readings that the parts allow: those with the fewest second choices."""
+    open_parts = [place for place, part in enumerate(parts) if len(part) > 1][:_MOST_OPEN]
+    first = [part[0] for part in parts]
+    if not open_parts:
+        return ["".join(first)]
+    ranked = sorted(product(*(range(len(parts[place])) for place in open_parts)), key=lambda ranks: (sum(ranks), ranks))
+    chosen = []
+    for ranks in ranked[:_MOST_READINGS]:
+        for place, rank in zip(open_parts, ranks, strict=True):
+            first[place] = parts[place][rank]
+        chosen.append("".join(first))
+    return chosen
+
+
+def _merged(spelling: str) -> str:
+    for pattern, merged in _MERGERS:
+        spelling = pattern.sub(merged, spelling)
+    return spelling
+
+
+def _blurred(spelling: str) -> str:
+    return _VOWELS.sub("V", _DOUBLE.sub(r"\1", spelling).removesuffix("h"))
+
+
+def _bones(spelling: str) -> str:
+    single = _DOUBLE.sub(r"\1", spelling)
+    first = "v" if single.startswith("v") else ""
+    return first + _WEAK.sub("", single[len(first) :].removesuffix("h"))

@@ -1,0 +1,125 @@
+"""What is left of a name without its ending: `Петровой`, `Kowalskiego`, `Ерланның` and `Müllers` meet in it.
+
+`base_stems` is for a name as a list holds it; `stems` for a word as a text holds it, which may be in any case of any of
+these languages. Two are the same name when they share a stem (compared by `spelling`, so across scripts as well):
+
+    base_stems("Kowalska")                     # ("kowalsk",)
+    "kowalsk" in stems("Kowalskiej")           # True
+
+No language is asked for: a text may mix them, and a wrong stem only costs a look-up that finds nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sovctl.gateway.detect.edm.spelling import is_arabic
+
+_SHORTEST_STEM = 3  # letters; one less of a short word, such as Яна
+_SHORT_WORD = 4
+
+
+def _by_length(text: str) -> tuple[tuple[int, frozenset[str]], ...]:
+    """Endings by their length, so that one look-up a length tells whether a word has one."""
+    endings = text.split()
+    return tuple((n, frozenset(e for e in endings if len(e) == n)) for n in sorted({len(e) for e in endings}))
+
+
+# Endings of cases and genders; every one that fits is tried.
+_CYRILLIC = _by_length(
+    """
+    ого его ому ему ыми ими ую юю ой ою ей ею ым им ом ем ём ых их ами ями ам ям ах ях ая яя ий ый ии ию ие ье ия
+    ием ёй ёю а я у ю ы и е о й ь і ї є ові еві єві єю
+    """
+)
+# Kazakh and its neighbours; two letters at the least, and only behind four.
+_TURKIC_CYRILLIC = _by_length(
+    """
+    дың дің тың тің ның нің ға ге қа ке ды ді ты ті да де та те дан ден тан тен нан нен мен бен пен ны ні
+    лар лер дар дер тар тер ұлы қызы
+    """
+)
+_LATIN = _by_length(
+    """
+    ego iego emu iemu ym im ia ej iej ą ę owi em iem om ami ach ów owie ie a e i j o u y á é í ý â as es
+    ovi ou ého ému ým ové ovou ů ům ím ího ogo omu oi oy ei ey ii ij iy yy aya uyu ju ja yu ya lui ul
+    """
+)
+# The possessive s, suffixes of Turkish, Finnish, Hungarian, Indonesian without an apostrophe; only behind four.
+_LATIN_SUFFIXES = _by_length(
+    """
+    s in ın un ün nin nın nun nün ye ya de da te ta den dan ten tan le la yle yla yi yı yu yü
+    n än an ssa ssä sta stä lla llä lle lta ltä ksi na nä nak nek t at et val vel ra re nál nél ban ben nya
+    """
+)
+# Consonants that change before an ending: Polish, Czech. Text form -> list form.
+_LATIN_CHANGES = dict(
+    change.split(">")
+    for change in """
+    cie>t ce>k dze>g rze>r sie>s zie>z dzie>d nie>n wie>w mie>m bie>b pie>p le>ł ście>st śnie>sn szcze>sk
+    ři>r ře>r ti>t ďi>d ci>t dzi>d
+    """.split()  # noqa: SIM905 - a table is read more easily than a list of quoted words
+)
+
+# Nominatives, longest first: what a list form loses. Adjectives have their gender in it.
+_CYRILLIC_BASES = ("ий", "ый", "ой", "ая", "яя", "а", "я", "о", "й", "ь")
+_LATIN_BASES = ("aya", "iy", "yy", "ij", "ii", "a", "j", "o", "y", "i", "e", "é", "á", "ý", "ä", "â")
+_FLEETING = {"ец": "ц", "ок": "к", "ек": "к", "ёк": "к", "ел": "л", "лев": "льв"}
+_FLEETING_LATIN = {"iec": "c", "ec": "c", "ek": "k", "ok": "k", "eł": "ł", "el": "l", "ień": "n", "ioł": "ł"}
+
+_ARABIC_CLITICS = ("و", "ف", "ب", "ل", "ك")
+
+
+def base_stems(name: str) -> tuple[str, ...]:
+    """The stems of a name as it stands in a list."""
+    word = name.casefold()
+    if is_arabic(word):
+        return (word,)
+    is_cyrillic = "\u0400" <= word[:1] <= "\u052f"
+    found = [_without_first(word, _CYRILLIC_BASES if is_cyrillic else _LATIN_BASES)]
+    for ending, short in (_FLEETING if is_cyrillic else _FLEETING_LATIN).items():
+        if word.endswith(ending) and len(word) - len(ending) + len(short) >= _SHORTEST_STEM:
+            found.append(word[: -len(ending)] + short)
+    return tuple(dict.fromkeys(found))
+
+
+def stems(word: str) -> tuple[str, ...]:
+    """Every stem that a word in a text may have, itself first."""
+    return tuple(dict.fromkeys(_stems(word.casefold())))
+
+
+def _stems(word: str) -> Iterator[str]:
+    yield word
+    if is_arabic(word):
+        if word[0] in _ARABIC_CLITICS and len(word) >= 4:
+            yield word[1:]
+            if word.startswith("لل"):
+                yield "ال" + word[2:]
+        return
+    is_cyrillic = "\u0400" <= word[:1] <= "\u052f"
+    bases = _CYRILLIC_BASES if is_cyrillic else _LATIN_BASES
+    yield from _cut(word, _CYRILLIC if is_cyrillic else _LATIN, _SHORTEST_STEM)
+    yield _without_first(word, bases)
+    for nominative in _cut(word, _TURKIC_CYRILLIC if is_cyrillic else _LATIN_SUFFIXES, _SHORTEST_STEM + 1):
+        yield nominative
+        yield _without_first(nominative, bases)
+    if not is_cyrillic:
+        for length in (2, 3, 4, 5):
+            base = _LATIN_CHANGES.get(word[-length:])
+            if base is not None and len(word) - length + len(base) >= _SHORTEST_STEM:
+                yield word[:-length] + base
+
+
+def _cut(word: str, endings: tuple[tuple[int, frozenset[str]], ...], shortest: int) -> Iterator[str]:
+    if len(word) <= _SHORT_WORD:
+        shortest -= 1
+    for length, of_length in endings:
+        if len(word) - length >= shortest and word[-length:] in of_length:
+            yield word[:-length]
+
+
+def _without_first(word: str, endings: tuple[str, ...]) -> str:
+    for ending in endings:
+        if word.endswith(ending) and len(word) - len(ending) >= _SHORTEST_STEM - 1:
+            return word[: -len(ending)]
+    return word

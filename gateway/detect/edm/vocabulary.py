@@ -1,0 +1,108 @@
+"""Which words of a text are listed, and as what; each word is looked up once in the life of a process.
+
+What is kept of a word that is not listed is Python's own salted hash of it, nothing else; of a listed one, its numbers
+in the index beside that hash. Both tables are bounded and start anew when they are full.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sovctl.gateway.detect.edm.alone import text_forms
+from sovctl.gateway.detect.edm.common_words import is_common
+from sovctl.gateway.detect.edm.index import Index, Role
+from sovctl.gateway.detect.edm.keys import text_keys
+from sovctl.gateway.detect.names.nobody import is_everyday
+
+_MOST_KNOWN = 1 << 17  # words of which a verdict is kept; some 10 MB when full
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """What a word is in the list; numbers as in `Index`."""
+
+    sure: tuple[int, ...] = ()
+    """Words that sound like it."""
+    givens: tuple[int, ...] = ()
+    """Given names that sound like it, or have its consonants."""
+    surnames: tuple[int, ...] = ()
+    """Likewise surnames."""
+    exact: tuple[int, ...] = ()
+    """Surnames that are written like it."""
+    alone: tuple[int, ...] = ()
+    """Those of `exact` that need no other word: it is no ordinary word, and no surname of half the list."""
+    is_company: bool = False
+    """A company is noticed by it."""
+    is_everyday: bool = False
+
+    @property
+    def is_listed(self) -> bool:
+        """True when it is anything."""
+        return bool(self.sure or self.givens or self.surnames)
+
+
+STRANGER = Listed()
+
+
+def folded(word: str) -> bytes:
+    """A word as a `Reading` has it."""
+    if word.isascii():
+        return word.lower().encode()
+    return bytes(byte + 32 if 65 <= byte <= 90 else byte for byte in word.encode("utf-8", "surrogatepass"))
+
+
+class Vocabulary:
+    """The words that were seen, and what the index says of them."""
+
+    def __init__(self, index: Index) -> None:
+        self._index = index
+        self._listed: dict[int, Listed] = {}
+        self.strangers: set[int] = set()
+        """Hashes of words that are in no list."""
+
+    def look_up(self, word: bytes) -> Listed:
+        """What a word is, as a `Reading` has it."""
+        hashed = hash(word)
+        if hashed in self.strangers:
+            return STRANGER
+        known = self._listed.get(hashed)
+        if known is None:
+            known = self._asked(word.decode("utf-8", "surrogatepass"))
+            if known.is_listed:
+                if len(self._listed) >= _MOST_KNOWN:
+                    self._listed = {}
+                self._listed[hashed] = known
+            else:
+                if len(self.strangers) >= _MOST_KNOWN:
+                    self.strangers = set()
+                self.strangers.add(hashed)
+        return known
+
+    def _asked(self, word: str) -> Listed:
+        index = self._index
+        if len(word) < 2:
+            return STRANGER
+        sure: dict[int, None] = {}
+        every: dict[int, None] = {}
+        for key in text_keys(word, has_arabic_names=index.has_arabic_names):
+            numbers = index.ids(key)
+            if numbers:
+                every.update(dict.fromkeys(numbers))
+                if key[0] in "wa":
+                    sure.update(dict.fromkeys(numbers))
+        if not every:
+            return STRANGER
+        flags = index.flags
+        exact: dict[int, None] = {}
+        if any(flags[number] & Role.SURNAME for number in sure):
+            for form in text_forms(word):
+                exact.update(dict.fromkeys(index.ids(form)))
+        return Listed(
+            sure=tuple(sure),
+            givens=tuple(number for number in every if flags[number] & Role.GIVEN),
+            surnames=tuple(number for number in every if flags[number] & Role.SURNAME),
+            exact=tuple(exact),
+            alone=() if is_common(word) else tuple(number for number in exact if not flags[number] & Role.FREQUENT),
+            is_company=any(flags[number] & Role.COMPANY for number in sure),
+            is_everyday=is_everyday(word.lower()),
+        )
