@@ -17,13 +17,14 @@ from typing import Annotated, Literal
 from pydantic import AnyHttpUrl, Field, StringConstraints
 
 from sovctl.engine.spec_access import Admin, CallerLimits, CertificateName, GroupName, IdentityProvider, Prices, Team
+from sovctl.engine.spec_policy import Policy
+from sovctl.engine.spec_routing import Capability, Route, Routing
 from sovctl.engine.spec_types import (
     CatalogId,
     Country,
     Day,
     FilePath,
     HostName,
-    Language,
     ModelName,
     Name,
     Port,
@@ -31,32 +32,10 @@ from sovctl.engine.spec_types import (
     words,
 )
 
-_NumberKind = Literal["IBAN", "CARD", "CRYPTO", "NATIONAL_ID", "HEALTH_ID", "TAX_ID", "ACCOUNT", "SWIFT"]
-_PaperKind = Literal["PASSPORT", "DRIVING_LICENCE", "VEHICLE", "IMEI", "BIRTH_DATE"]
-EntityKind = Literal[_NumberKind, _PaperKind, "EMAIL", "PHONE", "IP", "MAC", "SECRET", "PERSON", "ORG"]
-"""What the gateway's detector can find, and policy can speak of."""
-
-
-NAME_LANGUAGES = ("ar", "de", "en", "es", "fr", "id", "pl", "ru")
-"""ISO 639-1 codes of the languages in which the gateway finds names by what stands around them."""
-
 _GeneratedBy = Literal["chat.completions", "completions", "responses", "messages"]
 _ComparedBy = Literal["embeddings", "rerank", "score"]
 CloudSurface = Literal[_GeneratedBy, _ComparedBy]
 """An API that takes text, and so can take tokens; what a pool serves follows from its model."""
-
-Entity = Annotated[
-    str,
-    StringConstraints(pattern=r"^[A-Z][A-Z_]{0,30}(/[A-Z][A-Z0-9_]{0,60})?$"),
-    words("a kind such as TAX_ID, or a kind and a rule such as TAX_ID/DE_TAX_ID", kind="entity"),
-]
-"""A kind, or one rule of the detector for it."""
-
-
-_Binary = Literal["image", "audio", "file", "data-uri", "encoded"]
-_Unreadable = Literal["signed-thinking", "unknown-part", "token-ids", "key", "schema", "number", "too-many-identifiers"]
-ObstacleKind = Literal[_Binary, _Unreadable]
-"""Why the gateway can't inspect a request, or can't rewrite it; docs/gateway.md says what each one is."""
 
 
 class Placement(StrEnum):
@@ -269,6 +248,8 @@ class Pool(SpecModel):
     """Without CUDA graphs: starts faster, answers slower."""
     port: Port = 8000
     """Of the first replica on a node; further ones on the same node take the next ports."""
+    capabilities: list[Capability] | None = None
+    """What the gateway sends there beyond text; everything when absent."""
 
 
 class Cloud(SpecModel):
@@ -294,59 +275,8 @@ class Cloud(SpecModel):
     """Where it looks for the key: `Authorization: Bearer`, or `x-api-key` as Anthropic's API has it."""
     max_model_len: Annotated[int, Field(ge=16, le=16_777_216)] = 8192
     """Tokens of prompt and answer together."""
-
-
-class Route(SpecModel):
-    """What a client's model name means. Policy may only narrow it."""
-
-    model: ModelName
-    """The name clients ask for."""
-    pool: Name
-    """Where raw text may be served."""
-    cloud: Name | None = None
-    """Where tokenized text may be served, on a hybrid site."""
-    prefer: Literal["pool", "cloud"] = "pool"
-    """Which of the two is asked where policy leaves the choice."""
-
-
-class Action(StrEnum):
-    """What policy does with one kind of identifier when a request could leave."""
-
-    TOKENIZE = "tokenize"
-    MASK = "mask"
-    ON_PREM = "on-prem"
-    BLOCK = "block"
-    ALLOW = "allow"
-
-
-class PolicyRule(SpecModel):
-    """One more row of the policy table. What it does not name, it does not narrow."""
-
-    entities: list[Entity] = Field(default_factory=list)
-    """Kinds, or single rules of the detector, such as `TAX_ID/DE_TAX_ID`; all when empty."""
-    tenants: list[Name] = Field(default_factory=list)
-    """Tenants of clients; all when empty."""
-    routes: list[ModelName] = Field(default_factory=list)
-    """Model names of routes; all with a cloud when empty. On a route without one only `block` means something."""
-    action: Action
-    """What to do."""
-
-
-class Policy(SpecModel):
-    """What may leave: a table from general to specific. The last row that applies decides."""
-
-    default: Action = Action.TOKENIZE
-    """First row: every kind that the detector finds and that is not listed. `mask` is `[KIND]` and never comes back."""
-    entities: dict[EntityKind, Action] = Field(default_factory=dict)
-    """Next rows: by kind, for all tenants and routes; docs/gateway.md says what each kind is."""
-    rules: Annotated[list[PolicyRule], Field(max_length=500)] = Field(default_factory=list)
-    """Further rows by entity, tenant and route, from general to specific. Rows that contradict each other, or that
-    decide nothing, are refused."""
-    name_languages: list[Language] = Field(default_factory=list)
-    """ISO 639-1 codes of the languages in which this site accepts the gateway's finding of names. A request in
-    any other language, or in none that can be told, stays on-prem."""
-    obstacles: dict[ObstacleKind, Literal["on-prem", "block"]] = Field(default_factory=dict)
-    """What can't be inspected or rewritten: it stays on-prem, or is refused on routes that name a cloud."""
+    capabilities: list[Capability] | None = None
+    """What its model can do beyond text; what asks for anything else never goes there. All is tried when absent."""
 
 
 class Client(SpecModel):
@@ -392,6 +322,8 @@ class Gateway(SpecModel):
     """Every model name there is."""
     clouds: list[Cloud] = Field(default_factory=list)
     """On a hybrid site only."""
+    routing: Routing = Routing()
+    """When a server counts as full, and how long a request may take."""
     policy: Policy = Field(default_factory=Policy)
     """What may leave."""
     format_preserving: list[Literal["EMAIL", "IBAN", "PHONE", "CARD"]] = Field(default_factory=list)

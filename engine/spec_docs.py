@@ -106,8 +106,9 @@ def _type(node: dict[str, Any]) -> str:
     if node.get("properties"):
         return "mapping"
     if node.get("type") == "object":
-        values = spec_schema.resolved(node["additionalProperties"])
-        return f"mapping of {_kind(node.get('propertyNames', {}))} to {_kind(values)}"
+        values = spec_schema.resolved(spec_schema.values(node))
+        keys = node.get("propertyNames") or {"x-kind": "name"}
+        return f"mapping of {_kind(keys)} to {_type(values)}"
     return _kind(node)
 
 

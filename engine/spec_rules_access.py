@@ -101,7 +101,7 @@ def check_prices(case: Case) -> Iterator[Problem]:
         return
     where, prices = "gateway.prices.upstreams", gateway.prices.upstreams
     yield from stands_twice("price", ((f"{where}[{i}].upstream", each.upstream) for i, each in enumerate(prices)))
-    used = [name for route in gateway.routes for name in (route.pool, route.cloud) if name is not None]
+    used = [name for route in gateway.routes for name in (route.pool, route.cloud, *route.also) if name is not None]
     known = list(dict.fromkeys([*used, *(cloud.name for cloud in gateway.clouds)]))
     for index, price in enumerate(prices):
         yield from unknown_name("pool or cloud of a route", price.upstream, known, f"{where}[{index}].upstream")
@@ -120,7 +120,8 @@ def check_principals(case: Case) -> Iterator[Problem]:
         return
     listed = [(f"gateway.send_principal[{i}]", name) for i, name in enumerate(gateway.send_principal)]
     yield from stands_twice("pool", listed)
-    pools = [route.pool for route in gateway.routes if route.pool is not None]
+    named = [name for route in gateway.routes for name in (route.pool, *route.also)]
+    pools = [pool.name for pool in case.spec.pools if pool.name in named]
     for where, name in listed:
         yield from unknown_name("pool of a route", name, pools, where)
 

@@ -11,8 +11,10 @@ from pydantic import AnyHttpUrl
 
 from sovctl.compliance.errors import Problem
 from sovctl.compliance.policy_table import table_of
-from sovctl.engine.spec import NAME_LANGUAGES, Action, EntityKind, Gateway, Secret
+from sovctl.engine.spec import Gateway, Secret
 from sovctl.engine.spec_case import Case, stands_twice, unknown_name
+from sovctl.engine.spec_policy import NAME_LANGUAGES, Action, EntityKind
+from sovctl.engine.spec_routing import Route
 
 LAST_YEAR = 2261
 """The last whole year in signed 64-bit nanoseconds since 1970, in which the firewall closes an expired exception."""
@@ -115,6 +117,7 @@ def check_gateway_references(case: Case) -> Iterator[Problem]:
                 where=f"{where}.prefer",
                 hint="name the cloud of this route, or prefer the pool",
             )
+        yield from _also(route, pools, clouds, where)
     routes = [route.model for route in gateway.routes]
     for index, client in enumerate(gateway.clients):
         for number, model in enumerate(client.routes):
@@ -272,6 +275,7 @@ def check_policy(case: Case) -> Iterator[Problem]:
     table = table_of(
         gateway.policy, {route.model: route.cloud is not None for route in gateway.routes}, where="gateway.policy"
     )
+    yield from _jurisdictions(gateway)
     yield from [*_policy_references(gateway)] or table.problems(kinds=KINDS)  # a wrong name is not said twice
     for index, language in enumerate(gateway.policy.name_languages):
         if language not in NAME_LANGUAGES:
@@ -300,3 +304,37 @@ def _policy_references(gateway: Gateway) -> Iterator[Problem]:
             yield from unknown_name("tenant of a client", tenant, tenants, f"{where}.tenants[{index}]")
         for index, model in enumerate(rule.routes):
             yield from unknown_name("route", model, routes, f"{where}.routes[{index}]")
+
+
+def _also(route: Route, pools: list[str], clouds: list[str], where: str) -> Iterator[Problem]:
+    first = [(f"{where}.pool", route.pool), *([(f"{where}.cloud", route.cloud)] if route.cloud is not None else [])]
+    further = [(f"{where}.also[{index}]", name) for index, name in enumerate(route.also)]
+    yield from stands_twice("pool and cloud of a route", [*first, *further])
+    for place, name in further:
+        yield from unknown_name("pool or cloud", name, [*pools, *clouds], place)
+        if route.cloud is None and name in clouds:
+            yield Problem(
+                f"expected the first cloud of a route under `cloud`, got `{name}` here",
+                where=place,
+                hint=f"write `cloud: {name}`",
+            )
+
+
+def _jurisdictions(gateway: Gateway) -> Iterator[Problem]:
+    where, allowed = "gateway.policy.tenant_jurisdictions", gateway.policy.jurisdictions
+    tenants = sorted({client.tenant for client in gateway.clients})
+    for tenant, countries in gateway.policy.tenant_jurisdictions.items():
+        yield from unknown_name("tenant of a client", tenant, tenants, f"{where}.{tenant}")
+        for index, country in enumerate(countries):
+            if allowed:
+                yield from unknown_name(
+                    "country of gateway.policy.jurisdictions", country, allowed, f"{where}.{tenant}[{index}]"
+                )
+    named = {name for route in gateway.routes for name in (route.cloud, *route.also)}
+    for index, cloud in enumerate(gateway.clouds):
+        if allowed and cloud.name in named and cloud.jurisdiction not in allowed:
+            yield Problem(
+                f"expected one of {', '.join(allowed)}, as policy says, got {cloud.jurisdiction}",
+                where=f"gateway.clouds[{index}].jurisdiction",
+                hint="let no route name this cloud, or allow its country under gateway.policy.jurisdictions",
+            )

@@ -121,7 +121,7 @@ def _leaving(settings: GatewaySettings) -> str:
     route = next((route.model for route in settings.routes if route.cloud), None)
     if route is None:
         return "no route has a cloud: nothing leaves"
-    permissions = Policy.compile(settings.policy, settings.routes).of("", route)
+    permissions = Policy.compile(settings.policy, settings.routes, settings.upstreams).of("", route)
     surface = SURFACES["/v1/chat/completions"]
     detector, key = make_detector(settings.detect), read_key(settings.token_key_file)
     said: dict[str, list[str]] = {"as tokens": [], "as masks": [], "as they are, by policy": [], "not at all": []}

@@ -17,6 +17,7 @@ from sovctl.gateway.quota.need import NOTHING, Nano, Usage
 from sovctl.gateway.quota.reservation import UNLIMITED, Reservation
 from sovctl.gateway.release.judge import Checks, Judge
 from sovctl.gateway.restore import Issued, RestoreBounds, RestoreCounts
+from sovctl.gateway.routing.demand import Demand
 from sovctl.gateway.settings import RouteSettings
 from sovctl.gateway.surfaces import Restoration, Surface
 from sovctl.gateway.upstream import Attempts
@@ -30,6 +31,7 @@ class Keys:
     conversation: bytes = field(repr=False)
     audit: bytes = field(repr=False)
     admin: bytes = field(repr=False)
+    salt: bytes = field(repr=False)
 
     @classmethod
     def derive(cls, key: bytes) -> Keys:
@@ -64,6 +66,7 @@ class Exchange:
     """Fields that did not leave and that the answer repeats."""
     upstream: str | None = None
     reasons: list[str] = field(default_factory=list)
+    demand: Demand | None = None
     attempts: Attempts = field(default_factory=Attempts)
     deadline_s: float | None = None
     """When an answer must have begun, by the loop's clock."""

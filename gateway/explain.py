@@ -19,7 +19,9 @@ from sovctl.gateway.inspection import Inspector
 from sovctl.gateway.leaves import TooDeep
 from sovctl.gateway.permissions import Policy
 from sovctl.gateway.policy import decide
-from sovctl.gateway.route import plan_route
+from sovctl.gateway.routing.demand import demand_of
+from sovctl.gateway.routing.plan import candidates_of, plan_route
+from sovctl.gateway.routing.servers import State
 from sovctl.gateway.settings import GatewaySettings
 from sovctl.gateway.surfaces import SURFACES
 
@@ -50,14 +52,21 @@ def explain(settings: GatewaySettings, request: Path) -> dict[str, Any]:
         raise InputError(
             f"expected at most {settings.limits.max_depth} levels of nesting, got more", where=str(request)
         ) from None
-    permit = decide(inspection, Policy.compile(settings.policy, settings.routes).of("", route.model))
-    plan = plan_route(
-        permit,
-        route,
-        {upstream.name: upstream for upstream in settings.upstreams},
+    permissions = Policy.compile(settings.policy, settings.routes, settings.upstreams).of("", route.model)
+    permit = decide(inspection, permissions)
+    demand = demand_of(
+        body,
         family=surface.family,
         body_bytes=len(raw),
-        max_answer_tokens=0,
+        max_answer_tokens=surface.max_answer_tokens(body),
+        obstacles=inspection.obstacles,
+    )
+    plan = plan_route(
+        permit,
+        candidates_of(settings)[route.model],
+        demand,
+        clouds=permissions.clouds,
+        state=lambda _: State(),
     )
     return {
         "verdict": permit.verdict.value,

@@ -17,7 +17,14 @@ from sovctl.gateway.detect.language import NONE
 from sovctl.gateway.inspection import Finder
 from sovctl.gateway.kinds import Kind
 from sovctl.gateway.obstacles import Obstacle
-from sovctl.gateway.settings import Action, ObstacleAction, PolicySettings, RouteSettings
+from sovctl.gateway.settings import (
+    Action,
+    ObstacleAction,
+    PolicySettings,
+    RouteSettings,
+    UpstreamKind,
+    UpstreamSettings,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +40,8 @@ class Permissions:
     blocked_obstacles: frozenset[Obstacle]
     has_cloud: bool
     """The route names one; otherwise every action is `block` or `allow`."""
+    clouds: frozenset[str]
+    """Those of the route that are under a law which policy allows."""
 
     def action_for(self, kind: Kind, rule: str) -> Action:
         """What to do with a finding of this kind by this rule."""
@@ -49,9 +58,12 @@ class Policy:
     """By tenant and route; tenants that no row names are `""`, which no tenant is called."""
 
     @classmethod
-    def compile(cls, policy: PolicySettings, routes: Sequence[RouteSettings]) -> Policy:
+    def compile(
+        cls, policy: PolicySettings, routes: Sequence[RouteSettings], upstreams: Sequence[UpstreamSettings] = ()
+    ) -> Policy:
         """All of it, so that nothing is left to find out on the way."""
         table = policy.table(routes)
+        laws = {upstream.name: upstream.jurisdiction for upstream in upstreams if upstream.kind is UpstreamKind.CLOUD}
         permissions = {
             (tenant, route.model): _permissions(
                 table.rows_for(tenant, route.model),
@@ -59,8 +71,11 @@ class Policy:
                 frozenset({NONE, *policy.name_languages}),
                 frozenset(each for each, action in policy.obstacles.items() if action is ObstacleAction.BLOCK),
                 has_cloud=route.cloud is not None,
+                clouds=frozenset(
+                    name for name in route.upstreams if name in laws and policy.allows_law_of(laws[name], tenant)
+                ),
             )
-            for tenant in (*table.tenants(), "")
+            for tenant in {*table.tenants(), *policy.tenant_jurisdictions, ""}
             for route in routes
         }
         return cls(permissions)
@@ -77,6 +92,7 @@ def _permissions(
     blocked_obstacles: frozenset[Obstacle],
     *,
     has_cloud: bool,
+    clouds: frozenset[str],
 ) -> Permissions:
     def action(entity: str) -> Action:
         row = last(rows, entity)
@@ -90,7 +106,7 @@ def _permissions(
         kind, _, name = rule.partition("/")
         if action(rule) is not by_kind[Kind(kind)]:
             by_rule[Kind(kind), name] = action(rule)
-    return Permissions(by_kind, by_rule, name_languages, blocked_obstacles, has_cloud)
+    return Permissions(by_kind, by_rule, name_languages, blocked_obstacles, has_cloud, clouds)
 
 
 def check_rules(policy: PolicySettings, finder: Finder) -> None:

@@ -225,7 +225,8 @@ class Parts:
         vault = await open_vault(settings.vault, self._keks)
         stack.push_async_callback(vault.close)
         upstreams = {
-            each.name: await stack.enter_async_context(Upstream(each, settings.limits)) for each in settings.upstreams
+            each.name: await stack.enter_async_context(Upstream(each, settings.limits, settings.routing))
+            for each in settings.upstreams
         }
         audit = AuditLog(sink, settings.site, self._keys.audit, settings.policy.digest(), self._metrics)
         readiness = Readiness(settings.routes, vault, sink, upstreams, [self._draining])

@@ -122,7 +122,7 @@ class Supervisor:
 
     def _start(self, place: _Place) -> None:
         if place.listening is None:
-            place.listening = bind(self._settings)
+            place.listening = bind(self._settings.listen)
         place.restart_at, place.started = None, time.monotonic()
         place.pid = os.fork()
         if place.pid == 0:

@@ -56,7 +56,7 @@ async def admin_surface(listen: AdminListen, shown: Shown, *, key: bytes) -> Asy
     Raises:
         InputError: somebody else has the port.
     """
-    board = Board(shown.folder, lambda: {"upstreams": [each.state() for each in shown.upstreams.values()]})
+    board = Board(shown.folder, lambda: {"upstreams": [each.as_record() for each in shown.upstreams.values()]})
     shown.readiness.others.append(lambda: {"draining": "an operator said so"} if board.is_draining else {})
     sources = Sources(
         settings=shown.settings,

@@ -20,7 +20,7 @@ class Tariff:
         self._prices = prices = {name: Nano.of(price) for name, price in listed.items()}
         self._routes: dict[str, tuple[tuple[Nano, ...], int]] = {}
         for route in settings.routes:
-            names = [name for name in (route.pool, route.cloud) if name is not None]
+            names = route.upstreams
             self._routes[route.model] = (
                 tuple(prices[name] for name in names if name in prices),
                 max(settings.upstream(name).max_model_len for name in names),

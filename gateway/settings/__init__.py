@@ -19,9 +19,10 @@ from sovctl.gateway.settings.model import Name, SettingsModel
 from sovctl.gateway.settings.policy import Action, ObstacleAction, PolicyRule, PolicySettings, RouteSettings
 from sovctl.gateway.settings.quota import CallerLimits, Price, PriceList, QuotaSettings
 from sovctl.gateway.settings.restore import RestoreSettings
+from sovctl.gateway.settings.routing import RoutingSettings
 from sovctl.gateway.settings.surface import SurfaceName
 from sovctl.gateway.settings.tokens import TokenSettings
-from sovctl.gateway.settings.upstream import UpstreamKind, UpstreamSettings
+from sovctl.gateway.settings.upstream import Capability, UpstreamKind, UpstreamSettings
 from sovctl.gateway.settings.vault import PostgresqlSettings, VaultSettings
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "Action",
     "AdminListen",
     "CallerLimits",
+    "Capability",
     "DetectSettings",
     "GatewaySettings",
     "IssuerSettings",
@@ -45,6 +47,7 @@ __all__ = [
     "QuotaSettings",
     "RestoreSettings",
     "RouteSettings",
+    "RoutingSettings",
     "SettingsModel",
     "SurfaceName",
     "TeamSettings",

@@ -21,6 +21,7 @@ from sovctl.gateway.settings.policy import PolicySettings, RouteSettings
 from sovctl.gateway.settings.quota import QuotaSettings
 from sovctl.gateway.settings.references import CrossedSettings, problems
 from sovctl.gateway.settings.restore import RestoreSettings
+from sovctl.gateway.settings.routing import RoutingSettings
 from sovctl.gateway.settings.tokens import TokenSettings
 from sovctl.gateway.settings.upstream import UpstreamSettings
 from sovctl.gateway.settings.vault import VaultSettings
@@ -49,6 +50,7 @@ class GatewaySettings(SettingsModel):
     detect: DetectSettings = Field(default_factory=DetectSettings)
     tokens: TokenSettings = Field(default_factory=TokenSettings)
     restore: RestoreSettings = Field(default_factory=RestoreSettings)
+    routing: RoutingSettings = Field(default_factory=RoutingSettings)
     limits: Limits = Field(default_factory=Limits)
 
     @model_validator(mode="after")

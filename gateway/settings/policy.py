@@ -35,6 +35,10 @@ Entity = Annotated[str, StringConstraints(pattern=r"^[^/]+(/[A-Z][A-Z0-9_]{0,60}
 """A kind, or a kind and one rule of the detector: `TAX_ID`, `TAX_ID/DE_TAX_ID`."""
 
 
+Country = Annotated[str, StringConstraints(pattern=r"^[A-Z]{2}$")]
+"""ISO 3166-1 alpha-2."""
+
+
 class RouteSettings(SettingsModel):
     """What a client's model name means. Policy may only narrow it."""
 
@@ -47,11 +51,14 @@ class RouteSettings(SettingsModel):
     release: ReleaseSettings | None = None
     """What an answer must pass before the client sees it."""
 
+    also: list[Name] = Field(default_factory=list)
+    """Further pools and, where `cloud` is named, further clouds: asked after these, in this order."""
+
     @property
     def upstreams(self) -> tuple[str, ...]:
-        """Those it names, the preferred one first."""
+        """Those it names, in the order in which they are asked."""
         names = (self.cloud, self.pool) if self.prefer == "cloud" else (self.pool, self.cloud)
-        return tuple(name for name in names if name is not None)
+        return (*(name for name in names if name is not None), *self.also)
 
 
 class Action(StrEnum):
@@ -97,6 +104,11 @@ class PolicySettings(SettingsModel):
     obstacles: dict[Obstacle, ObstacleAction] = Field(default_factory=dict)
     """What can't be inspected, kind by kind; on-prem when it is not listed. Blocked on routes that name a cloud."""
 
+    jurisdictions: list[Country] = Field(default_factory=list)
+    """Under whose law a cloud may be that a request goes to; any when empty."""
+    tenant_jurisdictions: dict[Name, Annotated[list[Country], Field(min_length=1)]] = Field(default_factory=dict)
+    """The same for single tenants; of `jurisdictions`, where that names any."""
+
     @field_validator("entities")
     @classmethod
     def _known_kinds(cls, entities: dict[str, Action]) -> dict[str, Action]:
@@ -107,6 +119,11 @@ class PolicySettings(SettingsModel):
     def table(self, routes: Iterable[RouteSettings]) -> Table:
         """All rows, for these routes."""
         return table_of(self, {route.model: route.cloud is not None for route in routes}, where="policy")
+
+    def allows_law_of(self, jurisdiction: str | None, tenant: str) -> bool:
+        """True when a tenant's tokens may go to a cloud under this law; None is not known."""
+        allowed = self.tenant_jurisdictions.get(tenant) or self.jurisdictions
+        return not allowed or jurisdiction in allowed
 
     def digest(self) -> str:
         """SHA-256 of the policy, for the audit record."""

@@ -33,6 +33,7 @@ def problems(settings: GatewaySettings) -> list[Problem]:
         *_twice("routes", "model", (route.model for route in settings.routes)),
         *_upstreams_of_routes(settings),
         *_hand_offs_of_routes(settings),
+        *_jurisdictions(settings),
         *_routes_of_rules(settings),
         *_principals(settings),
         *_limits(settings),
@@ -89,6 +90,29 @@ def _upstreams_of_routes(settings: GatewaySettings) -> Iterator[Problem]:
         if route.prefer == "cloud" and route.cloud is None:
             message = "expected pool, got cloud, but the route names no cloud"
             yield Problem(message, where=f"routes[{index}].prefer")
+        named = {UpstreamKind.POOL: route.pool, UpstreamKind.CLOUD: route.cloud}
+        for number, name in enumerate(route.also):
+            where = f"routes[{index}].also[{number}]"
+            if name not in kinds:
+                yield Problem(f"expected a pool or a cloud, got nothing named {name}", where=where)
+            elif named[kinds[name]] is None:
+                yield Problem(f"expected the first {kinds[name]} under `{kinds[name]}`, got {name} here", where=where)
+        yield from _twice(f"routes[{index}]", "pool and cloud", route.upstreams)
+
+
+def _jurisdictions(settings: GatewaySettings) -> Iterator[Problem]:
+    policy = settings.policy
+    for tenant, countries in policy.tenant_jurisdictions.items():
+        if policy.jurisdictions and not set(countries) <= set(policy.jurisdictions):
+            more = ", ".join(sorted(set(countries) - set(policy.jurisdictions)))
+            message = f"expected some of policy.jurisdictions, got {more} as well"
+            yield Problem(message, where=f"policy.tenant_jurisdictions.{tenant}")
+    used = {name for route in settings.routes for name in route.upstreams}
+    for index, upstream in enumerate(settings.upstreams):
+        is_cloud = upstream.kind is UpstreamKind.CLOUD
+        if is_cloud and upstream.name in used and not policy.allows_law_of(upstream.jurisdiction, ""):
+            message = f"expected one of {', '.join(policy.jurisdictions)}, as policy says, got {upstream.jurisdiction}"
+            yield Problem(message, where=f"upstreams[{index}].jurisdiction", hint="no route may name it")
 
 
 def _hand_offs_of_routes(settings: GatewaySettings) -> Iterator[Problem]:

@@ -24,6 +24,16 @@ class UpstreamKind(StrEnum):
         return self is UpstreamKind.POOL
 
 
+class Capability(StrEnum):
+    """Something that a request may ask for and not every model can do."""
+
+    TOOLS = "tools"
+    JSON_SCHEMA = "json-schema"
+    VISION = "vision"
+    AUDIO = "audio"
+    REASONING = "reasoning"
+
+
 # APIs whose requests can't be tokenized: what they hold is no text.
 _INSIDE = frozenset({SurfaceName.TRANSCRIPTIONS, SurfaceName.TRANSLATIONS, SurfaceName.TOKENIZE})
 
@@ -39,6 +49,9 @@ class UpstreamSettings(SettingsModel):
     """The model name the upstream knows."""
     surfaces: Annotated[list[SurfaceName], Field(min_length=1)] = Field(default_factory=lambda: [SurfaceName.CHAT])
     """The APIs it serves. A request of any other never goes there."""
+    capabilities: list[Capability] | None = None
+    """What its model can do beyond text; a request for anything else never goes there. Everything is tried when
+    absent."""
     ca_file: Path | None = None
     """Certificate authority that signs the upstream; the system's when absent."""
     certificate_file: Path | None = None
@@ -52,6 +65,9 @@ class UpstreamSettings(SettingsModel):
     send_principal: bool = False
     """Tell it who is calling, in the signed header `x-sovctl-principal`: for RAG and tools that check permissions.
     Pools only."""
+    cache_salt: bool = True
+    """Tell a pool a salt for its prefix cache, another one for each tenant, so that nobody learns from how long an
+    answer takes what another tenant has asked (CVE-2025-46570). False for servers that refuse the field."""
     jurisdiction: Annotated[str, StringConstraints(pattern=r"^[A-Z]{2}$")] | None = None
     connect_timeout_s: Annotated[float, Field(gt=0, le=60)] = 3.0
     """Also bounds the TLS handshake. A pool one hop away answers in milliseconds; 3 s covers two lost SYNs."""

@@ -42,7 +42,17 @@ class Transcriptions(Surface):
         except FormError:
             raise Refused(Code.INVALID_REQUEST) from None
 
-    def write(self, _body: Mapping[str, Any], raw: bytes, headers: Mapping[str, str], *, model: str) -> bytes:
+    is_salted = False
+
+    def write(
+        self,
+        _body: Mapping[str, Any],
+        raw: bytes,
+        headers: Mapping[str, str],
+        *,
+        model: str,
+        cache_salt: str | None = None,  # noqa: ARG002 - nothing of it is cached
+    ) -> bytes:
         return parse_form(headers["content-type"], raw).with_text("model", model)
 
     def passed_on(self, headers: Mapping[str, str]) -> Mapping[str, str]:

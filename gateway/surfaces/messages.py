@@ -147,6 +147,7 @@ class CountTokens(Messages):
     path = "messages/count_tokens"
     has_text = False
     has_stream = False
+    is_salted = False
 
     def whole(self, answer: Any, _restoration: Restoration) -> dict[str, Any]:
         if not isinstance(answer, dict) or not isinstance(answer.get("input_tokens"), int):

@@ -71,6 +71,8 @@ class Surface(ABC):
     """Answers may be streamed."""
     is_upload: ClassVar[bool] = False
     """Requests are forms with files, and may be as large as `limits.max_upload_bytes`."""
+    is_salted: ClassVar[bool] = True
+    """vLLM takes a salt for its prefix cache (`cache_salt`)."""
     has_text: ClassVar[bool] = True
     """Answers hold text. Where they don't, nothing has to be remembered for restoring."""
     is_written: ClassVar[bool] = True
@@ -90,13 +92,24 @@ class Surface(ABC):
         except orjson.JSONDecodeError:
             raise Refused(Code.INVALID_JSON) from None
 
-    def write(self, body: Mapping[str, Any], _raw: bytes, _headers: Mapping[str, str], *, model: str) -> bytes:
-        """The request for a pool: as it came, but for its model.
+    def write(
+        self,
+        body: Mapping[str, Any],
+        _raw: bytes,
+        _headers: Mapping[str, str],
+        *,
+        model: str,
+        cache_salt: str | None = None,
+    ) -> bytes:
+        """The request for a pool: as it came, but for its model and its salt.
 
         Args:
             raw: what `body` was read from.
+            cache_salt: the tenant's, in the place of the client's own.
         """
-        return orjson.dumps({**body, **self.told, "model": model})
+        if cache_salt is None or not self.is_salted:
+            return orjson.dumps({**body, **self.told, "model": model})
+        return orjson.dumps({**body, **self.told, "model": model, "cache_salt": cache_salt})
 
     def check(self, body: Mapping[str, Any]) -> None:
         """Return when `body` is a request of this surface.

@@ -24,6 +24,7 @@ class Tokenize(Surface):
     parts = PARTS
     has_text = False
     has_stream = False
+    is_salted = False
 
     def check(self, body: Mapping[str, Any]) -> None:
         super().check(body)

@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import asyncio
 import ssl
+from collections import deque
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
 from sovctl.gateway.errors import UpstreamFailed
+from sovctl.gateway.routing.load import Load
+from sovctl.gateway.routing.servers import SAMPLES, seed_of
 from sovctl.gateway.upstream.breaker import Breaker
 from sovctl.gateway.upstream.connection import Address, Connection
 
@@ -48,11 +51,26 @@ class Server:
         """Our requests there that have no whole answer yet."""
         self.busy_until_s = 0.0
         """It said that it has too much to do until then, by the loop's clock."""
+        self.ejected_until_s = 0.0
+        """It is far slower than its peers, and left alone until then."""
+        self.load: Load | None = None
+        """What its metrics said last; None when they never did."""
+        self.latencies_s: deque[float] = deque(maxlen=SAMPLES)
+        """Latest times to the first byte."""
+        self.seed = seed_of(url)
         self._connect_timeout_s = connect_timeout_s
         self.path = parts.path.rstrip("/")
         self._lines = "".join(_line(name, value) for name, value in {"Host": self.address.authority, **headers}.items())
         self._heads: dict[str, bytes] = {}
         self._idle: list[tuple[Connection, float]] = []  # the one used last is at the end
+
+    def is_admitting(self, now_s: float) -> bool:
+        """True when it does not keep failing."""
+        return self.breaker.would_admit(now_s)
+
+    def is_good(self, now_s: float) -> bool:
+        """True when nothing speaks against asking it."""
+        return self.busy_until_s <= now_s and self.ejected_until_s <= now_s and self.breaker.would_admit(now_s)
 
     async def post(
         self,
@@ -72,16 +90,33 @@ class Server:
         Raises:
             UpstreamFailed: as `Connection` says, or `full`.
         """
-        return await self._exchange(self._head(path, len(body), headers) + body, timeout_s, read_timeout_s)
+        request = self._head(path, len(body), headers) + body
+        if self.in_flight >= MAX_IN_FLIGHT:
+            raise UpstreamFailed("full")
+        self.in_flight += 1
+        try:
+            return await self._exchange(request, timeout_s, read_timeout_s)
+        except BaseException:
+            self.in_flight -= 1
+            raise
 
-    async def get(self, target: str, *, timeout_s: float) -> Connection:
-        """The same for a GET of a whole path, such as `/metrics`.
+    async def get(self, target: str, *, timeout_s: float, at_most: int) -> tuple[int, bytes]:
+        """Status and body of a GET of a whole path, such as `/metrics`; nobody asked for it, so it does not count.
 
         Raises:
-            UpstreamFailed: as for `post`.
+            UpstreamFailed: as for `post`, or more than `at_most` bytes.
         """
         request = f"GET {target} HTTP/1.1\r\n{self._lines}\r\n".encode("latin-1")
-        return await self._exchange(request, timeout_s, timeout_s)
+        connection = await self._exchange(request, timeout_s, timeout_s)
+        body = bytearray()
+        try:
+            while len(body) <= at_most and (piece := await connection.piece()):
+                body += piece
+        finally:
+            self._keep(connection)
+        if len(body) > at_most:
+            raise UpstreamFailed("too-large")
+        return connection.status, bytes(body)
 
     def give_back(self, connection: Connection, *, is_ending: bool = False) -> None:
         """Done with an answer, read to its end or not.
@@ -115,9 +150,6 @@ class Server:
         self._idle = kept
 
     async def _exchange(self, request: bytes, timeout_s: float, read_timeout_s: float) -> Connection:
-        if self.in_flight >= MAX_IN_FLIGHT:
-            raise UpstreamFailed("full")
-        self.in_flight += 1
         connection: Connection | None = None
         try:
             while self._idle:
@@ -137,7 +169,6 @@ class Server:
             connection.send(request, timeout_s=timeout_s, read_timeout_s=read_timeout_s)
             await connection.head()
         except BaseException:
-            self.in_flight -= 1
             if connection is not None:
                 connection.close()
             raise

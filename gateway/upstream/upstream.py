@@ -1,8 +1,9 @@
 """Talks to pools and clouds: which server, how long, how often. Decides nothing about content.
 
-One `Upstream` is one pool of equal servers or one cloud. A request goes to the server with the fewest of our requests
-in flight; one that fails is followed by the next, as far as the retry budget goes and the deadline allows. A server
-that keeps failing is left alone for a while (`breaker`), one that says it is overloaded is asked last until then.
+One `Upstream` is one pool of equal servers or one cloud. `routing.servers` says which server is asked first; one that
+fails is followed by the next, as far as the retry budget goes and the deadline allows. A server that keeps failing is
+left alone for a while (`breaker`), one that says it is overloaded or is far slower than its peers is asked last until
+its time is up. The load of a pool's servers is read in the background.
 
     answer = await upstream.post("chat/completions", body, is_stream=True, attempts=attempts)
     async for chunk in answer.chunks(): ...
@@ -12,15 +13,19 @@ that keeps failing is left alone for a while (`breaker`), one that says it is ov
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+import random
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any, Self
 
+from sovctl.gateway import log
 from sovctl.gateway.errors import UpstreamFailed, UpstreamRejected
 from sovctl.gateway.keyfiles import read_secret
-from sovctl.gateway.settings import Limits, UpstreamSettings
+from sovctl.gateway.routing.load import load_of
+from sovctl.gateway.routing.servers import EJECTED_S, FINE, State, Thresholds, order, outliers, state_of
+from sovctl.gateway.settings import Limits, RoutingSettings, UpstreamKind, UpstreamSettings
 from sovctl.gateway.upstream.answer import Answer, Attempts
 from sovctl.gateway.upstream.breaker import Breaker
 from sovctl.gateway.upstream.retry import RetryBudget, retry_after_s
@@ -28,7 +33,10 @@ from sovctl.gateway.upstream.server import Server
 from sovctl.gateway.upstream.tls import tls_context
 
 _PROBE_TIMEOUT_S = 2.0
-_TEND_EVERY_S = 10.0  # idle connections are closed that often, give or take
+_STATE_S = 0.01  # how long an upstream's state is good for: what it is made of is a second old
+_MOST_LISTED = 1 << 20  # bytes of a list of models
+_LONGEST_METRICS_BYTES = 8 << 20  # vLLM's are some 50 KB, more with many LoRAs (measured 2026-11)
+_CLOSE_IDLE_EVERY = 10  # looks at the servers
 _REJECTED = frozenset({400, 404, 409, 413, 422})
 _CONTEXT_WORDS = (b"context length", b"context_length", b"max_model_len", b"maximum context")
 _OVERLOADED = frozenset({"status-429", "status-503"})
@@ -56,9 +64,12 @@ class Upstream:
 
     settings: UpstreamSettings
     limits: Limits
+    routing: RoutingSettings = field(default_factory=RoutingSettings)
     servers: list[Server] = field(default_factory=list)
     _budget: RetryBudget = field(default_factory=RetryBudget)
     _probed: tuple[float, bool] = (0.0, False)
+    _state: State = FINE
+    _state_until_s: float = 0.0
 
     async def __aenter__(self) -> Self:
         settings = self.settings
@@ -68,6 +79,8 @@ class Upstream:
             headers[settings.api_key_header] = f"Bearer {key}" if is_bearer else key
         tls = tls_context(settings)
         self._loop = asyncio.get_running_loop()
+        self._random = random.Random()  # noqa: S311 - which of two servers is no secret
+        self._thresholds = Thresholds(self.routing.max_queue, self.routing.max_kv_usage, self.routing.stale_after_s)
         self.servers = [
             Server(
                 str(url).rstrip("/"),
@@ -85,11 +98,12 @@ class Upstream:
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._tending.cancel()
+        await asyncio.gather(self._tending, return_exceptions=True)
         for server in self.servers:
             server.close_idle(longer_than_s=0)
 
-    def state(self) -> dict[str, Any]:
-        """What it is doing now, as plain values."""
+    def as_record(self) -> dict[str, Any]:
+        """How it is now as plain values, for operators."""
         now_s = self._loop.time()
         servers = [
             {
@@ -100,13 +114,15 @@ class Upstream:
             }
             for server in self.servers
         ]
-        return {"name": self.settings.name, "is_down": self.is_down, "servers": servers}
+        return {"name": self.settings.name, "is_down": self.state().is_down, "servers": servers}
 
-    @property
-    def is_down(self) -> bool:
-        """True while no server would be asked."""
+    def state(self) -> State:
+        """How it is now, for whoever has a choice."""
         now_s = self._loop.time()
-        return not any(server.breaker.would_admit(now_s) for server in self.servers)
+        if now_s >= self._state_until_s:
+            self._state = state_of(self.servers, now_s=now_s, thresholds=self._thresholds)
+            self._state_until_s = now_s + _STATE_S
+        return self._state
 
     async def post(
         self,
@@ -115,6 +131,8 @@ class Upstream:
         *,
         is_stream: bool,
         headers: Mapping[str, str] | None = None,
+        key: int | None = None,
+        tokens: int = 0,
         deadline_s: float | None = None,
         may_wait: bool = True,
         attempts: Attempts | None = None,
@@ -123,6 +141,8 @@ class Upstream:
 
         Args:
             headers: of this request, beside those of every request.
+            key: of the conversation, so that it finds its beginning in a server's cache.
+            tokens: of prompt and answer, probably.
             deadline_s: when an answer must have begun, by the loop's clock.
             may_wait: there is no other upstream to go to, so waiting a little for this one is right.
             attempts: where every attempt is noted.
@@ -133,9 +153,10 @@ class Upstream:
         """
         timeout_s = self.settings.first_byte_timeout_s if is_stream else self.settings.answer_timeout_s
         request = _Request(path, body, headers, timeout_s, deadline_s, attempts or Attempts())
-        self._budget.deposit(self._loop.time())
+        now_s = self._loop.time()
+        self._budget.deposit(now_s)
         cause = "open"
-        for number in self._order():
+        for number in self._order(key, tokens, now_s):
             if not self.servers[number].breaker.admits(self._loop.time()):
                 continue
             try:
@@ -158,23 +179,27 @@ class Upstream:
         answered = False
         for server in self.servers:
             try:
-                connection = await server.get(f"{server.path}/models", timeout_s=_PROBE_TIMEOUT_S)
+                status, _ = await server.get(f"{server.path}/models", timeout_s=_PROBE_TIMEOUT_S, at_most=_MOST_LISTED)
             except UpstreamFailed:
                 continue
-            answered = connection.status == 200
-            await Answer(connection, server).discard()
+            answered = status == 200
             if answered:
                 break
         self._probed = (self._loop.time(), answered)
         return answered
 
-    def _order(self) -> list[int]:
+    def _order(self, key: int | None, tokens: int, now_s: float) -> Iterable[int]:
         """Numbers of the servers, the best one first."""
-        servers = self.servers
-        if len(servers) == 1:
-            return [0]
-        now_s = self._loop.time()
-        return sorted(range(len(servers)), key=lambda n: (servers[n].busy_until_s > now_s, servers[n].in_flight))
+        if len(self.servers) == 1:
+            return (0,)
+        return order(
+            self.servers,
+            key=key,
+            tokens=tokens,
+            now_s=now_s,
+            thresholds=self._thresholds,
+            draw=self._random.randrange,
+        )
 
     async def _ask(self, number: int, request: _Request) -> Answer:
         """Ask one server.
@@ -190,6 +215,7 @@ class Upstream:
                 raise UpstreamFailed("deadline")
             timeout_s = min(timeout_s, left_s)
         attempt = request.attempts.begin(f"{self.settings.name}/{number}")
+        asked_s = self._loop.time()
         try:
             connection = await server.post(
                 request.path,
@@ -210,6 +236,7 @@ class Upstream:
         if connection.status == 200:
             server.breaker.answered()
             server.busy_until_s = 0.0
+            server.latencies_s.append(self._loop.time() - asked_s)
             return answer
         raise await self._refusal(server, answer)
 
@@ -246,7 +273,37 @@ class Upstream:
         return True
 
     async def _tend(self) -> None:
+        """Look at the servers' load, at who is slower than the others, and close what is idle."""
+        looks = 0
         while True:
-            await asyncio.sleep(_TEND_EVERY_S)
-            for server in self.servers:
-                server.close_idle()
+            if self.settings.kind is UpstreamKind.POOL:
+                await asyncio.gather(*(self._look_at(server) for server in self.servers))
+            self._eject()
+            looks += 1
+            if looks % _CLOSE_IDLE_EVERY == 0:
+                for server in self.servers:
+                    server.close_idle()
+            await asyncio.sleep(self.routing.scrape_every_s)
+
+    async def _look_at(self, server: Server) -> None:
+        in_flight = server.in_flight
+        try:
+            status, metrics = await server.get(
+                server.path.removesuffix("/v1") + "/metrics",
+                timeout_s=min(_PROBE_TIMEOUT_S, self.routing.stale_after_s),
+                at_most=_LONGEST_METRICS_BYTES,
+            )
+        except UpstreamFailed:
+            return  # what was known grows stale by itself
+        load = load_of(metrics, now_s=self._loop.time(), in_flight=in_flight) if status == 200 else None
+        if load is not None:
+            server.load = load
+
+    def _eject(self) -> None:
+        now_s = self._loop.time()
+        asked = [server for server in self.servers if server.ejected_until_s <= now_s]
+        most = len(self.servers) // 2 - (len(self.servers) - len(asked))
+        for number in outliers([server.latencies_s for server in asked])[: max(0, most)]:
+            asked[number].ejected_until_s = now_s + EJECTED_S
+            asked[number].latencies_s.clear()
+            log.event("server far slower than its peers", level=30, upstream=self.settings.name, server=number)

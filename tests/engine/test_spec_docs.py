@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from sovctl.engine import spec, spec_access, spec_schema
+from sovctl.engine import spec, spec_access, spec_policy, spec_routing, spec_schema
 from sovctl.engine.preset import FOLDER, names
 from sovctl.engine.spec_docs import main, render_markdown, render_schema
 from sovctl.engine.spec_rules import RULES
@@ -34,7 +34,7 @@ def test_the_generator_writes_both(tmp_path: Path) -> None:
 
 
 def _models() -> list[type[SpecModel]]:
-    named = {**vars(spec_access), **vars(spec)}.values()
+    named = {**vars(spec_access), **vars(spec_policy), **vars(spec_routing), **vars(spec)}.values()
     found = [each for each in named if isinstance(each, type) and issubclass(each, SpecModel)]
     return [each for each in found if each is not SpecModel]
 

@@ -128,6 +128,20 @@ def test_explain_refuses_what_is_no_request(config: Path, run: Any, content: str
         ({"policy": {"default": "maybe"}}, "policy.default: input should be"),
         ({"routes": [{"model": "m", "pool": "sovereign-cloud"}]}, "expected a pool named sovereign-cloud, got cloud"),
         ({"routes": [{"model": "m", "pool": "chat", "prefer": "cloud"}]}, "but the route names no cloud"),
+        ({"routes": [{"model": "m", "pool": "chat", "also": ["sovereign-cloud"]}]}, "the first cloud under `cloud`"),
+        (
+            {"routes": [{"model": "m", "pool": "chat", "also": ["nobody"]}]},
+            "routes[0].also[0]: expected a pool or a cloud",
+        ),
+        ({"routes": [{"model": "m", "pool": "chat", "also": ["chat"]}]}, "got chat 2 times"),
+        (
+            {"policy": {"jurisdictions": ["DE"]}},
+            "upstreams[1].jurisdiction: expected one of DE, as policy says, got AE",
+        ),
+        (
+            {"policy": {"jurisdictions": ["AE"], "tenant_jurisdictions": {"hr": ["AE", "DE"]}}},
+            "policy.tenant_jurisdictions.hr: expected some of policy.jurisdictions, got DE as well",
+        ),
         ({"detect": {"phone_regions": ["QQ"]}}, "got QQ"),
         ({"upstreams": []}, "upstreams: list should have at least 1 item"),
     ],

@@ -63,11 +63,15 @@ def configuration(context: Context) -> dict[str, Any]:
         "tokens": {"format_preserving": list(gateway.format_preserving)},
         "restore": {"link_hosts": list(gateway.link_hosts)},
         "policy": gateway.policy.model_dump(mode="json"),
+        "routing": {"max_queue": gateway.routing.max_queue, "max_kv_usage": gateway.routing.max_kv_usage},
+        "limits": {"request_timeout_s": gateway.routing.request_timeout_s},
     }
 
 
 def _pools(context: Context) -> Iterator[dict[str, Any]]:
-    for name in dict.fromkeys(route.pool for route in context.gateway.routes):
+    pools = {pool.name for pool in context.spec.pools}
+    named = [name for route in context.gateway.routes for name in (route.pool, *route.also) if name in pools]
+    for name in dict.fromkeys(named):
         pool = context.pool(name)
         replicas = [each for each in context.replicas if each.pool == name]
         yield {
@@ -80,6 +84,7 @@ def _pools(context: Context) -> Iterator[dict[str, Any]]:
             "certificate_file": f"{TLS}/node.pem",
             "key_file": f"{TLS}/node.key",
             "max_model_len": pool.max_model_len,
+            **({} if pool.capabilities is None else {"capabilities": list(pool.capabilities)}),
             **({"send_principal": True} if name in context.gateway.send_principal else {}),
         }
 
@@ -94,6 +99,7 @@ def _clouds(context: Context) -> Iterator[dict[str, Any]]:
             "surfaces": list(cloud.surfaces),
             "max_model_len": cloud.max_model_len,
             "jurisdiction": cloud.jurisdiction,
+            **({} if cloud.capabilities is None else {"capabilities": list(cloud.capabilities)}),
         }
         if cloud.ca_file:
             entry["ca_file"] = f"{TLS}/cloud-{cloud.name}-ca.pem"

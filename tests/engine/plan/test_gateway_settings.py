@@ -8,7 +8,7 @@ import pytest
 import yaml
 from strategies import PRESETS, context
 
-from sovctl.engine import spec
+from sovctl.engine import spec_policy
 from sovctl.engine.plan.kinds.gateway import configuration
 from sovctl.gateway import settings
 from sovctl.gateway.settings import UpstreamKind, load_settings
@@ -29,6 +29,6 @@ def test_the_gateway_accepts_what_is_rendered_for_it(preset: str, tmp_path: Path
 
 
 def test_policy_has_the_same_words_at_both_ends() -> None:
-    assert [each.value for each in spec.Action] == [each.value for each in settings.Action]
-    assert list(spec.Policy.model_fields) == list(settings.PolicySettings.model_fields)
-    assert list(spec.PolicyRule.model_fields) == list(settings.PolicyRule.model_fields)
+    assert [each.value for each in spec_policy.Action] == [each.value for each in settings.Action]
+    assert list(spec_policy.Policy.model_fields) == list(settings.PolicySettings.model_fields)
+    assert list(spec_policy.PolicyRule.model_fields) == list(settings.PolicyRule.model_fields)

@@ -33,8 +33,10 @@ async def upstream_of(*scripts: Script, **settings: Any) -> Any:
     async with AsyncExitStack() as stack:
         servers = [await stack.enter_async_context(RawServer(script)) for script in scripts]
         urls = [server.url for server in servers]
-        made = UpstreamSettings(name="u", kind=UpstreamKind.POOL, base_urls=urls, model="m", **settings)
-        yield await stack.enter_async_context(Upstream(made, Limits())), servers
+        made = UpstreamSettings(name="u", kind=UpstreamKind.CLOUD, base_urls=urls, model="m", **settings)
+        upstream = await stack.enter_async_context(Upstream(made, Limits()))
+        upstream._random.randrange = lambda _: 0  # the first server comes first
+        yield upstream, servers
 
 
 async def ask(upstream: Upstream, **options: Any) -> tuple[str, list[str]]:
@@ -101,7 +103,7 @@ def test_overload_is_waited_for_only_when_there_is_nowhere_else_and_not_for_long
             async with upstream_of(busy, failures_until_open=1) as (upstream, (server,)):
                 assert await ask(upstream, **options) == ("status-429", ["u/0:status-429"])
                 assert len(server.requests) == 1
-                assert not upstream.is_down  # overload is no breakdown
+                assert not upstream.state().is_down  # overload is no breakdown
 
     asyncio.run(run())
 
@@ -122,7 +124,7 @@ def test_a_server_that_keeps_failing_is_left_alone_and_then_tried_with_care() ->
         async with upstream_of(DOWN, down_s=60, failures_until_open=2) as (upstream, (server,)):
             for _ in range(2):
                 assert await ask(upstream) == ("status-500", ["u/0:status-500"])
-            assert upstream.is_down
+            assert upstream.state().is_down
             assert await ask(upstream) == ("open", [])
             assert len(server.requests) == 2
         async with upstream_of(DOWN, down_s=0, failures_until_open=2) as (upstream, (server,)):
@@ -130,7 +132,7 @@ def test_a_server_that_keeps_failing_is_left_alone_and_then_tried_with_care() ->
                 await ask(upstream)
             server.script = FINE
             assert await ask(upstream) == ("{}", ["u/0:200"])
-            assert not upstream.is_down
+            assert not upstream.state().is_down
 
     asyncio.run(run())
 
@@ -141,7 +143,7 @@ def test_answers_that_break_off_open_the_circuit() -> None:
         async with upstream_of(script, down_s=60) as (upstream, _):
             for _ in range(3):
                 assert await ask(upstream) == ("broken", ["u/0:broken"])
-            assert upstream.is_down
+            assert upstream.state().is_down
 
     asyncio.run(run())
 
@@ -163,7 +165,7 @@ def test_a_deadline_ends_an_attempt_and_says_nothing_about_the_server() -> None:
         async with upstream_of(always(asyncio.Event()), FINE, failures_until_open=1) as (upstream, servers):
             now_s = asyncio.get_running_loop().time()
             assert await ask(upstream, deadline_s=now_s + 0.05) == ("deadline", ["u/0:deadline"])
-            assert not upstream.is_down
+            assert not upstream.state().is_down
             assert await ask(upstream, deadline_s=now_s) == ("deadline", [])
             assert [len(server.requests) for server in servers] == [1, 0]
 
@@ -175,7 +177,7 @@ def test_our_own_patience_counts_against_the_server() -> None:
         script = always(asyncio.Event())
         async with upstream_of(script, failures_until_open=1, answer_timeout_s=0.05) as (upstream, _):
             assert await ask(upstream) == ("timeout", ["u/0:timeout"])
-            assert upstream.is_down
+            assert upstream.state().is_down
 
     asyncio.run(run())
 

@@ -1,0 +1,38 @@
+"""What model names mean and when a server counts as full, as site.yaml has it; a part of `spec`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from sovctl.engine.spec_types import ModelName, Name, SpecModel
+
+Capability = Literal["tools", "json-schema", "vision", "audio", "reasoning"]
+"""Something that a request may ask for and not every model can do."""
+
+
+class Route(SpecModel):
+    """What a client's model name means. Policy may only narrow it."""
+
+    model: ModelName
+    """The name clients ask for."""
+    pool: Name
+    """Where raw text may be served."""
+    cloud: Name | None = None
+    """Where tokenized text may be served, on a hybrid site."""
+    prefer: Literal["pool", "cloud"] = "pool"
+    """Which of the two is asked where policy leaves the choice."""
+    also: list[Name] = Field(default_factory=list)
+    """Further pools and, where `cloud` is named, further clouds: asked after these, in this order."""
+
+
+class Routing(SpecModel):
+    """When a server counts as full, so that others are asked first."""
+
+    max_queue: Annotated[int, Field(ge=1, le=100_000)] = 5
+    """Requests that wait at a server, of all its clients."""
+    max_kv_usage: Annotated[float, Field(gt=0, le=1)] = 0.8
+    """Share of its KV cache that is taken."""
+    request_timeout_s: Annotated[float, Field(gt=0, le=7200)] = 600.0
+    """Seconds until an answer has begun, over all attempts; a client may ask for less."""

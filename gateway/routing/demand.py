@@ -1,0 +1,85 @@
+"""What a request asks of whoever serves it: an API, capabilities of the model, room for prompt and answer. Pure.
+
+demand = demand_of(body, family=SurfaceName.CHAT, body_bytes=2048, max_answer_tokens=256, obstacles=frozenset())
+demand.needs                # frozenset({Capability.TOOLS})
+demand.tokens_at_least      # 512
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any, NamedTuple
+
+from sovctl.gateway.obstacles import Obstacle
+from sovctl.gateway.settings import Capability, SurfaceName
+
+# No tokenizer in use puts more than about 8 bytes of prose into one token on average (English with 200k vocabularies:
+# 4 to 5; guess, 2026-11), so a prompt has at least this many tokens.
+_BYTES_PER_TOKEN_AT_MOST = 8
+_BYTES_PER_TOKEN = 4
+
+_NOTHING: frozenset[Capability] = frozenset()
+
+
+class Demand(NamedTuple):  # a named tuple: made for every request, and three times as fast as a frozen dataclass
+    """What one request asks for."""
+
+    family: SurfaceName
+    """Of its surface."""
+    needs: frozenset[Capability]
+    tokens_at_least: int
+    """Of prompt and answer together; a model with a shorter context can't serve it."""
+    tokens: int
+    """What they will probably be."""
+
+
+def demand_of(
+    body: Mapping[str, Any],
+    *,
+    family: SurfaceName,
+    body_bytes: int,
+    max_answer_tokens: int,
+    obstacles: Collection[Obstacle],
+) -> Demand:
+    """What a request asks for.
+
+    Args:
+        body_bytes: size of its JSON.
+        max_answer_tokens: what the client asked for, 0 when it didn't.
+        obstacles: what was found in it that can't be inspected; pictures and sound are among them.
+    """
+    return Demand(
+        family,
+        _needs(body, obstacles),
+        body_bytes // _BYTES_PER_TOKEN_AT_MOST + max_answer_tokens,
+        body_bytes // _BYTES_PER_TOKEN + max_answer_tokens,
+    )
+
+
+def _needs(body: Mapping[str, Any], obstacles: Collection[Obstacle]) -> frozenset[Capability]:
+    if not obstacles and _ASKING.isdisjoint(body):
+        return _NOTHING
+    needs = [capability for capability, fields in _FIELDS if any(body.get(field) for field in fields)]
+    if _is_schema(body.get("response_format")) or _is_schema(_inner(body.get("text"))):
+        needs.append(Capability.JSON_SCHEMA)
+    if obstacles:
+        needs += [capability for obstacle, capability in _OBSTACLES.items() if obstacle in obstacles]
+    return frozenset(needs)
+
+
+# As OpenAI, Anthropic and vLLM call them at the top of a request.
+_FIELDS = (
+    (Capability.TOOLS, ("tools", "functions")),
+    (Capability.REASONING, ("reasoning_effort", "reasoning", "thinking")),
+    (Capability.JSON_SCHEMA, ("structured_outputs", "guided_json", "output_format")),
+)
+_ASKING = frozenset({"response_format", "text", *(field for _, fields in _FIELDS for field in fields)})
+_OBSTACLES = {Obstacle.IMAGE: Capability.VISION, Obstacle.AUDIO: Capability.AUDIO}
+
+
+def _is_schema(wanted: Any) -> bool:
+    return isinstance(wanted, dict) and wanted.get("type") == "json_schema"
+
+
+def _inner(text: Any) -> Any:
+    return text.get("format") if isinstance(text, dict) else None

@@ -1,0 +1,100 @@
+"""How busy a vLLM server is, as its `/metrics` say. Pure.
+
+Names as of vLLM 0.32 (vllm/v1/metrics/loggers.py; docs/usage/metrics; measured 2026-11); `gpu_cache_usage_perc` is
+what versions before 0.10 call the KV cache's usage. A server with several engines (data parallel) has a line for each.
+
+    load = load_of(text, now_s=now, in_flight=3)     # None when it is no vLLM's
+    load.waiting, load.free_kv_tokens
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+_WAITING = b"vllm:num_requests_waiting"
+_RUNNING = b"vllm:num_requests_running"
+_KV_USAGE = (b"vllm:kv_cache_usage_perc", b"vllm:gpu_cache_usage_perc")
+_CACHE = b"vllm:cache_config_info"
+_BLOCK_SIZE = re.compile(rb'[{,]block_size="(\d{1,9})"')
+_BLOCKS = re.compile(rb'[{,]num_gpu_blocks="(\d{1,12})"')
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """One look at one server."""
+
+    waiting: int
+    """Requests in its queue, of all its clients."""
+    running: int
+    kv_usage: float
+    """Of its KV cache, 0 to 1; the mean of its engines."""
+    kv_tokens: int | None
+    """That its KV cache has room for; None when it does not say."""
+    at_s: float
+    """When, by the clock of whoever asked."""
+    in_flight: int
+    """Our own requests there at that moment, so that later ones can be added."""
+
+    @property
+    def free_kv_tokens(self) -> int | None:
+        """Tokens that still fit its KV cache."""
+        return None if self.kv_tokens is None else int(self.kv_tokens * (1 - self.kv_usage))
+
+    def outstanding(self, in_flight: int) -> int:
+        """Requests there now: what it said, and what we have sent since.
+
+        Args:
+            in_flight: our own requests there now.
+        """
+        return max(in_flight, self.waiting + self.running + in_flight - self.in_flight)
+
+    def queue(self, in_flight: int) -> int:
+        """How many of them wait. Where some did, what came since waits too."""
+        return max(0, self.waiting + in_flight - self.in_flight) if self.waiting else 0
+
+
+def load_of(metrics: bytes, *, now_s: float, in_flight: int) -> Load | None:
+    """What a server's metrics say; None when they are not those of vLLM.
+
+    Args:
+        metrics: in Prometheus' text format.
+        in_flight: our own requests there when they were asked for.
+    """
+    waiting, running = _values(metrics, _WAITING), _values(metrics, _RUNNING)
+    usage = _values(metrics, _KV_USAGE[0]) or _values(metrics, _KV_USAGE[1])
+    if not waiting or not running or not usage:
+        return None
+    blocks = [
+        int(size.group(1)) * int(count.group(1))
+        for line in _lines(metrics, _CACHE)
+        if (size := _BLOCK_SIZE.search(line)) and (count := _BLOCKS.search(line))
+    ]
+    mean_usage = min(1.0, max(0.0, sum(usage) / len(usage)))
+    return Load(int(sum(waiting)), int(sum(running)), mean_usage, sum(blocks) or None, now_s, in_flight)
+
+
+def _lines(metrics: bytes, name: bytes) -> list[bytes]:
+    """The samples of one metric: a server has hundreds, and only four are of interest."""
+    found = []
+    start = metrics.find(name)
+    while start >= 0:
+        end = metrics.find(b"\n", start)
+        end = len(metrics) if end < 0 else end
+        is_at_line_start = start == 0 or metrics[start - 1] == 0x0A
+        if is_at_line_start and metrics[start + len(name) : start + len(name) + 1] in (b"{", b" "):
+            found.append(metrics[start:end])
+        start = metrics.find(name, end)
+    return found
+
+
+def _values(metrics: bytes, name: bytes) -> list[float]:
+    values = []
+    for line in _lines(metrics, name):
+        try:
+            value = float(line.rpartition(b"}")[2].split()[0] if b"}" in line else line.split()[1])
+        except (ValueError, IndexError):
+            continue
+        if 0 <= value < 1e12:
+            values.append(value)
+    return values

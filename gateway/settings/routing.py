@@ -1,0 +1,23 @@
+"""When a server counts as full, and how often that is looked at."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from sovctl.gateway.settings.model import SettingsModel
+
+
+class RoutingSettings(SettingsModel):
+    """Thresholds of load. The two of vLLM's metrics are those of the gateway API inference extension
+    (pkg/epp/saturationdetector/config.go, vendor, read 2026-11)."""
+
+    max_queue: Annotated[int, Field(ge=1, le=100_000)] = 5
+    """Requests that wait at a server before others are asked first."""
+    max_kv_usage: Annotated[float, Field(gt=0, le=1)] = 0.8
+    """Share of its KV cache that is taken, before others are asked first."""
+    scrape_every_s: Annotated[float, Field(ge=0.05, le=60)] = 1.0
+    """How often each worker reads the metrics of each server of a pool; some 50 KB (vLLM 0.32, measured 2026-11)."""
+    stale_after_s: Annotated[float, Field(ge=0.1, le=600)] = 5.0
+    """Older figures count for nothing; then only our own requests in flight are known."""

@@ -1,0 +1,180 @@
+"""The plan: never more than policy allows, nothing that can't serve the request, the rest in an order with reasons."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sovctl.gateway.obstacles import Obstacle
+from sovctl.gateway.policy import Permit, Verdict
+from sovctl.gateway.routing.demand import Demand, demand_of
+from sovctl.gateway.routing.plan import Candidate, Candidates, plan_route
+from sovctl.gateway.routing.servers import State
+from sovctl.gateway.settings import Capability, SurfaceName
+
+LEAVE, STAY = Permit(Verdict.LEAVE, ("clean",)), Permit(Verdict.STAY, ("obstacle:image",))
+
+
+def candidate(name: str, *, is_cloud: bool = False, can: set[Capability] | None = None, room: int = 512) -> Candidate:
+    return Candidate(name, is_cloud, frozenset({SurfaceName.CHAT}), None if can is None else frozenset(can), room)
+
+
+CHAT, BIG, CLOUD = candidate("chat"), candidate("big", room=9000), candidate("cloud", is_cloud=True, room=9000)
+
+
+def demand(tokens: int = 10, needs: set[Capability] | None = None, family: SurfaceName = SurfaceName.CHAT) -> Demand:
+    return Demand(family, frozenset(needs or ()), tokens, tokens)
+
+
+def plan(
+    permit: Permit, wanted: Demand, *all_: Candidate, states: Mapping[str, State] | None = None, **options: Any
+) -> tuple[list[str], list[str]]:
+    preferred = options.pop("preferred", None)
+    clouds = options.pop("clouds", {"cloud"})
+    made = plan_route(
+        permit,
+        Candidates(all_, preferred),
+        wanted,
+        clouds=clouds,
+        state=lambda name: (states or {}).get(name, State()),
+    )
+    return list(made.upstreams), list(made.reasons)
+
+
+@pytest.mark.parametrize(
+    ("permit", "wanted", "upstreams", "reasons"),
+    [
+        (LEAVE, demand(), ["cloud", "chat", "big"], ["clean"]),
+        (STAY, demand(), ["chat", "big"], ["obstacle:image"]),
+        (Permit(Verdict.BLOCK, ("kind-blocked:SECRET",)), demand(), [], ["kind-blocked:SECRET"]),
+        (LEAVE, demand(600), ["cloud", "big", "chat"], ["clean", "context:chat"]),
+        (
+            LEAVE,
+            demand(family=SurfaceName.RERANK),
+            [],
+            ["clean", "surface:cloud", "surface:chat", "surface:big"],
+        ),
+    ],
+)
+def test_what_may_be_and_what_can_be(permit: Permit, wanted: Demand, upstreams: list[str], reasons: list[str]) -> None:
+    assert plan(permit, wanted, CLOUD, CHAT, BIG) == (upstreams, reasons)
+
+
+def test_what_a_model_cannot_do_it_is_not_asked_to_do() -> None:
+    able, unable = candidate("able", can={Capability.TOOLS}), candidate("unable", can=set())
+    wanted = demand(needs={Capability.TOOLS})
+    assert plan(LEAVE, wanted, unable, able) == (["able"], ["clean", "capability-tools:unable"])
+    assert plan(LEAVE, wanted, unable, candidate("unknown"))[0] == ["unknown"]
+    assert plan(LEAVE, demand(), unable, able)[0] == ["unable", "able"]
+
+
+def test_a_cloud_under_a_law_that_policy_does_not_allow_is_none() -> None:
+    assert plan(LEAVE, demand(), CLOUD, CHAT, clouds=set()) == (["chat"], ["clean", "jurisdiction:cloud"])
+    assert plan(LEAVE, demand(), CLOUD, clouds=set()) == ([], ["clean", "jurisdiction:cloud"])
+
+
+def test_without_a_pool_what_must_stay_goes_nowhere() -> None:
+    assert plan(STAY, demand(), CLOUD) == ([], ["obstacle:image", "no-pool"])
+
+
+@pytest.mark.parametrize(
+    ("states", "upstreams", "reason"),
+    [
+        ({"cloud": State(is_down=True)}, ["chat", "big", "cloud"], "down:cloud"),
+        ({"cloud": State(is_busy=True)}, ["chat", "big", "cloud"], "busy:cloud"),
+        ({"cloud": State(has_long_queue=True)}, ["chat", "big", "cloud"], "queue:cloud"),
+        ({"chat": State(free_kv_tokens=9)}, ["cloud", "big", "chat"], "kv:chat"),
+        ({"chat": State(free_kv_tokens=10)}, ["cloud", "chat", "big"], "clean"),
+        # What is broken goes behind what is full, that behind what waits.
+        (
+            {"cloud": State(is_down=True), "chat": State(is_busy=True), "big": State(has_long_queue=True)},
+            ["big", "chat", "cloud"],
+            "queue:big",
+        ),
+    ],
+)
+def test_what_speaks_against_an_upstream_puts_it_behind_the_others(
+    states: dict[str, State], upstreams: list[str], reason: str
+) -> None:
+    got, reasons = plan(LEAVE, demand(), CLOUD, CHAT, BIG, states=states)
+    assert got == upstreams
+    assert reason in reasons
+
+
+_CANDIDATES = st.lists(
+    st.builds(
+        Candidate,
+        st.sampled_from(["a", "b", "c", "d"]),
+        st.booleans(),
+        st.frozensets(st.sampled_from([SurfaceName.CHAT, SurfaceName.RERANK])),
+        st.none() | st.frozensets(st.sampled_from(list(Capability))),
+        st.integers(16, 10_000),
+    ),
+    max_size=4,
+    unique_by=lambda candidate: candidate.name,
+)
+_DEMANDS = st.builds(
+    Demand,
+    st.sampled_from([SurfaceName.CHAT, SurfaceName.RERANK]),
+    st.frozensets(st.sampled_from(list(Capability))),
+    st.integers(0, 20_000),
+    st.integers(0, 20_000),
+)
+_STATES = st.dictionaries(
+    st.sampled_from(["a", "b", "c", "d"]),
+    st.builds(State, st.booleans(), st.booleans(), st.booleans(), st.none() | st.integers(0, 20_000)),
+)
+
+
+@given(
+    st.sampled_from(list(Verdict)), _CANDIDATES, _DEMANDS, _STATES, st.frozensets(st.sampled_from(["a", "b", "c", "d"]))
+)
+def test_routing_only_narrows_what_policy_allows(
+    verdict: Verdict,
+    candidates: list[Candidate],
+    wanted: Demand,
+    states: dict[str, State],
+    clouds: frozenset[str],
+) -> None:
+    """Whatever the load and the estimates, exactly those are left that policy allows and that can serve it."""
+    upstreams, reasons = plan(Permit(verdict, ("x",)), wanted, *candidates, states=states, clouds=clouds)
+    allowed = {
+        each.name
+        for each in candidates
+        if verdict is not Verdict.BLOCK
+        and (not each.is_cloud or (verdict is Verdict.LEAVE and each.name in clouds))
+        and wanted.family in each.surfaces
+        and (each.capabilities is None or wanted.needs <= each.capabilities)
+    }
+    assert sorted(upstreams) == sorted(allowed)
+    assert reasons[0] == "x"
+    for name in {each.name for each in candidates} - allowed - {each.name for each in candidates if each.is_cloud}:
+        assert verdict is Verdict.BLOCK or any(reason.endswith(f":{name}") for reason in reasons)
+
+
+@pytest.mark.parametrize(
+    ("body", "needs"),
+    [
+        ({}, set()),
+        ({"tools": []}, set()),
+        ({"tools": [{}]}, {Capability.TOOLS}),
+        ({"functions": [{}]}, {Capability.TOOLS}),
+        ({"response_format": {"type": "json_schema"}}, {Capability.JSON_SCHEMA}),
+        ({"response_format": {"type": "text"}}, set()),
+        ({"response_format": "json_schema"}, set()),
+        ({"text": {"format": {"type": "json_schema"}}}, {Capability.JSON_SCHEMA}),
+        ({"text": "x"}, set()),
+        ({"reasoning_effort": "low"}, {Capability.REASONING}),
+        ({"thinking": {"type": "enabled"}, "tools": [1]}, {Capability.REASONING, Capability.TOOLS}),
+    ],
+)
+def test_what_a_body_asks_for(body: dict[str, Any], needs: set[Capability]) -> None:
+    options: dict[str, Any] = {"family": SurfaceName.CHAT, "body_bytes": 800, "max_answer_tokens": 100}
+    assert demand_of(body, obstacles=(), **options).needs == needs
+    seen = demand_of(body, obstacles={Obstacle.IMAGE, Obstacle.AUDIO, Obstacle.KEY}, **options)
+    assert seen.needs == needs | {Capability.VISION, Capability.AUDIO}
+    assert (seen.tokens_at_least, seen.tokens) == (200, 300)

@@ -1,0 +1,139 @@
+"""Load is read from real servers in the background, and steers where conversations go."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+
+from raw_server import RawServer, Step, ok
+from vllm_metrics import metrics
+
+from sovctl.gateway.routing.servers import State
+from sovctl.gateway.settings import Limits, RoutingSettings, UpstreamKind, UpstreamSettings
+from sovctl.gateway.upstream import Attempts, Upstream
+
+BODY = b"{}"
+
+
+class VllmServer:
+    """A server that answers, with metrics that a test can change."""
+
+    def __init__(self) -> None:
+        self.metrics = metrics()
+        self.status = "200 OK"
+        self.looked = asyncio.Event()
+        self.asked = 0
+
+    def script(self, request: bytes) -> list[Step]:
+        if request.startswith(b"GET /metrics "):
+            self.looked.set()
+            return [ok(self.metrics, status=self.status)]
+        self.asked += 1
+        return [ok(b"{}")]
+
+
+@asynccontextmanager
+async def pool_of(
+    count: int, **routing: float
+) -> AsyncIterator[tuple[Upstream, list[VllmServer], Callable[[], asyncio.Future[None]]]]:
+    """A pool, its servers, and what waits until all have been looked at once more."""
+    async with AsyncExitStack() as stack:
+        servers = [VllmServer() for _ in range(count)]
+        raw = [await stack.enter_async_context(RawServer(server.script)) for server in servers]
+        settings = UpstreamSettings(
+            name="chat", kind=UpstreamKind.POOL, base_urls=[each.url for each in raw], model="m"
+        )
+        wanted = RoutingSettings(scrape_every_s=0.05, **routing)
+        upstream = await stack.enter_async_context(Upstream(settings, Limits(), wanted))
+
+        async def looked() -> None:
+            for _ in range(
+                3
+            ):  # the first may have been under way already, and the third comes after the second is read
+                for server in servers:
+                    server.looked.clear()
+                    await server.looked.wait()
+
+        yield upstream, servers, looked  # type: ignore[misc]
+
+
+async def ask(upstream: Upstream, key: int | None = None, tokens: int = 10) -> str:
+    """Which server answered."""
+    attempts = Attempts()
+    answer = await upstream.post("x", BODY, is_stream=False, key=key, tokens=tokens, attempts=attempts)
+    await answer.read(at_most=100)
+    answer.release()
+    return attempts.words()[-1]
+
+
+def test_a_conversation_stays_with_its_server_until_that_is_full() -> None:
+    async def run() -> None:
+        async with pool_of(3) as (upstream, servers, looked):
+            await looked()
+            home = {await ask(upstream, key=77) for _ in range(5)}
+            assert len(home) == 1
+            number = int(home.pop().split("/")[1].split(":")[0])
+            servers[number].metrics = metrics(waiting=9, running=8)
+            await looked()
+            assert await ask(upstream, key=77) != f"chat/{number}:200"
+            servers[number].metrics = metrics()
+            await looked()
+            assert await ask(upstream, key=77) == f"chat/{number}:200"
+
+    asyncio.run(run())
+
+
+def test_the_state_of_a_pool_is_that_of_its_servers() -> None:
+    async def run() -> None:
+        async with pool_of(2) as (upstream, servers, looked):
+            await looked()
+            assert upstream.state() == State(free_kv_tokens=16_000)
+            for server in servers:
+                server.metrics = metrics(waiting=5, kv_usage=0.9)
+            await looked()
+            assert upstream.state() == State(has_long_queue=True, free_kv_tokens=1_599)
+
+    asyncio.run(run())
+
+
+def test_a_server_that_no_longer_says_how_it_is_counts_as_unknown() -> None:
+    async def run() -> None:
+        async with pool_of(1, stale_after_s=0.1) as (upstream, (server,), looked):
+            server.metrics = metrics(waiting=50)
+            await looked()
+            assert upstream.state().has_long_queue
+            server.status = "404 Not Found"
+            while upstream.state().has_long_queue:
+                server.looked.clear()
+                await server.looked.wait()
+            assert upstream.servers[0].load is not None  # the last one known, and too old
+
+    asyncio.run(run())
+
+
+def test_looking_at_servers_is_no_request_of_anybody() -> None:
+    async def run() -> None:
+        async with pool_of(2) as (upstream, servers, looked):
+            await looked()
+            assert [server.in_flight for server in upstream.servers] == [0, 0]
+            assert [server.asked for server in servers] == [0, 0]
+
+    asyncio.run(run())
+
+
+def test_a_server_far_slower_than_its_peers_is_left_alone_for_a_while() -> None:
+    async def run() -> None:
+        async with pool_of(2) as (upstream, _, looked):
+            await looked()
+            upstream.servers[0].latencies_s.extend([2.0] * 20)
+            upstream.servers[1].latencies_s.extend([0.1] * 20)
+            await looked()
+            assert {await ask(upstream, key=key) for key in range(20)} == {"chat/1:200"}
+            # The other one can't be sent away as well: half of them must stay.
+            upstream.servers[1].latencies_s.extend([9.0] * 32)
+            upstream.servers[0].latencies_s.extend([0.1] * 20)
+            await looked()
+            assert upstream.servers[1].ejected_until_s == 0
+
+    asyncio.run(run())
