@@ -36,7 +36,7 @@ class Keys:
     @classmethod
     def derive(cls, key: bytes) -> Keys:
         """All keys from one."""
-        return cls(*(hmac.digest(key, f"sovctl {use} v1".encode(), hashlib.sha256) for use in ("t", "c", "a", "s")))
+        return cls(*(hmac.digest(key, f"sovctl {use} v1".encode(), hashlib.sha256) for use in ("t", "c", "a", "admin", "salt")))
 
 
 _LARGE_BYTES = 64 << 10  # the work on less is done in the time that two threads take to change places
