@@ -1,4 +1,4 @@
-"""`python -m sovctl.gateway init|serve|check|explain|keys`: the gateway as a program of its own.
+"""`python -m sovctl.gateway init|serve|check|explain|keys|vault`: the gateway as a program of its own.
 
 `sovctl gateway` runs exactly this. The command line of sovctl may not import the gateway's modules, and a node that
 only runs a gateway needs no more than this.
@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 
 from sovctl.compliance.errors import ExitCode, SovctlError, SpecError
+from sovctl.gateway import vault_command
 from sovctl.gateway.access import keys_command
 
 _CONFIG = Path("/etc/sovctl/gateway.yaml")
@@ -35,6 +36,7 @@ def main(arguments: list[str] | None = None) -> int:
             sub.add_argument("request", type=Path, metavar="REQUEST.json")
     _add_init(words.add_parser("init", help="make a gateway on this machine, without a site around it"))
     keys_command.add_words(words.add_parser("keys", help="clients and API keys of this machine"), _CONFIG)
+    vault_command.add_words(words.add_parser("vault", help="the vault's keys, while gateways serve"), _CONFIG)
     options = parser.parse_args(arguments)
     try:
         return _WORDS[options.word](options)
@@ -123,7 +125,14 @@ def _explain(options: argparse.Namespace) -> int:
     return ExitCode.OK
 
 
-_WORDS = {"init": _init, "serve": _serve, "check": _check, "explain": _explain, "keys": keys_command.run}
+_WORDS = {
+    "init": _init,
+    "serve": _serve,
+    "check": _check,
+    "explain": _explain,
+    "keys": keys_command.run,
+    "vault": vault_command.run,
+}
 
 
 def _in_words(value: object) -> str:

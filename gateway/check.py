@@ -20,7 +20,6 @@ from sovctl.gateway.access.callers import Callers
 from sovctl.gateway.conversation import Conversation
 from sovctl.gateway.detect import make_detector
 from sovctl.gateway.inspection import Inspector
-from sovctl.gateway.keyfiles import read_key
 from sovctl.gateway.kinds import Kind
 from sovctl.gateway.outgoing import tokenize_body
 from sovctl.gateway.permissions import Policy, check_rules
@@ -30,6 +29,7 @@ from sovctl.gateway.restore import restore
 from sovctl.gateway.settings import Action, GatewaySettings
 from sovctl.gateway.surfaces import SURFACES
 from sovctl.gateway.tls import check_certificate
+from sovctl.gateway.token_keys import load_token_keys
 from sovctl.gateway.tokens import Mint
 from sovctl.gateway.upstream import Upstream, tls_context
 from sovctl.gateway.vault import load_keks, open_vault
@@ -95,7 +95,7 @@ def _clients(settings: GatewaySettings) -> str:
 
 
 def _keys(settings: GatewaySettings) -> str:
-    read_key(settings.token_key_file)
+    load_token_keys(settings)
     load_keks(settings.vault)
     return "token key and vault key are readable by us alone"
 
@@ -123,7 +123,7 @@ def _leaving(settings: GatewaySettings) -> str:
         return "no route has a cloud: nothing leaves"
     permissions = Policy.compile(settings.policy, settings.routes, settings.upstreams).of("", route)
     surface = SURFACES["/v1/chat/completions"]
-    detector, key = make_detector(settings.detect), read_key(settings.token_key_file)
+    detector, key = make_detector(settings.detect), load_token_keys(settings).token
     said: dict[str, list[str]] = {"as tokens": [], "as masks": [], "as they are, by policy": [], "not at all": []}
     for kind, specimen in _SPECIMENS.items():
         text = f"Please check {specimen} for us."

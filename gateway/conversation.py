@@ -29,10 +29,12 @@ class Conversation:
     """64 hex digits; safe to store and to audit."""
     is_named: bool
     """The client named it, so it may rely on what it sent in earlier requests."""
+    key_version: int = 1
+    """Of the token key that made `key` and makes its tokens."""
 
 
 def conversation_of(
-    beginning: Sequence[Any], *, header: str | None, tenant: str, client: str, secret: bytes
+    beginning: Sequence[Any], *, header: str | None, tenant: str, client: str, secret: bytes, key_version: int = 1
 ) -> Conversation:
     """The conversation of a request.
 
@@ -40,6 +42,7 @@ def conversation_of(
         beginning: how it began, as the surface tells; plain values.
         header: value of `HEADER`, when there is one.
         secret: key of the digest.
+        key_version: of that key.
 
     Raises:
         ValueError: the header is longer than 128 characters, or not printable ASCII without spaces.
@@ -47,8 +50,8 @@ def conversation_of(
     if header is not None:
         if not _NAME.fullmatch(header):
             raise ValueError("expected 1 to 128 printable ASCII characters without spaces")
-        return Conversation(tenant, _keyed(secret, ["named", tenant, client, header]), True)
-    return Conversation(tenant, _keyed(secret, ["derived", tenant, client, beginning]), False)
+        return Conversation(tenant, _keyed(secret, ["named", tenant, client, header]), True, key_version)
+    return Conversation(tenant, _keyed(secret, ["derived", tenant, client, beginning]), False, key_version)
 
 
 def _keyed(secret: bytes, value: Any) -> str:

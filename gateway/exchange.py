@@ -1,10 +1,8 @@
-"""One request on its way through the gateway, and the keys it is handled with."""
+"""One request on its way through the gateway."""
 
 from __future__ import annotations
 
-import hashlib
-import hmac
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,23 +19,6 @@ from sovctl.gateway.routing.demand import Demand
 from sovctl.gateway.settings import RouteSettings
 from sovctl.gateway.surfaces import Restoration, Surface
 from sovctl.gateway.upstream import Attempts
-
-
-@dataclass(frozen=True)
-class Keys:
-    """Derived from the site's token key, one for each purpose."""
-
-    token: bytes = field(repr=False)
-    conversation: bytes = field(repr=False)
-    audit: bytes = field(repr=False)
-    admin: bytes = field(repr=False)
-    salt: bytes = field(repr=False)
-
-    @classmethod
-    def derive(cls, key: bytes) -> Keys:
-        """All keys from one."""
-        return cls(*(hmac.digest(key, f"sovctl {use} v1".encode(), hashlib.sha256) for use in ("t", "c", "a", "admin", "salt")))
-
 
 _LARGE_BYTES = 64 << 10  # the work on less is done in the time that two threads take to change places
 
@@ -58,6 +39,8 @@ class Exchange:
     inspector: Inspector
     headers: Mapping[str, str]
     """Of the client: those that the surface asks for."""
+    older: Sequence[Conversation] = ()
+    """What the conversation is called under older token keys; one of them may still live."""
     inspection: Inspection | None = None
     permit: Permit | None = None
     counts: RestoreCounts = field(default_factory=RestoreCounts)

@@ -15,7 +15,18 @@ def read_key(path: Path) -> bytes:
     Raises:
         InputError: absent, readable by group or others, or not such a key.
     """
-    text = read_secret(path)
+    return parse_key(read_secret(path), where=str(path))
+
+
+def parse_key(text: str, *, where: str) -> bytes:
+    """A key of `KEY_BYTES` bytes from its hex digits.
+
+    Args:
+        where: whence the text comes, for the error.
+
+    Raises:
+        InputError: not such a key.
+    """
     try:
         key = bytes.fromhex(text)
     except ValueError:
@@ -23,7 +34,7 @@ def read_key(path: Path) -> bytes:
     if len(key) != KEY_BYTES:
         raise InputError(
             f"expected {2 * KEY_BYTES} hex digits, got something else",
-            where=str(path),
+            where=where,
             hint=f"openssl rand -hex {KEY_BYTES} makes one",
         )
     return key

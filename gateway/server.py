@@ -37,9 +37,7 @@ from sovctl.gateway.app import App, Context
 from sovctl.gateway.audit import AuditLog, Sink
 from sovctl.gateway.connections import DeadlineProtocol, protocol_class, raise_file_limit
 from sovctl.gateway.detect import make_detector
-from sovctl.gateway.exchange import Keys
 from sovctl.gateway.inspection import Finder
-from sovctl.gateway.keyfiles import read_key
 from sovctl.gateway.metrics import Metrics, MetricsFolder
 from sovctl.gateway.metrics.sharing import WRITE_EVERY_S
 from sovctl.gateway.quota.quota import Quota
@@ -50,6 +48,7 @@ from sovctl.gateway.service import Service
 from sovctl.gateway.settings import AdminListen, GatewaySettings
 from sovctl.gateway.supervisor import Supervisor, check_port, port_taken
 from sovctl.gateway.tls import check_certificate, client_certificates
+from sovctl.gateway.token_keys import load_token_keys
 from sovctl.gateway.upstream import Upstream, tls_context
 from sovctl.gateway.vault import Vault, load_keks, open_vault
 
@@ -149,7 +148,7 @@ class Parts:
     def __init__(self, settings: GatewaySettings, *, config: Path | None = None, finder: Finder | None = None) -> None:
         self.settings = settings
         self._config = config
-        self._keys = Keys.derive(read_key(settings.token_key_file))
+        self._keys = load_token_keys(settings)
         self._keks = load_keks(settings.vault)
         self._in_force = InForce.load(settings, (lambda _: finder) if finder is not None else make_detector)
         key_files = settings.access.principal_key_files

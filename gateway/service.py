@@ -32,7 +32,7 @@ from sovctl.gateway.clean_texts import CleanTexts
 from sovctl.gateway.conversation import conversation_of
 from sovctl.gateway.delivery import AnswerStream, Delivery
 from sovctl.gateway.errors import Code, Headers, Refused, UpstreamFailed, UpstreamRejected
-from sovctl.gateway.exchange import Exchange, Keys
+from sovctl.gateway.exchange import Exchange
 from sovctl.gateway.inspection import Finder, Inspector
 from sovctl.gateway.kinds import Kind
 from sovctl.gateway.leaves import TooDeep
@@ -51,9 +51,10 @@ from sovctl.gateway.routing.servers import WITH_BEGINNING, conversation_key, pre
 from sovctl.gateway.settings import GatewaySettings, RouteSettings, UpstreamKind
 from sovctl.gateway.surfaces import Surface
 from sovctl.gateway.surrogates import demanded
+from sovctl.gateway.token_keys import TokenKeys
 from sovctl.gateway.tokens import Mint
 from sovctl.gateway.upstream import Upstream
-from sovctl.gateway.vault import Vault
+from sovctl.gateway.vault import Superseded, Vault
 
 _SALTS = 1024  # tenants whose salts are remembered; one costs 2 us to make again
 _NO_HEADERS: Mapping[str, str] = MappingProxyType({})
@@ -79,7 +80,7 @@ class Service:
         self,
         settings: GatewaySettings,
         *,
-        keys: Keys,
+        keys: TokenKeys,
         finder: Finder,
         vault: Vault,
         audit: AuditLog,
@@ -168,12 +169,17 @@ class Service:
         if not client.may_use(route.model):
             raise Refused(Code.ROUTE_NOT_ALLOWED)
         try:
-            conversation = conversation_of(
-                () if header is not None else surface.beginning(body),
-                header=header,
-                tenant=client.tenant,
-                client=client.name,
-                secret=self._keys.conversation,
+            beginning = () if header is not None else surface.beginning(body)
+            conversation, *older = (
+                conversation_of(
+                    beginning,
+                    header=header,
+                    tenant=client.tenant,
+                    client=client.name,
+                    secret=keys.conversation,
+                    key_version=keys.version,
+                )
+                for keys in (self._keys, *self._keys.older)
             )
         except orjson.JSONEncodeError:  # it nests deeper than orjson writes, which is deeper than any limit here
             raise Refused(Code.TOO_DEEP) from None
@@ -193,6 +199,7 @@ class Service:
             started,
             inspector,
             headers,
+            older,
             checks=self._checks.get(route.model),
         )
 
@@ -335,32 +342,14 @@ class Service:
 
     async def _tokenized(self, exchange: Exchange, upstream: Upstream) -> Outgoing | None:
         """The body for a cloud, its values in the vault; None when it must not leave after all."""
-        has_text = exchange.surface.has_text
         try:
-            known = await self.vault.load(exchange.conversation) if exchange.conversation.is_named and has_text else {}
-            mint = Mint(
-                self._keys.token,
-                tenant=exchange.conversation.tenant,
-                conversation=exchange.conversation.key,
-                issued=known,
-                surrogates=self._surrogates and self._surrogates & demanded(exchange.inspector.leaves.texts),
-            )
-            tokenize = partial(
-                tokenize_body,
-                exchange.body,
-                exchange.inspector,
-                exchange.permissions,
-                mint,
-                model=upstream.settings.model,
-                dropped=exchange.surface.dropped,
-                told=exchange.surface.told,
-            )
-            outgoing = await asyncio.to_thread(tokenize) if exchange.is_large else tokenize()
-            if outgoing.issued and has_text:
-                began = time.perf_counter()
-                await self.vault.store(exchange.conversation, outgoing.issued)
-                self._vault_commit_s.observe(time.perf_counter() - began)
-            return Outgoing(outgoing.data, {**known, **outgoing.issued} if known else outgoing.issued)
+            if exchange.older:
+                exchange.conversation = await self.vault.living(exchange.older) or exchange.conversation
+                exchange.older = ()
+            try:
+                return await self._tokenized_once(exchange, upstream)
+            except Superseded:  # erased since its tokens were made: once more, with tokens that never were
+                return await self._tokenized_once(exchange, upstream)
         except Leak as error:
             reason = Reason.SECOND_LOOK.about(str(error))
             log.event("second look found an identifier", level=40, found=str(error), request_id=exchange.request_id)
@@ -369,6 +358,41 @@ class Service:
             log.event("could not tokenize", level=40, error=error, request_id=exchange.request_id)
         exchange.reasons.append(reason)
         return None
+
+    async def _tokenized_once(self, exchange: Exchange, upstream: Upstream) -> Outgoing:
+        """The body for a cloud.
+
+        Raises:
+            Superseded: the conversation was erased meanwhile.
+        """
+        conversation, has_text = exchange.conversation, exchange.surface.has_text
+        known = await self.vault.load(conversation) if conversation.is_named and has_text else {}
+        generation = self.vault.generation(conversation)
+        mint = Mint(
+            self._keys.of(conversation.key_version).token,
+            tenant=conversation.tenant,
+            conversation=conversation.key,
+            issued=known,
+            key_version=conversation.key_version,
+            generation=generation,
+            surrogates=self._surrogates and self._surrogates & demanded(exchange.inspector.leaves.texts),
+        )
+        tokenize = partial(
+            tokenize_body,
+            exchange.body,
+            exchange.inspector,
+            exchange.permissions,
+            mint,
+            model=upstream.settings.model,
+            dropped=exchange.surface.dropped,
+            told=exchange.surface.told,
+        )
+        outgoing = await asyncio.to_thread(tokenize) if exchange.is_large else tokenize()
+        if outgoing.issued and has_text:
+            began = time.perf_counter()
+            await self.vault.store(conversation, outgoing.issued, generation=generation)
+            self._vault_commit_s.observe(time.perf_counter() - began)
+        return Outgoing(outgoing.data, {**known, **outgoing.issued} if known else outgoing.issued)
 
     async def _record(self, exchange: Exchange, reasons: list[str] | tuple[str, ...], *, upstream: str | None) -> None:
         assert exchange.permit is not None

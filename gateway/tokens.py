@@ -45,6 +45,7 @@ class Mint:
         issued: what this conversation's tokens stand for so far, when that is known.
         key_version: part of every MAC, so that a new key makes new tokens.
         surrogates: kinds whose tokens are written in the form of what they stand for; see `surrogates`.
+        generation: part of every MAC, so that after an erasure no token is made that was there before.
     """
 
     def __init__(
@@ -56,10 +57,11 @@ class Mint:
         issued: Mapping[str, str] | None = None,
         key_version: int = 1,
         surrogates: Collection[Kind] = frozenset(),
+        generation: int = 0,
     ) -> None:
         if len(key) != KEY_BYTES:
             raise ValueError(f"expected a key of {KEY_BYTES} bytes, got {len(key)}")
-        context = _joined("sovctl token v1", str(key_version), tenant, conversation)
+        context = _joined("sovctl token v1", str(key_version), tenant, conversation, str(generation))
         self._key = hmac.digest(key, context, hashlib.sha256)
         self._issued = dict(issued or {})
         self.surrogates = surrogates

@@ -23,7 +23,7 @@ from sovctl.gateway.settings.routing import RoutingSettings
 from sovctl.gateway.settings.surface import SurfaceName
 from sovctl.gateway.settings.tokens import TokenSettings
 from sovctl.gateway.settings.upstream import Capability, UpstreamKind, UpstreamSettings
-from sovctl.gateway.settings.vault import PostgresqlSettings, VaultSettings
+from sovctl.gateway.settings.vault import KekSettings, Pkcs11Settings, PostgresqlSettings, VaultSettings
 
 __all__ = [
     "AccessSettings",
@@ -34,11 +34,13 @@ __all__ = [
     "DetectSettings",
     "GatewaySettings",
     "IssuerSettings",
+    "KekSettings",
     "LedgerSettings",
     "Limits",
     "Listen",
     "Name",
     "ObstacleAction",
+    "Pkcs11Settings",
     "PolicyRule",
     "PolicySettings",
     "PostgresqlSettings",

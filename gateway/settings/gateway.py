@@ -27,6 +27,15 @@ from sovctl.gateway.settings.upstream import UpstreamSettings
 from sovctl.gateway.settings.vault import VaultSettings
 
 
+class TokenKeySettings(SettingsModel):
+    """One version of the key of the tokens' MACs."""
+
+    version: Annotated[int, Field(ge=1, le=2_147_483_647)]
+    """Never that of another key, not even of one that is gone."""
+    file: Path
+    """32 bytes, hex; only its owner may read it."""
+
+
 class GatewaySettings(SettingsModel):
     """A whole gateway.yaml."""
 
@@ -40,8 +49,10 @@ class GatewaySettings(SettingsModel):
     """JSON list of clients; their keys only as SHA-256."""
     access: AccessSettings = Field(default_factory=AccessSettings)
     quota: QuotaSettings = Field(default_factory=QuotaSettings)
-    token_key_file: Path
-    """Key of the tokens' MACs: 32 bytes, hex."""
+    token_key_file: Path | None = None
+    """Key of the tokens' MACs: 32 bytes, hex. Short for `token_keys` with version 1."""
+    token_keys: Annotated[list[TokenKeySettings], Field(max_length=16)] = Field(default_factory=list)
+    """The first one makes tokens; the others go on in conversations that began under them."""
     vault: VaultSettings
     ledger: LedgerSettings
     upstreams: Annotated[list[UpstreamSettings], Field(min_length=1)]
@@ -58,6 +69,21 @@ class GatewaySettings(SettingsModel):
         if found := problems(self):
             raise CrossedSettings(found)
         return self
+
+    @model_validator(mode="after")
+    def _one_token_key_a_version(self) -> GatewaySettings:
+        if (self.token_key_file is None) == (not self.token_keys):
+            raise ValueError("expected either token_key_file or token_keys, got both or neither")
+        if len({key.version for key in self.token_keys}) != len(self.token_keys):
+            raise ValueError("token_keys: expected each version once, got one twice")
+        return self
+
+    @property
+    def all_token_keys(self) -> list[TokenKeySettings]:
+        """The token keys, the current one first."""
+        if self.token_key_file is not None:
+            return [TokenKeySettings(version=1, file=self.token_key_file)]
+        return self.token_keys
 
     @model_validator(mode="after")
     def _languages_are_covered(self) -> GatewaySettings:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints, model_validator
 
@@ -42,6 +42,35 @@ class PostgresqlSettings(SettingsModel):
         return self
 
 
+class Pkcs11Settings(SettingsModel):
+    """A key in a hardware token, which wraps and unwraps and never leaves it."""
+
+    module: Path
+    """The token's PKCS#11 library."""
+    token_label: Annotated[str, StringConstraints(min_length=1, max_length=32)]
+    key_label: Annotated[str, StringConstraints(min_length=1, max_length=64)]
+    """An AES key of 256 bits; never reuse the label of another."""
+    pin_file: Path
+    mechanism: Literal["aes-gcm", "aes-key-wrap"] = "aes-gcm"
+    """aes-key-wrap for a token that refuses nonces from outside. Part of which KEK this is: don't change it later."""
+
+
+class KekSettings(SettingsModel):
+    """One key-encryption key (KEK), from one of three places."""
+
+    file: Path | None = None
+    """32 bytes, hex; only its owner may read it."""
+    env: Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,63}$")] | None = None
+    """Name of a variable with 32 bytes, hex; removed from the environment once it is read."""
+    pkcs11: Pkcs11Settings | None = None
+
+    @model_validator(mode="after")
+    def _one_place(self) -> KekSettings:
+        if sum(place is not None for place in (self.file, self.env, self.pkcs11)) != 1:
+            raise ValueError("expected exactly one of file, env and pkcs11")
+        return self
+
+
 class VaultSettings(SettingsModel):
     """Where originals are kept, sealed, until their conversation expires."""
 
@@ -49,8 +78,10 @@ class VaultSettings(SettingsModel):
     """SQLite file, for all gateway processes of this host; made when absent. Its folder must belong to us alone."""
     postgresql: PostgresqlSettings | None = None
     """Instead of `path`: for gateways on several hosts."""
-    kek_file: Path
-    """Key that wraps the vault's keys: 32 bytes, hex."""
+    kek_file: Path | None = None
+    """Key that wraps the vault's keys: 32 bytes, hex. Short for `kek` with one file."""
+    kek: Annotated[list[KekSettings], Field(max_length=16)] = Field(default_factory=list)
+    """The first one wraps; the others only unwrap, until `vault rotate` has replaced them."""
     ttl_s: Annotated[int, Field(ge=60, le=31_536_000)] = 86_400
     """Seconds after its last use in which a conversation's tokens can be restored."""
 
@@ -58,4 +89,11 @@ class VaultSettings(SettingsModel):
     def _one_place(self) -> VaultSettings:
         if (self.path is None) == (self.postgresql is None):
             raise ValueError("expected either path or postgresql, got both or neither")
+        if (self.kek_file is None) == (not self.kek):
+            raise ValueError("expected either kek_file or kek, got both or neither")
         return self
+
+    @property
+    def keks(self) -> list[KekSettings]:
+        """All KEKs, the current one first."""
+        return self.kek or [KekSettings(file=self.kek_file)]

@@ -1,26 +1,48 @@
-"""Opens the vault that the settings describe."""
+"""Opens the vault that the settings describe. Drivers are loaded where they are used: most gateways use neither."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 
-from sovctl.gateway.keyfiles import read_key
-from sovctl.gateway.settings import VaultSettings
+from sovctl.compliance.errors import InputError
+from sovctl.gateway.keyfiles import parse_key, read_key, read_secret
+from sovctl.gateway.settings import KekSettings, VaultSettings
 from sovctl.gateway.vault.keks import Kek, LocalKek
-from sovctl.gateway.vault.postgresql_link import Address
-from sovctl.gateway.vault.postgresql_store import PostgresqlStore
 from sovctl.gateway.vault.sqlite_store import SqliteStore
 from sovctl.gateway.vault.store import Store
 from sovctl.gateway.vault.vault import Vault
+
+# A variable is read once and then gone, so that no child and no dump of the environment has it.
+_FROM_ENVIRONMENT: dict[str, LocalKek] = {}
 
 
 def load_keks(settings: VaultSettings) -> list[Kek]:
     """The KEKs of the settings, the current one first.
 
     Raises:
-        InputError: one can't be read.
+        InputError: one can't be read, or is there twice.
     """
-    return [LocalKek(read_key(settings.kek_file))]
+    keks = [_load_kek(each) for each in settings.keks]
+    if len({kek.id for kek in keks}) != len(keks):
+        raise InputError("expected each KEK once, got one twice", where="vault.kek")
+    return keks
+
+
+def _load_kek(settings: KekSettings) -> Kek:
+    if settings.file is not None:
+        return LocalKek(read_key(settings.file))
+    if settings.pkcs11 is not None:
+        from sovctl.gateway.vault.pkcs11_kek import Pkcs11Kek
+
+        return Pkcs11Kek(settings.pkcs11, read_secret(settings.pkcs11.pin_file))
+    assert settings.env is not None
+    text = os.environ.pop(settings.env, None)
+    if text is not None:
+        _FROM_ENVIRONMENT[settings.env] = LocalKek(parse_key(text, where=f"environment: {settings.env}"))
+    if settings.env not in _FROM_ENVIRONMENT:
+        raise InputError("expected a key in this variable, got none", where=f"environment: {settings.env}")
+    return _FROM_ENVIRONMENT[settings.env]
 
 
 async def open_vault(settings: VaultSettings, keks: Sequence[Kek]) -> Vault:
@@ -35,6 +57,9 @@ async def open_vault(settings: VaultSettings, keks: Sequence[Kek]) -> Vault:
 
 async def _open_store(settings: VaultSettings) -> Store:
     if settings.postgresql is not None:
+        from sovctl.gateway.vault.postgresql_link import Address
+        from sovctl.gateway.vault.postgresql_store import PostgresqlStore
+
         return await PostgresqlStore.open(Address.of(settings.postgresql))
     assert settings.path is not None
     return SqliteStore.open(settings.path)

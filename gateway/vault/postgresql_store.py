@@ -18,7 +18,7 @@ import asyncpg
 from sovctl.compliance.errors import InputError
 from sovctl.gateway.vault.errors import WrappingKeyRetired
 from sovctl.gateway.vault.postgresql_link import Address, PostgresqlLink
-from sovctl.gateway.vault.store import Batch, KeyRow, Row
+from sovctl.gateway.vault.store import Batch, Census, Change, KeyRow, Row
 
 SCHEMA = "sovctl_vault"
 _SCHEMA_VERSION = "2"
@@ -35,6 +35,7 @@ CREATE TABLE pieces (
     keys bytea, subjects bytea, sealed bytea, PRIMARY KEY (conversation, seq)
 );
 CREATE INDEX heads_by_expiry ON pieces (expires_at) WHERE seq = 0;
+CREATE INDEX pieces_by_wrapping_key ON pieces (wrapping_key) WHERE wrapping_key > 0;
 CREATE TABLE meta (name text PRIMARY KEY, value text NOT NULL);
 INSERT INTO meta VALUES ('schema_version', '{_SCHEMA_VERSION}');
 """  # noqa: S608 - made of our own constants
@@ -91,6 +92,27 @@ looked AS (
 SELECT conversation FROM begun UNION ALL SELECT conversation FROM grown UNION ALL SELECT conversation FROM revived
 UNION ALL SELECT conversation FROM looked UNION ALL SELECT conversation FROM touched WHERE kind = {_TOUCH}
 UNION ALL SELECT NULL::bytea WHERE NOT EXISTS (SELECT 1 FROM current)
+"""  # noqa: S608 - made of our own constants
+
+
+_REWRITE = f"""
+WITH locked AS MATERIALIZED (SELECT pg_advisory_xact_lock_shared({_LOCK})),
+current AS MATERIALIZED (SELECT id FROM keys, locked WHERE id = $1 AND NOT is_retired),
+items AS MATERIALIZED (
+    SELECT * FROM current, unnest(
+        $2::bytea[], $3::integer[], $4::bytea[], $5::bigint[], $6::bytea[], $7::bytea[], $8::bytea[]
+    ) AS item(conversation, seq, seen_keys, wrapping_key, keys, subjects, sealed)
+),
+held AS MATERIALIZED (
+    SELECT items.* FROM pieces JOIN items USING (conversation, seq) WHERE pieces.keys = items.seen_keys
+    ORDER BY pieces.conversation, pieces.seq FOR UPDATE OF pieces
+),
+changed AS (
+    UPDATE pieces SET wrapping_key = held.wrapping_key, keys = held.keys, subjects = held.subjects,
+        sealed = held.sealed
+    FROM held WHERE pieces.conversation = held.conversation AND pieces.seq = held.seq RETURNING 1
+)
+SELECT EXISTS (SELECT 1 FROM current), (SELECT count(*) FROM changed)
 """  # noqa: S608 - made of our own constants
 
 
@@ -205,6 +227,60 @@ class PostgresqlStore:
 
         return await self._writing.run(use)
 
+    async def wrap_again(self, key: KeyRow, seen_wrapped: bytes) -> bool:
+        """See `Store.wrap_again`."""
+        update = "UPDATE keys SET kek = $1, wrapped = $2 WHERE id = $3 AND wrapped = $4"
+        done = await self._writing.run(lambda c: c.execute(update, key.kek, key.wrapped, key.id, seen_wrapped))
+        return bool(done == "UPDATE 1")
+
+    async def remove_keys(self) -> list[int]:
+        """See `Store.remove_keys`."""
+
+        async def use(connection: asyncpg.Connection[Any]) -> list[int]:
+            async with connection.transaction():
+                # After this, everybody who wrote under one of them has committed, and nobody begins to.
+                await connection.execute("SELECT pg_advisory_xact_lock($1)", _LOCK)
+                rows = await connection.fetch(
+                    "DELETE FROM keys WHERE purpose = 'wrap' AND is_retired AND NOT EXISTS "
+                    "(SELECT 1 FROM pieces WHERE wrapping_key = keys.id AND wrapping_key > 0) RETURNING id"
+                )
+                return sorted(row["id"] for row in rows)
+
+        return await self._writing.run(use)
+
+    async def stale(self, wrapping_key: int, *, limit: int) -> list[Row]:
+        """See `Store.stale`."""
+        select = (
+            f"SELECT {_COLUMNS} FROM pieces WHERE wrapping_key > 0 AND wrapping_key < $1 "  # noqa: S608
+            "ORDER BY wrapping_key LIMIT $2"
+        )
+        return [Row._make(row) for row in await self._reading.run(lambda c: c.fetch(select, wrapping_key, limit))]
+
+    async def count_stale(self, wrapping_key: int) -> int:
+        """See `Store.count_stale`."""
+        select = "SELECT count(*) FROM pieces WHERE wrapping_key > 0 AND wrapping_key < $1"
+        return int(await self._reading.run(lambda c: c.fetchval(select, wrapping_key)))
+
+    async def rewrite(self, changes: Sequence[Change], *, wrapping_key: int) -> int:
+        """See `Store.rewrite`."""
+        items = sorted((row.conversation, row.seq, seen_keys, *row[6:]) for row, seen_keys in changes)
+        columns = list(zip(*items, strict=True))
+        is_current, changed = await self._writing.run(lambda c: c.fetchrow(_REWRITE, wrapping_key, *columns))
+        if not is_current:
+            raise WrappingKeyRetired
+        return int(changed)
+
+    async def census(self, now: int) -> Census:
+        """See `Store.census`."""
+        conversations = (
+            "SELECT key_version, count(*) FROM pieces WHERE seq = 0 AND keys IS NOT NULL AND expires_at > $1 GROUP BY 1"
+        )
+        pieces = "SELECT wrapping_key, count(*) FROM pieces WHERE wrapping_key > 0 GROUP BY 1"
+        return Census(
+            {row[0]: row[1] for row in await self._reading.run(lambda c: c.fetch(conversations, now))},
+            {row[0]: row[1] for row in await self._reading.run(lambda c: c.fetch(pieces))},
+        )
+
     async def check(self, now: int) -> None:
         """See `Store.check`."""
         upsert = "INSERT INTO meta VALUES ('checked_at', $1) ON CONFLICT (name) DO UPDATE SET value = $1"
@@ -231,7 +307,8 @@ async def _empty(
     """Leave nothing of these conversations but heads that remember the generation."""
     await connection.execute("DELETE FROM pieces WHERE conversation = ANY($1) AND seq > 0", conversations)
     await connection.execute(
-        "UPDATE pieces SET keys = NULL, subjects = NULL, sealed = NULL, generation = generation + $1, expires_at = $2 "
+        "UPDATE pieces SET wrapping_key = 0, keys = NULL, subjects = NULL, sealed = NULL, "
+        "generation = generation + $1, expires_at = $2 "
         "WHERE conversation = ANY($3) AND keys IS NOT NULL",
         generations,
         until,

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from sovctl.compliance.errors import InputError
 from sovctl.gateway.vault.errors import VaultFailed, WrappingKeyRetired
-from sovctl.gateway.vault.store import Batch, KeyRow, Row
+from sovctl.gateway.vault.store import Batch, Census, Change, KeyRow, Row
 
 BUSY_TIMEOUT_S = 1.0  # a commit of another process takes about 1 ms (measured, ext4 on NVMe, 2026-11); a backup, less
 # Pages of 4 KiB that the write-ahead log may hold before they are copied into the file. More of them meet there: at
@@ -34,12 +34,19 @@ CREATE TABLE pieces (
 );
 CREATE UNIQUE INDEX pieces_by_place ON pieces (conversation, seq);
 CREATE INDEX heads_by_expiry ON pieces (expires_at) WHERE seq = 0;
+CREATE INDEX pieces_by_wrapping_key ON pieces (wrapping_key) WHERE wrapping_key > 0;
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 """
 _COLUMNS = "conversation, seq, tenant, key_version, generation, expires_at, wrapping_key, keys, subjects, sealed"
 _INSERT = f"INSERT OR IGNORE INTO pieces ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608
 _LIVING = "conversation = ? AND seq = 0 AND generation = ? AND keys IS NOT NULL AND expires_at > ?"
 _EXTEND = f"UPDATE pieces SET expires_at = max(expires_at, ?) WHERE {_LIVING}"  # noqa: S608
+
+
+_CONVERSATIONS = (
+    "SELECT key_version, count(*) FROM pieces WHERE seq = 0 AND keys IS NOT NULL AND expires_at > ? GROUP BY 1"
+)
+_PIECES = "SELECT wrapping_key, count(*) FROM pieces WHERE wrapping_key > 0 GROUP BY 1"
 
 
 class SqliteFile:
@@ -75,9 +82,7 @@ class SqliteFile:
     def write(self, batch: Batch) -> set[bytes]:
         """See `Store.write`. Also a batch that only looks takes the write lock: with a stuck vault nothing leaves."""
         with self._writing() as database:
-            current = "SELECT 1 FROM keys WHERE id = ? AND NOT is_retired"
-            if database.execute(current, (batch.wrapping_key,)).fetchone() is None:
-                raise WrappingKeyRetired
+            _require_current(database, batch.wrapping_key)
             return _begin(database, batch) | _grow(database, batch) | _revive(database, batch)
 
     def read(self, conversations: Sequence[bytes]) -> list[Row]:
@@ -135,6 +140,53 @@ class SqliteFile:
                 [(key.purpose, key.kek, key.wrapped, key.created_at) for key in keys],
             )
             return True
+
+    def wrap_again(self, key: KeyRow, seen_wrapped: bytes) -> bool:
+        """See `Store.wrap_again`."""
+        with self._writing() as database:
+            update = "UPDATE keys SET kek = ?, wrapped = ? WHERE id = ? AND wrapped = ?"
+            return database.execute(update, (key.kek, key.wrapped, key.id, seen_wrapped)).rowcount == 1
+
+    def remove_keys(self) -> list[int]:
+        """See `Store.remove_keys`."""
+        with self._writing() as database:
+            rows = database.execute(
+                "DELETE FROM keys WHERE purpose = 'wrap' AND is_retired AND id NOT IN "
+                "(SELECT wrapping_key FROM pieces WHERE wrapping_key = keys.id AND wrapping_key > 0) RETURNING id"
+            ).fetchall()
+            return sorted(key_id for (key_id,) in rows)
+
+    def stale(self, wrapping_key: int, *, limit: int) -> list[Row]:
+        """See `Store.stale`."""
+        select = (
+            f"SELECT {_COLUMNS} FROM pieces WHERE wrapping_key > 0 AND wrapping_key < ? "  # noqa: S608
+            "ORDER BY wrapping_key LIMIT ?"
+        )
+        with self._reading() as database:
+            return [Row._make(row) for row in database.execute(select, (wrapping_key, limit))]
+
+    def count_stale(self, wrapping_key: int) -> int:
+        """See `Store.count_stale`."""
+        select = "SELECT count(*) FROM pieces WHERE wrapping_key > 0 AND wrapping_key < ?"
+        with self._reading() as database:
+            return int(database.execute(select, (wrapping_key,)).fetchone()[0])
+
+    def rewrite(self, changes: Sequence[Change], *, wrapping_key: int) -> int:
+        """See `Store.rewrite`."""
+        update = (
+            "UPDATE pieces SET wrapping_key = ?, keys = ?, subjects = ?, sealed = ? "
+            "WHERE conversation = ? AND seq = ? AND keys = ?"
+        )
+        with self._writing() as database:
+            _require_current(database, wrapping_key)
+            return database.executemany(
+                update, [(*row[6:], row.conversation, row.seq, seen_keys) for row, seen_keys in changes]
+            ).rowcount
+
+    def census(self, now: int) -> Census:
+        """See `Store.census`."""
+        with self._reading() as database:
+            return Census(dict(database.execute(_CONVERSATIONS, (now,))), dict(database.execute(_PIECES)))
 
     def check(self, now: int) -> None:
         """See `Store.check`."""
@@ -218,6 +270,11 @@ def _transaction(database: sqlite3.Connection) -> Iterator[None]:
         raise
 
 
+def _require_current(database: sqlite3.Connection, wrapping_key: int) -> None:
+    if database.execute("SELECT 1 FROM keys WHERE id = ? AND NOT is_retired", (wrapping_key,)).fetchone() is None:
+        raise WrappingKeyRetired
+
+
 def _begin(database: sqlite3.Connection, batch: Batch) -> set[bytes]:
     if database.executemany(_INSERT, batch.begin).rowcount == len(batch.begin):
         return set()
@@ -267,7 +324,8 @@ def _empty(database: sqlite3.Connection, conversations: Sequence[bytes], until: 
     parameters = [(conversation,) for conversation in conversations]
     database.executemany("DELETE FROM pieces WHERE conversation = ? AND seq > 0", parameters)
     database.executemany(
-        "UPDATE pieces SET keys = NULL, subjects = NULL, sealed = NULL, generation = generation + ?, expires_at = ? "
+        "UPDATE pieces SET wrapping_key = 0, keys = NULL, subjects = NULL, sealed = NULL, "
+        "generation = generation + ?, expires_at = ? "
         "WHERE conversation = ? AND keys IS NOT NULL",
         [(generations, until, conversation) for conversation in conversations],
     )

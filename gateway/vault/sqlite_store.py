@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Self
 
 from sovctl.gateway.vault.sqlite_file import SqliteFile
-from sovctl.gateway.vault.store import Batch, KeyRow, Row
+from sovctl.gateway.vault.store import Batch, Census, Change, KeyRow, Row
 from sovctl.gateway.vault.thread import Thread
 
 
@@ -71,6 +71,30 @@ class SqliteStore:
     async def add_keys(self, keys: Sequence[KeyRow], *, after: int | None) -> bool:
         """See `Store.add_keys`."""
         return await self._writer.run(lambda: self._writing.add_keys(keys, after=after))
+
+    async def wrap_again(self, key: KeyRow, seen_wrapped: bytes) -> bool:
+        """See `Store.wrap_again`."""
+        return await self._writer.run(self._writing.wrap_again, key, seen_wrapped)
+
+    async def remove_keys(self) -> list[int]:
+        """See `Store.remove_keys`."""
+        return await self._writer.run(self._writing.remove_keys)
+
+    async def stale(self, wrapping_key: int, *, limit: int) -> list[Row]:
+        """See `Store.stale`."""
+        return await self._reader.run(lambda: self._reading.stale(wrapping_key, limit=limit))
+
+    async def count_stale(self, wrapping_key: int) -> int:
+        """See `Store.count_stale`."""
+        return await self._reader.run(self._reading.count_stale, wrapping_key)
+
+    async def rewrite(self, changes: Sequence[Change], *, wrapping_key: int) -> int:
+        """See `Store.rewrite`."""
+        return await self._writer.run(lambda: self._writing.rewrite(changes, wrapping_key=wrapping_key))
+
+    async def census(self, now: int) -> Census:
+        """See `Store.census`."""
+        return await self._reader.run(self._reading.census, now)
 
     async def check(self, now: int) -> None:
         """See `Store.check`."""

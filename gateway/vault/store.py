@@ -34,6 +34,7 @@ class Row(NamedTuple):
     expires_at: int
     """Seconds since 1970. Read from the head, meaningless in other rows."""
     wrapping_key: int
+    """0 after an erasure."""
     keys: bytes | None
     subjects: bytes | None
     sealed: bytes | None
@@ -70,6 +71,15 @@ class Revival(NamedTuple):
     seen_expires_at: int
 
 
+class Change(NamedTuple):
+    """A piece whose ring is wrapped anew."""
+
+    row: Row
+    """As it shall be; of its head's fields, nothing is changed."""
+    seen_keys: bytes
+    """As they must still be."""
+
+
 class KeyRow(NamedTuple):
     """A key of the vault itself."""
 
@@ -82,6 +92,15 @@ class KeyRow(NamedTuple):
     created_at: int
     is_retired: bool
     """Wraps nothing new any more."""
+
+
+class Census(NamedTuple):
+    """How much there is."""
+
+    conversations: dict[int, int]
+    """Token key version -> conversations that go on."""
+    pieces: dict[int, int]
+    """Wrapping key -> pieces under it."""
 
 
 @dataclass(slots=True)
@@ -138,6 +157,28 @@ class Store(Protocol):
             keys: their ids are not used.
             after: None when there is none yet.
         """
+
+    async def wrap_again(self, key: KeyRow, seen_wrapped: bytes) -> bool:
+        """Keep a key as it is wrapped now; False when it was no longer as it was seen."""
+
+    async def remove_keys(self) -> list[int]:
+        """Destroy the retired wrapping keys that no piece needs any more; their ids."""
+
+    async def stale(self, wrapping_key: int, *, limit: int) -> list[Row]:
+        """Pieces that stand under an older wrapping key than this, the oldest ones first."""
+
+    async def count_stale(self, wrapping_key: int) -> int:
+        """How many there are."""
+
+    async def rewrite(self, changes: Sequence[Change], *, wrapping_key: int) -> int:
+        """Change pieces that are still as they were seen; how many those were.
+
+        Raises:
+            WrappingKeyRetired: nothing was changed.
+        """
+
+    async def census(self, now: int) -> Census:
+        """Count everything. Takes its time."""
 
     async def check(self, now: int) -> None:
         """Write something, so that a full or read-only disk is noticed."""

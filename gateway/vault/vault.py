@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Self
+from typing import Any, Self
 
 from sovctl.gateway.conversation import Conversation
 from sovctl.gateway.vault.blind_index import BlindIndex
@@ -12,6 +12,7 @@ from sovctl.gateway.vault.keks import Kek
 from sovctl.gateway.vault.known import Known
 from sovctl.gateway.vault.lane import Lane
 from sovctl.gateway.vault.reading import Question, Reader
+from sovctl.gateway.vault.rotation import Rotation, rotate
 from sovctl.gateway.vault.store import Store
 from sovctl.gateway.vault.wrapping import VaultKeys
 from sovctl.gateway.vault.writing import Subjects, Wish, Writer
@@ -93,6 +94,19 @@ class Vault:
         values: dict[str, str] = await self._reads.put(Question(conversation))
         return values
 
+    async def living(self, conversations: Sequence[Conversation]) -> Conversation | None:
+        """The first of these that is in the vault and has not expired.
+
+        Raises:
+            VaultFailed: it can't be read, or was altered.
+        """
+        for conversation in conversations:
+            await self._reads.put(Question(conversation))
+            entry = self._known.get(bytes.fromhex(conversation.key))
+            if entry is not None and entry.goes_on(self._now()):
+                return conversation
+        return None
+
     async def erase(self, conversation: Conversation) -> int:
         """Destroy the conversation's keys and values; how many pieces that made unreadable."""
         key = bytes.fromhex(conversation.key)
@@ -113,6 +127,30 @@ class Vault:
     async def renew_keys(self) -> bool:
         """Begin a new wrapping key when it is time; True when that was done here."""
         return await self._keys.renew(self._now())
+
+    async def rotate(self, *, renew: bool = False, progress: Callable[[int, int], None] = lambda *_: None) -> Rotation:
+        """See `rotation.rotate`."""
+        return await rotate(self._store, self._keys, now=self._now(), renew=renew, progress=progress)
+
+    async def status(self) -> Mapping[str, Any]:
+        """Keys and counts, as plain values; no names, nothing of anybody."""
+        census, rows = await self._store.census(self._now()), await self._keys.rows()
+        return {
+            "store": self._store.where,
+            "kek": self._keys.kek_id,
+            "keys": [
+                {
+                    "id": row.id,
+                    "purpose": row.purpose,
+                    "kek": row.kek,
+                    "age_s": self._now() - row.created_at,
+                    "is_current": row.id == self._keys.current or row.purpose == "index",
+                    "pieces": census.pieces.get(row.id, 0),
+                }
+                for row in rows
+            ],
+            "conversations_by_token_key_version": {str(version): n for version, n in census.conversations.items()},
+        }
 
     async def check(self) -> None:
         """Return when the vault can be written.

@@ -33,17 +33,19 @@ class VaultKeys:
 
     def __init__(self, store: Store, keks: Sequence[Kek]) -> None:
         self._store = store
-        self._keks = keks
-        self._created_at = 0
+        self._keks = {kek.id: kek for kek in keks}
+        self._kek = keks[0]
+        self._newest = KeyRow(0, _WRAP, "", b"", 0, is_retired=False)
         self.ciphers: dict[int, AESGCM] = {}
         """The wrapping keys by id; what other processes began is learned by `cipher` and `refresh`."""
-        self.current = 0
-        """Id of the wrapping key for new rows."""
         self.index_key = b""
 
     @classmethod
     async def open(cls, store: Store, keks: Sequence[Kek], *, now: int) -> Self:
         """Unwrap the keys of a vault; make the first ones of a new vault.
+
+        Args:
+            keks: the first one wraps, the others only unwrap.
 
         Raises:
             InputError: some key of the vault is wrapped under none of `keks`.
@@ -62,6 +64,16 @@ class VaultKeys:
             ) from error
         return keys
 
+    @property
+    def current(self) -> int:
+        """Id of the wrapping key for new rows."""
+        return self._newest.id
+
+    @property
+    def kek_id(self) -> str:
+        """Which KEK wraps what is made now."""
+        return self._kek.id
+
     async def cipher(self, key_id: int) -> AESGCM:
         """The wrapping key of that id.
 
@@ -73,6 +85,10 @@ class VaultKeys:
         if key_id not in self.ciphers:
             raise VaultFailed("expected a wrapping key that this vault has, got another", where=self._store.where)
         return self.ciphers[key_id]
+
+    async def rows(self) -> list[KeyRow]:
+        """All keys of the vault as the database has them, by id."""
+        return await self._store.keys()
 
     async def refresh(self) -> None:
         """Learn of keys that somebody else added or removed.
@@ -90,30 +106,45 @@ class VaultKeys:
         newest = max((row for row in rows if row.purpose == _WRAP and not row.is_retired), default=None)
         if newest is None:
             raise VaultFailed("expected a current wrapping key, got none", where=self._store.where)
-        self.ciphers, self.current, self._created_at = ciphers, newest.id, newest.created_at
+        self.ciphers, self._newest = ciphers, newest
 
-    async def renew(self, now: int, *, after_s: int = RENEW_AFTER_S) -> bool:
-        """Begin a new wrapping key when the current one is old enough; True when that was done here."""
-        if now - self._created_at < after_s:
-            return False
+    async def renew(self, now: int) -> bool:
+        """Begin a new wrapping key when the current one is a day old; True when that was done here."""
+        return now - self._newest.created_at >= RENEW_AFTER_S and await self.begin(now)
+
+    async def begin(self, now: int) -> bool:
+        """Begin a new wrapping key; True when that was done here, False when somebody else did just now."""
         is_ours = await self._store.add_keys([await self._made(_WRAP, now)], after=self.current)
         await self.refresh()
         return is_ours
 
+    async def adopt_kek(self, now: int) -> None:
+        """See to it that the current wrapping key and the blind index's key stand under the current KEK.
+
+        Raises:
+            VaultFailed: the database or a token can't be used.
+        """
+        await self.refresh()
+        while self._newest.kek != self.kek_id:
+            await self.begin(now)
+        for row in await self._store.keys():
+            if row.purpose == _INDEX and row.kek != self.kek_id:
+                wrapped = await asyncio.to_thread(self._kek.wrap, self.index_key, row.purpose.encode())
+                await self._store.wrap_again(row._replace(kek=self.kek_id, wrapped=wrapped), row.wrapped)
+
     async def _made(self, purpose: str, now: int) -> KeyRow:
-        kek = self._keks[0]
-        wrapped = await asyncio.to_thread(kek.wrap, os.urandom(KEY_BYTES), purpose.encode())
-        return KeyRow(0, purpose, kek.id, wrapped, now, False)
+        wrapped = await asyncio.to_thread(self._kek.wrap, os.urandom(KEY_BYTES), purpose.encode())
+        return KeyRow(0, purpose, self.kek_id, wrapped, now, is_retired=False)
 
     async def _unwrapped(self, row: KeyRow) -> bytes:
-        for kek in self._keks:
-            if kek.id == row.kek:
-                return await asyncio.to_thread(kek.unwrap, row.wrapped, row.purpose.encode())
-        raise _UnknownKek(
-            "expected a KEK that this gateway has, got a wrapping key under another",
-            where=self._store.where,
-            hint="list the new KEK in every gateway's settings before `vault rotate`",
-        )
+        kek = self._keks.get(row.kek)
+        if kek is None:
+            raise _UnknownKek(
+                "expected a KEK that this gateway has, got a key wrapped under another",
+                where=self._store.where,
+                hint="list the new KEK in every gateway's settings before `vault rotate`",
+            )
+        return await asyncio.to_thread(kek.unwrap, row.wrapped, row.purpose.encode())
 
 
 class _UnknownKek(VaultFailed):

@@ -30,13 +30,14 @@ _EXTEND_AFTER = 1 / 16
 class Wish:
     """Somebody waits for values to be kept."""
 
-    __slots__ = ("conversation", "future", "generation", "issued", "subjects", "tenant")
+    __slots__ = ("conversation", "future", "generation", "issued", "key_version", "subjects", "tenant")
 
     def __init__(
         self, conversation: Conversation, issued: Mapping[str, str], subjects: Subjects, generation: int
     ) -> None:
         self.conversation = bytes.fromhex(conversation.key)
         self.tenant = conversation.tenant
+        self.key_version = conversation.key_version
         self.issued = issued
         self.subjects = subjects
         self.generation = generation
@@ -55,11 +56,12 @@ class Wish:
 class _Intent:
     """What the wishes for one conversation add up to."""
 
-    __slots__ = ("begins", "entry", "expires_at", "fresh", "subjects", "tenant", "wishes")
+    __slots__ = ("begins", "entry", "expires_at", "fresh", "key_version", "subjects", "tenant", "wishes")
 
-    def __init__(self, entry: Entry | None, tenant: str) -> None:
+    def __init__(self, entry: Entry | None, tenant: str, key_version: int) -> None:
         self.entry = entry
         self.tenant = tenant
+        self.key_version = key_version
         self.begins = False
         self.expires_at: int | None = None  # the new one, when there is to be one
         self.fresh: dict[str, str] = {}
@@ -129,7 +131,7 @@ class Writer:
         for wish in wishes:
             intent = intents.get(wish.conversation)
             if intent is None:
-                intent = _Intent(self._known.get(wish.conversation), wish.tenant)
+                intent = _Intent(self._known.get(wish.conversation), wish.tenant, wish.key_version)
             entry = intent.entry
             generation = entry.generation if entry is not None else 0
             if wish.generation != generation:
@@ -187,7 +189,7 @@ class Writer:
             wrapping=self._keys.ciphers[key_id],
             entropy=os.urandom(entropy_bytes(len(intent.fresh))),
         )
-        return Row(conversation, seq, tenant, 1, generation, expires_at, key_id, *piece)
+        return Row(conversation, seq, tenant, intent.key_version, generation, expires_at, key_id, *piece)
 
     def _keep(self, conversation: bytes, intent: _Intent) -> None:
         """Remember what was kept, and tell those who waited."""

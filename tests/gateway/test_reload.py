@@ -139,7 +139,7 @@ def test_a_bad_file_keeps_the_old_rules_and_says_so(own: Own) -> None:
     own.config.write_text("routes: [")
     assert "expected YAML" in own.refusal()
     own.config.write_text("{}")
-    until(lambda: "token_key_file" in own.refusal(), "every problem of the second bad file")
+    until(lambda: "clients_file" in own.refusal(), "every problem of the second bad file")
     assert own.gateway.request("GET", "/readyz")[0] == 200  # the old rules are sound
     assert "sovctl_gateway_reload_failed 1.0" in own.metrics()
     assert '"reload refused"' in own.gateway.log()

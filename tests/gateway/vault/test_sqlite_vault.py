@@ -139,7 +139,7 @@ async def main():
     vault = await Vault.open(await store(), [LocalKek(bytes(range(32)))], ttl_s=1600, clock=lambda: 1_000_000.0)
     number = 0
     def conversation(number): return Conversation("retail", f"{number:064x}", True)
-    async def put(number): await vault.store(conversation(number), {"TEXT_0": f"value {number}" * 300})
+    async def put(number, times=300): await vault.store(conversation(number), {"TEXT_0": f"value {number}" * times})
     await put(0)
     resource.setrlimit(resource.RLIMIT_FSIZE, (256 << 10, resource.RLIM_INFINITY))
     try:
@@ -148,7 +148,7 @@ async def main():
     except VaultFailed as error:
         print("failed", error)
     try:
-        await put(number)
+        await put(99_999, times=100_000)  # more than the whole limit
     except VaultFailed:
         print("failed again")
     resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))

@@ -1,0 +1,93 @@
+"""A KEK that lives in a hardware token and never leaves it: PKCS#11 (OASIS, version 2.40).
+
+The token wraps and unwraps the vault's own keys, a few a day. With AES-GCM it is told the nonce, which is random; a
+token that insists on nonces of its own (FIPS 140-3 mode of many) is used with AES-KEY-WRAP (RFC 3394) instead.
+
+    kek = Pkcs11Kek(settings, pin)      # the PIN from a file; never printed
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import pkcs11
+from pkcs11 import Attribute, GCMParams, KeyType, Mechanism, ObjectClass
+
+from sovctl.gateway.settings import Pkcs11Settings
+from sovctl.gateway.vault.errors import VaultFailed
+from sovctl.gateway.vault.sealing import NONCE_BYTES
+
+_TAG_BITS = 128
+_LOADED_BY: dict[str, int] = {}  # module -> process that initialized it; a fork must do so again (2.40, 6.6.1)
+_LOCK = threading.Lock()  # a process is logged in to a token once, whatever its threads do
+_PASSING = {Attribute.TOKEN: False, Attribute.SENSITIVE: False, Attribute.EXTRACTABLE: True}
+
+
+class Pkcs11Kek:
+    """See `Kek`. Every use opens a session of its own, so that a token that was away is no trouble afterwards."""
+
+    def __init__(self, settings: Pkcs11Settings, pin: str) -> None:
+        self._settings = settings
+        self._pin = pin
+        name = f"pkcs11\0{settings.token_label}\0{settings.key_label}\0{settings.mechanism}"
+        self.id = hashlib.sha256(name.encode()).hexdigest()[:32]
+
+    def wrap(self, key: bytes, context: bytes) -> bytes:
+        """See `Kek.wrap`."""
+        if self._settings.mechanism == "aes-key-wrap":
+            return self._use(lambda session, kek: _wrapped(session, kek, key))
+        nonce = os.urandom(NONCE_BYTES)
+        return nonce + self._use(lambda _, kek: _gcm(kek.encrypt, key, nonce, context))
+
+    def unwrap(self, wrapped: bytes, context: bytes) -> bytes:
+        """See `Kek.unwrap`. AES-KEY-WRAP knows no context; there, that a key is used as something else is harmless."""
+        if self._settings.mechanism == "aes-key-wrap":
+            return self._use(lambda _, kek: _unwrapped(kek, wrapped))
+        nonce, data = wrapped[:NONCE_BYTES], wrapped[NONCE_BYTES:]
+        return self._use(lambda _, kek: _gcm(kek.decrypt, data, nonce, context))
+
+    def _use(self, use: Callable[[pkcs11.Session, pkcs11.SecretKey], bytes]) -> bytes:
+        settings = self._settings
+        try:
+            with _LOCK, _module(str(settings.module)) as module:
+                token = module.get_token(token_label=settings.token_label)
+                with token.open(user_pin=self._pin) as session:
+                    return use(session, session.get_key(ObjectClass.SECRET_KEY, label=settings.key_label))
+        except pkcs11.PKCS11Error as error:
+            raise VaultFailed(
+                f"expected key {settings.key_label} of token {settings.token_label} to wrap and unwrap, "
+                f"got {type(error).__name__}",
+                where=str(settings.module),
+                hint="is the token there, the PIN right, and the key allowed to do so?",
+            ) from error
+
+
+@contextmanager
+def _module(path: str) -> Iterator[pkcs11.lib]:
+    module = pkcs11.lib(path)
+    if _LOADED_BY.setdefault(path, os.getpid()) != os.getpid():
+        module.reinitialize()
+        _LOADED_BY[path] = os.getpid()
+    yield module
+
+
+def _gcm(use: Callable[..., bytes], data: bytes, nonce: bytes, context: bytes) -> bytes:
+    return use(data, mechanism=Mechanism.AES_GCM, mechanism_param=GCMParams(nonce, context, _TAG_BITS))
+
+
+def _wrapped(session: pkcs11.Session, kek: pkcs11.SecretKey, key: bytes) -> bytes:
+    passing = session.create_object(
+        {Attribute.CLASS: ObjectClass.SECRET_KEY, Attribute.KEY_TYPE: KeyType.AES, Attribute.VALUE: key, **_PASSING}
+    )
+    return bytes(kek.wrap_key(passing, mechanism=Mechanism.AES_KEY_WRAP))
+
+
+def _unwrapped(kek: pkcs11.SecretKey, wrapped: bytes) -> bytes:
+    passing = kek.unwrap_key(
+        ObjectClass.SECRET_KEY, KeyType.AES, wrapped, mechanism=Mechanism.AES_KEY_WRAP, template=_PASSING
+    )
+    return bytes(passing[Attribute.VALUE])
