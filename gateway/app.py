@@ -29,7 +29,8 @@ from sovctl.gateway.errors import Code, Headers, Refused
 from sovctl.gateway.metrics import Metrics
 from sovctl.gateway.metrics.exposition import exposition
 from sovctl.gateway.readiness import NOT_READY
-from sovctl.gateway.service import Reply, Service, new_request_id
+from sovctl.gateway.sending import Reply
+from sovctl.gateway.service import Service, new_request_id
 from sovctl.gateway.surfaces import SURFACES, Surface, models
 
 _JSON = (b"content-type", b"application/json")

@@ -28,9 +28,8 @@ from sovctl.compliance.errors import InputError, SovctlError
 from sovctl.compliance.ledger.format import MAX_RECORD_BYTES
 from sovctl.gateway import log
 from sovctl.gateway.access.principal import Principal
-from sovctl.gateway.conversation import Conversation
 from sovctl.gateway.errors import Code, Refused
-from sovctl.gateway.inspection import Inspection
+from sovctl.gateway.exchange import Exchange
 from sovctl.gateway.metrics import Metrics
 from sovctl.gateway.metrics.families import Series
 from sovctl.gateway.restore import RestoreCounts
@@ -73,27 +72,14 @@ class AuditLog:
         """The same, to be fed piece by piece."""
         return hmac.new(self.secret, digestmod=hashlib.sha256)
 
-    async def request(
-        self,
-        request_id: str,
-        *,
-        surface: str,
-        client: Principal,
-        model: str,
-        conversation: Conversation,
-        is_stream: bool,
-        body: bytes,
-        inspection: Inspection | None,
-        verdict: str,
-        upstream: str | None,
-        tokens: int,
-        reasons: Sequence[str],
-    ) -> None:
+    async def request(self, exchange: Exchange, reasons: Sequence[str], *, upstream: str | None) -> None:
         """A request, and where it is about to go; `upstream` is None when it goes nowhere.
 
         Raises:
             Refused: not durable.
         """
+        assert exchange.permit is not None
+        client, inspection = exchange.client, exchange.inspection
         found: dict[str, Any] = {"inspected": inspection is not None}
         if inspection is not None:
             found |= {
@@ -103,22 +89,22 @@ class AuditLog:
             }
         await self._append(
             "gateway.request",
-            request_id,
+            exchange.request_id,
             {
                 "site": self.site,
-                "surface": surface,
+                "surface": exchange.surface.name,
                 "client": client.name,
                 "method": client.method.value,
                 "key_id": client.key_id,
                 "tenant": client.tenant,
-                "model": model,
-                "conversation": conversation.key,
-                "stream": is_stream,
-                "verdict": verdict,
+                "model": exchange.route.model,
+                "conversation": exchange.conversation.key,
+                "stream": exchange.is_stream,
+                "verdict": exchange.permit.verdict.value,
                 "upstream": upstream,
-                "tokens": tokens,
+                "tokens": len(exchange.issued),
                 "reasons": list(reasons),
-                "request_hmac": self.digest(body),
+                "request_hmac": self.digest(exchange.raw),
                 "policy_sha256": self.policy_sha256,
                 **found,
             },

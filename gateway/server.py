@@ -10,60 +10,25 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
-import signal
 import socket
 import ssl
 import tempfile
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from types import FrameType
-from typing import Any
 
 import uvicorn
 
-from sovctl.compliance import keys as signing
-from sovctl.compliance.errors import InputError, SovctlError
-from sovctl.compliance.ledger.group import GroupCommit
-from sovctl.compliance.ledger.line import LineSender
-from sovctl.compliance.ledger.store import Ledger
 from sovctl.gateway import log
-from sovctl.gateway.access.assertion import PrincipalSigner
 from sovctl.gateway.access.certificate import CertificateProtocol
-from sovctl.gateway.admin.surface import Shown, admin_surface
-from sovctl.gateway.app import App, Context
-from sovctl.gateway.audit import AuditLog, Sink
+from sovctl.gateway.app import App
 from sovctl.gateway.connections import DeadlineProtocol, protocol_class, raise_file_limit
-from sovctl.gateway.detect import make_detector
-from sovctl.gateway.inspection import Finder
-from sovctl.gateway.metrics import Metrics, MetricsFolder
-from sovctl.gateway.metrics.sharing import WRITE_EVERY_S
-from sovctl.gateway.quota.quota import Quota
-from sovctl.gateway.quota.store import SqliteStore
-from sovctl.gateway.readiness import Readiness
-from sovctl.gateway.reload import InForce, Reloader
-from sovctl.gateway.service import Service
-from sovctl.gateway.settings import AdminListen, GatewaySettings
+from sovctl.gateway.parts import Parts, Server
+from sovctl.gateway.settings import GatewaySettings
 from sovctl.gateway.supervisor import Supervisor, check_port, port_taken
 from sovctl.gateway.tls import check_certificate, client_certificates
-from sovctl.gateway.token_keys import load_token_keys
-from sovctl.gateway.upstream import Upstream, tls_context
-from sovctl.gateway.vault import Vault, load_keks, open_vault
+from sovctl.gateway.upstream import tls_context
 
-_PURGE_EVERY_S = 60.0  # expired conversations can't be read in any case; this is about the disk
 _KEEP_ALIVE_S = 75  # longer than httpx keeps an idle connection, so that we are never the first to close
-
-
-class _Server(uvicorn.Server):
-    """uvicorn, which tells `/readyz` when it was told to stop."""
-
-    is_draining = False
-
-    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        self.is_draining = True
-        super().handle_exit(sig, frame)
 
 
 def serve(settings: GatewaySettings, *, config: Path | None = None) -> None:
@@ -91,7 +56,7 @@ def serve(settings: GatewaySettings, *, config: Path | None = None) -> None:
     with parts.open_ledger() as ledger, tempfile.TemporaryDirectory(prefix="sovctl-gateway-") as folder:
         parts.metrics_folder = Path(folder)
         ledger.append([parts.start_record()])
-        Supervisor(settings, ledger, parts.work).run()
+        Supervisor(settings, ledger, partial(_work, parts)).run()
 
 
 def run(parts: Parts, listening: socket.socket | None) -> None:
@@ -128,7 +93,7 @@ def run(parts: Parts, listening: socket.socket | None) -> None:
     options.load()
     if isinstance(options.ssl, ssl.SSLContext):
         options.ssl.minimum_version = ssl.TLSVersion.TLSv1_2  # NIST SP 800-52r2, 3.1
-    parts.server = server = _Server(options)
+    parts.server = server = Server(options)
     with contextlib.suppress(KeyboardInterrupt, SystemExit):  # uvicorn exits by itself when it could not start
         server.run([listening] if listening is not None else None)
     if parts.failure is not None:
@@ -137,249 +102,7 @@ def run(parts: Parts, listening: socket.socket | None) -> None:
         raise port_taken(settings.listen)
 
 
-class Parts:
-    """What a running gateway is made of.
-
-    Args:
-        config: the file that the settings come from; watched, when given.
-        finder: instead of the detector that the settings describe.
-    """
-
-    def __init__(self, settings: GatewaySettings, *, config: Path | None = None, finder: Finder | None = None) -> None:
-        self.settings = settings
-        self._config = config
-        self._keys = load_token_keys(settings)
-        self._keks = load_keks(settings.vault)
-        self._in_force = InForce.load(settings, (lambda _: finder) if finder is not None else make_detector)
-        key_files = settings.access.principal_key_files
-        self._signer = PrincipalSigner.open(key_files, site=settings.site) if key_files else None
-        self._metrics = Metrics()
-        self.metrics_folder: Path | None = None
-        """Where several workers tell each other what they counted."""
-        self._endings: set[asyncio.Task[None]] = set()
-        self._ledger_key = signing.load_or_create(settings.ledger.key_file)
-        self.failure: SovctlError | None = None
-        self.server: _Server | None = None
-        self._line: socket.socket | None = None
-
-    def open_ledger(self) -> Ledger:
-        """The gateway's ledger, to be written by this process.
-
-        Raises:
-            SovctlError: another process writes it, or it is damaged.
-        """
-        settings = self.settings.ledger
-        return Ledger.open(settings.directory, origin=settings.origin, key=self._ledger_key)
-
-    async def try_vault(self) -> None:
-        """Make the vault when there is none, and write to it, before several workers open it.
-
-        Raises:
-            SovctlError: it can't be opened or written.
-        """
-        vault = await open_vault(self.settings.vault, self._keks)
-        try:
-            await vault.check()
-        finally:
-            await vault.close()
-
-    def start_record(self) -> dict[str, Any]:
-        """The ledger's record that a gateway began to serve."""
-        settings = self.settings
-        return {
-            "type": "gateway.start",
-            "site": settings.site,
-            "workers": settings.workers,
-            "policy_sha256": settings.policy.digest(),
-        }
-
-    def work(self, listening: socket.socket, line_end: socket.socket) -> None:
-        """Serve as one of several workers, whose ledger another process writes."""
-        self._line = line_end
-        run(self, listening)
-
-    @asynccontextmanager
-    async def open(self) -> AsyncIterator[Context]:
-        """Open files and connections; close them in the reverse order. What goes wrong is kept in `failure`."""
-        asyncio.get_running_loop().set_exception_handler(_log_stray_error)
-        async with AsyncExitStack() as stack:
-            try:
-                context = await self._open(stack)
-            except SovctlError as error:
-                self.failure = error
-                raise
-            except OSError as error:
-                self.failure = InputError(f"expected usable files, got: {error.strerror}", where=str(error.filename))
-                raise
-            log.event("serving", site=self.settings.site, port=self.settings.listen.port)
-            yield context
-        log.event("stopped", site=self.settings.site)
-
-    async def _open(self, stack: AsyncExitStack) -> Context:
-        settings = self.settings
-        await self._in_force.callers.__aenter__()
-        stack.push_async_callback(self._close_callers)
-        await self._in_force.callers.freshen()  # a worker that is started again was loaded long ago
-        sink = await self._open_sink(stack)
-        vault = await open_vault(settings.vault, self._keks)
-        stack.push_async_callback(vault.close)
-        upstreams = {
-            each.name: await stack.enter_async_context(Upstream(each, settings.limits, settings.routing))
-            for each in settings.upstreams
-        }
-        audit = AuditLog(sink, settings.site, self._keys.audit, settings.policy.digest(), self._metrics)
-        readiness = Readiness(settings.routes, vault, sink, upstreams, [self._draining])
-        quota_path = settings.quota.path
-        store = await asyncio.to_thread(SqliteStore.open, quota_path) if quota_path is not None else None
-        quota = await stack.enter_async_context(Quota(settings.quota, settings.access.teams, store))
-        opened = _Opened(vault, audit, upstreams, readiness, quota)
-        context = Context(
-            self._service(opened, self._in_force), self._in_force.callers, readiness.wrong, self._counting(stack)
-        )
-        readiness.others.append(lambda: context.callers.wrong())
-        stack.push_async_callback(context.service.close)
-        stack.callback(asyncio.create_task(_purge(vault), name="vault purge").cancel)
-        if self._config is not None:
-            await stack.enter_async_context(self._reloading(self._config, opened, context))
-        if settings.admin is not None:
-            await self._open_admin(stack, settings.admin, opened, context)
-        return context
-
-    async def _open_admin(self, stack: AsyncExitStack, listen: AdminListen, opened: _Opened, context: Context) -> None:
-        shown = Shown(
-            settings=lambda: context.service.settings,
-            callers=lambda: context.callers,
-            metrics=context.metrics,
-            readiness=opened.readiness,
-            upstreams=opened.upstreams,
-            quota=opened.quota,
-            audit=opened.audit,
-            reload=lambda: os.kill(os.getpid() if self._line is None else os.getppid(), signal.SIGHUP),
-            folder=self.metrics_folder,
-            jwks=self._signer.jwks if self._signer is not None else None,
-        )
-        await stack.enter_async_context(admin_surface(listen, shown, key=self._keys.admin))
-
-    def _counting(self, stack: AsyncExitStack) -> Callable[[], Metrics]:
-        """What gives the figures of all workers."""
-        if self.metrics_folder is None:
-            return lambda: self._metrics
-        folder = MetricsFolder(self.metrics_folder)
-        stack.callback(folder.write, self._metrics)
-        stack.callback(asyncio.create_task(_share(folder, self._metrics), name="metrics").cancel)
-        return lambda: folder.together(self._metrics)
-
-    def _service(self, opened: _Opened, in_force: InForce) -> Service:
-        return Service(
-            in_force.settings,
-            keys=self._keys,
-            finder=in_force.finder,
-            checks=in_force.checks,
-            vault=opened.vault,
-            audit=replace(opened.audit, policy_sha256=in_force.settings.policy.digest()),
-            upstreams=opened.upstreams,
-            metrics=self._metrics,
-            quota=opened.quota,
-            signer=self._signer,
-            endings=self._endings,
-        )
-
-    @asynccontextmanager
-    async def _reloading(self, config: Path, opened: _Opened, context: Context) -> AsyncIterator[None]:
-        """Until the end of this context, changed settings come into force in `context`.
-
-        Raises:
-            InputError: the settings that are there now can't be put in force. What was loaded may be older than that: a
-                worker that is started again comes from a process that was loaded long ago.
-        """
-
-        async def put_in_force(new: InForce, changed: list[str]) -> None:
-            settings = new.settings
-            await opened.audit.policy(
-                policy_sha256=settings.policy.digest(),
-                previous_policy_sha256=context.service.settings.policy.digest(),
-                settings_sha256=settings.digest(),
-                changed=changed,
-            )
-            # From here on without an `await`: a request sees all of the old or all of the new.
-            context.service, context.callers = self._service(opened, new), new.callers
-            opened.readiness.routes = settings.routes
-            opened.quota.use(settings.quota, settings.access.teams)
-            for upstream in opened.upstreams.values():
-                upstream.limits = settings.limits
-            if self.server is not None:
-                self.server.config.timeout_graceful_shutdown = settings.limits.drain_s
-            self._in_force = new
-
-        reloader = Reloader(
-            config, self._in_force, make_finder=make_detector, put_in_force=put_in_force, metrics=self._metrics
-        )
-        opened.readiness.others.append(lambda: reloader.wrong)
-        if not await reloader.reload():
-            raise InputError("expected settings that can be put in force, got others", where=str(config))
-        loop = asyncio.get_running_loop()
-        loop.add_signal_handler(signal.SIGHUP, reloader.wake)
-        watching = asyncio.create_task(reloader.watch(), name="reload")
-        try:
-            yield
-        finally:
-            watching.cancel()
-            loop.remove_signal_handler(signal.SIGHUP)
-            signal.signal(signal.SIGHUP, signal.SIG_IGN)  # the last answers are not ended by a reload
-
-    async def _open_sink(self, stack: AsyncExitStack) -> Sink:
-        if self._line is not None:
-            sender = LineSender(self._line, on_broken=self._stop)
-            stack.push_async_callback(sender.close)
-            return sender
-        group = await stack.enter_async_context(GroupCommit(stack.enter_context(self.open_ledger())))
-        await group.append(self.start_record())
-        return group
-
-    def _stop(self) -> None:
-        if self.server is not None:
-            self.server.should_exit = True
-
-    async def _close_callers(self) -> None:
-        await self._in_force.callers.__aexit__(None, None, None)
-
-    def _draining(self) -> dict[str, str]:
-        is_draining = self.server is not None and self.server.is_draining
-        return {"draining": "told to stop"} if is_draining else {}
-
-
-@dataclass(frozen=True)
-class _Opened:
-    """What stays open, whatever settings come into force."""
-
-    vault: Vault
-    audit: AuditLog
-    upstreams: Mapping[str, Upstream]
-    readiness: Readiness
-    quota: Quota
-
-
-async def _share(folder: MetricsFolder, metrics: Metrics) -> None:
-    while True:
-        try:
-            folder.write(metrics)
-        except OSError as error:
-            log.event("metrics not shared", level=40, error=error)
-        await asyncio.sleep(WRITE_EVERY_S)
-
-
-async def _purge(vault: Vault) -> None:
-    while True:
-        await asyncio.sleep(_PURGE_EVERY_S)
-        try:
-            if purged := await vault.purge_expired():
-                log.event("vault purged", conversations=purged)
-            if await vault.renew_keys():
-                log.event("vault began a new wrapping key")
-        except SovctlError as error:
-            log.event("vault purge failed", level=40, error=error)
-
-
-def _log_stray_error(_loop: asyncio.AbstractEventLoop, context: dict[str, object]) -> None:
-    error = context.get("exception")
-    log.event("stray error", level=40, error=error if isinstance(error, BaseException) else None)
+def _work(parts: Parts, listening: socket.socket, line_end: socket.socket) -> None:
+    """Serve as one of several workers, whose ledger another process writes."""
+    parts.line = line_end
+    run(parts, listening)

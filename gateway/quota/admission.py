@@ -1,18 +1,17 @@
 """Whether a request may be sent at all, as `service` asks it: a reservation, or the refusal that the client gets.
 
-exchange.reservation = await admission.admit(exchange)
+await admission.reserve(exchange)
 headers = admission.headers(exchange.reservation)
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 from typing import Any
 
 from sovctl.gateway import log
-from sovctl.gateway.access.principal import Principal
 from sovctl.gateway.errors import Code, Headers, Refused
+from sovctl.gateway.exchange import Exchange
 from sovctl.gateway.quota.headers import limit_headers, refusal_headers
 from sovctl.gateway.quota.need import Nano
 from sovctl.gateway.quota.quota import Quota
@@ -38,38 +37,32 @@ class Admission:
         self._quota = quota
         self._tariff = Tariff(settings)
 
-    async def admit(
-        self,
-        caller: Principal,
-        *,
-        model: str,
-        family: SurfaceName,
-        body: Mapping[str, Any],
-        body_bytes: int,
-        asked: int,
-        is_again: bool = False,
-    ) -> Reservation:
-        """Reserve what a request may use.
+    async def reserve(self, exchange: Exchange, *, is_again: bool = False) -> None:
+        """Reserve what a request may use, as `exchange.reservation`.
 
         Args:
-            asked: tokens of an answer at most, as the request says; 0 when it doesn't.
             is_again: another upstream gets it; it is still the same request.
 
         Raises:
             Refused: a limit is reached, or nobody can say.
         """
-        quota = self._quota
+        quota, caller = self._quota, exchange.client
         if not quota.is_limited(caller):
-            return UNLIMITED
-        size = size_of(body, family, body_bytes=body_bytes)
-        need = self._tariff.need(model, size, asked=asked, requests=0 if is_again else 1)
+            exchange.reservation = UNLIMITED
+            return
+        body, surface = exchange.body, exchange.surface
+        size = size_of(body, surface.family, body_bytes=len(exchange.raw))
+        asked = surface.max_answer_tokens(body)
+        need = self._tariff.need(exchange.route.model, size, asked=asked, requests=0 if is_again else 1)
         try:
-            return quota.take(caller, need) or await quota.reserve(caller, need)
+            exchange.reservation = quota.take(caller, need) or await quota.reserve(caller, need)
         except LimitReached as reached:
             raise Refused(_code(reached), headers=refusal_headers(reached, time.time())) from None
         except QuotaUnavailable as error:
             log.event("no lease to be had", level=40, error=error)
             raise Refused(Code.LIMITS_UNAVAILABLE) from None
+        if exchange.reservation.accounts and exchange.is_stream and not is_again:
+            exchange.hides_usage = asks_for_usage(body, surface.family)
 
     def headers(self, reservation: Reservation) -> Headers:
         """What the client is told about its limits."""

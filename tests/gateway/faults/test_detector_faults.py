@@ -18,7 +18,7 @@ from fault_givens import IBAN, PROMPT
 
 from sovctl.gateway.app import App
 from sovctl.gateway.detect.finding import Finding
-from sovctl.gateway.server import Parts
+from sovctl.gateway.parts import Parts
 from sovctl.gateway.settings import load_settings
 
 

@@ -1,0 +1,92 @@
+"""Makes the body for a cloud: tokens in the place of values, and those in the vault before anything leaves.
+
+tokenizer = Tokenizer(settings, keys, vault, commit_s=metrics.vault_commit_s.at())
+outgoing = await tokenizer.tokenize(exchange, upstream)       # None: it stays here, `exchange.reasons` say why
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from functools import partial
+
+from sovctl.gateway import log
+from sovctl.gateway.exchange import Exchange
+from sovctl.gateway.kinds import Kind
+from sovctl.gateway.metrics.families import Series
+from sovctl.gateway.outgoing import Leak, Outgoing, tokenize_body
+from sovctl.gateway.policy import Reason
+from sovctl.gateway.settings import GatewaySettings
+from sovctl.gateway.surrogates import demanded
+from sovctl.gateway.token_keys import TokenKeys
+from sovctl.gateway.tokens import Mint
+from sovctl.gateway.upstream import Upstream
+from sovctl.gateway.vault import Superseded, Vault
+
+
+class Tokenizer:
+    """Tokenizes under one set of settings.
+
+    Args:
+        commit_s: where the time that the vault takes is counted.
+    """
+
+    def __init__(self, settings: GatewaySettings, keys: TokenKeys, vault: Vault, *, commit_s: Series) -> None:
+        self._keys = keys
+        self._vault = vault
+        self._commit_s = commit_s
+        self._surrogates = frozenset(Kind(name) for name in settings.tokens.format_preserving)
+
+    async def tokenize(self, exchange: Exchange, upstream: Upstream) -> Outgoing | None:
+        """The body for a cloud, its values in the vault; None when it must not leave after all."""
+        try:
+            if exchange.older:
+                exchange.conversation = await self._vault.living(exchange.older) or exchange.conversation
+                exchange.older = ()
+            try:
+                return await self._tokenize(exchange, upstream)
+            except Superseded:  # erased since its tokens were made: once more, with tokens that never were
+                return await self._tokenize(exchange, upstream)
+        except Leak as error:
+            reason = Reason.SECOND_LOOK.about(str(error))
+            log.event("second look found an identifier", level=40, found=str(error), request_id=exchange.request_id)
+        except Exception as error:  # noqa: BLE001 - whatever failed here, nothing may leave
+            reason = Reason.VAULT_FAILED.value
+            log.event("could not tokenize", level=40, error=error, request_id=exchange.request_id)
+        exchange.reasons.append(reason)
+        return None
+
+    async def _tokenize(self, exchange: Exchange, upstream: Upstream) -> Outgoing:
+        """The body for a cloud.
+
+        Raises:
+            Superseded: the conversation was erased meanwhile.
+        """
+        conversation, has_text = exchange.conversation, exchange.surface.has_text
+        known = await self._vault.load(conversation) if conversation.is_named and has_text else {}
+        generation = self._vault.generation(conversation)
+        mint = Mint(
+            self._keys.of(conversation.key_version).token,
+            tenant=conversation.tenant,
+            conversation=conversation.key,
+            issued=known,
+            key_version=conversation.key_version,
+            generation=generation,
+            surrogates=self._surrogates and self._surrogates & demanded(exchange.inspector.leaves.texts),
+        )
+        tokenize = partial(
+            tokenize_body,
+            exchange.body,
+            exchange.inspector,
+            exchange.permissions,
+            mint,
+            model=upstream.settings.model,
+            dropped=exchange.surface.dropped,
+            told=exchange.surface.told,
+        )
+        outgoing = await asyncio.to_thread(tokenize) if exchange.is_large else tokenize()
+        if outgoing.issued and has_text:
+            began = time.perf_counter()
+            await self._vault.store(conversation, outgoing.issued, generation=generation)
+            self._commit_s.observe(time.perf_counter() - began)
+        return Outgoing(outgoing.data, {**known, **outgoing.issued} if known else outgoing.issued)
