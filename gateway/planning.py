@@ -1,0 +1,178 @@
+"""From a request's bytes to a plan: who asks and for what, what is in it, where it may go. Nothing leaves here.
+
+Serving and `explain` are the same up to here, so what is explained is what would be done.
+
+    planner = Planner(settings, keys=keys, finder=detector, metrics=metrics, state=lambda name: upstreams[name].state())
+    exchange = planner.accept(surface, client, raw, header=None, request_id="...", headers={})
+    await planner.inspect(exchange)
+    planner.plan(exchange).upstreams     # () when nobody may serve it: `why_not`
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+import orjson
+
+from sovctl.gateway import log
+from sovctl.gateway.access.principal import Principal
+from sovctl.gateway.clean_texts import CleanTexts
+from sovctl.gateway.conversation import conversation_of
+from sovctl.gateway.errors import Code, Refused
+from sovctl.gateway.exchange import Exchange
+from sovctl.gateway.inspection import Finder, Inspector
+from sovctl.gateway.leaves import TooDeep
+from sovctl.gateway.metrics import Metrics
+from sovctl.gateway.permissions import Policy
+from sovctl.gateway.policy import Permit, Reason, Verdict, decide
+from sovctl.gateway.release.judge import Checks
+from sovctl.gateway.routing.demand import demand_of
+from sovctl.gateway.routing.plan import Plan, candidates_of, plan_route
+from sovctl.gateway.routing.servers import State
+from sovctl.gateway.settings import GatewaySettings, RouteSettings
+from sovctl.gateway.surfaces import Surface
+from sovctl.gateway.token_keys import TokenKeys
+
+
+class Planner:
+    """Plans requests under one set of settings.
+
+    Args:
+        state: how an upstream is now, by its name.
+    """
+
+    def __init__(
+        self,
+        settings: GatewaySettings,
+        *,
+        keys: TokenKeys,
+        finder: Finder,
+        metrics: Metrics,
+        state: Callable[[str], State],
+        checks: Mapping[str, Checks] = MappingProxyType({}),
+    ) -> None:
+        self._limits = settings.limits
+        self._keys = keys
+        self._finder = CleanTexts(finder)
+        self._metrics = metrics
+        self._state = state
+        self._checks = checks
+        self._policy = Policy.compile(settings.policy, settings.routes, settings.upstreams)
+        self._candidates = candidates_of(settings)
+        self._routes = {route.model: route for route in settings.routes}
+
+    def accept(
+        self,
+        surface: Surface,
+        client: Principal,
+        raw: bytes,
+        *,
+        header: str | None,
+        request_id: str,
+        headers: Mapping[str, str],
+    ) -> Exchange:
+        """A request that this client may make.
+
+        Args:
+            header: the conversation's name, if the client gave it one.
+            headers: of the client, those in `surface.client_headers`.
+
+        Raises:
+            Refused: it is no request, or none of this client's.
+        """
+        started = time.perf_counter()
+        body = surface.read(raw, headers)
+        if not isinstance(body, dict):
+            raise Refused(Code.INVALID_JSON)
+        surface.check(body)
+        route = self._routes.get(body["model"])
+        if route is None:
+            raise Refused(Code.MODEL_NOT_FOUND)
+        if not client.may_use(route.model):
+            raise Refused(Code.ROUTE_NOT_ALLOWED)
+        try:
+            beginning = () if header is not None else surface.beginning(body)
+            conversation, *older = (
+                conversation_of(
+                    beginning,
+                    header=header,
+                    tenant=client.tenant,
+                    client=client.name,
+                    secret=keys.conversation,
+                    key_version=keys.version,
+                )
+                for keys in (self._keys, *self._keys.older)
+            )
+        except orjson.JSONEncodeError:  # it nests deeper than orjson writes, which is deeper than any limit here
+            raise Refused(Code.TOO_DEEP) from None
+        except ValueError:
+            raise Refused(Code.INVALID_CONVERSATION) from None
+        inspector = Inspector(self._finder, surface, max_depth=self._limits.max_depth)
+        permissions = self._policy.of(client.tenant, route.model)
+        return Exchange(
+            surface,
+            client,
+            route,
+            permissions,
+            body,
+            raw,
+            conversation,
+            request_id,
+            started,
+            inspector,
+            headers,
+            older,
+            checks=self._checks.get(route.model),
+        )
+
+    async def inspect(self, exchange: Exchange) -> None:
+        """Find out what is in it, and what policy makes of that.
+
+        Raises:
+            Refused: it nests deeper than is looked.
+        """
+        inspect = exchange.inspector.inspect
+        try:
+            if exchange.is_large:
+                exchange.inspection = await asyncio.to_thread(inspect, exchange.body)
+            else:
+                exchange.inspection = inspect(exchange.body)
+        except TooDeep:
+            raise Refused(Code.TOO_DEEP) from None
+        except Exception as error:  # noqa: BLE001 - a detector that fails in any way has found nothing out
+            log.event("detector failed", level=40, error=error, request_id=exchange.request_id)
+            exchange.permit = Permit(Verdict.STAY, (Reason.DETECTOR_FAILED.value,))
+            return
+        for kind, count in exchange.inspection.counts.items():
+            self._metrics.findings.add(kind.value, by=count)
+        exchange.permit = decide(exchange.inspection, exchange.permissions)
+
+    def plan(self, exchange: Exchange) -> Plan:
+        """The upstreams to try, after `inspect`."""
+        assert exchange.permit is not None
+        exchange.demand = demand_of(
+            exchange.body,
+            family=exchange.surface.family,
+            body_bytes=len(exchange.raw),
+            max_answer_tokens=exchange.surface.max_answer_tokens(exchange.body),
+            obstacles=exchange.inspection.obstacles if exchange.inspection is not None else (),
+        )
+        return plan_route(
+            exchange.permit,
+            self._candidates[exchange.route.model],
+            exchange.demand,
+            clouds=exchange.permissions.clouds,
+            state=self._state,
+        )
+
+
+def why_not(permit: Permit | None, route: RouteSettings) -> Code:
+    """Why no upstream may serve a request."""
+    if permit is not None and permit.verdict is Verdict.BLOCK:
+        return Code.POLICY_BLOCKED
+    if route.pool is None and (permit is None or not permit.verdict.may_leave):
+        return Code.STAYS_ON_PREM
+    return Code.SURFACE_NOT_SERVED
