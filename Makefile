@@ -4,7 +4,7 @@ VENV := build/venv
 BIN := $(VENV)/bin
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 # Debian packages that only tests need: real servers and tokens, not doubles of them.
-TEST_PACKAGES := chromium chromium-driver postgresql
+TEST_PACKAGES := chromium chromium-driver postgresql softhsm2
 BENCHES := $(patsubst bench/%.py,bench-%,$(wildcard bench/*.py))
 
 .PHONY: demo test test-fast test-packages lint bench $(BENCHES) clean

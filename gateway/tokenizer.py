@@ -41,7 +41,8 @@ class Tokenizer:
         """The body for a cloud, its values in the vault; None when it must not leave after all."""
         try:
             if exchange.older:
-                exchange.conversation = await self._vault.living(exchange.older) or exchange.conversation
+                called = (exchange.conversation, *exchange.older)
+                exchange.conversation = await self._vault.living(called) or exchange.conversation
                 exchange.older = ()
             try:
                 return await self._tokenize(exchange, upstream)

@@ -68,7 +68,10 @@ class Pkcs11Kek:
 
 @contextmanager
 def _module(path: str) -> Iterator[pkcs11.lib]:
-    module = pkcs11.lib(path)
+    try:
+        module = pkcs11.lib(path)
+    except pkcs11.PKCS11Error as error:
+        raise VaultFailed("expected a PKCS#11 library, got none that can be loaded", where=path) from error
     if _LOADED_BY.setdefault(path, os.getpid()) != os.getpid():
         module.reinitialize()
         _LOADED_BY[path] = os.getpid()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self
@@ -95,17 +96,20 @@ class Vault:
         return values
 
     async def living(self, conversations: Sequence[Conversation]) -> Conversation | None:
-        """The first of these that is in the vault and has not expired.
+        """The first of these that is in the vault and has not expired; the database is not asked about the first one
+        when this process knows that it goes on.
 
         Raises:
             VaultFailed: it can't be read, or was altered.
         """
-        for conversation in conversations:
-            await self._reads.put(Question(conversation))
-            entry = self._known.get(bytes.fromhex(conversation.key))
-            if entry is not None and entry.goes_on(self._now()):
-                return conversation
-        return None
+        if self._goes_on(conversations[0]):
+            return conversations[0]
+        await asyncio.gather(*(self._reads.put(Question(each)) for each in conversations))
+        return next((each for each in conversations if self._goes_on(each)), None)
+
+    def _goes_on(self, conversation: Conversation) -> bool:
+        entry = self._known.get(bytes.fromhex(conversation.key))
+        return entry is not None and entry.goes_on(self._now())
 
     async def erase(self, conversation: Conversation) -> int:
         """Destroy the conversation's keys and values; how many pieces that made unreadable."""

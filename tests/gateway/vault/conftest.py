@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hardware_token import HardwareToken
 from postgresql_server import PostgresqlServer
 from vault_homes import Home, PostgresqlHome, SqliteHome
 
@@ -20,6 +21,15 @@ def postgresql(pki: Any) -> Iterator[PostgresqlServer]:
     server.start()
     yield server
     server.stop()
+
+
+@pytest.fixture(scope="session")
+def hardware_token(tmp_path_factory: pytest.TempPathFactory) -> HardwareToken:
+    """One PKCS#11 token for all tests of a session, with two keys."""
+    token = HardwareToken(tmp_path_factory.mktemp("softhsm"))
+    for label in ("kek", "another"):
+        token.make_key(label)
+    return token
 
 
 @pytest.fixture

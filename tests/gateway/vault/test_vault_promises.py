@@ -325,6 +325,28 @@ def test_a_caller_that_gives_up_harms_nobody(home: Home) -> None:
     with_vault(home, use)
 
 
+def test_which_of_its_names_a_conversation_goes_on_under(home: Home) -> None:
+    clock = Clock()
+    new = Conversation("retail", "3" * 64, True, key_version=2)
+
+    async def use(vault: Vault) -> None:
+        other = await open_vault(home, clock=clock)
+        assert await vault.living([new, ONE, TWO]) is None
+        await other.store(TWO, {TOKEN: VALUE})
+        assert await vault.living([new, ONE, TWO]) == TWO
+        await other.store(ONE, {TOKEN: VALUE})
+        assert await vault.living([new, ONE, TWO]) == ONE
+        await vault.store(new, {TOKEN: VALUE})
+        assert await vault.living([new, ONE, TWO]) == new
+        await other.erase(ONE)
+        assert await vault.living([Conversation("retail", "4" * 64, True), ONE, TWO]) == TWO
+        clock.now += TTL_S
+        assert await vault.living([new, ONE, TWO]) is None
+        await other.close()
+
+    with_vault(home, use, clock=clock)
+
+
 _WRITER = """
 import asyncio, sys
 from sovctl.gateway.conversation import Conversation

@@ -55,6 +55,9 @@ class Home(Protocol):
     def script(self) -> str:
         """Python lines that define `async def store()`, for another process."""
 
+    def place(self) -> dict[str, Any]:
+        """The part of a gateway's `vault` settings that says where it is."""
+
 
 class SqliteHome:
     """A folder with a vault's file."""
@@ -83,6 +86,9 @@ class SqliteHome:
             "from sovctl.gateway.vault.sqlite_store import SqliteStore\n"
             f"async def store(): return SqliteStore.open(Path({str(self.path)!r}))\n"
         )
+
+    def place(self) -> dict[str, Any]:
+        return {"path": str(self.path)}
 
 
 class PostgresqlHome:
@@ -137,6 +143,9 @@ class PostgresqlHome:
             f"settings = PostgresqlSettings.model_validate({self.settings!r})\n"
             "async def store(): return await PostgresqlStore.open(Address.of(settings))\n"
         )
+
+    def place(self) -> dict[str, Any]:
+        return {"postgresql": self.settings}
 
 
 def with_vault(
