@@ -111,13 +111,14 @@ class Site:
 
 
 def inputs_digest(context: Context) -> str:
-    """Of everything that shapes a plan and is not in site.yaml: locks, mirror key, our own code."""
+    """Of everything that shapes a plan and is not in site.yaml: locks, catalogue, mirror key, our own code."""
     return digest(
         {
             "locks": {name: sha256_hex(path.read_bytes()) for name, path in context.locks.items()},
             "driver_lock": context.lock.id,
             "apt_key": context.apt_key_sha256,
             "code": context.code_sha256,
+            "catalog": sha256_hex(context.catalog_file.read_bytes()) if context.catalog_file else "ours",
             "hands": code_wheel.digest(HANDS),
         }
     )

@@ -387,6 +387,8 @@ class SiteSpec(SpecModel):
     """Of the format of this file."""
     site: Site
     """Who and where."""
+    catalog_file: FilePath | None = None
+    """Entries of your own for the catalogue of models, GPUs and platforms; they add to ours or change them."""
     access: Access
     """How the controller reaches the nodes."""
     artifacts: Artifacts

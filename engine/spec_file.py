@@ -25,6 +25,7 @@ from pydantic import TypeAdapter, ValidationError
 from sovctl.compliance.canonical import digest, sha256_hex
 from sovctl.compliance.errors import InputError, Problem, SpecError
 from sovctl.engine.catalog import Catalog, load_catalog
+from sovctl.engine.catalog.site_file import read_site_catalog
 from sovctl.engine.spec import Secret, SiteSpec
 from sovctl.engine.spec_problems import meant_path, secret_problems, structure_problems, unknown_keys
 from sovctl.engine.spec_rules import check
@@ -48,6 +49,8 @@ class LoadedSpec:
     text_sha256: str
     spec_sha256: str
     text: SpecText
+    catalog: Catalog
+    """Ours, with the site's own entries."""
 
     @property
     def folder(self) -> Path:
@@ -64,7 +67,7 @@ class LoadedSpec:
 
 
 def load(path: Path, *, today: date | None = None) -> LoadedSpec:
-    """Read and check a site.yaml; looks at no other file.
+    """Read and check a site.yaml; looks at no other file but its `catalog_file`.
 
     Args:
         today: UTC, for what expires; the clock's day when None.
@@ -73,7 +76,27 @@ def load(path: Path, *, today: date | None = None) -> LoadedSpec:
         SpecError: everything wrong with it.
         InputError: it cannot be read.
     """
-    return parse(_read(path), path=path, today=today or datetime.now(UTC).date(), catalog=load_catalog())
+    data = _read(path)
+    return parse(data, path=path, today=today or datetime.now(UTC).date(), catalog=_catalog(data, path))
+
+
+def _catalog(data: bytes, path: Path) -> Catalog:
+    """Ours, with the entries of the file that the site names."""
+    with contextlib.suppress(BrokenText):
+        content = read_text(data).value
+        named = content.get("catalog_file") if isinstance(content, dict) else None
+        if isinstance(named, str) and named.isprintable():
+            return read_site_catalog(path.parent / named)
+    return load_catalog()
+
+
+def catalog_of(spec: SiteSpec, folder: Path) -> Catalog:
+    """What a loaded site plans with: our catalogue, with the site's own entries.
+
+    Raises:
+        InputError, SpecError: its file is gone or wrong by now.
+    """
+    return read_site_catalog(folder / spec.catalog_file) if spec.catalog_file else load_catalog()
 
 
 def parse(data: bytes, *, path: Path, today: date, catalog: Catalog) -> LoadedSpec:
@@ -105,6 +128,7 @@ def parse(data: bytes, *, path: Path, today: date, catalog: Catalog) -> LoadedSp
         text_sha256=sha256_hex(data),
         spec_sha256=digest(spec.model_dump(mode="json")),
         text=text,
+        catalog=catalog,
     )
 
 
@@ -192,6 +216,8 @@ class FileReference:
 
 def references(spec: SiteSpec) -> Iterator[FileReference]:
     """Every file and variable that a site.yaml names, in the order of the spec."""
+    if spec.catalog_file is not None:
+        yield FileReference("catalog_file", spec.catalog_file, None, is_secret=False)
     yield FileReference("access.key_file", spec.access.key_file, None, is_secret=True)
     yield FileReference("access.known_hosts_file", spec.access.known_hosts_file, None, is_secret=False)
     yield FileReference("artifacts.apt_key_file", spec.artifacts.apt_key_file, None, is_secret=False)

@@ -179,6 +179,12 @@ def show_value(got: Any) -> str:
     return repr(got)
 
 
+def nearest_few(name: str, known: Sequence[str]) -> list[str]:
+    """At most three known names like `name`, whatever their case, the most like first."""
+    folded = {each.lower(): each for each in known}
+    return [folded[each] for each in difflib.get_close_matches(name.lower(), list(folded), n=3, cutoff=0.5)]
+
+
 def nearest(name: str, known: Sequence[str]) -> str:
     """The known name most like `name`; empty where none is like it."""
     found = difflib.get_close_matches(name, known, n=1, cutoff=0.6)

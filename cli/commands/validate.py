@@ -23,7 +23,7 @@ def register(app: typer.Typer) -> None:
         json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
         schema: Annotated[bool, typer.Option("--schema", help="Print the JSON schema of site.yaml.")] = False,
     ) -> None:
-        """Check a site.yaml: form, references, GPUs, ports, perimeter, licences. Touches no node and no other file."""
+        """Check a site.yaml: form, references, GPUs, ports, perimeter, licences. Touches no node."""
         if schema:
             from sovctl.engine.spec_docs import render_schema
 
@@ -50,11 +50,10 @@ def register(app: typer.Typer) -> None:
 
 def _summary(loaded: LoadedSpec) -> dict[str, Any]:
     """What the site describes, as plain values."""
-    from sovctl.engine.catalog import load_catalog
     from sovctl.engine.placement import place
 
-    spec, platforms = loaded.spec, load_catalog().platforms
-    replicas = place(spec)
+    spec, platforms = loaded.spec, loaded.catalog.platforms
+    replicas = place(spec, loaded.catalog)
     return {
         "path": str(loaded.path),
         "site": spec.site.name,

@@ -8,17 +8,19 @@ depends on it is UNKNOWN.
 from __future__ import annotations
 
 from datetime import date
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import yaml
-from pydantic import BaseModel, BeforeValidator, ConfigDict
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 _FOLDER = Path(__file__).parent
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml: 15 ms for models.yaml instead of 100 ms
 
-Kind = Literal["measured", "vendor", "community", "guess"]
-"""How well a number is known: measured on such hardware; said by the maker; others run on it; our guess."""
+Kind = Literal["measured", "config", "vendor", "community", "guess"]
+"""How well a number is known: measured on such hardware; read in a configuration file; said by the maker; others say
+so; our guess."""
 
 
 def _as_tuple(value: object) -> object:
@@ -29,10 +31,16 @@ Sources = Annotated[tuple[str, ...], BeforeValidator(_as_tuple)]
 """Documents, repositories or files, at least one where something is claimed."""
 
 
+Count = Annotated[int, Field(gt=0)]
+"""Of things."""
+Amount = Annotated[float, Field(gt=0)]
+"""Of bytes per second, watts and the like."""
+
+
 class CatalogModel(BaseModel):
     """Base: frozen, and an unknown key is our mistake."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, use_attribute_docstrings=True)
 
 
 class Figure(CatalogModel):
@@ -53,6 +61,7 @@ class Figure(CatalogModel):
         return self.value is not None
 
 
+@cache
 def read_catalog(name: str) -> dict[str, Any]:
     """A data file of the catalogue as plain values.
 
@@ -62,3 +71,9 @@ def read_catalog(name: str) -> dict[str, Any]:
     text = (_FOLDER / f"{name}.yaml").read_bytes()
     content: dict[str, Any] = yaml.load(text, Loader=_Loader)  # noqa: S506 - a safe loader, and our own file
     return content
+
+
+def read_entries(name: str, part: str) -> list[dict[str, Any]]:
+    """The rows of one part of a data file, each with the day on which that file was read, unless it has its own."""
+    content = read_catalog(name)
+    return [{"date": content["read"]} | row for row in content[part]]

@@ -3,43 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import date
 from functools import cache
 from types import MappingProxyType
 
-from sovctl.engine.catalog.figure import CatalogModel, Sources, read_catalog
+from sovctl.engine.catalog.figure import Amount, CatalogModel, Count, Kind, Sources, read_entries
 
 
 class DenseTflops(CatalogModel):
     """Without sparsity; None where the GPU has no such arithmetic."""
 
-    bf16: float
-    fp8: float | None
-    fp4: float | None
+    bf16: Amount
+    fp8: Amount | None
+    fp4: Amount | None
 
 
 class ScaleUp(CatalogModel):
     """The links between GPUs of one domain."""
 
     link: str
-    gb_s_per_gpu_per_direction: float
+    gb_s_per_gpu_per_direction: Amount
 
 
 class Gpu(CatalogModel):
     """One product."""
 
     id: str
-    memory_label_gb: int
-    usable_mib: int | None
+    memory_label_gb: Count
+    usable_mib: Count | None
     """As nvidia-smi shows it; the label x 1024 x 0.99 where nobody has written it down."""
     usable_source: str = ""
-    memory_bandwidth_gb_s: float
+    usable_kind: Kind = "guess"
+    memory_bandwidth_gb_s: Amount
     dense_tflops: DenseTflops
     scale_up: ScaleUp
-    pcie_gb_s_per_direction: float | None
-    tdp_w: int
+    pcie_gb_s_per_direction: Amount | None
+    tdp_w: Count
     compute_capability: str
     """CUDA's, such as "9.0", or the gfx name of an AMD part."""
     source: Sources
+    kind: Kind
+    """Of every figure but `usable_mib`."""
+    date: date
+    """When the source was read."""
     verified: bool
     notes: str = ""
 
@@ -52,5 +58,5 @@ class Gpu(CatalogModel):
 @cache
 def load_gpus() -> Mapping[str, Gpu]:
     """Every GPU of the catalogue by id, in the order of the file."""
-    entries = [Gpu.model_validate(row) for row in read_catalog("gpus")["gpus"]]
+    entries = [Gpu.model_validate(row) for row in read_entries("gpus", "gpus")]
     return MappingProxyType({entry.id: entry for entry in entries})

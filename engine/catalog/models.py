@@ -7,72 +7,95 @@ model.arch.heads, model.licence.needs_approval
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import date
 from functools import cache
 from types import MappingProxyType
-from typing import Literal
+from typing import Annotated, Literal
 
-from sovctl.engine.catalog.figure import CatalogModel, Sources, read_catalog
+from pydantic import Field
+
+from sovctl.engine.catalog.figure import Amount, CatalogModel, Count, Kind, Sources, read_entries
 
 
 class Params(CatalogModel):
     """How many parameters; `active` are those one token passes through."""
 
-    published_total_b: float
+    published_total_b: Amount
     """What the maker says, in 1e9."""
-    published_active_b: float
+    published_active_b: Amount
     computed_total: int | None = None
     """Summed over the shape."""
     computed_active: int | None = None
+    outside_shape_b: float = 0.0
+    """What the maker counts and the shape does not hold, such as a vision tower, in 1e9."""
 
 
 class MoE(CatalogModel):
     """The experts of a mixture."""
 
-    layers: int
-    experts: int
-    top_k: int
-    ffn: int
+    layers: Count
+    experts: Count
+    top_k: Count
+    ffn: Count
     """Intermediate size of one expert."""
-    shared_ffn: int | None = None
-    fp8_block: int | None = None
+    shared_ffn: Count | None = None
+    """Of what runs for every token beside the routed experts."""
+    latent: Count | None = None
+    """Width in which experts work, where it is not the model's."""
+    fp8_block: Count | None = None
     """Block of the FP8 checkpoint; a rank's slice of an expert must be a multiple of it."""
 
 
 class Arch(CatalogModel):
     """The shape; what is absent is not known."""
 
-    layers: int | None = None
-    hidden: int | None = None
-    heads: int | None = None
-    kv_heads: int | None = None
-    head_dim: int | None = None
-    ffn: int | None = None
-    vocab: int | None = None
+    layers: Count | None = None
+    hidden: Count | None = None
+    heads: Count | None = None
+    kv_heads: Count | None = None
+    head_dim: Count | None = None
+    ffn: Annotated[int, Field(ge=0)] | None = None
+    """Of dense layers; 0 where there are none."""
+    vocab: Count | None = None
     tied: bool | None = None
     """True when the input embedding is also the output layer."""
     moe: MoE | None = None
-    attention_chunk_size: int | None = None
-    chunked_layers: int | None = None
-    full_attention_layers: int | None = None
-    attention_layers: int | None = None
-    sliding_layers: int | None = None
-    window: int | None = None
-    global_layers: int | None = None
-    global_kv_heads: int | None = None
-    global_head_dim: int | None = None
-    linear_layers: int | None = None
-    linear_num_value_heads: int | None = None
-    linear_num_key_heads: int | None = None
-    linear_head_dim: int | None = None
-    mamba_layers: int | None = None
-    kv_lora_rank: int | None = None
-    q_lora_rank: int | None = None
-    qk_rope_head_dim: int | None = None
-    encoder_layers: int | None = None
-    encoder_hidden: int | None = None
-    decoder_layers: int | None = None
-    mel_bins: int | None = None
-    output_dim: int | None = None
+    attention_chunk_size: Count | None = None
+    chunked_layers: Count | None = None
+    full_attention_layers: Count | None = None
+    attention_layers: Count | None = None
+    sliding_layers: Count | None = None
+    window: Count | None = None
+    global_layers: Count | None = None
+    global_kv_heads: Count | None = None
+    global_head_dim: Count | None = None
+    linear_layers: Count | None = None
+    linear_num_value_heads: Count | None = None
+    linear_num_key_heads: Count | None = None
+    linear_head_dim: Count | None = None
+    mamba_layers: Count | None = None
+    mamba_heads: Count | None = None
+    mamba_head_dim: Count | None = None
+    mamba_groups: Count | None = None
+    mamba_state: Count | None = None
+    state_bytes: Count = 2
+    """Of one number of a linear layer's or a state space's state; its cache's precision does not change it."""
+    kv_lora_rank: Count | None = None
+    q_lora_rank: Count | None = None
+    qk_rope_head_dim: Count | None = None
+    qk_nope_head_dim: Count | None = None
+    v_head_dim: Count | None = None
+    o_lora_rank: Count | None = None
+    o_groups: Count | None = None
+    has_attention_gate: bool = False
+    """True when the query projection is doubled by a gate."""
+    is_gated: bool = True
+    """True when an MLP has three matrices, False when it has two."""
+    encoder_layers: Count | None = None
+    encoder_hidden: Count | None = None
+    decoder_layers: Count | None = None
+    mel_bins: Count | None = None
+    output_dim: Count | None = None
 
 
 class KvBytes(CatalogModel):
@@ -129,7 +152,7 @@ class ModelEntry(CatalogModel):
     params: Params
     arch: Arch
     kv_bytes_per_token_bf16: KvBytes
-    max_context: int | None
+    max_context: Count | None
     """Tokens without stretching; None where the unit is not tokens or it is not known."""
     released_dtype: str
     """What its weights are published in."""
@@ -137,6 +160,10 @@ class ModelEntry(CatalogModel):
     vllm: VllmParsers
     licence: Licence
     source: Sources
+    kind: Kind
+    """Of the shape."""
+    date: date
+    """When the source was read."""
     verified: bool
     """True when the shape was read from a configuration file."""
     notes: str = ""
@@ -157,5 +184,5 @@ class ModelEntry(CatalogModel):
 @cache
 def load_models() -> Mapping[str, ModelEntry]:
     """Every model of the catalogue by id, in the order of the file."""
-    entries = [ModelEntry.model_validate(row) for row in read_catalog("models")["models"]]
+    entries = [ModelEntry.model_validate(row) for row in read_entries("models", "models")]
     return MappingProxyType({entry.id: entry for entry in entries})

@@ -11,6 +11,7 @@ A figure that is None is not known: what needs it is UNKNOWN. A figure whose val
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from datetime import date
 from enum import StrEnum
 from functools import cache
 from types import MappingProxyType
@@ -18,7 +19,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from sovctl.engine.catalog.figure import CatalogModel, Figure, Sources, read_catalog
+from sovctl.engine.catalog.figure import CatalogModel, Figure, Kind, Sources, read_catalog, read_entries
 
 
 class Part(StrEnum):
@@ -121,6 +122,9 @@ class Platform(CatalogModel):
     ram: str
     form: str
     source: Sources
+    kind: Kind
+    date: date
+    """When the source was read."""
     verified: bool
     notes: str = ""
 
@@ -146,6 +150,9 @@ class ScalableUnit(CatalogModel):
     scale: str = ""
     datacentre: str = ""
     source: Sources
+    kind: Kind
+    date: date
+    """When the source was read."""
     verified: bool
 
 
@@ -162,27 +169,26 @@ def _for_platform(rows: list[dict[str, Any]], platform: dict[str, Any]) -> list[
     return [{key: value for key, value in row.items() if key != "for"} for row in chosen]
 
 
+def completed(row: dict[str, Any]) -> dict[str, Any]:
+    """A row of the data with what its profile and its audience give it."""
+    content = read_catalog("platforms")
+    profiles, settings = content["profiles"], content["settings"]
+    return row | {
+        "checks": profiles[row["profile"]] if row.get("profile") else {},
+        "sysctls": _for_platform(settings["sysctl"], row),
+        "limits": _for_platform(settings["limits"], row),
+    }
+
+
 @cache
 def load_platforms() -> Mapping[str, Platform]:
     """Every platform of the catalogue by id, in the order of the file."""
-    content = read_catalog("platforms")
-    profiles, settings = content["profiles"], content["settings"]
-    entries = [
-        Platform.model_validate(
-            row
-            | {
-                "checks": profiles[row["profile"]] if row["profile"] else {},
-                "sysctls": _for_platform(settings["sysctl"], row),
-                "limits": _for_platform(settings["limits"], row),
-            }
-        )
-        for row in content["platforms"]
-    ]
+    entries = [Platform.model_validate(completed(row)) for row in read_entries("platforms", "platforms")]
     return MappingProxyType({entry.id: entry for entry in entries})
 
 
 @cache
 def load_scalable_units() -> Mapping[str, ScalableUnit]:
     """Every scalable unit of the catalogue by id, in the order of the file."""
-    entries = [ScalableUnit.model_validate(row) for row in read_catalog("platforms")["scalable_units"]]
+    entries = [ScalableUnit.model_validate(row) for row in read_entries("platforms", "scalable_units")]
     return MappingProxyType({entry.id: entry for entry in entries})

@@ -8,8 +8,6 @@ from pathlib import Path
 from sovctl.compliance.canonical import sha256_hex
 from sovctl.engine import code_wheel
 from sovctl.engine.catalog.drivers import driver_lock
-from sovctl.engine.catalog.models import load_models
-from sovctl.engine.catalog.platforms import load_platforms
 from sovctl.engine.facts.node import SIMULATION_MARK, NodeFacts
 from sovctl.engine.gather import Request
 from sovctl.engine.placement import place
@@ -21,6 +19,7 @@ from sovctl.engine.plan.kinds.kind import Look
 from sovctl.engine.plan.order import KINDS
 from sovctl.engine.plan.resource import Change, Desired, Verb, difference
 from sovctl.engine.spec import Node, SiteSpec
+from sovctl.engine.spec_file import catalog_of
 
 LOCKS = Path(__file__).parent.parent / "catalog" / "locks"
 
@@ -42,14 +41,15 @@ def context_of(spec: SiteSpec, site_folder: Path) -> Context:
     Raises:
         SpecError, InputError: pools cannot be placed, or a file that the spec names is absent.
     """
+    catalog = catalog_of(spec, site_folder)
     engine_lock = f"{spec.software.engine}-{spec.software.engine_version}.txt"
     key_file = site_folder / spec.artifacts.apt_key_file
     return Context(
         spec=spec,
-        platforms=load_platforms(),
-        models=load_models(),
+        platforms=catalog.platforms,
+        models=catalog.models,
         lock=driver_lock(spec.software.lock),
-        replicas=tuple(place(spec)),
+        replicas=tuple(place(spec, catalog)),
         locks={
             ENGINE: LOCKS / engine_lock,
             GATEWAY: LOCKS / "gateway.txt",
@@ -57,6 +57,7 @@ def context_of(spec: SiteSpec, site_folder: Path) -> Context:
         },
         apt_key_sha256=sha256_hex(key_file.read_bytes()) if key_file.is_file() else "(read by apply)",
         code_sha256=code_wheel.digest(),
+        catalog_file=site_folder / spec.catalog_file if spec.catalog_file else None,
     )
 
 

@@ -23,6 +23,7 @@ from sovctl.compliance.errors import InputError
 from sovctl.engine.catalog.models import ModelEntry
 
 BLOCK_TOKENS = 16  # vLLM's default block size on CUDA, `--block-size`
+_CONVOLUTION = 3 * 2  # bytes of a channel: a short convolution of width 4 remembers three columns, in bf16
 
 
 class Growth(StrEnum):
@@ -40,11 +41,15 @@ class LayerGroup:
     growth: Growth
     layers: int
     elements: int
-    """Numbers kept for one token in one layer and one head, keys and values together; for a state, for one request."""
+    """Numbers kept for one token in one layer and one head, keys and values together; for a state, bytes of one."""
     heads: int | None
     """Heads that tensor parallelism divides; None when every rank holds the whole, as for latent attention."""
     window: int = 0
     """Tokens; 0 unless the growth is a window."""
+
+    def rank_bytes(self, tensor_parallel_size: int, element_bytes: float) -> float:
+        """Bytes kept for one token (or one state) in one layer on one rank."""
+        return self.rank_elements(tensor_parallel_size) * (1 if self.growth is Growth.STATE else element_bytes)
 
     def rank_elements(self, tensor_parallel_size: int) -> int:
         """Numbers kept for one token (or one state) in one layer on one rank; no rank holds less than a head."""
@@ -52,14 +57,14 @@ class LayerGroup:
             return self.elements
         return self.elements * max(1, ceil(self.heads / tensor_parallel_size))
 
-    def blocks(self, tokens: int, max_num_batched_tokens: int) -> int:
-        """Blocks that one request of `tokens` holds in one layer at most."""
+    def blocks(self, tokens: int, max_num_batched_tokens: int, block_tokens: int = BLOCK_TOKENS) -> int:
+        """Blocks of `block_tokens` that one request of `tokens` holds in one layer at most."""
         if self.growth is Growth.STATE:
             return 1
         if self.growth is Growth.WINDOW:
             held = min(self.window - 1 + max_num_batched_tokens, tokens)
-            return ceil(held / BLOCK_TOKENS) + 1
-        return ceil(tokens / BLOCK_TOKENS)
+            return ceil(held / block_tokens) + 1
+        return ceil(tokens / block_tokens)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,11 +88,24 @@ class KvCache:
             element_bytes: 2 for bf16, 1 for FP8.
         """
         held = 0.0
+        block_tokens = self.block_tokens(tensor_parallel_size, element_bytes)
         for group in self.groups:
             layers = ceil(group.layers / pipeline_parallel_size)
-            blocks = group.blocks(tokens, max_num_batched_tokens)
+            blocks = group.blocks(tokens, max_num_batched_tokens, block_tokens)
             held += layers * blocks * self._page_bytes(group, tensor_parallel_size, element_bytes)
         return ceil(held)
+
+    def block_tokens(self, tensor_parallel_size: int, element_bytes: float) -> int:
+        """Tokens of a block: as many as make it as large as a state, where layers keep states; a multiple of 16.
+
+        Source: vLLM 0.22 `model_executor/models/config.py`, hybrid models, read 2026-11-20.
+        """
+        states = [group for group in self.groups if group.growth is Growth.STATE]
+        tokens = [group.rank_bytes(tensor_parallel_size, element_bytes) for group in self.groups if group not in states]
+        if not states or not tokens:
+            return BLOCK_TOKENS
+        state = max(group.rank_bytes(tensor_parallel_size, element_bytes) for group in states)
+        return ceil(state / min(tokens) / BLOCK_TOKENS) * BLOCK_TOKENS
 
     def token_bytes(self, *, tensor_parallel_size: int = 1, element_bytes: float = 2) -> float:
         """Bytes that one more token of a long session costs on one rank."""
@@ -117,7 +135,8 @@ class KvCache:
         layers = max(layers for _, layers in pieces)
         page = max(self._page_bytes(group, tensor_parallel_size, element_bytes) for group, _ in pieces)
         blocks = available_bytes // (page * layers)
-        needed = sum(group.blocks(tokens, max_num_batched_tokens) for group, _ in pieces)
+        block_tokens = self.block_tokens(tensor_parallel_size, element_bytes)
+        needed = sum(group.blocks(tokens, max_num_batched_tokens, block_tokens) for group, _ in pieces)
         return blocks / needed
 
     def log_tokens(
@@ -144,8 +163,8 @@ class KvCache:
         return int(fitting * max_model_len)
 
     def _page_bytes(self, group: LayerGroup, tensor_parallel_size: int, element_bytes: float) -> float:
-        tokens = 1 if group.growth is Growth.STATE else BLOCK_TOKENS
-        return tokens * group.rank_elements(tensor_parallel_size) * element_bytes
+        tokens = 1 if group.growth is Growth.STATE else self.block_tokens(tensor_parallel_size, element_bytes)
+        return tokens * group.rank_bytes(tensor_parallel_size, element_bytes)
 
 
 def _equal(
@@ -189,8 +208,8 @@ def _groups(model: ModelEntry, layers: int, heads: int, elements: int) -> Iterat
     arch = model.arch
     windows = arch.sliding_layers or arch.chunked_layers or 0
     window = arch.window or arch.attention_chunk_size or 0
-    states = (arch.linear_layers or 0) + (arch.mamba_layers or 0)
-    full = arch.full_attention_layers or arch.attention_layers or arch.global_layers or layers - windows
+    full = arch.full_attention_layers or arch.attention_layers or arch.global_layers
+    full = full or layers - windows - (arch.linear_layers or 0) - (arch.mamba_layers or 0)
     if arch.global_kv_heads is not None:
         # Gemma 4 keeps keys and values of its global layers as one (models.yaml, read 2026-11-20).
         yield LayerGroup(Growth.FULL, full, arch.global_head_dim or elements // 2, arch.global_kv_heads)
@@ -198,9 +217,18 @@ def _groups(model: ModelEntry, layers: int, heads: int, elements: int) -> Iterat
         yield LayerGroup(Growth.FULL, full, elements, heads)
     if windows:
         yield LayerGroup(Growth.WINDOW, windows, elements, heads, window)
-    if states and arch.linear_num_value_heads and arch.linear_head_dim:
-        per_head = arch.linear_head_dim * arch.linear_head_dim
-        yield LayerGroup(Growth.STATE, states, per_head, arch.linear_num_value_heads)
+    if arch.linear_layers and arch.linear_num_value_heads and arch.linear_head_dim:
+        size, values = arch.linear_head_dim, arch.linear_num_value_heads
+        mixed = size * (2 * (arch.linear_num_key_heads or 0) + values)
+        per_head = size * size * arch.state_bytes + ceil(_CONVOLUTION * mixed / values)
+        yield LayerGroup(Growth.STATE, arch.linear_layers, per_head, values)
+    if arch.mamba_layers and arch.mamba_heads and arch.mamba_head_dim and arch.mamba_state:
+        inner = arch.mamba_heads * arch.mamba_head_dim
+        mixed = inner + 2 * (arch.mamba_groups or 0) * arch.mamba_state
+        per_head = arch.mamba_head_dim * arch.mamba_state * arch.state_bytes + ceil(
+            _CONVOLUTION * mixed / arch.mamba_heads
+        )
+        yield LayerGroup(Growth.STATE, arch.mamba_layers, per_head, arch.mamba_heads)
 
 
 def _known(model: ModelEntry, field: str) -> int:

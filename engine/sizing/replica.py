@@ -152,7 +152,7 @@ class Replica:
     def context_bytes(self, tokens: float) -> float:
         """Bytes of cache that one more token of a session with `tokens` reads on one rank, all stages together."""
         return sum(
-            group.layers * group.rank_elements(self.kv_ranks) * self.kv_element_bytes * _seen(group, tokens)
+            group.layers * group.rank_bytes(self.kv_ranks, self.kv_element_bytes) * _seen(group, tokens)
             for group in self.shape.kv.groups
         )
 

@@ -127,3 +127,23 @@ def test_the_catalogue_agrees_with_itself(model: ModelEntry) -> None:
     else:
         growing = [group for group in cache.groups if group.growth is not Growth.STATE]
         assert sum(group.layers * group.rank_elements(1) * 2 for group in growing) == stated.all_layers_full_attention
+
+
+@pytest.mark.parametrize(
+    ("base", "arch", "tokens"),
+    [
+        # vllm-project/vllm issue 24280: nvidia/NVIDIA-Nemotron-Nano-9B-v2 has pages of 672 tokens; its config.json.
+        (
+            "nemotron-3-nano-30b-a3b",
+            {"kv_heads": 8, "mamba_heads": 128, "mamba_head_dim": 80, "mamba_state": 128, "state_bytes": 2},
+            672,
+        ),
+        # vllm-project/vllm PR 37467: "Setting attention block size to 528 tokens"; the shape of Qwen3.5-9B.
+        ("qwen3.5-27b", {"kv_heads": 4, "linear_num_value_heads": 32, "linear_num_key_heads": 16}, 528),
+    ],
+)
+def test_blocks_are_as_large_as_a_state_as_vllm_logs_it(base: str, arch: dict[str, int], tokens: int) -> None:
+    model = load_models()[base]
+    cache = kv_cache(model.model_copy(update={"arch": model.arch.model_copy(update=arch)}))
+    assert cache.block_tokens(1, 2) == cache.block_tokens(2, 2) == tokens
+    assert cache.session_bytes(10) > cache.session_bytes(1) * 0.99, "the first token costs a whole block"

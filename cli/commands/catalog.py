@@ -1,0 +1,96 @@
+"""`sovctl catalog`: what is known of models, GPUs and platforms, and who says so."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from sovctl.cli import show
+from sovctl.compliance.errors import ExitCode, InputError
+
+_PARTS = ("models", "gpus", "platforms", "scalable-units")
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+Site = Annotated[Path | None, typer.Option("--site", metavar="SITE", help="With the entries of this site.yaml's own.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the word to `sovctl`."""
+    group = typer.Typer(no_args_is_help=True, help="Models, GPUs and platforms, every figure with its source.")
+    app.add_typer(group, name="catalog")
+    group.command("list", epilog="Example: sovctl catalog list models --json")(list_entries)
+    group.command("show", epilog="Example: sovctl catalog show B200-SXM")(show_entry)
+    group.command("check", epilog="Example: sovctl catalog check --site site.yaml")(check)
+
+
+def list_entries(
+    part: Annotated[str, typer.Argument(metavar="[PART]", help=f"One of {', '.join(_PARTS)}; all if not given.")] = "",
+    site: Site = None,
+    as_json: Json = False,
+) -> None:
+    """Every entry in one line, with how well it is known, since when, and from where."""
+    from sovctl.engine.catalog.listing import summaries
+
+    if part and part not in _PARTS:
+        raise InputError(f"expected one of {', '.join(_PARTS)}, got {part!r}", where="PART")
+    found = {name: rows for name, rows in summaries(_catalog(site)).items() if part in ("", name)}
+    if as_json:
+        show.document(found)
+        return
+    for name, rows in found.items():
+        show.line(show.style(f"{name} ({len(rows)})", "bold"))
+        show.table(("ID", "WHAT", "KIND", "READ", "SOURCE"), [list(map(str, row.values())) for row in rows])
+        show.line()
+
+
+def show_entry(
+    name: Annotated[str, typer.Argument(metavar="ID", help="Of a model, GPU, platform or scalable unit.")],
+    site: Site = None,
+    as_json: Json = False,
+) -> None:
+    """Every figure of one entry: value, unit, kind, date, source."""
+    from sovctl.engine.catalog import listing
+    from sovctl.engine.spec_problems import nearest_few
+
+    catalog = _catalog(site)
+    entry = listing.find(catalog, name)
+    if entry is None:
+        near = nearest_few(name, [each for part in listing.entries(catalog).values() for each in part])
+        hint = f"did you mean {' or '.join(near)}?" if near else "sovctl catalog list"
+        raise InputError(f"expected an entry of the catalogue, got {name!r}", hint=hint)
+    rows = listing.rows_of(entry)
+    if as_json:
+        show.document({"id": name, "figures": [row.as_json() for row in rows], "entry": entry.model_dump(mode="json")})
+        return
+    body = [(row.figure, _text(row.value), row.unit, row.kind, row.date, row.source) for row in rows]
+    show.table(("FIGURE", "VALUE", "UNIT", "KIND", "READ", "SOURCE"), body)
+
+
+def check(site: Site = None, as_json: Json = False) -> None:
+    """Count every model's parameters from its shape, and compare with what its maker publishes (within 3 %)."""
+    from sovctl.engine.catalog.parameters import TOLERANCE, deviation
+
+    found = {name: deviation(model) for name, model in _catalog(site).models.items()}
+    wrong = sorted(name for name, each in found.items() if each is not None and abs(each) > TOLERANCE)
+    if as_json:
+        show.document({"tolerance": TOLERANCE, "deviation": found, "wrong": wrong})
+    else:
+        rows = [(n, "not countable" if d is None else f"{d * 100:+.2f} %") for n, d in found.items()]
+        show.table(("MODEL", "SHAPE AGAINST PUBLISHED"), rows)
+        counted = sum(each is not None for each in found.values())
+        show.line(f"{counted} of {len(found)} models counted, {len(wrong)} off by more than {TOLERANCE * 100:.0f} %")
+    if wrong:
+        raise typer.Exit(ExitCode.FAILURE)
+
+
+def _catalog(site: Path | None) -> Any:
+    from sovctl.engine.catalog import load_catalog
+
+    if site is None:
+        return load_catalog()
+    from sovctl.engine.spec_file import load
+
+    return load(site).catalog
+
+
+def _text(value: Any) -> str:
+    return "none" if value is None else ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)

@@ -1,0 +1,166 @@
+"""A site's own entries of the catalogue: a file that site.yaml names, which adds to ours or changes them.
+
+    models:
+    - id: llama-3.3-70b                 # ours, with another context
+      max_context: 65536
+      source: our own checkpoint, config.json
+      kind: config
+      date: 2026-11-21
+    gpus:
+    - id: house-gpu                     # new: everything a GPU has
+      ...
+
+Keys of an entry of ours replace what we say, down to single figures; source, kind and date are always the site's own.
+All problems are found at once, each with its line and path.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from sovctl.compliance.errors import InputError, Problem, SpecError
+from sovctl.engine.catalog import Catalog, load_catalog
+from sovctl.engine.catalog.figure import CatalogModel, read_entries
+from sovctl.engine.catalog.gpus import Gpu
+from sovctl.engine.catalog.models import ModelEntry
+from sovctl.engine.catalog.parameters import problems as parameter_problems
+from sovctl.engine.catalog.platforms import Platform, completed
+from sovctl.engine.spec_text import MAX_BYTES, BrokenText, SpecText, read_text
+
+_PARTS: dict[str, type[CatalogModel]] = {"models": ModelEntry, "gpus": Gpu, "platforms": Platform}
+_OWN = ("source", "kind", "date")
+_MADE = ("checks", "sysctls", "limits")  # of a platform: they follow from its profile
+
+
+def read_site_catalog(path: Path) -> Catalog:
+    """Our catalogue with a site's own entries.
+
+    Raises:
+        InputError: the file cannot be read.
+        SpecError: everything wrong with it.
+    """
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
+    except OSError as error:
+        reason = (error.strerror or "unusable").lower()
+        raise InputError(f"expected a file that can be read, got: {reason}", where=str(path)) from None
+    try:
+        text = read_text(data)
+    except BrokenText as error:
+        where = ":".join(filter(None, (str(path), error.problem.where)))
+        raise SpecError([Problem(error.problem.message, where=where, hint=error.problem.hint)]) from None
+    catalog, problems = with_entries(load_catalog(), text.value)
+    problems = [*text.problems, *problems]
+    if problems:
+        raise SpecError([_placed(path, text, each) for each in sorted(problems, key=lambda p: text.line(p.where))])
+    return catalog
+
+
+def with_entries(shipped: Catalog, content: Any) -> tuple[Catalog, list[Problem]]:
+    """`shipped` with the entries of a file's content, and every problem of these; pure."""
+    if not isinstance(content, dict):
+        return shipped, [
+            Problem(f"expected {_listed(_PARTS)}, got something else", hint="see docs/commands/catalog.md")
+        ]
+    problems = [
+        Problem(f"expected one of {_listed(_PARTS)}, got `{key}`", where=str(key), hint="remove it, or mend its name")
+        for key in content
+        if key not in _PARTS
+    ]
+    entries: dict[str, dict[str, Any]] = {part: {} for part in _PARTS}
+    for part, model in _PARTS.items():
+        rows = content.get(part) or []
+        if not isinstance(rows, list):
+            problems.append(Problem("expected a list of entries", where=part, hint="begin each with `- id: `"))
+            continue
+        for index, row in enumerate(rows):
+            entry = _entry(part, model, row, f"{part}[{index}]", entries[part], problems)
+            if entry is not None:
+                entries[part][entry.id] = entry
+    made = replace(
+        shipped,
+        models={**shipped.models, **entries["models"]},
+        gpus={**shipped.gpus, **entries["gpus"]},
+        platforms={**shipped.platforms, **entries["platforms"]},
+    )
+    return made, [*problems, *_cross_problems(made, entries)]
+
+
+def _entry(
+    part: str, model: type[CatalogModel], row: Any, where: str, so_far: Mapping[str, Any], problems: list[Problem]
+) -> Any:
+    """One entry, or None with its problems added."""
+    if not isinstance(row, dict) or not isinstance(row.get("id"), str):
+        problems.append(Problem("expected an entry with an id, got none", where=where, hint="id: a-name"))
+        return None
+    if row["id"] in so_far:
+        problems.append(Problem(f"expected every id once, got `{row['id']}` again", where=f"{where}.id"))
+        return None
+    missing = [key for key in _OWN if key not in row]
+    for key in missing:
+        hint = "every entry says where from: source, kind (measured, config, vendor, community, guess) and date"
+        problems.append(Problem(f"expected {key}, got nothing", where=f"{where}.{key}", hint=hint))
+    ours = {each["id"]: each for each in read_entries(part, part)}
+    whole = {"verified": False, **_merged(ours.get(row["id"], {}), row)}
+    if part == "platforms":
+        problems += [
+            Problem("expected no such key: it follows from profile", where=f"{where}.{key}")
+            for key in _MADE
+            if key in row
+        ]
+        whole = completed(whole)
+    try:
+        return model.model_validate_json(json.dumps(whole, default=str))
+    except ValidationError as error:
+        problems += [
+            _problem(where, each, is_new=row["id"] not in ours)
+            for each in error.errors(include_url=False)
+            if each["loc"][0] not in missing
+        ]
+        return None
+
+
+def _problem(where: str, found: Mapping[str, Any], *, is_new: bool) -> Problem:
+    path = where + "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in found["loc"])
+    if found["type"] == "missing":
+        hint = "a new entry has everything; compare: sovctl catalog show ID --json" if is_new else ""
+        return Problem("expected a value, got nothing", where=path, hint=hint)
+    if found["type"] == "extra_forbidden":
+        return Problem("expected a known key", where=path, hint="compare: sovctl catalog show ID --json")
+    said = found["msg"].removeprefix("Input should be ").removeprefix("Value error, ")
+    return Problem(f"expected {said}, got {found['input']!r:.60}", where=path)
+
+
+def _cross_problems(catalog: Catalog, entries: Mapping[str, Mapping[str, Any]]) -> Iterator[Problem]:
+    for index, platform in enumerate(entries["platforms"].values()):
+        if platform.gpu is not None and platform.gpu not in catalog.gpus:
+            hint = f"add it under gpus; known: {', '.join(list(catalog.gpus)[:6])}, ..."
+            yield Problem(f"expected a known GPU, got `{platform.gpu}`", where=f"platforms[{index}].gpu", hint=hint)
+    for index, model in enumerate(entries["models"].values()):
+        for sentence in parameter_problems(iter([model])):
+            yield Problem(sentence, where=f"models[{index}].arch", hint="compare with the checkpoint's config.json")
+
+
+def _merged(ours: Mapping[str, Any], row: Mapping[str, Any]) -> dict[str, Any]:
+    """`row` over `ours`, key by key."""
+    whole = dict(ours)
+    for key, value in row.items():
+        nested = whole.get(key)
+        whole[key] = _merged(nested, value) if isinstance(nested, dict) and isinstance(value, dict) else value
+    return whole
+
+
+def _listed(names: Mapping[str, object]) -> str:
+    return ", ".join(names)
+
+
+def _placed(path: Path, text: SpecText, problem: Problem) -> Problem:
+    where = f"{path}:{text.line(problem.where)}"
+    return Problem(problem.message, where=f"{where}: {problem.where}" if problem.where else where, hint=problem.hint)
