@@ -87,6 +87,8 @@ class AuditLog:
                 "languages": sorted(inspection.languages),
                 "obstacles": sorted(obstacle.value for obstacle in inspection.obstacles),
             }
+            if inspection.looked_by:
+                found["looked_by"] = list(inspection.looked_by)
         await self._append(
             "gateway.request",
             exchange.request_id,

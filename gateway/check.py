@@ -27,6 +27,7 @@ from sovctl.gateway.policy import decide
 from sovctl.gateway.release.judge import checks_of
 from sovctl.gateway.restore import restore
 from sovctl.gateway.settings import Action, GatewaySettings
+from sovctl.gateway.slow_finders import SlowFinderFailed, load_models
 from sovctl.gateway.surfaces import SURFACES
 from sovctl.gateway.tls import check_certificate
 from sovctl.gateway.token_keys import load_token_keys
@@ -63,6 +64,7 @@ def run_checks(settings: GatewaySettings) -> list[CheckResult]:
         ("clients", _clients),
         ("keys", _keys),
         ("detector", _detector),
+        ("models", _models),
         ("vault", _vault),
         ("ledger", _ledger),
         ("upstreams", _upstreams),
@@ -109,8 +111,20 @@ def _detector(settings: GatewaySettings) -> str:
     ]
     if missed:
         raise SovctlError(f"expected a finding for every kind, got none for {', '.join(missed)}")
-    check_rules(settings.policy, detector)
+    check_rules(settings.policy, detector, [model.rule for model in settings.detect.models])
     return f"{len(detector.rule_names)} rules, every kind finds its specimen"
+
+
+def _models(settings: GatewaySettings) -> str:
+    """Each model reads a text; what it finds in it is its own business."""
+    models = load_models(settings.detect)
+    for model in models:
+        try:
+            asyncio.run(model.find([f"Please check {_SPECIMENS[Kind.PERSON]} for us."]))
+        except SlowFinderFailed as error:
+            raise SovctlError(f"expected {model.name} to read a text, got {error}") from error
+    said = [f"{each.name} ({', '.join(each.languages)})" for each in settings.detect.models]
+    return f"loaded and asked: {', '.join(said)}" if said else "none of the site's own"
 
 
 def _leaving(settings: GatewaySettings) -> str:

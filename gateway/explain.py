@@ -8,6 +8,7 @@ No text of the request is in the answer.
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from sovctl.gateway.routing.demand import demand_of
 from sovctl.gateway.routing.plan import candidates_of, plan_route
 from sovctl.gateway.routing.servers import State
 from sovctl.gateway.settings import GatewaySettings
+from sovctl.gateway.slow_finders import load_models, look_closer
 from sovctl.gateway.surfaces import SURFACES
 
 
@@ -54,6 +56,9 @@ def explain(settings: GatewaySettings, request: Path) -> dict[str, Any]:
         ) from None
     permissions = Policy.compile(settings.policy, settings.routes, settings.upstreams).of("", route.model)
     permit = decide(inspection, permissions)
+    if own := load_models(settings.detect):
+        looked = asyncio.run(look_closer(own, inspector, inspection, permissions, permit, tenant=""))
+        inspection, permit = looked.inspection, looked.permit
     demand = demand_of(
         body,
         family=surface.family,
@@ -75,4 +80,5 @@ def explain(settings: GatewaySettings, request: Path) -> dict[str, Any]:
         "kinds": {kind.value: count for kind, count in sorted(inspection.counts.items())},
         "languages": sorted(inspection.languages),
         "obstacles": sorted(obstacle.value for obstacle in inspection.obstacles),
+        **({"looked_by": list(inspection.looked_by)} if own else {}),
     }

@@ -65,6 +65,8 @@ class Inspection:
     languages: frozenset[str]
     """Of its prose, as `detect.language` names them."""
     obstacles: frozenset[Obstacle]
+    looked_by: tuple[str, ...] = ()
+    """Names of the slow finders that looked as well: see `slow_finders`."""
 
     @cached_property
     def counts(self) -> Mapping[Kind, int]:
@@ -105,6 +107,22 @@ class Inspector:
             self._look_at(leaf, body)
         for leaf in leaves.numbers:
             self._find(leaf.text)
+        if 0 < len(self._known) <= _MOST_KNOWN:
+            self._spread()
+        return self._result()
+
+    @property
+    def prose(self) -> list[str]:
+        """Every text with words in it, once, in order."""
+        texts = dict.fromkeys(leaf.text for leaf in self.leaves.texts)
+        return [text for text in texts if text not in _ORDINARY and _NAME_PART.search(text)]
+
+    def add(self, found: Mapping[str, list[Finding]]) -> Inspection:
+        """What is in the body once these findings of others, by text, count as well."""
+        for text, findings in found.items():
+            self._found[text] = resolve([*self._found[text], *findings])
+            for finding in findings:
+                self._remember(text, finding)
         if 0 < len(self._known) <= _MOST_KNOWN:
             self._spread()
         return self._result()

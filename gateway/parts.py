@@ -189,6 +189,7 @@ class Parts:
             keys=self._keys,
             finder=in_force.finder,
             checks=in_force.checks,
+            slow_finders=in_force.models,
             vault=opened.vault,
             audit=replace(opened.audit, policy_sha256=in_force.settings.policy.digest()),
             upstreams=opened.upstreams,

@@ -109,8 +109,11 @@ def _permissions(
     return Permissions(by_kind, by_rule, name_languages, blocked_obstacles, has_cloud, clouds)
 
 
-def check_rules(policy: PolicySettings, finder: Finder) -> None:
+def check_rules(policy: PolicySettings, finder: Finder, others: Sequence[str] = ()) -> None:
     """Return when every rule that policy names is one of the detector's.
+
+    Args:
+        others: rules of other finders.
 
     Raises:
         SpecError: others are named; such a row would never apply, and nobody would notice.
@@ -118,7 +121,7 @@ def check_rules(policy: PolicySettings, finder: Finder) -> None:
     problems = []
     for number, row in enumerate(policy.rules):
         for name in [each.partition("/")[2] for each in row.entities if "/" in each]:
-            if name not in (rule_names := finder.rule_names):
+            if name not in (rule_names := [*finder.rule_names, *others]):
                 near = difflib.get_close_matches(name, rule_names, n=1)
                 hint = f"did you mean {near[0]}?" if near else f"one of {', '.join(sorted(rule_names))}"
                 message = f"expected a rule of the detector, got {name}"

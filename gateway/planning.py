@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
 import orjson
@@ -23,7 +23,7 @@ from sovctl.gateway.clean_texts import CleanTexts
 from sovctl.gateway.conversation import conversation_of
 from sovctl.gateway.errors import Code, Refused
 from sovctl.gateway.exchange import Exchange
-from sovctl.gateway.inspection import Finder, Inspector
+from sovctl.gateway.inspection import Finder, Inspection, Inspector
 from sovctl.gateway.leaves import TooDeep
 from sovctl.gateway.metrics import Metrics
 from sovctl.gateway.permissions import Policy
@@ -33,6 +33,7 @@ from sovctl.gateway.routing.demand import demand_of
 from sovctl.gateway.routing.plan import Plan, candidates_of, plan_route
 from sovctl.gateway.routing.servers import State
 from sovctl.gateway.settings import GatewaySettings, RouteSettings
+from sovctl.gateway.slow_finders import SlowFinder, look_closer
 from sovctl.gateway.surfaces import Surface
 from sovctl.gateway.token_keys import TokenKeys
 
@@ -42,6 +43,7 @@ class Planner:
 
     Args:
         state: how an upstream is now, by its name.
+        slow_finders: asked after `finder`, where it matters.
     """
 
     def __init__(
@@ -53,6 +55,7 @@ class Planner:
         metrics: Metrics,
         state: Callable[[str], State],
         checks: Mapping[str, Checks] = MappingProxyType({}),
+        slow_finders: Sequence[SlowFinder] = (),
     ) -> None:
         self._limits = settings.limits
         self._keys = keys
@@ -60,6 +63,7 @@ class Planner:
         self._metrics = metrics
         self._state = state
         self._checks = checks
+        self._slow_finders = slow_finders
         self._policy = Policy.compile(settings.policy, settings.routes, settings.upstreams)
         self._candidates = candidates_of(settings)
         self._routes = {route.model: route for route in settings.routes}
@@ -146,9 +150,24 @@ class Planner:
             log.event("detector failed", level=40, error=error, request_id=exchange.request_id)
             exchange.permit = Permit(Verdict.STAY, (Reason.DETECTOR_FAILED.value,))
             return
+        exchange.permit = decide(exchange.inspection, exchange.permissions)
+        if self._slow_finders:
+            await self._look_closer(exchange, exchange.inspection, exchange.permit)
         for kind, count in exchange.inspection.counts.items():
             self._metrics.findings.add(kind.value, by=count)
-        exchange.permit = decide(exchange.inspection, exchange.permissions)
+
+    async def _look_closer(self, exchange: Exchange, inspection: Inspection, permit: Permit) -> None:
+        looked = await look_closer(
+            self._slow_finders,
+            exchange.inspector,
+            inspection,
+            exchange.permissions,
+            permit,
+            tenant=exchange.client.tenant,
+        )
+        exchange.inspection, exchange.permit = looked.inspection, looked.permit
+        for name, failure in looked.failures:
+            log.event("finder failed", level=40, finder=name, cause=str(failure), request_id=exchange.request_id)
 
     def plan(self, exchange: Exchange) -> Plan:
         """The upstreams to try, after `inspect`."""

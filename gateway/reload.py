@@ -18,7 +18,7 @@ worker process does this for itself; `policy_sha256` in each audit record says u
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,6 +35,7 @@ from sovctl.gateway.metrics import Metrics
 from sovctl.gateway.permissions import check_rules
 from sovctl.gateway.release.judge import Checks, checks_of
 from sovctl.gateway.settings import DetectSettings, GatewaySettings, load_settings
+from sovctl.gateway.slow_finders import NameModel, load_models
 
 LIVE = ("clients_file", "access", "quota", "routes", "policy", "detect", "restore", "tokens", "limits")
 """Keys of gateway.yaml that may change while requests are served; any other one needs a restart."""
@@ -61,16 +62,19 @@ class InForce:
     """What the detector's files looked like before it was made of them."""
     checks: Mapping[str, Checks]
     """Of answers, by model name."""
+    models: Sequence[NameModel] = ()
+    """The site's own, that find names."""
 
     @classmethod
     def load(cls, settings: GatewaySettings, make_finder: Callable[[DetectSettings], Finder]) -> Self:
         """What the settings describe, made anew."""
         detector_files = _stamp(_paths(settings.detect))
         finder = make_finder(settings.detect)
-        return cls(settings, Callers(settings), finder, detector_files, checks_of(settings, finder))
+        models = load_models(settings.detect)
+        return cls(settings, Callers(settings), finder, detector_files, checks_of(settings, finder), models)
 
     def __post_init__(self) -> None:
-        check_rules(self.settings.policy, self.finder)
+        check_rules(self.settings.policy, self.finder, [model.rule for model in self.models])
 
 
 class Reloader:
@@ -159,13 +163,14 @@ class Reloader:
         callers = old.callers
         if not set(_CALLERS).isdisjoint(changed):
             callers = await asyncio.to_thread(Callers, settings)
-        finder, detector_files = old.finder, _stamp(_paths(settings.detect))
+        finder, models, detector_files = old.finder, old.models, _stamp(_paths(settings.detect))
         if "detect" in changed or detector_files != old.detector_files:
             finder = await asyncio.to_thread(self._make_finder, settings.detect)
+            models = await asyncio.to_thread(load_models, settings.detect)
             if "detect" not in changed:
                 changed.append("detect")
         checks = await asyncio.to_thread(checks_of, settings, finder)
-        new = InForce(settings, callers, finder, detector_files, checks)
+        new = InForce(settings, callers, finder, detector_files, checks, models)
         async with AsyncExitStack() as stack:
             if callers is not old.callers:
                 stack.push_async_exit(await callers.__aenter__())

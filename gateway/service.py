@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from sovctl.gateway.access.assertion import PrincipalSigner
@@ -32,6 +32,7 @@ from sovctl.gateway.release.judge import Checks
 from sovctl.gateway.restore import RestoreBounds
 from sovctl.gateway.sending import Reply, Sender
 from sovctl.gateway.settings import GatewaySettings
+from sovctl.gateway.slow_finders import SlowFinder
 from sovctl.gateway.surfaces import Surface
 from sovctl.gateway.token_keys import TokenKeys
 from sovctl.gateway.tokenizer import Tokenizer
@@ -57,6 +58,7 @@ class Service:
         quota: Quota,
         signer: PrincipalSigner | None = None,
         checks: Mapping[str, Checks] = MappingProxyType({}),
+        slow_finders: Sequence[SlowFinder] = (),
         endings: set[asyncio.Task[None]] | None = None,
     ) -> None:
         self.settings = settings
@@ -70,6 +72,7 @@ class Service:
             keys=keys,
             finder=finder,
             checks=checks,
+            slow_finders=slow_finders,
             metrics=metrics,
             state=lambda name: upstreams[name].state(),
         )

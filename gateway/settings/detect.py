@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Annotated
 
-from pydantic import Field, StringConstraints
+from pydantic import Field, StringConstraints, field_validator
 
 from sovctl.gateway.name_languages import CONTEXT_LANGUAGES
 from sovctl.gateway.settings.model import SettingsModel
+from sovctl.gateway.settings.name_model import NameModelSettings
 
 
 class DetectSettings(SettingsModel):
@@ -18,8 +20,18 @@ class DetectSettings(SettingsModel):
     )
     """ISO 3166-1 countries whose national phone formats are recognized; numbers that begin with + always are.
     Each region costs about 0.02 ms per number in the text (measured 2026-11, one core)."""
+    models: Annotated[list[NameModelSettings], Field(max_length=16)] = Field(default_factory=list)
+    """Models of the site's own that read every request which could leave."""
+
+    @field_validator("models")
+    @classmethod
+    def _each_name_once(cls, models: list[NameModelSettings]) -> list[NameModelSettings]:
+        for name, count in Counter(model.name for model in models).items():
+            if count > 1:
+                raise ValueError(f"expected every name once, got {name} {count} times")
+        return models
 
     @property
     def name_languages(self) -> frozenset[str]:
         """Languages in which the configured finders find names, ISO 639-1."""
-        return CONTEXT_LANGUAGES
+        return CONTEXT_LANGUAGES.union(*(model.languages for model in self.models))

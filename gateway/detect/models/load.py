@@ -1,0 +1,40 @@
+"""Opens the models that the settings name, and refuses what is not the one that was approved.
+
+finder = load_model(settings.detect.models[0], where="detect.models[0]")
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from sovctl.compliance.errors import InputError
+from sovctl.gateway.detect.models.digest import check_sha256
+from sovctl.gateway.detect.models.finder import ModelFinder, Read
+from sovctl.gateway.detect.models.spacy_model import open_spacy
+from sovctl.gateway.settings.name_model import NameModelSettings
+
+_OPEN: Mapping[str, Callable[[Path], tuple[Read, frozenset[str]]]] = {"spacy": open_spacy}
+
+
+def load_model(settings: NameModelSettings, *, where: str) -> ModelFinder:
+    """The model, ready to be asked.
+
+    Args:
+        where: it stands in the settings.
+
+    Raises:
+        InputError: it is absent, another one, damaged, or does not know a label that the settings name.
+    """
+    check_sha256(settings.path, settings.sha256)
+    read, known = _OPEN[settings.kind](settings.path)
+    for label in settings.labels:
+        if label not in known:
+            near = difflib.get_close_matches(label, known, n=1)
+            raise InputError(
+                f"expected labels of the model ({', '.join(sorted(known)) or 'it has none'}), got {label}",
+                where=f"{where}.labels",
+                hint=f"did you mean {near[0]}?" if near else "",
+            )
+    return ModelFinder(read, labels=settings.labels, rule=settings.rule)

@@ -1,0 +1,38 @@
+"""A site's own model that finds names: which files, what its labels mean, how long we wait for it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field, StringConstraints
+
+from sovctl.gateway.kinds import Kind
+from sovctl.gateway.settings.model import Name, SettingsModel
+
+
+class NameModelSettings(SettingsModel):
+    """One model."""
+
+    name: Name
+    """What audit records call it; its findings have the rule `MODEL_NAME`, which policy may name."""
+    kind: Literal["spacy"]
+    """spaCy: a folder as `nlp.to_disk` writes it."""
+    path: Path
+    """A file or a folder."""
+    sha256: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+    """Of the file; of a folder that of its list of files, see `gateway/detect/models/digest.py`."""
+    labels: Annotated[dict[str, Kind], Field(min_length=1)]
+    """What the model calls something -> its kind, such as `{PER: PERSON, ORG: ORG}`. Other labels are left alone."""
+    languages: Annotated[list[Annotated[str, StringConstraints(pattern=r"^[a-z]{2}$")]], Field(min_length=1)]
+    """ISO 639-1. It is asked about requests in these, and policy may accept its finding of names in them."""
+    timeout_s: Annotated[float, Field(gt=0, le=300)] = 5.0
+    """For one request, its wait for others included; a small spaCy model reads 20 KB in about 0.5 s (guess, 2026-11).
+    What takes longer stays on-prem."""
+    max_queue: Annotated[int, Field(ge=1, le=10_000)] = 16
+    """Requests of one worker that wait for it, the one it reads included; what comes then stays on-prem."""
+
+    @property
+    def rule(self) -> str:
+        """The rule that its findings carry."""
+        return f"MODEL_{self.name.upper().replace('-', '_')}"

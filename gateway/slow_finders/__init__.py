@@ -1,0 +1,11 @@
+"""Finders that take too long for the event loop: a site's own models, each in a thread of its own.
+
+They are asked after the detector, and only where their findings could change something: see `closer_look`. One that
+fails, is busy or takes too long keeps its request on-prem. A gateway without any pays nothing.
+"""
+
+from sovctl.gateway.slow_finders.closer_look import Looked, look_closer
+from sovctl.gateway.slow_finders.name_model import NameModel, load_models
+from sovctl.gateway.slow_finders.slow_finder import SlowFinder, SlowFinderFailed
+
+__all__ = ["Looked", "NameModel", "SlowFinder", "SlowFinderFailed", "load_models", "look_closer"]

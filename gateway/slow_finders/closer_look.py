@@ -1,0 +1,85 @@
+"""Asks the slow finders about a request, where what they find could matter, and decides again.
+
+    looked = await look_closer(finders, inspector, inspection, permissions, permit, tenant="retail")
+    looked.permit
+
+| policy says of what a finder finds | it is asked |
+|---|---|
+| `allow` | never |
+| `block` | always: what is refused must not depend on what else was in the text |
+| anything else | when the request could leave |
+
+A finder that fails has found nothing out: the request stays on-prem.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from sovctl.gateway.detect.finding import Finding
+from sovctl.gateway.inspection import Inspection, Inspector
+from sovctl.gateway.permissions import Permissions
+from sovctl.gateway.policy import Permit, Reason, Verdict, decide
+from sovctl.gateway.settings import Action
+from sovctl.gateway.slow_finders.slow_finder import SlowFinder, SlowFinderFailed
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """What is known after a closer look."""
+
+    inspection: Inspection
+    permit: Permit
+    failures: Sequence[tuple[str, SlowFinderFailed]] = ()
+    """Names of finders that failed, and how."""
+
+
+async def look_closer(
+    finders: Sequence[SlowFinder],
+    inspector: Inspector,
+    inspection: Inspection,
+    permissions: Permissions,
+    permit: Permit,
+    *,
+    tenant: str,
+) -> Looked:
+    """Ask those that matter.
+
+    Args:
+        inspector: the one that made `inspection`; it learns what they find.
+        permit: what policy says without them.
+    """
+    asked = [each for each in finders if _matters(each, permissions, permit) and each.concerns(inspection)]
+    texts = inspector.prose
+    if not asked or not texts:
+        return Looked(inspection, permit)
+    answers = await asyncio.gather(*(each.find(texts, tenant=tenant) for each in asked), return_exceptions=True)
+    more: dict[str, list[Finding]] = {}
+    looked_by, failures = [], []
+    for finder, answer in zip(asked, answers, strict=True):
+        if isinstance(answer, SlowFinderFailed):
+            failures.append((finder.name, answer))
+        elif isinstance(answer, BaseException):
+            raise answer
+        else:
+            looked_by.append(finder.name)
+            for text, findings in answer.items():
+                more.setdefault(text, []).extend(findings)
+    if more:
+        inspection = inspector.add(more)
+    inspection = replace(inspection, looked_by=tuple(looked_by))
+    permit = decide(inspection, permissions)
+    if failures and permit.verdict is not Verdict.BLOCK:
+        before = permit.reasons if permit.verdict is Verdict.STAY else ()
+        failed = tuple(Reason.DETECTOR_FAILED.about(name) for name, _ in failures)
+        permit = Permit(Verdict.STAY, before + failed)
+    return Looked(inspection, permit, failures)
+
+
+def _matters(finder: SlowFinder, permissions: Permissions, permit: Permit) -> bool:
+    if permit.verdict is Verdict.BLOCK:
+        return False
+    actions = {permissions.action_for(kind, finder.rule) for kind in finder.kinds}
+    return Action.BLOCK in actions or (permit.verdict.may_leave and actions != {Action.ALLOW})

@@ -1,0 +1,43 @@
+"""What a finder looks like that takes its time."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Protocol
+
+from sovctl.gateway.detect.finding import Finding
+from sovctl.gateway.inspection import Inspection
+from sovctl.gateway.kinds import Kind
+
+
+class SlowFinderFailed(Exception):
+    """A finder could not say what is in a text. The message is a code: `busy`, `timeout`, or the name of an error."""
+
+
+class SlowFinder(Protocol):
+    """One of them."""
+
+    @property
+    def name(self) -> str:
+        """What audit records call it."""
+
+    @property
+    def rule(self) -> str:
+        """The rule that its findings carry."""
+
+    @property
+    def kinds(self) -> Collection[Kind]:
+        """What it finds."""
+
+    def concerns(self, inspection: Inspection) -> bool:
+        """Whether it has anything to say about such a request."""
+
+    async def find(self, texts: Sequence[str], *, tenant: str) -> Mapping[str, list[Finding]]:
+        """What stands in the texts, by text; those with nothing in them may be left out.
+
+        Args:
+            tenant: whose texts they are.
+
+        Raises:
+            SlowFinderFailed: nobody knows.
+        """
