@@ -1,4 +1,4 @@
-"""`python -m sovctl.gateway init|serve|check|explain|keys|vault`: the gateway as a program of its own.
+"""`python -m sovctl.gateway init|serve|check|explain|keys|vault|edm`: the gateway as a program of its own.
 
 `sovctl gateway` runs exactly this. The command line of sovctl may not import the gateway's modules, and a node that
 only runs a gateway needs no more than this.
@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 from sovctl.compliance.errors import ExitCode, SovctlError, SpecError
-from sovctl.gateway import vault_command
+from sovctl.gateway import edm_command, vault_command
 from sovctl.gateway.access import keys_command
 
 _CONFIG = Path("/etc/sovctl/gateway.yaml")
@@ -37,6 +37,7 @@ def main(arguments: list[str] | None = None) -> int:
     _add_init(words.add_parser("init", help="make a gateway on this machine, without a site around it"))
     keys_command.add_words(words.add_parser("keys", help="clients and API keys of this machine"), _CONFIG)
     vault_command.add_words(words.add_parser("vault", help="the vault's keys, while gateways serve"), _CONFIG)
+    edm_command.add_words(words.add_parser("edm", help="the site's own people and companies, as keyed hashes"))
     options = parser.parse_args(arguments)
     try:
         return _WORDS[options.word](options)
@@ -132,6 +133,7 @@ _WORDS = {
     "explain": _explain,
     "keys": keys_command.run,
     "vault": vault_command.run,
+    "edm": edm_command.run,
 }
 
 

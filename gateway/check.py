@@ -19,6 +19,7 @@ from sovctl.compliance.ledger.store import Ledger
 from sovctl.gateway.access.callers import Callers
 from sovctl.gateway.conversation import Conversation
 from sovctl.gateway.detect import make_detector
+from sovctl.gateway.detect.edm import open_listed
 from sovctl.gateway.inspection import Inspector
 from sovctl.gateway.kinds import Kind
 from sovctl.gateway.outgoing import tokenize_body
@@ -65,6 +66,7 @@ def run_checks(settings: GatewaySettings) -> list[CheckResult]:
         ("keys", _keys),
         ("detector", _detector),
         ("models", _models),
+        ("listed", _listed),
         ("vault", _vault),
         ("ledger", _ledger),
         ("upstreams", _upstreams),
@@ -125,6 +127,15 @@ def _models(settings: GatewaySettings) -> str:
             raise SovctlError(f"expected {model.name} to read a text, got {error}") from error
     said = [f"{each.name} ({', '.join(each.languages)})" for each in settings.detect.models]
     return f"loaded and asked: {', '.join(said)}" if said else "none of the site's own"
+
+
+def _listed(settings: GatewaySettings) -> str:
+    chosen = settings.detect.listed
+    if chosen is None:
+        return "nobody: no index of the site's own people and companies"
+    header = open_listed(chosen).header
+    counts = f"{header['people']} people, {header['companies']} companies"
+    return f"{chosen.index_file}: {counts}, built {header['built_at']}, sha256 {header['sha256'][:16]}"
 
 
 def _leaving(settings: GatewaySettings) -> str:

@@ -1,4 +1,4 @@
-"""`sovctl gateway`: init, serve, check, explain, keys, vault.
+"""`sovctl gateway`: init, serve, check, explain, keys, vault, edm.
 
 The gateway is a program of its own (`python -m sovctl.gateway`), and this process becomes it: nothing of it is
 imported here, so that a laptop that only plans needs none of its dependencies.
@@ -14,7 +14,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from sovctl.cli.commands import gateway_keys, gateway_vault
+from sovctl.cli.commands import gateway_edm, gateway_keys, gateway_vault
 from sovctl.compliance.errors import MissingTool
 
 # What the gateway's extra brings, by the names under which Python imports it.
@@ -103,4 +103,5 @@ def register(app: typer.Typer) -> None:
     """Add the word to `sovctl`."""
     gateway.add_typer(gateway_keys.make(_become, _DEFAULT))
     gateway.add_typer(gateway_vault.make(_become, _DEFAULT))
+    gateway.add_typer(gateway_edm.make(_become))
     app.add_typer(gateway)

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from sovctl.compliance.errors import InputError
 from sovctl.gateway.detect.detector import Detector
+from sovctl.gateway.detect.edm import open_listed
 from sovctl.gateway.detect.finder import Finder
-from sovctl.gateway.detect.names import ContextFinder
+from sovctl.gateway.detect.names import NameFinder
 from sovctl.gateway.detect.structured import StructuredFinder
 from sovctl.gateway.settings.detect import DetectSettings
 
@@ -17,11 +18,12 @@ def make_detector(settings: DetectSettings) -> Detector:
     """The detector that these settings describe; made once, at start.
 
     Raises:
-        InputError: a phone region that nobody knows.
+        InputError: a phone region that nobody knows; an index or its key that can't be used.
     """
     try:
         structured = StructuredFinder(phone_regions=settings.phone_regions)
     except ValueError as error:
         raise InputError(str(error), where="detect.phone_regions") from error
-    finders: list[Finder] = [structured, ContextFinder()]
+    names = NameFinder(open_listed(settings.listed) if settings.listed else None)
+    finders: list[Finder] = [structured, names]
     return Detector(finders)

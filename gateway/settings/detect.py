@@ -7,7 +7,8 @@ from typing import Annotated
 
 from pydantic import Field, StringConstraints, field_validator
 
-from sovctl.gateway.name_languages import CONTEXT_LANGUAGES
+from sovctl.gateway.name_languages import CONTEXT_LANGUAGES, LISTED_LANGUAGES
+from sovctl.gateway.settings.listed import ListedSettings
 from sovctl.gateway.settings.model import SettingsModel
 from sovctl.gateway.settings.name_model import NameModelSettings
 
@@ -20,6 +21,8 @@ class DetectSettings(SettingsModel):
     )
     """ISO 3166-1 countries whose national phone formats are recognized; numbers that begin with + always are.
     Each region costs about 0.02 ms per number in the text (measured 2026-11, one core)."""
+    listed: ListedSettings | None = None
+    """The site's own customers, employees and companies; nobody is listed when absent."""
     models: Annotated[list[NameModelSettings], Field(max_length=16)] = Field(default_factory=list)
     """Models of the site's own that read every request which could leave."""
 
@@ -34,4 +37,5 @@ class DetectSettings(SettingsModel):
     @property
     def name_languages(self) -> frozenset[str]:
         """Languages in which the configured finders find names, ISO 639-1."""
-        return CONTEXT_LANGUAGES.union(*(model.languages for model in self.models))
+        of_models = CONTEXT_LANGUAGES.union(*(model.languages for model in self.models))
+        return of_models | LISTED_LANGUAGES if self.listed else of_models

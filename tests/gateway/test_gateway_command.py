@@ -52,7 +52,19 @@ def test_check_passes_where_everything_is_there(config: Path, pool: EchoUpstream
     result = run_sovctl("check", "--config", str(config), "--json")
     assert result.returncode == 0, result.stderr
     assert {row["check"]: row["verdict"] for row in json.loads(result.stdout)} == dict.fromkeys(
-        ["certificate", "clients", "keys", "detector", "models", "vault", "ledger", "upstreams", "leaving", "release"],
+        [
+            "certificate",
+            "clients",
+            "keys",
+            "detector",
+            "models",
+            "listed",
+            "vault",
+            "ledger",
+            "upstreams",
+            "leaving",
+            "release",
+        ],
         "PASS",
     )
     assert not pool.requests

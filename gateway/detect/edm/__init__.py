@@ -1,0 +1,25 @@
+"""Exact data match: the institution's own people, companies and numbers, kept as keyed hashes.
+
+`build` makes an index of a CSV file, `finder` finds what it lists in any of its forms:
+
+    listed = open_listed(settings.detect.listed)
+    list(listed.find(read("Sehr geehrte Frau Rübenack")))
+"""
+
+from __future__ import annotations
+
+from sovctl.gateway.detect.edm.finder import ListedFinder
+from sovctl.gateway.detect.edm.index import Index
+from sovctl.gateway.keyfiles import read_key
+from sovctl.gateway.settings.listed import ListedSettings
+
+__all__ = ["ListedFinder", "open_listed"]
+
+
+def open_listed(settings: ListedSettings) -> ListedFinder:
+    """The finder of what an index lists.
+
+    Raises:
+        InputError: index or key are absent, damaged, or don't belong together.
+    """
+    return ListedFinder(Index.open(settings.index_file, read_key(settings.key_file)))

@@ -15,7 +15,8 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
-from sovctl.gateway.detect.edm.spelling import is_arabic
+from sovctl.gateway.detect.edm.spelling import ONE_ARABIC_FORM, is_arabic
+from sovctl.gateway.detect.edm.stems import stems
 
 
 def _declensions(table: str) -> dict[str, tuple[frozenset[str], frozenset[str]]]:
@@ -86,7 +87,7 @@ def text_forms(word: str) -> frozenset[str]:
 
 
 def _normal(word: str) -> str:
-    return unicodedata.normalize("NFC", word.casefold()).replace("ё", "е")
+    return unicodedata.normalize("NFC", word.casefold()).replace("ё", "е").translate(ONE_ARABIC_FORM)
 
 
 def _listed(name: str) -> Iterator[str]:
@@ -109,6 +110,7 @@ def _listed(name: str) -> Iterator[str]:
 def _in_text(word: str) -> Iterator[str]:
     yield f"f{word}|x"
     if is_arabic(word):
+        yield from (f"f{stem}|x" for stem in stems(word))
         return
     if not _is_cyrillic(word):
         for plain in _plain(word):

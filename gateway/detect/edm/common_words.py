@@ -5,6 +5,7 @@ is_common("Rose")          # True: the flower, a form of rise, and a name
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from sovctl.gateway.detect.edm.spelling import is_arabic
@@ -23,13 +24,15 @@ def _read() -> frozenset[str]:
 
 
 _COMMON = _read()
+_OF_A_PLACE = re.compile("(?:[وفبك]?ال|لل)\\w{3,}(?:ي|ية)")
+"""Arabic surnames that say of which family or place somebody is: القحطاني. Those of countries are listed as words."""
 _COMMON_STEMS = frozenset(stem for word in _COMMON for stem in base_stems(word))
 
 
 def is_common(word: str) -> bool:
     """True for a word that alone is not believed to be somebody's name; Russian in any of its cases."""
     lowered = word.casefold().replace("ё", "е")
-    if is_arabic(lowered):
+    if is_arabic(lowered) and not _OF_A_PLACE.fullmatch(lowered):
         return True  # without capitals nothing tells a name from a word
     if lowered in _COMMON or lowered.removesuffix("s") in _COMMON or lowered in NOBODY or is_everyday(lowered):
         return True
@@ -38,7 +41,7 @@ def is_common(word: str) -> bool:
 
 DETERMINERS: frozenset[str] = frozenset(
     """
-    the an this that these those each every my your his her our their its some any der die das den dem des ein eine
+    the this these those each every my your his her our their its some any der die das den dem des ein eine
     einen einem einer eines kein keine keinen keinem keiner im am zum zur vom beim ins ans jeder jede jedes jedem jeden
     alle aller allen viele vielen mein meine meinen meiner dein sein seine seinen seiner ihr ihre ihren ihrer unser
     unsere unseren dieser diese dieses diesem diesen welcher welche le la les un une des du ce cet cette ces mon ma mes

@@ -43,6 +43,8 @@ _COMPANY_REACH = 3  # words before the one by which a company is noticed
 SCORES = {"LISTED_PERSON": 0.95, "LISTED_SURNAME": 0.8, "LISTED_COMPANY": 0.9, "LISTED_NUMBER": 0.95}
 
 _BEFORE_SURNAMES = PERSON_WORDS | {"آل"}
+_JOINED_BY = JOINTS | {"e", "y", "i", "o", "d"}
+"""Between two names of one person besides particles: "Albuquerque e Castro", "o'flannery"."""
 _CUT_WORD = re.compile(r"([^\W\d_]{2,30})['’]([^\W\d_]{2,30})")
 _DIGIT = re.compile(r"\d")
 _SENTENCE_START = re.compile(r"(?:^|[.!?:\n\r>•*«“\"(-])[ \t]{0,4}\Z")
@@ -56,6 +58,8 @@ class ListedFinder:
     rules = tuple(SCORES)
 
     def __init__(self, index: Index) -> None:
+        self.header = index.header
+        """Of the index: how many people, built when."""
         self._index = index
         self._vocabulary = Vocabulary(index)
 
@@ -148,7 +152,7 @@ class ListedFinder:
             if not order or not _may_join(run, first, second):
                 continue
             of_given, of_surname = (first, second) if order > 0 else (second, first)
-            if self._is_written_like_a_name(run, of_given, of_surname, known):
+            if first in matched or self._is_written_like_a_name(run, of_given, of_surname, known):
                 matched |= dict.fromkeys((first, second))
                 if surname < 0:
                     given, surname = of_given, of_surname
@@ -213,16 +217,17 @@ class ListedFinder:
         before = run.tokens[first - 1].text.lower() if first > 0 else ""
         if before in _BEFORE_SURNAMES and (token.is_capital or token.is_caseless or own.alone):
             return True
-        if token.is_caseless:
-            return False
+        is_lower = not token.is_capital and not token.is_caseless
         initials = [run.tokens[place].text for place in range(first, last + 1) if run.is_initial(place, text)]
-        if initials and token.is_capital:
+        if initials and not is_lower:
             classes = {letter for initial in initials for letter in initial_classes(initial)}
             if any(index.has_pair(initial_pair(letter, number)) for letter in classes for number in own.sure):
                 return True
         if not own.alone or before in DETERMINERS:
             return False
-        if not token.is_capital:
+        if token.is_caseless:
+            return True
+        if is_lower:
             return len(token.text) >= _SHORTEST_LOWER and text == text.lower()
         if len(token.text) < _SHORTEST_FIRST and not ends_like_surname(token.text):
             start = run.tokens[first].start
@@ -282,7 +287,7 @@ def _may_join(run: Run, first: int, second: int) -> bool:
         return both_capital and second == first + 1
     for token in run.tokens[first + 1 : second]:
         lowered = token.text.casefold()
-        is_part = lowered in PARTICLES or lowered in SERVANT or lowered in JOINTS or is_given_name(lowered)
+        is_part = lowered in PARTICLES or lowered in SERVANT or lowered in _JOINED_BY or is_given_name(lowered)
         if not is_part and not (both_capital and token.is_capital):
             return False
     return True

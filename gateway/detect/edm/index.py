@@ -2,7 +2,7 @@
 
 A file is one line of JSON, zeros up to a page, then arrays of integers, each sorted so that a look-up is
 a bisection. Words have numbers; what the list says of them are pairs of numbers. Without the key nobody can tell which
-word a hash stands for, and with it only by guessing words.
+word a hash stands for, and with it only by guessing words. What the file does show is how many people share a name.
 
     keys, ids      hash of a word's key -> the word's number; a hash may stand several times
     flags          by number: what the word is in the list (`Role`)
@@ -197,17 +197,16 @@ class Index:
             reason = getattr(error, "strerror", None) or "an empty file"
             raise _refused(path, f"expected an index of names, got: {reason}") from error
         header = _header(path, line, key)
-        start = -(-len(line) // _PAGE) * _PAGE
-        arrays, view = {}, memoryview(mapped)
-        for name, code in _ARRAYS.items():
-            end = start + header["sizes"][name] * array(code).itemsize
-            arrays[name] = view[start:end].cast(code)
-            start = end
-        if (
-            start != len(mapped)
-            or hashlib.sha256(view[-(-len(line) // _PAGE) * _PAGE :]).hexdigest() != header["sha256"]
-        ):
+        begin = start = -(-len(line) // _PAGE) * _PAGE
+        sizes = {name: header["sizes"][name] * array(code).itemsize for name, code in _ARRAYS.items()}
+        view = memoryview(mapped)
+        is_whole = begin + sum(sizes.values()) == len(mapped) and not any(view[len(line) : begin])
+        if not is_whole or hashlib.sha256(view[begin:]).hexdigest() != header["sha256"]:
             raise _refused(path, "expected the content that the header describes, got a damaged file")
+        arrays = {}
+        for name, code in _ARRAYS.items():
+            arrays[name] = view[start : start + sizes[name]].cast(code)
+            start += sizes[name]
         return cls(header, arrays, key)
 
     def ids(self, key: str) -> list[int]:

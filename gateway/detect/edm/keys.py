@@ -12,22 +12,21 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from sovctl.gateway.detect.edm.spelling import blurred, is_arabic, readings, skeletons, sounds
+from sovctl.gateway.detect.edm.spelling import ONE_ARABIC_FORM, blurred, is_arabic, readings, skeletons, sounds
 from sovctl.gateway.detect.edm.stems import base_stems, stems
 
 _FEWEST_CONSONANTS = 3  # of a surname; fewer are in every other word
 _ARTICLE = re.compile(r"(?i)^[ae]l(?=\w{4})")  # Alfalasi is Al Falasi
-_HAMZA = str.maketrans({"أ": "ا", "إ": "ا", "آ": "ا", "ٱ": "ا", "ة": "ه", "ى": "ي", "ـ": "", "ی": "ي", "ک": "ك"})
 _HARAKAT = re.compile("[\u0610-\u061a\u064b-\u065f\u0670]")
 
 
 # Soft signs, ties and breves of library transliterations.
-_LIBRARY = str.maketrans({"ĭ": "i", "Ĭ": "I", **dict.fromkeys("'’`\u0360\u0361\u0362", None)})
+_LIBRARY = str.maketrans({"ĭ": "i", **dict.fromkeys("'’`\u0360\u0361\u0362", None)})
 _LIBRARY |= dict.fromkeys(range(0x02B0, 0x0300), None)
 
 
 def _plain(word: str) -> str:
-    return unicodedata.normalize("NFC", word).translate(_LIBRARY).replace("jj", "j")
+    return unicodedata.normalize("NFC", word).casefold().translate(_LIBRARY).replace("jj", "j")
 
 
 def listed_keys(word: str, *, is_arabic_name: bool, is_given: bool) -> tuple[str, ...]:
@@ -82,7 +81,7 @@ def _skeleton_keys(tag: str, word: str, fewest: int = _FEWEST_CONSONANTS - 1) ->
 
 def _arabic_letters(word: str) -> str:
     """Arabic letters in one form, without the article and without marks."""
-    plain = _HARAKAT.sub("", unicodedata.normalize("NFKC", word)).translate(_HAMZA)
+    plain = _HARAKAT.sub("", unicodedata.normalize("NFKC", word)).translate(ONE_ARABIC_FORM)
     return plain.removeprefix("ال") if len(plain) > 4 else plain
 
 

@@ -26,7 +26,28 @@ SERVANT = frozenset(("abd", "abdul", "abdel", "abdal", "abdu", "عبد"))
 """The first half of names such as Abdul Rahman, which are written in one word or two."""
 _SERVANT_PREFIX = re.compile(r"^(?:abd[aeu]l|عبدال)(?=\w{3})")
 _ARABIC_GIVENS = names_of("ar-latin")
-JOINTS = frozenset(("bin", "bint", "ibn", "binti", "بن", "ابن", "بنت", "آل", "uulu", "kyzy", "оглы", "кызы", "улы"))
+JOINTS = frozenset(
+    (
+        "degli",
+        "dei",
+        "della",
+        "dello",
+        "delle",
+        "bin",
+        "bint",
+        "ibn",
+        "binti",
+        "بن",
+        "ابن",
+        "بنت",
+        "آل",
+        "uulu",
+        "kyzy",
+        "оглы",
+        "кызы",
+        "улы",
+    )
+)
 _PATRONYMIC = re.compile(r"(?:[оеё]вич|[оеё]вн[аы]|ич|ична|ovich|evich|ovna|evna|ұлы|қызы|улы)$")
 
 _PARTS = PARTICLES | JOINTS | ARTICLES

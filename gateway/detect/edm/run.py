@@ -65,7 +65,7 @@ class Run:
         """True for `A.` of `A. Kowalska`; `Dr.` is none."""
         token = self.tokens[place]
         return (
-            token.is_capital
+            (token.is_capital or (token.is_caseless and len(token.text) == 1))
             and len(token.text) <= _INITIAL_LETTERS
             and text[token.end : token.end + 1] == "."
             and (len(token.text) == 1 or token.text.lower() not in TITLES)
@@ -75,9 +75,11 @@ class Run:
         """The first token of the name that has `place` in it: initials, `O'`, `Al-`, `Abdul` before it are its own."""
         if place > 1 and self.tokens[place - 1].text in ("de", "der", "den", "het", "la"):
             place -= self.tokens[place - 2].text.lower() in ("van", "von")
+        if place > 1 and self.tokens[place - 1].text in PARTICLES and self.is_initial(place - 2, text):
+            place -= 2
         while place > 0:
             before, token = self.tokens[place - 1], self.tokens[place]
-            is_joined = token.gap[:1] in ("'", "’", "-") and len(before.text) <= _INITIAL_LETTERS
+            is_joined = token.gap == "-" or (token.gap[:1] in ("'", "’") and len(before.text) <= _INITIAL_LETTERS)
             is_part = before.text.lower() in (_OWN_PARTS if before.is_capital else _NOBILITY)
             if not (is_joined or is_part or before.text.casefold() in SERVANT or self.is_initial(place - 1, text)):
                 break
@@ -85,8 +87,8 @@ class Run:
         return place
 
     def last_of(self, place: int, text: str) -> int:
-        """The last token of the name that has `place` in it: initials behind it are its own."""
-        while place + 1 < len(self.tokens) and self.is_initial(place + 1, text):
+        """The last token of the name that has `place` in it: initials and what a hyphen joins are its own."""
+        while place + 1 < len(self.tokens) and (self.tokens[place + 1].gap == "-" or self.is_initial(place + 1, text)):
             place += 1
         return place
 

@@ -184,6 +184,10 @@ _ARABIC: dict[str, tuple[str, ...]] = {
     "چ": ("S",),
     "ژ": ("S",),
 }
+ONE_ARABIC_FORM = str.maketrans(
+    {"أ": "ا", "إ": "ا", "آ": "ا", "ٱ": "ا", "ة": "ه", "ى": "ي", "ـ": "", "ی": "ي", "ک": "ك"}
+)
+"""Letters that are written with and without their hamza or dots."""
 _ASSIMILATED = re.compile(r"^abd[aeu]([rsnztd])(?=\1)")  # Abdurrahman: the article's l before a sun letter
 _ARABIC_LETTER = re.compile("[\u0621-\u063f\u0641-\u064a\u0671-\u06d3]")
 

@@ -42,7 +42,7 @@ _TURKIC_CYRILLIC = _by_length(
 _LATIN = _by_length(
     """
     ego iego emu iemu ym im ia ej iej ą ę owi em iem om ami ach ów owie ie a e i j o u y á é í ý â as es
-    ovi ou ého ému ým ové ovou ů ům ím ího ogo omu oi oy ei ey ii ij iy yy aya uyu ju ja yu ya lui ul
+    ovi ou ého ému ým ové ovou ů ům ím ího ogo omu oi oy ei ey ii ij iy yy aya aia aja uyu ju ja yu ya lui ul
     """
 )
 # The possessive s, suffixes of Turkish, Finnish, Hungarian, Indonesian without an apostrophe; only behind four.
@@ -63,7 +63,7 @@ _LATIN_CHANGES = dict(
 
 # Nominatives, longest first: what a list form loses. Adjectives have their gender in it.
 _CYRILLIC_BASES = ("ий", "ый", "ой", "ая", "яя", "а", "я", "о", "й", "ь")
-_LATIN_BASES = ("aya", "iy", "yy", "ij", "ii", "a", "j", "o", "y", "i", "e", "é", "á", "ý", "ä", "â")
+_LATIN_BASES = ("aya", "aia", "aja", "iy", "yy", "ij", "ii", "a", "j", "o", "y", "i", "e", "é", "á", "ý", "ä", "â")
 _FLEETING = {"ец": "ц", "ок": "к", "ек": "к", "ёк": "к", "ел": "л", "лев": "льв"}
 _FLEETING_LATIN = {"iec": "c", "ec": "c", "ek": "k", "ok": "k", "eł": "ł", "el": "l", "ień": "n", "ioł": "ł"}
 
@@ -77,6 +77,8 @@ def base_stems(name: str) -> tuple[str, ...]:
         return (word,)
     is_cyrillic = "\u0400" <= word[:1] <= "\u052f"
     found = [_without_first(word, _CYRILLIC_BASES if is_cyrillic else _LATIN_BASES)]
+    if word.endswith("ая"):
+        found.append(word[:-1])  # Аглая has no adjective's cases
     for ending, short in (_FLEETING if is_cyrillic else _FLEETING_LATIN).items():
         if word.endswith(ending) and len(word) - len(ending) + len(short) >= _SHORTEST_STEM:
             found.append(word[: -len(ending)] + short)

@@ -1,5 +1,5 @@
 """Names of people: by what stands around them (`context`), and what a name looks like (`shape`)."""
 
-from sovctl.gateway.detect.names.context import ContextFinder
+from sovctl.gateway.detect.names.finder import NameFinder
 
-__all__ = ["ContextFinder"]
+__all__ = ["NameFinder"]

@@ -4,8 +4,7 @@ A title, an introduction, a greeting, a closing, a role, a `name:` field, a patr
 surname, a cell beside an identifier: in these places a word is a person. It is not a name model: a name without such a
 place around it is not found, which is why policy says in which languages the site accepts that.
 
-    finder = ContextFinder()
-    [(f.start, f.end) for f in finder.find(View("Dear Mr. Ola Nordmann, thank you"), [])]     # [(9, 21)]
+    [(f.start, f.end) for f in find_names(read("Dear Mr. Ola Nordmann, thank you"))]     # [(9, 21)]
 """
 
 from __future__ import annotations
@@ -17,8 +16,7 @@ from sovctl.gateway.detect.finding import Finding
 from sovctl.gateway.detect.names.beside_cues import by_cue
 from sovctl.gateway.detect.names.by_form import by_form
 from sovctl.gateway.detect.names.in_fields import in_fields, in_rows
-from sovctl.gateway.detect.names.reading import Reading, read
-from sovctl.gateway.detect.view import View
+from sovctl.gateway.detect.names.reading import Reading
 from sovctl.gateway.kinds import Kind
 
 SCORES = {
@@ -33,16 +31,6 @@ SCORES = {
     "NAME_ROW": 0.6,
     "NAME_JOINED": 0.6,
 }
-
-
-class ContextFinder:
-    """Finds names by their surroundings; see `finder.Finder`."""
-
-    rules = tuple(SCORES)
-
-    def find(self, view: View, found: Sequence[Finding]) -> Iterator[Finding]:
-        """Names in the view, possibly overlapping; titles and greetings are not part of them."""
-        return find_names(read(view.text), found)
 
 
 def find_names(reading: Reading, found: Sequence[Finding] = ()) -> Iterator[Finding]:
