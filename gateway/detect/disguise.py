@@ -15,13 +15,13 @@ import re
 import unicodedata
 
 from sovctl.gateway.detect import encoded
-from sovctl.gateway.detect.scan import Pattern, Scanner
+from sovctl.gateway.detect.scan import Scanner
 from sovctl.gateway.detect.spelling import UNDOINGS
 from sovctl.gateway.detect.view import View
 
 _ROUNDS = 3  # `%2540` within an HTML entity
 _DEPTH = 3  # base64 within base64
-_SCANNER = Scanner([*(undoing.gate for undoing in UNDOINGS), Pattern(encoded.GATE, is_once=True)])
+_SCANNER = Scanner([*(undoing.gate for undoing in UNDOINGS), *encoded.PATTERNS])
 _ENCODED = len(UNDOINGS)
 
 # Blocks with characters whose compatibility form (NFKC) is ASCII, and all decimal digits there are.
@@ -92,24 +92,33 @@ def views(text: str) -> list[View]:
 
 
 def _add_readings(found: list[View], view: View, depth: int) -> None:
-    wanted = {pattern for _, _, pattern in _SCANNER.scan(view.text)}
-    if not wanted:
-        return
-    before_all, undone = wanted, view
-    for _ in range(_ROUNDS):
+    wanted, runs = _signs(view)
+    undone, runs_undone = view, runs
+    for _ in range(_ROUNDS if wanted else 0):
         before = undone
-        for index in sorted(wanted - {_ENCODED}):
+        for index in sorted(wanted):
             if edits := UNDOINGS[index].edits(undone.text):
                 undone = undone.replaced(edits)
         if undone is before:
             break
         undone = plain(undone)
-        wanted = {pattern for _, _, pattern in _SCANNER.scan(undone.text)}
-    readings = [view] if undone is view else [view, undone]
-    found += readings[1:]
-    if depth and _ENCODED in (before_all | wanted):
-        for reading in readings:
-            if runs := encoded.decoded_runs(reading.text):
-                inner = plain(reading.decoded(runs))
-                found.append(inner)
-                _add_readings(found, inner, depth - 1)
+        wanted, runs_undone = _signs(undone)
+    readings = [(view, runs)] if undone is view else [(view, runs), (undone, runs_undone)]
+    found += [reading for reading, _ in readings[1:]]
+    for reading, places in readings if depth else ():
+        if places and (decoded := encoded.decoded_runs(reading.text, places)):
+            inner = plain(reading.decoded(decoded))
+            found.append(inner)
+            _add_readings(found, inner, depth - 1)
+
+
+def _signs(view: View) -> tuple[set[int], list[int]]:
+    """Which undoings a view calls for, and where encoded runs may begin."""
+    wanted: set[int] = set()
+    runs: list[int] = []
+    for _, start, pattern in _SCANNER.scan(view.text):
+        if pattern < _ENCODED:
+            wanted.add(pattern)
+        else:
+            runs.append(start)
+    return wanted, sorted(set(runs))

@@ -1,6 +1,6 @@
 """Text inside base64 and hexadecimal runs.
 
-    decoded_runs("see YW5uYUBleGFtcGxlLmNvbQ== there")      # [(4, 28, "anna@example.com")]
+    decoded_runs("see YW5uYUBleGFtcGxlLmNvbQ== there", [3])      # [(4, 28, "anna@example.com")]
 
 A run counts when what it decodes to is text through and through; random keys, digests and pictures are not, and long
 runs of those are an obstacle of their own (`inspection`). Linear: every run is decoded once.
@@ -11,7 +11,9 @@ from __future__ import annotations
 import base64
 import binascii
 import re
+from collections.abc import Sequence
 
+from sovctl.gateway.detect.scan import Pattern
 from sovctl.gateway.detect.view import Edit
 
 _SHORTEST = 16  # characters; twelve bytes, or eight in hexadecimal
@@ -30,22 +32,32 @@ _HEX = re.compile(
 _LINE_ENDS = re.compile(r"[\r\n]+")
 _UNPRINTABLE = re.compile(r"[^\t\n\r\x20-\x7e\xa0-\U0010ffff]")
 
-GATE = (
-    rf"[a-z0-9+/_-]{{{_SHORTEST}}}|[a-z0-9+/_-]{{{_SHORTEST - 2}}}="
-    rf"|[0-9a-f]{{2}}(?:[ :][0-9a-f]{{2}}){{{_SHORTEST // 2 - 1}}}"
+PATTERNS = (
+    Pattern(rf"(?:^|[^a-z0-9+/=_-])[a-z0-9+/_-]{{{_SHORTEST}}}"),
+    Pattern(rf"(?:^|[^a-z0-9+/=_-])[a-z0-9+/_-]{{{_SHORTEST - 2},{_SHORTEST - 1}}}="),
+    Pattern(rf"(?:^|[^0-9a-z])(?:0x)?[0-9a-f]{{{_SHORTEST}}}"),
+    Pattern(rf"(?:^|[^0-9a-z])(?:0x)?[0-9a-f]{{2}}(?:[ :][0-9a-f]{{2}}){{{_SHORTEST // 2 - 1}}}"),
 )
-"""Found in every text that holds such a run."""
+"""Where such runs begin, or right before."""
 
 
-def decoded_runs(text: str) -> list[Edit]:
-    """Every run that holds text, and the text."""
-    hexadecimal = [(m.start(), m.end(), _text_of(_from_hex(m.group(1)))) for m in _HEX.finditer(text)]
-    base64_ = [
-        (m.start(), m.end(), _text_of(_from_base64(m.group())))
-        for m in _BASE64.finditer(text)
-        if _may_be_base64(m.group())
-    ]
-    return sorted(run for run in (*hexadecimal, *base64_) if run[2])
+def decoded_runs(text: str, places: Sequence[int]) -> list[Edit]:
+    """Every run that holds text, and the text.
+
+    Args:
+        places: where `PATTERNS` hit, sorted.
+    """
+    runs: list[Edit] = []
+    done = {_HEX: 0, _BASE64: 0}
+    for place in places:
+        for form, decoded in _FORMS:
+            match = None if place < done[form] else form.match(text, place) or form.match(text, place + 1)
+            if match is None:
+                continue
+            done[form] = match.end()
+            if plain := _text_of(decoded(match)):
+                runs.append((match.start(), match.end(), plain))
+    return sorted(runs)
 
 
 def _may_be_base64(run: str) -> bool:
@@ -53,7 +65,10 @@ def _may_be_base64(run: str) -> bool:
     return not (run.islower() or run.isupper() or run.isdigit())
 
 
-def _from_base64(run: str) -> bytes:
+def _from_base64(match: re.Match[str]) -> bytes:
+    run = match.group()
+    if not _may_be_base64(run):
+        return b""
     run = _LINE_ENDS.sub("", run).rstrip("=").replace("-", "+").replace("_", "/")
     if len(run) % 4 == 1:
         run = run[:-1]
@@ -63,8 +78,11 @@ def _from_base64(run: str) -> bytes:
         return b""
 
 
-def _from_hex(run: str) -> bytes:
-    return bytes.fromhex(run.replace(":", " "))
+def _from_hex(match: re.Match[str]) -> bytes:
+    return bytes.fromhex(match.group(1).replace(":", " "))
+
+
+_FORMS = ((_HEX, _from_hex), (_BASE64, _from_base64))
 
 
 def _text_of(data: bytes) -> str:

@@ -13,6 +13,7 @@ from sovctl.gateway.detect.schemes.scheme import Form, Needs, compact
 from sovctl.gateway.kinds import Kind
 
 _SCORE_WORD, _SCORE_ALONE = 1.0, 0.9
+_ALONE = "(?:^|[^0-9A-Za-z])(?:{})(?:[^0-9A-Za-z]|$)"
 # Here a letter's case is part of the identifier.
 _HAS_CASE = frozenset({Kind.CRYPTO})
 
@@ -42,15 +43,16 @@ class FormRecognizer:
 
     @property
     def patterns(self) -> Sequence[Pattern]:
-        """The forms themselves."""
-        return [Pattern(form.pattern, has_case=form.has_case) for form, _, _ in self._forms]
+        """The forms, with no letter or digit right before or behind."""
+        return [Pattern(_ALONE.format(form.pattern), has_case=form.has_case) for form, _, _ in self._forms]
 
     def at(self, text: str, start: int, pattern: int, around: AroundPlace) -> Finding | None:
-        """The identifier that begins at `start`."""
+        """The identifier that begins at `start` or right behind."""
         form, expression, mask = self._forms[pattern]
-        match = expression.match(text, start)
-        if match is None or is_inside_word(text, start, match.end()):
+        match = expression.match(text, start) or expression.match(text, start + 1)
+        if match is None or is_inside_word(text, match.start(), match.end()):
             return None
+        start = match.start()
         written = match.group()
         value = written if form.kind in _HAS_CASE else compact(written)
         if form.needs is not Needs.NOTHING and not around(start, match.end()).speaks_of(mask, self._order):

@@ -101,6 +101,17 @@ def test_weak_numbers_need_their_word(word: str, number: str, kind: str) -> None
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "schedule of section 2.2. hey, quick one, is DEUTDEFF still the right BIC for them",
+        "le passeport est désormais AB2607686. La commande 65725071 attend",
+    ],
+)
+def test_an_order_speaks_of_one_number_and_in_one_sentence(text: str) -> None:
+    assert len(found(text)) == 1
+
+
+@pytest.mark.parametrize(
     ("text", "kind", "value"),
     [
         ("pay DE89370400440532013000 now", "IBAN", "DE89370400440532013000"),

@@ -10,8 +10,10 @@ a row of words that ends where names end. `nobody.txt` holds the words that neve
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain, islice
+from typing import NamedTuple
 
 from sovctl.gateway.detect.names.cues import COMPANIES, PARTICLES, TITLES
 from sovctl.gateway.detect.names.given_names import is_given_name
@@ -59,8 +61,7 @@ class Name:
     """How many of the words are known given names."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Word:
+class _Word(NamedTuple):
     start: int
     end: int
     text: str
@@ -104,14 +105,14 @@ def name_at(text: str, position: int, *, may_be_lower: bool = False, most: int =
         most: words of such a name.
     """
     words = _words_at(text, position)
-    if not words:
+    first = next(words, None)
+    if first is None:
         return None
-    first = words[0]
     if is_caseless(first.text):
-        return _arabic(text, words)
+        return _arabic(text, [first, *words])
     if first.text[0].islower() and first.lowered not in PARTICLES:
-        return _lower(words[:most]) if may_be_lower else None
-    return _capitalised(words)
+        return _lower(first, islice(words, most - 1)) if may_be_lower else None
+    return _capitalised(first, words)
 
 
 def word_before(text: str, position: int) -> tuple[int, str] | None:
@@ -120,21 +121,22 @@ def word_before(text: str, position: int) -> tuple[int, str] | None:
     return None if match is None else (match.start("word"), match["word"])
 
 
-def _words_at(text: str, position: int) -> list[_Word]:
-    words: list[_Word] = []
-    while len(words) < _MOST_WORDS + 3:
+def _words_at(text: str, position: int) -> Iterator[_Word]:
+    """The words from `position` on, each read only when it is asked for: most places end with the first."""
+    may_touch = True
+    for _ in range(_MOST_WORDS + 3):
         match = _NEXT.match(text, position)
-        if match is None or not (match["gap"] or not words or words[-1].is_initial):
-            break
+        if match is None or not (match["gap"] or may_touch):
+            return
         word = match["word"]
-        words.append(_Word(match.start("word"), match.end(), word, word.lower()))
-        position = match.end()
-    return words
+        start, position = match.span("word")
+        may_touch = word.endswith(".")
+        yield _Word(start, position, word, word.lower())
 
 
-def _capitalised(words: Sequence[_Word]) -> Name | None:
+def _capitalised(first: _Word, others: Iterable[_Word]) -> Name | None:
     end, number, initials, given = -1, 0, 0, 0
-    for word in words:
+    for word in chain((first,), others):
         if number + initials == _MOST_WORDS:
             break
         if word.is_initial and word.text[0].isupper():
@@ -147,19 +149,19 @@ def _capitalised(words: Sequence[_Word]) -> Name | None:
         else:
             break
         end = word.end
-    return Name(words[0].start, end, number, initials, given) if number else None
+    return Name(first.start, end, number, initials, given) if number else None
 
 
-def _lower(words: Sequence[_Word]) -> Name | None:
+def _lower(first: _Word, others: Iterable[_Word]) -> Name | None:
     end, number, given = -1, 0, 0
-    for word in words:
+    for word in chain((first,), others):
         is_name = is_given_name(word.text)
         if not word.text[0].islower() or word.is_initial or len(word.text) < 2:
             break
         if not is_name and (word.lowered in NOBODY or is_everyday(word.lowered)):
             break
         end, number, given = word.end, number + 1, given + is_name
-    return Name(words[0].start, end, number, 0, given) if number else None
+    return Name(first.start, end, number, 0, given) if number else None
 
 
 def _arabic(text: str, words: Sequence[_Word]) -> Name | None:
