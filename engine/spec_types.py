@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field, GetJsonSchemaHandler, StringConstraints, WrapValidator
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
 
 
 def words(text: str, *, kind: str) -> Any:
@@ -60,6 +62,25 @@ HostName = Annotated[
     words("a host in lower case, such as crm.bank.example", kind="host"),
 ]
 """A host, whole."""
+
+AUTO = 0
+"""What `auto` is as a number, until sizing has settled it; a loaded site has none."""
+
+
+class _OrAuto:
+    """The schema of a number that may also be `auto`."""
+
+    def __get_pydantic_json_schema__(self, core_schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        return {"anyOf": [handler(core_schema), {"const": "auto"}], "x-or": "auto"}
+
+
+def _auto_or(value: Any, handler: Any) -> Any:
+    return AUTO if value == "auto" else handler(value)
+
+
+_Number = TypeVar("_Number", bound=int)
+Sized = Annotated[_Number, WrapValidator(_auto_or), _OrAuto()]
+"""A number above zero that sizing settles where site.yaml says `auto`."""
 
 Port = Annotated[int, Field(ge=1, le=65535)]
 

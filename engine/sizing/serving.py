@@ -48,11 +48,13 @@ class Serving:
     Args:
         kv_sessions: sessions of prompt and answer that fit into its cache.
         max_batch: sequences that the engine runs at once, such as vLLM's `--max-num-seqs`.
+        prefix_hit_share: of a prompt, what the prefix cache has: held, but not computed again.
     """
 
     steps: Steps
     kv_sessions: float
     max_batch: float
+    prefix_hit_share: float = 0.0
 
     def static(self, batch: float, prompt: float, answer: float) -> Estimate:
         """A batch that begins and ends together."""
@@ -70,7 +72,7 @@ class Serving:
     def closed(self, clients: float, prompt: float, answer: float) -> Estimate:
         """`clients` that each ask again as soon as they are answered."""
         batch = max(1.0, min(clients, self.kv_sessions, self.max_batch))
-        prefill_s = self.steps.prefill_s(prompt, prompt)
+        prefill_s = self.prefill_s(prompt)
         cycle = self._cycle(batch, prompt, answer, prefill_s, None)
         ttft_s = prefill_s + cycle_step_s(cycle, prefill_s, answer) + self._fixed_s
         ttft_s += self.steps.constant("queue_closed") * (batch - 1) * prefill_s
@@ -81,11 +83,15 @@ class Serving:
     def open(self, in_flight: float, prompt: float, answer: float) -> Estimate:
         """Requests on their own, so many of them in flight on average."""
         batch = max(1.0, min(in_flight, self.kv_sessions))
-        prefill_s = self.steps.prefill_s(prompt, prompt)
+        prefill_s = self.prefill_s(prompt)
         cycle = self._cycle(batch, prompt, answer, prefill_s, None)
         busy = min(_FULLEST, batch * prefill_s / (cycle.itl_s * answer))
         ttft_s = prefill_s + 1.5 * cycle.itl_s + busy * prefill_s / (2 * (1 - busy)) + self._fixed_s
         return Estimate(cycle.output_tokens_per_s, cycle.itl_s, ttft_s, batch)
+
+    def prefill_s(self, prompt: float) -> float:
+        """Time of one prompt alone, without what the prefix cache has of it."""
+        return self.steps.prefill_s(prompt * (1 - self.prefix_hit_share), prompt)
 
     @property
     def _fixed_s(self) -> float:

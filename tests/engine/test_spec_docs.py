@@ -97,7 +97,7 @@ def test_policy_speaks_of_what_the_detector_finds() -> None:
 @pytest.mark.parametrize(
     ("loc", "words"),
     [
-        (["pools", 0, "tensor_parallel_size"], "a whole number from 1 to 64"),
+        (["pools", 0, "tensor_parallel_size"], "a whole number from 1 to 64, or `auto`"),
         (["pools", 0, "gpu_memory_utilization"], "a number above 0 and at most 1"),
         (["gateway", "policy", "default"], "one of tokenize, on-prem, block, mask, allow"),
         (["gateway", "policy", "entities", "EMAIL"], "one of tokenize, on-prem, block, mask, allow"),

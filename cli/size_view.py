@@ -1,0 +1,164 @@
+"""What `sovctl size` shows: a block of lines for each pool, the machines they need, one pool step by step, two sites
+side by side."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+
+from sovctl.cli import show
+from sovctl.engine.sizing.capacity import Banded
+from sovctl.engine.sizing.explain import Step, both_units
+from sovctl.engine.sizing.pool import PoolSizing
+from sovctl.engine.spec import SiteSpec
+
+_WIDTH = 110
+
+
+def show_site(spec: SiteSpec, sizings: Sequence[PoolSizing]) -> None:
+    """One screen: each pool in four lines, then the machines."""
+    for sized in sizings:
+        verdict = show.style(sized.verdict.value, show.VERDICT_STYLES[sized.verdict.value])
+        show.line(f"{show.style(sized.case.pool.name, 'bold')}  {verdict}{'  ' + sized.reason if sized.reason else ''}")
+        for line in _lines(sized):
+            show.line(f"  {line}")
+    show.line()
+    for line in machines(spec, sizings):
+        show.line(line)
+    if any(sized.limit is not None for sized in sizings):
+        show.line(
+            "times: middle (pessimistic edge) / limit; plans are made at the pessimistic edge; figures are modelled"
+        )
+
+
+def _lines(sized: PoolSizing) -> list[str]:
+    pool, server = sized.case.pool, sized.server
+    size = f"TP {pool.tensor_parallel_size}"
+    size += f" x PP {pool.pipeline_parallel_size}" if pool.pipeline_parallel_size > 1 else ""
+    precision = f" {server.precision}" if server else ""
+    gpus = f"{count(sized.gpus, 'GPU')} ({sized.case.gpu.id})"
+    lines = [f"{sized.case.model.id}{precision}, {size} x {count(pool.replicas, 'replica')} = {gpus}"]
+    if server is not None:
+        memory = server.memory()
+        lines.append(
+            f"each GPU: weights {both_units(memory.weights_bytes)}, KV cache {both_units(server.kv_bytes())}; "
+            f"{server.sessions(pool.max_model_len):,.1f} sessions of {pool.max_model_len:,} tokens a replica"
+        )
+    if sized.limit is not None and sized.case.demand is not None and server is not None:
+        point, demand = sized.point or sized.limit.point, sized.case.demand
+        when = "at rest" if sized.point else "at its limit"
+        times = f"TTFT {_time(point.ttft, demand.ttft_s)}"
+        if server.makes_tokens:
+            times += f", ITL {_time(point.itl, demand.itl_s)}, {point.tokens_per_s.middle:,.0f} tokens/s"
+        lines.append(f"{when}, {point.in_flight:,.1f} in flight a replica: {times}")
+    if sized.limit is not None and sized.need is not None:
+        wanted = sized.need.with_reserve if sized.need.with_reserve is not None else "more nodes"
+        lines.append(
+            f"{sized.need.in_flight:,.1f} in flight at the peak, {sized.limit.point.in_flight:,.1f} a replica "
+            f"({sized.limit.binding} binds): needs {sized.need.replicas}, with reserve {wanted}; "
+            f"headroom {(sized.headroom or 0) * 100:+,.0f} %"
+        )
+    return lines
+
+
+def count(number: int, word: str) -> str:
+    """`1 replica`, `2 replicas`."""
+    return f"{number:,} {word}{'' if number == 1 else 's'}"
+
+
+def _time(value: Banded, limit_s: float | None) -> str:
+    limit = f" / {limit_s * 1e3:,.0f}" if limit_s is not None else ""
+    return f"{_ms(value.middle)} ({_ms(value.high)}){limit} ms"
+
+
+def _ms(value_s: float) -> str:
+    return f"{value_s * 1e3:,.1f}" if value_s < 0.1 else f"{value_s * 1e3:,.0f}"
+
+
+def machines(spec: SiteSpec, sizings: Sequence[PoolSizing]) -> list[str]:
+    """What each node group has, and what pools take of it or would need."""
+    lines = []
+    for group in spec.node_groups:
+        on_it = [sized for sized in sizings if sized.case.pool.node_group == group.name]
+        if not on_it:
+            continue
+        there = len(group.nodes) * on_it[0].case.platform.gpus
+        taken = sum(sized.gpus for sized in on_it)
+        needed = sum(_needed_gpus(sized) for sized in on_it)
+        short = f"; {needed - there} GPUs are missing" if needed > there else ""
+        lines.append(
+            f"{group.name}: {count(len(group.nodes), 'node')} {group.platform}, {there} GPUs, {taken} taken, "
+            f"{needed} needed with reserve{short}"
+        )
+    return lines
+
+
+def _needed_gpus(sized: PoolSizing) -> int:
+    pool = sized.case.pool
+    replicas = pool.replicas
+    if sized.need is not None:
+        replicas = sized.need.with_reserve or sized.need.replicas
+    return replicas * pool.tensor_parallel_size * pool.pipeline_parallel_size
+
+
+def show_steps(sized: PoolSizing, steps: Sequence[Step]) -> None:
+    """One pool, step by step."""
+    show.line(
+        f"{show.style(sized.case.pool.name, 'bold')}: {sized.verdict}{', ' + sized.reason if sized.reason else ''}"
+    )
+    for number, step in enumerate(steps, 1):
+        show.line(f"\n{number}. {show.style(step.title, 'bold')} = {step.result}")
+        for text in (step.formula, *step.inputs):
+            _wrapped(text, "   ")
+        if step.instead:
+            _wrapped(step.instead, "   ! ")
+
+
+def _wrapped(text: str, indent: str) -> None:
+    for line in textwrap.wrap(text, _WIDTH, initial_indent=indent, subsequent_indent=" " * (len(indent) + 2)):
+        show.line(line)
+
+
+def show_side_by_side(now: Sequence[PoolSizing], then: Sequence[PoolSizing], settings: Sequence[str]) -> None:
+    """What changes, pool by pool; what stays the same is left out."""
+    show.line(f"what if {', '.join(settings)}")
+    before = {sized.case.pool.name: _facts(sized) for sized in now}
+    after = {sized.case.pool.name: _facts(sized) for sized in then}
+    rows = [
+        (name, what, before.get(name, {}).get(what, "-"), after.get(name, {}).get(what, "-"))
+        for name in dict.fromkeys((*before, *after))
+        for what in dict.fromkeys((*before.get(name, {}), *after.get(name, {})))
+        if before.get(name, {}).get(what) != after.get(name, {}).get(what)
+    ]
+    if not rows:
+        show.line("nothing changes")
+        return
+    show.table(("pool", "what", "now", "what if"), rows)
+
+
+def _facts(sized: PoolSizing) -> dict[str, str]:
+    """What is compared, as texts."""
+    pool = sized.case.pool
+    facts = {
+        "verdict": sized.verdict.value,
+        "reason": sized.reason or "-",
+        "model": sized.case.model.id,
+        "GPU": sized.case.gpu.id,
+        "TP x PP": f"{pool.tensor_parallel_size} x {pool.pipeline_parallel_size}",
+        "replicas": str(pool.replicas),
+        "GPUs": str(sized.gpus),
+        "max_model_len": f"{pool.max_model_len:,}",
+    }
+    if sized.server is not None:
+        facts["KV cache a GPU"] = both_units(sized.server.kv_bytes())
+        facts["full sessions a replica"] = f"{sized.server.sessions(pool.max_model_len):,.1f}"
+    if sized.limit is not None:
+        facts["in flight a replica"] = f"{sized.limit.point.in_flight:,.1f} ({sized.limit.binding})"
+    if sized.need is not None:
+        facts["in flight at the peak"] = f"{sized.need.in_flight:,.1f}"
+        facts["replicas needed"] = f"{sized.need.replicas} ({sized.need.with_reserve or '-'} with reserve)"
+        facts["headroom"] = f"{(sized.headroom or 0) * 100:+,.0f} %"
+    if sized.point is not None:
+        facts["TTFT (pessimistic)"] = f"{_ms(sized.point.ttft.middle)} ({_ms(sized.point.ttft.high)}) ms"
+        facts["ITL (pessimistic)"] = f"{_ms(sized.point.itl.middle)} ({_ms(sized.point.itl.high)}) ms"
+    return facts

@@ -1,0 +1,263 @@
+"""Every step from people to replicas for one pool: formula, inputs, result, and where a common rule says otherwise.
+
+    for step in explain(size_pool(case)):
+        print(step.title, step.formula, step.result, step.instead)
+
+Bytes are written in both units: GB is 10^9 bytes, GiB 2^30; labels on products say GB and mean either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from sovctl.engine.sizing import GIB
+from sovctl.engine.sizing.capacity import Banded, Limit, Performance
+from sovctl.engine.sizing.demand import ClassDemand, PoolDemand, lost
+from sovctl.engine.sizing.memory import Edge
+from sovctl.engine.sizing.pool import PoolSizing
+from sovctl.engine.sizing.server import Server
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step."""
+
+    title: str
+    formula: str
+    inputs: tuple[str, ...]
+    result: str
+    instead: str = ""
+    """"The common rule says X, we compute Y because ..."; empty where they agree."""
+
+
+def both_units(count: float) -> str:
+    """Bytes as "141.2 GB = 131.5 GiB"; small ones in kB and KiB."""
+    if abs(count) < 1e7:
+        return f"{count / 1e3:,.1f} kB = {count / 1024:,.1f} KiB"
+    return f"{count / 1e9:,.1f} GB = {count / GIB:,.1f} GiB"
+
+
+def seconds(value: float) -> str:
+    """A time as a person reads it."""
+    return f"{value * 1e3:,.0f} ms" if value < 10 else f"{value:,.1f} s"
+
+
+def band(value: Banded) -> str:
+    """A time with its band."""
+    return f"{seconds(value.middle)} (band {seconds(value.low)} to {seconds(value.high)})"
+
+
+def explain(sized: PoolSizing) -> Iterator[Step]:
+    """The steps, as far as the pool was sized."""
+    demand, server = sized.case.demand, sized.server
+    if demand is not None:
+        yield from (_asked(each, number) for each, number in zip(demand.classes, sized.case.workload, strict=True))
+    if server is None:
+        return
+    yield _weights(server)
+    yield _memory(server)
+    yield _token(server)
+    yield _sessions(server, demand)
+    if demand is None or sized.performance is None or sized.limit is None:
+        return
+    yield _times(sized.performance, demand)
+    yield _limit(sized, sized.performance, sized.limit, demand)
+    if sized.need is None:
+        return
+    yield _in_flight(sized, sized.performance, sized.limit, demand)
+    yield _replicas(sized)
+
+
+def _asked(each: ClassDemand, place: tuple[int, object]) -> Step:
+    if each.calls_per_user_s is not None:
+        formula = "users at work x calls a second x peak factor"
+        result = f"{each.rate_per_s(1.0):,.2f} calls/s"
+        how = f"{each.calls_per_user_s * 3600:,.1f} calls per user and hour"
+    elif each.think_time_s is not None:
+        formula = "users at work x peak factor / (think time + time of an answer)"
+        result = f"at most {each.rate_per_s(0.0) if each.think_time_s else float('inf'):,.2f} calls/s"
+        how = f"think time {each.think_time_s:,.0f} s"
+    else:
+        formula = "users at work x share in flight x peak factor"
+        result = f"{each.in_flight(1.0):,.1f} calls in flight"
+        how = f"{(each.in_flight_share or 0) * 100:,.1f} % in flight"
+    return Step(
+        f"what {each.name} asks ({each.kind}; workload[{place[0]}])",
+        formula,
+        (
+            f"{each.at_work:,.0f} users at work (growth included)",
+            how,
+            f"peak factor {each.peak_factor:g}",
+            f"prompt {each.prompt.mean:,.0f} tokens (95th percentile {each.prompt.p95:,.0f})",
+            f"answer {each.answer.mean:,.0f} tokens (95th percentile {each.answer.p95:,.0f})",
+        ),
+        result,
+    )
+
+
+def _weights(server: Server) -> Step:
+    weights = server.weights
+    total = weights.total_bytes(tensor_parallel_size=server.tensor_parallel_size)
+    plain_bytes = {"bf16": 2.0, "fp8": 1.0, "int8": 1.0}.get(server.precision.value, 0.5)
+    plain = weights.total_parameters * plain_bytes
+    return Step(
+        "weights",
+        "parameters x bytes with scales; embeddings and output layer in bf16; padded as kernels want",
+        (
+            f"{weights.total_parameters / 1e9:,.2f} x 10^9 parameters ({server.model.id})",
+            f"{server.precision.value}: {server.precision.bytes_per_weight:.4f} B each",
+            f"embeddings {weights.embedding_parameters / 1e9:,.2f} x 10^9 in bf16",
+        ),
+        f"{both_units(total)} for one replica",
+        ""
+        if abs(total / plain - 1) < 0.01
+        else f"the common rule (parameters x {plain_bytes:g} B) says {both_units(plain)}, we compute "
+        f"{both_units(total)} because of scales, padding and what stays in bf16",
+    )
+
+
+def _memory(server: Server) -> Step:
+    memory = server.memory()
+    label = server.gpu.memory_label_gb
+    sizes = f"TP {server.tensor_parallel_size}, PP {server.pipeline_parallel_size}"
+    inputs = (
+        f"{server.gpu.id}: label {label} GB, a process sees {both_units(memory.usable_bytes)}",
+        f"gpu_memory_utilization {memory.utilization:g}: {both_units(memory.budget_bytes)}",
+        f"weights {both_units(memory.weights_bytes)} ({sizes})",
+        f"vLLM {server.vllm} itself {both_units(memory.overhead_bytes)} (highest measured of the nearest version)",
+    )
+    left = server.kv_bytes()
+    common = memory.usable_bytes - 1.2 * memory.weights_bytes
+    note = f"the common rule (weights x 1.2) leaves {both_units(common)}, we compute {both_units(left)} because "
+    note += "vLLM takes a share of the card and keeps a measured amount, not a fifth of the weights"
+    if server.kv_cache_memory_bytes is not None:
+        note = "kv_cache_memory_bytes in site.yaml says it exactly"
+    return Step(
+        "one GPU's memory",
+        "seen x utilization - weights - vLLM itself",
+        inputs,
+        f"{both_units(left)} for KV cache",
+        note,
+    )
+
+
+def _token(server: Server) -> Step:
+    arch = server.model.arch
+    held = server.kv_cache.token_bytes(
+        tensor_parallel_size=server.tensor_parallel_size, element_bytes=server.kv_element_bytes
+    )
+    inputs = tuple(
+        f"{group.layers} layers ({group.growth.value}"
+        + (f" of {group.window} tokens" if group.window else "")
+        + f"): {group.elements} numbers a head, "
+        + ("the whole on every GPU" if group.heads is None else f"{group.heads} heads")
+        for group in server.kv_cache.groups
+    )
+    note = ""
+    if arch.layers and arch.hidden:
+        hidden = 2 * arch.layers * arch.hidden * server.kv_element_bytes
+        whole = server.kv_cache.token_bytes(element_bytes=server.kv_element_bytes)
+        note = (
+            f"the common rule (2 x layers x hidden size) says {both_units(hidden)} for all GPUs, we compute "
+            f"{both_units(whole)} because only key-value heads are kept, and windows stop growing"
+        )
+    return Step(
+        "KV cache of one token",
+        "sum over layers of numbers per head x heads on a GPU x bytes",
+        (*inputs, f"{server.kv_element_bytes:g} B each"),
+        f"{both_units(held)} on each GPU (TP {server.tensor_parallel_size})",
+        note,
+    )
+
+
+def _sessions(server: Server, demand: PoolDemand | None) -> Step:
+    rows = []
+    if demand is not None:
+        context = demand.prompt + (demand.answer if server.makes_tokens else 0)
+        rows.append(
+            f"average call of {context:,.0f} tokens: {both_units(server.session_bytes(context))} a GPU, "
+            f"{server.sessions(context):,.1f} at once"
+        )
+    full = server.max_model_len
+    rows.append(
+        f"max_model_len {full:,} tokens: {both_units(server.session_bytes(full))} a GPU, "
+        f"{server.sessions(full):,.1f} at once"
+    )
+    optimistic = server.sessions(full, Edge.OPTIMISTIC)
+    return Step(
+        "sessions at once in one replica",
+        "blocks of 16 tokens that fit / blocks of one session",
+        tuple(rows),
+        f"{server.sessions(full):,.1f} of full length; {optimistic:,.1f} at the optimistic edge",
+    )
+
+
+def _times(performance: Performance, demand: PoolDemand) -> Step:
+    one = performance.at(1.0, demand)
+    prefill_s = performance.serving.prefill_s(demand.prompt)
+    return Step(
+        "one request alone",
+        "prefill = products + attention + links + software; decode = weights and cache read + links + software",
+        (
+            f"prompt {demand.prompt:,.0f} tokens, answer {demand.answer:,.0f}",
+            f"{demand.prefix_hit_share * 100:.0f} % of the prompt in the prefix cache",
+            f"prefill {seconds(prefill_s)}",
+        ),
+        f"TTFT {band(one.ttft)}, ITL {band(one.itl)}",
+    )
+
+
+def _limit(sized: PoolSizing, performance: Performance, limit: Limit, demand: PoolDemand) -> Step:
+    point = limit.point
+    tokens = point.tokens_per_s
+    return Step(
+        "the most that one replica carries",
+        "most in flight whose times at the pessimistic edge (90th percentile of measured / computed) keep every limit",
+        (
+            f"at most {performance.most:,.1f} by {performance.most_by}",
+            f"TTFT {band(point.ttft)}, limit {_or_none(demand.ttft_s)}",
+            f"ITL {band(point.itl)}, limit {_or_none(demand.itl_s)}",
+            f"{tokens.middle:,.0f} tokens/s (band {tokens.low:,.0f} to {tokens.high:,.0f})",
+        ),
+        f"{point.in_flight:,.1f} in flight; what binds is {limit.binding} ({sized.provenance})",
+    )
+
+
+def _or_none(limit_s: float | None) -> str:
+    return "none" if limit_s is None else seconds(limit_s)
+
+
+def _in_flight(sized: PoolSizing, performance: Performance, limit: Limit, demand: PoolDemand) -> Step:
+    assert sized.need is not None
+    point = limit.point
+    mean = demand.in_flight(lambda prompt, answer: performance.e2e_s(point, demand, prompt, answer))
+    at_work = sum(each.at_work for each in demand.classes)
+    thumb = at_work * 0.15 * 0.05 * 3
+    return Step(
+        "calls in flight",
+        "Little's law: rate x time from question to last token, then mean + 1.645 x root (Poisson, 95th percentile)",
+        (f"one call takes {seconds(point.e2e_s)} at that load", f"mean {mean:,.1f} in flight"),
+        f"{sized.need.in_flight:,.1f} in flight in the whole pool",
+        f"the common rule (users x 15 % x 5 % x 3) says {thumb:,.1f}, we compute {sized.need.in_flight:,.1f} because "
+        "it follows from how often these users ask and how long this model takes",
+    )
+
+
+def _replicas(sized: PoolSizing) -> Step:
+    assert sized.need is not None
+    assert sized.limit is not None
+    case, need = sized.case, sized.need
+    reserve, away = case.reserve, case.reserve.failed_nodes + case.reserve.maintenance_nodes
+    gone = lost(need.with_reserve or need.replicas, case.nodes, away, case.replicas_per_node) if away else 0
+    return Step(
+        "replicas",
+        "calls in flight / what one carries, rounded up; spare ones; enough left when nodes are away",
+        (
+            f"{need.in_flight:,.1f} / {sized.limit.point.in_flight:,.1f}: {need.replicas}",
+            f"spare {reserve.spare_replicas}",
+            f"{away} of {case.nodes} nodes may be away, with {gone} replicas",
+        ),
+        f"{need.with_reserve if need.with_reserve is not None else 'no number'} wanted, site.yaml has "
+        f"{case.pool.replicas}: {sized.verdict}" + (f", {sized.reason}" if sized.reason else ""),
+    )

@@ -1,0 +1,168 @@
+"""One vLLM server of a pool: a model on GPUs with the settings of site.yaml, as far as sizing looks at them.
+
+server = Server.of(model, gpu, pool, vllm="0.32.0")
+server.memory().kv_bytes, server.sessions(4096), server.performance(demand)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from sovctl.engine.catalog.gpus import Gpu
+from sovctl.engine.catalog.models import ModelEntry
+from sovctl.engine.sizing.calibration import load_calibration
+from sovctl.engine.sizing.capacity import Binding, Performance
+from sovctl.engine.sizing.demand import PoolDemand
+from sovctl.engine.sizing.kv_cache import KvCache, kv_cache
+from sovctl.engine.sizing.memory import Edge, RankMemory, rank_memory
+from sovctl.engine.sizing.replica import Replica
+from sovctl.engine.sizing.serving import Serving
+from sovctl.engine.sizing.step import Steps
+from sovctl.engine.sizing.weights import Precision, Weights, released_precision
+from sovctl.engine.spec import Pool
+
+_BY_METHOD = {
+    "fp8": Precision.FP8,
+    "int8": Precision.INT8,
+    "awq": Precision.INT4,
+    "gptq": Precision.INT4,
+    "compressed-tensors": None,  # says nothing of the precision
+    "modelopt_fp4": Precision.NVFP4,
+    "nvfp4": Precision.NVFP4,
+    "mxfp4": Precision.MXFP4,
+}
+
+
+def precision_of(pool: Pool, model: ModelEntry) -> Precision:
+    """In which precision a pool's weights lie in memory: what `quantization` says, or as released.
+
+    Raises:
+        InputError: a precision that is not known here.
+    """
+    method = pool.quantization or ""
+    for beginning, precision in _BY_METHOD.items():
+        if method.startswith(beginning) and precision is not None:
+            return precision
+    return released_precision(model)
+
+
+@dataclass(frozen=True)
+class Server:
+    """One server; every replica of a pool is the same."""
+
+    model: ModelEntry
+    gpu: Gpu
+    precision: Precision
+    tensor_parallel_size: int
+    pipeline_parallel_size: int
+    max_model_len: int
+    max_num_seqs: int
+    kv_element_bytes: float
+    gpu_memory_utilization: float
+    kv_cache_memory_bytes: int | None
+    vllm: str
+
+    @classmethod
+    def of(cls, model: ModelEntry, gpu: Gpu, pool: Pool, *, vllm: str) -> Server:
+        """The servers of a pool whose numbers are all there.
+
+        Raises:
+            InputError: the catalogue does not know enough of the model.
+        """
+        return cls(
+            model=model,
+            gpu=gpu,
+            precision=precision_of(pool, model),
+            tensor_parallel_size=pool.tensor_parallel_size,
+            pipeline_parallel_size=pool.pipeline_parallel_size,
+            max_model_len=pool.max_model_len,
+            max_num_seqs=pool.max_num_seqs,
+            kv_element_bytes=1 if pool.kv_cache_dtype.startswith("fp8") else 2,
+            gpu_memory_utilization=pool.gpu_memory_utilization,
+            kv_cache_memory_bytes=pool.kv_cache_memory_bytes,
+            vllm=vllm,
+        )
+
+    @property
+    def gpus(self) -> int:
+        """GPUs of one replica."""
+        return self.tensor_parallel_size * self.pipeline_parallel_size
+
+    @cached_property
+    def kv_cache(self) -> KvCache:
+        """How its cache grows."""
+        return kv_cache(self.model)
+
+    @cached_property
+    def weights(self) -> Weights:
+        """What it loads."""
+        return Weights(self.model, self.precision)
+
+    def memory(self, edge: Edge = Edge.PESSIMISTIC) -> RankMemory:
+        """Of its fullest GPU."""
+        return rank_memory(
+            self.gpu,
+            self.weights,
+            vllm=self.vllm,
+            tensor_parallel_size=self.tensor_parallel_size,
+            pipeline_parallel_size=self.pipeline_parallel_size,
+            gpu_memory_utilization=self.gpu_memory_utilization,
+            edge=edge,
+        )
+
+    def kv_bytes(self, edge: Edge = Edge.PESSIMISTIC) -> float:
+        """For the KV cache on each GPU; what site.yaml says where it says so."""
+        if self.kv_cache_memory_bytes is not None:
+            return float(self.kv_cache_memory_bytes)
+        return max(0.0, self.memory(edge).kv_bytes)
+
+    def sessions(self, tokens: float, edge: Edge = Edge.PESSIMISTIC) -> float:
+        """Sessions of `tokens` whose cache fits at once."""
+        return self.kv_cache.sessions(
+            self.kv_bytes(edge),
+            max(1, round(tokens)),
+            tensor_parallel_size=self.tensor_parallel_size,
+            pipeline_parallel_size=self.pipeline_parallel_size,
+            element_bytes=self.kv_element_bytes,
+        )
+
+    def session_bytes(self, tokens: float) -> float:
+        """Bytes on each GPU that one session of `tokens` holds."""
+        return self.kv_cache.session_bytes(
+            max(1, round(tokens)),
+            tensor_parallel_size=self.tensor_parallel_size,
+            pipeline_parallel_size=self.pipeline_parallel_size,
+            element_bytes=self.kv_element_bytes,
+        )
+
+    @property
+    def makes_tokens(self) -> bool:
+        """False for embeddings and rerankers."""
+        return self.model.role not in ("embedding", "reranker")
+
+    def performance(self, demand: PoolDemand) -> Performance:
+        """How it does under a demand.
+
+        Raises:
+            InputError: the catalogue does not know enough of the model's shape.
+        """
+        calibration = load_calibration()
+        replica = Replica.of(
+            self.model,
+            self.gpu,
+            precision=self.precision,
+            kv_element_bytes=self.kv_element_bytes,
+            tensor_parallel_size=self.tensor_parallel_size,
+            pipeline_parallel_size=self.pipeline_parallel_size,
+        )
+        sessions = self.sessions(demand.prompt + (demand.answer if self.makes_tokens else 0))
+        most = min(sessions, float(self.max_num_seqs))
+        steps = Steps(replica, calibration.constant, per_sequence="server_us")
+        return Performance(
+            Serving(steps, sessions, most, prefix_hit_share=demand.prefix_hit_share),
+            calibration.bands,
+            most,
+            Binding.KV_CACHE if sessions <= self.max_num_seqs else Binding.MAX_NUM_SEQS,
+            answers=self.makes_tokens,
+        )

@@ -1,0 +1,88 @@
+"""A pool's sizing as plain values: for `--json`, for comparisons, for the page. Units are in the names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sovctl.engine.sizing.capacity import Banded
+from sovctl.engine.sizing.explain import explain
+from sovctl.engine.sizing.pool import PoolSizing
+
+
+def summary(sized: PoolSizing) -> dict[str, Any]:
+    """Everything that is known of a pool; keys whose value nobody knows are absent."""
+    case, pool = sized.case, sized.case.pool
+    found: dict[str, Any] = {
+        "pool": pool.name,
+        "verdict": sized.verdict.value,
+        "reason": sized.reason,
+        "provenance": sized.provenance.value,
+        "model": case.model.id,
+        "gpu": case.gpu.id,
+        "platform": case.platform.id,
+        "tensor_parallel_size": pool.tensor_parallel_size,
+        "pipeline_parallel_size": pool.pipeline_parallel_size,
+        "replicas": pool.replicas,
+        "gpus": sized.gpus,
+        "max_model_len": pool.max_model_len,
+        "max_num_seqs": pool.max_num_seqs,
+    }
+    server = sized.server
+    if server is not None:
+        memory = server.memory()
+        found |= {
+            "precision": server.precision.value,
+            "gpu_bytes": {
+                "usable": round(memory.usable_bytes),
+                "weights": round(memory.weights_bytes),
+                "overhead": round(memory.overhead_bytes),
+                "kv_cache": round(server.kv_bytes()),
+                "kept_free": round(memory.usable_bytes - memory.budget_bytes),
+            },
+            "sessions_of_max_model_len": round(server.sessions(pool.max_model_len), 2),
+        }
+    if sized.limit is not None and case.demand is not None:
+        point = sized.limit.point
+        found["limit"] = {
+            "in_flight": round(point.in_flight, 2),
+            "binding": sized.limit.binding.value,
+            "is_held": sized.limit.is_held,
+            "ttft_s": banded(point.ttft),
+            "itl_s": banded(point.itl),
+            "output_tokens_per_s": banded(point.tokens_per_s),
+        }
+        found["slo"] = {"ttft_s": case.demand.ttft_s, "itl_s": case.demand.itl_s, "e2e_s": case.demand.e2e_s}
+    if sized.need is not None:
+        found["need"] = {
+            "in_flight": round(sized.need.in_flight, 2),
+            "replicas": sized.need.replicas,
+            "replicas_with_reserve": sized.need.with_reserve,
+        }
+        found["headroom"] = round(sized.headroom or 0.0, 4)
+    if sized.point is not None:
+        found["at_rest"] = {
+            "in_flight": round(sized.point.in_flight, 2),
+            "ttft_s": banded(sized.point.ttft),
+            "itl_s": banded(sized.point.itl),
+            "output_tokens_per_s": banded(sized.point.tokens_per_s),
+        }
+    found["steps"] = [
+        {
+            "title": step.title,
+            "formula": step.formula,
+            "inputs": list(step.inputs),
+            "result": step.result,
+            "instead": step.instead,
+        }
+        for step in explain(sized)
+    ]
+    return found
+
+
+def banded(value: Banded) -> dict[str, float]:
+    """A figure with its band."""
+    return {"p10": _short(value.low), "p50": _short(value.middle), "p90": _short(value.high)}
+
+
+def _short(value: float) -> float:
+    return float(f"{value:.4g}")

@@ -1,0 +1,63 @@
+"""The same site with something changed: `workload[branches].users=3000`, `node_groups[dgx].platform=dgx-h200`.
+
+changed(loaded, ["pools[assistant].kv_cache_dtype=fp8"])     # a LoadedSpec, checked as any other
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from datetime import date
+from typing import Any
+
+import yaml
+
+from sovctl.compliance.errors import InputError
+from sovctl.engine.catalog import Catalog
+from sovctl.engine.spec_file import LoadedSpec, parse
+from sovctl.engine.spec_text import resolve, steps
+
+
+def changed(loaded: LoadedSpec, settings: Sequence[str], *, today: date, catalog: Catalog) -> LoadedSpec:
+    """A site with some values set.
+
+    Args:
+        settings: `PATH=VALUE`; items of lists by number or by name. Values are read as in site.yaml.
+
+    Raises:
+        InputError: a setting that is none, or names a place that is not there.
+        SpecError: the site is wrong with them.
+    """
+    value = copy.deepcopy(loaded.text.value)
+    for setting in settings:
+        path, sign, text = setting.partition("=")
+        if not sign or not path.strip():
+            hint = "--what-if 'workload[chat].users=3000'"
+            raise InputError(f"expected PATH=VALUE, got {setting!r}", where="--what-if", hint=hint)
+        _set(value, loaded.text.by_index(path.strip()), resolve(text.strip()))
+    data = yaml.safe_dump(value, allow_unicode=True, sort_keys=False).encode()
+    return parse(data, path=loaded.path, today=today, catalog=catalog, is_draft=True)
+
+
+def _set(value: Any, path: str, new: Any) -> None:
+    *before, last = steps(path)
+    here = value
+    for step in before:
+        if isinstance(here, dict) and isinstance(step, str):
+            here = here.setdefault(step, {})
+        elif _has_item(here, step):
+            here = here[step]
+        else:
+            raise _no_place(path)
+    if not (isinstance(here, dict) and isinstance(last, str)) and not _has_item(here, last):
+        raise _no_place(path)
+    here[last] = new
+
+
+def _has_item(here: Any, step: str | int) -> bool:
+    return isinstance(here, list) and isinstance(step, int) and step < len(here)
+
+
+def _no_place(path: str) -> InputError:
+    hint = "name a place as errors do, such as pools[chat].max_num_seqs"
+    return InputError(f"expected a place of site.yaml, got `{path}`", where="--what-if", hint=hint)

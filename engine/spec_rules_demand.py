@@ -1,0 +1,134 @@
+"""Rules about what pools are sized for, and about pools that cannot work. Each is a pure function of one `Case`.
+
+A pool is refused only where even the optimistic edge of what was measured leaves no way: what lies between the edges
+is for `sovctl size` to say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sovctl.compliance.errors import InputError, Problem
+from sovctl.engine.sizing.demand import MOST_SPREAD, ClassDemand
+from sovctl.engine.sizing.explain import both_units
+from sovctl.engine.sizing.memory import Edge
+from sovctl.engine.sizing.pool import PoolCase, pool_cases
+from sovctl.engine.spec_case import Case
+from sovctl.engine.spec_demand import WorkloadClass
+
+READS = ("workload", "pools", "models", "node_groups", "software", "sizing")
+"""What a pool's case is made of."""
+_WAYS = ("requests_per_user_hour", "think_time_s", "in_flight_percent", "rule_of_thumb")
+
+
+def check_demand(case: Case) -> Iterator[Problem]:
+    for index, each in enumerate(case.spec.workload):
+        where = f"workload[{index}]"
+        said = [name for name in _WAYS if getattr(each, name) is not None]
+        for name in said[1:]:
+            yield Problem(
+                f"expected one way to say how often they ask, got `{name}` beside `{said[0]}`",
+                where=f"{where}.{name}",
+                hint=f"leave one of the two out; known ways: {', '.join(_WAYS)}",
+            )
+        yield from _spread(each, where)
+        yield from _limits(each, where)
+
+
+def _spread(each: WorkloadClass, where: str) -> Iterator[Problem]:
+    asked = ClassDemand.of(each)
+    for name, lengths in (("input_tokens", asked.prompt), ("output_tokens", asked.answer)):
+        if not 1 <= lengths.p95 / lengths.mean <= MOST_SPREAD:
+            yield Problem(
+                f"expected {lengths.mean:.0f} to {lengths.mean * MOST_SPREAD:.0f}, 1 to {MOST_SPREAD} times the "
+                f"average, got {lengths.p95:.0f}",
+                where=f"{where}.{name}_p95",
+                hint="split the class in two where a few requests are far longer than the rest",
+            )
+
+
+def _limits(each: WorkloadClass, where: str) -> Iterator[Problem]:
+    if each.e2e_p95_ms is not None and each.ttft_p95_ms is not None and each.e2e_p95_ms <= each.ttft_p95_ms:
+        yield Problem(
+            f"expected more than ttft_p95_ms, {each.ttft_p95_ms:g}, got {each.e2e_p95_ms:g}: the last token would "
+            "come before the first one has to",
+            where=f"{where}.e2e_p95_ms",
+            hint="e2e_p95_ms counts from the question to the last token",
+        )
+
+
+def check_lengths(case: Case) -> Iterator[Problem]:
+    for each in pool_cases(case.spec, case.catalog):
+        for index, workload in each.workload:
+            asked = ClassDemand.of(workload)
+            makes_tokens = each.model.role not in ("embedding", "reranker")
+            tokens = asked.prompt.mean + (asked.answer.mean if makes_tokens else 0)
+            if tokens > each.pool.max_model_len:
+                place = "input_tokens" if workload.input_tokens else "kind"
+                yield Problem(
+                    f"expected at most {each.pool.max_model_len} tokens of prompt and answer, the max_model_len of "
+                    f"{each.pool.name}, got {tokens:.0f} on average",
+                    where=f"workload[{index}].{place}",
+                    hint=f"raise pools[{each.pool.name}].max_model_len, or send less at once",
+                )
+
+
+def check_memory(case: Case) -> Iterator[Problem]:
+    for each in pool_cases(case.spec, case.catalog):
+        if each.is_simulated or each.pool.kv_cache_memory_bytes is not None:
+            continue
+        try:
+            yield from _memory(each)
+        except InputError:
+            continue  # of a shape that the catalogue does not know; `sovctl size` says UNKNOWN
+
+
+def _memory(each: PoolCase) -> Iterator[Problem]:
+    server, pool = each.server(), each.pool
+    memory = server.memory(Edge.OPTIMISTIC)
+    if server.sessions(pool.max_model_len, Edge.OPTIMISTIC) >= 1:
+        return
+    sum_of = (
+        f"{both_units(memory.usable_bytes)} x gpu_memory_utilization {memory.utilization:g} = "
+        f"{both_units(memory.budget_bytes)}, less weights {both_units(memory.weights_bytes)} and vLLM's own "
+        f"{both_units(memory.overhead_bytes)}, leave {both_units(memory.kv_bytes)}"
+    )
+    one = both_units(server.session_bytes(pool.max_model_len))
+    yield Problem(
+        f"expected room on each {each.gpu.id} for one session of {pool.max_model_len} tokens, {one}, got: {sum_of}",
+        where=f"pools[{each.index}]",
+        hint="use more GPUs per replica (tensor_parallel_size: auto finds how many), a lower precision, an FP8 KV "
+        "cache, or a shorter max_model_len",
+    )
+
+
+def check_reachable_limits(case: Case) -> Iterator[Problem]:
+    for each in pool_cases(case.spec, case.catalog):
+        if each.is_simulated or each.demand is None:
+            continue
+        try:
+            server = each.server()
+            if server.sessions(each.pool.max_model_len) < 1:
+                continue
+            performance = server.performance(each.demand)
+        except InputError:
+            continue
+        one = performance.at(1.0, each.demand)
+        for index, workload in each.workload:
+            asked = ClassDemand.of(workload)
+            prefill = performance.serving.prefill_s(asked.prompt.mean)
+            average = performance.serving.prefill_s(each.demand.prompt)
+            checks = [("ttft_p95_ms", asked.ttft_s, max(0.0, one.ttft.low + prefill - average))]
+            if server.makes_tokens:
+                checks.append(("itl_p95_ms", asked.itl_s, one.itl.low))
+                least_s = prefill + one.itl.low * (asked.answer.mean - 1)
+                checks.append(("e2e_p95_ms", asked.e2e_s, least_s))
+            for name, limit_s, took_s in checks:
+                if limit_s is not None and limit_s < took_s:
+                    yield Problem(
+                        f"expected at least {took_s * 1e3:.1f} ms, what one request alone takes at the optimistic "
+                        f"edge ({asked.prompt.mean:.0f} tokens in, {asked.answer.mean:.0f} out, {server.model.id} on "
+                        f"{server.gpus} x {server.gpu.id}), got {limit_s * 1e3:g}",
+                        where=f"workload[{index}].{name}",
+                        hint="use more GPUs per replica, a lower precision, a smaller model or a looser limit",
+                    )

@@ -1,0 +1,173 @@
+"""A pool as a whole: enough is enough, too few says how many, unknown is UNKNOWN; and `auto` becomes numbers."""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sovctl.compliance.errors import InputError, SpecError
+from sovctl.compliance.verdict import Verdict
+from sovctl.engine.catalog import load_catalog
+from sovctl.engine.preset import FOLDER
+from sovctl.engine.sizing.explain import explain
+from sovctl.engine.sizing.pool import PoolSizing, pool_cases, size_pool
+from sovctl.engine.sizing.summary import summary
+from sovctl.engine.sizing.what_if import changed
+from sovctl.engine.spec_file import LoadedSpec, parse
+
+TODAY = date(2026, 11, 21)
+BANK = yaml.safe_load((FOLDER / "bank-hybrid.yaml").read_text())
+BANK["perimeter"]["exceptions"][0]["expires"] = "2036-12-31"
+
+
+def site(
+    *, pool: dict[str, Any] | None = None, workload: list[dict[str, Any]] | None = None, **sizing: Any
+) -> LoadedSpec:
+    """The bank with one pool, `assistant`, changed."""
+    value = {key: item for key, item in BANK.items() if key != "gateway"}
+    value["site"] = {**value["site"], "placement": "on-prem"}
+    value["perimeter"] = {"management": ["10.20.0.0/28"]}
+    value["pools"] = [{**BANK["pools"][0], **(pool or {})}]
+    value["workload"] = BANK["workload"][:1] if workload is None else workload
+    value["sizing"] = sizing
+    return parse(
+        yaml.safe_dump(value).encode(), path=Path("site.yaml"), today=TODAY, catalog=load_catalog(), is_draft=True
+    )
+
+
+def sized(loaded: LoadedSpec) -> PoolSizing:
+    (found,) = [size_pool(case) for case in pool_cases(loaded.spec, load_catalog())]
+    return found
+
+
+def asked(users: int, **said: Any) -> list[dict[str, Any]]:
+    return [{"name": "branches", "pool": "assistant", "users": users, **said}]
+
+
+def test_few_users_pass_and_many_say_how_many_replicas_they_need() -> None:
+    few, many = sized(site(workload=asked(100))), sized(site(workload=asked(50_000)))
+    assert (few.verdict, few.reason) == (Verdict.PASS, "")
+    assert many.verdict is Verdict.FAIL
+    assert many.need is not None
+    assert many.reason == f"needs {many.need.replicas} replicas, has 2"
+    assert many.headroom is not None
+    assert many.headroom < 0
+    assert many.point is None
+
+
+def test_without_the_spare_replica_it_warns() -> None:
+    assert sized(site(pool={"replicas": 1}, workload=asked(10))).verdict is Verdict.WARN
+    reserve = {"spare_replicas": 0}
+    assert sized(site(pool={"replicas": 1}, workload=asked(10), reserve=reserve)).verdict is Verdict.PASS
+
+
+def test_a_pool_that_nobody_uses_is_looked_at_for_memory_alone() -> None:
+    found = sized(site(workload=[]))
+    assert found.verdict is Verdict.NOT_APPLICABLE
+    assert found.server is not None
+    assert found.limit is None
+
+
+def test_a_shape_that_the_catalogue_does_not_know_is_unknown_and_blocks() -> None:
+    loaded = site(workload=[])
+    model = load_catalog().models["llama-3.3-70b"]
+    case = next(pool_cases(loaded.spec, load_catalog()))
+    shapeless = model.model_copy(update={"arch": model.arch.model_copy(update={"kv_heads": None})})
+    found = size_pool(case.__class__(**{**vars(case), "model": shapeless}))
+    assert found.verdict is Verdict.UNKNOWN
+    assert found.verdict.blocks
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(1, 20_000), st.integers(1, 20_000))
+def test_more_users_never_need_fewer_replicas(one: int, other: int) -> None:
+    few, many = sorted((one, other))
+    needs = [sized(site(workload=asked(users))).need for users in (few, many)]
+    assert needs[0] is not None
+    assert needs[1] is not None
+    assert needs[0].replicas <= needs[1].replicas
+
+
+def test_the_plan_is_on_the_pessimistic_edge() -> None:
+    found = sized(site(workload=asked(3000, itl_p95_ms=45, ttft_p95_ms=2000)))
+    assert found.limit is not None
+    point = found.limit.point
+    assert point.itl.low < point.itl.middle < point.itl.high <= 0.045 * 1.001
+    assert point.ttft.high <= 2.0
+
+
+def test_at_rest_the_replicas_carry_what_is_asked() -> None:
+    found = sized(site(workload=asked(1500)))
+    assert found.point is not None
+    assert found.performance is not None
+    assert found.case.demand is not None
+    asked_for = found.performance.needed_in_flight(found.point, found.case.demand)
+    assert asked_for == pytest.approx(2 * found.point.in_flight, rel=1e-3)
+
+
+def test_explains_every_step_in_both_units_and_says_where_common_rules_differ() -> None:
+    steps = list(explain(sized(site(workload=asked(1500)))))
+    text = "\n".join([each.title + each.result + "".join(each.inputs) for each in steps])
+    assert " GB = " in text
+    assert " GiB" in text
+    instead = [each.instead for each in steps if each.instead]
+    assert any("weights x 1.2" in each for each in instead)
+    assert any("users x 15 % x 5 % x 3" in each for each in instead)
+
+
+def test_the_summary_is_plain_and_says_what_it_found() -> None:
+    found = summary(sized(site(workload=asked(1500))))
+    assert found["limit"]["itl_s"]["p10"] < found["limit"]["itl_s"]["p50"] < found["limit"]["itl_s"]["p90"]
+    assert found["gpu_bytes"]["weights"] == pytest.approx(35.3e9, rel=0.01)
+
+
+def test_auto_becomes_numbers_that_then_pass() -> None:
+    auto = dict.fromkeys(("tensor_parallel_size", "replicas", "max_model_len", "max_num_seqs"), "auto")
+    loaded = site(pool=auto, workload=asked(5000, itl_p95_ms=60, ttft_p95_ms=2000))
+    pool = loaded.spec.pools[0]
+    assert pool.tensor_parallel_size in (2, 4, 8)
+    assert pool.replicas >= 2
+    assert pool.max_model_len % 1024 == 0
+    assert sized(loaded).verdict is Verdict.PASS
+    again = site(pool=auto, workload=asked(5000, itl_p95_ms=60, ttft_p95_ms=2000))
+    assert again.spec_sha256 == loaded.spec_sha256
+
+
+def test_auto_stages_are_found_for_what_no_node_holds() -> None:
+    pool = {"tensor_parallel_size": "auto", "pipeline_parallel_size": "auto", "model": "llama-405b"}
+    value = site(workload=asked(20))
+    data = {**value.text.value, "models": [{**BANK["models"][0], "name": "llama-405b", "catalog": "llama-3.1-405b"}]}
+    data["pools"] = [{**data["pools"][0], **pool}]
+    loaded = parse(
+        yaml.safe_dump(data).encode(), path=Path("site.yaml"), today=TODAY, catalog=load_catalog(), is_draft=True
+    )
+    spread = loaded.spec.pools[0]
+    assert spread.tensor_parallel_size * spread.pipeline_parallel_size == 16
+
+
+def test_auto_that_cannot_be_settled_says_why() -> None:
+    with pytest.raises(SpecError) as caught:
+        site(pool={"replicas": "auto"}, workload=[])
+    (problem,) = caught.value.problems
+    assert problem.message == "expected a workload to size it for, got none"
+    with pytest.raises(SpecError) as caught:
+        site(pool={"tensor_parallel_size": "auto", "max_model_len": 131072}, workload=asked(10, itl_p95_ms=2))
+    assert any("slower than" in each.message or "ITL" in each.message for each in caught.value.problems)
+
+
+def test_what_if_changes_one_thing_and_is_checked_like_a_site() -> None:
+    loaded = site(workload=asked(1500))
+    other = changed(loaded, ["workload[branches].users=50000"], today=TODAY, catalog=load_catalog())
+    assert other.spec.workload[0].users == 50_000
+    assert loaded.spec.workload[0].users == 1500
+    with pytest.raises(SpecError):
+        changed(loaded, ["workload[branches].users=0"], today=TODAY, catalog=load_catalog())
+    for wrong in ("workload[branches].users", "workload[nobody].users=1", "=1", "pools[7]=1"):
+        with pytest.raises(InputError):
+            changed(loaded, [wrong], today=TODAY, catalog=load_catalog())
