@@ -113,7 +113,7 @@ def _detector(settings: GatewaySettings) -> str:
     ]
     if missed:
         raise SovctlError(f"expected a finding for every kind, got none for {', '.join(missed)}")
-    check_rules(settings.policy, detector, [model.rule for model in settings.detect.models])
+    check_rules(settings.policy, detector, settings.detect.slow_rules)
     return f"{len(detector.rule_names)} rules, every kind finds its specimen"
 
 
@@ -125,8 +125,11 @@ def _models(settings: GatewaySettings) -> str:
             asyncio.run(model.find([f"Please check {_SPECIMENS[Kind.PERSON]} for us."]))
         except SlowFinderFailed as error:
             raise SovctlError(f"expected {model.name} to read a text, got {error}") from error
-    said = [f"{each.name} ({', '.join(each.languages)})" for each in settings.detect.models]
-    return f"loaded and asked: {', '.join(said)}" if said else "none of the site's own"
+    named = [f"{each.name} ({', '.join(each.languages)})" for each in settings.detect.models]
+    said = f"loaded and asked: {', '.join(named)}" if named else "none of the site's own"
+    if look := settings.detect.second_look:
+        said += f"; a second look by {look.upstream}, when {look.when}, not asked now"
+    return said
 
 
 def _listed(settings: GatewaySettings) -> str:

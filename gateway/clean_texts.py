@@ -22,6 +22,28 @@ _MOST_KNOWN = 65_536  # digests, about 8 MiB; the oldest go first
 _DIGEST_BYTES = 16
 
 
+class CleanMemory:
+    """Which texts are clean: `memory.key(text) in memory`."""
+
+    def __init__(self) -> None:
+        self._secret = secrets.token_bytes(32)
+        self._known: dict[bytes, None] = {}
+
+    def key(self, text: str) -> bytes:
+        """What a text is known by."""
+        data = text.encode("utf-8", "surrogatepass")
+        return hashlib.blake2b(data, digest_size=_DIGEST_BYTES, key=self._secret).digest()
+
+    def __contains__(self, key: bytes) -> bool:
+        return key in self._known
+
+    def add(self, key: bytes) -> None:
+        """The text is clean."""
+        if len(self._known) >= _MOST_KNOWN:
+            self._known.pop(next(iter(self._known)), None)
+        self._known[key] = None
+
+
 class CleanTexts:
     """A finder that remembers where another one found nothing.
 
@@ -31,8 +53,7 @@ class CleanTexts:
 
     def __init__(self, finder: Finder) -> None:
         self._finder = finder
-        self._key = secrets.token_bytes(32)
-        self._known: dict[bytes, None] = {}
+        self._clean = CleanMemory()
 
     @property
     def rule_names(self) -> Sequence[str]:
@@ -47,13 +68,10 @@ class CleanTexts:
         """
         if len(text) < _SHORTEST:
             return self._finder.find(text)
-        data = text.encode("utf-8", "surrogatepass")
-        digest = hashlib.blake2b(data, digest_size=_DIGEST_BYTES, key=self._key).digest()
-        if digest in self._known:
+        key = self._clean.key(text)
+        if key in self._clean:
             return []
         found = self._finder.find(text)
         if not found:
-            if len(self._known) >= _MOST_KNOWN:
-                self._known.pop(next(iter(self._known)), None)
-            self._known[digest] = None
+            self._clean.add(key)
         return found

@@ -25,6 +25,7 @@ from sovctl.gateway.routing.plan import candidates_of, plan_route
 from sovctl.gateway.routing.servers import State
 from sovctl.gateway.settings import GatewaySettings
 from sovctl.gateway.slow_finders import load_models, look_closer
+from sovctl.gateway.slow_finders.second_look import wants
 from sovctl.gateway.surfaces import SURFACES
 
 
@@ -59,6 +60,9 @@ def explain(settings: GatewaySettings, request: Path) -> dict[str, Any]:
     if own := load_models(settings.detect):
         looked = asyncio.run(look_closer(own, inspector, inspection, permissions, permit, tenant=""))
         inspection, permit = looked.inspection, looked.permit
+    not_asked = []
+    if (look := settings.detect.second_look) is not None and permit.verdict.may_leave:
+        not_asked = ["second-look"] * any(wants(look, text, found) for text, found in inspector.prose.items())
     demand = demand_of(
         body,
         family=surface.family,
@@ -81,4 +85,5 @@ def explain(settings: GatewaySettings, request: Path) -> dict[str, Any]:
         "languages": sorted(inspection.languages),
         "obstacles": sorted(obstacle.value for obstacle in inspection.obstacles),
         **({"looked_by": list(inspection.looked_by)} if own else {}),
+        **({"not_asked": not_asked} if not_asked else {}),
     }

@@ -112,10 +112,10 @@ class Inspector:
         return self._result()
 
     @property
-    def prose(self) -> list[str]:
-        """Every text with words in it, once, in order."""
-        texts = dict.fromkeys(leaf.text for leaf in self.leaves.texts)
-        return [text for text in texts if text not in _ORDINARY and _NAME_PART.search(text)]
+    def prose(self) -> dict[str, list[Finding]]:
+        """Every text with words in it, once, in order, with what is known in it."""
+        texts = {leaf.text: self.findings(leaf) for leaf in self.leaves.texts}
+        return {text: found for text, found in texts.items() if text not in _ORDINARY and _NAME_PART.search(text)}
 
     def add(self, found: Mapping[str, list[Finding]]) -> Inspection:
         """What is in the body once these findings of others, by text, count as well."""

@@ -12,6 +12,7 @@ import socket
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -36,8 +37,10 @@ from sovctl.gateway.quota.quota import Quota
 from sovctl.gateway.quota.store import SqliteStore
 from sovctl.gateway.readiness import Readiness
 from sovctl.gateway.reload import InForce, Reloader
+from sovctl.gateway.sending import cache_salt
 from sovctl.gateway.service import Service
 from sovctl.gateway.settings import AdminListen, GatewaySettings
+from sovctl.gateway.slow_finders import SecondLook, SlowFinder
 from sovctl.gateway.token_keys import load_token_keys
 from sovctl.gateway.upstream import Upstream
 from sovctl.gateway.vault import Vault, load_keks, open_vault
@@ -189,7 +192,7 @@ class Parts:
             keys=self._keys,
             finder=in_force.finder,
             checks=in_force.checks,
-            slow_finders=in_force.models,
+            slow_finders=self._slow_finders(opened, in_force),
             vault=opened.vault,
             audit=replace(opened.audit, policy_sha256=in_force.settings.policy.digest()),
             upstreams=opened.upstreams,
@@ -198,6 +201,13 @@ class Parts:
             signer=self._signer,
             endings=self._endings,
         )
+
+    def _slow_finders(self, opened: _Opened, in_force: InForce) -> list[SlowFinder]:
+        look = in_force.settings.detect.second_look
+        if look is None:
+            return [*in_force.models]
+        salt = partial(cache_salt, self._keys.salt)
+        return [*in_force.models, SecondLook(look, opened.upstreams[look.upstream], salt=salt)]
 
     @asynccontextmanager
     async def _reloading(self, config: Path, opened: _Opened, context: Context) -> AsyncIterator[None]:

@@ -74,7 +74,7 @@ class InForce:
         return cls(settings, Callers(settings), finder, detector_files, checks_of(settings, finder), models)
 
     def __post_init__(self) -> None:
-        check_rules(self.settings.policy, self.finder, [model.rule for model in self.models])
+        check_rules(self.settings.policy, self.finder, self.settings.detect.slow_rules)
 
 
 class Reloader:

@@ -11,6 +11,7 @@ from sovctl.gateway.name_languages import CONTEXT_LANGUAGES, LISTED_LANGUAGES
 from sovctl.gateway.settings.listed import ListedSettings
 from sovctl.gateway.settings.model import SettingsModel
 from sovctl.gateway.settings.name_model import NameModelSettings
+from sovctl.gateway.settings.second_look import SECOND_LOOK_RULE, SecondLookSettings
 
 
 class DetectSettings(SettingsModel):
@@ -26,6 +27,9 @@ class DetectSettings(SettingsModel):
     models: Annotated[list[NameModelSettings], Field(max_length=16)] = Field(default_factory=list)
     """Models of the site's own that read every request which could leave."""
 
+    second_look: SecondLookSettings | None = None
+    """A model of one of the pools reads requests that could leave and may hold a name that nobody found."""
+
     @field_validator("models")
     @classmethod
     def _each_name_once(cls, models: list[NameModelSettings]) -> list[NameModelSettings]:
@@ -33,6 +37,11 @@ class DetectSettings(SettingsModel):
             if count > 1:
                 raise ValueError(f"expected every name once, got {name} {count} times")
         return models
+
+    @property
+    def slow_rules(self) -> list[str]:
+        """Rules of the finders that are asked after the detector."""
+        return [*(model.rule for model in self.models), *([SECOND_LOOK_RULE] if self.second_look else [])]
 
     @property
     def name_languages(self) -> frozenset[str]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from sovctl.compliance.errors import Problem
 from sovctl.gateway.kinds import Kind
+from sovctl.gateway.settings.surface import SurfaceName
 from sovctl.gateway.settings.upstream import UpstreamKind
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ def problems(settings: GatewaySettings) -> list[Problem]:
         *_principals(settings),
         *_limits(settings),
         *_prices(settings),
+        *_second_look(settings),
     ]
     # A policy is read in terms of the routes, so theirs come first.
     return found or settings.policy.table(settings.routes).problems(kinds=[kind.value for kind in Kind])
@@ -70,6 +72,19 @@ def _prices(settings: GatewaySettings) -> Iterator[Problem]:
     for name in sorted(priced ^ named):
         got = f"none for {name}" if name in named else f"one for {name}, which is no upstream"
         yield Problem(f"expected a price for every upstream, got {got}", where="quota.prices.upstreams")
+
+
+def _second_look(settings: GatewaySettings) -> Iterator[Problem]:
+    look = settings.detect.second_look
+    if look is None:
+        return
+    pool = next((each for each in settings.upstreams if each.name == look.upstream), None)
+    if pool is None or pool.kind is not UpstreamKind.POOL:
+        got = "nothing of that name" if pool is None else f"{pool.kind.value}, which must not see text as it is"
+        yield Problem(f"expected a pool named {look.upstream}, got {got}", where="detect.second_look.upstream")
+    elif SurfaceName.CHAT not in pool.surfaces:
+        message = f"expected a pool that serves {SurfaceName.CHAT.value}, got {look.upstream}, which does not"
+        yield Problem(message, where="detect.second_look.upstream")
 
 
 def _twice(where: str, field: str, names: Iterable[str]) -> Iterator[Problem]:

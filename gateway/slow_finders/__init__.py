@@ -1,4 +1,4 @@
-"""Finders that take too long for the event loop: a site's own models, each in a thread of its own.
+"""Finders that take their time: a site's own models, each in a thread of its own, and a second look by a pool.
 
 They are asked after the detector, and only where their findings could change something: see `closer_look`. One that
 fails, is busy or takes too long keeps its request on-prem. A gateway without any pays nothing.
@@ -6,6 +6,7 @@ fails, is busy or takes too long keeps its request on-prem. A gateway without an
 
 from sovctl.gateway.slow_finders.closer_look import Looked, look_closer
 from sovctl.gateway.slow_finders.name_model import NameModel, load_models
+from sovctl.gateway.slow_finders.second_look import SecondLook
 from sovctl.gateway.slow_finders.slow_finder import SlowFinder, SlowFinderFailed
 
-__all__ = ["Looked", "NameModel", "SlowFinder", "SlowFinderFailed", "load_models", "look_closer"]
+__all__ = ["Looked", "NameModel", "SecondLook", "SlowFinder", "SlowFinderFailed", "load_models", "look_closer"]

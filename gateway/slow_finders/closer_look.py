@@ -51,11 +51,15 @@ async def look_closer(
         inspector: the one that made `inspection`; it learns what they find.
         permit: what policy says without them.
     """
-    asked = [each for each in finders if _matters(each, permissions, permit) and each.concerns(inspection)]
-    texts = inspector.prose
-    if not asked or not texts:
+    mattering = [each for each in finders if _matters(each, permissions, permit) and each.concerns(inspection)]
+    prose = inspector.prose if mattering else {}
+    wanted = {each: [text for text, found in prose.items() if each.wants(text, found)] for each in mattering}
+    asked = {each: texts for each, texts in wanted.items() if texts}
+    if not asked:
         return Looked(inspection, permit)
-    answers = await asyncio.gather(*(each.find(texts, tenant=tenant) for each in asked), return_exceptions=True)
+    answers = await asyncio.gather(
+        *(each.find(texts, tenant=tenant) for each, texts in asked.items()), return_exceptions=True
+    )
     more: dict[str, list[Finding]] = {}
     looked_by, failures = [], []
     for finder, answer in zip(asked, answers, strict=True):

@@ -48,6 +48,10 @@ class NameModel:
         """True when the request is in one of the model's languages, or in none that can be told."""
         return not inspection.languages.isdisjoint(self._languages | _IN_NO_LANGUAGE)
 
+    def wants(self, _text: str, _found: Sequence[Finding]) -> bool:
+        """Always."""
+        return True
+
     async def find(self, texts: Sequence[str], *, tenant: str = "") -> Mapping[str, list[Finding]]:  # noqa: ARG002 - it learns nothing, so it need not know whose they are
         """What stands in the texts.
 

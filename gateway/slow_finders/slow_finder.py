@@ -32,6 +32,13 @@ class SlowFinder(Protocol):
     def concerns(self, inspection: Inspection) -> bool:
         """Whether it has anything to say about such a request."""
 
+    def wants(self, text: str, found: Sequence[Finding]) -> bool:
+        """Whether it is to be asked about a text.
+
+        Args:
+            found: what is known in it, sorted, none overlapping.
+        """
+
     async def find(self, texts: Sequence[str], *, tenant: str) -> Mapping[str, list[Finding]]:
         """What stands in the texts, by text; those with nothing in them may be left out.
 

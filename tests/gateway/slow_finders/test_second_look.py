@@ -1,0 +1,178 @@
+"""A gateway whose pool takes a second look: over real HTTP, never by a cloud, and no answer keeps the request here."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from echo_upstream import EchoUpstream, Script, echo
+from loopback_gateway import LoopbackGateway, running_gateway, say, write_loopback_config
+
+from sovctl.compliance.errors import SpecError
+from sovctl.gateway.__main__ import main
+from sovctl.gateway.settings import check_settings
+
+PROMPT = "please ask what Tasmagambetova said about the loan, and write it down"  # invented
+NAME = "Tasmagambetova"
+
+
+def sees(*names: str) -> Callable[[dict[str, Any]], dict[str, Any]]:
+    """A chat model that lists these when it is asked for names, and repeats anything else."""
+
+    def message(body: dict[str, Any]) -> dict[str, Any]:
+        if "response_format" not in body:
+            return echo(body)
+        return {"role": "assistant", "content": json.dumps({"names": list(names)})}
+
+    return message
+
+
+@pytest.fixture(name="sides", scope="module")
+def sides_fixture() -> Iterator[tuple[EchoUpstream, EchoUpstream]]:
+    with EchoUpstream() as pool, EchoUpstream() as cloud:
+        yield pool, cloud
+
+
+@pytest.fixture(autouse=True)
+def _fresh(sides: tuple[EchoUpstream, EchoUpstream]) -> None:
+    for side in sides:
+        side.forget()
+
+
+def configured(folder: Path, sides: tuple[EchoUpstream, EchoUpstream], **look: Any) -> Path:
+    pool, cloud = sides
+    second_look = {"upstream": "chat", "model": "reader", "timeout_s": 1, **look}
+    return write_loopback_config(
+        folder, cloud_port=cloud.port, pool_port=pool.port, detect={"second_look": second_look}
+    )
+
+
+@pytest.fixture(name="gateway", scope="module")
+def gateway_fixture(
+    tmp_path_factory: pytest.TempPathFactory, sides: tuple[EchoUpstream, EchoUpstream]
+) -> Iterator[LoopbackGateway]:
+    with running_gateway(configured(tmp_path_factory.mktemp("look"), sides)) as gateway:
+        yield gateway
+
+
+def last_request(gateway: LoopbackGateway) -> dict[str, Any]:
+    return [record for record in gateway.records() if record["type"] == "gateway.request"][-1]
+
+
+def test_a_name_that_only_the_pool_saw_leaves_as_a_token_and_comes_back(
+    gateway: LoopbackGateway, sides: tuple[EchoUpstream, EchoUpstream]
+) -> None:
+    pool, cloud = sides
+    pool.script = Script(message=sees(NAME, "Nobody Who Stands There"))
+    status, headers, answer = gateway.post(say(PROMPT))
+    assert (status, headers["x-sovctl-route"]) == (200, "cloud")
+    assert json.loads(answer)["choices"][0]["message"]["content"] == PROMPT
+    assert NAME not in cloud.raw[-1].decode()
+    assert "PERSON_" in cloud.requests[-1]["messages"][0]["content"]
+    [question] = pool.requests
+    assert question["model"] == "reader"
+    assert question["messages"][1]["content"] == PROMPT
+    assert len(question["cache_salt"]) == 43
+    record = last_request(gateway)
+    assert record["looked_by"] == ["second-look"]
+    assert record["kinds"] == {"PERSON": 1}
+
+
+def test_nobody_is_asked_where_no_name_could_be(
+    gateway: LoopbackGateway, sides: tuple[EchoUpstream, EchoUpstream]
+) -> None:
+    status, headers, _ = gateway.post(say("please say what was written about the loan"))
+    assert (status, headers["x-sovctl-route"]) == (200, "cloud")
+    assert not sides[0].requests
+    assert "looked_by" not in last_request(gateway)
+
+
+def test_a_text_without_names_is_asked_about_once(
+    gateway: LoopbackGateway, sides: tuple[EchoUpstream, EchoUpstream]
+) -> None:
+    pool, _ = sides
+    pool.script = Script(message=sees())
+    for _ in range(2):
+        status, headers, _ = gateway.post(say("please say what the Wolkenkuckucksheim is like in the winter"))
+        assert (status, headers["x-sovctl-route"]) == (200, "cloud")
+        assert last_request(gateway)["looked_by"] == ["second-look"]
+    assert len(pool.requests) == 1
+
+
+FAILURES = {
+    "an error": (Script(status=500), "status-500"),
+    "no list": (Script(message=lambda _: {"role": "assistant", "content": "There are none."}), "no-list"),
+    "no answer in time": (Script(hold_answer=threading.Event()), "timeout"),
+}
+
+
+@pytest.mark.parametrize("failure", FAILURES)
+def test_no_answer_keeps_the_request_on_prem(
+    gateway: LoopbackGateway, sides: tuple[EchoUpstream, EchoUpstream], failure: str
+) -> None:
+    pool, cloud = sides
+    pool.script, cause = FAILURES[failure]
+    gateway.post(say(f"{PROMPT} ({failure})"), timeout_s=30)
+    if pool.script.hold_answer is not None:
+        pool.script.hold_answer.set()
+    assert not cloud.requests
+    record = last_request(gateway)
+    assert record["reasons"][0] == "detector-failed:second-look"
+    assert record["upstream"] == "chat"
+    assert f'"cause": "{cause}"' in gateway.log() or f'"cause":"{cause}"' in gateway.log()
+    assert NAME not in gateway.log()
+
+
+def test_a_pool_that_is_not_there_keeps_the_request_here_unanswered(
+    tmp_path: Path, sides: tuple[EchoUpstream, EchoUpstream]
+) -> None:
+    _, cloud = sides
+    config = write_loopback_config(tmp_path, cloud_port=cloud.port, detect={"second_look": {"upstream": "chat"}})
+    with running_gateway(config) as gateway:
+        assert gateway.post(say(PROMPT))[0] == 503
+        assert not cloud.requests
+        assert last_request(gateway)["reasons"][0] == "detector-failed:second-look"
+
+
+def test_a_request_longer_than_allowed_stays(tmp_path: Path, sides: tuple[EchoUpstream, EchoUpstream]) -> None:
+    pool, cloud = sides
+    pool.script = Script(message=sees())
+    with running_gateway(configured(tmp_path, sides, max_chars=100, when="always")) as gateway:
+        gateway.post(say("please write this down " * 10))
+        assert not cloud.requests
+        assert last_request(gateway)["reasons"] == ["detector-failed:second-look"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "got"),
+    [
+        ({"upstream": "cloud"}, "got cloud, which must not see text as it is"),
+        ({"upstream": "nobody"}, "got nothing of that name"),
+    ],
+)
+def test_settings_never_let_a_cloud_look(
+    tmp_path: Path, sides: tuple[EchoUpstream, EchoUpstream], changes: dict[str, Any], got: str
+) -> None:
+    settings = yaml.safe_load(configured(tmp_path, sides, **changes).read_text())
+    with pytest.raises(SpecError) as caught:
+        check_settings(settings, tmp_path)
+    [problem] = caught.value.problems
+    assert problem.where.endswith("detect.second_look.upstream")
+    assert got in problem.message
+
+
+def test_explain_says_who_would_be_asked_and_asks_nobody(
+    gateway: LoopbackGateway,
+    sides: tuple[EchoUpstream, EchoUpstream],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (tmp_path / "request.json").write_text(json.dumps(say(PROMPT)))
+    assert main(["explain", str(tmp_path / "request.json"), "--config", str(gateway.config), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["not_asked"] == ["second-look"]
+    assert not sides[0].requests
