@@ -202,6 +202,12 @@ class Model(SpecModel):
     """SHA-256 of the model's MANIFEST (lines of `sha256  path`, sorted by path)."""
     licence_approved_by: Annotated[str, Field(min_length=3, max_length=100)] | None = None
     """Role or person who has read the licence, needed where the licence asks for one."""
+    licence_approved_because: Annotated[str, Field(min_length=10, max_length=500)] | None = None
+    """For the auditor: why its conditions are met here; with `licence_approved_by`."""
+    languages_approved_by: Annotated[str, Field(min_length=3, max_length=100)] | None = None
+    """Role or person who answers for a model in languages of `workload` that its maker does not list."""
+    languages_approved_because: Annotated[str, Field(min_length=10, max_length=500)] | None = None
+    """For the auditor: how that was tried; with `languages_approved_by`."""
 
 
 class Pool(SpecModel):

