@@ -2,6 +2,7 @@
 
     POST /v1/...        the surfaces, see `surfaces`
     GET  /v1/models     the models this key may use; /v1/models/NAME is one of them
+    GET  /v1/handoffs/ID  what became of an answer that went to a person, for the client that had asked
     GET  /healthz       the process answers
     GET  /readyz        vault, ledger and upstreams do, or 503 and what doesn't
     GET  /metrics       Prometheus
@@ -26,6 +27,7 @@ from sovctl.gateway.access.certificate import PEER
 from sovctl.gateway.access.principal import Principal
 from sovctl.gateway.deadline import OWN_HEADER, SDK_HEADER, timeout_s
 from sovctl.gateway.errors import Code, Headers, Refused
+from sovctl.gateway.handoff.desk import Desk
 from sovctl.gateway.metrics import Metrics
 from sovctl.gateway.metrics.exposition import exposition
 from sovctl.gateway.readiness import NOT_READY
@@ -54,6 +56,8 @@ class Context:
     """What is wrong now, by name; empty when ready."""
     metrics: Callable[[], Metrics]
     """The figures of all workers."""
+    desk: Desk | None = None
+    """Where clients fetch what a person answered."""
 
 
 class App:
@@ -100,6 +104,8 @@ class App:
                 return
             if (page := self._pages.get((method, path))) is None and method == "GET" and path.startswith(_MODEL):
                 page = self._model
+            if page is None and method == "GET" and path.startswith(_HANDOFF):
+                page = self._handoff
             if page is None:
                 await self._caller(scope)
                 raise Refused(Code.STATE_NOT_KEPT if path.startswith(_REMEMBERED) else Code.NOT_FOUND)
@@ -178,6 +184,13 @@ class App:
             raise Refused(Code.MODEL_NOT_FOUND)
         return 200, [_JSON], one
 
+    async def _handoff(self, scope: Scope, _request_id: str) -> tuple[int, Headers, bytes]:
+        client, desk = await self._caller(scope), self._context.desk
+        told = await desk.fetch(client, scope["path"].removeprefix(_HANDOFF)) if desk is not None else None
+        if told is None:
+            raise Refused(Code.NOT_FOUND)
+        return 200, [_JSON, _NO_STORE], orjson.dumps(told)
+
     async def _usable(self, scope: Scope) -> models.Usable:
         client, settings = await self._caller(scope), self._context.service.settings
         return models.Usable(settings.site, [route.model for route in settings.routes if client.may_use(route.model)])
@@ -200,6 +213,7 @@ class App:
 
 
 _MODEL = "/v1/models/"
+_HANDOFF = "/v1/handoffs/"
 _REMEMBERED = ("/v1/responses/resp", "/v1/conversations", "/v1/files", "/v1/uploads", "/v1/batches")  # never here
 
 

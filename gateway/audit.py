@@ -3,6 +3,7 @@
     gateway.request     durable before anything leaves and before the client gets a byte
     gateway.fallback    durable before a second upstream gets the request
     gateway.answer      durable before the client gets the end of the answer
+    gateway.handoff     durable before an operator's answer is kept, and before the client gets it
     gateway.policy      durable before changed settings come into force
     gateway.admin       durable before an operator's action is done
 
@@ -133,6 +134,7 @@ class AuditLog:
         digest: str,
         attempts: Sequence[str] = (),
         release: Mapping[str, Any] | None = None,
+        handoff_id: str | None = None,
     ) -> None:
         """How it ended.
 
@@ -140,11 +142,14 @@ class AuditLog:
             reason: `answered`, a reason code, or `client-left`.
             attempts: where it went.
             release: what the release checks said, in codes; None when there are none.
+            handoff_id: of what the client got instead.
 
         Raises:
             Refused: not durable.
         """
-        checked = {"release": release} if release is not None else {}
+        checked: dict[str, Any] = {"release": release} if release is not None else {}
+        if handoff_id is not None:
+            checked["handoff_id"] = handoff_id
         await self._append(
             "gateway.answer",
             request_id,
@@ -163,6 +168,22 @@ class AuditLog:
                 "answer_hmac": digest,
                 **checked,
             },
+        )
+
+    async def handoff(self, request_id: str, *, event: str, handoff_id: str, digest: str | None) -> None:
+        """What is about to happen to a hand-off: resolved, delivered, expired.
+
+        Args:
+            digest: of the operator's answer, when there is one.
+
+        Raises:
+            Refused: not durable.
+        """
+        answered = {"answer_hmac": digest} if digest is not None else {}
+        await self._append(
+            "gateway.handoff",
+            request_id,
+            {"site": self.site, "event": event, "handoff_id": handoff_id, **answered},
         )
 
     async def policy(

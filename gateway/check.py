@@ -20,7 +20,9 @@ from sovctl.gateway.access.callers import Callers
 from sovctl.gateway.conversation import Conversation
 from sovctl.gateway.detect import make_detector
 from sovctl.gateway.detect.edm import open_listed
+from sovctl.gateway.handoff.queue import Queue
 from sovctl.gateway.inspection import Inspector
+from sovctl.gateway.keyfiles import read_key
 from sovctl.gateway.kinds import Kind
 from sovctl.gateway.outgoing import tokenize_body
 from sovctl.gateway.permissions import Policy, check_rules
@@ -72,6 +74,7 @@ def run_checks(settings: GatewaySettings) -> list[CheckResult]:
         ("upstreams", _upstreams),
         ("leaving", _leaving),
         ("release", _release),
+        ("hand-offs", _handoffs),
     ]
     return [_result(name, check, settings) for name, check in checks]
 
@@ -182,6 +185,24 @@ def _release(settings: GatewaySettings) -> str:
     checks = checks_of(settings, make_detector(settings.detect))
     lists = sum(len(each.settings.forbidden) for each in checks.values())
     return f"{len(checks)} of {len(settings.routes)} routes check answers, with {lists} lists of phrases"
+
+
+def _handoffs(settings: GatewaySettings) -> str:
+    if settings.handoff is None:
+        return "none: what is held back is refused"
+
+    async def look() -> int:
+        queue = await asyncio.to_thread(Queue.open, settings.handoff_path)
+        try:
+            return (await queue.census()).open
+        finally:
+            await queue.close()
+
+    webhook = settings.handoff.webhook
+    if webhook is not None:
+        read_key(webhook.secret_file)
+    told = f"{webhook.url} is told; nothing was sent" if webhook is not None else "no webhook is told"
+    return f"{settings.handoff_path}: {asyncio.run(look())} are open; {told}"
 
 
 def _vault(settings: GatewaySettings) -> str:

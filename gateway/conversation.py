@@ -8,6 +8,7 @@ restores only what its own request sent, and only a named one also what it sent 
 
 from __future__ import annotations
 
+import hashlib
 import hmac
 import re
 from collections.abc import Sequence
@@ -31,6 +32,11 @@ class Conversation:
     """The client named it, so it may rely on what it sent in earlier requests."""
     key_version: int = 1
     """Of the token key that made `key` and makes its tokens."""
+
+    def beside(self, purpose: str) -> Conversation:
+        """A place in the vault for what belongs to this conversation and is no part of it; erased together with it."""
+        key = hashlib.sha256(f"sovctl beside v1\0{purpose}\0{self.key}".encode()).hexdigest()
+        return Conversation(self.tenant, key, True, self.key_version)
 
 
 def conversation_of(

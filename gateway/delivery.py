@@ -18,6 +18,7 @@ from sovctl.gateway import log
 from sovctl.gateway.audit import AuditLog
 from sovctl.gateway.errors import Code, Refused, UpstreamFailed
 from sovctl.gateway.exchange import Exchange
+from sovctl.gateway.handoff.desk import Desk
 from sovctl.gateway.metrics import Metrics
 from sovctl.gateway.quota.need import usage_in, usage_said
 from sovctl.gateway.release.gated import gated
@@ -26,13 +27,15 @@ from sovctl.gateway.release.verdict import Blocked
 from sovctl.gateway.release.whole import release_whole
 from sovctl.gateway.restore import RestoreBounds
 from sovctl.gateway.settings import Limits
+from sovctl.gateway.settings.release import OnDoubt
 from sovctl.gateway.sse import EventTooLarge, Framer
+from sovctl.gateway.surfaces.handed_over import Ending, Instead
 from sovctl.gateway.upstream import Answer
 
-_CODES = {UpstreamFailed: Code.UPSTREAM_FAILED, Blocked: Code.ANSWER_WITHHELD}
 _JUDGE_ASIDE_BYTES = 64 << 10  # larger answers are judged in a thread, so that others are served meanwhile
 _CLIENT_LEFT = "client-left"
 _ANSWERED = "answered"
+_HANDED_OVER = "handed_over"
 
 
 class AnswerStream(Protocol):
@@ -59,11 +62,13 @@ class Delivery:
         limits: Limits,
         bounds: RestoreBounds,
         endings: set[asyncio.Task[None]] | None = None,
+        desk: Desk | None = None,
     ) -> None:
         self.audit = audit
         self.limits = limits
         self.bounds = bounds
         self.metrics = metrics
+        self._desk = desk
         self._endings = endings if endings is not None else set()
 
     async def whole(self, exchange: Exchange, answer: Answer) -> bytes:
@@ -91,8 +96,12 @@ class Delivery:
                     await asyncio.to_thread(release_whole, judge, surface, made)
                 else:
                     release_whole(judge, surface, made)
-            except Blocked:
-                raise await self._withheld(exchange) from None
+            except Blocked as blocked:
+                heard = [said.text for said in surface.said(made)]
+                instead = await self._instead(exchange, blocked, heard)
+                content = surface.written(_ending(exchange).whole(instead))
+                await self.ended(exchange, _HANDED_OVER, self.audit.digest(content))
+                return content
         content = surface.written(made)
         await self.ended(exchange, _ANSWERED, self.audit.digest(content))
         return content
@@ -106,19 +115,41 @@ class Delivery:
         stream = _Stream(self, exchange, answer)
         try:
             await stream.begin()
-        except Blocked:
+        except Blocked as blocked:
             answer.release()
-            raise await self._withheld(exchange) from None
+            stream.instead = await self._instead(exchange, blocked, stream.heard)
         except BaseException:
             answer.release()
             raise
         return stream
 
-    async def _withheld(self, exchange: Exchange) -> Refused:
-        """The refusal of an answer that did not pass, recorded."""
-        refused = Refused(Code.ANSWER_WITHHELD)
-        await self.ended(exchange, refused.code.value, self.audit.digest(b""), status=refused.status)
-        return refused
+    async def _instead(self, exchange: Exchange, blocked: Blocked, heard: list[str]) -> Instead:
+        """As `held_back`, for an answer of which nothing went out; a refusal is recorded.
+
+        Raises:
+            Refused: as there.
+        """
+        try:
+            return await self.held_back(exchange, blocked, heard)
+        except Refused as refused:
+            await self.ended(exchange, refused.code.value, self.audit.digest(b""), status=refused.status)
+            raise
+
+    async def held_back(self, exchange: Exchange, blocked: Blocked, heard: list[str]) -> Instead:
+        """What the client gets instead of an answer that did not pass, which is in a person's queue then.
+
+        Args:
+            heard: what the model said.
+
+        Raises:
+            Refused: the site wants no person to look at it, or none can.
+        """
+        judge = exchange.judge
+        if self._desk is None or judge is None or judge.on_doubt(blocked.outcome) is not OnDoubt.HAND_OFF:
+            raise Refused(Code.ANSWER_WITHHELD)
+        if exchange.surface.ending(exchange.body) is None:
+            raise Refused(Code.ANSWER_WITHHELD)
+        return await self._desk.hand_over(exchange, heard)
 
     async def ended(self, exchange: Exchange, reason: str, digest: str, *, status: int = 200) -> None:
         """Record the end of an answer.
@@ -144,6 +175,7 @@ class Delivery:
             digest=digest,
             attempts=exchange.attempts.words(),
             release=release,
+            handoff_id=exchange.handoff_id,
         )
 
     def client_left(self, exchange: Exchange) -> None:
@@ -174,10 +206,14 @@ class _Stream:
         self._answer = answer
         self._events = exchange.surface.stream(exchange.restoration(delivery.bounds))
         self._hasher = delivery.audit.hasher()
+        self._ending = exchange.surface.ending(exchange.body) if exchange.checks is not None else None
         self._gate = self._new_gate()
         self._pieces = self._restored() if self._gate is None else gated(self._gate, self._restored())
         self._first = b""
+        self.instead: Instead | None = None
+        """What the client gets when nothing of the answer goes out."""
         self._is_recorded = False
+        self._inter_token_s = delivery.metrics.inter_token_s.at(exchange.surface.name, exchange.route.model)
 
     async def begin(self) -> None:
         try:
@@ -189,33 +225,52 @@ class _Stream:
             self._answer.note("deadline")
             raise UpstreamFailed("deadline") from None
 
+    @property
+    def heard(self) -> list[str]:
+        """What the model said so far."""
+        return self._gate.heard if self._gate is not None else []
+
     async def __aiter__(self) -> AsyncIterator[bytes]:
         exchange = self._exchange
         try:
-            self._hasher.update(self._first)
-            yield self._first
-            observe = self._delivery.metrics.inter_token_s.at(exchange.surface.name, exchange.route.model).observe
-            before = time.perf_counter()
-            async for each in self._pieces:
-                now = time.perf_counter()
-                observe(now - before)
-                before = now
-                self._hasher.update(each)
-                yield each
-            last = b"".join(self._events.last())
-            if (gate := self._gate) is not None:
-                last = gate.feed(last) + gate.flush()
-                if gate.blocked is not None:
+            try:
+                if self.instead is None:
+                    self._hasher.update(self._first)
+                    yield self._first
+                    observe = self._inter_token_s.observe
+                    before = time.perf_counter()
+                    async for each in self._pieces:
+                        now = time.perf_counter()
+                        observe(now - before)
+                        before = now
+                        self._hasher.update(each)
+                        yield each
+                    last = b"".join(self._events.last())
+                    if (gate := self._gate) is not None:
+                        last = gate.feed(last) + gate.flush()
+                        if gate.blocked is not None:
+                            yield last
+                        gate.check()
+                    await self._end(_ANSWERED)
                     yield last
-                gate.check()
-            self._is_recorded = True  # or refused: not twice in any case
-            await self._delivery.ended(exchange, _ANSWERED, self._hasher.hexdigest())
+                    return
+            except Blocked as blocked:
+                log.event("stream held back", level=30, reason=str(blocked), request_id=exchange.request_id)
+                self.instead = await self._delivery.held_back(exchange, blocked, self.heard)
+            assert self._ending is not None
+            last = b"".join(self._ending.events(self.instead))
+            self._hasher.update(last)
+            await self._end(_HANDED_OVER)
             yield last
-        except (UpstreamFailed, Refused, Blocked) as error:
-            code = error.code if isinstance(error, Refused) else _CODES[type(error)]
+        except (UpstreamFailed, Refused) as error:
+            code = error.code if isinstance(error, Refused) else Code.UPSTREAM_FAILED
             log.event("stream broke off", level=30, reason=str(error), request_id=exchange.request_id)
             self._record(code.value)
             yield exchange.surface.error_event(code, request_id=exchange.request_id)
+
+    async def _end(self, reason: str) -> None:
+        self._is_recorded = True  # or refused: not twice in any case
+        await self._delivery.ended(self._exchange, reason, self._hasher.hexdigest())
 
     async def close(self) -> None:
         self._answer.release()
@@ -247,7 +302,8 @@ class _Stream:
         if judge is None:
             return None
         observe = self._delivery.metrics.release_hold_s.at(self._exchange.route.model).observe
-        return Gate(judge, self._exchange.surface, clock=time.monotonic, observe=observe)
+        sent = self._ending.sent if self._ending is not None else lambda _: None
+        return Gate(judge, self._exchange.surface, clock=time.monotonic, observe=observe, sent=sent)
 
     async def _restored(self) -> AsyncGenerator[bytes]:
         """Restored events, framed for the client, without those that end the stream."""
@@ -269,3 +325,9 @@ class _Stream:
             cause = error.cause if isinstance(error, UpstreamFailed) else "too-large"
             self._answer.failed(cause)
             raise UpstreamFailed(cause) from None
+
+
+def _ending(exchange: Exchange) -> Ending:
+    ending = exchange.surface.ending(exchange.body)
+    assert ending is not None, "an answer is handed over only where its API has a form for that"
+    return ending

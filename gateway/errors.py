@@ -46,6 +46,8 @@ class Code(StrEnum):
     POOL_UNAVAILABLE = "pool_unavailable"
     DEADLINE_EXCEEDED = "deadline_exceeded"
     ANSWER_WITHHELD = "answer_withheld"
+    HANDOFF_QUEUE_FULL = "handoff_queue_full"
+    HANDOFF_UNAVAILABLE = "handoff_unavailable"
     AUDIT_UNAVAILABLE = "audit_unavailable"
     LIMITS_UNAVAILABLE = "limits_unavailable"
     INTERNAL = "internal"
@@ -99,8 +101,8 @@ _ANSWERS: dict[Code, _Answer] = {
     Code.REQUEST_EXCEEDS_LIMIT: _Answer(
         429,
         _LIMIT,
-        "this request alone may use more tokens or money than a limit of this key, its team or this model allows; "
-        "shorten it, or set a smaller `max_tokens`",
+        "this request alone may use more tokens than the limit of this key or its team; shorten it, or set a smaller "
+        "`max_tokens`",
     ),
     Code.INSUFFICIENT_QUOTA: _Answer(
         429, "insufficient_quota", "the budget of this key or its team is used up; `retry-after` says until when"
@@ -118,6 +120,12 @@ _ANSWERS: dict[Code, _Answer] = {
     Code.DEADLINE_EXCEEDED: _Answer(504, _SERVER, "no answer began in the time that was given; try again"),
     Code.ANSWER_WITHHELD: _Answer(
         403, _POLICY, "the model's answer did not pass this site's checks, so it was not released; ask in another way"
+    ),
+    Code.HANDOFF_QUEUE_FULL: _Answer(
+        503, _SERVER, "a person has to look at this answer, and as many wait as can be looked at; try again later"
+    ),
+    Code.HANDOFF_UNAVAILABLE: _Answer(
+        503, _SERVER, "a person has to look at this answer, and nobody could be told; try again"
     ),
     Code.AUDIT_UNAVAILABLE: _Answer(503, _SERVER, "the audit record could not be written, so nothing was answered"),
     Code.LIMITS_UNAVAILABLE: _Answer(503, _SERVER, "the limits of this key could not be checked; try again"),

@@ -57,15 +57,11 @@ class Exchange:
     """What the answer must pass before the client sees it."""
     judge: Judge | None = None
     """Of the answer that is on its way; after that, what the checks said."""
+    handoff_id: str | None = None
+    """Of what the client gets instead of the answer, when a person has to look at that."""
     reservation: Reservation = UNLIMITED
     usage: Usage | None = NOTHING
     """What it has used so far; None when an upstream may have used any part of what is reserved."""
-    costs: Mapping[str, int] = field(default_factory=dict)
-    """What it costs at most, by upstream, in nano; empty where nobody asks."""
-    max_cost: int | None = None
-    """What it may cost by its route's cap."""
-    budget: int | None = None
-    """What of the caller's budgets is reserved for it; None for who has no limits."""
     price: Nano | None = None
     """Of the upstream that was asked last."""
     hides_usage: bool = False

@@ -30,6 +30,9 @@ from sovctl.gateway.admin.surface import Shown, admin_surface
 from sovctl.gateway.app import Context
 from sovctl.gateway.audit import AuditLog, Sink
 from sovctl.gateway.detect import make_detector
+from sovctl.gateway.handoff.desk import Desk
+from sovctl.gateway.handoff.queue import Queue
+from sovctl.gateway.handoff.watch import Watch
 from sovctl.gateway.inspection import Finder
 from sovctl.gateway.metrics import Metrics, MetricsFolder
 from sovctl.gateway.metrics.sharing import WRITE_EVERY_S
@@ -149,9 +152,10 @@ class Parts:
         quota_path = settings.quota.path
         store = await asyncio.to_thread(SqliteStore.open, quota_path) if quota_path is not None else None
         quota = await stack.enter_async_context(Quota(settings.quota, settings.access.teams, store))
-        opened = _Opened(vault, audit, upstreams, readiness, quota)
+        desk = await self._open_desk(stack, vault, audit, readiness)
+        opened = _Opened(vault, audit, upstreams, readiness, quota, desk)
         context = Context(
-            self._service(opened, self._in_force), self._in_force.callers, readiness.wrong, self._counting(stack)
+            self._service(opened, self._in_force), self._in_force.callers, readiness.wrong, self._counting(stack), desk
         )
         readiness.others.append(lambda: context.callers.wrong())
         stack.push_async_callback(context.service.close)
@@ -161,6 +165,29 @@ class Parts:
         if settings.admin is not None:
             await self._open_admin(stack, settings.admin, opened, context)
         return context
+
+    async def _open_desk(
+        self, stack: AsyncExitStack, vault: Vault, audit: AuditLog, readiness: Readiness
+    ) -> Desk | None:
+        settings, handoff = self.settings, self.settings.handoff
+        if handoff is None:
+            return None
+        queue = await asyncio.to_thread(Queue.open, settings.handoff_path)
+        stack.push_async_callback(queue.close)
+        watch = Watch(queue, handoff, audit=audit, metrics=self._metrics, site=settings.site)
+        readiness.others.append(lambda: watch.wrong)
+        await stack.enter_async_context(watch)
+        return Desk(
+            handoff,
+            queue=queue,
+            vault=vault,
+            keys=self._keys,
+            audit=audit,
+            metrics=self._metrics,
+            ttl_s=settings.vault.ttl_s,
+            max_depth=settings.limits.max_depth,
+            wake=watch.wake,
+        )
 
     async def _open_admin(self, stack: AsyncExitStack, listen: AdminListen, opened: _Opened, context: Context) -> None:
         shown = Shown(
@@ -174,6 +201,7 @@ class Parts:
             reload=lambda: os.kill(os.getpid() if self.line is None else os.getppid(), signal.SIGHUP),
             folder=self.metrics_folder,
             jwks=self._signer.jwks if self._signer is not None else None,
+            handoffs=opened.desk,
         )
         await stack.enter_async_context(admin_surface(listen, shown, key=self._keys.admin))
 
@@ -200,6 +228,7 @@ class Parts:
             quota=opened.quota,
             signer=self._signer,
             endings=self._endings,
+            desk=opened.desk,
         )
 
     def _slow_finders(self, opened: _Opened, in_force: InForce) -> list[SlowFinder]:
@@ -282,6 +311,7 @@ class _Opened:
     upstreams: Mapping[str, Upstream]
     readiness: Readiness
     quota: Quota
+    desk: Desk | None
 
 
 async def _share(folder: MetricsFolder, metrics: Metrics) -> None:

@@ -107,11 +107,7 @@ class Sender:
                 body = exchange.body
                 exchange.kept = {key: body[key] for key in exchange.surface.repeated if key in body}
                 data = outgoing.data
-            if exchange.usage is None:  # the one before may have used what was reserved, so this needs its own
-                exchange.settle()
-                if not await self._admission.reserve_again(exchange, name):
-                    exchange.reasons.append(f"budget:{name}")
-                    continue
+                has_left = True
             exchange.upstream, exchange.counts = name, RestoreCounts()
             if attempts == 0:
                 await self._audit.request(exchange, exchange.reasons, upstream=name)
@@ -121,7 +117,9 @@ class Sender:
                 await self._audit.fallback(exchange.request_id, upstream=name, tokens=tokens, reasons=exchange.reasons)
                 self._metrics.fallbacks.add()
             attempts += 1
-            has_left = has_left or not upstream.settings.kind.may_see_raw_text
+            if exchange.usage is None:  # the one before may have used what was reserved, so this needs its own
+                exchange.settle()
+                await self._admission.reserve(exchange, is_again=True)
             try:
                 return await self._ask(exchange, upstream, data, is_last=name == plan.upstreams[-1])
             except asyncio.CancelledError:
@@ -211,6 +209,8 @@ class Sender:
         )
         self._metrics.requests.add(exchange.surface.name, exchange.route.model, route, "200")
         told = self._admission.headers(exchange.reservation)
+        if exchange.handoff_id is not None:
+            told.append((b"x-sovctl-handoff-id", exchange.handoff_id.encode()))
         return Reply(200, upstream.settings.kind, exchange.request_id, content, told)
 
 

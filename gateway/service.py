@@ -22,6 +22,8 @@ from sovctl.gateway.access.assertion import PrincipalSigner
 from sovctl.gateway.access.principal import Principal
 from sovctl.gateway.audit import AuditLog
 from sovctl.gateway.delivery import Delivery
+from sovctl.gateway.errors import Refused
+from sovctl.gateway.handoff.desk import Desk
 from sovctl.gateway.inspection import Finder
 from sovctl.gateway.metrics import Metrics
 from sovctl.gateway.planning import Planner, why_not
@@ -59,13 +61,14 @@ class Service:
         checks: Mapping[str, Checks] = MappingProxyType({}),
         slow_finders: Sequence[SlowFinder] = (),
         endings: set[asyncio.Task[None]] | None = None,
+        desk: Desk | None = None,
     ) -> None:
         self.settings = settings
         self.upstreams = upstreams
         self.metrics = metrics
         self._audit = audit
         self._admission = Admission(settings, quota)
-        self._delivery = Delivery(audit, metrics, settings.limits, RestoreBounds.of(settings), endings)
+        self._delivery = Delivery(audit, metrics, settings.limits, RestoreBounds.of(settings), endings, desk)
         self._planner = Planner(
             settings,
             keys=keys,
@@ -117,7 +120,7 @@ class Service:
             plan = self._planner.plan(exchange)
             if not plan.upstreams:
                 await self._audit.request(exchange, plan.reasons, upstream=None)
-                raise why_not(plan, exchange.permit, exchange.route)
+                raise Refused(why_not(exchange.permit, exchange.route))
             return await self._sender.send(exchange, plan)
         except BaseException:
             exchange.settle()

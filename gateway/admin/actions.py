@@ -9,7 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
+from sovctl.compliance.errors import SovctlError
+from sovctl.gateway import log
 from sovctl.gateway.access.principal import Principal
 from sovctl.gateway.admin.status import Sources
 from sovctl.gateway.audit import AuditLog
@@ -51,15 +54,23 @@ async def _resume(sources: Sources, _fields: Mapping[str, str], _by: str) -> Non
 
 async def _take(sources: Sources, fields: Mapping[str, str], by: str) -> None:
     assert sources.handoffs is not None
-    if not await sources.handoffs.take(fields["id"], by=by):
+    if not await _done(sources.handoffs.take(fields["id"], by=by)):
         raise NotDone("expected a hand-off that waits, got one that somebody has, or none")
 
 
 async def _resolve(sources: Sources, fields: Mapping[str, str], by: str) -> None:
     assert sources.handoffs is not None
     answer = fields["answer"].strip() or None
-    if not await sources.handoffs.resolve(fields["id"], by=by, answer=answer):
-        raise NotDone("expected a hand-off that is open, got none")
+    if not await _done(sources.handoffs.resolve(fields["id"], by=by, answer=answer)):
+        raise NotDone("expected a hand-off that is open and nobody else's, got none")
+
+
+async def _done(doing: Awaitable[bool]) -> bool:
+    try:
+        return await doing
+    except SovctlError as error:
+        log.event("hand-off not changed", level=40, error=error)
+        raise NotDone("the queue or the vault can't be written, so nothing was changed") from error
 
 
 def _has_handoffs(sources: Sources) -> bool:
@@ -85,6 +96,20 @@ class Actions:
     def names(self) -> list[str]:
         """Those that can be done here."""
         return [name for name, action in ACTIONS.items() if action.is_there(self._sources)]
+
+    async def read(self, handoff_id: str, *, by: Principal) -> Mapping[str, Any] | None:
+        """A hand-off with its conversation, in tokens; None when there is none. Who read it is recorded first.
+
+        Raises:
+            Refused: it could not be recorded, so it is not shown.
+            SovctlError: it can't be read.
+        """
+        if self._sources.handoffs is None:
+            return None
+        case = await self._sources.handoffs.case(handoff_id)
+        if case is not None:
+            await self._audit.admin(action="read", by=by, fields={"id": handoff_id})
+        return case
 
     async def run(self, name: str, given: Mapping[str, str], *, by: Principal) -> None:
         """Do it.

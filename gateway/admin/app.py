@@ -3,7 +3,9 @@
     GET  /                      the operator page, or the door to it
     GET  /main                  the part of it that changes
     POST /login, /logout        a cookie for an admin's key, and its end
+    GET  /handoffs/ID           one hand-off with its conversation, in tokens
     GET  /api/status            everything on the page as JSON
+    GET  /api/handoffs/ID       that hand-off as JSON
     POST /actions/NAME          what an operator can do, from a form or as JSON
     GET  /healthz, /readyz, /metrics, /.well-known/jwks.json      for machines, without a key
 
@@ -21,6 +23,7 @@ from urllib.parse import parse_qsl
 import orjson
 from starlette.types import Receive, Scope, Send
 
+from sovctl.compliance.errors import SovctlError
 from sovctl.gateway import log
 from sovctl.gateway.access.callers import bearer
 from sovctl.gateway.access.principal import Method, Principal
@@ -33,6 +36,7 @@ from sovctl.gateway.errors import Refused
 from sovctl.gateway.metrics.exposition import exposition
 from sovctl.gateway.readiness import NOT_READY
 
+_HANDOFF, _API_HANDOFF = "/handoffs/", "/api/handoffs/"
 _MAX_BODY_BYTES = 64 << 10
 _TOKEN_SESSION_S = 900  # a token can't be asked about again, so who came with one comes again soon
 
@@ -81,6 +85,8 @@ class AdminApp:
         handler = self._paths.get((asked.method, asked.path))
         if handler is None and asked.method == "POST" and asked.path.startswith("/actions/"):
             handler = self._act
+        if handler is None and asked.method == "GET" and asked.path.startswith((_HANDOFF, _API_HANDOFF)):
+            handler = self._handoff
         if handler is None:
             return plain(404, "no such path\n")
         return await handler(asked)
@@ -158,6 +164,24 @@ class AdminApp:
         if await self._operator(asked) is None:
             return plain(401, "expected `Authorization: Bearer` with the key of an admin\n")
         return Answer(200, orjson.dumps(await gather(self._sources, now=time.time())), "application/json")
+
+    async def _handoff(self, asked: Asked) -> Answer:
+        operator = await self._operator(asked)
+        is_page = asked.path.startswith(_HANDOFF)
+        if operator is None:
+            return redirect("../") if is_page else plain(401, "expected `Authorization: Bearer` with an admin's key\n")
+        try:
+            case = await self._actions.read(asked.path.rpartition("/")[2], by=operator)
+        except (Refused, SovctlError) as error:
+            log.event("hand-off not shown", level=40, error=error)
+            return plain(503, "it can't be read, or that somebody reads it can't be recorded; so it is not shown\n")
+        if case is None:
+            return plain(404, "no such hand-off: it may have expired\n")
+        if not is_page:
+            return Answer(200, orjson.dumps(case), "application/json")
+        token = self._sealer.form_token(operator.name, operator.key_id)
+        site = self._sources.settings().site
+        return page(200, self._pages.handoff(case, site=site, form_token=token, operator=operator.name))
 
     async def _act(self, asked: Asked) -> Answer:
         operator = await self._operator(asked)

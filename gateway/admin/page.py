@@ -48,6 +48,7 @@ class Pages:
         environment.globals |= {"style": Markup(style), "script": Markup(script)}  # noqa: S704 - our own files
         self._page = environment.get_template("page.html")
         self._main = environment.get_template("main.html")
+        self._handoff = environment.get_template("handoff.html")
         self._login = environment.get_template("login.html")
         self.policy = "; ".join(
             [
@@ -75,6 +76,10 @@ class Pages:
     def main(self, status: Mapping[str, Any], *, actions: Sequence[str], form_token: str) -> str:
         """Only what changes, for the script that keeps the page fresh."""
         return self._main.render(status=status, actions=actions, form_token=form_token)
+
+    def handoff(self, case: Mapping[str, Any], *, site: str, form_token: str, operator: str) -> str:
+        """One hand-off with what was said."""
+        return self._handoff.render(case=case, site=site, form_token=form_token, operator=operator)
 
     def login(self, *, site: str, is_refused: bool) -> str:
         """The door."""

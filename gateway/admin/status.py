@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+from sovctl.compliance.errors import SovctlError
 from sovctl.gateway.access.callers import Callers
 from sovctl.gateway.admin.board import Board
 from sovctl.gateway.admin.budgets import budgets
@@ -32,6 +33,9 @@ class Handoffs(Protocol):
 
     async def waiting(self) -> Sequence[Mapping[str, Any]]:
         """The oldest first: `id`, `state` (`waiting`, `taken`), `since`, `tenant`, `model`, `reasons`, `taken_by`."""
+
+    async def case(self, handoff_id: str) -> Mapping[str, Any] | None:
+        """One of them, resolved or not, with `said`: messages with `role` and `text`; None when it is not there."""
 
     async def take(self, handoff_id: str, *, by: str) -> bool:
         """Somebody looks after it now; False when it is not there, or somebody else does."""
@@ -85,7 +89,7 @@ async def gather(sources: Sources, *, now: float) -> dict[str, Any]:
         "findings": by_label(metrics.findings.values, 0),
         "budgets": await _budgets(sources, settings, now),
         "decisions": decisions,
-        "handoffs": list(await sources.handoffs.waiting()) if sources.handoffs is not None else None,
+        "handoffs": await _handoffs(sources),
     }
 
 
@@ -135,6 +139,15 @@ def upstreams(
 
 def _server_state(server: Mapping[str, Any]) -> str:
     return "busy" if server["is_busy"] and server["circuit"] == "closed" else str(server["circuit"])
+
+
+async def _handoffs(sources: Sources) -> list[Mapping[str, Any]] | None:
+    if sources.handoffs is None:
+        return None
+    try:
+        return list(await sources.handoffs.waiting())
+    except SovctlError:
+        return None  # `wrong` says so
 
 
 async def _budgets(sources: Sources, settings: GatewaySettings, now: float) -> list[dict[str, Any]] | None:

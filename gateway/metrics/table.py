@@ -62,6 +62,15 @@ class Metrics:
             "check",
             "verdict",
         )
+        self.handoffs = Counter(
+            "handoffs_total",
+            "Answers handed over to a person, by what became of them: made, refused, taken, resolved, expired.",
+            "outcome",
+        )
+        self.webhook_calls = Counter(
+            "handoff_webhook_calls_total", "Calls of the webhook for hand-offs, by outcome: heard, failed.", "outcome"
+        )
+        self.handoffs_open = Gauge("handoffs_open", "Hand-offs that wait or are taken.", together="max")
         self.fallbacks = Counter("fallbacks_total", "Requests that another upstream than the first one answered.")
         self.reloads = Counter(
             "reloads_total", "Times that settings were read anew, by outcome: applied, unchanged, refused.", "outcome"

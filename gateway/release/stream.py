@@ -22,6 +22,7 @@ from typing import Any
 
 import orjson
 
+from sovctl.gateway.release.heard import Heard
 from sovctl.gateway.release.judge import Growing, Judge, Unit
 from sovctl.gateway.release.verdict import Blocked
 from sovctl.gateway.release.whole import without_logprobs
@@ -69,19 +70,28 @@ class Gate:
 
     Args:
         observe: told how long each event waited, in seconds.
+        sent: told of each event that may go.
     """
 
     def __init__(
-        self, judge: Judge, surface: Surface, *, clock: Callable[[], float], observe: Callable[[float], None]
+        self,
+        judge: Judge,
+        surface: Surface,
+        *,
+        clock: Callable[[], float],
+        observe: Callable[[float], None],
+        sent: Callable[[Any], None] = lambda _: None,
     ) -> None:
         self._judge = judge
         self._surface = surface
         self._clock = clock
         self._observe = observe
+        self._sent = sent
         self._line: deque[_Held] = deque()
         self._growths: dict[Channel, _Growth] = {}
         self._tools: dict[Channel, str] = {}
         self._forced_at = 0.0
+        self._heard = Heard()
         self.blocked: Blocked | None = None
         """Why nothing more of the answer may go; what had passed before goes first."""
 
@@ -91,6 +101,11 @@ class Gate:
         if not self._line:
             return None
         return max(self._line[0].arrived, self._forced_at) + self._judge.settings.max_hold_s
+
+    @property
+    def heard(self) -> list[str]:
+        """What the model said so far, string by string; what the client did not get included."""
+        return self._heard.texts()
 
     def check(self) -> None:
         """Return when more may go.
@@ -123,6 +138,7 @@ class Gate:
             held.waiting = len(added.said)
             may_part = held.waiting == 1 and "sequence_number" not in event  # a number stands for one event
             for said in added.said:
+                self._heard.add(said)
                 piece = self._add(held, said)
                 held.only = piece if may_part else None
             for prefix in added.ended:
@@ -207,8 +223,11 @@ class Gate:
         while self._line and not self._line[0].waiting:
             held = self._line.popleft()
             self._observe(now - held.arrived)
+            if held.event is not None:
+                self._sent(held.event)
             out.append(_framed_anew(held) if held.is_changed else held.raw)
         if self._line and (piece := self._line[0].only) is not None and not all(map(str.isspace, piece.released)):
+            self._sent(self._line[0].event)
             out.append(self._parted(self._line[0], piece))
         return b"".join(out)
 

@@ -12,6 +12,7 @@ from sovctl.gateway.settings.access import AccessSettings, IssuerSettings, TeamS
 from sovctl.gateway.settings.admin import AdminListen
 from sovctl.gateway.settings.detect import DetectSettings
 from sovctl.gateway.settings.gateway import GatewaySettings, check_settings, load_settings
+from sovctl.gateway.settings.handoff import HandoffSettings, WebhookSettings
 from sovctl.gateway.settings.ledger import LedgerSettings
 from sovctl.gateway.settings.limits import Limits
 from sovctl.gateway.settings.listen import Listen
@@ -33,6 +34,7 @@ __all__ = [
     "Capability",
     "DetectSettings",
     "GatewaySettings",
+    "HandoffSettings",
     "IssuerSettings",
     "KekSettings",
     "LedgerSettings",
@@ -57,6 +59,7 @@ __all__ = [
     "UpstreamKind",
     "UpstreamSettings",
     "VaultSettings",
+    "WebhookSettings",
     "check_settings",
     "load_settings",
 ]

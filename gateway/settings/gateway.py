@@ -13,6 +13,7 @@ from sovctl.compliance.errors import InputError, Problem, SpecError
 from sovctl.gateway.settings.access import AccessSettings
 from sovctl.gateway.settings.admin import AdminListen
 from sovctl.gateway.settings.detect import DetectSettings
+from sovctl.gateway.settings.handoff import HandoffSettings
 from sovctl.gateway.settings.ledger import LedgerSettings
 from sovctl.gateway.settings.limits import Limits
 from sovctl.gateway.settings.listen import Listen
@@ -61,6 +62,8 @@ class GatewaySettings(SettingsModel):
     detect: DetectSettings = Field(default_factory=DetectSettings)
     tokens: TokenSettings = Field(default_factory=TokenSettings)
     restore: RestoreSettings = Field(default_factory=RestoreSettings)
+    handoff: HandoffSettings | None = None
+    """The queue of answers that wait for a person; nothing is handed over without it."""
     routing: RoutingSettings = Field(default_factory=RoutingSettings)
     limits: Limits = Field(default_factory=Limits)
 
@@ -94,6 +97,20 @@ class GatewaySettings(SettingsModel):
                 f" got {', '.join(strangers)}; what is in another language stays on-prem"
             )
         return self
+
+    @property
+    def handoff_path(self) -> Path:
+        """Where the queue of hand-offs is.
+
+        Raises:
+            ValueError: there is none.
+        """
+        if self.handoff is None:
+            raise ValueError("expected `handoff`")
+        if self.handoff.path is not None:
+            return self.handoff.path
+        assert self.vault.path is not None, "`references` has seen to it"
+        return self.vault.path.with_name("handoffs.db")
 
     def digest(self) -> str:
         """SHA-256 of everything, for the audit record of a change."""

@@ -67,10 +67,6 @@ def _limits(settings: GatewaySettings) -> Iterator[Problem]:
 
 def _prices(settings: GatewaySettings) -> Iterator[Problem]:
     if settings.quota.prices is None:
-        for index, route in enumerate(settings.routes):
-            if route.max_cost_per_request is not None:
-                message = "expected quota.prices where cost is limited, got none"
-                yield Problem(message, where=f"routes[{index}].max_cost_per_request")
         return
     priced, named = set(settings.quota.prices.upstreams), {upstream.name for upstream in settings.upstreams}
     for name in sorted(priced ^ named):
@@ -136,10 +132,14 @@ def _jurisdictions(settings: GatewaySettings) -> Iterator[Problem]:
 
 def _hand_offs_of_routes(settings: GatewaySettings) -> Iterator[Problem]:
     for index, route in enumerate(settings.routes):
-        if route.release is not None and route.release.may_hand_off:
+        if route.release is not None and route.release.may_hand_off and settings.handoff is None:
             yield Problem(
-                "expected refuse, got hand-off, but nobody takes hand-offs yet", where=f"routes[{index}].release"
+                "expected `handoff`, as this route hands answers over, got none",
+                where=f"routes[{index}].release",
+                hint="add `handoff: {}`, or say `refuse` in every check of this route",
             )
+    if settings.handoff is not None and settings.handoff.path is None and settings.vault.path is None:
+        yield Problem("expected a file on this host, as the vault is in PostgreSQL, got none", where="handoff.path")
 
 
 def _routes_of_rules(settings: GatewaySettings) -> Iterator[Problem]:

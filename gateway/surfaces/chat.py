@@ -11,6 +11,7 @@ from sovctl.gateway.obstacles import Obstacle
 from sovctl.gateway.settings import SurfaceName
 from sovctl.gateway.surfaces.choices import ChoiceStream
 from sovctl.gateway.surfaces.fields import Fields
+from sovctl.gateway.surfaces.handed_over import ChoicesEnding, Ending
 from sovctl.gateway.surfaces.restoration import Restoration
 from sovctl.gateway.surfaces.said import Added, added_to_choices
 from sovctl.gateway.surfaces.surface import EventStream, Surface, is_objects
@@ -28,6 +29,7 @@ FIELDS = Fields(
 )
 
 _NOT_PROSE = frozenset({"role", "type", "id", "tool_call_id", "name"})
+_MOST_CHOICES = 128  # OpenAI takes as many (API reference, "n"; read 2026-11)
 _SPEAKERS = frozenset({"user", "assistant", "system", "developer"})
 
 # Content part types, as OpenAI and vLLM name them.
@@ -84,6 +86,9 @@ class ChatCompletions(Surface):
     def stream(self, restoration: Restoration) -> EventStream:
         return ChoiceStream(restoration, payload="delta", fields=FIELDS)
 
+    def ending(self, body: Mapping[str, Any]) -> Ending:
+        return ChoicesEnding("chat.completion", choices=choices_in(body))
+
     def added(self, event: Mapping[str, Any]) -> Added:
         return added_to_choices(event, "delta", FIELDS)
 
@@ -119,6 +124,15 @@ class ChatBatch(ChatCompletions):
 
     def beginning(self, body: Mapping[str, Any]) -> list[Any]:
         return [body.get("user"), *(_until_user(messages) for messages in body["messages"])]
+
+    def ending(self, body: Mapping[str, Any]) -> Ending:
+        return ChoicesEnding("chat.completion", choices=len(body.get("messages", "1")))
+
+
+def choices_in(body: Mapping[str, Any]) -> int:
+    """How many choices a request asks for."""
+    asked = body.get("n")
+    return asked if isinstance(asked, int) and 1 <= asked <= _MOST_CHOICES else 1
 
 
 def asks_for_json(body: Mapping[str, Any]) -> bool:

@@ -9,8 +9,9 @@ from sovctl.gateway.errors import Code, Refused
 from sovctl.gateway.leaves import Path
 from sovctl.gateway.obstacles import Obstacle
 from sovctl.gateway.settings import SurfaceName
-from sovctl.gateway.surfaces.chat import FIELDS, asks_for_json
+from sovctl.gateway.surfaces.chat import FIELDS, asks_for_json, choices_in
 from sovctl.gateway.surfaces.choices import ChoiceStream
+from sovctl.gateway.surfaces.handed_over import ChoicesEnding, Ending
 from sovctl.gateway.surfaces.restoration import Restoration
 from sovctl.gateway.surfaces.said import Added, added_to_choices
 from sovctl.gateway.surfaces.surface import EventStream, Surface
@@ -51,6 +52,11 @@ class Completions(Surface):
 
     def stream(self, restoration: Restoration) -> EventStream:
         return ChoiceStream(restoration, payload="text", fields=FIELDS)
+
+    def ending(self, body: Mapping[str, Any]) -> Ending:
+        prompt = body.get("prompt")
+        prompts = len(prompt) if isinstance(prompt, list) and not isinstance(prompt[:1], int) else 1
+        return ChoicesEnding("text_completion", choices=prompts * choices_in(body))
 
     def added(self, event: Mapping[str, Any]) -> Added:
         return added_to_choices(event, "text", FIELDS)

@@ -18,6 +18,7 @@ from sovctl.gateway.leaves import Path
 from sovctl.gateway.obstacles import Obstacle
 from sovctl.gateway.settings import SurfaceName
 from sovctl.gateway.surfaces.fields import Fields
+from sovctl.gateway.surfaces.handed_over import Ending, MessageEnding
 from sovctl.gateway.surfaces.message_stream import MessageStream
 from sovctl.gateway.surfaces.restoration import Restoration
 from sovctl.gateway.surfaces.said import Added, added_to_message
@@ -126,6 +127,9 @@ class Messages(Surface):
     def stream(self, restoration: Restoration) -> EventStream:
         return MessageStream(restoration, FIELDS)
 
+    def ending(self, _body: Mapping[str, Any]) -> Ending | None:
+        return MessageEnding()
+
     def added(self, event: Mapping[str, Any]) -> Added:
         return added_to_message(event, FIELDS)
 
@@ -148,6 +152,9 @@ class CountTokens(Messages):
     has_text = False
     has_stream = False
     is_salted = False
+
+    def ending(self, _body: Mapping[str, Any]) -> None:
+        return None
 
     def whole(self, answer: Any, _restoration: Restoration) -> dict[str, Any]:
         if not isinstance(answer, dict) or not isinstance(answer.get("input_tokens"), int):

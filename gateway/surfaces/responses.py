@@ -17,6 +17,7 @@ from sovctl.gateway.leaves import Path
 from sovctl.gateway.obstacles import Obstacle
 from sovctl.gateway.settings import SurfaceName
 from sovctl.gateway.surfaces.fields import Fields
+from sovctl.gateway.surfaces.handed_over import Ending, ResponseEnding
 from sovctl.gateway.surfaces.response_stream import ResponseStream
 from sovctl.gateway.surfaces.restoration import Restoration
 from sovctl.gateway.surfaces.said import Added, added_to_response
@@ -113,6 +114,9 @@ class Responses(Surface):
 
     def stream(self, restoration: Restoration) -> EventStream:
         return ResponseStream(restoration, FIELDS)
+
+    def ending(self, _body: Mapping[str, Any]) -> Ending:
+        return ResponseEnding()
 
     def added(self, event: Mapping[str, Any]) -> Added:
         return added_to_response(event, FIELDS)

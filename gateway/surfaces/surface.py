@@ -21,6 +21,7 @@ from sovctl.gateway.leaves import Path
 from sovctl.gateway.obstacles import Obstacle
 from sovctl.gateway.settings import SurfaceName
 from sovctl.gateway.surfaces.fields import Fields, restored
+from sovctl.gateway.surfaces.handed_over import Ending
 from sovctl.gateway.surfaces.restoration import Restoration
 from sovctl.gateway.surfaces.said import Added, Said, said_in
 
@@ -211,6 +212,11 @@ class Surface(ABC):
             UpstreamFailed: there are no streams of this surface.
         """
         raise UpstreamFailed("protocol")
+
+    def ending(self, _body: Mapping[str, Any]) -> Ending | None:
+        """What makes what the client of a request gets instead of an answer that goes to a person; None where this API
+        has no form for that."""
+        return None
 
     def error(self, code: Code, *, request_id: str) -> bytes:
         """The body of an error."""

@@ -113,9 +113,10 @@ class Vault:
 
     async def erase(self, conversation: Conversation) -> int:
         """Destroy the conversation's keys and values; how many pieces that made unreadable."""
-        key = bytes.fromhex(conversation.key)
-        destroyed = await self._store.bury([key], until=self._now() + TOMBSTONE_S)
-        self._known.drop(key)
+        keys = [bytes.fromhex(each.key) for each in (conversation, conversation.beside("hand-offs"))]
+        destroyed = await self._store.bury(keys, until=self._now() + TOMBSTONE_S)
+        for key in keys:
+            self._known.drop(key)
         await self._store.forget_copies()
         return len(destroyed)
 

@@ -16,7 +16,6 @@ from echo_upstream import EchoUpstream
 from selenium.webdriver import Chrome, ChromeOptions
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
-from selenium.webdriver.remote.webelement import WebElement
 from waiting import until
 
 CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
@@ -25,7 +24,12 @@ STATES = ("good", "warn", "bad", "out")
 
 @pytest.fixture(scope="module")
 def gateway(start: Callable[..., Any], tmp_path_factory: pytest.TempPathFactory) -> Any:
-    return begin(start, tmp_path_factory.mktemp("seen"), workers=2, down_s=60)
+    routes = [
+        {"model": "assistant", "pool": "chat", "cloud": "sovereign-cloud", "prefer": "cloud"},
+        {"model": "inside", "pool": "chat"},
+        {"model": "judged", "pool": "chat", "release": {"identifiers": {"default": "hand-off"}}},
+    ]
+    return begin(start, tmp_path_factory.mktemp("seen"), workers=2, down_s=60, routes=routes, handoff={})
 
 
 @pytest.fixture(scope="module")
@@ -84,9 +88,24 @@ def chat(gateway: Any, text: str, model: str = "assistant") -> None:
 
 
 def table(browser: Chrome, heading: str) -> list[list[str]]:
-    """The cells of the table below a heading, by row."""
-    rows = browser.find_elements(By.CSS_SELECTOR, f"section[aria-labelledby={heading}] tbody tr")
-    return [[cell.text for cell in row.find_elements(By.CSS_SELECTOR, "th, td")] for row in rows]
+    """The cells of the table below a heading, by row; read at once, because the page may change itself meanwhile."""
+    script = """
+        const rows = document.querySelectorAll(`section[aria-labelledby=${arguments[0]}] tbody tr`);
+        return [...rows].map((row) => [...row.cells].map((cell) => cell.innerText.trim()));
+    """
+    rows: list[list[str]] = browser.execute_script(script, heading)
+    return rows
+
+
+def read(browser: Chrome, selector: str) -> str:
+    """What stands in an element, read at once."""
+    return str(browser.execute_script("return document.querySelector(arguments[0])?.innerText || ''", selector))
+
+
+def each_of(browser: Chrome, selector: str, what: str) -> list[Any]:
+    """Something of every element, read at once."""
+    script = f"return [...document.querySelectorAll(arguments[0])].map((each) => each.{what})"
+    return list(browser.execute_script(script, selector))
 
 
 def complaints(browser: Chrome) -> list[str]:
@@ -110,30 +129,66 @@ def test_the_page_shows_what_happens_and_stays_fresh_by_itself(browser: Chrome, 
     assert complaints(browser) == []
 
 
+def test_a_hand_off_is_read_taken_and_answered_by_clicks(browser: Chrome, gateway: Any, pool: EchoUpstream) -> None:
+    pool.script.message = lambda _: {"role": "assistant", "content": "Pay to FR1420041010050500013M02606."}
+    chat(gateway, "Whom do I pay for anna@example.com?", "judged")
+    pool.forget()
+    browser.get(f"http://127.0.0.1:{admin_port(gateway)}/")
+    (row,) = until(lambda: table(browser, "handoffs"), "it waits")
+    assert row[2:] == ["waiting", "retail", "judged", "identifiers:hand-off:IBAN", "Take"]
+    follow(browser, row[0])
+    until(lambda: browser.find_elements(By.CLASS_NAME, "held"), "what was held back")
+    said = browser.find_element(By.CSS_SELECTOR, "dl.said").text
+    assert "Whom do I pay for EMAIL_" in said
+    assert "Pay to IBAN_" in said
+    assert "anna" not in browser.page_source
+    assert "FR14" not in browser.page_source
+    assert {text: ratio for text, ratio in contrasts(browser) if ratio < 4.5} == {}
+    press(browser, "Take")
+    until(lambda: table(browser, "handoffs")[0][2] == "taken ops", "it is taken")
+    follow(browser, row[0])
+    until(lambda: browser.find_elements(By.TAG_NAME, "textarea"), "a place for the answer")[0].send_keys("Nobody.")
+    press(browser, "Resolve")
+    until(lambda: "Nothing waits." in browser.page_source, "it is done")
+    assert complaints(browser) == []
+
+
 def test_a_pool_that_is_down_is_said_by_word_and_by_colour(browser: Chrome, gateway: Any, pool: EchoUpstream) -> None:
     pool.script.status = 500
     for _ in range(6):
         with pytest.raises(Exception, match=r"50[23]"):
             chat(gateway, "Hello", "inside")
 
-    def state() -> WebElement | None:
-        found = browser.find_elements(By.CSS_SELECTOR, "section[aria-labelledby=upstreams] tbody tr:first-child .state")
-        return found[0] if found and found[0].text != "up" else None
-
-    shown = until(state, "it is said")
-    assert shown.text in ("down", "down for some workers", "left alone")
-    assert set(STATES) & set((shown.get_attribute("class") or "").split()) <= {"bad", "warn"}
+    script = """
+        const shown = document.querySelector("section[aria-labelledby=upstreams] tbody tr .state");
+        return [shown.innerText, [...shown.classList]];
+    """
+    until(lambda: browser.execute_script(script)[0] != "up", "it is said")
+    word, classes = browser.execute_script(script)
+    assert word in ("down", "down for some workers", "left alone")
+    assert set(STATES) & set(classes) <= {"bad", "warn"}
     pool.forget()
 
 
 def test_buttons_do_what_they_say_and_the_page_tells_so(browser: Chrome, gateway: Any) -> None:
     press(browser, "Drain")
-    until(lambda: "draining" in browser.find_element(By.CLASS_NAME, "headline").text, "the page says so")
-    assert "says `draining`" in browser.find_element(By.CLASS_NAME, "told").text
+    until(lambda: "draining" in read(browser, ".headline"), "the page says so")
+    assert "says `draining`" in read(browser, ".told")
     until(lambda: {gateway.request("GET", "/readyz")[0] for _ in range(6)} == {503}, "all workers drain")
     press(browser, "Resume")
     until(lambda: {gateway.request("GET", "/readyz")[0] for _ in range(6)} == {200}, "all workers are back")
-    assert [each["action"] for each in gateway.records() if each["type"] == "gateway.admin"] == ["drain", "resume"]
+    actions = [each["action"] for each in gateway.records() if each["type"] == "gateway.admin"]
+    assert actions[-2:] == ["drain", "resume"]
+
+
+def follow(browser: Chrome, text: str) -> None:
+    """Click a link."""
+    script = """
+        const link = [...document.links].find((each) => each.text === arguments[0]);
+        if (link) link.click();
+        return Boolean(link);
+    """
+    until(lambda: browser.execute_script(script, text), f"a link {text}")
 
 
 def press(browser: Chrome, word: str) -> None:
@@ -182,13 +237,12 @@ def test_it_can_be_heard_and_reached_by_keyboard(browser: Chrome) -> None:
         return all.filter((each) => !isNamed(each)).map((each) => each.outerHTML);
     """
     assert browser.execute_script(unnamed) == []
-    headings = [each.tag_name for each in browser.find_elements(By.CSS_SELECTOR, "h1, h2, h3")]
+    headings = each_of(browser, "h1, h2, h3", "tagName.toLowerCase()")
     assert headings[0] == "h1"
     assert headings.count("h1") == 1
-    assert all(each.get_attribute("scope") for each in browser.find_elements(By.CSS_SELECTOR, "th"))
+    assert all(each_of(browser, "th", "scope"))
     assert browser.find_element(By.TAG_NAME, "html").get_attribute("lang") == "en"
-    scrollable = browser.find_elements(By.CSS_SELECTOR, ".wide")
-    assert all(each.get_attribute("tabindex") == "0" for each in scrollable)
+    assert set(each_of(browser, ".wide", "tabIndex")) == {0}
 
 
 def contrasts(browser: Chrome) -> list[tuple[str, float]]:

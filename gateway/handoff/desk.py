@@ -1,0 +1,282 @@
+"""Where hand-offs are made, shown, taken and resolved. Everything is durable before anybody is told of it.
+
+    instead = await desk.hand_over(exchange, ["It is DE89..."])        # what the client gets; or Refused
+    await desk.take(instead.handoff_id, by="ops")
+    await desk.resolve(instead.handoff_id, by="ops", answer="Your account IBAN_... is in order.")
+    await desk.fetch(client, instead.handoff_id)                       # for the client that had asked, and nobody else
+
+The operator reads and writes tokens. Those of the request come back as values when its client may see values; those
+that only the answer held back has in it never do.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import orjson
+
+from sovctl.compliance.errors import SovctlError
+from sovctl.gateway import log
+from sovctl.gateway.access.principal import Principal
+from sovctl.gateway.audit import AuditLog
+from sovctl.gateway.conversation import Conversation
+from sovctl.gateway.errors import Code, Refused
+from sovctl.gateway.exchange import Exchange
+from sovctl.gateway.handoff.case import Case, State, is_id, new_id, owner_of
+from sovctl.gateway.handoff.queue import Queue, QueueFull
+from sovctl.gateway.handoff.transcript import HELD_BACK, Transcript, transcript_of
+from sovctl.gateway.metrics import Metrics
+from sovctl.gateway.restore import restore
+from sovctl.gateway.settings import HandoffSettings
+from sovctl.gateway.surfaces import SURFACES
+from sovctl.gateway.surfaces.handed_over import Instead
+from sovctl.gateway.token_keys import TokenKeys
+from sovctl.gateway.tokens import Mint
+from sovctl.gateway.vault import Superseded, Vault
+
+_MOST_SHOWN = 200  # rows on the operator page
+_SURFACES = {surface.name: surface for surface in SURFACES.values()}
+_SAID, _ANSWER = "said", "answer"  # what the vault calls them, before a space, which no token has in it
+
+
+class Desk:
+    """The hand-offs of one gateway.
+
+    Args:
+        ttl_s: how long the vault keeps what was said.
+        wake: tells whoever tells the webhook.
+    """
+
+    def __init__(
+        self,
+        settings: HandoffSettings,
+        *,
+        queue: Queue,
+        vault: Vault,
+        keys: TokenKeys,
+        audit: AuditLog,
+        metrics: Metrics,
+        ttl_s: int,
+        max_depth: int,
+        wake: Callable[[], None],
+    ) -> None:
+        self._settings = settings
+        self._queue = queue
+        self._vault = vault
+        self._keys = keys
+        self._audit = audit
+        self._metrics = metrics
+        self._ttl_s = ttl_s
+        self._max_depth = max_depth
+        self._wake = wake
+
+    async def hand_over(self, exchange: Exchange, answer: Sequence[str]) -> Instead:
+        """Put an answer that was held back in the queue; what its client gets instead.
+
+        Args:
+            answer: its strings, as the client would have seen them.
+
+        Raises:
+            Refused: it could not be put there, or there is no room.
+        """
+        try:
+            case, languages = await self._queued(exchange, answer)
+        except QueueFull:
+            self._metrics.handoffs.add("refused")
+            raise Refused(Code.HANDOFF_QUEUE_FULL) from None
+        except Exception as error:  # noqa: BLE001 - whatever failed, the client must hear that nobody will look at it
+            log.event("could not hand over", level=40, error=error, request_id=exchange.request_id)
+            self._metrics.handoffs.add("refused")
+            raise Refused(Code.HANDOFF_UNAVAILABLE) from None
+        exchange.handoff_id = case.id
+        self._metrics.handoffs.add("made")
+        log.event("handed over", handoff_id=case.id, request_id=case.request_id, reasons=list(case.reasons))
+        self._wake()
+        text = self._settings.text(languages, case.id)
+        return Instead(case.id, text, exchange.route.model, exchange.request_id, case.made_at)
+
+    async def _queued(self, exchange: Exchange, answer: Sequence[str]) -> tuple[Case, frozenset[str]]:
+        """The hand-off, durable, and the languages of its request."""
+        if await self._queue.is_full(self._settings.max_open):
+            raise QueueFull
+        conversation = exchange.conversation
+        if exchange.older:  # it was served inside, so nobody has asked yet under which key it began
+            conversation = await self._vault.living((conversation, *exchange.older)) or conversation
+        keys = self._keys.of(conversation.key_version)
+        client, now, case_id = exchange.client, int(time.time()), new_id()
+        made = await self._transcript(exchange, conversation, answer)
+        reasons = exchange.judge.verdicts.reasons if exchange.judge is not None else Counter[str]()
+        case = Case(
+            case_id,
+            exchange.request_id,
+            owner_of(keys.conversation, tenant=client.tenant, client=client.name),
+            client.tenant,
+            exchange.route.model,
+            exchange.surface.name,
+            conversation.key,
+            conversation.key_version,
+            tuple(sorted(reasons)),
+            {"messages": len(made.messages), "tokens": made.tokens, "reasons": reasons.total()},
+            now,
+            now + self._ttl_s,
+        )
+        await self._seal(case, {**made.issued, f"{_SAID} {case_id}": orjson.dumps(made.messages).decode()})
+        await self._queue.add(case, most_open=self._settings.max_open, tell=self._settings.webhook is not None)
+        return case, exchange.inspection.languages if exchange.inspection is not None else frozenset()
+
+    async def _transcript(self, exchange: Exchange, conversation: Conversation, answer: Sequence[str]) -> Transcript:
+        """What was said; nothing of it where it can't be put into tokens."""
+        before = await self._vault.load(conversation) if conversation.is_named else {}
+        beside = await self._vault.load(conversation.beside("hand-offs"))
+        issued = {**_tokens(beside), **before, **exchange.issued}
+        mint = Mint(
+            self._keys.of(conversation.key_version).token,
+            tenant=conversation.tenant,
+            conversation=conversation.key,
+            issued=issued,
+            key_version=conversation.key_version,
+            generation=self._vault.generation(conversation),
+        )
+        inspector = exchange.inspector
+        try:
+            if exchange.inspection is None:
+                raise ValueError("the detector failed")
+            return await asyncio.to_thread(
+                transcript_of,
+                exchange.surface,
+                exchange.body,
+                inspector.leaves,
+                answer,
+                finder=inspector.finder,
+                mint=mint,
+                issued=issued,
+                max_depth=self._max_depth,
+            )
+        except Exception as error:  # noqa: BLE001 - what could not be put into tokens is not kept
+            log.event("hand-off without its conversation", level=40, error=error, request_id=exchange.request_id)
+            return Transcript([], {})
+
+    async def _seal(self, case: Case, values: Mapping[str, str]) -> None:
+        place = case.sealed_in
+        try:
+            await self._vault.store(place, values, generation=self._vault.generation(place))
+        except Superseded:  # an erasure went before; what is kept now is new
+            await self._vault.store(place, values, generation=self._vault.generation(place))
+
+    async def waiting(self) -> list[dict[str, Any]]:
+        """The open ones, the oldest first, without text."""
+        return [case.as_row() for case in await self._queue.open_cases(most=_MOST_SHOWN)]
+
+    async def case(self, handoff_id: str) -> dict[str, Any] | None:
+        """One hand-off, with `said`: the conversation in tokens, each `role` and `text`; None when there is none.
+
+        Nothing was said when it expired, was erased, or could not be put into tokens.
+        """
+        case = await self._queue.get(handoff_id) if is_id(handoff_id) else None
+        if case is None:
+            return None
+        return {**case.as_row(), "said": _messages(case, await self._vault.load(case.sealed_in))}
+
+    async def take(self, handoff_id: str, *, by: str) -> bool:
+        """An operator looks after it now; False when it does not wait."""
+        case = await self._queue.get(handoff_id) if is_id(handoff_id) else None
+        if case is None or case.state is not State.WAITING:
+            return False
+        now = int(time.time())
+        await self._seal(case, {})  # what was said lives as long again
+        taken = await self._queue.take(handoff_id, by=by, now=now, expires_at=now + self._ttl_s)
+        if taken:
+            self._metrics.handoffs.add("taken")
+        return taken
+
+    async def resolve(self, handoff_id: str, *, by: str, answer: str | None) -> bool:
+        """It is done; False when it is not open, or another operator has it.
+
+        Args:
+            answer: what the client shall get; tokens in it come back as values.
+
+        Raises:
+            Refused: it could not be recorded; it is still open.
+            SovctlError: the vault or the queue can't be written; it is still open.
+        """
+        case = await self._queue.get(handoff_id) if is_id(handoff_id) else None
+        if case is None or not case.state.is_open or case.taken_by not in (None, by):
+            return False
+        name = f"{_ANSWER} {case.id} {secrets.token_hex(4)}" if answer is not None else None
+        await self._seal(case, {name: answer} if name is not None and answer is not None else {})
+        await self._audit.handoff(
+            case.request_id,
+            event="resolved",
+            handoff_id=case.id,
+            digest=self._audit.digest(answer.encode()) if answer is not None else None,
+        )
+        now = int(time.time())
+        done = await self._queue.resolve(case.id, by=by, answer=name, now=now, expires_at=now + self._ttl_s)
+        if done:
+            self._metrics.handoffs.add("resolved")
+        return done
+
+    async def fetch(self, client: Principal, handoff_id: str) -> dict[str, Any] | None:
+        """What its client may know of a hand-off; None for everybody else, and when there is none.
+
+        Raises:
+            Refused: that an answer goes out could not be recorded, or the vault can't be read.
+        """
+        try:
+            case = await self._queue.get(handoff_id) if is_id(handoff_id) else None
+            if case is None or not self._is_owner(client, case):
+                return None
+            text = await self._answer(client, case)
+        except SovctlError as error:
+            log.event("hand-off can't be read", level=40, error=error)
+            raise Refused(Code.HANDOFF_UNAVAILABLE) from None
+        told: dict[str, Any] = {
+            "id": case.id,
+            "object": "sovctl.handoff",
+            "state": case.state.value,
+            "created_at": case.made_at,
+            "taken_at": case.taken_at,
+            "resolved_at": case.resolved_at,
+            "expires_at": case.expires_at,
+            "answer": None,
+        }
+        if text is not None and (ending := _SURFACES[case.surface].ending({})) is not None:
+            at = case.resolved_at or case.made_at
+            told["answer"] = ending.whole(Instead(case.id, text, case.model, case.request_id, at, is_final=True))
+            digest = self._audit.digest(text.encode())
+            await self._audit.handoff(case.request_id, event="delivered", handoff_id=case.id, digest=digest)
+        return told
+
+    def _is_owner(self, client: Principal, case: Case) -> bool:
+        try:
+            secret = self._keys.of(case.key_version).conversation
+        except KeyError:  # a version that was taken out of the settings: nobody can tell any more
+            return False
+        owner = owner_of(secret, tenant=client.tenant, client=client.name)
+        return client.tenant == case.tenant and secrets.compare_digest(owner, case.owner)
+
+    async def _answer(self, client: Principal, case: Case) -> str | None:
+        """The operator's answer as this client may read it."""
+        if case.state is not State.RESOLVED or case.answer is None:
+            return None
+        values = await self._vault.load(case.sealed_in)
+        text = values.get(case.answer)
+        if text is None or not client.may_restore:
+            return text
+        asked = "\n".join(each["text"] for each in _messages(case, values) if each["role"] != HELD_BACK)
+        return restore(text, {token: value for token, value in _tokens(values).items() if token in asked})
+
+
+def _messages(case: Case, values: Mapping[str, str]) -> list[dict[str, str]]:
+    messages: list[dict[str, str]] = orjson.loads(values.get(f"{_SAID} {case.id}", "[]"))
+    return messages
+
+
+def _tokens(values: Mapping[str, str]) -> dict[str, str]:
+    """Those of a hand-off's values that are tokens' values."""
+    return {name: value for name, value in values.items() if " " not in name}

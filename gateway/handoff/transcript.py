@@ -1,0 +1,167 @@
+"""The conversation so far, in tokens only: what a request said and the answer that was held back. Pure.
+
+Everything that the detector finds becomes a token, whatever policy says of what may leave, by the same means and with
+the same second look as a body for a cloud; so do the values that this conversation's tokens stand for. What can't be
+read (images, sound, files) is left out by name. Nothing in clear comes back: it works, or it raises.
+
+    made = transcript_of(surface, body, leaves, ["It is DE89..."], finder=finder, mint=mint, issued={})
+    made.messages      # [{"role": "user", "text": "My account is IBAN_..."}, {"role": "held back", "text": ...}]
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from sovctl.gateway.inspection import Finder, Inspector
+from sovctl.gateway.kinds import Kind
+from sovctl.gateway.leaves import Leaf, Leaves, Path
+from sovctl.gateway.obstacles import Obstacle
+from sovctl.gateway.outgoing import tokenize_body
+from sovctl.gateway.permissions import Permissions
+from sovctl.gateway.settings import Action
+from sovctl.gateway.surfaces import SURFACES, Surface
+from sovctl.gateway.tokens import Mint
+
+HELD_BACK = "held back"
+"""The role of what the model said and the client did not get, or not to its end."""
+
+_MOST_CHARACTERS = 100_000  # of a transcript, the newest first: some 50 pages, more than anybody reads; guess, 2026-11
+_SHORTEST_VALUE = 3  # characters; shorter ones stand inside ordinary words
+_DATA = re.compile(r"data:[^\s,]{0,200};base64,")
+_LONGEST_RUN = re.compile(r"[A-Za-z0-9+/=_-]{400,}")
+_SPEAKERS = frozenset({"user", "assistant", "system", "developer"})
+_CHAT = SURFACES["/v1/chat/completions"]
+_EVERYTHING = Permissions(dict.fromkeys(Kind, Action.TOKENIZE), {}, frozenset(), frozenset(), True, frozenset())
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """What was said."""
+
+    messages: list[dict[str, str]]
+    """Each with `role` and `text`, in order; the last one is what was held back."""
+    issued: Mapping[str, str]
+    """What its tokens stand for."""
+
+    @property
+    def tokens(self) -> int:
+        """How many different ones there are."""
+        return len(self.issued)
+
+
+def transcript_of(
+    surface: Surface,
+    body: Mapping[str, Any],
+    leaves: Leaves,
+    answer: Sequence[str],
+    *,
+    finder: Finder,
+    mint: Mint,
+    issued: Mapping[str, str],
+    max_depth: int,
+) -> Transcript:
+    """The transcript of a request and of what was answered.
+
+    Args:
+        leaves: of the request.
+        answer: the answer's strings, as the client would have seen them.
+        mint: of the conversation.
+        issued: what its tokens stand for so far.
+
+    Raises:
+        Leak: it would still hold an identifier.
+        TooDeep: a text in it holds JSON that is nested deeper than `max_depth`.
+    """
+    messages = [*_said(surface, body, leaves), {"role": HELD_BACK, "content": [_part(text) for text in answer]}]
+    inspector = Inspector(finder, _CHAT, max_depth=max_depth)
+    inspected: dict[str, Any] = {"messages": messages}
+    inspector.inspect(inspected)
+    outgoing = tokenize_body(inspected, inspector, _EVERYTHING, mint, model="", dropped=())
+    tokenized = orjson.loads(outgoing.data)["messages"]
+    known = {value: token for token, value in issued.items() if len(value) >= _SHORTEST_VALUE}
+    made = [{"role": each["role"], "text": _covered(_text(each), known)} for each in tokenized]
+    everything = "\n".join(each["text"] for each in made)
+    used = {token: value for token, value in issued.items() if token in everything}
+    return Transcript(_newest(made), {**used, **outgoing.issued})
+
+
+def _said(surface: Surface, body: Mapping[str, Any], leaves: Leaves) -> list[dict[str, Any]]:
+    """The request as messages of a chat, whatever API it came by."""
+    unread: dict[Path, Obstacle | None] = {
+        path: obstacle
+        for path, item in leaves.objects
+        if surface.is_part(path) and (obstacle := surface.obstacle(item)) is not None
+    }
+    messages: dict[Path, dict[str, Any]] = {}
+    for leaf in leaves.texts:
+        is_person = surface.is_person(leaf.path, body)
+        group = surface.prose(leaf.path) or (leaf.path[:-1] if is_person else None)
+        if group is None:
+            continue
+        message = messages.setdefault(group, {"role": _role(body, group), "content": []})
+        if part := next((path for path in unread if leaf.path[: len(path)] == path), None):
+            if (obstacle := unread[part]) is not None:
+                message["content"].append(_part(f"[{obstacle.value}]"))
+                unread[part] = None
+        elif is_person and message["role"] in _SPEAKERS:
+            message["name"] = leaf.text
+        else:
+            message["content"].append(_part(_readable(leaf, surface)))
+    return list(messages.values())
+
+
+def _part(text: str) -> dict[str, str]:
+    return {"type": "text", "text": text}
+
+
+def _readable(leaf: Leaf, surface: Surface) -> str:
+    """A text as a person reads it; with its key where that says what it is."""
+    text = leaf.text
+    if _DATA.search(text) or _LONGEST_RUN.search(text):
+        return f"[{len(text)} characters of data]"
+    if leaf.document is not None or surface.is_argument(leaf.path):
+        return orjson.dumps({str(leaf.path[-1]): text}).decode()
+    return text
+
+
+def _role(body: Mapping[str, Any], group: Path) -> str:
+    found: Any = body
+    for step in group:
+        try:
+            found = found[step]
+        except (KeyError, IndexError, TypeError):
+            break
+    role = found.get("role") if isinstance(found, dict) else None
+    return role if isinstance(role, str) and role.isalpha() and len(role) <= 20 else str(group[0])
+
+
+def _text(message: Mapping[str, Any]) -> str:
+    parts = [part["text"] for part in message["content"]]
+    named = [f"({message['name']})"] if "name" in message else []
+    return "\n".join([*named, *parts])
+
+
+def _covered(text: str, known: Mapping[str, str]) -> str:
+    """The text with tokens for values that only earlier turns told us of."""
+    for value, token in known.items():
+        if value in text:
+            text = re.sub(rf"(?<!\w){re.escape(value)}(?!\w)", token, text)
+    return text
+
+
+def _newest(messages: list[dict[str, str]]) -> list[dict[str, str]]:
+    """As much as fits, from the end; it is cut among tokens, where a cut tells nothing."""
+    kept: list[dict[str, str]] = []
+    room = _MOST_CHARACTERS
+    for message in reversed(messages):
+        if room <= 0:
+            break
+        text = message["text"]
+        kept.append({**message, "text": text if len(text) <= room else f"[...] {text[len(text) - room :]}"})
+        room -= len(text)
+    return kept[::-1]
