@@ -6,24 +6,31 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 
+import yaml
+
 from sovctl.cli import show
+from sovctl.compliance.errors import InputError
 from sovctl.engine.sizing.capacity import Banded
+from sovctl.engine.sizing.costs import MonthlyCosts
 from sovctl.engine.sizing.explain import Step, both_units
 from sovctl.engine.sizing.pool import PoolSizing
+from sovctl.engine.sizing.scaling import FORMS, bounds_of
+from sovctl.engine.sizing.site import GroupLayout, Layout, wanted_replicas
 from sovctl.engine.spec import SiteSpec
+from sovctl.engine.spec_demand import Sizing
 
 _WIDTH = 110
 
 
-def show_site(spec: SiteSpec, sizings: Sequence[PoolSizing]) -> None:
-    """One screen: each pool in four lines, then the machines."""
+def show_site(spec: SiteSpec, sizings: Sequence[PoolSizing], layout: Layout, costs: MonthlyCosts | None) -> None:
+    """One screen: each pool in four lines, then the machines, and the money where there are prices."""
     for sized in sizings:
         verdict = show.style(sized.verdict.value, show.VERDICT_STYLES[sized.verdict.value])
         show.line(f"{show.style(sized.case.pool.name, 'bold')}  {verdict}{'  ' + sized.reason if sized.reason else ''}")
         for line in _lines(sized):
             show.line(f"  {line}")
     show.line()
-    for line in machines(spec, sizings):
+    for line in (*machines(spec, sizings, layout), *(_money(costs) if costs else ())):
         show.line(line)
     if any(sized.limit is not None for sized in sizings):
         show.line(
@@ -75,30 +82,59 @@ def _ms(value_s: float) -> str:
     return f"{value_s * 1e3:,.1f}" if value_s < 0.1 else f"{value_s * 1e3:,.0f}"
 
 
-def machines(spec: SiteSpec, sizings: Sequence[PoolSizing]) -> list[str]:
-    """What each node group has, and what pools take of it or would need."""
+def machines(spec: SiteSpec, sizings: Sequence[PoolSizing], layout: Layout) -> list[str]:
+    """What each node group has, what pools take of it or would need, and the racks and switches for that."""
     lines = []
-    for group in spec.node_groups:
+    for group, laid in zip(spec.node_groups, layout.groups, strict=True):
         on_it = [sized for sized in sizings if sized.case.pool.node_group == group.name]
         if not on_it:
+            if laid.racks is not None:
+                lines.append(f"{group.name}: {_hall(laid)}")
             continue
         there = len(group.nodes) * on_it[0].case.platform.gpus
         taken = sum(sized.gpus for sized in on_it)
-        needed = sum(_needed_gpus(sized) for sized in on_it)
+        needed = sum(wanted_replicas(sized) * sized.gpus // sized.case.pool.replicas for sized in on_it)
         short = f"; {needed - there} GPUs are missing" if needed > there else ""
         lines.append(
             f"{group.name}: {count(len(group.nodes), 'node')} {group.platform}, {there} GPUs, {taken} taken, "
             f"{needed} needed with reserve{short}"
         )
+        lines.append(f"  {_hall(laid)}; weights on disk {both_units(laid.store_bytes)}")
+    lines += [f"! {problem}" for problem in layout.problems]
+    if layout.racks is not None and layout.kw is not None:
+        lines.append(f"{count(layout.racks, 'rack')}, {layout.kw:,.1f} kW at most")
     return lines
 
 
-def _needed_gpus(sized: PoolSizing) -> int:
-    pool = sized.case.pool
-    replicas = pool.replicas
-    if sized.need is not None:
-        replicas = sized.need.with_reserve or sized.need.replicas
-    return replicas * pool.tensor_parallel_size * pool.pipeline_parallel_size
+def _hall(laid: GroupLayout) -> str:
+    """Nodes needed, with racks and switches as far as they are known."""
+    words = f"needs {count(laid.nodes, 'node')}"
+    if laid.node_kw is not None:
+        words += f" of {laid.node_kw:g} kW"
+    if laid.racks is not None and laid.nodes_per_rack is not None:
+        words += f", {laid.nodes_per_rack} a rack: {count(laid.racks, 'rack')}"
+    if laid.switches is not None and laid.switches.leaves:
+        words += (
+            f"; {laid.switches.rails} rails on {laid.switches.leaves} leaf and {laid.switches.spines} spine switches"
+        )
+    return words
+
+
+def _money(costs: MonthlyCosts) -> list[str]:
+    """What it costs a month, and beside what."""
+    parts = ", ".join(f"{name} {amount:,.0f}" for name, amount in costs.parts_per_month)
+    lines = [
+        f"costs a month over {costs.years:g} years, {costs.currency}: {costs.own_per_month:,.0f} ({parts})",
+        f"  {costs.bought:,.0f} bought at the start, {costs.own_in_all:,.0f} in all",
+    ]
+    if costs.rent_per_month is not None:
+        lines.append(f"  renting the same GPUs: {costs.rent_per_month:,.0f}")
+    if costs.api_per_month is not None and costs.break_even_requests is not None:
+        lines.append(
+            f"  an API, for {costs.volume.requests:,.0f} requests: {costs.api_per_month:,.0f}; as much as the own site "
+            f"at {costs.break_even_requests:,.0f} requests"
+        )
+    return [*lines, *(f"! {each}" for each in costs.unknown)]
 
 
 def show_steps(sized: PoolSizing, steps: Sequence[Step]) -> None:
@@ -162,3 +198,26 @@ def _facts(sized: PoolSizing) -> dict[str, str]:
         facts["TTFT (pessimistic)"] = f"{_ms(sized.point.ttft.middle)} ({_ms(sized.point.ttft.high)}) ms"
         facts["ITL (pessimistic)"] = f"{_ms(sized.point.itl.middle)} ({_ms(sized.point.itl.high)}) ms"
     return facts
+
+
+def show_autoscaling(sizings: Sequence[PoolSizing], sizing: Sizing, form: str) -> None:
+    """Bounds of every pool that was sized, one YAML document each.
+
+    Raises:
+        InputError: a form that is not known, or no address of Prometheus where one is needed.
+    """
+    if form not in FORMS:
+        raise InputError(f"expected one of {', '.join(FORMS)}, got {form!r}", where="--autoscaling")
+    if form != "ray" and sizing.scaling.prometheus_url is None:
+        hint = "write where the autoscaler reads vLLM's metrics"
+        raise InputError(
+            "expected an address, got nothing", where="site.yaml: sizing.scaling.prometheus_url", hint=hint
+        )
+    for sized in sizings:
+        bounds = bounds_of(sized, sizing)
+        if bounds is None:
+            show.line(f"# {sized.case.pool.name}: no bounds, {sized.reason or sized.verdict.value}")
+            continue
+        stays = f"; at least one stays: {bounds.why_not_zero}" if bounds.why_not_zero else ""
+        show.line(f"# {bounds.pool}: a new replica answers after {bounds.lead_s:,.0f} s{stays}")
+        show.line("---\n" + yaml.safe_dump(FORMS[form](bounds), sort_keys=False, width=200).rstrip())

@@ -12,6 +12,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from sovctl.engine.spec_hall import Costs, Fabric, Hall, Scaling, Storage
 from sovctl.engine.spec_types import Language, Name, SpecModel
 
 _Tokens = Annotated[int, Field(ge=1, le=16_777_216)]
@@ -101,3 +102,13 @@ class Sizing(SpecModel):
 
     reserve: Reserve = Reserve()
     """What is kept in reserve."""
+    hall: Hall | None = None
+    """Where the racks stand; racks are not reckoned when absent."""
+    fabric: Fabric = Fabric()
+    """The compute network between nodes."""
+    storage: Storage = Storage()
+    """Where nodes keep weights."""
+    costs: Costs | None = None
+    """Your prices; money is not reckoned when absent."""
+    scaling: Scaling = Scaling()
+    """What an autoscaler is told."""

@@ -13,7 +13,7 @@ from sovctl.engine.sizing.demand import MOST_SPREAD, ClassDemand
 from sovctl.engine.sizing.explain import both_units
 from sovctl.engine.sizing.memory import Edge
 from sovctl.engine.sizing.pool import PoolCase, pool_cases
-from sovctl.engine.spec_case import Case
+from sovctl.engine.spec_case import Case, unknown_name
 from sovctl.engine.spec_demand import WorkloadClass
 
 READS = ("workload", "pools", "models", "node_groups", "software", "sizing")
@@ -55,6 +55,15 @@ def _limits(each: WorkloadClass, where: str) -> Iterator[Problem]:
             where=f"{where}.e2e_p95_ms",
             hint="e2e_p95_ms counts from the question to the last token",
         )
+
+
+def check_sizing_names(case: Case) -> Iterator[Problem]:
+    hall, costs = case.spec.sizing.hall, case.spec.sizing.costs
+    groups = [group.name for group in case.spec.node_groups]
+    for name in hall.node_kw if hall else ():
+        yield from unknown_name("node group", name, groups, f"sizing.hall.node_kw.{name}")
+    for name in costs.nodes if costs else ():
+        yield from unknown_name("node group", name, groups, f"sizing.costs.nodes.{name}")
 
 
 def check_lengths(case: Case) -> Iterator[Problem]:

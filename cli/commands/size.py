@@ -31,12 +31,17 @@ def size(
     what_if: list[str] = typer.Option(
         [], "--what-if", metavar="PATH=VALUE", help="Beside the site, the same with this changed; may be given again."
     ),
+    autoscaling: str | None = typer.Option(
+        None, "--autoscaling", metavar="FORM", help="Bounds for an autoscaler, as YAML for `keda`, `kserve` or `ray`."
+    ),
     as_json: bool = typer.Option(False, "--json", help="Everything as one JSON document."),
 ) -> int:
     """Reckon what each pool of a site carries, from its workload to GPUs, and compare it with what the site has."""
     from sovctl.cli import size_view
+    from sovctl.engine.sizing.costs import costs_of
     from sovctl.engine.sizing.explain import explain as steps_of
-    from sovctl.engine.sizing.summary import summary
+    from sovctl.engine.sizing.site import site_layout
+    from sovctl.engine.sizing.summary import site_summary, summary
     from sovctl.engine.sizing.what_if import changed
     from sovctl.engine.spec_file import catalog_of, load
 
@@ -52,8 +57,16 @@ def size(
             raise InputError(f"expected one of the pools {', '.join(names)}, got {explain!r}", where="--explain")
         sizings = [sized for sized in sizings if sized.case.pool.name == explain]
         alternative = [sized for sized in alternative if sized.case.pool.name == explain]
-    if as_json:
-        document: dict[str, Any] = {"site": spec.site.name, "pools": [summary(sized) for sized in sizings]}
+    layout = site_layout(spec, catalog, sizings)
+    costs = costs_of(spec, layout, sizings)
+    if autoscaling is not None:
+        size_view.show_autoscaling(sizings, spec.sizing, autoscaling)
+    elif as_json:
+        document: dict[str, Any] = {
+            "site": spec.site.name,
+            "pools": [summary(sized) for sized in sizings],
+            **site_summary(spec, sizings, layout, costs),
+        }
         if other is not None:
             document["what_if"] = {"settings": what_if, "pools": [summary(sized) for sized in alternative]}
         show.document(document)
@@ -62,7 +75,7 @@ def size(
     elif explain is not None:
         size_view.show_steps(sizings[0], list(steps_of(sizings[0])))
     else:
-        size_view.show_site(spec, sizings)
+        size_view.show_site(spec, sizings, layout, costs)
     judged = alternative if other is not None else sizings
     return ExitCode.FAILURE if any(sized.verdict.blocks for sized in judged) else ExitCode.OK
 

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 from sovctl.engine.sizing.capacity import Banded
+from sovctl.engine.sizing.costs import MonthlyCosts
 from sovctl.engine.sizing.explain import explain
 from sovctl.engine.sizing.pool import PoolSizing
+from sovctl.engine.sizing.scaling import bounds_of
+from sovctl.engine.sizing.site import Layout
+from sovctl.engine.spec import SiteSpec
 
 
 def summary(sized: PoolSizing) -> dict[str, Any]:
@@ -77,6 +83,32 @@ def summary(sized: PoolSizing) -> dict[str, Any]:
         for step in explain(sized)
     ]
     return found
+
+
+def site_summary(
+    spec: SiteSpec, sizings: Sequence[PoolSizing], layout: Layout, costs: MonthlyCosts | None
+) -> dict[str, Any]:
+    """Machines, money and autoscaling of the whole site."""
+    groups = [
+        {
+            "node_group": each.name,
+            "platform": each.platform.id,
+            "nodes": each.there,
+            "nodes_needed": each.nodes,
+            "node_kw": each.node_kw,
+            "nodes_per_rack": each.nodes_per_rack,
+            "racks": each.racks,
+            "switches": None if each.switches is None else asdict(each.switches),
+            "store_bytes": round(each.store_bytes),
+        }
+        for each in layout.groups
+    ]
+    bounds = [bounds_of(sized, spec.sizing) for sized in sizings]
+    return {
+        "machines": {"groups": groups, "racks": layout.racks, "kw": layout.kw, "problems": list(layout.problems)},
+        "costs": None if costs is None else {**asdict(costs), "own_per_month": costs.own_per_month},
+        "autoscaling": [asdict(each) for each in bounds if each is not None],
+    }
 
 
 def banded(value: Banded) -> dict[str, float]:

@@ -1,0 +1,240 @@
+"""What an autoscaler is told about a pool: bounds, target, lead time, calendar; in the forms of KEDA, KServe and Ray.
+
+sovctl runs no autoscaler. A replica takes minutes to load, so bounds that ignore the lead time promise what cannot be
+kept: replicas for known busy hours are started before them, and the spare ones are never scaled away.
+
+    bounds = bounds_of(size_pool(case), spec.sizing)
+    keda(bounds), kserve(bounds), ray(bounds)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from math import ceil
+from typing import Any
+
+from sovctl.engine.catalog.overheads import load_overheads
+from sovctl.engine.sizing.demand import with_fluctuation
+from sovctl.engine.sizing.pool import PoolSizing
+from sovctl.engine.spec_demand import Sizing
+from sovctl.engine.spec_hall import Busy
+
+TARGET_SHARE = 0.7
+"""Of what a replica carries, at which the next one is started: reference, autoscaling bounds; our guess, 2026-11-20."""
+_LEAST_DOWN_S = 120  # stabilisation that workload-variant-autoscaler advises at least (read 2026-11-20)
+
+
+@dataclass(frozen=True, slots=True)
+class Prescale:
+    """Replicas that are there before a busy time begins, as cron expressions."""
+
+    start: str
+    end: str
+    replicas: int
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """Of one pool."""
+
+    pool: str
+    model: str
+    least: int
+    most: int
+    warm: int
+    """Of `least`, spare ones that wait loaded."""
+    target_in_flight: float
+    """Per replica."""
+    lead_s: float
+    """From the decision to the first answer of a new replica."""
+    down_s: float
+    """How long load must stay low before a replica goes."""
+    why_not_zero: str
+    """Why the last replica stays; empty where it may go."""
+    timezone: str
+    calendar: tuple[Prescale, ...]
+    prometheus_url: str
+
+
+def load_s(weights_bytes_per_node: float, read_gb_s: float | None) -> float:
+    """Seconds until a replica answers: its weights read, then the engine's start, the slow end of what was measured.
+
+    Args:
+        read_gb_s: of the node's model store; None takes the slowest published start.
+    """
+    starts = load_overheads().cold_start
+    if read_gb_s is None:
+        return max(each.high_s for each in starts)
+    return weights_bytes_per_node / (read_gb_s * 1e9) + min(each.high_s for each in starts)
+
+
+def bounds_of(sized: PoolSizing, sizing: Sizing) -> Bounds | None:
+    """The bounds of a pool; None where its workload was not sized."""
+    if sized.limit is None or sized.need is None or sized.server is None:
+        return None
+    case, scaling = sized.case, sizing.scaling
+    carries = sized.limit.point.in_flight
+    weights = sized.server.weights.total_bytes(tensor_parallel_size=sized.server.tensor_parallel_size)
+    lead_s = load_s(weights / max(1, sized.server.gpus // case.platform.gpus), sizing.storage.read_gb_s)
+    warm = sizing.reserve.spare_replicas
+    most = max(case.pool.replicas, sized.need.with_reserve or sized.need.replicas)
+
+    def replicas(percent: float) -> int:
+        return min(most, max(1, ceil(with_fluctuation(_mean_in_flight(sized) * percent / 100) / carries)) + warm)
+
+    ttft_s = case.demand.ttft_s if case.demand else None
+    stays = ""
+    if ttft_s is not None and ttft_s < lead_s:
+        stays = f"the first token may take {ttft_s:g} s, a start takes {lead_s:.0f} s"
+    may_be_zero = not stays and warm == 0 and scaling.base_percent == 0
+    return Bounds(
+        pool=case.pool.name,
+        model=case.pool.model,
+        least=0 if may_be_zero else replicas(scaling.base_percent),
+        most=most,
+        warm=warm,
+        target_in_flight=round(TARGET_SHARE * carries, 1),
+        lead_s=round(lead_s),
+        down_s=round(max(_LEAST_DOWN_S, 2 * lead_s)),
+        why_not_zero=stays,
+        timezone=scaling.timezone,
+        calendar=tuple(_prescale(each, lead_s, replicas(each.percent)) for each in scaling.calendar),
+        prometheus_url=str(scaling.prometheus_url or ""),
+    )
+
+
+def _mean_in_flight(sized: PoolSizing) -> float:
+    assert sized.limit is not None
+    assert sized.performance is not None
+    demand, performance, point = sized.case.demand, sized.performance, sized.limit.point
+    assert demand is not None
+    return demand.in_flight(lambda prompt, answer: performance.e2e_s(point, demand, prompt, answer))
+
+
+def _prescale(busy: Busy, lead_s: float, replicas: int) -> Prescale:
+    """Cron expressions that begin the lead time earlier, on the day before where that crosses midnight."""
+    first, _, last = busy.days.partition("-")
+    count = (int(last or first) - int(first)) % 7 + 1
+    days = [(int(first) + each) % 7 for each in range(count)]
+    start = _minutes(busy.start) - ceil(lead_s / 60)
+    end = _minutes(busy.end)
+    ends_next_day = end <= _minutes(busy.start)
+    return Prescale(_cron(start, days), _cron(end + (1440 if ends_next_day else 0), days), replicas)
+
+
+def _minutes(clock: str) -> int:
+    hours, minutes = clock.split(":")
+    return int(hours) * 60 + int(minutes)
+
+
+def _cron(minutes: int, days: list[int]) -> str:
+    shift, minutes = divmod(minutes, 1440)
+    named = ",".join(str(day) for day in sorted((each + shift) % 7 for each in days))
+    return f"{minutes % 60} {minutes // 60} * * {named}"
+
+
+def _query(bounds: Bounds) -> str:
+    """Requests in flight in the whole pool, in PromQL; the metrics' names have a colon."""
+    of_model = f'{{model_name="{bounds.model}"}}'
+    return f"sum(vllm:num_requests_running{of_model}) + sum(vllm:num_requests_waiting{of_model})"
+
+
+def keda(bounds: Bounds) -> dict[str, Any]:
+    """A KEDA ScaledObject (2.17): running and waiting requests of vLLM, and the calendar."""
+    triggers: list[dict[str, Any]] = [
+        {
+            "type": "prometheus",
+            "metadata": {
+                "serverAddress": bounds.prometheus_url,
+                "query": _query(bounds),
+                "threshold": str(bounds.target_in_flight),
+                "ignoreNullValues": "false",  # else a Prometheus without an answer counts as no load
+            },
+        }
+    ]
+    triggers += [
+        {
+            "type": "cron",
+            "metadata": {
+                "timezone": bounds.timezone,
+                "start": each.start,
+                "end": each.end,
+                "desiredReplicas": str(each.replicas),
+            },
+        }
+        for each in bounds.calendar
+    ]
+    return {
+        "apiVersion": "keda.sh/v1alpha1",
+        "kind": "ScaledObject",
+        "metadata": {"name": bounds.pool},
+        "spec": {
+            "scaleTargetRef": {"name": bounds.pool},
+            "minReplicaCount": bounds.least,
+            "maxReplicaCount": bounds.most,
+            "pollingInterval": 15,
+            "advanced": {
+                "horizontalPodAutoscalerConfig": {
+                    "behavior": {"scaleDown": {"stabilizationWindowSeconds": min(3600, int(bounds.down_s))}}
+                }
+            },
+            "triggers": triggers,
+        },
+    }
+
+
+def kserve(bounds: Bounds) -> dict[str, Any]:
+    """The scaling part of a KServe InferenceService (0.16), which KServe gives to KEDA; it has no calendar."""
+    return {
+        "apiVersion": "serving.kserve.io/v1beta1",
+        "kind": "InferenceService",
+        "metadata": {
+            "name": bounds.pool,
+            "annotations": {
+                "serving.kserve.io/deploymentMode": "Standard",
+                "serving.kserve.io/autoscalerClass": "keda",
+            },
+        },
+        "spec": {
+            "predictor": {
+                "minReplicas": bounds.least,
+                "maxReplicas": bounds.most,
+                "autoScaling": {
+                    "metrics": [
+                        {
+                            "type": "External",
+                            "external": {
+                                "metric": {
+                                    "backend": "prometheus",
+                                    "serverAddress": bounds.prometheus_url,
+                                    "query": _query(bounds),
+                                },
+                                "target": {"type": "AverageValue", "value": str(bounds.target_in_flight)},
+                            },
+                        }
+                    ]
+                },
+            }
+        },
+    }
+
+
+def ray(bounds: Bounds) -> dict[str, Any]:
+    """The `autoscaling_config` of a Ray Serve deployment (2.60); it has no calendar."""
+    return {
+        "name": bounds.pool,
+        "max_ongoing_requests": max(1, round(bounds.target_in_flight / TARGET_SHARE)),
+        "autoscaling_config": {
+            "min_replicas": bounds.least,
+            "initial_replicas": bounds.least,
+            "max_replicas": bounds.most,
+            "target_ongoing_requests": bounds.target_in_flight,
+            "upscale_delay_s": 30,
+            "downscale_delay_s": bounds.down_s,
+        },
+    }
+
+
+FORMS: Mapping[str, Callable[[Bounds], dict[str, Any]]] = {"keda": keda, "kserve": kserve, "ray": ray}
+"""By the name of who reads them."""

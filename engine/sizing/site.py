@@ -1,0 +1,184 @@
+"""From pools to nodes, racks, switches and disks: what a site's hall must hold. Pure.
+
+    layout = site_layout(spec, catalog, sizings)
+    layout.groups[0].nodes, layout.groups[0].racks, layout.problems
+
+A node whose power or height nobody has written down is not guessed: its racks are not reckoned, and the layout says so.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import ceil
+
+from sovctl.engine.catalog import Catalog
+from sovctl.engine.catalog.platforms import Platform
+from sovctl.engine.sizing.pool import PoolSizing
+from sovctl.engine.spec import NodeGroup, SiteSpec
+from sovctl.engine.spec_hall import Hall
+
+
+@dataclass(frozen=True, slots=True)
+class Switches:
+    """A rail-optimised fabric of two tiers: NIC number i of every node is on leaf i of its group of nodes."""
+
+    rails: int
+    leaves: int
+    spines: int
+    cables: int
+    """From nodes to leaves, and from leaves to spines."""
+
+
+def switches(nodes: int, rails: int, ports: int) -> Switches | None:
+    """What joins `nodes` nodes without blocking; None where two tiers are not enough.
+
+    One switch does where all links fit. Else half of a leaf's ports go down, as in NVIDIA's DGX SuperPOD: with 64-port
+    switches, 32 nodes of 8 rails have 8 leaves and 4 spines, 64 have 16 and 8, 128 have 32 and 16 (reference
+    architecture H100, from memory, 2026-11-21).
+    """
+    if nodes < 2 or rails < 1:
+        return Switches(rails, 0, 0, 0)
+    if nodes * rails <= ports:
+        return Switches(rails, 1, 0, nodes * rails)
+    down = ports // 2
+    leaves = rails * ceil(nodes / down)
+    if leaves > ports:
+        return None
+    up = leaves * (ports - down)
+    return Switches(rails, leaves, ceil(up / ports), nodes * rails + up)
+
+
+@dataclass(frozen=True, slots=True)
+class GroupLayout:
+    """One node group."""
+
+    name: str
+    platform: Platform
+    there: int
+    """Nodes in site.yaml."""
+    nodes: int
+    """Nodes that its pools need with reserve; at least one where pools are on it."""
+    node_kw: float | None
+    nodes_per_rack: int | None
+    racks: int | None
+    switches: Switches | None
+    store_bytes: float
+    """Weights on the node that holds most, of all versions kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The whole site."""
+
+    groups: tuple[GroupLayout, ...]
+    problems: tuple[str, ...]
+    """What does not go together, or is not known."""
+
+    @property
+    def kw(self) -> float | None:
+        """Power of all nodes; None where one's is not known."""
+        parts = [None if each.node_kw is None else each.node_kw * each.nodes for each in self.groups]
+        return None if None in parts else sum(part for part in parts if part is not None)
+
+    @property
+    def racks(self) -> int | None:
+        """Of all groups; None where one's is not known."""
+        parts = [each.racks for each in self.groups]
+        return None if None in parts else sum(part for part in parts if part is not None)
+
+
+def nodes_for(replicas: Iterable[tuple[int, int]], gpus: int) -> int:
+    """Nodes of `gpus` GPUs that hold so many replicas of so many GPUs; the largest are placed first.
+
+    Args:
+        replicas: (how many, GPUs of each); one that is larger than a node takes whole nodes.
+    """
+    free: list[int] = []
+    count = 0
+    for number, size in sorted(replicas, key=lambda each: -each[1]):
+        for _ in range(number):
+            if size >= gpus:
+                count += ceil(size / gpus)
+                continue
+            place = next((index for index, left in enumerate(free) if left >= size), None)
+            if place is None:
+                free.append(gpus)
+                place = len(free) - 1
+            free[place] -= size
+    return count + len(free)
+
+
+def wanted_replicas(sized: PoolSizing) -> int:
+    """Replicas that a pool needs with reserve; those it has where nobody says what it needs."""
+    if sized.need is None:
+        return sized.case.pool.replicas
+    return sized.need.with_reserve or sized.need.replicas
+
+
+def site_layout(spec: SiteSpec, catalog: Catalog, sizings: Sequence[PoolSizing]) -> Layout:
+    """Nodes, racks, switches and disks for the pools that were sized, and for the groups without GPUs."""
+    problems: list[str] = []
+    groups = tuple(_group(spec, catalog, group, sizings, problems) for group in spec.node_groups)
+    hall = spec.sizing.hall
+    layout = Layout(groups, ())
+    if hall is not None and hall.racks is not None and layout.racks is not None and layout.racks > hall.racks:
+        problems.append(f"expected at most {hall.racks} racks (sizing.hall.racks), got {layout.racks}")
+    return Layout(groups, tuple(problems))
+
+
+def _group(
+    spec: SiteSpec, catalog: Catalog, group: NodeGroup, sizings: Sequence[PoolSizing], problems: list[str]
+) -> GroupLayout:
+    platform, hall = catalog.platforms[group.platform], spec.sizing.hall
+    on_it = [sized for sized in sizings if sized.case.pool.node_group == group.name]
+    nodes = len(group.nodes)
+    if on_it:
+        shapes = [(wanted_replicas(each), each.gpus // each.case.pool.replicas) for each in on_it]
+        nodes = max(1, nodes_for(shapes, platform.gpus))
+    kw = _node_kw(platform, group.name, hall)
+    per_rack = racks = None
+    if hall is not None:
+        per_rack = _nodes_per_rack(platform, group.name, kw, hall, problems)
+        racks = ceil(nodes / per_rack) if per_rack else None
+    rails = platform.checks.compute_nics
+    fabric = None
+    if rails is not None and isinstance(rails.value, int) and on_it:
+        fabric = switches(nodes, rails.value, spec.sizing.fabric.switch_ports)
+        if fabric is None:
+            ports = spec.sizing.fabric.switch_ports
+            problems.append(f"{group.name}: {nodes} nodes need a third tier of {ports}-port switches, not reckoned")
+    store = sum(each.server.weights.total_bytes() for each in on_it if each.server) * spec.sizing.storage.versions
+    return GroupLayout(group.name, platform, len(group.nodes), nodes, kw, per_rack, racks, fabric, store)
+
+
+def _node_kw(platform: Platform, name: str, hall: Hall | None) -> float | None:
+    if hall is not None and name in hall.node_kw:
+        return hall.node_kw[name]
+    if platform.max_power_kw is None:
+        return None
+    # Power and height are of the whole system: a tray has its share of the rack's.
+    return platform.max_power_kw * (platform.gpus / platform.system_gpus if platform.system_gpus else 1)
+
+
+def _nodes_per_rack(platform: Platform, name: str, kw: float | None, hall: Hall, problems: list[str]) -> int | None:
+    if kw is None:
+        problems.append(f"{name}: nobody has written down what a {platform.id} draws; set sizing.hall.node_kw.{name}")
+        return None
+    if "liquid" in platform.form and hall.cooling != "liquid":
+        problems.append(f"{name}: a {platform.id} is cooled by liquid, and sizing.hall.cooling is {hall.cooling}")
+    whole = platform.system_gpus // platform.gpus if platform.gpus and platform.system_gpus else 1
+    if whole > 1:  # sold as a rack: its trays stand together
+        if kw * whole > hall.rack_kw:
+            problems.append(f"{name}: a rack of {platform.id} draws {kw * whole:g} kW, got {hall.rack_kw:g} kW a rack")
+            return None
+        return whole
+    by_power = int(hall.rack_kw / kw + 1e-9)
+    if by_power == 0:
+        problems.append(f"{name}: one {platform.id} draws {kw:g} kW, got {hall.rack_kw:g} kW a rack")
+        return None
+    height = re.match(r"(\d+)U", platform.form)
+    if height is None:
+        return by_power
+    return max(1, min(by_power, (hall.rack_units - hall.free_units) // int(height[1])))

@@ -1,0 +1,176 @@
+"""From pools to nodes, racks, switches and disks; what nobody has written down is said, not guessed."""
+
+from __future__ import annotations
+
+from datetime import date
+from math import ceil
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sovctl.engine.catalog import load_catalog
+from sovctl.engine.preset import FOLDER
+from sovctl.engine.sizing.costs import MonthlyCosts, costs_of
+from sovctl.engine.sizing.pool import PoolSizing, pool_cases, size_pool
+from sovctl.engine.sizing.scaling import FORMS, Bounds, bounds_of, load_s
+from sovctl.engine.sizing.site import Layout, nodes_for, site_layout, switches
+from sovctl.engine.spec import SiteSpec
+from sovctl.engine.spec_file import parse
+
+BANK = yaml.safe_load((FOLDER / "bank-hybrid.yaml").read_text())
+BANK["perimeter"]["exceptions"][0]["expires"] = "2036-12-31"
+
+
+def bank(**sizing: Any) -> tuple[SiteSpec, list[PoolSizing], Layout]:
+    """The bank with other parts of `sizing`."""
+    value = {**BANK, "sizing": {**BANK["sizing"], **sizing}}
+    text = yaml.safe_dump(value).encode()
+    spec = parse(text, path=Path("site.yaml"), today=date(2026, 11, 21), catalog=load_catalog(), is_draft=True).spec
+    sizings = [size_pool(case) for case in pool_cases(spec, load_catalog())]
+    return spec, sizings, site_layout(spec, load_catalog(), sizings)
+
+
+# NVIDIA DGX SuperPOD H100, 64-port switches: one, two and four scalable units of 32 nodes.
+@pytest.mark.parametrize(("nodes", "leaves", "spines"), [(32, 8, 4), (64, 16, 8), (128, 32, 16)])
+def test_the_fabric_is_the_superpods(nodes: int, leaves: int, spines: int) -> None:
+    found = switches(nodes, 8, 64)
+    assert found is not None
+    assert (found.leaves, found.spines) == (leaves, spines)
+
+
+def test_one_node_needs_no_switch_a_few_need_one_and_too_many_need_a_third_tier() -> None:
+    alone, few = switches(1, 8, 64), switches(8, 8, 64)
+    assert alone is not None
+    assert few is not None
+    assert alone.leaves == 0
+    assert (few.leaves, few.spines, few.cables) == (1, 0, 64)
+    assert switches(257, 8, 64) is None
+
+
+@given(st.integers(1, 300), st.sampled_from([4, 8]), st.sampled_from([32, 64, 128]))
+def test_no_switch_has_more_links_than_ports(nodes: int, rails: int, ports: int) -> None:
+    found = switches(nodes, rails, ports)
+    if found is not None:
+        assert nodes * rails <= found.leaves * ports or nodes == 1
+        assert found.cables - nodes * rails <= found.spines * ports
+
+
+@given(st.lists(st.tuples(st.integers(1, 20), st.sampled_from([1, 2, 4, 8, 16])), min_size=1, max_size=6))
+def test_nodes_hold_every_replica_and_none_is_wasted(replicas: list[tuple[int, int]]) -> None:
+    gpus = sum(number * size for number, size in replicas)
+    assert nodes_for(replicas, 8) == ceil(gpus / 8)  # sizes that divide a node leave no hole
+
+
+def test_odd_sizes_leave_holes() -> None:
+    assert nodes_for([(3, 5)], 8) == 3
+
+
+def test_racks_follow_from_power_and_height() -> None:
+    _, _, layout = bank(hall={"rack_kw": 20, "node_kw": {"l40s": 2.5, "service": 0.8}})
+    dgx, l40s, service = layout.groups
+    assert (dgx.nodes_per_rack, dgx.racks) == (1, 2)  # 10.2 kW each: two don't fit into 20 kW
+    assert l40s.nodes_per_rack == 8
+    assert service.racks == 1
+    assert layout.racks == dgx.racks + (l40s.racks or 0) + 1
+    _, _, tall = bank(hall={"rack_kw": 200, "node_kw": {"l40s": 2.5, "service": 0.8}})
+    assert tall.groups[0].nodes_per_rack == 4  # 8 units each, 38 free: height binds
+
+
+def test_a_power_that_nobody_knows_is_said() -> None:
+    _, _, layout = bank(hall={"rack_kw": 20})
+    assert layout.racks is None
+    assert any("set sizing.hall.node_kw.l40s" in each for each in layout.problems)
+
+
+def test_a_node_that_no_rack_feeds_and_racks_that_are_not_there_are_said() -> None:
+    powers = {"l40s": 2.5, "service": 0.8}
+    _, _, weak = bank(hall={"rack_kw": 8, "node_kw": powers})
+    assert any("one dgx-h100 draws 10.2 kW, got 8 kW a rack" in each for each in weak.problems)
+    _, _, small = bank(hall={"rack_kw": 20, "racks": 1, "node_kw": powers})
+    assert any("expected at most 1 racks" in each for each in small.problems)
+
+
+def test_a_node_stores_the_new_version_beside_the_old() -> None:
+    _, _, one = bank(storage={"versions": 1})
+    _, _, two = bank(storage={"versions": 2})
+    assert two.groups[0].store_bytes == 2 * one.groups[0].store_bytes > 200e9
+
+
+def money(**costs: Any) -> MonthlyCosts:
+    spec, sizings, layout = bank(costs={**BANK["sizing"]["costs"], **costs})
+    found = costs_of(spec, layout, sizings)
+    assert found is not None
+    return found
+
+
+def test_what_is_bought_comes_back_over_the_years() -> None:
+    found = money(support_percent_per_year=0, energy_per_kwh=0, rack_per_year=0, staff_per_year=0)
+    assert (
+        found.own_in_all == pytest.approx(found.bought) == pytest.approx(2 * 300_000 + 2 * 45_000 + 2 * 9_000 + 40_000)
+    )
+
+
+def test_break_even_is_cost_over_price_and_does_not_depend_on_use() -> None:
+    quiet, busy = money(busy_hours_per_month=50), money(busy_hours_per_month=500)
+    assert quiet.break_even_requests == pytest.approx(busy.break_even_requests)
+    assert busy.api_per_month == pytest.approx(10 * (quiet.api_per_month or 0))
+    per_request = (busy.api_per_month or 0) / busy.volume.requests
+    assert (busy.break_even_requests or 0) * per_request == pytest.approx(busy.own_per_month)
+
+
+def test_what_has_no_price_is_absent_and_named() -> None:
+    found = money(nodes={"dgx": 300_000}, rent_per_gpu_hour=None, api_input_per_million=None)
+    assert found.rent_per_month is None
+    assert found.api_per_month is None
+    assert found.unknown == ("no price for a node of l40s", "no price for a node of service")
+    spec, sizings, layout = bank(costs=None)
+    assert costs_of(spec, layout, sizings) is None
+
+
+def bounds(**scaling: Any) -> Bounds:
+    spec, sizings, _ = bank(scaling={"prometheus_url": "http://10.20.0.9:9090", **scaling})
+    found = bounds_of(sizings[0], spec.sizing)
+    assert found is not None
+    return found
+
+
+def test_bounds_are_within_what_is_there_and_keep_the_spare() -> None:
+    found = bounds(base_percent=0)
+    assert 1 <= found.warm < found.least <= found.most
+    assert found.down_s >= max(120, 2 * found.lead_s - 1)
+    assert "a start takes" in found.why_not_zero
+
+
+@pytest.mark.parametrize(
+    ("busy", "start", "end"),
+    [
+        ({"days": "1-5", "start": "08:00", "end": "18:00"}, "58 7 * * 1,2,3,4,5", "0 18 * * 1,2,3,4,5"),
+        ({"days": "1-5", "start": "00:00", "end": "06:00"}, "58 23 * * 0,1,2,3,4", "0 6 * * 1,2,3,4,5"),
+        ({"days": "6-0", "start": "22:00", "end": "04:00"}, "58 21 * * 0,6", "0 4 * * 0,1"),
+        ({"days": "3", "start": "12:00", "end": "13:00"}, "58 11 * * 3", "0 13 * * 3"),
+    ],
+)
+def test_replicas_start_before_they_are_needed_also_past_midnight(busy: dict[str, str], start: str, end: str) -> None:
+    (found,) = bounds(calendar=[busy]).calendar  # 119 s to load: two minutes
+    assert (found.start, found.end) == (start, end)
+
+
+def test_a_slow_store_takes_longer_and_an_unknown_one_the_longest() -> None:
+    assert load_s(100e9, 10) < load_s(100e9, 1) < load_s(100e9, None)
+
+
+def test_every_form_carries_the_same_bounds() -> None:
+    found = bounds(calendar=[{"start": "08:00", "end": "18:00"}])
+    keda, kserve, ray = (FORMS[name](found) for name in ("keda", "kserve", "ray"))
+    assert (keda["spec"]["minReplicaCount"], keda["spec"]["maxReplicaCount"]) == (found.least, found.most)
+    metric, cron = keda["spec"]["triggers"]
+    assert "vllm:num_requests_waiting" in metric["metadata"]["query"]
+    assert metric["metadata"]["ignoreNullValues"] == "false"
+    assert cron["metadata"]["desiredReplicas"] == str(found.calendar[0].replicas)
+    assert all(type(value) is str for each in keda["spec"]["triggers"] for value in each["metadata"].values())
+    assert kserve["spec"]["predictor"]["minReplicas"] == ray["autoscaling_config"]["min_replicas"] == found.least
+    assert ray["autoscaling_config"]["target_ongoing_requests"] <= ray["max_ongoing_requests"]
