@@ -17,8 +17,7 @@ from collections.abc import Sequence
 from sovctl.gateway.detect.finding import Finding
 from sovctl.gateway.inspection import Finder
 
-_SHORTEST = 200  # characters; below, looking is as cheap as remembering
-_MOST_KNOWN = 65_536  # digests, about 8 MiB; the oldest go first
+_MOST_KNOWN = 65_536  # digests, about 8 MiB; what was not seen for longest goes first
 _DIGEST_BYTES = 16
 
 
@@ -35,7 +34,11 @@ class CleanMemory:
         return hashlib.blake2b(data, digest_size=_DIGEST_BYTES, key=self._secret).digest()
 
     def __contains__(self, key: bytes) -> bool:
-        return key in self._known
+        if key not in self._known:
+            return False
+        self._known.pop(key, None)  # to the end: what is seen often stays; another thread may have been quicker
+        self._known[key] = None
+        return True
 
     def add(self, key: bytes) -> None:
         """The text is clean."""
@@ -66,8 +69,6 @@ class CleanTexts:
         Raises:
             Exception: what the other finder raises; nothing is remembered then.
         """
-        if len(text) < _SHORTEST:
-            return self._finder.find(text)
         key = self._clean.key(text)
         if key in self._clean:
             return []

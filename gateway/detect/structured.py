@@ -80,16 +80,18 @@ class StructuredFinder:
         text = view.text
         around = _Surroundings(self._topics, text)
         mine, (runs, mixed, tokens) = self._plain.find(text, around)
+        ours = [(token.start, token.end) for token in find_tokens(text)] if tokens else []
+        if ours:  # their letters and digits are nobody's
+            held = Spans(ours)
+            mixed = [place for place in mixed if not held.hold(place, place + 1)]
         for start, end in _windows(mixed, len(text)):
             mine += self._mixed.find(text, around, start, end)[0]
-        ours = [(token.start, token.end) for token in find_tokens(text)] if tokens else []
         if runs:
             taken = Spans([*ours, *((f.start, f.end) for f in (*found, *mine))])
             mine += self._in_runs(text, sorted(runs), taken, around)
         if not ours:
             return mine
-        tokens_of_ours = Spans(ours)
-        return [finding for finding in mine if not tokens_of_ours.meet(finding.start, finding.end)]
+        return [finding for finding in mine if not held.meet(finding.start, finding.end)]
 
     def _in_runs(self, text: str, places: Sequence[int], taken: Spans, around: _Surroundings) -> Iterable[Finding]:
         for whole in runs_at(text, places, taken):
@@ -144,18 +146,21 @@ class _Recognizers:
 
 
 class _Surroundings:
-    """What stands around the places of one text; each is read once."""
+    """What stands around the places of one text; each side of each is read once."""
 
     def __init__(self, topics: Topics, text: str) -> None:
         self._topics = topics
         self._text = text
-        self._known: dict[tuple[int, int], Around] = {}
+        self._before: dict[int, Around] = {}
+        self._after: dict[int, Around] = {}
 
     def __call__(self, start: int, end: int) -> Around:
-        around = self._known.get((start, end))
-        if around is None:
-            around = self._known[start, end] = self._topics.around(self._text, start, end)
-        return around
+        before, after = self._before.get(start), self._after.get(end)
+        if before is None:
+            before = self._before[start] = self._topics.before(self._text, start)
+        if after is None:
+            after = self._after[end] = self._topics.after(self._text, end)
+        return before.with_after(after)
 
 
 def _windows(places: Sequence[int], length: int) -> list[tuple[int, int]]:

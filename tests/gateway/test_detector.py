@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from sovctl.gateway.detect import Detector, Finding
+from sovctl.gateway.detect import Detector, Finding, make_detector
 from sovctl.gateway.detect.schemes.table import in_page
 from sovctl.gateway.detect.view import View
 from sovctl.gateway.kinds import LABELS, Kind
+from sovctl.gateway.settings import DetectSettings
+from sovctl.gateway.tokens import KEY_BYTES, Mint
 
 
 class Words:
@@ -50,6 +52,13 @@ def test_a_finder_that_fails_fails_the_whole_look() -> None:
 def test_a_token_has_one_reading_because_no_label_begins_another() -> None:
     assert len(set(LABELS)) == len(LABELS)
     assert not [(a, b) for a in LABELS for b in LABELS if b.startswith(f"{a}_")]
+
+
+def test_our_own_tokens_are_nobody_however_they_end() -> None:
+    detector = make_detector(DetectSettings())
+    mint = Mint(b"k" * KEY_BYTES, tenant="t", conversation="c")
+    tokens = ["PHONE_RH5RP6A7DWW22ANA", *(mint.token(Kind.PHONE, str(number), str(number)) for number in range(1500))]
+    assert [token for token in tokens if detector.find(f"by phone on {token} Today. From {token} END.")] == []
 
 
 def test_the_documentation_lists_every_scheme() -> None:
