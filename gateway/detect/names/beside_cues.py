@@ -19,7 +19,9 @@ _AFTER_GREETING = re.compile(r"[,!،]?[ \t\u00a0]{1,3}")
 _AFTER_CLOSING = re.compile(r"(?P<mark>[ \t]?[,.!،]{1,3})?(?P<gap>\s{1,8})(?:[-–—*_]{1,3}\s{0,4})?")
 _LINE_END = re.compile(r"[ \t]*[.,،]?[ \t]*(?:$|[\n,(|–—-])")
 _LINE_START = re.compile(r"(?:^|[\n.!?:>\"«“(*-])[ \t>]{0,4}\Z")
-_AFTER_ADDRESSEE = re.compile(r"[ \t]?(?:$|[,!.:;\n–—-])")
+# A colon within the line makes it a label: "Guten Tag, AHV: 756...".
+_AFTER_ADDRESSEE = re.compile(r"[ \t]?(?:$|[,!;\n–—-]|\.(?!:)|:[ \t]*(?:\n|$))")
+_NUMBER_BEFORE = re.compile(r"[0-9][ \t\u00a0]?\Z")
 
 
 def by_cue(reading: Reading) -> Iterator[tuple[str, Name]]:
@@ -46,9 +48,14 @@ def _titled(text: str, at: int, cue: Cue) -> Name | None:
         return None
     if cue.only_abbreviated and not match[0].startswith("."):
         return None
-    if cue.only_capital and not text[at - cue.length].isupper():
+    start = at - cue.length
+    if cue.only_capital and not text[start].isupper():
         return None
+    if text[start].islower() and _NUMBER_BEFORE.search(text, max(0, start - 2), start):
+        return None  # "12 ms": a unit
     name = name_at(text, match.end())
+    if name is not None and cue.length == 1 and match[0] == "." and text[name.start : name.end].isupper():
+        return None  # "P.IVA": an abbreviation goes on
     if name is None and cue.takes_lower and text[at - cue.length].islower():
         name = name_at(text, match.end(), may_be_lower=True, most=2)
         if name is not None and name.given == 0:

@@ -22,6 +22,7 @@ _VALUE_END = re.compile(r"[ \t]*(?:$|[\n\r\"'”»,;|<(\[\])}*_/.،؛-])")
 _ROW_KINDS = frozenset(Kind) - {Kind.PERSON, Kind.ORG, Kind.SECRET, Kind.IP, Kind.MAC, Kind.SWIFT, Kind.CRYPTO}
 _LONGEST_ROW = 300  # characters; longer lines are prose
 _CELL = re.compile(r"(?:^|[;|\t,<(]|\s[-–—]\s|:)[ \t]{0,4}(?:\d{1,4}[.)][ \t]{1,3}|[-*•][ \t]{1,3})?[\"']?")
+_LABEL_END = re.compile(r"[\"']?[ \t]{0,4}:")
 _CELL_END = re.compile(r"[\"']?[ \t]{0,4}(?:$|[;|\t,<(:]|\s[-–—]\s)")
 
 
@@ -85,5 +86,5 @@ def in_rows(text: str, found: Sequence[Finding]) -> Iterator[tuple[str, Name]]:
             name = name_at(row, cell.end())
             if name is None or name.start != cell.end() or _CELL_END.match(row, name.end) is None:
                 continue
-            if name.given or name.words + name.initials >= 2:
+            if name.given or (name.words + name.initials >= 2 and not _LABEL_END.match(row, name.end)):
                 yield "NAME_ROW", Name(start + name.start, start + name.end, name.words, name.initials, name.given)
