@@ -1,6 +1,6 @@
 """Tries everything a gateway needs, apart from its upstreams, and says what works.
 
-A check that could not be made is UNKNOWN and counts as a failure. Specimens are published test values.
+A check that could not be made is UNKNOWN and counts as a failure.
 """
 
 from __future__ import annotations
@@ -31,24 +31,13 @@ from sovctl.gateway.release.judge import checks_of
 from sovctl.gateway.restore import restore
 from sovctl.gateway.settings import Action, GatewaySettings
 from sovctl.gateway.slow_finders import SlowFinderFailed, load_models
+from sovctl.gateway.specimens import SPECIMENS
 from sovctl.gateway.surfaces import SURFACES
 from sovctl.gateway.tls import check_certificate
 from sovctl.gateway.token_keys import load_token_keys
 from sovctl.gateway.tokens import Mint
 from sovctl.gateway.upstream import Upstream, tls_context
 from sovctl.gateway.vault import load_keks, open_vault
-
-# One specimen a kind, each published for tests by its issuer or registry; example.com is RFC 2606's.
-_SPECIMENS = {
-    Kind.IBAN: "DE89370400440532013000",
-    Kind.CARD: "4111 1111 1111 1111",
-    Kind.EMAIL: "anna@example.com",
-    Kind.IP: "192.0.2.17",
-    Kind.NATIONAL_ID: "44051401359",
-    Kind.PHONE: "+49 30 901820",
-    Kind.PERSON: "Mr. Ola Nordmann",
-    Kind.SECRET: "password: correct-horse",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +100,7 @@ def _detector(settings: GatewaySettings) -> str:
     detector = make_detector(settings.detect)
     missed = [
         kind.value
-        for kind, specimen in _SPECIMENS.items()
+        for kind, specimen in SPECIMENS.items()
         if kind not in {finding.kind for finding in detector.find(f"Please check {specimen} for us.")}
     ]
     if missed:
@@ -125,7 +114,7 @@ def _models(settings: GatewaySettings) -> str:
     models = load_models(settings.detect)
     for model in models:
         try:
-            asyncio.run(model.find([f"Please check {_SPECIMENS[Kind.PERSON]} for us."]))
+            asyncio.run(model.find([f"Please check {SPECIMENS[Kind.PERSON]} for us."]))
         except SlowFinderFailed as error:
             raise SovctlError(f"expected {model.name} to read a text, got {error}") from error
     named = [f"{each.name} ({', '.join(each.languages)})" for each in settings.detect.models]
@@ -156,7 +145,7 @@ def _leaving(settings: GatewaySettings) -> str:
     surface = SURFACES["/v1/chat/completions"]
     detector, key = make_detector(settings.detect), load_token_keys(settings).token
     said: dict[str, list[str]] = {"as tokens": [], "as masks": [], "as they are, by policy": [], "not at all": []}
-    for kind, specimen in _SPECIMENS.items():
+    for kind, specimen in SPECIMENS.items():
         text = f"Please check {specimen} for us."
         body: dict[str, Any] = {"messages": [{"role": "user", "content": text}]}
         inspector = Inspector(detector, surface, max_depth=settings.limits.max_depth)

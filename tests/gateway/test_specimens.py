@@ -1,0 +1,22 @@
+"""Every kind that the detector finds by itself has a specimen, and the specimen is of that kind alone."""
+
+from __future__ import annotations
+
+import pytest
+
+from sovctl.gateway.detect import make_detector
+from sovctl.gateway.kinds import Kind
+from sovctl.gateway.settings import DetectSettings
+from sovctl.gateway.specimens import SPECIMENS
+
+DETECTOR = make_detector(DetectSettings())
+
+
+def test_every_kind_has_one_but_companies() -> None:
+    assert set(Kind) - set(SPECIMENS) == {Kind.ORG}
+
+
+@pytest.mark.parametrize("kind", SPECIMENS)
+def test_a_specimen_is_of_its_kind_alone(kind: Kind) -> None:
+    found = DETECTOR.find(f"Please check {SPECIMENS[kind]} for us.")
+    assert [finding.kind for finding in found] == [kind]
