@@ -18,6 +18,7 @@ from pydantic import AnyHttpUrl, Field, StringConstraints
 
 from sovctl.engine.spec_access import Admin, CallerLimits, CertificateName, GroupName, IdentityProvider, Prices, Team
 from sovctl.engine.spec_demand import Sizing, WorkloadClass
+from sovctl.engine.spec_detect import Detect
 from sovctl.engine.spec_policy import Policy
 from sovctl.engine.spec_routing import Capability, Route, Routing
 from sovctl.engine.spec_types import (
@@ -334,6 +335,8 @@ class Gateway(SpecModel):
     """When a server counts as full, and how long a request may take."""
     policy: Policy = Field(default_factory=Policy)
     """What may leave."""
+    detect: Detect = Field(default_factory=Detect)
+    """What is looked for beyond what is the same everywhere."""
     format_preserving: list[Literal["EMAIL", "IBAN", "PHONE", "CARD"]] = Field(default_factory=list)
     """Kinds that get a stand-in of their own form, and nobody's, where a JSON schema in the request asks for it."""
     link_hosts: Annotated[list[HostName], Field(max_length=100)] = Field(default_factory=list)

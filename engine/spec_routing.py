@@ -23,6 +23,8 @@ class Route(SpecModel):
     """Where tokenized text may be served, on a hybrid site."""
     prefer: Literal["pool", "cloud"] = "pool"
     """Which of the two is asked where policy leaves the choice."""
+    max_cost_per_request: Annotated[float, Field(gt=0, le=1_000_000_000, allow_inf_nan=False)] | None = None
+    """What one request may cost at most, in the currency of `prices`; what may cost more there is not asked."""
     also: list[Name] = Field(default_factory=list)
     """Further pools and, where `cloud` is named, further clouds: asked after these, in this order."""
 

@@ -12,6 +12,7 @@ from sovctl.compliance.errors import Problem
 from sovctl.engine import spec_rules_access as access
 from sovctl.engine import spec_rules_approvals as approvals
 from sovctl.engine import spec_rules_demand as demand
+from sovctl.engine import spec_rules_detect as detect
 from sovctl.engine import spec_rules_pools as pools
 from sovctl.engine import spec_rules_site as site
 from sovctl.engine.catalog import Catalog
@@ -53,6 +54,8 @@ RULES: tuple[Rule, ...] = (
     Rule("no client's key has expired", ("gateway",), access.check_key_expiry),
     Rule("where cost is limited, every pool and cloud has a price", ("gateway",), access.check_prices),
     Rule("pools that are told who is calling are those of routes", ("gateway",), access.check_principals),
+    Rule("names of the gateway's own models are unique", ("gateway",), detect.check_name_models),
+    Rule("a second look is taken by a pool of a chat model", ("gateway", "pools", "models"), detect.check_second_look),
     Rule("policy allows nothing by default, names no language twice, and its table can be read in one way only",
          ("gateway",), site.check_policy),
     Rule("tensor_parallel_size divides attention heads, fits key-value heads and FP8 blocks; "

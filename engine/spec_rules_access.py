@@ -98,6 +98,13 @@ def check_prices(case: Case) -> Iterator[Problem]:
                     where=where,
                     hint="name the currency and a price for every pool and cloud",
                 )
+        for index, route in enumerate(gateway.routes):
+            if route.max_cost_per_request is not None:
+                yield Problem(
+                    "expected `gateway.prices` where cost is limited, got none",
+                    where=f"gateway.routes[{index}].max_cost_per_request",
+                    hint="name the currency and a price for every pool and cloud",
+                )
         return
     where, prices = "gateway.prices.upstreams", gateway.prices.upstreams
     yield from stands_twice("price", ((f"{where}[{i}].upstream", each.upstream) for i, each in enumerate(prices)))

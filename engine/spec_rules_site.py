@@ -277,12 +277,13 @@ def check_policy(case: Case) -> Iterator[Problem]:
     )
     yield from _jurisdictions(gateway)
     yield from [*_policy_references(gateway)] or table.problems(kinds=KINDS)  # a wrong name is not said twice
+    covered = sorted({*NAME_LANGUAGES, *gateway.detect.name_languages})
     for index, language in enumerate(gateway.policy.name_languages):
-        if language not in NAME_LANGUAGES:
+        if language not in covered:
             yield Problem(
                 f"expected a language in which the gateway finds names, got {language}",
                 where=f"gateway.policy.name_languages[{index}]",
-                hint=f"one of {', '.join(NAME_LANGUAGES)}; a request in any other stays on-prem",
+                hint=f"one of {', '.join(covered)}; a request in any other stays on-prem",
             )
     if gateway.policy.default is Action.ALLOW:
         yield Problem(

@@ -33,6 +33,8 @@ def main(arguments: list[str] | None = None) -> int:
         if word != "serve":
             sub.add_argument("--json", action="store_true", help="one JSON document")
         if word == "explain":
+            sub.add_argument("--client", metavar="NAME", help="whose request it is; anyone's when absent")
+            sub.add_argument("--path", default="/v1/chat/completions", help="where it would be sent")
             sub.add_argument("request", type=Path, metavar="REQUEST.json")
     _add_init(words.add_parser("init", help="make a gateway on this machine, without a site around it"))
     keys_command.add_words(words.add_parser("keys", help="clients and API keys of this machine"), _CONFIG)
@@ -115,14 +117,11 @@ def _explain(options: argparse.Namespace) -> int:
     from sovctl.gateway.settings import load_settings
 
     settings = load_settings(options.config)
-    from sovctl.gateway.explain import explain
+    from sovctl.gateway.explain import explain, in_words
 
-    explanation = explain(settings, options.request)
-    if options.json:
-        _print(json.dumps(explanation, indent=2, sort_keys=True))
-    else:
-        for name, value in explanation.items():
-            _print(f"{name + ':':<12}{_in_words(value)}")
+    told = explain(settings, options.request, client=options.client, path=options.path)
+    for line in [json.dumps(told, indent=2, sort_keys=True)] if options.json else in_words(told):
+        _print(line)
     return ExitCode.OK
 
 
@@ -135,14 +134,6 @@ _WORDS = {
     "vault": vault_command.run,
     "edm": edm_command.run,
 }
-
-
-def _in_words(value: object) -> str:
-    if isinstance(value, dict):
-        return ", ".join(f"{name} {count}" for name, count in value.items()) or "none"
-    if isinstance(value, list):
-        return ", ".join(map(str, value)) or "none"
-    return str(value)
 
 
 def _print(line: str) -> None:

@@ -101,8 +101,8 @@ _ANSWERS: dict[Code, _Answer] = {
     Code.REQUEST_EXCEEDS_LIMIT: _Answer(
         429,
         _LIMIT,
-        "this request alone may use more tokens than the limit of this key or its team; shorten it, or set a smaller "
-        "`max_tokens`",
+        "this request alone may use more tokens or money than a limit of this key, its team or this model allows; "
+        "shorten it, or set a smaller `max_tokens`",
     ),
     Code.INSUFFICIENT_QUOTA: _Answer(
         429, "insufficient_quota", "the budget of this key or its team is used up; `retry-after` says until when"

@@ -62,6 +62,12 @@ class Exchange:
     reservation: Reservation = UNLIMITED
     usage: Usage | None = NOTHING
     """What it has used so far; None when an upstream may have used any part of what is reserved."""
+    costs: Mapping[str, int] = field(default_factory=dict)
+    """What it costs at most, by upstream, in nano; empty where nobody asks."""
+    max_cost: int | None = None
+    """What it may cost by its route's cap."""
+    budget: int | None = None
+    """What of the caller's budgets is reserved for it; None for who has no limits."""
     price: Nano | None = None
     """Of the upstream that was asked last."""
     hides_usage: bool = False

@@ -30,7 +30,7 @@ from sovctl.gateway.permissions import Policy
 from sovctl.gateway.policy import Permit, Reason, Verdict, decide
 from sovctl.gateway.release.judge import Checks
 from sovctl.gateway.routing.demand import demand_of
-from sovctl.gateway.routing.plan import Plan, candidates_of, plan_route
+from sovctl.gateway.routing.plan import FREE, Bill, Plan, candidates_of, plan_route
 from sovctl.gateway.routing.servers import State
 from sovctl.gateway.settings import GatewaySettings, RouteSettings
 from sovctl.gateway.slow_finders import SlowFinder, look_closer
@@ -185,13 +185,16 @@ class Planner:
             exchange.demand,
             clouds=exchange.permissions.clouds,
             state=self._state,
+            bill=Bill(exchange.costs, exchange.max_cost, exchange.budget) if exchange.costs else FREE,
         )
 
 
-def why_not(permit: Permit | None, route: RouteSettings) -> Code:
-    """Why no upstream may serve a request."""
+def why_not(plan: Plan, permit: Permit | None, route: RouteSettings) -> Refused:
+    """The refusal of a request that no upstream may serve."""
     if permit is not None and permit.verdict is Verdict.BLOCK:
-        return Code.POLICY_BLOCKED
+        return Refused(Code.POLICY_BLOCKED)
+    if plan.is_too_dear:
+        return Refused(Code.REQUEST_EXCEEDS_LIMIT, headers=[(b"x-should-retry", b"false")])
     if route.pool is None and (permit is None or not permit.verdict.may_leave):
-        return Code.STAYS_ON_PREM
-    return Code.SURFACE_NOT_SERVED
+        return Refused(Code.STAYS_ON_PREM)
+    return Refused(Code.SURFACE_NOT_SERVED)

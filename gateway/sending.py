@@ -107,7 +107,11 @@ class Sender:
                 body = exchange.body
                 exchange.kept = {key: body[key] for key in exchange.surface.repeated if key in body}
                 data = outgoing.data
-                has_left = True
+            if exchange.usage is None:  # the one before may have used what was reserved, so this needs its own
+                exchange.settle()
+                if not await self._admission.reserve_again(exchange, name):
+                    exchange.reasons.append(f"budget:{name}")
+                    continue
             exchange.upstream, exchange.counts = name, RestoreCounts()
             if attempts == 0:
                 await self._audit.request(exchange, exchange.reasons, upstream=name)
@@ -117,9 +121,7 @@ class Sender:
                 await self._audit.fallback(exchange.request_id, upstream=name, tokens=tokens, reasons=exchange.reasons)
                 self._metrics.fallbacks.add()
             attempts += 1
-            if exchange.usage is None:  # the one before may have used what was reserved, so this needs its own
-                exchange.settle()
-                await self._admission.reserve(exchange, is_again=True)
+            has_left = has_left or not upstream.settings.kind.may_see_raw_text
             try:
                 return await self._ask(exchange, upstream, data, is_last=name == plan.upstreams[-1])
             except asyncio.CancelledError:

@@ -22,7 +22,6 @@ from sovctl.gateway.access.assertion import PrincipalSigner
 from sovctl.gateway.access.principal import Principal
 from sovctl.gateway.audit import AuditLog
 from sovctl.gateway.delivery import Delivery
-from sovctl.gateway.errors import Refused
 from sovctl.gateway.handoff.desk import Desk
 from sovctl.gateway.inspection import Finder
 from sovctl.gateway.metrics import Metrics
@@ -120,7 +119,7 @@ class Service:
             plan = self._planner.plan(exchange)
             if not plan.upstreams:
                 await self._audit.request(exchange, plan.reasons, upstream=None)
-                raise Refused(why_not(exchange.permit, exchange.route))
+                raise why_not(plan, exchange.permit, exchange.route)
             return await self._sender.send(exchange, plan)
         except BaseException:
             exchange.settle()

@@ -79,14 +79,18 @@ def check(config: Config = _DEFAULT, json: Json = False) -> None:
     _become("check", "--config", str(config), *(["--json"] if json else []))
 
 
-@gateway.command("explain", epilog="Example: sovctl gateway explain request.json --config gateway.yaml")
+@gateway.command("explain", epilog="Example: sovctl gateway explain request.json --client branch")
 def explain(
-    request: Annotated[Path, typer.Argument(metavar="REQUEST.json", help="A chat completion request.")],
+    request: Annotated[Path, typer.Argument(metavar="REQUEST.json", help="A request, as a client would send it.")],
+    client: Annotated[str, typer.Option(metavar="NAME", help="Whose request it is; anyone's when absent.")] = "",
+    path: Annotated[str, typer.Option(metavar="PATH", help="Where it would be sent.")] = "/v1/chat/completions",
     config: Config = _DEFAULT,
     json: Json = False,
 ) -> None:
     """Say where a request would go and why, without sending or storing anything."""
-    _become("explain", "--config", str(config), *(["--json"] if json else []), "--", str(request))
+    whose = [f"--client={client}"] if client else []
+    more = ["--json"] if json else []
+    _become("explain", f"--config={config}", f"--path={path}", *whose, *more, "--", str(request))
 
 
 def _become(*arguments: str) -> NoReturn:

@@ -50,33 +50,34 @@ class ClientIndex:
 
 def index_clients(clients: Sequence[Client], teams: Sequence[TeamSettings]) -> ClientIndex:
     """The index of clients that `check_clients` found good."""
-    team_of = {team.name: team for team in teams}
     by_key: dict[bytes, _KnownKey] = {}
     by_certificate: dict[str, Principal] = {}
     for client in clients:
-        team = team_of[client.team] if client.team else None
-
-        def principal(
-            method: Method, key_id: str, client: Client = client, team: TeamSettings | None = team
-        ) -> Principal:
-            return make_principal(
-                client.name,
-                tenant=client.tenant,
-                method=method,
-                key_id=key_id,
-                rights=client,
-                team=team,
-                groups=client.groups,
-                is_admin=client.is_admin,
-            )
-
         for key in client.all_keys:
             digest = bytes.fromhex(key.sha256)
             expires_at = key.expires_at.timestamp() if key.expires_at else float("inf")
-            by_key[digest] = _KnownKey(digest, principal(Method.API_KEY, key.key_id), expires_at)
+            by_key[digest] = _KnownKey(
+                digest, principal_of(client, teams, method=Method.API_KEY, key_id=key.key_id), expires_at
+            )
         for name in client.certificates:
-            by_certificate[name] = principal(Method.CERTIFICATE, sha256(name.encode()).hexdigest()[:12])
+            by_certificate[name] = principal_of(
+                client, teams, method=Method.CERTIFICATE, key_id=sha256(name.encode()).hexdigest()[:12]
+            )
     return ClientIndex(tuple(clients), by_key, by_certificate)
+
+
+def principal_of(client: Client, teams: Sequence[TeamSettings], *, method: Method, key_id: str) -> Principal:
+    """The principal that a client is."""
+    return make_principal(
+        client.name,
+        tenant=client.tenant,
+        method=method,
+        key_id=key_id,
+        rights=client,
+        team=next((team for team in teams if team.name == client.team), None),
+        groups=client.groups,
+        is_admin=client.is_admin,
+    )
 
 
 class Callers:

@@ -10,13 +10,14 @@ import time
 from typing import Any
 
 from sovctl.gateway import log
+from sovctl.gateway.access.principal import Principal
 from sovctl.gateway.errors import Code, Headers, Refused
 from sovctl.gateway.exchange import Exchange
 from sovctl.gateway.quota.headers import limit_headers, refusal_headers
-from sovctl.gateway.quota.need import Nano
+from sovctl.gateway.quota.need import Nano, Need
 from sovctl.gateway.quota.quota import Quota
-from sovctl.gateway.quota.reservation import UNLIMITED, LimitReached, Reservation
-from sovctl.gateway.quota.size import size_of
+from sovctl.gateway.quota.reservation import LimitReached, Reservation
+from sovctl.gateway.quota.size import Size, size_of
 from sovctl.gateway.quota.store import QuotaUnavailable
 from sovctl.gateway.quota.tariff import Tariff
 from sovctl.gateway.settings import GatewaySettings
@@ -37,32 +38,68 @@ class Admission:
         self._quota = quota
         self._tariff = Tariff(settings)
 
-    async def reserve(self, exchange: Exchange, *, is_again: bool = False) -> None:
-        """Reserve what a request may use, as `exchange.reservation`.
+    async def reserve(self, exchange: Exchange) -> None:
+        """Reserve what a request may use: money for the dearest upstream that cap and budgets allow.
 
-        Args:
-            is_again: another upstream gets it; it is still the same request.
+        What each may cost is in `exchange.costs` afterwards, what is reserved in `exchange.budget`; `routing.plan`
+        leaves out what costs more.
 
         Raises:
             Refused: a limit is reached, or nobody can say.
         """
-        quota, caller = self._quota, exchange.client
-        if not quota.is_limited(caller):
-            exchange.reservation = UNLIMITED
+        model, tariff = exchange.route.model, self._tariff
+        is_limited, exchange.max_cost = self._quota.is_limited(exchange.client), tariff.cap(model)
+        if not is_limited and exchange.max_cost is None:
             return
-        body, surface = exchange.body, exchange.surface
-        size = size_of(body, surface.family, body_bytes=len(exchange.raw))
-        asked = surface.max_answer_tokens(body)
-        need = self._tariff.need(exchange.route.model, size, asked=asked, requests=0 if is_again else 1)
+        size, asked = self._size(exchange)
+        exchange.costs = tariff.costs(model, size, asked=asked)
+        if not is_limited:
+            return
+        tokens, cap = tariff.tokens(model, size, asked=asked), exchange.max_cost
+        amounts = sorted({cost for cost in exchange.costs.values() if cap is None or cost <= cap}) or [0]
+        while True:
+            exchange.budget = amounts.pop()
+            try:
+                exchange.reservation = await self._take(exchange.client, Need(1, tokens, exchange.budget))
+                break
+            except LimitReached as reached:
+                if not (reached.is_cost and amounts):
+                    raise _refused(reached) from None
+        if exchange.reservation.accounts and exchange.is_stream:
+            exchange.hides_usage = asks_for_usage(exchange.body, exchange.surface.family)
+
+    async def reserve_again(self, exchange: Exchange, upstream: str) -> bool:
+        """Reserve for one more upstream, since the one before may have used what was reserved.
+
+        Returns:
+            False when no budget has room for it.
+
+        Raises:
+            Refused: another limit is reached, or nobody can say.
+        """
+        if not self._quota.is_limited(exchange.client):
+            return True
+        size, asked = self._size(exchange)
+        tokens = self._tariff.tokens(exchange.route.model, size, asked=asked)
         try:
-            exchange.reservation = quota.take(caller, need) or await quota.reserve(caller, need)
+            exchange.reservation = await self._take(exchange.client, Need(0, tokens, exchange.costs.get(upstream, 0)))
         except LimitReached as reached:
-            raise Refused(_code(reached), headers=refusal_headers(reached, time.time())) from None
+            if reached.is_cost:
+                return False
+            raise _refused(reached) from None
+        return True
+
+    async def _take(self, caller: Principal, need: Need) -> Reservation:
+        try:
+            return self._quota.take(caller, need) or await self._quota.reserve(caller, need)
         except QuotaUnavailable as error:
             log.event("no lease to be had", level=40, error=error)
             raise Refused(Code.LIMITS_UNAVAILABLE) from None
-        if exchange.reservation.accounts and exchange.is_stream and not is_again:
-            exchange.hides_usage = asks_for_usage(body, surface.family)
+
+    @staticmethod
+    def _size(exchange: Exchange) -> tuple[Size, int]:
+        body, surface = exchange.body, exchange.surface
+        return size_of(body, surface.family, body_bytes=len(exchange.raw)), surface.max_answer_tokens(body)
 
     def headers(self, reservation: Reservation) -> Headers:
         """What the client is told about its limits."""
@@ -83,6 +120,10 @@ def asks_for_usage(body: dict[str, Any], family: SurfaceName) -> bool:
         return False
     body["stream_options"] = {**options, "include_usage": True}
     return True
+
+
+def _refused(reached: LimitReached) -> Refused:
+    return Refused(_code(reached), headers=refusal_headers(reached, time.time()))
 
 
 def _code(reached: LimitReached) -> Code:

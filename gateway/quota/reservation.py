@@ -23,6 +23,11 @@ class LimitReached(Exception):
         self.accounts = accounts
 
     @property
+    def is_cost(self) -> bool:
+        """True for money, of which another upstream may need less."""
+        return self.kind.startswith("cost_")
+
+    @property
     def is_budget(self) -> bool:
         """True for days and months, where trying again soon is no use."""
         return self.kind.endswith(("_day", "_month"))

@@ -13,6 +13,7 @@ leased until the window ends, and its right to run requests for `HOLD_S`. All am
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
@@ -130,6 +131,24 @@ class SqliteStore:
         except (OSError, sqlite3.Error) as error:
             if database is not None:
                 database.close()
+            raise InputError(f"expected a store of quotas, got: {_reason(error)}", where=str(path)) from error
+        return cls(path, database)
+
+    @classmethod
+    def copy(cls, path: Path) -> SqliteStore:
+        """What is used now, in memory: leases taken there are taken from nobody.
+
+        Raises:
+            InputError: not a file of this kind, or not to be read.
+        """
+        database = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+        try:
+            if path.exists():
+                with contextlib.closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as there:
+                    there.backup(database)
+            _prepare(database)
+        except (OSError, sqlite3.Error) as error:
+            database.close()
             raise InputError(f"expected a store of quotas, got: {_reason(error)}", where=str(path)) from error
         return cls(path, database)
 

@@ -1,37 +1,57 @@
 """What a request may cost, by the model it asks for: the settings of routes, upstreams and prices, looked up once.
 
 tariff = Tariff(settings)
-tariff.need("assistant", Size(2048, 1, 1), asked=256)
+size = Size(2048, 1, 1)
+tariff.tokens("assistant", size, asked=256)      # to reserve, wherever its route leads it
+tariff.costs("assistant", size, asked=256)       # at most, by upstream: {"chat": 61_440, "sovereign-cloud": 4_000_000}
 """
 
 from __future__ import annotations
 
-from sovctl.gateway.quota.need import Nano, Need, most_used, need_of
+import math
+from collections.abc import Mapping
+
+from sovctl.gateway.quota.need import NANO, Nano, most_used, need_of
 from sovctl.gateway.quota.size import Size
 from sovctl.gateway.settings import GatewaySettings
 
 
 class Tariff:
-    """Prices and context lengths of every route."""
+    """Prices, context lengths and caps of every route."""
 
     def __init__(self, settings: GatewaySettings) -> None:
         self._settings = settings.quota
         listed = settings.quota.prices.upstreams if settings.quota.prices else {}
         self._prices = prices = {name: Nano.of(price) for name, price in listed.items()}
-        self._routes: dict[str, tuple[tuple[Nano, ...], int]] = {}
-        for route in settings.routes:
-            names = route.upstreams
-            self._routes[route.model] = (
-                tuple(prices[name] for name in names if name in prices),
-                max(settings.upstream(name).max_model_len for name in names),
-            )
+        lengths = {upstream.name: upstream.max_model_len for upstream in settings.upstreams}
+        self._longest = {route.model: max(lengths[name] for name in route.upstreams) for route in settings.routes}
+        self._priced = {
+            route.model: [(name, prices[name], lengths[name]) for name in route.upstreams if name in prices]
+            for route in settings.routes
+        }
+        self._caps = {route.model: _nano(route.max_cost_per_request) for route in settings.routes}
 
-    def need(self, model: str, size: Size, *, asked: int, requests: int = 1) -> Need:
-        """What to reserve for a request, wherever its route leads it."""
-        prices, max_model_len = self._routes[model]
-        bounds = most_used(size, asked=asked, max_model_len=max_model_len, settings=self._settings)
-        return need_of(bounds, prices, requests=requests)
+    def tokens(self, model: str, size: Size, *, asked: int) -> int:
+        """What a request uses at most, on the longest model of its route."""
+        bounds = most_used(size, asked=asked, max_model_len=self._longest[model], settings=self._settings)
+        return need_of(bounds, ()).tokens
+
+    def costs(self, model: str, size: Size, *, asked: int) -> Mapping[str, int]:
+        """What a request costs at most on each upstream of its route, in nano; empty without prices."""
+        costs = {}
+        for name, price, max_model_len in self._priced[model]:
+            bounds = most_used(size, asked=asked, max_model_len=max_model_len, settings=self._settings)
+            costs[name] = need_of(bounds, (price,)).cost
+        return costs
+
+    def cap(self, model: str) -> int | None:
+        """What one request on a route may cost, in nano."""
+        return self._caps[model]
 
     def price(self, upstream: str | None) -> Nano | None:
         """What an upstream charges; None when nothing says."""
         return self._prices.get(upstream) if upstream is not None else None
+
+
+def _nano(money: float | None) -> int | None:
+    return None if money is None else math.floor(money * NANO)

@@ -9,6 +9,8 @@ First what can't be, each with a reason; then the order of the rest.
 | it is a cloud under a law that policy does not allow | `jurisdiction:NAME` |
 | it does not serve the API | `surface:NAME` |
 | its model can't do what is asked for | `capability-tools:NAME` |
+| it may cost more than the route allows one request | `cost:NAME` |
+| it may cost more than is left of a budget of the caller or his team | `budget:NAME` |
 
 | an upstream goes behind the others when | reason |
 |---|---|
@@ -26,6 +28,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import NamedTuple
 
 from sovctl.gateway.policy import Permit, Verdict
@@ -63,6 +66,27 @@ class Candidates:
     """`pool` or `cloud`, where the route has both."""
 
 
+class Bill(NamedTuple):
+    """What a request may cost, in any unit of money."""
+
+    costs: Mapping[str, int] = MappingProxyType({})
+    """At most, by upstream; nothing is too dear that is not in it."""
+    max_cost: int | None = None
+    """The route's cap."""
+    budget: int | None = None
+    """What is reserved of the caller's budgets."""
+
+    def too_dear(self, name: str) -> str | None:
+        """Why an upstream is; None when it is not."""
+        cost = self.costs.get(name, 0)
+        if self.max_cost is not None and cost > self.max_cost:
+            return "cost"
+        return "budget" if self.budget is not None and cost > self.budget else None
+
+
+FREE = Bill()
+
+
 class Plan(NamedTuple):
     """What to try, and why in this order."""
 
@@ -70,6 +94,8 @@ class Plan(NamedTuple):
     """Names, best first; empty when policy blocks, or when nothing that policy allows can serve the request."""
     reasons: tuple[str, ...]
     """Policy's, then ours."""
+    is_too_dear: bool = False
+    """Nobody is left, and somebody would be if he were cheaper."""
 
 
 def candidates_of(settings: GatewaySettings) -> Mapping[str, Candidates]:
@@ -100,12 +126,14 @@ def plan_route(
     *,
     clouds: Collection[str],
     state: Callable[[str], State],
+    bill: Bill = FREE,
 ) -> Plan:
     """The upstreams to try for a request.
 
     Args:
         clouds: names of those under a law that policy allows.
         state: of an upstream, by its name; asked only where it matters.
+        bill: what it may cost where.
     """
     if permit.verdict is Verdict.BLOCK:
         return Plan((), permit.reasons)
@@ -114,7 +142,7 @@ def plan_route(
     if may_leave and candidates.preferred is not None:
         reasons.append(f"preferred:{candidates.preferred}")
     usable: list[Candidate] = []
-    has_pool = False
+    has_pool = is_dear = False
     for candidate in candidates.all:
         if not candidate.is_cloud:
             has_pool = True
@@ -123,7 +151,10 @@ def plan_route(
         elif candidate.name not in clouds:
             reasons.append(f"jurisdiction:{candidate.name}")
             continue
-        if (why := candidate.cannot(demand)) is None:
+        why = candidate.cannot(demand)
+        if why is None and bill.costs and (why := bill.too_dear(candidate.name)) is not None:
+            is_dear = True
+        if why is None:
             usable.append(candidate)
         else:
             reasons.append(f"{why}:{candidate.name}")
@@ -134,7 +165,7 @@ def plan_route(
         weights = {candidate.name: _weight(candidate, demand, state(candidate.name), reasons) for candidate in usable}
         if any(weights.values()):
             usable.sort(key=lambda candidate: weights[candidate.name])
-    return Plan(tuple([candidate.name for candidate in usable]), tuple(reasons))
+    return Plan(tuple([candidate.name for candidate in usable]), tuple(reasons), is_dear and not usable)
 
 
 def _weight(candidate: Candidate, demand: Demand, state: State, reasons: list[str]) -> int:

@@ -14,6 +14,7 @@ from sovctl.compliance.policy_table import Table, table_of
 from sovctl.gateway.kinds import Kind
 from sovctl.gateway.obstacles import Obstacle
 from sovctl.gateway.settings.model import Name, SettingsModel
+from sovctl.gateway.settings.quota import Money
 from sovctl.gateway.settings.release import ReleaseSettings
 
 _KINDS = [kind.value for kind in Kind]
@@ -48,6 +49,9 @@ class RouteSettings(SettingsModel):
     cloud: Name | None = None
     """Where tokenized text may be served."""
     prefer: Literal["pool", "cloud"] = "pool"
+    max_cost_per_request: Money | None = None
+    """In `quota.prices.currency`: what one request may cost at most, by its length and the longest answer it asks for.
+    An upstream that may cost more is not asked."""
     release: ReleaseSettings | None = None
     """What an answer must pass before the client sees it."""
 

@@ -67,6 +67,10 @@ def _limits(settings: GatewaySettings) -> Iterator[Problem]:
 
 def _prices(settings: GatewaySettings) -> Iterator[Problem]:
     if settings.quota.prices is None:
+        for index, route in enumerate(settings.routes):
+            if route.max_cost_per_request is not None:
+                message = "expected quota.prices where cost is limited, got none"
+                yield Problem(message, where=f"routes[{index}].max_cost_per_request")
         return
     priced, named = set(settings.quota.prices.upstreams), {upstream.name for upstream in settings.upstreams}
     for name in sorted(priced ^ named):

@@ -95,14 +95,19 @@ def test_explain_names_the_reasons_and_sends_nothing(config: Path, pool: EchoUps
     )
     result = run_sovctl("explain", str(request), "--config", str(config), "--json")
     assert result.returncode == 0, result.stderr
-    assert json.loads(result.stdout) == {
+    told = json.loads(result.stdout)
+    assert {name: told[name] for name in ("verdict", "upstreams", "reasons", "kinds", "refused")} == {
         "verdict": "leave",
         "upstreams": ["sovereign-cloud", "chat"],
         "reasons": ["tokenized:IBAN", "preferred:cloud"],
         "kinds": {"IBAN": 1},
-        "languages": ["en"],
-        "obstacles": [],
+        "refused": None,
     }
+    assert told["rules"] == [{"entity": "IBAN/IBAN", "action": "tokenize", "by": "policy.default"}]
+    assert [(each["name"], each["kind"], each["place"]) for each in told["candidates"]] == [
+        ("sovereign-cloud", "cloud", 1),
+        ("chat", "pool", 2),
+    ]
     assert IBAN not in run_sovctl("explain", str(request), "--config", str(config)).stdout
     assert not pool.requests
     assert not cloud.requests

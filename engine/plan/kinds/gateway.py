@@ -63,6 +63,7 @@ def configuration(context: Context) -> dict[str, Any]:
         "tokens": {"format_preserving": list(gateway.format_preserving)},
         "restore": {"link_hosts": list(gateway.link_hosts)},
         "policy": gateway.policy.model_dump(mode="json"),
+        "detect": gateway.detect.model_dump(mode="json", exclude_none=True),
         "routing": {"max_queue": gateway.routing.max_queue, "max_kv_usage": gateway.routing.max_kv_usage},
         "limits": {"request_timeout_s": gateway.routing.request_timeout_s},
     }
@@ -71,6 +72,8 @@ def configuration(context: Context) -> dict[str, Any]:
 def _pools(context: Context) -> Iterator[dict[str, Any]]:
     pools = {pool.name for pool in context.spec.pools}
     named = [name for route in context.gateway.routes for name in (route.pool, *route.also) if name in pools]
+    if look := context.gateway.detect.second_look:
+        named.append(look.upstream)
     for name in dict.fromkeys(named):
         pool = context.pool(name)
         replicas = [each for each in context.replicas if each.pool == name]

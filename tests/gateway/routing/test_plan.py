@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sovctl.gateway.obstacles import Obstacle
 from sovctl.gateway.policy import Permit, Verdict
 from sovctl.gateway.routing.demand import Demand, demand_of
-from sovctl.gateway.routing.plan import Candidate, Candidates, plan_route
+from sovctl.gateway.routing.plan import FREE, Bill, Candidate, Candidates, plan_route
 from sovctl.gateway.routing.servers import State
 from sovctl.gateway.settings import Capability, SurfaceName
 
@@ -41,6 +41,7 @@ def plan(
         wanted,
         clouds=clouds,
         state=lambda name: (states or {}).get(name, State()),
+        **options,
     )
     return list(made.upstreams), list(made.reasons)
 
@@ -105,6 +106,33 @@ def test_what_speaks_against_an_upstream_puts_it_behind_the_others(
     assert reason in reasons
 
 
+@pytest.mark.parametrize(
+    ("bill", "upstreams", "reasons"),
+    [
+        (FREE, ["cloud", "chat", "big"], ["clean"]),
+        (Bill({"cloud": 50, "big": 9}), ["cloud", "chat", "big"], ["clean"]),
+        (Bill({"cloud": 50, "big": 9}, max_cost=50), ["cloud", "chat", "big"], ["clean"]),
+        (Bill({"cloud": 50, "big": 9}, max_cost=49), ["chat", "big"], ["clean", "cost:cloud"]),
+        (Bill({"cloud": 50, "big": 9}, budget=8), ["chat"], ["clean", "budget:cloud", "budget:big"]),
+        (Bill({"cloud": 50, "big": 9}, max_cost=20, budget=8), ["chat"], ["clean", "cost:cloud", "budget:big"]),
+    ],
+)
+def test_what_is_too_dear_is_not_asked(bill: Bill, upstreams: list[str], reasons: list[str]) -> None:
+    assert plan(LEAVE, demand(), CLOUD, CHAT, BIG, bill=bill) == (upstreams, reasons)
+
+
+def test_a_plan_says_when_only_money_was_missing() -> None:
+    dear = Bill({"cloud": 5, "chat": 5}, max_cost=4)
+    for all_, wanted, is_too_dear in (
+        ((CLOUD, CHAT), demand(), True),
+        ((CLOUD, CHAT, BIG), demand(), False),
+        ((CLOUD, CHAT), demand(family=SurfaceName.RERANK), False),
+        ((), demand(), False),
+    ):
+        made = plan_route(LEAVE, Candidates(all_, None), wanted, clouds={"cloud"}, state=lambda _: State(), bill=dear)
+        assert made.is_too_dear is is_too_dear
+
+
 _CANDIDATES = st.lists(
     st.builds(
         Candidate,
@@ -130,8 +158,21 @@ _STATES = st.dictionaries(
 )
 
 
+_BILLS = st.builds(
+    Bill,
+    st.dictionaries(st.sampled_from(["a", "b", "c", "d"]), st.integers(0, 9)),
+    st.none() | st.integers(0, 9),
+    st.none() | st.integers(0, 9),
+)
+
+
 @given(
-    st.sampled_from(list(Verdict)), _CANDIDATES, _DEMANDS, _STATES, st.frozensets(st.sampled_from(["a", "b", "c", "d"]))
+    st.sampled_from(list(Verdict)),
+    _CANDIDATES,
+    _DEMANDS,
+    _STATES,
+    st.frozensets(st.sampled_from(["a", "b", "c", "d"])),
+    _BILLS,
 )
 def test_routing_only_narrows_what_policy_allows(
     verdict: Verdict,
@@ -139,9 +180,10 @@ def test_routing_only_narrows_what_policy_allows(
     wanted: Demand,
     states: dict[str, State],
     clouds: frozenset[str],
+    bill: Bill,
 ) -> None:
     """Whatever the load and the estimates, exactly those are left that policy allows and that can serve it."""
-    upstreams, reasons = plan(Permit(verdict, ("x",)), wanted, *candidates, states=states, clouds=clouds)
+    upstreams, reasons = plan(Permit(verdict, ("x",)), wanted, *candidates, states=states, clouds=clouds, bill=bill)
     allowed = {
         each.name
         for each in candidates
@@ -149,6 +191,7 @@ def test_routing_only_narrows_what_policy_allows(
         and (not each.is_cloud or (verdict is Verdict.LEAVE and each.name in clouds))
         and wanted.family in each.surfaces
         and (each.capabilities is None or wanted.needs <= each.capabilities)
+        and all(most is None or bill.costs.get(each.name, 0) <= most for most in (bill.max_cost, bill.budget))
     }
     assert sorted(upstreams) == sorted(allowed)
     assert reasons[0] == "x"

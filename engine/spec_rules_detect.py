@@ -1,0 +1,34 @@
+"""Rules about what the gateway looks for. Each is a pure function of one `Case`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sovctl.compliance.errors import Problem
+from sovctl.engine.spec_case import Case, stands_twice, unknown_name
+
+
+def check_name_models(case: Case) -> Iterator[Problem]:
+    if case.spec.gateway is None:
+        return
+    models = list(enumerate(case.spec.gateway.detect.models))
+    yield from stands_twice("model name", ((f"gateway.detect.models[{i}].name", each.name) for i, each in models))
+
+
+def check_second_look(case: Case) -> Iterator[Problem]:
+    look = case.spec.gateway.detect.second_look if case.spec.gateway else None
+    if look is None:
+        return
+    where = "gateway.detect.second_look.upstream"
+    pools = {pool.name: pool for pool in case.spec.pools}
+    yield from unknown_name("pool", look.upstream, list(pools), where)
+    if look.upstream not in pools:
+        return
+    model = next((each for each in case.spec.models if each.name == pools[look.upstream].model), None)
+    entry = case.catalog.models.get(model.catalog) if model is not None else None
+    if entry is not None and entry.role != "chat":
+        yield Problem(
+            f"expected a pool of a chat model, got {look.upstream}, whose model is for {entry.role}",
+            where=where,
+            hint="it lists names in answer to a chat completion",
+        )

@@ -1,0 +1,54 @@
+"""What the gateway looks for, from site.yaml to the gateway: the same words at both ends."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import yaml
+from strategies import EXAMPLES, TODAY, context
+
+from sovctl.engine.catalog import load_catalog
+from sovctl.engine.plan.build import context_of
+from sovctl.engine.plan.kinds.gateway import configuration
+from sovctl.engine.preset import FOLDER
+from sovctl.engine.spec_detect import Detect, NameModel, SecondLook
+from sovctl.engine.spec_file import parse
+from sovctl.gateway.settings import DetectSettings, load_settings
+from sovctl.gateway.settings.name_model import NameModelSettings
+from sovctl.gateway.settings.second_look import SecondLookSettings
+
+CASES = yaml.safe_load((Path(__file__).parents[2] / "cases/spec/detect.yaml").read_text())
+
+
+def test_the_gateway_reads_what_site_yaml_says(tmp_path: Path) -> None:
+    text = (FOLDER / "lab.yaml").read_text()
+    for old, new in CASES["all of it at once, and well"]["replace"]:
+        text = text.replace(old, new)
+    spec = parse(text.encode(), path=Path("site.yaml"), today=TODAY, catalog=load_catalog()).spec
+    path = tmp_path / "gateway.yaml"
+    path.write_text(yaml.safe_dump(configuration(context_of(spec, EXAMPLES / "lab")), sort_keys=False))
+    read = load_settings(path).detect
+    assert read.phone_regions == ["KZ", "DE"]
+    [model] = read.models
+    assert (str(model.path), model.languages, model.max_queue) == ("/var/lib/models/kk-names", ["kk"], 4)
+    assert read.second_look is not None
+    assert (read.second_look.upstream, read.second_look.when, read.second_look.timeout_s) == ("chat", "always", 5)
+
+
+def test_a_pool_that_only_looks_is_an_upstream_too() -> None:
+    made = context("bank-hybrid")
+    assert made.spec.gateway is not None
+    routes = [route for route in made.spec.gateway.routes if route.pool != "triage"]
+    detect = Detect(second_look=SecondLook(upstream="triage"))
+    gateway = made.spec.gateway.model_copy(update={"routes": routes, "detect": detect})
+    site = replace(made, spec=made.spec.model_copy(update={"gateway": gateway}))
+    assert "triage" in [each["name"] for each in configuration(site)["upstreams"]]
+
+
+def test_both_ends_have_the_same_words_and_defaults() -> None:
+    for spec, settings in ((NameModel, NameModelSettings), (SecondLook, SecondLookSettings)):
+        assert list(spec.model_fields) == list(settings.model_fields)
+        for name, field in spec.model_fields.items():
+            assert field.default == settings.model_fields[name].default, name
+    assert Detect().phone_regions == DetectSettings().phone_regions
