@@ -2,7 +2,8 @@
 
 Every string is scanned once, however often it occurs. Two things go beyond the detector, which sees one text at a
 time: a value found anywhere is found everywhere in the request (a name behind "Mr." in the first message also counts
-where it stands alone), and values under keys such as `customer_name` in tool arguments are names.
+where it stands alone, inflected or with initials: see `aliases`), and values under keys such as `customer_name` in tool
+arguments are names.
 
     inspector = Inspector(detector, SURFACES["/v1/chat/completions"], max_depth=64)
     inspector.inspect(body)      # Inspection(found={(Kind.IBAN, "IBAN"): 2}, languages={"en"}, obstacles=frozenset())
@@ -13,11 +14,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
 
+from sovctl.gateway.aliases import Aliases
 from sovctl.gateway.detect.finding import Finding, resolve
 from sovctl.gateway.detect.language import NONE, UNKNOWN, languages
 from sovctl.gateway.kinds import Kind
@@ -34,7 +36,6 @@ _NAME_KEY = re.compile(r"(?i)(?:^|[_\W]|(?<=[a-z])(?=N))(?:name|surname|lastname
 _NAME_VALUE = re.compile(r"[^\W\d_a-z][^\d_@/\\{}<>]{1,79}")
 _NAME_PART = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 _MOST_KNOWN = 2_000  # different values; looking for each of them everywhere takes their number times the body's size
-_SHORTEST_ALIAS = 3  # letters; shorter parts of a name are initials and particles
 
 # Values of fields that every request has. None of them is anybody's, so none is worth a scan.
 _ORDINARY = frozenset(
@@ -93,6 +94,7 @@ class Inspector:
         self._found: dict[str, list[Finding]] = {}
         self._known: dict[str, Finding] = {}
         self._people: dict[int, list[Finding]] = {}
+        self._aliases = Aliases()
 
     def inspect(self, body: dict[str, Any]) -> Inspection:
         """Everything in `body`.
@@ -126,6 +128,12 @@ class Inspector:
         if 0 < len(self._known) <= _MOST_KNOWN:
             self._spread()
         return self._result()
+
+    def know(self, people: Iterable[str]) -> None:
+        """Find these as well, in all their forms: who was named earlier in the conversation."""
+        for name in people:
+            self._aliases.learn(name)
+        self._spread()
 
     def findings(self, leaf: Leaf) -> list[Finding]:
         """Identifiers in a leaf, those included that are known from elsewhere in the request."""
@@ -162,9 +170,7 @@ class Inspector:
         surface = text[finding.start : finding.end]
         self._known.setdefault(surface, finding)
         if finding.kind is Kind.PERSON:
-            for word in _NAME_PART.findall(surface):
-                if len(word) >= _SHORTEST_ALIAS and word[0].isupper():
-                    self._known.setdefault(word, Finding(0, 0, Kind.PERSON, 0.5, word.casefold(), "NAME_PART"))
+            self._aliases.learn(surface)
 
     def _spread(self) -> None:
         """Find the known values in all texts."""
@@ -176,6 +182,7 @@ class Inspector:
                 for start in _occurrences(text, surface)
                 if (start, start + len(surface), origin.kind) not in known_here
             ]
+            more += self._aliases.find(text)
             if more:
                 self._found[text] = resolve([*before, *more])
 

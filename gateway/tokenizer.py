@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from functools import partial
 
 from sovctl.gateway import log
 from sovctl.gateway.exchange import Exchange
@@ -22,6 +21,8 @@ from sovctl.gateway.token_keys import TokenKeys
 from sovctl.gateway.tokens import Mint
 from sovctl.gateway.upstream import Upstream
 from sovctl.gateway.vault import Superseded, Vault
+
+_PERSON = f"{Kind.PERSON}_"
 
 
 class Tokenizer:
@@ -75,16 +76,21 @@ class Tokenizer:
             generation=generation,
             surrogates=self._surrogates and self._surrogates & demanded(exchange.inspector.leaves.texts),
         )
-        tokenize = partial(
-            tokenize_body,
-            exchange.body,
-            exchange.inspector,
-            exchange.permissions,
-            mint,
-            model=upstream.settings.model,
-            dropped=exchange.surface.dropped,
-            told=exchange.surface.told,
-        )
+        people = [surface for token, surface in known.items() if token.startswith(_PERSON)]
+
+        def tokenize() -> Outgoing:
+            if people:
+                exchange.inspector.know(people)
+            return tokenize_body(
+                exchange.body,
+                exchange.inspector,
+                exchange.permissions,
+                mint,
+                model=upstream.settings.model,
+                dropped=exchange.surface.dropped,
+                told=exchange.surface.told,
+            )
+
         outgoing = await asyncio.to_thread(tokenize) if exchange.is_large else tokenize()
         if outgoing.issued and has_text:
             began = time.perf_counter()
