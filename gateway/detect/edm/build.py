@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from sovctl.compliance.errors import InputError, Problem, SpecError
-from sovctl.gateway.detect.edm.index import write_index
+from sovctl.gateway.detect.edm.index import Hasher, write_index
 from sovctl.gateway.detect.edm.listing import Listing
 from sovctl.gateway.detect.edm.table import Table
 
@@ -54,7 +54,7 @@ def build_index(
         InputError: the file can't be read, or has no column with names.
         SpecError: bad rows, each with its line; nothing was written.
     """
-    listing = Listing()
+    listing = Listing(Hasher(key))
     try:
         with source.open(newline="", encoding="utf-8-sig") as file:
             table = Table(file, where=str(source), columns=columns or {}, delimiter=delimiter)

@@ -22,7 +22,7 @@ from sovctl.gateway.detect.edm.index import Index, initial_pair, pair
 from sovctl.gateway.detect.edm.keys import initial_classes, text_keys
 from sovctl.gateway.detect.edm.people import JOINTS, SERVANT, is_legal_form
 from sovctl.gateway.detect.edm.run import Run, Token, run_at
-from sovctl.gateway.detect.edm.values import numbers_in_text, values_in_text
+from sovctl.gateway.detect.edm.values import DIGITS, LONGEST_PREFIX, Values, forms_of, numbers_at
 from sovctl.gateway.detect.edm.vocabulary import Listed, Vocabulary, folded
 from sovctl.gateway.detect.finding import Finding
 from sovctl.gateway.detect.names.cues import PARTICLES, PERSON_WORDS
@@ -35,6 +35,7 @@ from sovctl.gateway.kinds import Kind
 _MOST_COMBINATIONS = 16
 _REACH = 30  # characters between two words of one name, with particles, initials and a middle name
 _NEARBY = 160  # characters around a name in which something of the same person supports it
+_SHORTEST_SUPPORTED = 3  # letters of a name beside something of the same person
 _SHORTEST_ALONE = 4  # letters of a surname that stands alone
 _SHORTEST_FIRST = 6  # the same at the beginning of a sentence, where every word has a capital
 _SHORTEST_LOWER = 6  # the same in a text without any capitals
@@ -72,11 +73,11 @@ class ListedFinder:
         marks = self._marks(reading, unknown) if unknown else []
         if "'" in text or "’" in text:
             marks = sorted([*marks, *self._cut_words(text)], key=lambda mark: mark[:2])
-        done = -1
+        done, values = -1, Values(text, self._index.supporting, has_addresses=self._index.has_addresses)
         for place, (start, end, listed) in enumerate(marks):
             if start < done or not self._is_worth_a_look(text, marks, place):
                 continue
-            for finding in self._around(text, start, end, listed):
+            for finding in self._around(text, start, end, listed, values):
                 done = max(done, finding.end)
                 yield finding
 
@@ -124,7 +125,7 @@ class ListedFinder:
             return True
         return _DIGIT.search(text, max(0, start - _NEARBY), end + _NEARBY) is not None
 
-    def _around(self, text: str, start: int, end: int, listed: Listed) -> Iterator[Finding]:
+    def _around(self, text: str, start: int, end: int, listed: Listed, values: Values) -> Iterator[Finding]:
         run = run_at(text, start, end)
         known = [self._vocabulary.look_up(folded(token.text)) for token in run.tokens]
         if not known[run.at].is_listed or not known[run.at].exact:
@@ -134,7 +135,7 @@ class ListedFinder:
                 run.tokens[run.at] = Token(start, end, text[start:end], run.tokens[run.at].gap)
             elif not known[run.at].is_listed:
                 known[run.at] = listed
-        person = self._person(text, run, known) or self._surname(text, run, known[run.at])
+        person = self._person(text, run, known) or self._surname(text, run, known[run.at], values)
         if person is not None:
             yield person
         company = self._company(run, known)
@@ -197,12 +198,12 @@ class ListedFinder:
         givens = {number for form in forms for number in self._index.ids(f"g{form[1:]}")}
         return bool(known[surname].exact) and not givens.isdisjoint(known[given].givens)
 
-    def _surname(self, text: str, run: Run, own: Listed) -> Finding | None:
+    def _surname(self, text: str, run: Run, own: Listed, values: Values) -> Finding | None:
         """The word itself, without another part of its name that the list knows."""
         token = run.tokens[run.at]
         first, last = run.first_of(run.at, text), run.last_of(run.at, text)
         if not (own.surnames and own.sure and self._is_believed(text, run, first, last, own)):
-            if not (own.sure and self._is_supported(text, token, own.sure)):
+            if not (own.sure and self._is_supported(text, values, token, own.sure)):
                 return None
             first = last = run.at
         return _person(run.tokens[first].start, run.end_of(last, text), self._sound(token), "LISTED_SURNAME")
@@ -223,7 +224,7 @@ class ListedFinder:
             classes = {letter for initial in initials for letter in initial_classes(initial)}
             if any(index.has_pair(initial_pair(letter, number)) for letter in classes for number in own.sure):
                 return True
-        if not own.alone or before in DETERMINERS:
+        if not own.alone or (before in DETERMINERS and before not in JOINTS):
             return False
         if token.is_caseless:
             return True
@@ -234,15 +235,13 @@ class ListedFinder:
             return len(token.text) >= _SHORTEST_ALONE and _SENTENCE_START.search(text, max(0, start - 6), start) is None
         return True
 
-    def _is_supported(self, text: str, token: Token, numbers: Sequence[int]) -> bool:
+    def _is_supported(self, text: str, values: Values, token: Token, numbers: Sequence[int]) -> bool:
         """True when something else of the same person stands nearby."""
-        if not token.is_capital and not token.is_caseless:
+        if len(token.text) < _SHORTEST_SUPPORTED or (not token.is_capital and not token.is_caseless):
             return False
-        nearby = text[max(0, token.start - _NEARBY) : token.end + _NEARBY]
-        if _DIGIT.search(nearby) is None and "@" not in nearby:
+        if is_everyday(token.text.lower()) and _SENTENCE_START.search(text, max(0, token.start - 6), token.start):
             return False
-        hashes = [self._index.hasher("x" + value) for value in values_in_text(nearby)]
-        return any(self._index.supports(hashed, number) for hashed in hashes for number in numbers)
+        return any(self._index.supports(hashed, number) for hashed in values.near(token.start) for number in numbers)
 
     def _company(self, run: Run, known: Sequence[Listed]) -> Finding | None:
         if not known[run.at].is_company:
@@ -268,12 +267,23 @@ class ListedFinder:
         return ranked[0][1][1:] if ranked else token.text.casefold()
 
     def _numbers(self, text: str) -> Iterator[Finding]:
-        for start, end, forms in numbers_in_text(text):
-            for form in forms:
-                if self._index.has_value(self._index.hasher("x" + form)):
-                    kind = Kind.PHONE if form[0] == "p" else Kind.ACCOUNT
-                    yield Finding(start, end, kind, SCORES["LISTED_NUMBER"], form[1:], "LISTED_NUMBER")
-                    break
+        strangers = self._vocabulary.strangers
+        for match in DIGITS.finditer(text):
+            start, end = match.span()
+            hashed = hash(text[max(0, start - LONGEST_PREFIX) : end])
+            if hashed in strangers:
+                continue
+            found = [each for place in numbers_at(text, start, end) for each in self._number(text, *place)]
+            if not found:
+                self._vocabulary.add_stranger(hashed)
+            yield from found
+
+    def _number(self, text: str, start: int, end: int) -> Iterator[Finding]:
+        for form in forms_of(text[start:end]):
+            if self._index.has_value(self._index.hasher.value(form)):
+                kind = Kind.PHONE if form[0] == "p" else Kind.ACCOUNT
+                yield Finding(start, end, kind, SCORES["LISTED_NUMBER"], form[1:], "LISTED_NUMBER")
+                return
 
 
 def _person(start: int, end: int, value: str, rule: str) -> Finding:

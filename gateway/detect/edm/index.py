@@ -9,6 +9,7 @@ word a hash stands for, and with it only by guessing words. What the file does s
     pairs          given name and surname of one person; surname and given name of one person's initial
     companies      hash over the numbers of a company's words
     sieve          bits of the pairs' own places: most pairs that are asked for are none, and it says so at once
+    value_sieve    likewise of everything that supports a name
     supports       hash of an account, birth date, ... mixed with the number of a word of the same person
     values         hash of an account or customer number
 
@@ -31,6 +32,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntFlag
+from itertools import groupby
 from pathlib import Path
 from typing import Any, Literal
 
@@ -49,6 +51,7 @@ _ARRAYS: dict[str, Literal["Q", "I", "B"]] = {
     "ids": "I",
     "flags": "B",
     "sieve": "B",
+    "value_sieve": "B",
 }
 """Name -> `array` type code; the wide ones first, so that each begins where its type may."""
 _MASK = (1 << 64) - 1
@@ -74,8 +77,12 @@ class Contents:
     """By number."""
     pairs: Iterable[int]
     companies: Iterable[Sequence[int]]
-    supports: Iterable[tuple[str, int]]
-    values: Iterable[str]
+    supports: Iterable[int]
+    """As `mixed` makes them."""
+    supporting: Iterable[int]
+    """Hashes of the values in `supports`."""
+    values: Iterable[int]
+    """Hashes of numbers that are to be found themselves, as `Hasher.value` makes them."""
     counts: Mapping[str, int]
     """For the header: how many people, companies, words."""
 
@@ -106,6 +113,10 @@ class Hasher:
         each.update(text.encode("utf-8", "surrogatepass"))
         return int.from_bytes(each.digest(), "little")
 
+    def value(self, value: str) -> int:
+        """The hash of something that supports a name; see `values`."""
+        return self(f"x{value}")
+
     def sequence(self, numbers: Sequence[int]) -> int:
         """The hash of a row of numbers."""
         return self("#" + ",".join(map(str, numbers)))
@@ -128,12 +139,13 @@ def write_index(path: Path, key: bytes, contents: Contents, *, built_at: str) ->
         "keys": array("Q", (row[0] for row in rows)),
         "ids": array("I", (row[1] for row in rows)),
         "flags": array("B", (int(role) for role in contents.roles)),
-        "pairs": array("Q", sorted(set(contents.pairs))),
-        "sieve": _sieve(contents.pairs),
-        "companies": array("Q", sorted({hasher.sequence(numbers) for numbers in contents.companies})),
-        "supports": array("Q", sorted({mixed(hasher("x" + value), number) for value, number in contents.supports})),
-        "values": array("Q", sorted({hasher("x" + value) for value in contents.values})),
+        "pairs": _column(contents.pairs),
+        "companies": _column(hasher.sequence(numbers) for numbers in contents.companies),
+        "supports": _column(contents.supports),
+        "values": _column(contents.values),
     }
+    arrays["sieve"] = _sieve(arrays["pairs"])
+    arrays["value_sieve"] = _sieve(_column(contents.supporting))
     body = bytearray()
     sizes = {}
     for name in _ARRAYS:
@@ -155,19 +167,24 @@ def write_index(path: Path, key: bytes, contents: Contents, *, built_at: str) ->
     return header
 
 
-def _sieve_bits(pairs: int) -> int:
-    """Bits of a sieve as a power of two: sixteen a pair, so that one wrong pair in sixteen passes it."""
-    return max(6, (16 * pairs).bit_length())
+def _column(numbers: Iterable[int]) -> array[int]:
+    """Sorted, each once."""
+    return array("Q", (number for number, _ in groupby(sorted(numbers))))
 
 
-def _sieve(pairs: Iterable[int]) -> array[int]:
-    numbers = set(pairs)
-    bits = _sieve_bits(len(numbers))
+def _sieve(numbers: array[int]) -> array[int]:
+    """Sixteen bits a number, or up to twice that: at most one in sixteen that are none passes it."""
+    bits = max(6, (16 * len(numbers)).bit_length())
     sieve = array("B", bytes(1 << (bits - 3)))
-    for both in numbers:
-        place = ((both * _ODD) & _MASK) >> (64 - bits)
+    for number in numbers:
+        place = ((number * _ODD) & _MASK) >> (64 - bits)
         sieve[place >> 3] |= 1 << (place & 7)
     return sieve
+
+
+def _passes(sieve: memoryview, number: int) -> bool:
+    place = ((number * _ODD) & _MASK) >> (62 - len(sieve).bit_length())
+    return bool(sieve[place >> 3] >> (place & 7) & 1)
 
 
 class Index:
@@ -179,7 +196,7 @@ class Index:
         self.flags = arrays["flags"]
         self._arrays = arrays
         self._sieve = arrays["sieve"]
-        self._shift = 64 - (len(self._sieve).bit_length() + 2)
+        self._value_sieve = arrays["value_sieve"]
         self._keys, self._ids = arrays["keys"], arrays["ids"]
 
     @classmethod
@@ -221,12 +238,16 @@ class Index:
 
     def has_pair(self, both: int) -> bool:
         """True for a `pair` or an `initial_pair` of the list."""
-        place = ((both * _ODD) & _MASK) >> self._shift
-        return bool(self._sieve[place >> 3] >> (place & 7) & 1) and self._has("pairs", both)
+        return _passes(self._sieve, both) and self._has("pairs", both)
 
     def has_company(self, numbers: Sequence[int]) -> bool:
         """True when these words, in this order, are a company."""
         return self._has("companies", self.hasher.sequence(numbers))
+
+    def supporting(self, value: str) -> int | None:
+        """The hash of a value for `supports`; None for most that stand nowhere in the list."""
+        hashed = self.hasher.value(value)
+        return hashed if _passes(self._value_sieve, hashed) else None
 
     def supports(self, hashed: int, number: int) -> bool:
         """True when the list has a value with this hash beside the word with this number."""
@@ -240,6 +261,11 @@ class Index:
     def has_values(self) -> bool:
         """True when there are account or customer numbers in the list."""
         return len(self._arrays["values"]) > 0
+
+    @property
+    def has_addresses(self) -> bool:
+        """True when names are supported by addresses."""
+        return bool(self.header.get("addresses"))
 
     @property
     def has_arabic_names(self) -> bool:

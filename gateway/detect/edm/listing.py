@@ -1,10 +1,11 @@
 """The list as an index wants it: words with numbers and keys, and which of them belong to one person or company.
 
-    listing = Listing()
+    listing = Listing(Hasher(key))
     listing.add({"given_name": "Anna", "surname": "Kowalska", "birth_date": "1985-02-03"})
     write_index(path, key, listing.contents(), built_at=...)
 
-Names are held here in clear, in memory, while an index is built; nothing of this is kept.
+Names are held here in clear, in memory, while an index is built; nothing of this is kept. Accounts, dates and addresses
+are hashed at once, because there are many more of them than names.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from itertools import pairwise
 
 from sovctl.gateway.detect.edm.alone import listed_forms
 from sovctl.gateway.detect.edm.common_words import is_common
-from sovctl.gateway.detect.edm.index import Contents, Role, initial_pair, pair
+from sovctl.gateway.detect.edm.index import Contents, Hasher, Role, initial_pair, mixed, pair
 from sovctl.gateway.detect.edm.keys import initial_classes, listed_keys
 from sovctl.gateway.detect.edm.people import Person, company_words, person_of
 from sovctl.gateway.detect.edm.values import numbers_in_row, values_in_row
@@ -26,11 +27,16 @@ _MOST_COMPANY_WORDS = 8
 
 
 class Listing:
-    """Collects rows."""
+    """Collects rows.
 
-    def __init__(self) -> None:
+    Args:
+        hasher: of the index that they are for.
+    """
+
+    def __init__(self, hasher: Hasher) -> None:
         self.people = 0
         self.companies = 0
+        self._hasher = hasher
         self._numbers: dict[tuple[str, ...], int] = {}
         self._number_of: dict[tuple[str, bool, bool], int] = {}
         self._surnames: set[str] = set()
@@ -40,9 +46,12 @@ class Listing:
         self._bearers: dict[int, int] = {}
         self._pairs = array("Q")
         self._rows_of_words: set[tuple[int, ...]] = set()
-        self._supports: set[tuple[str, int]] = set()
-        self._values: set[str] = set()
+        self._supports = array("Q")
+        self._supporting = array("Q")
+        self._values = array("Q")
+        self._initials: dict[str, frozenset[str]] = {}
         self._arabic_names = 0
+        self._addresses = 0
 
     def add(self, fields: Mapping[str, str]) -> bool:
         """Take a row; False when it names nobody."""
@@ -58,8 +67,12 @@ class Listing:
             self._add_company(company)
         if person is not None:
             numbers = self._add_person(person)
-        self._values |= numbers_in_row(fields)
-        self._supports |= {(value, number) for value in values_in_row(fields) for number in numbers}
+        hashes = [self._hasher.value(number) for number in numbers_in_row(fields)]
+        self._values.extend(hashes)
+        hashes += [self._hasher.value(value) for value in values_in_row(fields)]
+        self._addresses += "address" in fields
+        self._supporting.extend(hashes)
+        self._supports.extend(mixed(hashed, number) for hashed in hashes for number in numbers)
         return True
 
     def contents(self) -> Contents:
@@ -77,8 +90,18 @@ class Listing:
             "companies": self.companies,
             "words": len(self._roles),
             "arabic_names": self._arabic_names,
+            "addresses": self._addresses,
         }
-        return Contents(keys, self._roles, self._pairs, self._rows_of_words, self._supports, self._values, counts)
+        return Contents(
+            keys=keys,
+            roles=self._roles,
+            pairs=self._pairs,
+            companies=self._rows_of_words,
+            supports=self._supports,
+            supporting=self._supporting,
+            values=self._values,
+            counts=counts,
+        )
 
     def _add_person(self, person: Person) -> set[int]:
         self.people += 1
@@ -98,7 +121,7 @@ class Listing:
             self._bearers[surname] = self._bearers.get(surname, 0) + 1
             for number, word in givens.items():
                 self._pairs.append(pair(number, surname))
-                for letter in initial_classes(word):
+                for letter in self._initials_of(word):
                     self._pairs.append(initial_pair(letter, surname))
         for word in person.patronymics:
             patronymic = self._number(word, Role.GIVEN, is_arabic=is_arabic)
@@ -106,6 +129,12 @@ class Listing:
         for first, second in pairwise(surnames):
             self._pairs.append(pair(first, second))
         return {*givens, *surnames}
+
+    def _initials_of(self, word: str) -> frozenset[str]:
+        found = self._initials.get(word)
+        if found is None:
+            found = self._initials[word] = initial_classes(word)
+        return found
 
     def _add_company(self, words: tuple[str, ...]) -> None:
         self.companies += 1

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from sovctl.gateway.detect.edm.people import ARTICLES, SERVANT
+from sovctl.gateway.detect.edm.people import ARTICLES, JOINTS, SERVANT
 from sovctl.gateway.detect.names.cues import PARTICLES, TITLES
 
 _LETTERS = r"[^\W_](?:[^\W_]|[\u0300-\u036f\u0610-\u061a\u064b-\u065f\u0670])*"
@@ -17,7 +17,7 @@ _GAP = (
     r"(?:\.?[ \t\u00a0]{1,3}|[ \t]?\r?\n[ \t]{0,2}|,[ \t\u00a0]{0,2}|['’\-&/][ \t]?|[ \t][\-–&][ \t]|\.(?=\w)"
     r"|[\"'«»“”„][ \t]?|[ \t][\"'«“„])"
 )
-_OWN_PARTS = ARTICLES | PARTICLES
+_OWN_PARTS = ARTICLES | PARTICLES | JOINTS
 _NOBILITY = frozenset(("van", "von", "vom", "zum", "zur", "ter", "ten", "bin", "ibn", "bint", "al", "el", "آل", "بن"))
 """Parts of names that are no words of their own; `de` is one in Spanish."""
 _RIGHT = re.compile(rf"(?P<gap>{_GAP})(?P<word>{_LETTERS})")

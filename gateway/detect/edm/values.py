@@ -4,38 +4,46 @@ Each value has one form however it is written, with a letter in front for what i
 an account.
 
     values_in_row({"birth_date": "03.02.1985"})          # {"d1985-02-03"}
-    values_in_text("born 3 Feb, i.e. 1985-02-03")        # {"d1985-02-03", ...}
+    values_in_text("born on 1985-02-03")                 # [(8, "d1985-02-03"), ...]
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Mapping
 
 from sovctl.gateway.detect.edm.table import date_of
 
 _NOT_ALNUM = re.compile(r"[\W_]+")
 _DATE = re.compile(r"(?<!\d)(?:\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4})(?!\d)")
-NUMBER = re.compile(r"(?<![\w])(?:[A-Za-z]{1,6}[-/ ]?)?\d(?:[\d./ \u00a0-]{2,32}[\dA-Za-z])?(?![\w])")
-"""What could be a number of an account or a customer, as it may be written."""
+DIGITS = re.compile(r"\d[\d./ \u00a0-]{2,32}[\dA-Za-z](?!\w)")
+"""What could be the digits of a number of an account or a customer."""
+_PREFIX = re.compile(r"(?<!\w)[A-Za-z]{1,6}[-/ ]?\Z")
+LONGEST_PREFIX = 8  # characters, with what stands before it
+_SPACE = re.compile(r"[ \u00a0]+")
+_MOST_GROUPS = 8
 _EMAIL = re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}")
 _STREET = re.compile(r"[^\W\d_][^\W_]{1,30}")
+_STREET_BEFORE = re.compile(r"([^\W\d_][^\W_]{1,30})[^\w\n]*\Z")
+_LONGEST_STREET = 32
 _HOUSE = re.compile(r"(?<!\w)\d{1,5}(?:[ ]?[A-Za-z])?(?!\w)")
 
+_NEARBY = 160  # characters around a name in which something of the same person supports it
 _FEWEST_DIGITS = 4
 _SHORTEST_NUMBER = 5  # characters; shorter ones are anybody's
 _PHONE_DIGITS = 9  # the last ones; what is before them is written in several ways
 
 
 def values_in_row(fields: Mapping[str, str]) -> set[str]:
-    """Everything in a row that supports a name."""
-    found = set(numbers_in_row(fields))
+    """What in a row supports a name besides its numbers."""
+    found = set()
     if date := date_of(fields.get("birth_date", "")):
         found.add(f"d{date}")
     if email := fields.get("email"):
         found.add(f"e{email.casefold()}")
     if address := fields.get("address"):
-        found.update(_addresses(address.partition(",")[0]))
+        found.update(form for _, form in _addresses(address.partition(",")[0]))
     return found
 
 
@@ -48,25 +56,79 @@ def numbers_in_row(fields: Mapping[str, str]) -> set[str]:
     return found
 
 
-def numbers_in_text(text: str) -> Iterator[tuple[int, int, tuple[str, ...]]]:
-    """Start, end and forms of everything in a text that could be such a number."""
-    for match in NUMBER.finditer(text):
-        written = match.group()
-        digits = "".join(filter(str.isdigit, written))
-        forms = _number_forms(written)
-        if len(digits) >= _PHONE_DIGITS:
-            forms = (*forms, f"p{digits[-_PHONE_DIGITS:]}")
-        if forms:
-            yield match.start(), match.end(), forms
+def numbers_at(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Where something stands that could be such a number; spaces may be in it, or around it.
+
+    Args:
+        start, end: of a match of `DIGITS`.
+    """
+    before = _PREFIX.search(text, max(0, start - LONGEST_PREFIX), start)
+    if before is None and _is_word(text[start - 1 : start]):
+        return
+    starts, ends = [start], []
+    for gap in _SPACE.finditer(text, start, end):
+        ends.append(gap.start())
+        starts.append(gap.end())
+    ends.append(end)
+    for first in range(min(len(starts), _MOST_GROUPS)):
+        for last in range(min(len(ends), _MOST_GROUPS) - 1, first - 1, -1):
+            if before is not None and first == 0:
+                yield before.start(), ends[last]
+            if before is None or first > 0 or not before.group().isalpha():
+                yield starts[first], ends[last]
 
 
-def values_in_text(text: str) -> set[str]:
-    """Everything in a piece of text that could support a name."""
-    found = {form for _, _, forms in numbers_in_text(text) for form in forms}
-    found.update(f"d{date}" for match in _DATE.finditer(text) if (date := date_of(match.group())))
-    found.update(f"e{match.group().casefold()}" for match in _EMAIL.finditer(text))
-    found.update(_addresses(text))
-    return found
+def forms_of(written: str) -> tuple[str, ...]:
+    """The forms of a number of an account, a customer or a telephone; none when it is too short to be anybody's."""
+    digits = "".join(filter(str.isdigit, written))
+    forms = _number_forms(written)
+    return (*forms, f"p{digits[-_PHONE_DIGITS:]}") if len(digits) >= _PHONE_DIGITS else forms
+
+
+class Values:
+    """What in a text could support a name, as hashes; made when they are first asked for.
+
+    Args:
+        hash_of: makes the hash of a value; None for one that is in no list.
+        has_addresses: as in `values_in_text`.
+    """
+
+    def __init__(self, text: str, hash_of: Callable[[str], int | None], *, has_addresses: bool) -> None:
+        self._text = text
+        self._has_addresses = has_addresses
+        self._hash_of = hash_of
+        self._places: list[int] | None = None
+        self._hashes: list[int] = []
+
+    def near(self, place: int) -> list[int]:
+        """Those of the values within some 160 characters."""
+        if self._places is None:
+            found = values_in_text(self._text, has_addresses=self._has_addresses)
+            hashes = ((start, self._hash_of(value)) for start, value in found)
+            known = [(start, hashed) for start, hashed in hashes if hashed is not None]
+            self._places = [start for start, _ in known]
+            self._hashes = [hashed for _, hashed in known]
+        first, last = bisect_left(self._places, place - _NEARBY), bisect_left(self._places, place + _NEARBY)
+        return self._hashes[first:last]
+
+
+def values_in_text(text: str, *, has_addresses: bool = True) -> list[tuple[int, str]]:
+    """Everything in a text that could support a name, and where it begins; sorted.
+
+    Args:
+        has_addresses: the list has some; every number in a text could be that of a house.
+    """
+    numbers = (place for match in DIGITS.finditer(text) for place in numbers_at(text, *match.span()))
+    found = [(start, form) for start, end in numbers for form in forms_of(text[start:end])]
+    found += [(match.start(), f"d{date}") for match in _DATE.finditer(text) if (date := date_of(match.group()))]
+    found += [(match.start(), f"e{match.group().casefold()}") for match in _EMAIL.finditer(text)]
+    if has_addresses:
+        found += _addresses(text)
+    return sorted(found)
+
+
+def _is_word(character: str) -> bool:
+    return character.isalnum() or character == "_"
 
 
 def _number_forms(written: str) -> tuple[str, ...]:
@@ -75,11 +137,11 @@ def _number_forms(written: str) -> tuple[str, ...]:
     return (f"n{plain}",) if digits >= _FEWEST_DIGITS and len(plain) >= _SHORTEST_NUMBER else ()
 
 
-def _addresses(text: str) -> Iterator[str]:
+def _addresses(text: str) -> Iterator[tuple[int, str]]:
     """House numbers with the word before and the word behind: `12 Elm Street`, `Lindenallee 12`."""
     for house in _HOUSE.finditer(text):
         number = house.group().replace(" ", "").lower()
-        if before := [*_STREET.finditer(text, max(0, house.start() - 32), house.start())]:
-            yield f"s{number} {before[-1].group().casefold()}"
-        if behind := _STREET.search(text, house.end(), house.end() + 32):
-            yield f"s{number} {behind.group().casefold()}"
+        if before := _STREET_BEFORE.search(text, max(0, house.start() - _LONGEST_STREET), house.start()):
+            yield house.start(), f"s{number} {before[1].casefold()}"
+        if behind := _STREET.search(text, house.end(), house.end() + _LONGEST_STREET):
+            yield house.start(), f"s{number} {behind.group().casefold()}"

@@ -58,7 +58,7 @@ class Vocabulary:
         self._index = index
         self._listed: dict[int, Listed] = {}
         self.strangers: set[int] = set()
-        """Hashes of words that are in no list."""
+        """Hashes of words and numbers that are in no list."""
 
     def look_up(self, word: bytes) -> Listed:
         """What a word is, as a `Reading` has it."""
@@ -73,10 +73,14 @@ class Vocabulary:
                     self._listed = {}
                 self._listed[hashed] = known
             else:
-                if len(self.strangers) >= _MOST_KNOWN:
-                    self.strangers = set()
-                self.strangers.add(hashed)
+                self.add_stranger(hashed)
         return known
+
+    def add_stranger(self, hashed: int) -> None:
+        """Keep the hash of something that is in no list."""
+        if len(self.strangers) >= _MOST_KNOWN:
+            self.strangers = set()
+        self.strangers.add(hashed)
 
     def _asked(self, word: str) -> Listed:
         index = self._index

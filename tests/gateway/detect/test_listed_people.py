@@ -113,8 +113,8 @@ def test_companies_are_found_with_and_without_their_legal_form(tmp_path: Path, t
 
 def test_listed_numbers_are_found_however_they_are_grouped(tmp_path: Path) -> None:
     finder = finder_of(tmp_path, [{"id": "KD-771204", "surname": "Quimbleby", "account": "4471-220-981"}])
-    text = "Account 4471 220 981 of customer KD 771204, not 4471 220 982."
-    assert surfaces(finder, text) == ["4471 220 981", "KD 771204"]
+    text = "Account 4471 220 981 of customer KD 771204, not 4471 220 982; KD-771204 4471-220-981 2026-11-21"
+    assert surfaces(finder, text) == ["4471 220 981", "KD 771204", "KD-771204", "4471-220-981"]
 
 
 NAMES = st.builds(
