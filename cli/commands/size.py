@@ -34,6 +34,7 @@ def size(
     autoscaling: str | None = typer.Option(
         None, "--autoscaling", metavar="FORM", help="Bounds for an autoscaler, as YAML for `keda`, `kserve` or `ray`."
     ),
+    html: Path | None = typer.Option(None, "--html", metavar="FILE", help="Write a page with plots as well."),
     as_json: bool = typer.Option(False, "--json", help="Everything as one JSON document."),
 ) -> int:
     """Reckon what each pool of a site carries, from its workload to GPUs, and compare it with what the site has."""
@@ -59,6 +60,12 @@ def size(
         alternative = [sized for sized in alternative if sized.case.pool.name == explain]
     layout = site_layout(spec, catalog, sizings)
     costs = costs_of(spec, layout, sizings)
+    if html is not None:
+        from sovctl.compliance.files import write_atomic
+        from sovctl.engine.sizing.page import render_page
+
+        write_atomic(html, render_page(spec, sizings, layout, costs))
+        show.note(f"written to {html}")
     if autoscaling is not None:
         size_view.show_autoscaling(sizings, spec.sizing, autoscaling)
     elif as_json:

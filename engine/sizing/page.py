@@ -1,0 +1,130 @@
+"""`sovctl size --html`: a page that needs nothing from anywhere, with memory, latency and money drawn.
+
+render_page(spec, sizings, layout, costs)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
+from markupsafe import Markup
+
+from sovctl.engine.sizing import GIB
+from sovctl.engine.sizing.costs import MonthlyCosts
+from sovctl.engine.sizing.explain import Step, both_units, explain
+from sovctl.engine.sizing.plot import Line, Part, Plot, band_plot, bar
+from sovctl.engine.sizing.pool import PoolSizing
+from sovctl.engine.sizing.site import Layout
+from sovctl.engine.spec import SiteSpec
+
+_POINTS = 40  # of a curve
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """One pool on the page."""
+
+    sized: PoolSizing
+    memory: Markup | None
+    memory_parts: tuple[tuple[str, str, str], ...]
+    """CSS class, name, bytes in words."""
+    curves: tuple[tuple[str, Markup], ...]
+    """Title and plot."""
+    steps: tuple[Step, ...]
+
+
+def render_page(spec: SiteSpec, sizings: Sequence[PoolSizing], layout: Layout, costs: MonthlyCosts | None) -> str:
+    """The page; the same site gives the same page."""
+    return _template().render(
+        site=spec.site,
+        blocks=[_block(sized) for sized in sizings],
+        layout=layout,
+        costs=costs,
+        cost_plot=None if costs is None else _cost_plot(costs),
+        both_units=both_units,
+    )
+
+
+def _block(sized: PoolSizing) -> _Block:
+    memory, named = None, ()
+    if sized.server is not None:
+        rank = sized.server.memory()
+        sizes = (
+            ("weights", "weights", rank.weights_bytes),
+            ("overhead", "vLLM itself", rank.overhead_bytes),
+            ("cache", "KV cache", sized.server.kv_bytes()),
+            ("free", "kept free", rank.usable_bytes - rank.budget_bytes),
+        )
+        parts = [Part(f"{name} {size / GIB:.0f} GiB", css, size) for css, name, size in sizes]
+        memory = Markup(bar(f"memory of one {sized.case.gpu.id}", parts))  # noqa: S704 - our own SVG, texts escaped
+        named = tuple((css, name, both_units(size)) for css, name, size in sizes)
+    return _Block(sized, memory, named, tuple(_curves(sized)), tuple(explain(sized)))
+
+
+def _curves(sized: PoolSizing) -> list[tuple[str, Markup]]:
+    """Times over the requests in flight of one replica, each with its band and limit."""
+    performance, demand, limit = sized.performance, sized.case.demand, sized.limit
+    if performance is None or demand is None or limit is None:
+        return []
+    most = max(2.0, min(performance.most, 1.6 * limit.point.in_flight))
+    x = tuple(1 + (most - 1) * index / (_POINTS - 1) for index in range(_POINTS))
+    points = [performance.at(each, demand) for each in x]
+    marks = [(limit.point.in_flight, f"most ({limit.binding})")] if limit.is_held else []
+    if sized.point is not None:
+        marks.insert(0, (sized.point.in_flight, "at rest"))
+    wanted = [
+        ("time to first token", "ms", 1e3, demand.ttft_s, [point.ttft for point in points]),
+        ("time between tokens", "ms", 1e3, demand.itl_s, [point.itl for point in points]),
+        ("output of one replica", "tokens/s", 1.0, None, [point.tokens_per_s for point in points]),
+    ]
+    if not performance.answers:
+        wanted = wanted[:1]
+    found = []
+    for title, unit, scale, limit_s, values in wanted:
+        line = Line(
+            title,
+            "main",
+            x,
+            tuple(value.middle * scale for value in values),
+            tuple(value.low * scale for value in values),
+            tuple(value.high * scale for value in values),
+        )
+        plot = Plot(f"{title} of {sized.case.pool.name}", "requests in flight, one replica", unit)
+        drawn = band_plot(plot, [line], limit=None if limit_s is None else limit_s * scale, marks=marks)
+        found.append((title, Markup(drawn)))  # noqa: S704 - our own SVG, texts escaped
+    return found
+
+
+def _cost_plot(costs: MonthlyCosts) -> Markup:
+    """Cost of a month over the requests asked in it."""
+    volume = max(costs.volume.requests, 1.0)
+    most = max(volume * 2, min(costs.break_even_requests or 0.0, volume * 20) * 1.25)
+    x = (0.0, most)
+    lines = [Line("own site", "own", x, (costs.own_per_month, costs.own_per_month))]
+    if costs.rent_per_month is not None:
+        lines.append(Line("rented GPUs", "rent", x, (costs.rent_per_month, costs.rent_per_month)))
+    marks = [(costs.volume.requests, "workload")]
+    if costs.api_per_month is not None:
+        lines.append(Line("API", "api", x, (0.0, costs.api_per_month / volume * most)))
+        if costs.break_even_requests is not None and costs.break_even_requests <= most:
+            marks.append((costs.break_even_requests, "break-even"))
+    drawn = band_plot(Plot("costs of a month", "requests a month", costs.currency), lines, marks=marks)
+    return Markup(drawn)  # noqa: S704 - our own SVG, texts escaped
+
+
+@cache
+def _template() -> Template:
+    folder = Path(str(files("sovctl"))) / "templates" / "size"
+    environment = Environment(
+        loader=FileSystemLoader(folder),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template("size.html.j2")
