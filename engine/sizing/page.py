@@ -51,7 +51,8 @@ def render_page(spec: SiteSpec, sizings: Sequence[PoolSizing], layout: Layout, c
 
 
 def _block(sized: PoolSizing) -> _Block:
-    memory, named = None, ()
+    memory: Markup | None = None
+    named: tuple[tuple[str, str, str], ...] = ()
     if sized.server is not None:
         rank = sized.server.memory()
         sizes = (
