@@ -12,6 +12,19 @@ Capability = Literal["tools", "json-schema", "vision", "audio", "reasoning"]
 """Something that a request may ask for and not every model can do."""
 
 
+Fault = Literal["empty", "truncated", "unknown-tool", "invalid-json"]
+"""What makes an answer so bad that another model may be asked."""
+
+
+class Shadow(SpecModel):
+    """What a heuristic would choose by how hard a request looks; it is recorded, and never decides."""
+
+    simple: Name
+    """A pool or cloud of the route, for requests that look simple."""
+    complex: Name
+    """The same for the others."""
+
+
 class Route(SpecModel):
     """What a client's model name means. Policy may only narrow it."""
 
@@ -25,6 +38,11 @@ class Route(SpecModel):
     """Which of the two is asked where policy leaves the choice."""
     max_cost_per_request: Annotated[float, Field(gt=0, le=1_000_000_000, allow_inf_nan=False)] | None = None
     """What one request may cost at most, in the currency of `prices`; what may cost more there is not asked."""
+    escalate_on: list[Fault] = Field(default_factory=list)
+    """Faults of a whole answer after which the next pool or cloud is asked, as far as policy allows it. Each is paid
+    for twice; the last one's answer is delivered as it is."""
+    shadow: Shadow | None = None
+    """Record what a heuristic would have chosen; nothing is recorded when absent."""
     also: list[Name] = Field(default_factory=list)
     """Further pools and, where `cloud` is named, further clouds: asked after these, in this order."""
 

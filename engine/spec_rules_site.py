@@ -118,6 +118,7 @@ def check_gateway_references(case: Case) -> Iterator[Problem]:
                 hint="name the cloud of this route, or prefer the pool",
             )
         yield from _also(route, pools, clouds, where)
+        yield from _choices(route, where)
     routes = [route.model for route in gateway.routes]
     for index, client in enumerate(gateway.clients):
         for number, model in enumerate(client.routes):
@@ -318,6 +319,21 @@ def _also(route: Route, pools: list[str], clouds: list[str], where: str) -> Iter
                 f"expected the first cloud of a route under `cloud`, got `{name}` here",
                 where=place,
                 hint=f"write `cloud: {name}`",
+            )
+
+
+def _choices(route: Route, where: str) -> Iterator[Problem]:
+    names = [name for name in (route.pool, route.cloud, *route.also) if name is not None]
+    if route.escalate_on and len(names) < 2:
+        yield Problem(
+            "expected a second pool or cloud to ask after a bad answer, got none",
+            where=f"{where}.escalate_on",
+            hint="name one under `cloud` or `also`",
+        )
+    if route.shadow is not None:
+        for field in ("simple", "complex"):
+            yield from unknown_name(
+                "pool or cloud of a route", getattr(route.shadow, field), names, f"{where}.shadow.{field}"
             )
 
 

@@ -110,6 +110,7 @@ class AuditLog:
                 "request_hmac": self.digest(exchange.raw),
                 "policy_sha256": self.policy_sha256,
                 **found,
+                **({"shadow": exchange.shadow.plain()} if exchange.shadow is not None else {}),
             },
         )
 

@@ -17,6 +17,7 @@ import orjson
 from sovctl.gateway import log
 from sovctl.gateway.audit import AuditLog
 from sovctl.gateway.errors import Code, Refused, UpstreamFailed
+from sovctl.gateway.escalation import Made
 from sovctl.gateway.exchange import Exchange
 from sovctl.gateway.handoff.desk import Desk
 from sovctl.gateway.metrics import Metrics
@@ -71,12 +72,11 @@ class Delivery:
         self._desk = desk
         self._endings = endings if endings is not None else set()
 
-    async def whole(self, exchange: Exchange, answer: Answer) -> bytes:
-        """The body of an answer that is not streamed; its record is durable.
+    async def read(self, exchange: Exchange, answer: Answer) -> Made:
+        """An answer that is not streamed, its values put back.
 
         Raises:
             UpstreamFailed: it is not an answer.
-            Refused: its record could not be written.
         """
         surface = exchange.surface
         try:
@@ -90,19 +90,27 @@ class Delivery:
             raise
         finally:
             answer.release()
+        return Made(made, len(data))
+
+    async def whole(self, exchange: Exchange, made: Made) -> bytes:
+        """The body of an answer that is not streamed; its record is durable.
+
+        Raises:
+            Refused: its record could not be written, or it must not be released.
+        """
         if (judge := exchange.new_judge()) is not None:
             try:
-                if len(data) > _JUDGE_ASIDE_BYTES:
-                    await asyncio.to_thread(release_whole, judge, surface, made)
+                if made.size_bytes > _JUDGE_ASIDE_BYTES:
+                    await asyncio.to_thread(release_whole, judge, exchange.surface, made.answer)
                 else:
-                    release_whole(judge, surface, made)
+                    release_whole(judge, exchange.surface, made.answer)
             except Blocked as blocked:
-                heard = [said.text for said in surface.said(made)]
+                heard = [said.text for said in exchange.surface.said(made.answer)]
                 instead = await self._instead(exchange, blocked, heard)
-                content = surface.written(_ending(exchange).whole(instead))
+                content = exchange.surface.written(_ending(exchange).whole(instead))
                 await self.ended(exchange, _HANDED_OVER, self.audit.digest(content))
                 return content
-        content = surface.written(made)
+        content = exchange.surface.written(made.answer)
         await self.ended(exchange, _ANSWERED, self.audit.digest(content))
         return content
 

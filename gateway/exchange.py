@@ -15,6 +15,7 @@ from sovctl.gateway.quota.need import NOTHING, Nano, Usage
 from sovctl.gateway.quota.reservation import UNLIMITED, Reservation
 from sovctl.gateway.release.judge import Checks, Judge
 from sovctl.gateway.restore import Issued, RestoreBounds, RestoreCounts
+from sovctl.gateway.routing.complexity import Shadow
 from sovctl.gateway.routing.demand import Demand
 from sovctl.gateway.settings import RouteSettings
 from sovctl.gateway.surfaces import Restoration, Surface
@@ -50,6 +51,8 @@ class Exchange:
     upstream: str | None = None
     reasons: list[str] = field(default_factory=list)
     demand: Demand | None = None
+    shadow: Shadow | None = None
+    """What a heuristic would have chosen."""
     attempts: Attempts = field(default_factory=Attempts)
     deadline_s: float | None = None
     """When an answer must have begun, by the loop's clock."""
@@ -62,8 +65,8 @@ class Exchange:
     reservation: Reservation = UNLIMITED
     usage: Usage | None = NOTHING
     """What it has used so far; None when an upstream may have used any part of what is reserved."""
-    costs: Mapping[str, int] = field(default_factory=dict)
-    """What it costs at most, by upstream, in nano; empty where nobody asks."""
+    costs: Mapping[str, int] | None = None
+    """What it costs at most, by upstream, in nano; None where nobody asks."""
     max_cost: int | None = None
     """What it may cost by its route's cap."""
     budget: int | None = None

@@ -148,7 +148,7 @@ def _decided(settings: GatewaySettings, exchange: Exchange, plan: Plan) -> dict[
                 "kind": upstream.kind.value,
                 "place": plan.upstreams.index(name) + 1 if name in plan.upstreams else None,
                 "reasons": [reason for reason in reasons if reason != "preferred"],
-                "cost_at_most": _money(exchange.costs.get(name)),
+                "cost_at_most": _money(exchange.costs.get(name)) if exchange.costs else None,
             }
         )
     return {
@@ -161,6 +161,7 @@ def _decided(settings: GatewaySettings, exchange: Exchange, plan: Plan) -> dict[
         "currency": prices.currency if prices is not None else None,
         "max_cost": _money(exchange.max_cost),
         "budget": _money(exchange.budget) if exchange.costs else None,
+        "shadow": exchange.shadow.plain() if exchange.shadow is not None else None,
     }
 
 
@@ -183,6 +184,9 @@ def in_words(told: Mapping[str, Any]) -> Iterator[str]:
     for name, about in (("max_cost", "the route allows a request"), ("budget", "reserved of the caller's budgets")):
         if told[name] is not None:
             yield _line(name, f"{told[name]:.6f} {unit}, {about}")
+    if (shadow := told["shadow"]) is not None:
+        would = f"{shadow['complexity']} ({shadow['points']} points), would have asked {shadow['upstream']} first"
+        yield _line("shadow", would)
     for each in sorted(told["candidates"], key=lambda each: each["place"] or len(told["candidates"]) + 1):
         place = f"{each['place']}." if each["place"] else "not"
         cost = f"at most {each['cost_at_most']:.6f} {unit}" if each["cost_at_most"] is not None else ""

@@ -22,6 +22,7 @@ from sovctl.gateway.access.principal import Principal
 from sovctl.gateway.clean_texts import CleanTexts
 from sovctl.gateway.conversation import conversation_of
 from sovctl.gateway.errors import Code, Refused
+from sovctl.gateway.escalation import Escalation
 from sovctl.gateway.exchange import Exchange
 from sovctl.gateway.inspection import Finder, Inspection, Inspector
 from sovctl.gateway.leaves import TooDeep
@@ -29,6 +30,7 @@ from sovctl.gateway.metrics import Metrics
 from sovctl.gateway.permissions import Policy
 from sovctl.gateway.policy import Permit, Reason, Verdict, decide
 from sovctl.gateway.release.judge import Checks
+from sovctl.gateway.routing.complexity import complexity_of, shadow_of
 from sovctl.gateway.routing.demand import demand_of
 from sovctl.gateway.routing.plan import FREE, Bill, Plan, candidates_of, plan_route
 from sovctl.gateway.routing.servers import State
@@ -44,6 +46,7 @@ class Planner:
     Args:
         state: how an upstream is now, by its name.
         slow_finders: asked after `finder`, where it matters.
+        escalation: knows who has given bad answers; nobody has when absent.
     """
 
     def __init__(
@@ -56,6 +59,7 @@ class Planner:
         state: Callable[[str], State],
         checks: Mapping[str, Checks] = MappingProxyType({}),
         slow_finders: Sequence[SlowFinder] = (),
+        escalation: Escalation | None = None,
     ) -> None:
         self._limits = settings.limits
         self._keys = keys
@@ -64,6 +68,7 @@ class Planner:
         self._state = state
         self._checks = checks
         self._slow_finders = slow_finders
+        self._escalation = escalation
         self._policy = Policy.compile(settings.policy, settings.routes, settings.upstreams)
         self._candidates = candidates_of(settings)
         self._routes = {route.model: route for route in settings.routes}
@@ -179,14 +184,20 @@ class Planner:
             max_answer_tokens=exchange.surface.max_answer_tokens(exchange.body),
             obstacles=exchange.inspection.obstacles if exchange.inspection is not None else (),
         )
-        return plan_route(
+        latched = self._escalation.latched(exchange) if self._escalation and exchange.route.escalate_on else ()
+        plan = plan_route(
             exchange.permit,
             self._candidates[exchange.route.model],
             exchange.demand,
             clouds=exchange.permissions.clouds,
             state=self._state,
             bill=Bill(exchange.costs, exchange.max_cost, exchange.budget) if exchange.costs else FREE,
+            latched=latched,
         )
+        if exchange.route.shadow is not None and plan.upstreams:
+            complexity = complexity_of(exchange.raw, exchange.body, exchange.demand)
+            exchange.shadow = shadow_of(complexity, exchange.route.shadow, plan.upstreams)
+        return plan
 
 
 def why_not(plan: Plan, permit: Permit | None, route: RouteSettings) -> Refused:

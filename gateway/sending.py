@@ -23,6 +23,7 @@ from sovctl.gateway.access.assertion import HEADER, PrincipalSigner
 from sovctl.gateway.audit import AuditLog
 from sovctl.gateway.delivery import AnswerStream, Delivery
 from sovctl.gateway.errors import Code, Headers, Refused, UpstreamFailed, UpstreamRejected
+from sovctl.gateway.escalation import BadAnswer, Escalation, Made
 from sovctl.gateway.exchange import Exchange
 from sovctl.gateway.metrics import Metrics
 from sovctl.gateway.quota.admission import Admission
@@ -65,6 +66,7 @@ class Sender:
         tokenizer: Tokenizer,
         delivery: Delivery,
         admission: Admission,
+        escalation: Escalation,
         audit: AuditLog,
         metrics: Metrics,
         salt_key: bytes,
@@ -74,6 +76,7 @@ class Sender:
         self._tokenizer = tokenizer
         self._delivery = delivery
         self._admission = admission
+        self._escalation = escalation
         self._audit = audit
         self._metrics = metrics
         self._salt = lru_cache(maxsize=_SALTS)(partial(cache_salt, salt_key))
@@ -87,6 +90,7 @@ class Sender:
         """
         exchange.reasons = list(plan.reasons)
         failure: UpstreamFailed | UpstreamRejected | None = None
+        bad: BadAnswer | None = None
         attempts, has_left = 0, False
         for name in plan.upstreams:
             upstream = self._upstreams[name]
@@ -115,6 +119,8 @@ class Sender:
             exchange.upstream, exchange.counts = name, RestoreCounts()
             if attempts == 0:
                 await self._audit.request(exchange, exchange.reasons, upstream=name)
+                if (shadow := exchange.shadow) is not None:
+                    self._metrics.shadow_choices.add(exchange.route.model, shadow.complexity, shadow.upstream, name)
                 self._metrics.added_s.observe(time.perf_counter() - exchange.started, exchange.surface.name)
             else:
                 tokens = len(exchange.issued)
@@ -127,6 +133,12 @@ class Sender:
             except asyncio.CancelledError:
                 self._delivery.client_left(exchange)
                 raise
+            except BadAnswer as error:
+                bad = error
+                exchange.settle()
+                exchange.usage = None
+                exchange.reasons.append(f"{error.fault}:{name}")
+                exchange.attempts.end_last(error.fault)
             except UpstreamRejected as error:
                 failure, exchange.usage = error, NOTHING
                 exchange.reasons.append(f"{error}:{name}")
@@ -138,9 +150,17 @@ class Sender:
                     exchange.usage = NOTHING
                 exchange.reasons.append(f"{error.cause}:{name}")
                 self._metrics.upstream_failures.add(name, error.cause)
+                self._escalation.failed(exchange, error)
                 if error.cause == "deadline":
                     break
                 log.event("upstream failed", level=30, upstream=name, cause=error.cause, request_id=exchange.request_id)
+        if bad is not None:  # better than none
+            bad.take_back(exchange)
+            try:
+                return await self._deliver(exchange, bad.made)
+            except asyncio.CancelledError:
+                self._delivery.client_left(exchange)
+                raise
         raise await self._failed(exchange, failure, has_left=has_left)
 
     async def _failed(
@@ -201,19 +221,33 @@ class Sender:
             attempts=exchange.attempts,
         )
         if exchange.is_stream:
-            content: bytes | AnswerStream = await self._delivery.begin(exchange, answer)
-        else:
-            content = await self._delivery.whole(exchange, answer)
-            exchange.settle()
+            stream = await self._delivery.begin(exchange, answer)
+            self._came(exchange, upstream, sent)
+            return self._reply(exchange, stream)
+        made = await self._delivery.read(exchange, answer)
+        self._came(exchange, upstream, sent)
+        if exchange.route.escalate_on and not is_last:
+            await self._escalation.judge(exchange, made)
+        return await self._deliver(exchange, made)
+
+    def _came(self, exchange: Exchange, upstream: Upstream, sent: float) -> None:
+        taken_s = time.perf_counter() - sent
         route = upstream.settings.kind.value
-        self._metrics.first_byte_s.observe(
-            time.perf_counter() - sent, exchange.surface.name, exchange.route.model, route
-        )
-        self._metrics.requests.add(exchange.surface.name, exchange.route.model, route, "200")
+        self._metrics.first_byte_s.observe(taken_s, exchange.surface.name, exchange.route.model, route)
+
+    async def _deliver(self, exchange: Exchange, made: Made) -> Reply:
+        content = await self._delivery.whole(exchange, made)
+        exchange.settle()
+        return self._reply(exchange, content)
+
+    def _reply(self, exchange: Exchange, content: bytes | AnswerStream) -> Reply:
+        assert exchange.upstream is not None
+        kind = self._upstreams[exchange.upstream].settings.kind
+        self._metrics.requests.add(exchange.surface.name, exchange.route.model, kind.value, "200")
         told = self._admission.headers(exchange.reservation)
         if exchange.handoff_id is not None:
             told.append((b"x-sovctl-handoff-id", exchange.handoff_id.encode()))
-        return Reply(200, upstream.settings.kind, exchange.request_id, content, told)
+        return Reply(200, kind, exchange.request_id, content, told)
 
 
 def cache_salt(secret: bytes, tenant: str) -> str:

@@ -22,6 +22,7 @@ from sovctl.gateway.access.assertion import PrincipalSigner
 from sovctl.gateway.access.principal import Principal
 from sovctl.gateway.audit import AuditLog
 from sovctl.gateway.delivery import Delivery
+from sovctl.gateway.escalation import Escalation
 from sovctl.gateway.handoff.desk import Desk
 from sovctl.gateway.inspection import Finder
 from sovctl.gateway.metrics import Metrics
@@ -68,12 +69,14 @@ class Service:
         self._audit = audit
         self._admission = Admission(settings, quota)
         self._delivery = Delivery(audit, metrics, settings.limits, RestoreBounds.of(settings), endings, desk)
+        escalation = Escalation(metrics)
         self._planner = Planner(
             settings,
             keys=keys,
             finder=finder,
             checks=checks,
             slow_finders=slow_finders,
+            escalation=escalation,
             metrics=metrics,
             state=lambda name: upstreams[name].state(),
         )
@@ -82,6 +85,7 @@ class Service:
             tokenizer=Tokenizer(settings, keys, vault, commit_s=metrics.vault_commit_s.at()),
             delivery=self._delivery,
             admission=self._admission,
+            escalation=escalation,
             audit=audit,
             metrics=metrics,
             salt_key=keys.salt,

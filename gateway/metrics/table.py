@@ -71,6 +71,21 @@ class Metrics:
             "handoff_webhook_calls_total", "Calls of the webhook for hand-offs, by outcome: heard, failed.", "outcome"
         )
         self.handoffs_open = Gauge("handoffs_open", "Hand-offs that wait or are taken.", together="max")
+        self.bad_answers = Counter(
+            "bad_answers_total",
+            "Answers after which another upstream was asked, by fault: empty, truncated, unknown-tool, invalid-json.",
+            "model",
+            "upstream",
+            "fault",
+        )
+        self.shadow_choices = Counter(
+            "shadow_choices_total",
+            "What a heuristic would have chosen, by how hard the request looked, beside what was asked first.",
+            "model",
+            "complexity",
+            "would",
+            "asked",
+        )
         self.fallbacks = Counter("fallbacks_total", "Requests that another upstream than the first one answered.")
         self.reloads = Counter(
             "reloads_total", "Times that settings were read anew, by outcome: applied, unchanged, refused.", "outcome"

@@ -52,11 +52,11 @@ class Admission:
         if not is_limited and exchange.max_cost is None:
             return
         size, asked = self._size(exchange)
-        exchange.costs = tariff.costs(model, size, asked=asked)
+        costs = exchange.costs = tariff.costs(model, size, asked=asked)
         if not is_limited:
             return
         tokens, cap = tariff.tokens(model, size, asked=asked), exchange.max_cost
-        amounts = sorted({cost for cost in exchange.costs.values() if cap is None or cost <= cap}) or [0]
+        amounts = sorted({cost for cost in costs.values() if cap is None or cost <= cap}) or [0]
         while True:
             exchange.budget = amounts.pop()
             try:
@@ -81,8 +81,9 @@ class Admission:
             return True
         size, asked = self._size(exchange)
         tokens = self._tariff.tokens(exchange.route.model, size, asked=asked)
+        cost = exchange.costs.get(upstream, 0) if exchange.costs is not None else 0
         try:
-            exchange.reservation = await self._take(exchange.client, Need(0, tokens, exchange.costs.get(upstream, 0)))
+            exchange.reservation = await self._take(exchange.client, Need(0, tokens, cost))
         except LimitReached as reached:
             if reached.is_cost:
                 return False

@@ -16,6 +16,7 @@ First what can't be, each with a reason; then the order of the rest.
 |---|---|
 | none of its servers would be asked, since they keep failing | `down:NAME` |
 | the request can't fit its context | `context:NAME` |
+| it has given bad answers in this conversation | `latched:NAME` |
 | all its servers said that they have too much to do | `busy:NAME` |
 | the shortest queue of its servers is too long | `queue:NAME` |
 | no server has room in its KV cache for the request | `kv:NAME` |
@@ -127,6 +128,7 @@ def plan_route(
     clouds: Collection[str],
     state: Callable[[str], State],
     bill: Bill = FREE,
+    latched: Collection[str] = (),
 ) -> Plan:
     """The upstreams to try for a request.
 
@@ -134,6 +136,7 @@ def plan_route(
         clouds: names of those under a law that policy allows.
         state: of an upstream, by its name; asked only where it matters.
         bill: what it may cost where.
+        latched: names of those that have given bad answers in this conversation.
     """
     if permit.verdict is Verdict.BLOCK:
         return Plan((), permit.reasons)
@@ -162,22 +165,26 @@ def plan_route(
         reasons.append("no-pool")
     if len(usable) > 1:
         # Weights such that one of them is more than all those after it together; the sort keeps the route's order.
-        weights = {candidate.name: _weight(candidate, demand, state(candidate.name), reasons) for candidate in usable}
+        weights = {
+            each.name: _weight(each, demand, state(each.name), reasons, is_latched=each.name in latched)
+            for each in usable
+        }
         if any(weights.values()):
             usable.sort(key=lambda candidate: weights[candidate.name])
     return Plan(tuple([candidate.name for candidate in usable]), tuple(reasons), is_dear and not usable)
 
 
-def _weight(candidate: Candidate, demand: Demand, state: State, reasons: list[str]) -> int:
+def _weight(candidate: Candidate, demand: Demand, state: State, reasons: list[str], *, is_latched: bool) -> int:
     """What speaks against an upstream; put into words in `reasons`."""
     is_down, is_busy, has_long_queue, free_kv_tokens = state
     fits = demand.tokens_at_least <= candidate.max_model_len
     has_room = free_kv_tokens is None or demand.tokens <= free_kv_tokens
-    if fits and has_room and not (is_down or is_busy or has_long_queue):
+    if fits and has_room and not (is_down or is_latched or is_busy or has_long_queue):
         return 0
     against = [
-        ("down", 8, is_down),
-        ("context", 4, not fits),
+        ("down", 16, is_down),
+        ("context", 8, not fits),
+        ("latched", 4, is_latched),
         ("busy", 2, is_busy),
         ("queue", 1, has_long_queue),
         ("kv", 1, not (has_room or has_long_queue)),

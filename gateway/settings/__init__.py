@@ -20,7 +20,7 @@ from sovctl.gateway.settings.model import Name, SettingsModel
 from sovctl.gateway.settings.policy import Action, ObstacleAction, PolicyRule, PolicySettings, RouteSettings
 from sovctl.gateway.settings.quota import CallerLimits, Price, PriceList, QuotaSettings
 from sovctl.gateway.settings.restore import RestoreSettings
-from sovctl.gateway.settings.routing import RoutingSettings
+from sovctl.gateway.settings.routing import Fault, RoutingSettings, ShadowSettings
 from sovctl.gateway.settings.surface import SurfaceName
 from sovctl.gateway.settings.tokens import TokenSettings
 from sovctl.gateway.settings.upstream import Capability, UpstreamKind, UpstreamSettings
@@ -33,6 +33,7 @@ __all__ = [
     "CallerLimits",
     "Capability",
     "DetectSettings",
+    "Fault",
     "GatewaySettings",
     "HandoffSettings",
     "IssuerSettings",
@@ -53,6 +54,7 @@ __all__ = [
     "RouteSettings",
     "RoutingSettings",
     "SettingsModel",
+    "ShadowSettings",
     "SurfaceName",
     "TeamSettings",
     "TokenSettings",

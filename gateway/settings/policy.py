@@ -16,6 +16,7 @@ from sovctl.gateway.obstacles import Obstacle
 from sovctl.gateway.settings.model import Name, SettingsModel
 from sovctl.gateway.settings.quota import Money
 from sovctl.gateway.settings.release import ReleaseSettings
+from sovctl.gateway.settings.routing import Fault, ShadowSettings
 
 _KINDS = [kind.value for kind in Kind]
 
@@ -52,6 +53,11 @@ class RouteSettings(SettingsModel):
     max_cost_per_request: Money | None = None
     """In `quota.prices.currency`: what one request may cost at most, by its length and the longest answer it asks for.
     An upstream that may cost more is not asked."""
+    escalate_on: list[Fault] = Field(default_factory=list)
+    """Faults of an answer after which the next upstream is asked, as far as policy allows it; none by default, since
+    each is paid for twice. The last upstream's answer is delivered as it is."""
+    shadow: ShadowSettings | None = None
+    """Record what a heuristic would have chosen by how hard a request looks; it never decides."""
     release: ReleaseSettings | None = None
     """What an answer must pass before the client sees it."""
 

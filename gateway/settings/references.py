@@ -117,6 +117,13 @@ def _upstreams_of_routes(settings: GatewaySettings) -> Iterator[Problem]:
             elif named[kinds[name]] is None:
                 yield Problem(f"expected the first {kinds[name]} under `{kinds[name]}`, got {name} here", where=where)
         yield from _twice(f"routes[{index}]", "pool and cloud", route.upstreams)
+        if route.escalate_on and len(route.upstreams) < 2:
+            message = "expected a second pool or cloud to ask after a bad answer, got none"
+            yield Problem(message, where=f"routes[{index}].escalate_on")
+        for field in ("simple", "complex") if route.shadow is not None else ():
+            if (name := getattr(route.shadow, field)) not in route.upstreams:
+                message = f"expected one of {', '.join(route.upstreams)}, got {name}"
+                yield Problem(message, where=f"routes[{index}].shadow.{field}")
 
 
 def _jurisdictions(settings: GatewaySettings) -> Iterator[Problem]:

@@ -1,12 +1,31 @@
-"""When a server counts as full, and how often that is looked at."""
+"""When a server counts as full, which answers are bad, and what a heuristic would choose."""
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Annotated
 
 from pydantic import Field
 
-from sovctl.gateway.settings.model import SettingsModel
+from sovctl.gateway.settings.model import Name, SettingsModel
+
+
+class Fault(StrEnum):
+    """What makes an answer so bad that another model may be asked; see `routing.bad_answer`."""
+
+    EMPTY = "empty"
+    TRUNCATED = "truncated"
+    UNKNOWN_TOOL = "unknown-tool"
+    INVALID_JSON = "invalid-json"
+
+
+class ShadowSettings(SettingsModel):
+    """Which upstreams of a route a heuristic would choose, if it were asked; it is not, and only records that."""
+
+    simple: Name
+    """For requests that look simple."""
+    complex: Name
+    """For the others."""
 
 
 class RoutingSettings(SettingsModel):

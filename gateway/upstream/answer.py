@@ -36,6 +36,10 @@ class Attempts:
         """What came of it so far: a status, or a cause of `UpstreamFailed`."""
         self._outcomes[number] = outcome
 
+    def end_last(self, outcome: str) -> None:
+        """What came of the last one after all."""
+        self._outcomes[-1] = outcome
+
     def words(self) -> list[str]:
         """All of them; no text of anybody's."""
         return [f"{place}:{outcome}" for place, outcome in zip(self._places, self._outcomes, strict=True)]

@@ -158,6 +158,15 @@ _STATES = st.dictionaries(
 )
 
 
+def test_who_gave_bad_answers_in_this_conversation_is_asked_after_the_others() -> None:
+    assert plan(LEAVE, demand(), CLOUD, CHAT, BIG, latched={"cloud"}) == (
+        ["chat", "big", "cloud"],
+        ["clean", "latched:cloud"],
+    )
+    down = {"chat": State(is_down=True), "big": State(is_down=True)}
+    assert plan(LEAVE, demand(), CLOUD, CHAT, BIG, latched={"cloud"}, states=down)[0] == ["cloud", "chat", "big"]
+
+
 _BILLS = st.builds(
     Bill,
     st.dictionaries(st.sampled_from(["a", "b", "c", "d"]), st.integers(0, 9)),
@@ -173,6 +182,7 @@ _BILLS = st.builds(
     _STATES,
     st.frozensets(st.sampled_from(["a", "b", "c", "d"])),
     _BILLS,
+    st.frozensets(st.sampled_from(["a", "b", "c", "d"])),
 )
 def test_routing_only_narrows_what_policy_allows(
     verdict: Verdict,
@@ -181,9 +191,12 @@ def test_routing_only_narrows_what_policy_allows(
     states: dict[str, State],
     clouds: frozenset[str],
     bill: Bill,
+    latched: frozenset[str],
 ) -> None:
     """Whatever the load and the estimates, exactly those are left that policy allows and that can serve it."""
-    upstreams, reasons = plan(Permit(verdict, ("x",)), wanted, *candidates, states=states, clouds=clouds, bill=bill)
+    upstreams, reasons = plan(
+        Permit(verdict, ("x",)), wanted, *candidates, states=states, clouds=clouds, bill=bill, latched=latched
+    )
     allowed = {
         each.name
         for each in candidates
