@@ -6,6 +6,7 @@
     gateway.handoff     durable before an operator's answer is kept, and before the client gets it
     gateway.policy      durable before changed settings come into force
     gateway.admin       durable before an operator's action is done
+    gateway.erased      after keys were destroyed; until it is durable, the vault keeps what it says
 
 Records of one request share its `id`. Digests of request and answer are keyed (HMAC-SHA-256), so nobody can guess a
 short prompt from the log, and yet the site can show that a text it holds is the one that was sent. A record that
@@ -34,6 +35,7 @@ from sovctl.gateway.exchange import Exchange
 from sovctl.gateway.metrics import Metrics
 from sovctl.gateway.metrics.families import Series
 from sovctl.gateway.restore import RestoreCounts
+from sovctl.gateway.vault.erasures import Erasure
 
 
 class Sink(Protocol):
@@ -226,6 +228,14 @@ class AuditLog:
             },
         )
 
+    async def erased(self, erasure: Erasure) -> None:
+        """Keys of the vault were destroyed.
+
+        Raises:
+            Refused: not durable.
+        """
+        await self._append("gateway.erased", erasure.id, {"site": self.site, **erased_fields(erasure)})
+
     async def _append(self, kind: str, request_id: str, fields: dict[str, Any]) -> None:
         now = time.time()
         fields["type"], fields["id"], fields["time"] = (
@@ -240,6 +250,22 @@ class AuditLog:
         except SovctlError as error:
             log.event("audit record not durable", level=40, error=error, request_id=request_id)
             raise Refused(Code.AUDIT_UNAVAILABLE) from error
+
+
+def erased_fields(erasure: Erasure) -> dict[str, Any]:
+    """What ledger and receipt say of an erasure, in the same words."""
+    return {
+        "scope": erasure.scope,
+        "scope_digest": erasure.scope_digest,
+        "begun": _moment(erasure.begun_at) + "000Z",
+        "by": erasure.by,
+        "conversations": erasure.conversations,
+        "rings": erasure.rings,
+        "data_keys": erasure.data_keys,
+        "destroyed_sha256": erasure.destroyed_sha256,
+        "wrapping_keys": erasure.wrapping_keys,
+        "is_complete": erasure.is_complete,
+    }
 
 
 def encode(record: Mapping[str, Any]) -> bytes:

@@ -202,7 +202,7 @@ def _vault(settings: GatewaySettings) -> str:
             await vault.store(conversation, {"EMAIL_CHECK": "anna@example.com"})
             if await vault.load(conversation) != {"EMAIL_CHECK": "anna@example.com"}:
                 raise SovctlError("expected the value that was stored, got another")
-            await vault.erase(conversation)
+            await vault.drop(conversation)
         finally:
             await vault.close()
 

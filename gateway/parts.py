@@ -30,6 +30,7 @@ from sovctl.gateway.admin.surface import Shown, admin_surface
 from sovctl.gateway.app import Context
 from sovctl.gateway.audit import AuditLog, Sink
 from sovctl.gateway.detect import make_detector
+from sovctl.gateway.errors import Refused
 from sovctl.gateway.handoff.desk import Desk
 from sovctl.gateway.handoff.queue import Queue
 from sovctl.gateway.handoff.watch import Watch
@@ -48,6 +49,7 @@ from sovctl.gateway.token_keys import load_token_keys
 from sovctl.gateway.upstream import Upstream
 from sovctl.gateway.vault import Vault, load_keks, open_vault
 
+_LOOK_FOR_ERASURES_EVERY_S = 1.0  # one look-up in an index; whoever erases waits for it
 _PURGE_EVERY_S = 60.0  # expired conversations can't be read in any case; this is about the disk
 
 
@@ -160,6 +162,7 @@ class Parts:
         readiness.others.append(lambda: context.callers.wrong())
         stack.push_async_callback(context.service.close)
         stack.callback(asyncio.create_task(_purge(vault), name="vault purge").cancel)
+        stack.callback(asyncio.create_task(_record_erasures(vault, audit), name="vault erasures").cancel)
         if self._config is not None:
             await stack.enter_async_context(self._reloading(self._config, opened, context))
         if settings.admin is not None:
@@ -333,6 +336,16 @@ async def _purge(vault: Vault) -> None:
                 log.event("vault began a new wrapping key")
         except SovctlError as error:
             log.event("vault purge failed", level=40, error=error)
+
+
+async def _record_erasures(vault: Vault, audit: AuditLog) -> None:
+    while True:
+        await asyncio.sleep(_LOOK_FOR_ERASURES_EVERY_S)
+        try:
+            if count := await vault.record_erasures(audit.erased):
+                log.event("erasures recorded", erasures=count)
+        except (SovctlError, Refused) as error:
+            log.event("erasures not recorded", level=40, error=error)
 
 
 def _log_stray_error(_loop: asyncio.AbstractEventLoop, context: dict[str, object]) -> None:

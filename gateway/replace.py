@@ -57,10 +57,12 @@ def replace(
         return text, {}
     # Without a link in it, nothing can stand inside one.
     context = LinkContext() if regions or "\\" in text else None
-    tokenized, issued = _emit(text, spans, mint, context, escapes)
+    tokenized, issued = _emit(text, spans, findings, mint, context, escapes)
     if tokenized is None:
         # A link began or ended where only the replaced text differs from the original; rare, and no reason to guess.
-        tokenized, issued = _emit(text, [_Span(0, len(text), Mark.URL, text, bool(masked))], mint, None, escapes)
+        tokenized, issued = _emit(
+            text, [_Span(0, len(text), Mark.URL, text, bool(masked))], findings, mint, None, escapes
+        )
     assert tokenized is not None
     return tokenized, issued
 
@@ -94,12 +96,23 @@ def _spans(
     return widened
 
 
+def _identifiers(text: str, span: _Span, findings: Sequence[Finding]) -> list[str]:
+    """What was found in a span that became one token as a whole, as it was written and normalised."""
+    inside = [each for each in findings if each.start < span.end and span.start < each.end]
+    return [value for each in inside for value in (each.value, text[each.start : each.end])]
+
+
 def _end_of(region: tuple[int, int]) -> int:
     return region[1]
 
 
 def _emit(
-    text: str, spans: Sequence[_Span], mint: Mint, context: LinkContext | None, escapes: int
+    text: str,
+    spans: Sequence[_Span],
+    findings: Sequence[Finding],
+    mint: Mint,
+    context: LinkContext | None,
+    escapes: int,
 ) -> tuple[str | None, dict[str, str]]:
     """The text with tokens; None when one of them could not be restored where it stands."""
     pieces: list[str] = []
@@ -121,9 +134,10 @@ def _emit(
                 return None, {}
             context.restored(span.label)
         surface = text[span.start : span.end]
+        about = (span.value, surface) if type(span.label) is Kind else _identifiers(text, span, findings)
         for _ in range(escapes):
             surface = json.dumps(surface, ensure_ascii=False)[1:-1]
-        token = mint.token(span.label, span.value, surface)
+        token = mint.token(span.label, span.value, surface, about)
         issued[token] = surface
         if span.label in mint.surrogates:
             before = text[position : span.start] or (pieces[-1] if pieces else "")

@@ -94,6 +94,6 @@ class Tokenizer:
         outgoing = await asyncio.to_thread(tokenize) if exchange.is_large else tokenize()
         if outgoing.issued and has_text:
             began = time.perf_counter()
-            await self._vault.store(conversation, outgoing.issued, generation=generation)
+            await self._vault.store(conversation, outgoing.issued, subjects=mint.about, generation=generation)
             self._commit_s.observe(time.perf_counter() - began)
         return Outgoing(outgoing.data, {**known, **outgoing.issued} if known else outgoing.issued)

@@ -65,14 +65,20 @@ class Mint:
         self._key = hmac.digest(key, context, hashlib.sha256)
         self._issued = dict(issued or {})
         self.surrogates = surrogates
+        self.about: dict[str, Collection[str]] = {}
+        """Token -> the identifiers in what it stands for, so that a person's tokens can be found and erased."""
 
     @property
     def issued(self) -> Mapping[str, str]:
         """Every token of this conversation that is known here, in its canonical form, and what it stands for."""
         return self._issued
 
-    def token(self, label: Kind | Mark, value: str, surface: str) -> str:
-        """The token of `value`, written as `surface`."""
+    def token(self, label: Kind | Mark, value: str, surface: str, about: Collection[str] = ()) -> str:
+        """The token of `value`, written as `surface`.
+
+        Args:
+            about: the identifiers in it.
+        """
         stem = _encoded(self._mac("value", label, value), _MAC_CHARACTERS)
         form = 0 if surface == value else 1 + self._mac("form", label, surface) % (_FORMS - 1)
         while True:
@@ -80,6 +86,8 @@ class Mint:
             token = f"{label}_{body}{check_character(body)}"
             # Two spellings of one value may meet in the same form (1 in 960); the later one then takes the next.
             if self._issued.setdefault(token, surface) == surface:
+                if about:
+                    self.about[token] = about
                 return token
             form = form % (_FORMS - 1) + 1
 

@@ -1,4 +1,4 @@
-"""`sovctl gateway vault rotate|status`: the vault's keys, while gateways serve.
+"""`sovctl gateway vault rotate|status|erase`: the vault's keys, while gateways serve.
 
 Run as the gateway's own user on a machine that has its settings and its KEKs. Progress goes to standard error, the
 result to standard output.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import os
 import sys
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict
@@ -28,12 +29,21 @@ def add_words(parser: argparse.ArgumentParser, config: Path) -> None:
     for word, about in (
         ("rotate", "bring every key under the current KEK, while gateways serve; may be cut off and started again"),
         ("status", "show which keys there are and how much stands under them"),
+        ("erase", "destroy the keys of a conversation, of a person's values or of a tenant, for good"),
     ):
         sub = words.add_parser(word, help=about, description=about)
         sub.add_argument("--config", type=Path, default=config, metavar="FILE")
         sub.add_argument("--json", action="store_true", help="one JSON document")
         if word == "rotate":
             sub.add_argument("--renew", action="store_true", help="with a new wrapping key, even under the same KEK")
+        if word == "erase":
+            sub.add_argument("--conversation", metavar="KEY", help="its key in the audit records, or a client's name")
+            sub.add_argument("--client", metavar="NAME", help="who gave the conversation its name")
+            sub.add_argument("--tenant", metavar="NAME", help="everything of it, unless another option says less")
+            sub.add_argument(
+                "--subject-file", type=Path, metavar="FILE", help="a person's values, one a line, each in any spelling"
+            )
+            sub.add_argument("--yes", action="store_true", help="don't ask")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -43,12 +53,24 @@ def run(options: argparse.Namespace) -> int:
         SovctlError: the settings, the keys or the database can't be used.
     """
     settings = load_settings(options.config)
+    _require_its_user(settings)
+    done = asyncio.run(_with_vault(settings, lambda vault: _WORDS[options.vault_word](vault, settings, options)))
+    sys.stdout.write((json.dumps(done, indent=2) if options.json else _in_words(done)) + "\n")
+    return ExitCode.OK
+
+
+def _require_its_user(settings: GatewaySettings) -> None:
+    """Whoever writes to vault and ledger as another user leaves files that the gateway can't use."""
     path = settings.vault.path
     if path is not None and not path.exists():
         raise InputError("expected a vault, got none", where=str(path), hint="a gateway makes it when it first starts")
-    done = asyncio.run(_with_vault(settings, lambda vault: _WORDS[options.vault_word](vault, options)))
-    sys.stdout.write((json.dumps(done, indent=2) if options.json else _in_words(done)) + "\n")
-    return ExitCode.OK
+    for each in (path, settings.ledger.directory):
+        if each is not None and each.exists() and each.stat().st_uid != os.geteuid():
+            raise InputError(
+                f"expected to be run as its owner, user {each.stat().st_uid}, got user {os.geteuid()}",
+                where=str(each),
+                hint="sudo -u sovctl-gateway ...",
+            )
 
 
 async def _with_vault(
@@ -63,20 +85,27 @@ async def _with_vault(
         await vault.close()
 
 
-async def _rotate(vault: Vault, options: argparse.Namespace) -> Mapping[str, Any]:
+async def _rotate(vault: Vault, _settings: GatewaySettings, options: argparse.Namespace) -> Mapping[str, Any]:
     def progress(done: int, total: int) -> None:
         sys.stderr.write(f"{done} of {total} pieces\n")
 
     return asdict(await vault.rotate(renew=options.renew, progress=progress))
 
 
-async def _status(vault: Vault, _options: argparse.Namespace) -> Mapping[str, Any]:
+async def _status(vault: Vault, _settings: GatewaySettings, _options: argparse.Namespace) -> Mapping[str, Any]:
     return await vault.status()
 
 
-_WORDS: dict[str, Callable[[Vault, argparse.Namespace], Awaitable[Mapping[str, Any]]]] = {
+async def _erase(vault: Vault, settings: GatewaySettings, options: argparse.Namespace) -> Mapping[str, Any]:
+    from sovctl.gateway.erase_command import erase
+
+    return await erase(vault, settings, options)
+
+
+_WORDS: dict[str, Callable[[Vault, GatewaySettings, argparse.Namespace], Awaitable[Mapping[str, Any]]]] = {
     "rotate": _rotate,
     "status": _status,
+    "erase": _erase,
 }
 
 

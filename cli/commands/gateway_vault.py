@@ -1,4 +1,4 @@
-"""`sovctl gateway vault`: rotate, status; passed on to `python -m sovctl.gateway`."""
+"""`sovctl gateway vault`: rotate, status, erase; passed on to `python -m sovctl.gateway`."""
 
 from __future__ import annotations
 
@@ -44,5 +44,33 @@ def make(become: Callable[..., NoReturn], default: Path) -> typer.Typer:
     def status(config: Config = default, json: Json = False) -> None:
         """Show which keys there are and how much stands under them."""
         run("status", config, json)
+
+    @vault.command("erase", epilog="Example: sovctl gateway vault erase --tenant retail --subject-file person.txt")
+    def erase(
+        conversation: Annotated[
+            str | None, typer.Option("--conversation", metavar="KEY", help="Its key in the audit records, or its name.")
+        ] = None,
+        client: Annotated[
+            str | None, typer.Option("--client", metavar="NAME", help="Who gave the conversation its name.")
+        ] = None,
+        tenant: Annotated[
+            str | None, typer.Option("--tenant", metavar="NAME", help="All of it, unless another option says less.")
+        ] = None,
+        subject_file: Annotated[
+            Path | None, typer.Option("--subject-file", metavar="FILE", help="A person's values, one a line.")
+        ] = None,
+        yes: Annotated[bool, typer.Option("--yes", help="Don't ask.")] = False,
+        config: Config = default,
+        json: Json = False,
+    ) -> None:
+        """Destroy the keys of a conversation, of a person's values or of a tenant, for good."""
+        named = {
+            "--conversation": conversation,
+            "--client": client,
+            "--tenant": tenant,
+            "--subject-file": str(subject_file) if subject_file else None,
+        }
+        said = [word for name, value in named.items() if value is not None for word in (name, value)]
+        run("erase", config, json, *said, *(["--yes"] if yes else []))
 
     return vault

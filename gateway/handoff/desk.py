@@ -15,7 +15,8 @@ import asyncio
 import secrets
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import orjson
@@ -125,7 +126,8 @@ class Desk:
             now,
             now + self._ttl_s,
         )
-        await self._seal(case, {**made.issued, f"{_SAID} {case_id}": orjson.dumps(made.messages).decode()})
+        said = {f"{_SAID} {case_id}": orjson.dumps(made.messages).decode()}
+        await self._seal(case, {**made.issued, **said}, made.about)
         await self._queue.add(case, most_open=self._settings.max_open, tell=self._settings.webhook is not None)
         return case, exchange.inspection.languages if exchange.inspection is not None else frozenset()
 
@@ -159,14 +161,16 @@ class Desk:
             )
         except Exception as error:  # noqa: BLE001 - what could not be put into tokens is not kept
             log.event("hand-off without its conversation", level=40, error=error, request_id=exchange.request_id)
-            return Transcript([], {})
+            return Transcript([], {}, {})
 
-    async def _seal(self, case: Case, values: Mapping[str, str]) -> None:
+    async def _seal(
+        self, case: Case, values: Mapping[str, str], about: Mapping[str, Collection[str]] = MappingProxyType({})
+    ) -> None:
         place = case.sealed_in
         try:
-            await self._vault.store(place, values, generation=self._vault.generation(place))
+            await self._vault.store(place, values, subjects=about, generation=self._vault.generation(place))
         except Superseded:  # an erasure went before; what is kept now is new
-            await self._vault.store(place, values, generation=self._vault.generation(place))
+            await self._vault.store(place, values, subjects=about, generation=self._vault.generation(place))
 
     async def waiting(self) -> list[dict[str, Any]]:
         """The open ones, the oldest first, without text."""
@@ -208,7 +212,12 @@ class Desk:
         if case is None or not case.state.is_open or case.taken_by not in (None, by):
             return False
         name = f"{_ANSWER} {case.id} {secrets.token_hex(4)}" if answer is not None else None
-        await self._seal(case, {name: answer} if name is not None and answer is not None else {})
+        if name is not None and answer is not None:
+            # Nobody knows what an operator writes in clear: erased with any of the people whom the case is about.
+            people = [*_tokens(await self._vault.load(case.sealed_in)).values()]
+            await self._seal(case, {name: answer}, {name: people})
+        else:
+            await self._seal(case, {})
         await self._audit.handoff(
             case.request_id,
             event="resolved",

@@ -11,7 +11,7 @@ read (images, sound, files) is left out by name. Nothing in clear comes back: it
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,6 +47,8 @@ class Transcript:
     """Each with `role` and `text`, in order; the last one is what was held back."""
     issued: Mapping[str, str]
     """What its tokens stand for."""
+    about: Mapping[str, Collection[str]]
+    """The identifiers in what its tokens stand for."""
 
     @property
     def tokens(self) -> int:
@@ -87,7 +89,9 @@ def transcript_of(
     made = [{"role": each["role"], "text": _covered(_text(each), known)} for each in tokenized]
     everything = "\n".join(each["text"] for each in made)
     used = {token: value for token, value in issued.items() if token in everything}
-    return Transcript(_newest(made), {**used, **outgoing.issued})
+    all_issued = {**used, **outgoing.issued}
+    about = {token: mint.about.get(token, (value,)) for token, value in all_issued.items()}
+    return Transcript(_newest(made), all_issued, about)
 
 
 def _said(surface: Surface, body: Mapping[str, Any], leaves: Leaves) -> list[dict[str, Any]]:

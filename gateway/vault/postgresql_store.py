@@ -17,12 +17,12 @@ import asyncpg
 
 from sovctl.compliance.errors import InputError
 from sovctl.gateway.vault.errors import WrappingKeyRetired
+from sovctl.gateway.vault.postgresql_erasures import LOCK, PostgresqlErasures, empty
 from sovctl.gateway.vault.postgresql_link import Address, PostgresqlLink
 from sovctl.gateway.vault.store import Batch, Census, Change, KeyRow, Row
 
 SCHEMA = "sovctl_vault"
-_SCHEMA_VERSION = "2"
-_LOCK = 0x736F7663  # "sovc": our advisory lock
+_SCHEMA_VERSION = "3"
 _TABLES = f"""
 CREATE SCHEMA IF NOT EXISTS {SCHEMA};
 CREATE TABLE keys (
@@ -37,14 +37,23 @@ CREATE TABLE pieces (
 CREATE INDEX heads_by_expiry ON pieces (expires_at) WHERE seq = 0;
 CREATE INDEX pieces_by_wrapping_key ON pieces (wrapping_key) WHERE wrapping_key > 0;
 CREATE TABLE meta (name text PRIMARY KEY, value text NOT NULL);
-INSERT INTO meta VALUES ('schema_version', '{_SCHEMA_VERSION}');
+INSERT INTO meta VALUES ('schema_version', '2');
 """  # noqa: S608 - made of our own constants
+_ERASURES = """
+CREATE TABLE erasures (
+    id text PRIMARY KEY, begun_at bigint NOT NULL, by_whom text NOT NULL, scope text NOT NULL,
+    scope_digest text NOT NULL, conversations bigint NOT NULL, rings bigint NOT NULL, data_keys bigint NOT NULL,
+    destroyed_sha256 text NOT NULL, wrapping_keys integer NOT NULL, is_complete boolean NOT NULL,
+    seen_at bigint NOT NULL, claimed_until bigint NOT NULL DEFAULT 0, is_recorded boolean NOT NULL DEFAULT false
+);
+UPDATE meta SET value = '3' WHERE name = 'schema_version';
+"""
 _COLUMNS = "conversation, seq, tenant, key_version, generation, expires_at, wrapping_key, keys, subjects, sealed"
 _BEGIN, _GROW, _TOUCH, _LOOK, _REVIVE = range(5)
 # One item a conversation; `seen_*` is how its head must still be. Every part but `looked` sees what others have
 # committed meanwhile: PostgreSQL evaluates a locked row's condition again (documentation, 13.2.1).
 _WRITE = f"""
-WITH locked AS MATERIALIZED (SELECT pg_advisory_xact_lock_shared({_LOCK})),
+WITH locked AS MATERIALIZED (SELECT pg_advisory_xact_lock_shared({LOCK})),
 current AS MATERIALIZED (SELECT id FROM keys, locked WHERE id = $1 AND NOT is_retired),
 items AS MATERIALIZED (
     SELECT * FROM current, unnest(
@@ -96,7 +105,7 @@ UNION ALL SELECT NULL::bytea WHERE NOT EXISTS (SELECT 1 FROM current)
 
 
 _REWRITE = f"""
-WITH locked AS MATERIALIZED (SELECT pg_advisory_xact_lock_shared({_LOCK})),
+WITH locked AS MATERIALIZED (SELECT pg_advisory_xact_lock_shared({LOCK})),
 current AS MATERIALIZED (SELECT id FROM keys, locked WHERE id = $1 AND NOT is_retired),
 items AS MATERIALIZED (
     SELECT * FROM current, unnest(
@@ -123,6 +132,7 @@ class PostgresqlStore:
         self.where = str(address)
         self._writing = PostgresqlLink(address, schema=SCHEMA)
         self._reading = PostgresqlLink(address, schema=SCHEMA)
+        self.erasures = PostgresqlErasures(self._writing, self._reading)
 
     @classmethod
     async def open(cls, address: Address) -> Self:
@@ -175,29 +185,10 @@ class PostgresqlStore:
                 gone = [row["conversation"] for row in expired if not row["was_erased"]]
                 await connection.execute("DELETE FROM pieces WHERE conversation = ANY($1)", gone)
                 stays = [row["conversation"] for row in expired if row["was_erased"]]
-                await _empty(connection, stays, now + tombstone_s, 0)
+                await empty(connection, stays, now + tombstone_s, 0)
                 return len(expired)
 
         return await self._writing.run(use)
-
-    async def bury(self, conversations: Sequence[bytes], *, until: int) -> list[bytes]:
-        """See `Store.bury`."""
-
-        async def use(connection: asyncpg.Connection[Any]) -> list[bytes]:
-            async with connection.transaction():
-                await connection.execute(
-                    "SELECT 1 FROM pieces WHERE conversation = ANY($1) AND seq = 0 ORDER BY conversation FOR UPDATE",
-                    conversations,
-                )
-                destroyed = await connection.fetch(
-                    "SELECT keys FROM pieces WHERE conversation = ANY($1) AND keys IS NOT NULL "
-                    "ORDER BY conversation, seq",
-                    conversations,
-                )
-                await _empty(connection, conversations, until, 1)
-                return [row["keys"] for row in destroyed]
-
-        return await self._writing.run(use, is_repeatable=False)
 
     async def forget_copies(self) -> None:
         """See `Store.forget_copies`. What PostgreSQL keeps of old rows opens with no key that still exists."""
@@ -212,7 +203,7 @@ class PostgresqlStore:
 
         async def use(connection: asyncpg.Connection[Any]) -> bool:
             async with connection.transaction():
-                await connection.execute("SELECT pg_advisory_xact_lock($1)", _LOCK)
+                await connection.execute("SELECT pg_advisory_xact_lock($1)", LOCK)
                 current = await connection.fetchval(
                     "SELECT max(id) FROM keys WHERE purpose = 'wrap' AND NOT is_retired"
                 )
@@ -239,7 +230,7 @@ class PostgresqlStore:
         async def use(connection: asyncpg.Connection[Any]) -> list[int]:
             async with connection.transaction():
                 # After this, everybody who wrote under one of them has committed, and nobody begins to.
-                await connection.execute("SELECT pg_advisory_xact_lock($1)", _LOCK)
+                await connection.execute("SELECT pg_advisory_xact_lock($1)", LOCK)
                 rows = await connection.fetch(
                     "DELETE FROM keys WHERE purpose = 'wrap' AND is_retired AND NOT EXISTS "
                     "(SELECT 1 FROM pieces WHERE wrapping_key = keys.id AND wrapping_key > 0) RETURNING id"
@@ -295,25 +286,13 @@ class PostgresqlStore:
 async def _prepare(connection: asyncpg.Connection[Any]) -> str:
     """Make the schema where there is none; the version of what is there."""
     async with connection.transaction():
-        await connection.execute("SELECT pg_advisory_xact_lock($1)", _LOCK)
+        await connection.execute("SELECT pg_advisory_xact_lock($1)", LOCK)
         if await connection.fetchval("SELECT to_regclass($1) IS NULL", f"{SCHEMA}.meta"):
             await connection.execute(_TABLES)
-        return str(await connection.fetchval("SELECT value FROM meta WHERE name = 'schema_version'"))
-
-
-async def _empty(
-    connection: asyncpg.Connection[Any], conversations: Sequence[bytes], until: int, generations: int
-) -> None:
-    """Leave nothing of these conversations but heads that remember the generation."""
-    await connection.execute("DELETE FROM pieces WHERE conversation = ANY($1) AND seq > 0", conversations)
-    await connection.execute(
-        "UPDATE pieces SET wrapping_key = 0, keys = NULL, subjects = NULL, sealed = NULL, "
-        "generation = generation + $1, expires_at = $2 "
-        "WHERE conversation = ANY($3) AND keys IS NOT NULL",
-        generations,
-        until,
-        conversations,
-    )
+        version = "SELECT value FROM meta WHERE name = 'schema_version'"
+        if await connection.fetchval(version) == "2":
+            await connection.execute(_ERASURES)
+        return str(await connection.fetchval(version))
 
 
 def _items(batch: Batch) -> list[tuple[Any, ...]]:

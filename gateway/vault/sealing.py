@@ -111,11 +111,18 @@ def unseal(piece: Piece, *, place: Place, wrapping: AESGCM) -> dict[str, str]:
 
 
 def without(
-    piece: Piece, digests: Collection[bytes], *, place: Place, wrapping: AESGCM, entropy: bytes
+    piece: Piece,
+    digests: Collection[bytes],
+    *,
+    place: Place,
+    wrapping: AESGCM,
+    rewrapping: AESGCM | None = None,
+    entropy: bytes,
 ) -> tuple[Piece, int]:
     """The piece without the values of these subjects, their data keys gone from its ring, and how many that were.
 
     Args:
+        rewrapping: for the new ring; as before when None.
         entropy: `entropy_bytes(0)` random bytes, never used before.
     """
     records = list(_subjects(piece.subjects))
@@ -128,7 +135,7 @@ def without(
     parts = _split(piece.sealed)
     return (
         Piece(
-            _wrapped(b"".join(_key(ring, number) for number in kept), place, wrapping, entropy),
+            _wrapped(b"".join(_key(ring, number) for number in kept), place, rewrapping or wrapping, entropy),
             b"".join(place_of[n].to_bytes(_INDEX_BYTES) + digest for n, digest in records if n in place_of),
             b"".join(len(parts[number]).to_bytes(4) + parts[number] for number in kept),
         ),

@@ -21,7 +21,7 @@ BUSY_TIMEOUT_S = 1.0  # a commit of another process takes about 1 ms (measured, 
 # 16 new conversations a commit, 4000 cost 17 % less CPU than SQLite's 1000 (measured, 2026-11).
 _CHECKPOINT_PAGES = 4000
 _APPLICATION_ID = 0x736F7663  # "sovc", so that `file` and we recognize a vault
-_SCHEMA_VERSION = 2
+_SCHEMA_VERSION = 3
 _SCHEMA = """
 CREATE TABLE keys (
     id INTEGER PRIMARY KEY AUTOINCREMENT, purpose TEXT NOT NULL, kek TEXT NOT NULL, wrapped BLOB NOT NULL,
@@ -36,6 +36,14 @@ CREATE UNIQUE INDEX pieces_by_place ON pieces (conversation, seq);
 CREATE INDEX heads_by_expiry ON pieces (expires_at) WHERE seq = 0;
 CREATE INDEX pieces_by_wrapping_key ON pieces (wrapping_key) WHERE wrapping_key > 0;
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+"""
+_ERASURES = """
+CREATE TABLE erasures (
+    id TEXT PRIMARY KEY, begun_at INTEGER NOT NULL, by_whom TEXT NOT NULL, scope TEXT NOT NULL,
+    scope_digest TEXT NOT NULL, conversations INTEGER NOT NULL, rings INTEGER NOT NULL, data_keys INTEGER NOT NULL,
+    destroyed_sha256 TEXT NOT NULL, wrapping_keys INTEGER NOT NULL, is_complete INTEGER NOT NULL,
+    seen_at INTEGER NOT NULL, claimed_until INTEGER NOT NULL DEFAULT 0, is_recorded INTEGER NOT NULL DEFAULT 0
+) WITHOUT ROWID
 """
 _COLUMNS = "conversation, seq, tenant, key_version, generation, expires_at, wrapping_key, keys, subjects, sealed"
 _INSERT = f"INSERT OR IGNORE INTO pieces ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608
@@ -81,19 +89,19 @@ class SqliteFile:
 
     def write(self, batch: Batch) -> set[bytes]:
         """See `Store.write`. Also a batch that only looks takes the write lock: with a stuck vault nothing leaves."""
-        with self._writing() as database:
-            _require_current(database, batch.wrapping_key)
+        with self.writing() as database:
+            require_current(database, batch.wrapping_key)
             return _begin(database, batch) | _grow(database, batch) | _revive(database, batch)
 
     def read(self, conversations: Sequence[bytes]) -> list[Row]:
         """See `Store.read`."""
         select = f"SELECT {_COLUMNS} FROM pieces WHERE conversation = ? ORDER BY seq"  # noqa: S608
-        with self._reading() as database:
+        with self.reading() as database:
             return [Row._make(row) for each in sorted(conversations) for row in database.execute(select, (each,))]
 
     def purge(self, now: int, *, tombstone_s: int, limit: int) -> int:
         """See `Store.purge`."""
-        with self._writing() as database:
+        with self.writing() as database:
             expired = database.execute(
                 "SELECT conversation, generation > 0 AND keys IS NOT NULL FROM pieces "
                 "WHERE seq = 0 AND expires_at <= ? LIMIT ?",
@@ -101,20 +109,12 @@ class SqliteFile:
             ).fetchall()
             gone = [(conversation,) for conversation, was_erased in expired if not was_erased]
             database.executemany("DELETE FROM pieces WHERE conversation = ?", gone)
-            _empty(database, [conversation for conversation, was_erased in expired if was_erased], now + tombstone_s, 0)
+            empty(database, [conversation for conversation, was_erased in expired if was_erased], now + tombstone_s, 0)
             return len(expired)
-
-    def bury(self, conversations: Sequence[bytes], *, until: int) -> list[bytes]:
-        """See `Store.bury`."""
-        with self._writing() as database:
-            select = "SELECT keys FROM pieces WHERE conversation = ? AND keys IS NOT NULL ORDER BY seq"
-            destroyed = [keys for each in sorted(conversations) for (keys,) in database.execute(select, (each,))]
-            _empty(database, conversations, until, 1)
-            return destroyed
 
     def forget_copies(self) -> None:
         """See `Store.forget_copies`: empties the write-ahead log. In the file, secure_delete has overwritten them."""
-        with self._reading() as database:
+        with self.reading() as database:
             if database.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
                 raise VaultFailed(
                     "expected a write-ahead log that can be emptied, got one that somebody reads",
@@ -124,13 +124,13 @@ class SqliteFile:
 
     def keys(self) -> list[KeyRow]:
         """See `Store.keys`."""
-        with self._reading() as database:
+        with self.reading() as database:
             rows = database.execute("SELECT id, purpose, kek, wrapped, created_at, is_retired FROM keys ORDER BY id")
             return [KeyRow._make((*row[:5], bool(row[5]))) for row in rows]
 
     def add_keys(self, keys: Sequence[KeyRow], *, after: int | None) -> bool:
         """See `Store.add_keys`."""
-        with self._writing() as database:
+        with self.writing() as database:
             current = database.execute("SELECT max(id) FROM keys WHERE purpose = 'wrap' AND NOT is_retired").fetchone()
             if current[0] != after:
                 return False
@@ -143,13 +143,13 @@ class SqliteFile:
 
     def wrap_again(self, key: KeyRow, seen_wrapped: bytes) -> bool:
         """See `Store.wrap_again`."""
-        with self._writing() as database:
+        with self.writing() as database:
             update = "UPDATE keys SET kek = ?, wrapped = ? WHERE id = ? AND wrapped = ?"
             return database.execute(update, (key.kek, key.wrapped, key.id, seen_wrapped)).rowcount == 1
 
     def remove_keys(self) -> list[int]:
         """See `Store.remove_keys`."""
-        with self._writing() as database:
+        with self.writing() as database:
             rows = database.execute(
                 "DELETE FROM keys WHERE purpose = 'wrap' AND is_retired AND id NOT IN "
                 "(SELECT wrapping_key FROM pieces WHERE wrapping_key = keys.id AND wrapping_key > 0) RETURNING id"
@@ -162,13 +162,13 @@ class SqliteFile:
             f"SELECT {_COLUMNS} FROM pieces WHERE wrapping_key > 0 AND wrapping_key < ? "  # noqa: S608
             "ORDER BY wrapping_key LIMIT ?"
         )
-        with self._reading() as database:
+        with self.reading() as database:
             return [Row._make(row) for row in database.execute(select, (wrapping_key, limit))]
 
     def count_stale(self, wrapping_key: int) -> int:
         """See `Store.count_stale`."""
         select = "SELECT count(*) FROM pieces WHERE wrapping_key > 0 AND wrapping_key < ?"
-        with self._reading() as database:
+        with self.reading() as database:
             return int(database.execute(select, (wrapping_key,)).fetchone()[0])
 
     def rewrite(self, changes: Sequence[Change], *, wrapping_key: int) -> int:
@@ -177,20 +177,20 @@ class SqliteFile:
             "UPDATE pieces SET wrapping_key = ?, keys = ?, subjects = ?, sealed = ? "
             "WHERE conversation = ? AND seq = ? AND keys = ?"
         )
-        with self._writing() as database:
-            _require_current(database, wrapping_key)
+        with self.writing() as database:
+            require_current(database, wrapping_key)
             return database.executemany(
                 update, [(*row[6:], row.conversation, row.seq, seen_keys) for row, seen_keys in changes]
             ).rowcount
 
     def census(self, now: int) -> Census:
         """See `Store.census`."""
-        with self._reading() as database:
+        with self.reading() as database:
             return Census(dict(database.execute(_CONVERSATIONS, (now,))), dict(database.execute(_PIECES)))
 
     def check(self, now: int) -> None:
         """See `Store.check`."""
-        with self._writing() as database:
+        with self.writing() as database:
             database.execute("INSERT OR REPLACE INTO meta VALUES ('checked_at', ?)", (str(now),))
 
     def close(self) -> None:
@@ -214,10 +214,14 @@ class SqliteFile:
         if is_new:
             with _transaction(database):  # another process may be making the same vault: the second finds it made
                 if not database.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchall():
-                    for statement in filter(str.strip, _SCHEMA.split(";")):
+                    for statement in filter(str.strip, [*_SCHEMA.split(";"), _ERASURES]):
                         database.execute(statement)
                     database.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
                     database.execute(f"PRAGMA user_version = {_SCHEMA_VERSION}")
+        with _transaction(database):  # the version before this one lacks the table of erasures, and nothing else
+            if database.execute("PRAGMA user_version").fetchone()[0] == _SCHEMA_VERSION - 1:
+                database.execute(_ERASURES)
+                database.execute(f"PRAGMA user_version = {_SCHEMA_VERSION}")
         version = database.execute("PRAGMA user_version").fetchone()[0]
         if version != _SCHEMA_VERSION:
             raise InputError(
@@ -227,7 +231,8 @@ class SqliteFile:
             )
 
     @contextmanager
-    def _reading(self) -> Iterator[sqlite3.Connection]:
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """The connection; its errors become `VaultFailed`."""
         database = self._open()
         try:
             yield database
@@ -235,8 +240,9 @@ class SqliteFile:
             raise self._failed(error) from error
 
     @contextmanager
-    def _writing(self) -> Iterator[sqlite3.Connection]:
-        with self._reading() as database, _transaction(database):
+    def writing(self) -> Iterator[sqlite3.Connection]:
+        """The connection in a transaction, which is durable when this ends, or never was."""
+        with self.reading() as database, _transaction(database):
             yield database
 
     def _open(self) -> sqlite3.Connection:
@@ -270,7 +276,12 @@ def _transaction(database: sqlite3.Connection) -> Iterator[None]:
         raise
 
 
-def _require_current(database: sqlite3.Connection, wrapping_key: int) -> None:
+def require_current(database: sqlite3.Connection, wrapping_key: int) -> None:
+    """New rows are written under the current wrapping key only.
+
+    Raises:
+        WrappingKeyRetired: it is another one by now.
+    """
     if database.execute("SELECT 1 FROM keys WHERE id = ? AND NOT is_retired", (wrapping_key,)).fetchone() is None:
         raise WrappingKeyRetired
 
@@ -319,7 +330,7 @@ def _revive(database: sqlite3.Connection, batch: Batch) -> set[bytes]:
     return misfits
 
 
-def _empty(database: sqlite3.Connection, conversations: Sequence[bytes], until: int, generations: int) -> None:
+def empty(database: sqlite3.Connection, conversations: Sequence[bytes], until: int, generations: int) -> None:
     """Leave nothing of these conversations but heads that remember the generation."""
     parameters = [(conversation,) for conversation in conversations]
     database.executemany("DELETE FROM pieces WHERE conversation = ? AND seq > 0", parameters)

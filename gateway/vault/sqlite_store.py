@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Self
 
+from sovctl.gateway.vault.sqlite_erasures import SqliteErasures
 from sovctl.gateway.vault.sqlite_file import SqliteFile
 from sovctl.gateway.vault.store import Batch, Census, Change, KeyRow, Row
 from sovctl.gateway.vault.thread import Thread
@@ -24,6 +25,7 @@ class SqliteStore:
         self.where = str(path)
         self._writing, self._reading = writing, reading
         self._writer, self._reader = Thread("vault writer"), Thread("vault reader")
+        self.erasures = SqliteErasures(self._writer, writing, self._reader, reading)
 
     @classmethod
     def open(cls, path: Path) -> Self:
@@ -55,10 +57,6 @@ class SqliteStore:
     async def purge(self, now: int, *, tombstone_s: int, limit: int) -> int:
         """See `Store.purge`."""
         return await self._writer.run(lambda: self._writing.purge(now, tombstone_s=tombstone_s, limit=limit))
-
-    async def bury(self, conversations: Sequence[bytes], *, until: int) -> list[bytes]:
-        """See `Store.bury`."""
-        return await self._writer.run(lambda: self._writing.bury(conversations, until=until))
 
     async def forget_copies(self) -> None:
         """See `Store.forget_copies`."""

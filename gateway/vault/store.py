@@ -10,15 +10,19 @@ A store knows rows and keeps them; it never sees a value or an unwrapped key. It
     pieces      conversation, seq -> keys, subjects, sealed; the piece with seq 0 is its conversation's head and also
                 holds tenant, key version, generation and expiry. A head without keys is what an erasure left behind.
     keys        wrapping keys and the key of the blind index, wrapped under a KEK
+    erasures    what was destroyed, when and by whom; see `erasures`
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from sovctl.gateway.vault.sealing import Piece, Place
+
+if TYPE_CHECKING:
+    from sovctl.gateway.vault.erasures import Erasures
 
 
 class Row(NamedTuple):
@@ -120,6 +124,10 @@ class Store(Protocol):
     where: str
     """The database, as an error names it."""
 
+    @property
+    def erasures(self) -> Erasures:
+        """What is destroyed in it, and what was."""
+
     async def write(self, batch: Batch) -> set[bytes]:
         """Keep a batch; the conversations that were not as expected, of which nothing was kept.
 
@@ -132,13 +140,6 @@ class Store(Protocol):
 
     async def purge(self, now: int, *, tombstone_s: int, limit: int) -> int:
         """Remove up to `limit` expired conversations; how many. Of one that was erased before, its head stays."""
-
-    async def bury(self, conversations: Sequence[bytes], *, until: int) -> list[bytes]:
-        """Destroy all keys and values of these conversations; their wrapped keys, by conversation and seq.
-
-        Args:
-            until: when the head, which remembers the generation, may go as well.
-        """
 
     async def forget_copies(self) -> None:
         """Make the database let go of what was overwritten or removed, as far as it can.

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Self
 
 from sovctl.gateway.conversation import Conversation
 from sovctl.gateway.vault.blind_index import BlindIndex
+from sovctl.gateway.vault.erasing import TOMBSTONE_S, Eraser
+from sovctl.gateway.vault.erasures import Erasure
 from sovctl.gateway.vault.keks import Kek
 from sovctl.gateway.vault.known import Known
 from sovctl.gateway.vault.lane import Lane
@@ -17,9 +19,6 @@ from sovctl.gateway.vault.rotation import Rotation, rotate
 from sovctl.gateway.vault.store import Store
 from sovctl.gateway.vault.wrapping import VaultKeys
 from sovctl.gateway.vault.writing import Subjects, Wish, Writer
-
-TOMBSTONE_S = 31_536_000
-"""How long an erased conversation's generation is remembered: as long as a vault may keep anything (`ttl_s`)."""
 
 _PURGED_AT_ONCE = 256  # conversations in one transaction, about 5 ms; requests get their turn in between
 
@@ -37,6 +36,8 @@ class Vault:
         writer = Writer(store, keys, index, self._known, reader, ttl_s=ttl_s, now=self._now)
         self._reads: Lane[Question] = Lane(reader.answer, name="vault reads")
         self._writes: Lane[Wish] = Lane(writer.fulfil, name="vault writes")
+        self.eraser = Eraser(store, keys, index, now=self._now, forget=self._known.drop)
+        """Destroys keys, for good; each time with a record."""
 
     @classmethod
     async def open(
@@ -111,14 +112,34 @@ class Vault:
         entry = self._known.get(bytes.fromhex(conversation.key))
         return entry is not None and entry.goes_on(self._now())
 
-    async def erase(self, conversation: Conversation) -> int:
-        """Destroy the conversation's keys and values; how many pieces that made unreadable."""
-        keys = [bytes.fromhex(each.key) for each in (conversation, conversation.beside("hand-offs"))]
-        destroyed = await self._store.bury(keys, until=self._now() + TOMBSTONE_S)
+    async def drop(self, conversation: Conversation) -> int:
+        """Destroy the keys of a conversation of our own making, without a record; how many pieces it had."""
+        keys = self.eraser.conversation(conversation.key).conversations
+        destroyed = await self._store.erasures.bury(keys, until=self._now() + TOMBSTONE_S, erasure_id=None)
         for key in keys:
             self._known.drop(key)
         await self._store.forget_copies()
-        return len(destroyed)
+        return destroyed
+
+    async def record_erasures(self, record: Callable[[Erasure], Awaitable[object]]) -> int:
+        """Tell the ledger of every erasure that it does not know of; how many those were.
+
+        Args:
+            record: returns when the record is durable. One erasure is told twice if this is cut off after that.
+
+        Raises:
+            VaultFailed: the database can't be used.
+        """
+        count = 0
+        while (erasure := await self._store.erasures.claim(now=self._now())) is not None:
+            await record(erasure)
+            await self._store.erasures.mark_recorded(erasure.id)
+            count += 1
+        return count
+
+    async def is_recorded(self, erasure: Erasure) -> bool:
+        """True when the ledger knows of it."""
+        return await self._store.erasures.is_recorded(erasure.id)
 
     async def purge_expired(self) -> int:
         """Remove what has expired, in small batches; how many conversations that were."""

@@ -19,8 +19,8 @@ from sovctl.gateway.vault.sealing import Place, entropy_bytes, seal
 from sovctl.gateway.vault.store import Batch, Growth, Revival, Row, Store
 from sovctl.gateway.vault.wrapping import VaultKeys
 
-Subjects = Mapping[str, Collection[tuple[str, str]]]
-"""Token -> whom its value is about: kind and normalised value of each identifier in it."""
+Subjects = Mapping[str, Collection[str]]
+"""Token -> whom its value is about: each identifier in it, as it was written and normalised."""
 
 _MOST_ATTEMPTS = 8  # each one lost to another process that wrote to the same conversation just then
 # A conversation's time is written anew when this part of it has gone by, so that not every turn has to write.
@@ -65,7 +65,7 @@ class _Intent:
         self.begins = False
         self.expires_at: int | None = None  # the new one, when there is to be one
         self.fresh: dict[str, str] = {}
-        self.subjects: dict[str, Collection[tuple[str, str]]] = {}
+        self.subjects: dict[str, Collection[str]] = {}
         self.wishes: list[Wish] = []
 
 
@@ -177,10 +177,7 @@ class Writer:
 
     def _row(self, conversation: bytes, intent: _Intent, seq: int, generation: int, expires_at: int) -> Row:
         tenant = self._index.tenant(intent.tenant)
-        subjects = {
-            token: [self._index.subject(tenant, kind, value) for kind, value in about]
-            for token, about in intent.subjects.items()
-        }
+        subjects = {token: self._index.subjects(tenant, about) for token, about in intent.subjects.items()}
         key_id = self._keys.current
         piece = seal(
             intent.fresh,

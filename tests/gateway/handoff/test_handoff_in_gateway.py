@@ -6,6 +6,8 @@ import hmac
 import json
 import secrets
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from hashlib import sha256
@@ -262,6 +264,28 @@ def test_nothing_of_it_is_readable_on_the_disk(manned: Any, cloud: EchoUpstream)
     assert handoff_id.encode() in stored
     for text in (IBAN, "earns 9", "what my deposit", "nobody reads on the disk", "branch"):
         assert text.encode() not in stored
+
+
+def test_who_is_erased_is_gone_from_hand_offs_and_their_answers(
+    manned: Any, cloud: EchoUpstream, tmp_path: Path
+) -> None:
+    handoff_id, other_id = (
+        handed_over(manned, cloud),
+        handed_over(manned, cloud, question=f"About it on {OTHER_IBAN} earns"),
+    )
+    for each, iban in ((handoff_id, IBAN), (other_id, OTHER_IBAN)):
+        assert resolve(manned, each, f"It is on {iban}, dear Sir.") == 200
+        assert iban in str(fetch(manned, each))
+    subject_file = tmp_path / "subject"
+    subject_file.write_text(IBAN)
+    subject_file.chmod(0o600)
+    command = [sys.executable, "-m", "sovctl.gateway", "vault", "erase", "--config", str(manned.config), "--json"]
+    command += ["--tenant", "retail", "--subject-file", str(subject_file), "--yes"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert fetch(manned, handoff_id)[1]["answer"] is None
+    assert OTHER_IBAN in str(fetch(manned, other_id))
+    assert IBAN not in str(shown(manned, handoff_id))
 
 
 def test_a_hand_off_survives_kill_9_and_a_full_queue_is_refused(

@@ -74,7 +74,7 @@ def test_what_was_erased_is_not_rewrapped_and_stays_erased(home: Home) -> None:
     async def use(vault: Vault) -> None:
         await vault.store(ONE, {TOKEN: VALUE})
         await vault.store(TWO, {TOKEN: VALUE})
-        await vault.erase(ONE)
+        await vault.drop(ONE)
         assert (await vault.rotate(renew=True)).rewrapped == 1
         assert await vault.load(ONE) == {}
         assert await vault.load(TWO) == {TOKEN: VALUE}
@@ -158,7 +158,7 @@ def test_a_ring_that_was_altered_stops_the_rotation_and_says_which(home: Home) -
     with pytest.raises(VaultFailed, match=MANY[5].key) as caught:
         with_vault(home, lambda v: v.rotate(renew=True))
     assert "erase that conversation" in caught.value.hint
-    with_vault(home, lambda v: v.erase(MANY[5]))
+    with_vault(home, lambda v: v.drop(MANY[5]))
     assert with_vault(home, lambda v: v.rotate()).remaining == 0
     assert with_vault(home, _read) == [{} if n == 5 else each for n, each in enumerate(EVERYTHING)]
 

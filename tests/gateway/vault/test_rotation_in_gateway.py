@@ -2,56 +2,16 @@
 
 from __future__ import annotations
 
-import json
-import os
 import secrets
-import subprocess
-import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from hardware_token import HardwareToken
+from vault_gateways import MAIL, PROMPT, ask, changed, key_file, vault_word
 from vault_homes import Home, SqliteHome
-
-MAIL = "anna@example.com"
-PROMPT = f"Please write to {MAIL} today."
-
-
-def ask(gateway: Any, content: str = PROMPT, *, conversation: str | None = None) -> tuple[str, str]:
-    """The route that served it, and the answer."""
-    messages: Any = [{"role": "user", "content": content}]
-    headers = {"x-sovctl-conversation": conversation} if conversation else {}
-    answer = gateway.client().chat.completions.with_raw_response.create(
-        model="assistant", messages=messages, extra_headers=headers
-    )
-    return answer.headers["x-sovctl-route"], str(answer.parse().choices[0].message.content)
-
-
-def key_file(folder: Path, name: str) -> str:
-    path = folder / name
-    path.write_text(secrets.token_hex(32))
-    path.chmod(0o600)
-    return str(path)
-
-
-def changed(config: Path, name: str, **keys: Any) -> Path:
-    """A copy of a gateway.yaml with other keys."""
-    path = config.parent / name
-    path.write_text(yaml.safe_dump(yaml.safe_load(config.read_text()) | keys))
-    return path
-
-
-def vault_word(word: str, config: Path, *more: str, **environment: str) -> dict[str, Any]:
-    """What `sovctl gateway vault WORD --json` prints."""
-    command = [sys.executable, "-m", "sovctl.gateway", "vault", word, "--config", str(config), "--json", *more]
-    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **environment})
-    assert done.returncode == 0, done.stderr
-    result: dict[str, Any] = json.loads(done.stdout)
-    return result
 
 
 def test_a_new_kek_while_gateways_serve(

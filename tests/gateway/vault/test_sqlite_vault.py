@@ -51,7 +51,7 @@ def test_what_is_no_vault_is_refused_and_left_as_it_is(sqlite_home: SqliteHome, 
 def test_a_vault_of_another_version_is_refused(sqlite_home: SqliteHome) -> None:
     with_vault(sqlite_home, _store)
     sqlite_home.sql("PRAGMA user_version = 1")
-    with pytest.raises(InputError, match="expected vault version 2, got 1"):
+    with pytest.raises(InputError, match="expected vault version 3, got 1"):
         with_vault(sqlite_home, _nothing)
 
 
@@ -68,7 +68,7 @@ def test_erasing_leaves_no_copy_of_a_key_in_the_files(sqlite_home: SqliteHome) -
         await vault.store(TWO, {"EMAIL_OTHER": "stays"})
         held = sqlite_home.sql("SELECT keys, sealed FROM pieces WHERE conversation = ?", bytes.fromhex(ONE.key))
         assert all(part in sqlite_home.dump() for part in held[0])
-        await vault.erase(ONE)
+        await vault.drop(ONE)
         assert not any(part in sqlite_home.dump() for part in held[0])
         assert await vault.load(TWO) == {"EMAIL_OTHER": "stays"}
 
@@ -82,11 +82,11 @@ def test_an_erasure_that_cannot_reach_the_copies_says_so(sqlite_home: SqliteHome
         backup.execute("BEGIN")
         backup.execute("SELECT count(*) FROM pieces").fetchall()
         with pytest.raises(VaultFailed, match="write-ahead log that can be emptied"):
-            await vault.erase(ONE)
+            await vault.drop(ONE)
         assert await vault.load(ONE) == {}
         backup.execute("ROLLBACK")
         backup.close()
-        await vault.erase(ONE)
+        await vault.drop(ONE)
 
     with_vault(sqlite_home, use)
 
