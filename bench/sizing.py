@@ -1,10 +1,13 @@
-"""How far the sizing model is from published measurements: any file with the columns of the public one.
+"""How far the sizing model is from published measurements, and how it does beside aiconfigurator.
 
-    python -m bench.sizing --data FILE.csv [--json] [--check]
+    python -m bench.sizing                                    # the public rows, parallelism, aiconfigurator
+    python -m bench.sizing --data FILE.csv [--json] [--check] # any file with the columns of the public one
+    python -m bench.sizing --data FILE.csv --peer             # with aiconfigurator on that file's rows
 
 Prints median, mean and p90 of the absolute error, and how often the truth lies in the p10-p90 band, for throughput,
-time between tokens (ITL) and time to first token (TTFT); apart for every kind of measurement. `--check` exits 1 where
-a bar for the public file is missed.
+time between tokens (ITL) and time to first token (TTFT); apart for every kind of measurement. Then how often the TP and
+PP of MLPerf's submitters are ours, and both tools' errors on the rows that both can run. `--check` exits 1 where a bar
+is missed; a peer that can't be installed is a missed bar, not a smaller test.
 """
 
 from __future__ import annotations
@@ -17,13 +20,18 @@ from pathlib import Path
 from statistics import mean, median, quantiles
 from typing import Any
 
+from bench.sized.parallelism import read_choices
+from bench.sized.peer import AICONFIGURATOR, estimates
 from bench.sized.rows import Row, read_rows
 from sovctl.engine.sizing.calibration import load_calibration
 
 QUANTITIES = ("throughput", "itl", "ttft")
 _BARS = {"throughput": 12.0, "itl": 12.0, "ttft": 20.0}  # percent, median, on the public rows
 _IN_BAND = (72.0, 88.0)  # percent of rows
-_PUBLIC = Path(__file__).resolve().parents[1].parent / "shared/catalog/validation_public.csv"
+_CHOICES_BAR = 85.0  # percent of submitted TP and PP that are ours, or cost the same
+_PEER_BARS = {"throughput": 1.0, "itl": 1.0, "ttft": 2.0}  # their median error / ours, at least
+_SHARED = Path(__file__).resolve().parents[1].parent / "shared/catalog"
+_PUBLIC, _PARALLELISM = _SHARED / "validation_public.csv", _SHARED / "validation_parallelism.csv"
 _RESULT = Path("build/bench/sizing.json")
 
 
@@ -31,6 +39,7 @@ def main() -> int:
     """Read, compute, print; the exit code."""
     parser = argparse.ArgumentParser(description="Compare the sizing model with measurements.")
     parser.add_argument("--data", type=Path, metavar="FILE.csv", help="default: the public file, where it is at hand")
+    parser.add_argument("--peer", action="store_true", help="aiconfigurator too; always without --data")
     parser.add_argument("--json", action="store_true", help="one JSON document")
     parser.add_argument("--check", action="store_true", help="exit 1 where a bar is missed")
     options = parser.parse_args()
@@ -51,18 +60,89 @@ def main() -> int:
         "errors_percent": {group: errors(some, constant) for group, some in _groups(rows).items()},
     }
     result["missed"] = _missed(result["errors_percent"]["all"])
+    if options.data is None and _PARALLELISM.exists():
+        result["parallelism"] = parallelism(_PARALLELISM)
+    if options.peer or options.data is None:
+        result["peer"] = beside_peer(rows, constant)
+    for part in ("parallelism", "peer"):
+        result["missed"] += result.get(part, {}).get("missed", [])
     _RESULT.parent.mkdir(parents=True, exist_ok=True)
     _RESULT.write_text(json.dumps(result, indent=1) + "\n")
-    if options.json:
-        print(json.dumps(result, indent=1))
-    else:
-        print(f"{len(rows)} rows of {data.name}")
-        for what, count in sorted(unknown.items()):
-            print(f"left out: {count:4d}  {what}")
-        print(table(rows, constant))
-        for each in result["missed"]:
-            print(f"missed: {each}")
+    print(json.dumps(result, indent=1) if options.json else _text(result, rows, constant))
     return 1 if options.check and result["missed"] else 0
+
+
+def _text(result: dict[str, Any], rows: Sequence[Row], constant: Callable[[str], float]) -> str:
+    lines = [f"{len(rows)} rows of {result['data']}"]
+    lines += [f"left out: {count:4d}  {what}" for what, count in sorted(result["left_out"].items())]
+    lines.append(table(rows, constant))
+    if "parallelism" in result:
+        found = result["parallelism"]
+        lines += [f"TP and PP as submitted, or as many GPUs: {found['agree']} of {found['choices']}"]
+        lines += [f"  other: {each}" for each in found["other"]]
+    if "peer" in result:
+        found = result["peer"]
+        lines += [f"beside {', '.join(AICONFIGURATOR.packages)}: {found.get('rows', 0)} rows that both can run"]
+        lines += [f"  left out: {count:4d}  {what}" for what, count in found.get("left_out", {}).items()]
+        for group, by_name in found.get("errors_percent", {}).items():
+            lines += [
+                f"  {group:<28}{name:<12}{each['n']:>5}  median error: ours {each['ours']:6.1f} %, "
+                f"theirs {each['theirs']:6.1f} %"
+                for name, each in by_name.items()
+            ]
+    return "\n".join([*lines, *(f"missed: {each}" for each in result["missed"])])
+
+
+def parallelism(path: Path) -> dict[str, Any]:
+    """How often our TP and PP cost what submitters' did."""
+    choices = read_choices(path)
+    agree = sum(choice.agrees for choice in choices)
+    share = 100 * agree / len(choices)
+    return {
+        "choices": len(choices),
+        "agree": agree,
+        "other": [str(choice) for choice in choices if not choice.agrees],
+        "missed": []
+        if share >= _CHOICES_BAR
+        else [f"parallelism: {share:.0f} % as submitted, bar {_CHOICES_BAR:.0f} %"],
+    }
+
+
+def beside_peer(rows: Sequence[Row], constant: Callable[[str], float]) -> dict[str, Any]:
+    """Both tools' median errors on the rows that both can run."""
+    try:
+        theirs, left_out = estimates(rows)
+    except (RuntimeError, OSError) as error:
+        return {"missed": [f"aiconfigurator did not run: {error}"]}
+    common = [row for row in rows if row.id in theirs]
+    found: dict[str, Any] = {}
+    for group, some in _groups(common).items():
+        for name in QUANTITIES:
+            both = [
+                (row.measured[name], computed[name], theirs[row.id][name])
+                for row in some
+                if name in (computed := row.computed(constant)) and name in theirs[row.id]
+            ]
+            if both:
+                found.setdefault(group, {})[name] = {
+                    "n": len(both),
+                    "ours": median(abs(ours / truth - 1) * 100 for truth, ours, _ in both),
+                    "theirs": median(abs(other / truth - 1) * 100 for truth, _, other in both),
+                }
+    missed = [
+        f"{name}: median error {each['ours']:.1f} %, aiconfigurator's {each['theirs']:.1f} %, bar {bar:g} times ahead"
+        for name, bar in _PEER_BARS.items()
+        if (each := found.get("all", {}).get(name)) is not None and each["ours"] * bar > each["theirs"]
+    ]
+    if not common:
+        missed.append("aiconfigurator could run no row")
+    return {
+        "packages": AICONFIGURATOR.packages,
+        "rows": len(common),
+        "left_out": dict(left_out.most_common()),
+        "errors_percent": found,
+        "missed": missed,
+    }
 
 
 def errors(rows: Sequence[Row], constant: Callable[[str], float]) -> dict[str, dict[str, float]]:

@@ -74,6 +74,8 @@ class Row:
     replicas: int
     engine: str
     """Name of the constant for how much longer this engine takes; empty for the one the constants are for."""
+    made_by: str
+    """The engine as the measurement names it; empty where it does not."""
     prompt: float
     answer: float
     clients: float | None
@@ -119,7 +121,7 @@ def read_rows(path: Path) -> tuple[list[Row], Counter[str]]:
             if any(word in line["flags"] for word in _EXCLUDED):
                 unknown[f"excluded: {line['flags']}"] += 1
                 continue
-            shape, gpu = _shape(line["model"]), _gpu(line["gpu"])
+            shape, gpu = _shape(line["model"]), gpu_named(line["gpu"])
             if shape is None or gpu is None or not line["isl"]:
                 unknown[f"{line['model']} on {line['gpu']}"] += 1
                 continue
@@ -172,6 +174,7 @@ def _row(line: Mapping[str, str], shape: Shape, gpu: Gpu) -> Row:
         replica,
         max(1, gpus // replica.gpus),
         _engine(line),
+        line["engine"],
         prompt,
         answer,
         number("concurrency"),
@@ -203,7 +206,8 @@ def _smallest_that_fits(replica: Replica, gpus: int) -> Replica:
     return replace(replica, tensor_parallel_size=min(ranks, gpus))
 
 
-def _gpu(name: str) -> Gpu | None:
+def gpu_named(name: str) -> Gpu | None:
+    """The GPU that a measurement means; None where it is not in the catalogue."""
     if name == "GH200-96":  # an H100 with more and faster memory; NVIDIA GH200 data sheet, read 2026-11-20
         change = {"id": name, "usable_mib": 97_871, "memory_bandwidth_gb_s": 4000.0}
         return load_gpus()["H100-80GB-SXM"].model_copy(update=change)

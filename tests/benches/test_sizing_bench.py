@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from statistics import median
 
 import pytest
 
+from bench import sizing
+from bench.sized import peer
+from bench.sized.parallelism import read_choices
 from bench.sized.rows import read_rows
 from sovctl.engine.sizing.calibration import load_calibration
 
-MEASURED = Path(__file__).resolve().parents[2].parent / "shared/catalog/validation_public.csv"
+SHARED = Path(__file__).resolve().parents[2].parent / "shared/catalog"
+MEASURED = SHARED / "validation_public.csv"
 CONSTANT = load_calibration().constant
 
 
@@ -30,3 +35,41 @@ def test_published_measurements_are_met_as_promised() -> None:
     for name, bar in {"throughput": 0.12, "itl": 0.12, "ttft": 0.20}.items():
         assert median(misses[name]) <= bar
     assert 0.72 <= inside / sum(map(len, misses.values())) <= 0.88
+
+
+@pytest.mark.shared
+@pytest.mark.skipif(not SHARED.exists(), reason="the submitted configurations are not at hand")
+def test_submitters_of_mlperf_chose_the_same() -> None:
+    choices = read_choices(SHARED / "validation_parallelism.csv")
+    assert len(choices) == 95  # of 96: one accelerator is not in the catalogue
+    assert sum(choice.agrees for choice in choices) / len(choices) >= 0.85
+
+
+HEAD = (
+    "id,kind,engine,engine_version,model,w_prec,kv_prec,gpu,n_gpus,tp,pp,ep_mode,isl,osl,concurrency,req_per_s,"
+    "out_tok_s_total,ttft_ms_mean,itl_ms_mean,flags,source,note\n"
+)
+ROWS = (
+    "a,closed_loop,vllm,0.22,gpt-oss-120b,mxfp4,bf16,H200,2,2,1,,1024,1024,64,,4000,150,15,,invented,\n"
+    "b,mlperf_offline,rocm-vllm,,llama-3.1-8b,fp8,fp8,MI325X,8,1,1,,870,129,,,9000,,,,invented,\n"
+)
+
+
+def test_the_peer_is_asked_what_the_row_says(tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text(HEAD + ROWS)
+    known, unknown = (peer.question_of(row) for row in read_rows(tmp_path / "rows.csv")[0])
+    assert known is not None
+    assert (known["model_path"], known["system_name"], known["backend_name"]) == (
+        "openai/gpt-oss-120b", "h200_sxm", "vllm",
+    )  # fmt: skip
+    assert (known["tp_size"], known["batch_size"], known["kvcache_quant_mode"]) == (2, 64, "bfloat16")
+    assert unknown is None, "it knows no GPU of AMD"
+
+
+def test_a_peer_that_cannot_be_installed_is_a_missed_bar(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(peer, "AICONFIGURATOR", replace(peer.AICONFIGURATOR, packages=("./not-there",)))
+    (tmp_path / "rows.csv").write_text(HEAD + ROWS)
+    found = sizing.beside_peer(read_rows(tmp_path / "rows.csv")[0], CONSTANT)
+    [missed] = found["missed"]
+    assert missed.startswith("aiconfigurator did not run: pip could not install aiconfigurator")

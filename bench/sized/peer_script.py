@@ -1,0 +1,38 @@
+"""Runs in aiconfigurator's own environment: questions as JSON on standard input, answers as JSON on standard output."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import io
+import json
+import logging
+import sys
+from typing import Any
+
+
+def main() -> None:
+    """Answer all questions; one that it refuses gets the first words of why."""
+    logging.disable(logging.CRITICAL)
+    estimate = importlib.import_module("aiconfigurator.cli.api").cli_estimate
+    answers = []
+    for question in json.load(sys.stdin):
+        with contextlib.redirect_stdout(io.StringIO()):
+            answers.append(_answer(estimate, question))
+    json.dump(answers, sys.stdout)
+
+
+def _answer(estimate: Any, question: dict[str, Any]) -> dict[str, Any]:
+    try:
+        found = estimate(**question)
+        return {
+            "tokens_per_s": float(found.raw["tokens/s"]),
+            "ttft_ms": float(found.ttft),
+            "tpot_ms": float(found.tpot),
+        }
+    except Exception as error:  # noqa: BLE001 - whatever it says, the row is one that it can't run
+        return {"error": f"{type(error).__name__}: {str(error).splitlines()[0][:60] if str(error) else ''}"}
+
+
+if __name__ == "__main__":
+    main()
