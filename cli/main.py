@@ -19,7 +19,7 @@ from sovctl.cli.door import door
 from sovctl.compliance.errors import ExitCode
 
 # In the order a newcomer meets them.
-COMMANDS = ("init", "validate", "size", "plan", "apply", "verify", "report", "catalog", "audit", "gateway", "lab")
+COMMANDS = ("init", "validate", "plan", "apply", "verify", "report", "size", "catalog", "audit", "gateway", "lab")
 
 
 class _Escaped(Exception):

@@ -37,7 +37,8 @@ def _leaves(words: str, command: Any) -> Iterator[tuple[str, Any]]:
         yield words, command
         return
     for name, each in below.items():
-        yield from _leaves(f"{words} {name}", each)
+        is_default = name == getattr(command, "unless_named", None)
+        yield from _leaves(words if is_default else f"{words} {name}", each)
 
 
 def options(words: str) -> list[tuple[str, str]]:

@@ -32,9 +32,11 @@ def show_site(spec: SiteSpec, sizings: Sequence[PoolSizing], layout: Layout, cos
     show.line()
     for line in (*machines(spec, sizings, layout), *(_money(costs) if costs else ())):
         show.line(line)
-    if any(sized.limit is not None for sized in sizings):
+    provenance = dict.fromkeys(sized.provenance for sized in sizings if sized.limit is not None)
+    if provenance:
+        words = " or ".join(provenance)
         show.line(
-            "times: middle (pessimistic edge) / limit; plans are made at the pessimistic edge; figures are modelled"
+            f"times: middle (pessimistic edge) / limit; plans are made at the pessimistic edge; figures are {words}"
         )
 
 

@@ -118,7 +118,7 @@ def inputs_digest(context: Context) -> str:
             "driver_lock": context.lock.id,
             "apt_key": context.apt_key_sha256,
             "code": context.code_sha256,
-            "catalog": sha256_hex(context.catalog_file.read_bytes()) if context.catalog_file else "ours",
+            "catalog": [sha256_hex(path.read_bytes()) for path in context.catalog_files],
             "hands": code_wheel.digest(HANDS),
         }
     )

@@ -379,6 +379,8 @@ class SiteSpec(SpecModel):
     """Who and where."""
     catalog_file: FilePath | None = None
     """Entries of your own for the catalogue of models, GPUs and platforms; they add to ours or change them."""
+    calibration_file: FilePath | None = None
+    """What you measured on your own servers, as `sovctl size calibrate` writes it; sizing uses it."""
     access: Access
     """How the controller reaches the nodes."""
     artifacts: Artifacts

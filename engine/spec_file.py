@@ -15,7 +15,7 @@ import json
 import os
 import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Annotated, Any
@@ -25,6 +25,7 @@ from pydantic import TypeAdapter, ValidationError
 from sovctl.compliance.canonical import digest, sha256_hex
 from sovctl.compliance.errors import InputError, Problem, SpecError
 from sovctl.engine.catalog import Catalog, load_catalog
+from sovctl.engine.catalog.calibrations import read_calibrations
 from sovctl.engine.catalog.site_file import read_site_catalog
 from sovctl.engine.sizing.choice import FIELDS, settle
 from sovctl.engine.spec import Secret, SiteSpec
@@ -69,7 +70,7 @@ class LoadedSpec:
 
 
 def load(path: Path, *, today: date | None = None, is_draft: bool = False) -> LoadedSpec:
-    """Read and check a site.yaml; looks at no other file but its `catalog_file`.
+    """Read and check a site.yaml; looks at no other file but its `catalog_file` and `calibration_file`.
 
     Args:
         today: UTC, for what expires; the clock's day when None.
@@ -85,22 +86,27 @@ def load(path: Path, *, today: date | None = None, is_draft: bool = False) -> Lo
 
 
 def _catalog(data: bytes, path: Path) -> Catalog:
-    """Ours, with the entries of the file that the site names."""
+    """Ours, with what stands in the files that the site names."""
     with contextlib.suppress(BrokenText):
         content = read_text(data).value
-        named = content.get("catalog_file") if isinstance(content, dict) else None
-        if isinstance(named, str) and named.isprintable():
-            return read_site_catalog(path.parent / named)
+        if isinstance(content, dict):
+            named = [content.get(key) for key in ("catalog_file", "calibration_file")]
+            return _own_catalog(path.parent, *(each if isinstance(each, str) else None for each in named))
     return load_catalog()
 
 
 def catalog_of(spec: SiteSpec, folder: Path) -> Catalog:
-    """What a loaded site plans with: our catalogue, with the site's own entries.
+    """What a loaded site plans with: our catalogue, with the site's own entries and measurements.
 
     Raises:
-        InputError, SpecError: its file is gone or wrong by now.
+        InputError, SpecError: a file is gone or wrong by now.
     """
-    return read_site_catalog(folder / spec.catalog_file) if spec.catalog_file else load_catalog()
+    return _own_catalog(folder, spec.catalog_file, spec.calibration_file)
+
+
+def _own_catalog(folder: Path, catalog_file: str | None, calibration_file: str | None) -> Catalog:
+    catalog = read_site_catalog(folder / catalog_file) if catalog_file else load_catalog()
+    return replace(catalog, calibrations=read_calibrations(folder / calibration_file)) if calibration_file else catalog
 
 
 def parse(data: bytes, *, path: Path, today: date, catalog: Catalog, is_draft: bool = False) -> LoadedSpec:
@@ -227,6 +233,8 @@ def references(spec: SiteSpec) -> Iterator[FileReference]:
     """Every file and variable that a site.yaml names, in the order of the spec."""
     if spec.catalog_file is not None:
         yield FileReference("catalog_file", spec.catalog_file, None, is_secret=False)
+    if spec.calibration_file is not None:
+        yield FileReference("calibration_file", spec.calibration_file, None, is_secret=False)
     yield FileReference("access.key_file", spec.access.key_file, None, is_secret=True)
     yield FileReference("access.known_hosts_file", spec.access.known_hosts_file, None, is_secret=False)
     yield FileReference("artifacts.apt_key_file", spec.artifacts.apt_key_file, None, is_secret=False)

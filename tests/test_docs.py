@@ -112,7 +112,7 @@ def test_commands_in_the_text_exist_with_their_options(page: Path) -> None:
         words = line.split()
         known = [name for name in COMMANDS_BY_WORDS if words[: len(name.split())] == name.split()]
         assert known, f"no such command: {line}"
-        (name,) = known
+        name = max(known, key=len)
         rest = words[len(name.split()) :]
         rest = rest[: rest.index("--")] if "--" in rest else rest
         options = {option for each in COMMANDS_BY_WORDS[name].params for option in each.opts}

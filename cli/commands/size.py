@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
+from typer.core import TyperGroup
 
 from sovctl.cli import show
+from sovctl.cli.commands import size_calibrate
 from sovctl.compliance.errors import ExitCode, InputError
 
 if TYPE_CHECKING:
@@ -22,7 +24,23 @@ EPILOG = """Examples: sovctl size site.yaml  ·  sovctl size --explain chat
 
 def register(app: typer.Typer) -> None:
     """Add the word to `sovctl`."""
-    app.command(epilog=EPILOG)(size)
+    group = typer.Typer(
+        cls=_SiteUnlessNamed, help="Reckon what each pool of a site carries; hold that to measurements."
+    )
+    app.add_typer(group, name="size")
+    group.command("site", epilog=EPILOG)(size)
+    size_calibrate.register(group)
+
+
+class _SiteUnlessNamed(TyperGroup):
+    """`sovctl size site.yaml` is `sovctl size site site.yaml`."""
+
+    unless_named = "site"
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        named = args[:1] and (args[0] in self.commands or args[0] in ctx.help_option_names)
+        parsed: list[str] = super().parse_args(ctx, args if named else [self.unless_named, *args])
+        return parsed
 
 
 def size(

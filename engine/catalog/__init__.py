@@ -14,6 +14,7 @@ from functools import cache
 from pathlib import Path
 
 import sovctl.compliance
+from sovctl.engine.catalog.calibrations import ServerCalibration
 from sovctl.engine.catalog.drivers import DriverLock, load_driver_locks
 from sovctl.engine.catalog.gpus import Gpu, load_gpus
 from sovctl.engine.catalog.models import ModelEntry, load_models
@@ -34,6 +35,8 @@ class Catalog:
     """Engines whose Python dependencies are locked, such as `vllm-0.32.0`."""
     packs: frozenset[str]
     """Control sets that reports can answer to."""
+    calibrations: tuple[ServerCalibration, ...] = ()
+    """What a site measured on its own servers; nothing of it ships."""
 
     def gpu_of(self, platform: Platform) -> Gpu | None:
         """The GPU of a platform; None for a service node."""

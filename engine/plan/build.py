@@ -57,7 +57,7 @@ def context_of(spec: SiteSpec, site_folder: Path) -> Context:
         },
         apt_key_sha256=sha256_hex(key_file.read_bytes()) if key_file.is_file() else "(read by apply)",
         code_sha256=code_wheel.digest(),
-        catalog_file=site_folder / spec.catalog_file if spec.catalog_file else None,
+        catalog_files=tuple(site_folder / name for name in (spec.catalog_file, spec.calibration_file) if name),
     )
 
 

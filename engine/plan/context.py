@@ -36,7 +36,7 @@ class Context:
         locks: Python environment locks by name ("gateway", "installer", engine): path of the lock file.
         fingerprints: of credentials by (node, file name); absent before the first apply.
         code_sha256: digest of the sovctl wheel that the gateway runs: this controller's own code.
-        catalog_file: the site's own entries of the catalogue; None where it has none.
+        catalog_files: the site's own entries of the catalogue and its own measurements, as far as it has them.
     """
 
     spec: SiteSpec
@@ -48,7 +48,7 @@ class Context:
     apt_key_sha256: str
     code_sha256: str
     fingerprints: Mapping[tuple[str, str], str] = field(default_factory=dict)
-    catalog_file: Path | None = None
+    catalog_files: tuple[Path, ...] = ()
 
     @cached_property
     def gateway_nodes(self) -> tuple[Node, ...]:

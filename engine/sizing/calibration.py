@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from datetime import date
 from functools import cache
 
+from sovctl.engine.catalog.calibrations import Band, ServerCalibration
 from sovctl.engine.catalog.figure import CatalogModel, read_catalog
 
 
@@ -22,14 +23,6 @@ class Constant(CatalogModel):
     value: float
     unit: str
     about: str
-
-
-class Band(CatalogModel):
-    """Where the truth lay in relation to the model: tenth and ninetieth percentile of measured / computed."""
-
-    p10: float
-    p90: float
-    rows: int
 
 
 class Calibration(CatalogModel):
@@ -52,3 +45,19 @@ class Calibration(CatalogModel):
 def load_calibration() -> Calibration:
     """The calibration that ships with this version."""
     return Calibration.model_validate(read_catalog("calibration"))
+
+
+_MANY_IN_FLIGHT = 300.0  # from there on published servers under open arrivals differ most; see `capacity`
+
+
+def with_own_bands(shipped: Calibration, own: ServerCalibration) -> Mapping[str, Mapping[str, Band]]:
+    """The bands to plan with: the site's own where it measured, the published ones elsewhere.
+
+    Waiting under open arrivals with many in flight keeps its published band unless the site measured that many.
+    """
+    opened = {name: band for name, band in own.bands.items() if name != "ttft" or own.in_flight[1] >= _MANY_IN_FLIGHT}
+    return {
+        **shipped.bands,
+        "closed": {**shipped.bands["closed"], **own.bands},
+        "open": {**shipped.bands["open"], **opened},
+    }

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from sovctl.engine.sizing.calibration import Band
+from sovctl.engine.catalog.calibrations import Band
 from sovctl.engine.sizing.demand import PoolDemand, with_fluctuation
 from sovctl.engine.sizing.serving import Serving
 

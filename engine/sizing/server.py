@@ -9,9 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
+from sovctl.engine.catalog.calibrations import ServerCalibration
 from sovctl.engine.catalog.gpus import Gpu
 from sovctl.engine.catalog.models import ModelEntry
-from sovctl.engine.sizing.calibration import load_calibration
+from sovctl.engine.sizing.calibration import load_calibration, with_own_bands
 from sovctl.engine.sizing.capacity import Binding, Performance
 from sovctl.engine.sizing.demand import PoolDemand
 from sovctl.engine.sizing.kv_cache import KvCache, kv_cache
@@ -62,9 +63,19 @@ class Server:
     gpu_memory_utilization: float
     kv_cache_memory_bytes: int | None
     vllm: str
+    calibrations: tuple[ServerCalibration, ...] = ()
+    """The site's own measurements, of whatever servers."""
 
     @classmethod
-    def of(cls, model: ModelEntry, gpu: Gpu, pool: Pool, *, vllm: str) -> Server:
+    def of(
+        cls,
+        model: ModelEntry,
+        gpu: Gpu,
+        pool: Pool,
+        *,
+        vllm: str,
+        calibrations: tuple[ServerCalibration, ...] = (),
+    ) -> Server:
         """The servers of a pool whose numbers are all there.
 
         Raises:
@@ -82,7 +93,15 @@ class Server:
             gpu_memory_utilization=pool.gpu_memory_utilization,
             kv_cache_memory_bytes=pool.kv_cache_memory_bytes,
             vllm=vllm,
+            calibrations=calibrations,
         )
+
+    @property
+    def own(self) -> ServerCalibration | None:
+        """What the site measured on servers like this one; None where it did not."""
+        size = self.tensor_parallel_size, self.pipeline_parallel_size
+        key = self.model.id, self.gpu.id, self.precision.value, *size
+        return next((each for each in self.calibrations if each.key == key), None)
 
     @property
     def gpus(self) -> int:
@@ -141,13 +160,15 @@ class Server:
         """False for embeddings and rerankers."""
         return self.model.role not in ("embedding", "reranker")
 
-    def performance(self, demand: PoolDemand) -> Performance:
-        """How it does under a demand.
+    def serving(self, prompt: float, answer: float, *, factor: float = 1.0, prefix_hit_share: float = 0.0) -> Serving:
+        """It under load.
+
+        Args:
+            factor: how much longer its steps take than the published measurements let expect.
 
         Raises:
             InputError: the catalogue does not know enough of the model's shape.
         """
-        calibration = load_calibration()
         replica = Replica.of(
             self.model,
             self.gpu,
@@ -156,13 +177,27 @@ class Server:
             tensor_parallel_size=self.tensor_parallel_size,
             pipeline_parallel_size=self.pipeline_parallel_size,
         )
-        sessions = self.sessions(demand.prompt + (demand.answer if self.makes_tokens else 0))
-        most = min(sessions, float(self.max_num_seqs))
-        steps = Steps(replica, calibration.constant, per_sequence="server_us")
+        sessions = self.sessions(prompt + (answer if self.makes_tokens else 0))
+        steps = Steps(replica, load_calibration().constant, factor, per_sequence="server_us")
+        return Serving(steps, sessions, min(sessions, float(self.max_num_seqs)), prefix_hit_share=prefix_hit_share)
+
+    def performance(self, demand: PoolDemand) -> Performance:
+        """How it does under a demand, as the site measured it where it did.
+
+        Raises:
+            InputError: the catalogue does not know enough of the model's shape.
+        """
+        shipped, own = load_calibration(), self.own
+        serving = self.serving(
+            demand.prompt,
+            demand.answer,
+            factor=own.factor if own else 1.0,
+            prefix_hit_share=demand.prefix_hit_share,
+        )
         return Performance(
-            Serving(steps, sessions, most, prefix_hit_share=demand.prefix_hit_share),
-            calibration.bands,
-            most,
-            Binding.KV_CACHE if sessions <= self.max_num_seqs else Binding.MAX_NUM_SEQS,
+            serving,
+            with_own_bands(shipped, own) if own else shipped.bands,
+            serving.max_batch,
+            Binding.KV_CACHE if serving.kv_sessions <= self.max_num_seqs else Binding.MAX_NUM_SEQS,
             answers=self.makes_tokens,
         )

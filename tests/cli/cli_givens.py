@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -103,11 +104,17 @@ def _open_secret(world: World) -> None:
     (world.folder / "secrets" / "registry").chmod(0o644)
 
 
+def _load_tests(world: World) -> None:
+    for case in (Path(__file__).parents[1] / "cases" / "measurements").iterdir():
+        shutil.copy(case, world.folder)
+
+
 GIVENS: dict[str, Callable[[World], None]] = {
     "a site": _site,
     "a site whose nodes refuse our key": _refusing_nodes,
     "a site whose nodes are other machines": _other_nodes,
     "captures in facts": _captures,
+    "load tests": _load_tests,
     "half a capture of hgx-2": _half_a_capture,
     "a capture of hgx-2 in another form": _spoilt_capture,
     "a capture of hgx-2 that lacks an answer": _unmeasured_capture,

@@ -1,0 +1,70 @@
+"""`sovctl size calibrate`: hold the model to load tests of the site's own servers."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sovctl.cli import show
+from sovctl.compliance.errors import InputError
+
+EPILOG = "Example: sovctl size calibrate run-8.json run-32.json run-96.json --site site.yaml --pool assistant"
+
+
+def register(group: typer.Typer) -> None:
+    """Add the word to `sovctl size`."""
+    group.command(epilog=EPILOG)(calibrate)
+
+
+def calibrate(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Results of load tests on one replica.")],
+    site: Annotated[Path, typer.Option("--site", metavar="SITE", help="The site description.")] = Path("site.yaml"),
+    pool: Annotated[str, typer.Option("--pool", help="Whose server was measured; not needed where there is one.")] = "",
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Where to; calibration_file of the site, or calibration.yaml by it.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+) -> None:
+    """Read vllm bench serve, GuideLLM or AIPerf results and write how far this site's servers are from the model."""
+    from sovctl.compliance.files import write_atomic
+    from sovctl.engine.catalog.calibrations import calibrations_text, read_calibrations
+    from sovctl.engine.sizing.measurements import parse_measurements
+    from sovctl.engine.sizing.pool import pool_cases
+    from sovctl.engine.sizing.site_calibration import calibrate as calibrated
+    from sovctl.engine.spec_file import load
+
+    loaded = load(site, is_draft=True)
+    cases = {case.pool.name: case for case in pool_cases(loaded.spec, loaded.catalog) if not case.is_simulated}
+    if not pool and len(cases) == 1:
+        [pool] = cases
+    if pool not in cases:
+        raise InputError(f"expected one of the pools {', '.join(cases) or '(none)'}, got {pool!r}", where="--pool")
+    measurements = [each for file in files for each in parse_measurements(_read(file), where=str(file))]
+    names = tuple(sorted({file.name for file in files}))
+    made = calibrated(cases[pool].server(), measurements, source=names, day=datetime.now(UTC).date())
+    path = out or loaded.folder / (loaded.spec.calibration_file or "calibration.yaml")
+    kept = [each for each in (read_calibrations(path) if path.exists() else ()) if each.key != made.key]
+    write_atomic(path, calibrations_text((*kept, made)))
+    if as_json:
+        show.document(made.model_dump(mode="json"))
+    else:
+        few, many = made.in_flight
+        server = f"{made.model} {made.precision} on {made.gpu}, TP{made.tensor_parallel_size}"
+        show.line(f"{server}: steps take {made.factor:g} times what published servers take")
+        show.line(f"{made.points} measurements, {few:.0f} to {many:.0f} in flight")
+        rows = [(name, f"{band.p10:.2f}", f"{band.p90:.2f}", str(band.rows)) for name, band in made.bands.items()]
+        show.table(("MEASURED / COMPUTED", "P10", "P90", "POINTS"), rows)
+        show.note(f"wrote {path}")
+        if loaded.spec.calibration_file is None:
+            show.note(f"sizing uses it once site.yaml names it: calibration_file: {path.name}")
+
+
+def _read(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        reason = (error.strerror or "unusable").lower()
+        raise InputError(f"expected a file that can be read, got: {reason}", where=str(file)) from None
