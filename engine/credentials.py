@@ -88,6 +88,9 @@ class Credentials:
             for cloud in self.spec.gateway.clouds:
                 if name == f"cloud-{cloud.name}-ca.pem":
                     return self.site_folder / (cloud.ca_file or "")
+            if name == "handoff-webhook-ca.pem":
+                webhook = self.spec.gateway.handoff.webhook if self.spec.gateway.handoff else None
+                return self.site_folder / ((webhook.ca_file if webhook else None) or "")
             if name == "clients-ca.pem":
                 return self.site_folder / (self.spec.gateway.client_ca_file or "")
             for provider in self.spec.gateway.identity_providers:
@@ -134,7 +137,9 @@ class Credentials:
                 self.authority.issue(node.name, node.address, now=now)
         if self.spec.gateway is None:
             return
-        for name in ("token.key", "vault.kek"):
+        handoff = self.spec.gateway.handoff
+        webhook = ["handoff-webhook.key"] if handoff is not None and handoff.webhook is not None else []
+        for name in ("token.key", "vault.kek", *webhook):
             path = self.state.keys / name
             if not path.exists():
                 write_atomic(path, secrets.token_hex(32) + "\n", mode=0o600)

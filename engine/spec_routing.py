@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from sovctl.engine.spec_release import Release
 from sovctl.engine.spec_types import ModelName, Name, SpecModel
 
 Capability = Literal["tools", "json-schema", "vision", "audio", "reasoning"]
@@ -43,6 +44,8 @@ class Route(SpecModel):
     for twice; the last one's answer is delivered as it is."""
     shadow: Shadow | None = None
     """Record what a heuristic would have chosen; nothing is recorded when absent."""
+    release: Release | None = None
+    """What an answer must pass before the client sees it; nothing is checked when absent."""
     also: list[Name] = Field(default_factory=list)
     """Further pools and, where `cloud` is named, further clouds: asked after these, in this order."""
 

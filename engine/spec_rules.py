@@ -14,6 +14,7 @@ from sovctl.engine import spec_rules_approvals as approvals
 from sovctl.engine import spec_rules_demand as demand
 from sovctl.engine import spec_rules_detect as detect
 from sovctl.engine import spec_rules_pools as pools
+from sovctl.engine import spec_rules_release as release
 from sovctl.engine import spec_rules_site as site
 from sovctl.engine.catalog import Catalog
 from sovctl.engine.spec import SiteSpec
@@ -56,6 +57,9 @@ RULES: tuple[Rule, ...] = (
     Rule("pools that are told who is calling are those of routes", ("gateway",), access.check_principals),
     Rule("names of the gateway's own models are unique", ("gateway",), detect.check_name_models),
     Rule("a second look is taken by a pool of a chat model", ("gateway", "pools", "models"), detect.check_second_look),
+    Rule("a route that hands answers over has somebody to take them, and names no list of phrases twice",
+         ("gateway",), release.check_release),
+    Rule("the webhook of hand-offs is inside the site", ("gateway",), release.check_webhook),
     Rule("policy allows nothing by default, names no language twice, and its table can be read in one way only",
          ("gateway",), site.check_policy),
     Rule("tensor_parallel_size divides attention heads, fits key-value heads and FP8 blocks; "

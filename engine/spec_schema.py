@@ -12,7 +12,16 @@ from typing import Any
 
 from pydantic_core import to_jsonable_python
 
-from sovctl.engine import spec, spec_access, spec_demand, spec_detect, spec_hall, spec_policy, spec_routing
+from sovctl.engine import (
+    spec,
+    spec_access,
+    spec_demand,
+    spec_detect,
+    spec_hall,
+    spec_policy,
+    spec_release,
+    spec_routing,
+)
 from sovctl.engine.spec import SiteSpec
 
 SCHEMA_ID = "https://json-schema.org/draft/2020-12/schema"
@@ -30,7 +39,7 @@ _PLAIN = {"boolean": "true or false", "array": "a list", "object": "keys with va
 def schema() -> dict[str, Any]:
     """The JSON schema of a whole site.yaml, as editors complete it; the same on every call."""
     made = _without_titles(SiteSpec.model_json_schema())
-    rooms = (spec_access, spec_demand, spec_detect, spec_hall, spec_policy, spec_routing, spec)
+    rooms = (spec_access, spec_demand, spec_detect, spec_hall, spec_policy, spec_release, spec_routing, spec)
     models = {name: value for room in rooms for name, value in vars(room).items()}
     for name, definition in {**made["$defs"], "SiteSpec": made}.items():
         _add_made_defaults(definition, models[name])

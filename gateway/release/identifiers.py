@@ -3,7 +3,8 @@
 The answer is read as the client would see it, with the detector that reads requests. A finding is known when its
 normalised value was found in the request (its passages included), or when it stands in the request's text or among the
 values of this conversation, whatever spaces and hyphens it is written with. For a principal who may not see values
-nothing is known: what a pool wrote out for him is not for his eyes.
+nothing is known: what a pool wrote out for him is not for his eyes. A number in groups is also read without the words
+around it: behind "reference" a person's number would pass for an order's, and the model may have made up the words too.
 
     known = KnownIdentifiers(inspector, issued, settings, may_see=True)
     masked, outcomes = rescan("Call +49 30 123456.", finder, known, settings)
@@ -13,7 +14,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from sovctl.gateway.detect.finding import Finding
 from sovctl.gateway.inspection import Finder
@@ -23,6 +24,8 @@ from sovctl.gateway.token_search import find_tokens
 
 CHECK = "identifiers"
 _SPACING = re.compile(r"[\s\u200b-\u200f\u2060\u00ad().\-/]+")
+_GROUPED = re.compile(r"(?<![\w.])[0-9(][0-9() -]{7,20}[0-9](?!\w)")
+_FEWEST_DIGITS = 9  # fewer are days, years and amounts
 _FEWEST_CHARACTERS = 3  # of a value without its spacing, to be looked for in a text
 
 _VERDICTS = {
@@ -70,6 +73,7 @@ def rescan(
     """
     whole, new = before + text, list[Finding]()
     found = finder.find(whole)
+    found = sorted([*found, *_without_words(whole, finder, found)], key=lambda finding: finding.start)
     tokens = [(token.start, token.end) for token in find_tokens(whole)] if found else []
     for finding in found:
         start, end = max(0, finding.start - len(before)), finding.end - len(before)
@@ -82,6 +86,18 @@ def rescan(
     kinds = Counter((finding.kind, settings.action_for(finding.kind)) for finding in new)
     outcomes = [Outcome(CHECK, _VERDICTS[action], f"{action.value}:{kind.value}") for kind, action in sorted(kinds)]
     return _masked(text, [f for f in new if settings.action_for(f.kind) is IdentifierAction.MASK]), outcomes
+
+
+def _without_words(text: str, finder: Finder, found: Sequence[Finding]) -> Iterator[Finding]:
+    """What stands in numbers of several groups, read by themselves, and was not found already."""
+    for match in _GROUPED.finditer(text):
+        number, start = match.group(), match.start()
+        if not ("-" in number or ")" in number) or sum(map(str.isdigit, number)) < _FEWEST_DIGITS:
+            continue
+        for each in finder.find(number):
+            first, last = each.start + start, each.end + start
+            if not any(other.start < last and first < other.end for other in found):
+                yield Finding(first, last, each.kind, each.score, each.value, each.rule)
 
 
 def _masked(text: str, findings: Iterable[Finding]) -> str:

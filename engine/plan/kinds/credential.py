@@ -74,6 +74,12 @@ def access_files(context: Context) -> list[Credential]:
         if provider.ca_file:
             name = f"oidc-{provider.name}-ca.pem"
             found.append(Credential(name, f"{TLS}/{name}", f"the authority of identity provider {provider.name}"))
+    if gateway.handoff is not None and gateway.handoff.webhook is not None:
+        name = "handoff-webhook.key"
+        found.append(Credential(name, f"{SECRETS}/{name}", "signs what the webhook of hand-offs is told", True))
+        if gateway.handoff.webhook.ca_file:
+            name = "handoff-webhook-ca.pem"
+            found.append(Credential(name, f"{TLS}/{name}", "the authority of the webhook of hand-offs"))
     if gateway.send_principal:
         found.append(Credential("principal.key", f"{SECRETS}/principal.key", "signs who is calling, for pools", True))
     return found

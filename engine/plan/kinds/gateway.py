@@ -10,7 +10,7 @@ import yaml
 from sovctl.compliance.canonical import sha256_hex
 from sovctl.engine.facts.node import NodeFacts
 from sovctl.engine.plan.context import GATEWAY_USER, Context, render
-from sovctl.engine.plan.kinds import gateway_access
+from sovctl.engine.plan.kinds import gateway_access, gateway_handoff
 from sovctl.engine.plan.kinds.credential import SECRETS, TLS
 from sovctl.engine.plan.kinds.environment import GATEWAY, stamp
 from sovctl.engine.plan.kinds.kind import Kind, Look
@@ -60,6 +60,7 @@ def configuration(context: Context) -> dict[str, Any]:
         },
         "upstreams": [*_pools(context), *_clouds(context)],
         "routes": [route.model_dump(mode="json", exclude_none=True) for route in gateway.routes],
+        **gateway_handoff.handoff(context, data=DATA),
         "tokens": {"format_preserving": list(gateway.format_preserving)},
         "restore": {"link_hosts": list(gateway.link_hosts)},
         "policy": gateway.policy.model_dump(mode="json"),

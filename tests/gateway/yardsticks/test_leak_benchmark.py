@@ -52,7 +52,9 @@ def test_selfcheck_is_clean(tmp_path: Path, profile: str) -> None:
 def response_split(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """The v2 profile's summary: every internal split of every value, and fragments counted apart."""
     folder, capture_port = tmp_path_factory.mktemp("v2"), unused_port()
-    with running_gateway(write_loopback_config(folder, cloud_port=capture_port, **_SITE)) as gateway:
+    release = {"identifiers": {"default": "mask", "entities": {"PERSON": "allow"}}}
+    routes = [{"model": MODEL, "pool": "chat", "cloud": "cloud", "prefer": "cloud", "release": release}]
+    with running_gateway(write_loopback_config(folder, cloud_port=capture_port, routes=routes, **_SITE)) as gateway:
         target = ["--gateway-url", f"{gateway.base_url}/chat/completions", "--upstream-port", str(capture_port)]
         how = ["--exhaustive-splits", "--partial-emission", "--validate", "--seed", "a1b2c3d4e5f60001"]
         where = ["--out", str(folder / "v2"), "--json-out", str(folder / "v2.json"), "--only", "sovctl"]
@@ -74,7 +76,6 @@ def test_what_the_caller_wrote_comes_back_whatever_the_split(response_split: dic
 
 
 @pytest.mark.slow
-@pytest.mark.xfail(strict=True, reason="answers are not yet scanned for identifiers that the model made up")
 def test_what_the_model_made_up_does_not_reach_the_client(response_split: dict[str, Any]) -> None:
     assert response_split["leak_single_chunk"] == 0.0
     assert response_split["leak_adversarial"] == 0.0

@@ -1,0 +1,29 @@
+"""Who takes over what the gateway holds back, as its settings have it; a part of the kind `gateway`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sovctl.engine.plan.context import Context
+from sovctl.engine.plan.kinds.credential import SECRETS, TLS
+
+
+def handoff(context: Context, *, data: str) -> dict[str, Any]:
+    """`handoff` of gateway.yaml; nothing where nobody takes over.
+
+    Args:
+        data: folder of the gateway's own files on the node.
+    """
+    wanted = context.gateway.handoff
+    if wanted is None:
+        return {}
+    made = wanted.model_dump(mode="json", exclude={"webhook"})
+    made["path"] = f"{data}/handoffs.db"
+    if wanted.webhook is not None:
+        made["webhook"] = {
+            "url": str(wanted.webhook.url),
+            "secret_file": f"{SECRETS}/handoff-webhook.key",
+            "ca_file": f"{TLS}/handoff-webhook-ca.pem" if wanted.webhook.ca_file else f"{TLS}/ca.pem",
+            "timeout_s": wanted.webhook.timeout_s,
+        }
+    return {"handoff": made}

@@ -1,0 +1,51 @@
+"""Rules about release checks, hand-offs and traces. Each is a pure function of one `Case`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from ipaddress import AddressValueError, IPv4Address
+
+from pydantic import AnyHttpUrl
+
+from sovctl.compliance.errors import Problem
+from sovctl.engine.spec_case import Case, stands_twice
+
+
+def check_release(case: Case) -> Iterator[Problem]:
+    gateway = case.spec.gateway
+    if gateway is None:
+        return
+    for index, route in enumerate(gateway.routes):
+        if route.release is None:
+            continue
+        where = f"gateway.routes[{index}].release"
+        lists = enumerate(route.release.forbidden)
+        yield from stands_twice("list of phrases", ((f"{where}.forbidden[{i}].name", each.name) for i, each in lists))
+        if route.release.may_hand_off and gateway.handoff is None:
+            yield Problem(
+                "expected `gateway.handoff`, as this route hands answers over, got none",
+                where=where,
+                hint="add `handoff: {}` to the gateway, or say `refuse` in every check of this route",
+            )
+
+
+def check_webhook(case: Case) -> Iterator[Problem]:
+    gateway = case.spec.gateway
+    if gateway is not None and gateway.handoff is not None and gateway.handoff.webhook is not None:
+        yield from inside(gateway.handoff.webhook.url, "gateway.handoff.webhook.url")
+
+
+def inside(url: AnyHttpUrl, where: str) -> Iterator[Problem]:
+    """What is wrong with an address that the gateway calls and that must be the site's own."""
+    if url.scheme != "https":
+        yield Problem(f"expected https, got {url.scheme}", where=where, hint="use TLS")
+    try:
+        is_private = IPv4Address(url.host or "").is_private
+    except AddressValueError:
+        is_private = False
+    if not is_private:
+        yield Problem(
+            f"expected a private IPv4 address as host, got `{url.host}`",
+            where=where,
+            hint="the gateway calls nobody outside but the clouds of its routes",
+        )

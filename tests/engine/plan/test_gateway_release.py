@@ -1,0 +1,92 @@
+"""What an answer must pass and who takes over, from site.yaml to the gateway: the same words at both ends."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from strategies import EXAMPLES, TODAY
+
+from sovctl.engine import spec_release
+from sovctl.engine.catalog import load_catalog
+from sovctl.engine.plan.build import context_of
+from sovctl.engine.plan.context import GATEWAY_UID, Context
+from sovctl.engine.plan.kinds.credential import credentials_on
+from sovctl.engine.plan.kinds.gateway import configuration
+from sovctl.engine.plan.kinds.perimeter import rules_for
+from sovctl.engine.preset import FOLDER
+from sovctl.engine.spec_file import parse
+from sovctl.gateway.settings import HandoffSettings, WebhookSettings, load_settings, release
+from sovctl.gateway.settings.release import OnDoubt
+
+CASES = yaml.safe_load((Path(__file__).parents[2] / "cases/spec/release.yaml").read_text())
+
+
+@pytest.fixture(scope="module")
+def site() -> Context:
+    text = (FOLDER / "lab.yaml").read_text()
+    for old, new in CASES["all of it at once, and well"]["replace"]:
+        assert old in text
+        text = text.replace(old, new)
+    spec = parse(text.encode(), path=Path("site.yaml"), today=TODAY, catalog=load_catalog()).spec
+    return context_of(spec, EXAMPLES / "lab")
+
+
+def test_the_gateway_reads_what_site_yaml_says(site: Context, tmp_path: Path) -> None:
+    path = tmp_path / "gateway.yaml"
+    path.write_text(yaml.safe_dump(configuration(site), sort_keys=False, allow_unicode=True))
+    settings = load_settings(path)
+    route = settings.route("assistant")
+    assert route is not None
+    assert route.release is not None
+    assert route.release.citations is not None
+    assert (route.release.citations.min_support, route.release.max_hold_s) == (0.7, 3)
+    assert route.release.forbidden[0].on_doubt is OnDoubt.REFUSE
+    assert route.release.may_hand_off
+    private = settings.route("private")
+    assert private is not None
+    assert private.release is None
+    handoff = settings.handoff
+    assert handoff is not None
+    assert handoff.webhook is not None
+    assert (handoff.max_open, list(handoff.texts), str(handoff.webhook.url)) == (
+        *(50, ["de", "en"]),
+        "https://10.77.0.30:8443/hook",
+    )
+
+
+def test_the_gateways_node_holds_the_webhooks_key_and_its_wall_opens_for_it(site: Context) -> None:
+    wanted = f"ip daddr 10.77.0.30 tcp dport 8443 meta skuid {GATEWAY_UID} accept"
+    for _, node in site.spec.nodes():
+        held = {each.path for each in credentials_on(site, node)}
+        keys = {"/etc/sovctl/secrets/handoff-webhook.key", "/etc/sovctl/tls/handoff-webhook-ca.pem"}
+        assert (keys <= held) == site.is_gateway(node)
+        assert (wanted in rules_for(site, node).outbound) == site.is_gateway(node)
+
+
+@pytest.mark.parametrize(
+    ("spec", "settings"),
+    [
+        (spec_release.Citations, release.CitationSettings),
+        (spec_release.Forbidden, release.ForbiddenSettings),
+        (spec_release.Identifiers, release.IdentifierSettings),
+        (spec_release.JsonSchema, release.SchemaSettings),
+        (spec_release.Release, release.ReleaseSettings),
+        (spec_release.Handoff, HandoffSettings),
+        (spec_release.Webhook, WebhookSettings),
+    ],
+)
+def test_both_ends_have_the_same_words_and_defaults(spec: Any, settings: Any) -> None:
+    own = {"path", "secret_file"}  # where things lie on a node is not the operator's business
+    assert set(spec.model_fields) == set(settings.model_fields) - own
+    for name, field in spec.model_fields.items():
+        theirs = settings.model_fields[name]
+        assert field.get_default(call_default_factory=True) == theirs.get_default(call_default_factory=True), name
+
+
+def test_a_site_that_hands_nothing_over_has_no_queue() -> None:
+    text = (FOLDER / "lab.yaml").read_text()
+    spec = parse(text.encode(), path=Path("site.yaml"), today=TODAY, catalog=load_catalog()).spec
+    assert "handoff" not in configuration(context_of(spec, EXAMPLES / "lab"))
