@@ -93,6 +93,8 @@ class Credentials:
                 return self.site_folder / ((webhook.ca_file if webhook else None) or "")
             if name == "clients-ca.pem":
                 return self.site_folder / (self.spec.gateway.client_ca_file or "")
+            if (listed := self.spec.gateway.detect.listed) and name in ("listed.edm", "listed.key"):
+                return self.site_folder / (listed.index_file if name == "listed.edm" else listed.key_file)
             for provider in self.spec.gateway.identity_providers:
                 if name == f"oidc-{provider.name}.jwks.json":
                     return self.site_folder / (provider.jwks_file or "")

@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
-from sovctl.engine.spec_policy import EntityKind
-from sovctl.engine.spec_types import Country, Language, ModelName, Name, SpecModel, words
+from sovctl.engine.spec_policy import LISTED_LANGUAGES, EntityKind
+from sovctl.engine.spec_types import Country, FilePath, Language, ModelName, Name, SpecModel, words
 
 NodePath = Annotated[
     str,
@@ -62,6 +62,18 @@ class SecondLook(SpecModel):
     """Questions of one worker to the pool at a time."""
 
 
+class Listed(SpecModel):
+    """The site's own customers, employees and companies, as `sovctl gateway edm build` made them into keyed hashes.
+
+    The list itself never travels; apply lays index and key on the gateway's nodes.
+    """
+
+    index_file: FilePath
+    """The index, on the controller, relative to site.yaml."""
+    key_file: FilePath
+    """The key that it was built with, a file with mode 0600, likewise."""
+
+
 class Detect(SpecModel):
     """What the gateway looks for beyond what is the same everywhere."""
 
@@ -69,6 +81,8 @@ class Detect(SpecModel):
         default_factory=lambda: ["AE", "DE", "FR", "GB", "IN", "US"]
     )
     """Countries whose national phone formats are found; numbers that begin with + always are."""
+    listed: Listed | None = None
+    """Who is found wherever he is named; nobody when absent."""
     models: Annotated[list[NameModel], Field(max_length=16)] = Field(default_factory=list)
     """Models of the site's own that find names."""
     second_look: SecondLook | None = None
@@ -76,5 +90,6 @@ class Detect(SpecModel):
 
     @property
     def name_languages(self) -> frozenset[str]:
-        """Languages that the site's own models cover."""
-        return frozenset(language for model in self.models for language in model.languages)
+        """Languages that the site's own models and its list cover."""
+        of_models = frozenset(language for model in self.models for language in model.languages)
+        return of_models | LISTED_LANGUAGES if self.listed else of_models

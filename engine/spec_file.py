@@ -247,6 +247,9 @@ def references(spec: SiteSpec) -> Iterator[FileReference]:
             yield _secret(f"gateway.clouds[{index}].api_key", cloud.api_key)
     if spec.gateway.client_ca_file is not None:
         yield FileReference("gateway.client_ca_file", spec.gateway.client_ca_file, None, is_secret=False)
+    if (listed := spec.gateway.detect.listed) is not None:
+        yield FileReference("gateway.detect.listed.index_file", listed.index_file, None, is_secret=False)
+        yield FileReference("gateway.detect.listed.key_file", listed.key_file, None, is_secret=True)
     for index, provider in enumerate(spec.gateway.identity_providers):
         for field, file in (("jwks_file", provider.jwks_file), ("ca_file", provider.ca_file)):
             if file is not None:

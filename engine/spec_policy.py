@@ -17,6 +17,8 @@ EntityKind = Literal[_NumberKind, _PaperKind, "EMAIL", "PHONE", "IP", "MAC", "SE
 
 NAME_LANGUAGES = ("ar", "de", "en", "es", "fr", "id", "pl", "ru")
 """ISO 639-1 codes of the languages in which the gateway finds names by what stands around them."""
+LISTED_LANGUAGES = frozenset((*NAME_LANGUAGES, "it", "kk", "nl", "pt", "tr"))
+"""Those in which it finds the people of the site's own list."""
 
 Entity = Annotated[
     str,

@@ -16,7 +16,7 @@ from sovctl.compliance.errors import InputError
 from sovctl.engine.credentials import MIN_API_KEY_LENGTH, read_secret
 from sovctl.engine.facts.node import NodeFacts
 from sovctl.engine.plan.build import changes
-from sovctl.engine.plan.kinds.credential import credentials_on
+from sovctl.engine.plan.kinds.credential import credentials_on, fingerprint
 from sovctl.engine.plan.resource import CREATED_BY_APPLY
 from sovctl.engine.site import Site
 from sovctl.engine.spec import Secret
@@ -88,6 +88,25 @@ def test_a_changed_api_key_is_a_change_and_apply_then_lays_it(site: Site) -> Non
     site.credentials.ensure(site.context())
     assert planned(site, facts) == ["s1/credential/gateway-clients.json"]
     assert planned(site, laid(site)) == []
+
+
+def test_a_new_list_of_people_is_a_change_that_the_plan_shows_by_its_fingerprint(tmp_path: Path) -> None:
+    folder = example("lab", tmp_path / "site").folder
+    text = (folder / "site.yaml").read_text()
+    listed = "  detect:\n    listed: {index_file: customers.edm, key_file: edm.key}\n  policy:\n"
+    (folder / "site.yaml").write_text(text.replace("  policy:\n", listed, 1))
+    site = Site.open(folder / "site.yaml", touches_nodes=False)
+    index = site.folder / "customers.edm"
+    index.write_bytes(b"the first index")
+    (site.folder / "edm.key").write_text("ab" * 32)
+    site.credentials.ensure(site.context())
+    facts = laid(site)
+    assert planned(site, facts) == []
+    index.write_bytes(b"the second index")
+    [change] = [each for each in changes(site.context(), facts) if each.kind == "credential"]
+    assert change.id == "s1/credential/listed.edm"
+    assert change.after is not None
+    assert change.after["fingerprint"] == fingerprint(sha256_hex(b"the second index"))
 
 
 def test_a_certificate_about_to_run_out_is_a_change(site: Site) -> None:

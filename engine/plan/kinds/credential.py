@@ -85,10 +85,21 @@ def access_files(context: Context) -> list[Credential]:
     return found
 
 
+def listed_files(context: Context) -> list[Credential]:
+    """The site's own people, where it names any."""
+    if context.gateway.detect.listed is None:
+        return []
+    return [
+        Credential("listed.edm", f"{SECRETS}/listed.edm", "who is found by name, as keyed hashes", True),
+        Credential("listed.key", f"{SECRETS}/listed.key", "key of listed.edm", True),
+    ]
+
+
 def credentials_on(context: Context, node: Node) -> list[Credential]:
     """Every credential a node holds."""
     if context.is_gateway(node):
-        return [*CERTIFICATES, *GATEWAY_SECRETS, *cloud_files(context), *access_files(context)]
+        own = [*CERTIFICATES, *GATEWAY_SECRETS, *cloud_files(context), *access_files(context)]
+        return [*own, *listed_files(context)]
     return list(CERTIFICATES) if context.replicas_on(node) else []
 
 
@@ -145,7 +156,7 @@ def _leftovers(facts: NodeFacts | None, wanted: set[str]) -> Iterator[Desired]:
             yield leftover("credential", name, [path], why="site.yaml has no use for it on this node")
 
 
-# Facts hold plain SHA-256 of these files. That gives nothing away: token.key, vault.kek and private keys are random
-# with 128 bits or more, gateway-clients.json holds only hashes, and an API key under 24 characters is refused
-# (credentials.MIN_API_KEY_LENGTH). Captures are kept with mode 0600 all the same.
+# Facts hold plain SHA-256 of these files. That gives nothing away: token.key, vault.kek, listed.key and private keys
+# are random with 128 bits or more, gateway-clients.json and listed.edm hold only hashes, and an API key under 24
+# characters is refused (credentials.MIN_API_KEY_LENGTH). Captures are kept with mode 0600 all the same.
 KIND = Kind("credential", _expect, _observe, lambda _context, _node: Look(hash=(f"{TLS}/*", f"{SECRETS}/*")))

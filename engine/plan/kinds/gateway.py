@@ -64,10 +64,17 @@ def configuration(context: Context) -> dict[str, Any]:
         "tokens": {"format_preserving": list(gateway.format_preserving)},
         "restore": {"link_hosts": list(gateway.link_hosts)},
         "policy": gateway.policy.model_dump(mode="json"),
-        "detect": gateway.detect.model_dump(mode="json", exclude_none=True),
+        "detect": _detect(context),
         "routing": {"max_queue": gateway.routing.max_queue, "max_kv_usage": gateway.routing.max_kv_usage},
         "limits": {"request_timeout_s": gateway.routing.request_timeout_s},
     }
+
+
+def _detect(context: Context) -> dict[str, Any]:
+    made = context.gateway.detect.model_dump(mode="json", exclude_none=True)
+    if "listed" in made:
+        made["listed"] = {"index_file": f"{SECRETS}/listed.edm", "key_file": f"{SECRETS}/listed.key"}
+    return made
 
 
 def _pools(context: Context) -> Iterator[dict[str, Any]]:

@@ -10,11 +10,15 @@ from strategies import EXAMPLES, TODAY, context
 
 from sovctl.engine.catalog import load_catalog
 from sovctl.engine.plan.build import context_of
+from sovctl.engine.plan.kinds.credential import credentials_on
 from sovctl.engine.plan.kinds.gateway import configuration
 from sovctl.engine.preset import FOLDER
-from sovctl.engine.spec_detect import Detect, NameModel, SecondLook
+from sovctl.engine.spec_detect import Detect, Listed, NameModel, SecondLook
 from sovctl.engine.spec_file import parse
+from sovctl.engine.spec_policy import LISTED_LANGUAGES
+from sovctl.gateway.name_languages import LISTED_LANGUAGES as GATEWAYS_LISTED_LANGUAGES
 from sovctl.gateway.settings import DetectSettings, load_settings
+from sovctl.gateway.settings.listed import ListedSettings
 from sovctl.gateway.settings.name_model import NameModelSettings
 from sovctl.gateway.settings.second_look import SecondLookSettings
 
@@ -34,6 +38,11 @@ def test_the_gateway_reads_what_site_yaml_says(tmp_path: Path) -> None:
     assert (str(model.path), model.languages, model.max_queue) == ("/var/lib/models/kk-names", ["kk"], 4)
     assert read.second_look is not None
     assert (read.second_look.upstream, read.second_look.when, read.second_look.timeout_s) == ("chat", "always", 5)
+    assert read.listed is not None
+    site = context_of(spec, EXAMPLES / "lab")
+    [gateway] = [node for _, node in site.spec.nodes() if site.is_gateway(node)]
+    laid = {each.path: each.mode for each in credentials_on(site, gateway)}
+    assert [laid[str(path)] for path in (read.listed.index_file, read.listed.key_file)] == ["0600", "0600"]
 
 
 def test_a_pool_that_only_looks_is_an_upstream_too() -> None:
@@ -47,8 +56,10 @@ def test_a_pool_that_only_looks_is_an_upstream_too() -> None:
 
 
 def test_both_ends_have_the_same_words_and_defaults() -> None:
-    for spec, settings in ((NameModel, NameModelSettings), (SecondLook, SecondLookSettings)):
+    ends = ((NameModel, NameModelSettings), (SecondLook, SecondLookSettings), (Listed, ListedSettings))
+    for spec, settings in ends:
         assert list(spec.model_fields) == list(settings.model_fields)
         for name, field in spec.model_fields.items():
             assert field.default == settings.model_fields[name].default, name
+    assert LISTED_LANGUAGES == GATEWAYS_LISTED_LANGUAGES
     assert Detect().phone_regions == DetectSettings().phone_regions
