@@ -80,7 +80,7 @@ def _settled(case: PoolCase) -> Pool:
     if pool.max_num_seqs == AUTO:
         pool = pool.model_copy(update={"max_num_seqs": max(1, min(MOST_SEQS, int(limit.point.in_flight)))})
     if pool.replicas == AUTO:
-        pool = pool.model_copy(update={"replicas": _replicas(replace(case, pool=pool), limit)})
+        pool = pool.model_copy(update={"replicas": _replicas(replace(case, pool=pool))})
     return pool
 
 
@@ -168,11 +168,12 @@ def _limit(case: PoolCase, pool: Pool, demand: PoolDemand) -> Limit | str:
     return f"{limit.binding} of a single request is {took * 1e3:.0f} ms at the pessimistic edge"
 
 
-def _replicas(case: PoolCase, limit: Limit) -> int:
+def _replicas(case: PoolCase) -> int:
     if case.demand is None:
         hint = f"name the pool in `workload`: who uses {case.pool.name}, and how much"
         raise _NotFound("replicas", "expected a workload to size it for, got none", hint)
-    need = need_of(case, case.server().performance(case.demand), limit, case.demand)
+    performance = case.server().performance(case.demand)  # anew: max_num_seqs may bind by now
+    need = need_of(case, performance, performance.limit(case.demand), case.demand)
     if need.with_reserve is None:
         away = case.reserve.failed_nodes + case.reserve.maintenance_nodes
         raise _NotFound(

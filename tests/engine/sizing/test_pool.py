@@ -8,12 +8,14 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from sovctl.compliance.errors import InputError, SpecError
 from sovctl.compliance.verdict import Verdict
 from sovctl.engine.catalog import load_catalog
+from sovctl.engine.plan.build import context_of
+from sovctl.engine.plan.kinds.pool import flags
 from sovctl.engine.preset import FOLDER
 from sovctl.engine.sizing.explain import explain
 from sovctl.engine.sizing.pool import PoolSizing, pool_cases, size_pool
@@ -171,3 +173,51 @@ def test_what_if_changes_one_thing_and_is_checked_like_a_site() -> None:
     for wrong in ("workload[branches].users", "workload[nobody].users=1", "=1", "pools[7]=1"):
         with pytest.raises(InputError):
             changed(loaded, [wrong], today=TODAY, catalog=load_catalog())
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    users=st.integers(1, 30_000),
+    itl_p95_ms=st.none() | st.floats(15, 200),
+    ttft_p95_ms=st.none() | st.floats(200, 20_000),
+    input_tokens=st.integers(100, 20_000),
+    spare_replicas=st.integers(0, 2),
+    model=st.sampled_from(["llama-70b", "qwen-32b", "qwen-8b"]),
+)
+def test_what_sizing_chose_passes_sizing_or_says_why_nothing_can(
+    users: int,
+    itl_p95_ms: float | None,
+    ttft_p95_ms: float | None,
+    input_tokens: int,
+    spare_replicas: int,
+    model: str,
+) -> None:
+    auto = dict.fromkeys(("tensor_parallel_size", "replicas", "max_model_len", "max_num_seqs"), "auto")
+    workload = asked(users, input_tokens=input_tokens, itl_p95_ms=itl_p95_ms, ttft_p95_ms=ttft_p95_ms)
+    try:
+        loaded = site(pool={**auto, "model": model}, workload=workload, reserve={"spare_replicas": spare_replicas})
+    except SpecError as error:
+        said = [each.message for each in error.problems]
+        event("refused")
+    else:
+        said = []
+    if said:
+        assert all("got" in message for message in said)
+        return
+    found = sized(loaded)
+    assert found.verdict is Verdict.PASS, found.reason
+    assert found.point is not None
+    assert found.need is not None
+    assert found.need.replicas + spare_replicas <= found.case.pool.replicas
+
+
+def test_the_plan_runs_the_numbers_that_sizing_chose() -> None:
+    auto = dict.fromkeys(("tensor_parallel_size", "max_model_len", "max_num_seqs"), "auto")
+    loaded = site(pool={**auto, "replicas": 2}, workload=asked(1500, itl_p95_ms=60))
+    context = context_of(loaded.spec, Path())
+    pool = loaded.spec.pools[0]
+    for replica in context.replicas:
+        told = flags(context, replica, replica.ranks[0])
+        assert told["max-model-len"] == pool.max_model_len >= 1024
+        assert told["max-num-seqs"] == pool.max_num_seqs >= 1
+        assert told["tensor-parallel-size"] == len(replica.ranks[0].gpus) >= 2
