@@ -149,8 +149,18 @@ def _group(
         if fabric is None:
             ports = spec.sizing.fabric.switch_ports
             problems.append(f"{group.name}: {nodes} nodes need a third tier of {ports}-port switches, not reckoned")
-    store = sum(each.server.weights.total_bytes() for each in on_it if each.server) * spec.sizing.storage.versions
+    store = _store_bytes(group, on_it) * spec.sizing.storage.versions
     return GroupLayout(group.name, platform, len(group.nodes), nodes, kw, per_rack, racks, fabric, store)
+
+
+def _store_bytes(group: NodeGroup, on_it: Sequence[PoolSizing]) -> float:
+    """Weights of every model that a pool may serve on the node with most of them; a model is stored once."""
+    most = 0.0
+    for node in group.nodes:
+        here = [each for each in on_it if not each.case.pool.nodes or node.name in each.case.pool.nodes]
+        models = {each.case.pool.model: each.server.weights.total_bytes() for each in here if each.server}
+        most = max(most, sum(models.values()))
+    return most
 
 
 def _node_kw(platform: Platform, name: str, hall: Hall | None) -> float | None:

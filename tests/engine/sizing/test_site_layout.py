@@ -100,6 +100,16 @@ def test_a_node_stores_the_new_version_beside_the_old() -> None:
     assert two.groups[0].store_bytes == 2 * one.groups[0].store_bytes > 200e9
 
 
+def test_a_node_stores_what_its_own_pools_serve() -> None:
+    value = yaml.safe_load((FOLDER / "superpod-b200.yaml").read_text())
+    text = yaml.safe_dump(value).encode()
+    spec = parse(text, path=Path("site.yaml"), today=date(2026, 11, 21), catalog=load_catalog()).spec
+    sizings = [size_pool(case) for case in pool_cases(spec, load_catalog())]
+    (su1, _) = site_layout(spec, load_catalog(), sizings).groups
+    largest = max(each.server.weights.total_bytes() for each in sizings if each.server)
+    assert su1.store_bytes == 2 * largest
+
+
 def money(**costs: Any) -> MonthlyCosts:
     spec, sizings, layout = bank(costs={**BANK["sizing"]["costs"], **costs})
     found = costs_of(spec, layout, sizings)
