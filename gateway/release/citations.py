@@ -40,7 +40,9 @@ _QUESTION = re.compile(r"[?？؟][\"'”’»)\]}*_`\s]*\Z")
 _LEAD = re.compile(r"\A\s*(?:>\s*)?(?:[-*+•–]|\d{1,3}[.)])\s+")
 _NO_STATEMENT = re.compile(r"\A\s*(?:#{1,6} |```|~~~)|[:：]\s*\Z")
 _RANGE = re.compile(r"(\d{1,4})\s*[-–]\s*(\d{1,4})")
-_TOKEN = re.compile(r"[^\W\d_]+[-/]?\d[\w/-]*|\d+(?:[ \u00a0\u202f'’]\d{3})*(?:[.,:/-]\d+)*(?:[^\W\d_]\w*)?")
+_TOKEN = re.compile(
+    r"(?<![^\W\d_])[^\W\d_]+[-/]?\d[\w/-]*|\d+(?:[ \u00a0\u202f'’]\d{3})*(?:[.,:/-]\d+)*(?:[^\W\d_]\w*)?"
+)
 _DATE = re.compile(r"\d+(?:[:/-]\d+)+|\d{1,2}\.\d{1,2}\.\d{2,4}|\d{4}\.\d{1,2}\.\d{1,2}")  # and times, and ranges
 _GROUPED = re.compile(r"\d{1,3}(?:([.,])\d{3})+\Z")
 

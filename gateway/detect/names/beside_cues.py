@@ -17,7 +17,7 @@ _AFTER_TITLE = re.compile(r"\.?[ \t\u00a0]{1,3}|\.(?=\w)")
 _AFTER_WORDS = re.compile(r"[ \t]?[,:–—-]?[ \t\u00a0]{1,3}[\"'“«]?|[ \t]?:[ \t]?[\"'“«]?")
 _AFTER_GREETING = re.compile(r"[,!،]?[ \t\u00a0]{1,3}")
 _AFTER_CLOSING = re.compile(r"(?P<mark>[ \t]?[,.!،]{1,3})?(?P<gap>\s{1,8})(?:[-–—*_]{1,3}\s{0,4})?")
-_LINE_END = re.compile(r"[ \t]*[.,،]?[ \t]*(?:$|[\n,(|–—-])")
+_LINE_END = re.compile(r"[ \t]*(?:[.,،][ \t]*)?(?:$|[\n,(|–—-])")
 _LINE_START = re.compile(r"(?:^|[\n.!?:>\"«“(*-])[ \t>]{0,4}\Z")
 # A colon within the line makes it a label: "Guten Tag, AHV: 756...".
 _AFTER_ADDRESSEE = re.compile(r"[ \t]?(?:$|[,!;\n–—-]|\.(?!:)|:[ \t]*(?:\n|$))")

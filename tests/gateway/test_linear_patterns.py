@@ -1,0 +1,121 @@
+"""No pattern of the gateway takes longer than linear time, on whatever text: proven over its automaton, or bounded.
+
+Hyperscan's patterns are linear by construction: it has no backtracking, and refuses what would need it.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import hyperscan
+import pytest
+from linear_patterns import superlinear
+
+from sovctl.gateway.detect.scan import Pattern, Scanner
+
+# Not shown to be linear when searched for in a whole text, and not used like that.
+BOUNDED = {
+    "sovctl.gateway.detect.context._SENTENCE_END": "reads the few characters before a number",
+    "sovctl.gateway.detect.documents._WORD": "matched once at the beginning of one number",
+    "sovctl.gateway.detect.edm.common_words._OF_A_PLACE": "matches one word",
+    "sovctl.gateway.detect.edm.run._LEFT": "reads the few characters before a word",
+    "sovctl.gateway.detect.email_address._WORD_BEFORE": "matched once at the beginning of an address",
+    "sovctl.gateway.detect.names.beside_cues._LINE_END": "matched once behind a name",
+    "sovctl.gateway.detect.names.in_fields._VALUE_END": "matched once behind a name",
+    "sovctl.gateway.detect.names.shape._PREVIOUS": "reads the few characters before a word",
+    "sovctl.gateway.detect.numbers._CODE_BEFORE": "reads 24 characters before a number",
+    "sovctl.gateway.release.citations._DATE": "matches one token",
+    "sovctl.gateway.release.citations._GROUPED": "matched once at the beginning of one token",
+    "sovctl.gateway.release.sentences._BEGUN_FENCE": "matched once at the beginning of a sentence",
+    "sovctl.gateway.release.sentences._LAST_WORD": "reads the few characters before a full stop",
+    "sovctl.gateway.token_search._RUN": "reads as many characters as a label has",
+    "sovctl.gateway.wrapping._TEXT_TYPE": "matches one media type",
+}
+
+# Every pattern that the gateway's modules compile, with the name of the module and, where it has one, of the pattern.
+_COLLECT = """
+import importlib, json, pathlib, re, sys
+compile, found = re.compile, {}
+def note(pattern, flags=0):
+    made = compile(pattern, flags)
+    module = sys._getframe(1).f_globals["__name__"]
+    if module.startswith("sovctl.gateway") and isinstance(made.pattern, str):
+        found.setdefault((made.pattern, int(made.flags)), module)
+    return made
+re.compile = note
+import sovctl.gateway
+names = {}
+folder = pathlib.Path(sovctl.gateway.__file__).parent
+for path in sorted(folder.rglob("*.py")):
+    if path.stem not in ("__main__", "__init__"):
+        module = importlib.import_module(".".join(("sovctl.gateway", *path.relative_to(folder).with_suffix("").parts)))
+        for name, value in vars(module).items():
+            key = (value.pattern, value.flags) if isinstance(value, re.Pattern) else None
+            if key in found:
+                names.setdefault(key, f"{found[key]}.{name}")
+from sovctl.gateway.detect import make_detector
+from sovctl.gateway.settings import DetectSettings
+make_detector(DetectSettings())
+print(json.dumps([[*key, names.get(key, module)] for key, module in found.items()]))
+"""
+
+
+def test_every_pattern_is_linear() -> None:
+    collected = subprocess.run([sys.executable, "-c", _COLLECT], capture_output=True, text=True, check=True).stdout
+    patterns = json.loads(collected)
+    assert len(patterns) > 300
+    found = {name: why for pattern, flags, name in patterns if (why := superlinear(pattern, flags)) is not None}
+    assert found.keys() == BOUNDED.keys(), {name: why for name, why in found.items() if name not in BOUNDED}
+
+
+@pytest.mark.parametrize(
+    ("pattern", "why"),
+    [
+        (r"(\w+\s?)*$", "two ways around the loop"),
+        (r"(a|a)*b", "two ways around the loop"),
+        (r"(a*)*b", "two ways around the loop"),
+        (r"(?:a{1,3})*b", "two ways around the loop"),
+        (r"([a-z]+)+$", "two ways around the loop"),
+        (r"\w*\d*x", "reads the same as the loop"),
+        (r"[ \t]*[.,]?[ \t]*$", "reads the same as the loop"),
+        (r"x\w+y\w+z", "reads the same as the loop"),
+        (r"\w+@", "begins anew inside the loop"),
+        (r"\s+$", "begins anew inside the loop"),
+        (r"a(?:\w+@)?", "begins anew inside the loop"),
+        (r"foo|[a-z]+[0-9]", "begins anew inside the loop"),
+    ],
+)
+def test_a_pattern_that_takes_longer_is_seen(pattern: str, why: str) -> None:
+    assert why in (superlinear(pattern) or "")
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        r"(?<!\w)\w+@",
+        r"\b\w+@",
+        r"^\w+@",
+        r"(?m)^\w+@",
+        r"\w{1,64}@",
+        r"\w+",
+        r"(?:%[0-9A-F]{2})+",
+        r"[ \t]{0,3}(?:[.,][ \t]*)?",
+        r"[0-9]+(?:[ .][0-9]+)*",
+        r"(a)\1",
+    ],
+)
+def test_a_pattern_that_is_linear_passes(pattern: str) -> None:
+    assert superlinear(pattern) is None
+
+
+def test_a_pattern_that_needs_more_than_an_automaton_is_not_let_through() -> None:
+    with pytest.raises(NotImplementedError, match="GROUPREF"):
+        superlinear(r"(\w+) \1")
+
+
+@pytest.mark.parametrize("expression", [r"(a+)\1", r"(?=a)b", r"(?<=a)b"])
+def test_hyperscan_refuses_what_would_need_backtracking(expression: str) -> None:
+    with pytest.raises(hyperscan.HyperscanError):
+        Scanner([Pattern(expression)])
