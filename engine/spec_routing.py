@@ -57,5 +57,7 @@ class Routing(SpecModel):
     """Requests that wait at a server, of all its clients."""
     max_kv_usage: Annotated[float, Field(gt=0, le=1)] = 0.8
     """Share of its KV cache that is taken."""
+    hedge: bool = False
+    """Ask a second server for embeddings, rankings and scores when the first takes unusually long; both are paid."""
     request_timeout_s: Annotated[float, Field(gt=0, le=7200)] = 600.0
     """Seconds until an answer has begun, over all attempts; a client may ask for less."""

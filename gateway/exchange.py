@@ -78,7 +78,10 @@ class Exchange:
 
     def settle(self) -> None:
         """Nothing more will be used. More than once does no harm."""
-        self.reservation.settle(self.usage, self.price)
+        usage = self.usage
+        if usage is not None and (hedges := self.attempts.hedges):
+            usage = Usage(usage.prompt * (1 + hedges), usage.completion * (1 + hedges))
+        self.reservation.settle(usage, self.price)
 
     @property
     def is_large(self) -> bool:

@@ -33,7 +33,7 @@ from sovctl.gateway.routing.plan import Plan
 from sovctl.gateway.routing.servers import WITH_BEGINNING, conversation_key, prefix_key
 from sovctl.gateway.settings import UpstreamKind
 from sovctl.gateway.tokenizer import Tokenizer
-from sovctl.gateway.upstream import Upstream
+from sovctl.gateway.upstream import HEDGED, Upstream
 
 _SALTS = 1024  # tenants whose salts are remembered; one costs 2 us to make again
 
@@ -208,6 +208,7 @@ class Sender:
 
     async def _ask(self, exchange: Exchange, upstream: Upstream, body: bytes, *, is_last: bool) -> Reply:
         sent = time.perf_counter()
+        exchange.attempts.hedges = 0
         exchange.usage, exchange.price = None, self._admission.price(upstream.settings.name)
         answer = await upstream.post(
             exchange.surface.path,
@@ -218,8 +219,11 @@ class Sender:
             tokens=exchange.demand.tokens if exchange.demand is not None else 0,
             deadline_s=exchange.deadline_s,
             may_wait=is_last,
+            may_hedge=exchange.surface.family in HEDGED,
             attempts=exchange.attempts,
         )
+        if exchange.attempts.hedges:
+            self._metrics.hedges.add(upstream.settings.name, by=exchange.attempts.hedges)
         if exchange.is_stream:
             stream = await self._delivery.begin(exchange, answer)
             self._came(exchange, upstream, sent)

@@ -86,6 +86,9 @@ class Metrics:
             "would",
             "asked",
         )
+        self.hedges = Counter(
+            "hedges_total", "Requests that a second server was asked for, since the first took long.", "upstream"
+        )
         self.fallbacks = Counter("fallbacks_total", "Requests that another upstream than the first one answered.")
         self.reloads = Counter(
             "reloads_total", "Times that settings were read anew, by outcome: applied, unchanged, refused.", "outcome"

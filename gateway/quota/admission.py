@@ -22,6 +22,7 @@ from sovctl.gateway.quota.store import QuotaUnavailable
 from sovctl.gateway.quota.tariff import Tariff
 from sovctl.gateway.settings import GatewaySettings
 from sovctl.gateway.settings.surface import SurfaceName
+from sovctl.gateway.upstream import HEDGED
 
 _WITH_USAGE_ON_DEMAND = frozenset({SurfaceName.CHAT, SurfaceName.CHAT_BATCH, SurfaceName.COMPLETIONS})
 """Surfaces whose streams say what was used only if asked to."""
@@ -37,6 +38,7 @@ class Admission:
     def __init__(self, settings: GatewaySettings, quota: Quota) -> None:
         self._quota = quota
         self._tariff = Tariff(settings)
+        self._hedges = settings.routing.hedge
 
     async def reserve(self, exchange: Exchange) -> None:
         """Reserve what a request may use: money for the dearest upstream that cap and budgets allow.
@@ -97,10 +99,12 @@ class Admission:
             log.event("no lease to be had", level=40, error=error)
             raise Refused(Code.LIMITS_UNAVAILABLE) from None
 
-    @staticmethod
-    def _size(exchange: Exchange) -> tuple[Size, int]:
+    def _size(self, exchange: Exchange) -> tuple[Size, int]:
         body, surface = exchange.body, exchange.surface
-        return size_of(body, surface.family, body_bytes=len(exchange.raw)), surface.max_answer_tokens(body)
+        size = size_of(body, surface.family, body_bytes=len(exchange.raw))
+        if self._hedges and surface.family in HEDGED:  # two servers may read it
+            size = size._replace(prompt_bytes=2 * size.prompt_bytes)
+        return size, surface.max_answer_tokens(body)
 
     def headers(self, reservation: Reservation) -> Headers:
         """What the client is told about its limits."""

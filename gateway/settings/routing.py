@@ -38,5 +38,8 @@ class RoutingSettings(SettingsModel):
     """Share of its KV cache that is taken, before others are asked first."""
     scrape_every_s: Annotated[float, Field(ge=0.05, le=60)] = 1.0
     """How often each worker reads the metrics of each server of a pool; some 50 KB (vLLM 0.32, measured 2026-11)."""
+    hedge: bool = False
+    """Ask a second server of a pool or cloud for embeddings, rankings and scores when the first takes longer than 95 of
+    100 did lately. Such requests are reserved twice, and paid for twice where both were asked."""
     stale_after_s: Annotated[float, Field(ge=0.1, le=600)] = 5.0
     """Older figures count for nothing; then only our own requests in flight are known."""

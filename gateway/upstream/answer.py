@@ -20,11 +20,18 @@ class Attempts:
     attempts.words()                       # ["chat/0:status-503"]
     """
 
-    __slots__ = ("_outcomes", "_places")
+    __slots__ = ("_outcomes", "_places", "hedges")
 
     def __init__(self) -> None:
+        self.hedges = 0
+        """Servers that were asked beside another one, of the upstream asked last: each may have used as much as it."""
         self._places: list[str] = []
         self._outcomes: list[str] = []
+
+    @property
+    def count(self) -> int:
+        """How many there were."""
+        return len(self._places)
 
     def begin(self, place: str) -> int:
         """A request is about to be sent; the number of this attempt."""

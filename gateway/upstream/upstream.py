@@ -14,9 +14,10 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from types import TracebackType
 from typing import Any, Self
 
@@ -28,6 +29,7 @@ from sovctl.gateway.routing.servers import EJECTED_S, FINE, State, Thresholds, o
 from sovctl.gateway.settings import Limits, RoutingSettings, UpstreamKind, UpstreamSettings
 from sovctl.gateway.upstream.answer import Answer, Attempts
 from sovctl.gateway.upstream.breaker import Breaker
+from sovctl.gateway.upstream.hedging import Hedge, first_of_two
 from sovctl.gateway.upstream.retry import RetryBudget, retry_after_s
 from sovctl.gateway.upstream.server import Server
 from sovctl.gateway.upstream.tls import tls_context
@@ -56,6 +58,7 @@ class _Request:
     timeout_s: float
     deadline_s: float | None
     attempts: Attempts
+    may_hedge: bool = False
 
 
 @dataclass
@@ -67,6 +70,7 @@ class Upstream:
     routing: RoutingSettings = field(default_factory=RoutingSettings)
     servers: list[Server] = field(default_factory=list)
     _budget: RetryBudget = field(default_factory=RetryBudget)
+    _hedge: Hedge = field(default_factory=Hedge)
     _probed: tuple[float, bool] = (0.0, False)
     _state: State = FINE
     _state_until_s: float = 0.0
@@ -135,6 +139,7 @@ class Upstream:
         tokens: int = 0,
         deadline_s: float | None = None,
         may_wait: bool = True,
+        may_hedge: bool = False,
         attempts: Attempts | None = None,
     ) -> Answer:
         """Send a request; every server once at most, and one of them once more when all are overloaded.
@@ -145,6 +150,7 @@ class Upstream:
             tokens: of prompt and answer, probably.
             deadline_s: when an answer must have begun, by the loop's clock.
             may_wait: there is no other upstream to go to, so waiting a little for this one is right.
+            may_hedge: two servers may answer it.
             attempts: where every attempt is noted.
 
         Raises:
@@ -152,15 +158,24 @@ class Upstream:
             UpstreamRejected: a server says that the request is wrong.
         """
         timeout_s = self.settings.first_byte_timeout_s if is_stream else self.settings.answer_timeout_s
-        request = _Request(path, body, headers, timeout_s, deadline_s, attempts or Attempts())
+        request = _Request(path, body, headers, timeout_s, deadline_s, attempts or Attempts(), may_hedge)
         now_s = self._loop.time()
         self._budget.deposit(now_s)
-        cause = "open"
-        for number in self._order(key, tokens, now_s):
+        cause, after_s = "open", self._hedge.after_s if may_hedge else None
+        numbers = iter(self._order(key, tokens, now_s))
+        for number in numbers:
             if not self.servers[number].breaker.admits(self._loop.time()):
                 continue
             try:
-                return await self._ask(number, request)
+                if after_s is None:
+                    return await self._ask(number, request)
+                return await first_of_two(
+                    partial(self._ask, request=request),
+                    number,
+                    partial(self._second, numbers),
+                    after_s=after_s,
+                    attempts=request.attempts,
+                )
             except UpstreamFailed as error:
                 cause = error.cause
             if cause in _TOO_LATE or (cause not in _NOT_SENT and not self._budget.withdraw(self._loop.time())):
@@ -170,6 +185,15 @@ class Upstream:
             if await self._waited_for(number, deadline_s):
                 return await self._ask(number, request)
         raise UpstreamFailed(cause)
+
+    def _second(self, numbers: Iterator[int]) -> int | None:
+        """Who is asked beside the server that takes long; None when nobody is well, or the retries are used up."""
+        now_s, servers = self._loop.time(), self.servers
+        if not self._budget.withdraw(now_s):
+            return None
+        return next(
+            (each for each in numbers if servers[each].is_good(now_s) and servers[each].breaker.admits(now_s)), None
+        )
 
     async def answers(self) -> bool:
         """True when a server lists its models now; remembered for a second, so that probes cost nothing."""
@@ -224,6 +248,9 @@ class Upstream:
                 read_timeout_s=self.settings.read_timeout_s,
                 headers=request.headers,
             )
+        except asyncio.CancelledError:
+            self._took(request, asked_s)  # it would have taken longer
+            raise
         except UpstreamFailed as error:
             cause = error.cause
             if cause == "timeout" and timeout_s < request.timeout_s:
@@ -237,8 +264,13 @@ class Upstream:
             server.breaker.answered()
             server.busy_until_s = 0.0
             server.latencies_s.append(self._loop.time() - asked_s)
+            self._took(request, asked_s)
             return answer
         raise await self._refusal(server, answer)
+
+    def _took(self, request: _Request, asked_s: float) -> None:
+        if request.may_hedge:
+            self._hedge.took(self._loop.time() - asked_s)
 
     async def _refusal(self, server: Server, answer: Answer) -> UpstreamRejected | UpstreamFailed:
         """What a status other than 200 means. What it says may repeat the prompt, so it goes nowhere."""
@@ -279,6 +311,8 @@ class Upstream:
             if self.settings.kind is UpstreamKind.POOL:
                 await asyncio.gather(*(self._look_at(server) for server in self.servers))
             self._eject()
+            if self.routing.hedge:
+                self._hedge.refresh()
             looks += 1
             if looks % _CLOSE_IDLE_EVERY == 0:
                 for server in self.servers:

@@ -65,7 +65,11 @@ def configuration(context: Context) -> dict[str, Any]:
         "restore": {"link_hosts": list(gateway.link_hosts)},
         "policy": gateway.policy.model_dump(mode="json"),
         "detect": _detect(context),
-        "routing": {"max_queue": gateway.routing.max_queue, "max_kv_usage": gateway.routing.max_kv_usage},
+        "routing": {
+            "max_queue": gateway.routing.max_queue,
+            "max_kv_usage": gateway.routing.max_kv_usage,
+            "hedge": gateway.routing.hedge,
+        },
         "limits": {"request_timeout_s": gateway.routing.request_timeout_s},
     }
 
