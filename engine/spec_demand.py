@@ -110,5 +110,7 @@ class Sizing(SpecModel):
     """Where nodes keep weights."""
     costs: Costs | None = None
     """Your prices; money is not reckoned when absent."""
+    tokens_per_step: dict[Name, Annotated[float, Field(ge=1, le=16)]] = Field(default_factory=dict)
+    """By pool: tokens that one decode step yields with speculative decoding, as you measured it; 1 for the others."""
     scaling: Scaling = Scaling()
     """What an autoscaler is told."""

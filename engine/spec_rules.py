@@ -73,7 +73,8 @@ RULES: tuple[Rule, ...] = (
          ("access", "software", "models"), pools.check_lab_only),
     Rule("a workload class says in one way how often it asks, its percentiles are within a lognormal's, and its "
          "limits don't contradict each other", ("workload",), demand.check_demand),
-    Rule("power and prices of `sizing` are of node groups", ("sizing", "node_groups"), demand.check_sizing_names),
+    Rule("power and prices of `sizing` are of node groups, tokens per step of pools",
+         ("sizing", "node_groups", "pools"), demand.check_sizing_names),
     Rule("calls of a workload class fit into max_model_len", demand.READS, demand.check_lengths),
     Rule("weights and one session of max_model_len fit into the GPUs of a replica", demand.READS, demand.check_memory),
     Rule("limits of a workload class can be kept for a single request at least", demand.READS,

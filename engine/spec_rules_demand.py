@@ -64,6 +64,9 @@ def check_sizing_names(case: Case) -> Iterator[Problem]:
         yield from unknown_name("node group", name, groups, f"sizing.hall.node_kw.{name}")
     for name in costs.nodes if costs else ():
         yield from unknown_name("node group", name, groups, f"sizing.costs.nodes.{name}")
+    pools = [pool.name for pool in case.spec.pools]
+    for name in case.spec.sizing.tokens_per_step:
+        yield from unknown_name("pool", name, pools, f"sizing.tokens_per_step.{name}")
 
 
 def check_lengths(case: Case) -> Iterator[Problem]:

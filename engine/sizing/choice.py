@@ -49,11 +49,11 @@ def settle(spec: SiteSpec, catalog: Catalog) -> tuple[SiteSpec, list[Problem]]:
         try:
             pools[case.index] = _settled(case)
         except _NotFound as error:
-            pools[case.index] = _assumed(case.pool)
+            pools[case.index] = _assumed(case)
             where = f"pools[{case.index}].{error.field}"
             problems.append(Problem(error.message, where=where, hint=error.hint))
         except InputError as error:
-            pools[case.index] = _assumed(case.pool)
+            pools[case.index] = _assumed(case)
             where = f"pools[{case.index}].{_open(case.pool)[0]}"
             problems.append(Problem(f"{error.message} ({error.where})", where=where, hint="write the numbers yourself"))
     return spec.model_copy(update={"pools": pools}), problems
@@ -63,9 +63,12 @@ def _open(pool: Pool) -> list[str]:
     return [name for name in FIELDS if getattr(pool, name) == AUTO]
 
 
-def _assumed(pool: Pool) -> Pool:
-    """Some numbers, so that other rules can go on."""
-    return pool.model_copy(update=dict.fromkeys(_open(pool), 1))
+def _assumed(case: PoolCase) -> Pool:
+    """Some numbers, so that other rules can go on without finding fault with them."""
+    numbers = dict.fromkeys(_open(case.pool), 1)
+    if "max_model_len" in numbers:
+        numbers["max_model_len"] = case.model.max_context or 1 << 24
+    return case.pool.model_copy(update=numbers)
 
 
 def _settled(case: PoolCase) -> Pool:
@@ -139,7 +142,10 @@ def _ways(case: PoolCase, pool: Pool, demand: PoolDemand, gpus: int) -> Iterator
         precision=precision,
         gpus=gpus,
         objective=Objective(
-            demand.prompt, demand.answer, demand.itl_s / band.p90 if demand.itl_s else None, max_num_seqs=MOST_SEQS
+            demand.prompt,
+            demand.answer,
+            demand.itl_s / band.p90 * case.tokens_per_step if demand.itl_s else None,
+            max_num_seqs=MOST_SEQS,
         ),
         vllm=case.vllm,
         link_domain=case.platform.gpus,

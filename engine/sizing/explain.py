@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from sovctl.engine.sizing import GIB
 from sovctl.engine.sizing.capacity import Banded, Limit, Performance
 from sovctl.engine.sizing.demand import ClassDemand, PoolDemand, lost
+from sovctl.engine.sizing.disaggregated import prefill_apart
 from sovctl.engine.sizing.memory import Edge
 from sovctl.engine.sizing.pool import PoolSizing
 from sovctl.engine.sizing.server import Server
@@ -63,6 +64,7 @@ def explain(sized: PoolSizing) -> Iterator[Step]:
         return
     yield _times(sized.performance, demand)
     yield _limit(sized, sized.performance, sized.limit, demand)
+    yield from _apart(sized, sized.performance, sized.limit, demand)
     if sized.need is None:
         return
     yield _in_flight(sized, sized.performance, sized.limit, demand)
@@ -203,6 +205,7 @@ def _times(performance: Performance, demand: PoolDemand) -> Step:
             f"prompt {demand.prompt:,.0f} tokens, answer {demand.answer:,.0f}",
             f"{demand.prefix_hit_share * 100:.0f} % of the prompt in the prefix cache",
             f"prefill {seconds(prefill_s)}",
+            f"{performance.serving.tokens_per_step:g} tokens a decode step (more than 1 with speculative decoding)",
         ),
         f"TTFT {band(one.ttft)}, ITL {band(one.itl)}",
     )
@@ -226,6 +229,28 @@ def _limit(sized: PoolSizing, performance: Performance, limit: Limit, demand: Po
 
 def _or_none(limit_s: float | None) -> str:
     return "none" if limit_s is None else seconds(limit_s)
+
+
+def _apart(sized: PoolSizing, performance: Performance, limit: Limit, demand: PoolDemand) -> Iterator[Step]:
+    """Prefill and decode apart, where the platform has a fabric that is known."""
+    figure = sized.case.platform.checks.compute_nic_gbit_s
+    if sized.server is None or figure is None or not isinstance(figure.value, int | float):
+        return
+    link_gb_s = figure.value / 8
+    apart = prefill_apart(performance, limit, sized.server, demand, link_gb_s=link_gb_s)
+    if apart is None:
+        return
+    yield Step(
+        "prefill and decode apart, for comparison",
+        "decode servers without prefills between; as many prefill servers as that takes, 70 % busy; the cache moves",
+        (
+            f"cache of one prompt over {link_gb_s:g} GB/s a GPU: {seconds(apart.transfer_s)}",
+            f"TTFT {seconds(apart.ttft_s)}, ITL {seconds(apart.itl_s)} at the pessimistic edge",
+            f"{apart.decode_in_flight:,.1f} in flight a decode server",
+            f"{apart.prefill_per_decode:.2f} prefill servers for each decode server",
+        ),
+        f"{apart.gain * 100:+,.0f} % requests a GPU (modelled, not held to measurements)",
+    )
 
 
 def _in_flight(sized: PoolSizing, performance: Performance, limit: Limit, demand: PoolDemand) -> Step:

