@@ -1,4 +1,4 @@
-"""Prefill and decode apart: the cache takes its time over the fabric, limits hold, and speculation speeds up decoding."""
+"""Prefill and decode apart: the cache takes its time over the fabric, limits hold; speculation speeds up decoding."""
 
 from __future__ import annotations
 
