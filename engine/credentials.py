@@ -17,13 +17,16 @@ from sovctl.compliance.files import write_atomic
 from sovctl.compliance.keys import load_or_create
 from sovctl.engine.pki import Authority
 from sovctl.engine.plan.context import Context
-from sovctl.engine.plan.kinds.credential import credentials_on, fingerprint
+from sovctl.engine.plan.kinds.credential import credentials_on, fingerprint, kek_file, token_key_file
 from sovctl.engine.plan.kinds.gateway_access import client_entry
-from sovctl.engine.spec import Node, Secret, SiteSpec
+from sovctl.engine.spec import Node, SiteSpec
+from sovctl.engine.spec_types import Secret
 from sovctl.engine.state import SiteState
 
 MIN_API_KEY_LENGTH = 24
 """Characters. 24 random characters of base64 are 144 bit; a shorter key could be found from its hash."""
+
+_PIN_SALT = "pin.salt"  # stands below a PIN in its file, so that nobody finds the PIN by the file's digest
 
 
 def read_secret(secret: Secret, site_folder: Path, where: str) -> str:
@@ -139,9 +142,14 @@ class Credentials:
                 self.authority.issue(node.name, node.address, now=now)
         if self.spec.gateway is None:
             return
-        handoff = self.spec.gateway.handoff
-        webhook = ["handoff-webhook.key"] if handoff is not None and handoff.webhook is not None else []
-        for name in ("token.key", "vault.kek", *webhook):
+        gateway = self.spec.gateway
+        made = [token_key_file(version) for version in gateway.token_key_versions]
+        made += [kek_file(kek) for kek in gateway.vault.kek if kek.pkcs11 is None]
+        if any(kek.pkcs11 for kek in gateway.vault.kek):
+            made.append(_PIN_SALT)
+        if gateway.handoff is not None and gateway.handoff.webhook is not None:
+            made.append("handoff-webhook.key")
+        for name in made:
             path = self.state.keys / name
             if not path.exists():
                 write_atomic(path, secrets.token_hex(32) + "\n", mode=0o600)
@@ -168,6 +176,12 @@ class Credentials:
             if cloud.api_key and (not may_be_absent or _is_there(cloud.api_key, self.site_folder)):
                 where = f"site.yaml: gateway.clouds[{index}].api_key"
                 derived[f"cloud-{cloud.name}.key"] = _api_key(cloud.api_key, self.site_folder, where) + "\n"
+        for index, kek in enumerate(self.spec.gateway.vault.kek):
+            if kek.pkcs11 and (not may_be_absent or _is_there(kek.pkcs11.pin, self.site_folder)):
+                where = f"site.yaml: gateway.vault.kek[{index}].pkcs11.pin"
+                pin, salt = read_secret(kek.pkcs11.pin, self.site_folder, where), self.state.keys / _PIN_SALT
+                if salt.exists():
+                    derived[kek_file(kek)] = f"{pin}\n{salt.read_text()}"
         return derived
 
     def _clients(self) -> str:

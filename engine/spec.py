@@ -31,10 +31,12 @@ from sovctl.engine.spec_types import (
     ModelName,
     Name,
     Port,
+    Secret,
     Sized,
     SpecModel,
     words,
 )
+from sovctl.engine.spec_vault import KeyVersion, Vault
 
 _GeneratedBy = Literal["chat.completions", "completions", "responses", "messages"]
 _ComparedBy = Literal["embeddings", "rerank", "score"]
@@ -52,22 +54,6 @@ class Placement(StrEnum):
     def may_leave(self) -> bool:
         """True when tokenized text may be sent to a named cloud upstream."""
         return self is Placement.HYBRID
-
-
-class Secret(SpecModel):
-    """A reference to a secret; exactly one of the two. The value is read only where it is used, and never printed."""
-
-    file: FilePath | None = None
-    """Path on the controller, relative to site.yaml; must not be readable by group or others."""
-    env: (
-        Annotated[
-            str,
-            StringConstraints(pattern=r"^[A-Z_][A-Z0-9_]{0,127}$"),
-            words("a variable such as CLOUD_KEY", kind="variable"),
-        ]
-        | None
-    ) = None
-    """Name of an environment variable of the controller."""
 
 
 class Site(SpecModel):
@@ -360,8 +346,14 @@ class Gateway(SpecModel):
     """What tokens cost, for limits of cost; your own figures."""
     send_principal: list[Name] = Field(default_factory=list)
     """Pools that are told who is calling, in a header that they can verify: RAG and tools."""
+    vault: Vault = Field(default_factory=Vault)
+    """Where values wait, and under which keys."""
     vault_ttl_s: Annotated[int, Field(ge=60, le=31_536_000)] = 86_400
     """How long a conversation's tokens can be restored, in seconds."""
+    token_key_versions: Annotated[list[KeyVersion], Field(min_length=1, max_length=16)] = Field(
+        default_factory=lambda: [1]
+    )
+    """The first one makes tokens; the others go on in conversations that began under them. `apply` makes new ones."""
 
 
 class Compliance(SpecModel):

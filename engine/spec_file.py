@@ -28,11 +28,11 @@ from sovctl.engine.catalog import Catalog, load_catalog
 from sovctl.engine.catalog.calibrations import read_calibrations
 from sovctl.engine.catalog.site_file import read_site_catalog
 from sovctl.engine.sizing.choice import FIELDS, settle
-from sovctl.engine.spec import Secret, SiteSpec
+from sovctl.engine.spec import SiteSpec
 from sovctl.engine.spec_problems import meant_path, secret_problems, structure_problems, unknown_keys
 from sovctl.engine.spec_rules import check
 from sovctl.engine.spec_text import MAX_BYTES, BrokenText, SpecText, parent, read_text, steps
-from sovctl.engine.spec_types import AUTO
+from sovctl.engine.spec_types import AUTO, Secret
 
 MOST_PROBLEMS = 100  # shown of one file; nobody mends more in one sitting
 
@@ -246,6 +246,9 @@ def references(spec: SiteSpec) -> Iterator[FileReference]:
         if cloud.api_key is not None:
             yield _secret(f"gateway.clouds[{index}].api_key", cloud.api_key)
     if spec.gateway.client_ca_file is not None:
+        for index, kek in enumerate(spec.gateway.vault.kek):
+            if kek.pkcs11:
+                yield _secret(f"gateway.vault.kek[{index}].pkcs11.pin", kek.pkcs11.pin)
         yield FileReference("gateway.client_ca_file", spec.gateway.client_ca_file, None, is_secret=False)
     if (listed := spec.gateway.detect.listed) is not None:
         yield FileReference("gateway.detect.listed.index_file", listed.index_file, None, is_secret=False)

@@ -14,12 +14,15 @@ from pydantic import ValidationError
 
 from sovctl.compliance.errors import Problem
 from sovctl.engine import spec_schema
-from sovctl.engine.spec import Secret, SiteSpec
+from sovctl.engine.spec import SiteSpec
 from sovctl.engine.spec_text import join
+from sovctl.engine.spec_types import Secret
 
 LONGEST_ECHO = 40  # characters of a value that a message repeats; a longer one is described
 
-_SECRET_NAME = re.compile(r"pass(word|wd|phrase)|secret|token$|api_?key|private_?key|credential|bearer", re.IGNORECASE)
+_SECRET_NAME = re.compile(
+    r"pass(word|wd|phrase)|secret|token$|api_?key|private_?key|credential|bearer|^pin$", re.IGNORECASE
+)
 
 # Forms that are secrets wherever they stand: PEM, OpenAI, GitHub, AWS, JWT, and a password in a URL.
 _SECRET_VALUE = re.compile(
@@ -34,7 +37,7 @@ _SECRET_VALUE = re.compile(
 _SECRET_HINT = "put it into a file of mode 600 beside site.yaml and write `{file: secrets/NAME}`, or use `{env: NAME}`"
 
 # Fields of the spec that hold a secret's reference, and fields whose names only sound like a secret.
-_SECRET_FIELDS = ("api_key",)
+_SECRET_FIELDS = ("api_key", "pin")
 _NOT_SECRET = ("apt_key_file", "key_file")
 
 

@@ -16,6 +16,7 @@ from sovctl.engine import spec_rules_detect as detect
 from sovctl.engine import spec_rules_pools as pools
 from sovctl.engine import spec_rules_release as release
 from sovctl.engine import spec_rules_site as site
+from sovctl.engine import spec_rules_vault as vault
 from sovctl.engine.catalog import Catalog
 from sovctl.engine.spec import SiteSpec
 from sovctl.engine.spec_case import Case, Rule
@@ -48,6 +49,8 @@ RULES: tuple[Rule, ...] = (
     Rule("with clouds, the gateway has a machine without GPUs", ("gateway", "node_groups"), site.check_gateway_apart),
     Rule("a secret is a file or an environment variable, and no two clients share one", ("gateway",),
          site.check_secrets),
+    Rule("no version of a KEK or a token key, and no key of a hardware token, is named twice", ("gateway",),
+         vault.check_versions),
     Rule("teams are unique; clients and groups are in teams of their own tenant", ("gateway",), access.check_teams),
     Rule("identity providers are unique, with their keys from one place inside the site", ("gateway",),
          access.check_identity_providers),

@@ -11,10 +11,11 @@ from pydantic import AnyHttpUrl
 
 from sovctl.compliance.errors import Problem
 from sovctl.compliance.policy_table import table_of
-from sovctl.engine.spec import Gateway, Secret
+from sovctl.engine.spec import Gateway
 from sovctl.engine.spec_case import Case, stands_twice, unknown_name
 from sovctl.engine.spec_policy import NAME_LANGUAGES, Action, EntityKind
 from sovctl.engine.spec_routing import Route
+from sovctl.engine.spec_types import Secret
 
 LAST_YEAR = 2261
 """The last whole year in signed 64-bit nanoseconds since 1970, in which the firewall closes an expired exception."""
@@ -246,6 +247,9 @@ def check_secrets(case: Case) -> Iterator[Problem]:
         return
     held: list[tuple[str, Secret]] = [
         (f"gateway.clouds[{i}].api_key", cloud.api_key) for i, cloud in enumerate(gateway.clouds) if cloud.api_key
+    ]
+    held += [
+        (f"gateway.vault.kek[{i}].pkcs11.pin", kek.pkcs11.pin) for i, kek in enumerate(gateway.vault.kek) if kek.pkcs11
     ]
     clients = [(f"gateway.clients[{i}].api_key", client.api_key) for i, client in enumerate(gateway.clients)]
     for where, secret in held + clients:

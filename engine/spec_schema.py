@@ -21,6 +21,7 @@ from sovctl.engine import (
     spec_policy,
     spec_release,
     spec_routing,
+    spec_vault,
 )
 from sovctl.engine.spec import SiteSpec
 
@@ -39,7 +40,17 @@ _PLAIN = {"boolean": "true or false", "array": "a list", "object": "keys with va
 def schema() -> dict[str, Any]:
     """The JSON schema of a whole site.yaml, as editors complete it; the same on every call."""
     made = _without_titles(SiteSpec.model_json_schema())
-    rooms = (spec_access, spec_demand, spec_detect, spec_hall, spec_policy, spec_release, spec_routing, spec)
+    rooms = (
+        spec_access,
+        spec_demand,
+        spec_detect,
+        spec_hall,
+        spec_policy,
+        spec_release,
+        spec_routing,
+        spec_vault,
+        spec,
+    )
     models = {name: value for room in rooms for name, value in vars(room).items()}
     for name, definition in {**made["$defs"], "SiteSpec": made}.items():
         _add_made_defaults(definition, models[name])

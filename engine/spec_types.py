@@ -91,3 +91,19 @@ class SpecModel(BaseModel):
     model_config = ConfigDict(
         frozen=True, extra="forbid", use_attribute_docstrings=True, allow_inf_nan=False, str_max_length=1024
     )
+
+
+class Secret(SpecModel):
+    """A reference to a secret; exactly one of the two. The value is read only where it is used, and never printed."""
+
+    file: FilePath | None = None
+    """Path on the controller, relative to site.yaml; must not be readable by group or others."""
+    env: (
+        Annotated[
+            str,
+            StringConstraints(pattern=r"^[A-Z_][A-Z0-9_]{0,127}$"),
+            words("a variable such as CLOUD_KEY", kind="variable"),
+        ]
+        | None
+    ) = None
+    """Name of an environment variable of the controller."""

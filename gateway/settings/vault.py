@@ -51,6 +51,7 @@ class Pkcs11Settings(SettingsModel):
     key_label: Annotated[str, StringConstraints(min_length=1, max_length=64)]
     """An AES key of 256 bits; never reuse the label of another."""
     pin_file: Path
+    """The PIN in its first line; other lines are not read. Only its owner may read it."""
     mechanism: Literal["aes-gcm", "aes-key-wrap"] = "aes-gcm"
     """aes-key-wrap for a token that refuses nonces from outside. Part of which KEK this is: don't change it later."""
 

@@ -35,7 +35,7 @@ def _load_kek(settings: KekSettings) -> Kek:
     if settings.pkcs11 is not None:
         from sovctl.gateway.vault.pkcs11_kek import Pkcs11Kek
 
-        return Pkcs11Kek(settings.pkcs11, read_secret(settings.pkcs11.pin_file))
+        return Pkcs11Kek(settings.pkcs11, read_secret(settings.pkcs11.pin_file).splitlines()[0].strip())
     assert settings.env is not None
     text = os.environ.pop(settings.env, None)
     if text is not None:

@@ -12,6 +12,7 @@ from sovctl.engine.plan.kinds.kind import Kind, Look
 from sovctl.engine.plan.kinds.leftover import leftover
 from sovctl.engine.plan.resource import Desired, Risk, State
 from sovctl.engine.spec import Node
+from sovctl.engine.spec_vault import Kek
 
 TLS = "/etc/sovctl/tls"
 SECRETS = "/etc/sovctl/secrets"
@@ -43,10 +44,28 @@ CERTIFICATES = (
 )
 GATEWAY_SECRETS = (
     Credential("gateway-clients.json", f"{SECRETS}/gateway-clients.json", "who may call; keys only hashed", True),
-    Credential("token.key", f"{SECRETS}/token.key", "keys the tokens that leave", True),
-    Credential("vault.kek", f"{SECRETS}/vault.kek", "wraps the vault's conversation keys", True),
     Credential("gateway-ledger.key", f"{SECRETS}/gateway-ledger.key", "signs the gateway's audit log", True),
 )
+
+
+def token_key_file(version: int) -> str:
+    """Name of the file with that version of the token key."""
+    return "token.key" if version == 1 else f"token-{version}.key"
+
+
+def kek_file(kek: Kek) -> str:
+    """Name of the file with a KEK, or with the PIN of the token that it is in."""
+    if kek.pkcs11 is not None:
+        return f"vault-{kek.version}.pin"
+    return "vault.kek" if kek.version == 1 else f"vault-{kek.version}.kek"
+
+
+def key_files(context: Context) -> list[Credential]:
+    """The keys of tokens and vault."""
+    names = {token_key_file(version): "keys the tokens that leave" for version in context.gateway.token_key_versions}
+    for kek in context.gateway.vault.kek:
+        names[kek_file(kek)] = "opens the hardware token" if kek.pkcs11 else "wraps the vault's keys"
+    return [Credential(name, f"{SECRETS}/{name}", why, True) for name, why in names.items()]
 
 
 def cloud_files(context: Context) -> list[Credential]:
@@ -98,7 +117,7 @@ def listed_files(context: Context) -> list[Credential]:
 def credentials_on(context: Context, node: Node) -> list[Credential]:
     """Every credential a node holds."""
     if context.is_gateway(node):
-        own = [*CERTIFICATES, *GATEWAY_SECRETS, *cloud_files(context), *access_files(context)]
+        own = [*CERTIFICATES, *GATEWAY_SECRETS, *key_files(context), *cloud_files(context), *access_files(context)]
         return [*own, *listed_files(context)]
     return list(CERTIFICATES) if context.replicas_on(node) else []
 
@@ -156,7 +175,7 @@ def _leftovers(facts: NodeFacts | None, wanted: set[str]) -> Iterator[Desired]:
             yield leftover("credential", name, [path], why="site.yaml has no use for it on this node")
 
 
-# Facts hold plain SHA-256 of these files. That gives nothing away: token.key, vault.kek, listed.key and private keys
-# are random with 128 bits or more, gateway-clients.json and listed.edm hold only hashes, and an API key under 24
-# characters is refused (credentials.MIN_API_KEY_LENGTH). Captures are kept with mode 0600 all the same.
+# Facts hold plain SHA-256 of these files. That gives nothing away: token keys, KEKs, listed.key and private keys are
+# random with 128 bits or more, a PIN has as many beside it, gateway-clients.json and listed.edm hold only hashes, and an
+# API key under 24 characters is refused (credentials.MIN_API_KEY_LENGTH). Captures are kept with mode 0600 all the same.
 KIND = Kind("credential", _expect, _observe, lambda _context, _node: Look(hash=(f"{TLS}/*", f"{SECRETS}/*")))

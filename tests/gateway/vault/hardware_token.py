@@ -38,7 +38,7 @@ class HardwareToken:
             raise LookupError("expected SoftHSM2, got none: make test-packages")
         self.module = found[0]
         self.pin_file = folder / "pin"
-        self.pin_file.write_text(PIN)
+        self.pin_file.write_text(f"{PIN}\nanother line, which nobody reads\n")
         self.pin_file.chmod(0o600)
         (folder / "tokens").mkdir()
         config = folder / "softhsm2.conf"

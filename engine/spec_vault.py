@@ -1,0 +1,54 @@
+"""The keys under which the gateway seals values and makes tokens, as site.yaml has them; a part of `spec`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, StringConstraints
+
+from sovctl.engine.spec_types import Secret, SpecModel, words
+
+KeyVersion = Annotated[int, Field(ge=1, le=2_147_483_647)]
+"""Of a key; never used again for another one."""
+
+_NodePath = Annotated[
+    str,
+    StringConstraints(pattern=r"^/[!-~]{1,254}$"),
+    words("an absolute path on the node", kind="node path"),
+]
+_Label = Annotated[
+    str,
+    StringConstraints(pattern=r"^[!-~]([ -~]{0,62}[!-~])?$"),
+    words("1 to 64 printable ASCII characters", kind="label"),
+]
+
+
+class HardwareKey(SpecModel):
+    """A key in a hardware token (PKCS#11) that every gateway node reaches. It wraps and unwraps there."""
+
+    module: _NodePath
+    """The token's PKCS#11 library on the nodes; you install it."""
+    token_label: Annotated[_Label, StringConstraints(max_length=32)]
+    """What the token is called."""
+    key_label: _Label
+    """An AES key of 256 bits."""
+    pin: Secret
+    """Of the token's user."""
+    mechanism: Literal["aes-gcm", "aes-key-wrap"] = "aes-gcm"
+    """aes-key-wrap for a token that refuses nonces from outside; never changed for a key that is in use."""
+
+
+class Kek(SpecModel):
+    """One key-encryption key. Without `pkcs11`, `apply` makes it, once, as a file."""
+
+    version: KeyVersion = 1
+    """Never that of another key, not even of one that is gone."""
+    pkcs11: HardwareKey | None = None
+    """Where it is, when it is in a hardware token."""
+
+
+class Vault(SpecModel):
+    """Where values wait for their tokens to come back."""
+
+    kek: Annotated[list[Kek], Field(min_length=1, max_length=16)] = Field(default_factory=lambda: [Kek()])
+    """The first one wraps the vault's keys; the others open them until `sovctl gateway vault rotate` replaced them."""
