@@ -176,6 +176,6 @@ def _leftovers(facts: NodeFacts | None, wanted: set[str]) -> Iterator[Desired]:
 
 
 # Facts hold plain SHA-256 of these files. That gives nothing away: token keys, KEKs, listed.key and private keys are
-# random with 128 bits or more, a PIN has as many beside it, gateway-clients.json and listed.edm hold only hashes, and an
-# API key under 24 characters is refused (credentials.MIN_API_KEY_LENGTH). Captures are kept with mode 0600 all the same.
+# random with 128 bits or more, a PIN has as many beside it, gateway-clients.json and listed.edm hold only hashes, and
+# an API key under 24 characters is refused (credentials.MIN_API_KEY_LENGTH). Captures are kept with mode 0600.
 KIND = Kind("credential", _expect, _observe, lambda _context, _node: Look(hash=(f"{TLS}/*", f"{SECRETS}/*")))
