@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field, StringConstraints
+from pydantic import Field, StringConstraints, model_validator
 
 from sovctl.gateway.kinds import Kind
 from sovctl.gateway.settings.model import Name, SettingsModel
@@ -16,8 +16,9 @@ class NameModelSettings(SettingsModel):
 
     name: Name
     """What audit records call it; its findings have the rule `MODEL_NAME`, which policy may name."""
-    kind: Literal["spacy"]
-    """spaCy: a folder as `nlp.to_disk` writes it."""
+    kind: Literal["spacy", "onnx"]
+    """spaCy: a folder as `nlp.to_disk` writes it. ONNX: a folder with `model.onnx`, a token classifier,
+    `tokenizer.json` and `config.json`; needs the packages onnxruntime and tokenizers, which the gateway has not."""
     path: Path
     """A file or a folder."""
     sha256: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
@@ -26,11 +27,19 @@ class NameModelSettings(SettingsModel):
     """What the model calls something -> its kind, such as `{PER: PERSON, ORG: ORG}`. Other labels are left alone."""
     languages: Annotated[list[Annotated[str, StringConstraints(pattern=r"^[a-z]{2}$")]], Field(min_length=1)]
     """ISO 639-1. It is asked about requests in these, and policy may accept its finding of names in them."""
+    min_score: Annotated[float, Field(ge=0, le=1)] = 0.0
+    """What the model is less sure of does not count; spaCy does not say how sure it is."""
     timeout_s: Annotated[float, Field(gt=0, le=300)] = 5.0
     """For one request, its wait for others included; a small spaCy model reads 20 KB in about 0.5 s (guess, 2026-11).
     What takes longer stays on-prem."""
     max_queue: Annotated[int, Field(ge=1, le=10_000)] = 16
     """Requests of one worker that wait for it, the one it reads included; what comes then stays on-prem."""
+
+    @model_validator(mode="after")
+    def _is_scored(self) -> NameModelSettings:
+        if self.kind == "spacy" and self.min_score:
+            raise ValueError("min_score: expected none for a spaCy model, which gives no scores, got one")
+        return self
 
     @property
     def rule(self) -> str:

@@ -26,12 +26,14 @@ class ModelFinder:
     Args:
         labels: of the model, those that count.
         rule: that its findings carry.
+        min_score: what it is less sure of does not count.
     """
 
-    def __init__(self, read: Read, *, labels: Mapping[str, Kind], rule: str) -> None:
+    def __init__(self, read: Read, *, labels: Mapping[str, Kind], rule: str, min_score: float = 0.0) -> None:
         self.rules = (rule,)
         self._read = read
         self._labels = dict(labels)
+        self._min_score = min_score
 
     def find(self, view: View, _found: Sequence[Finding]) -> Iterator[Finding]:
         """What the model finds in `view`, without the spaces and marks around it."""
@@ -39,7 +41,7 @@ class ModelFinder:
         ours = [(token.start, token.end) for token in find_tokens(text)] if "_" in text else []
         for start, end, label, score in self._read(text):
             kind = self._labels.get(label)
-            if kind is None:
+            if kind is None or score < self._min_score:
                 continue
             while start < end and not text[start].isalnum():
                 start += 1

@@ -12,10 +12,11 @@ from pathlib import Path
 from sovctl.compliance.errors import InputError
 from sovctl.gateway.detect.models.digest import check_sha256
 from sovctl.gateway.detect.models.finder import ModelFinder, Read
+from sovctl.gateway.detect.models.onnx_model import open_onnx
 from sovctl.gateway.detect.models.spacy_model import open_spacy
 from sovctl.gateway.settings.name_model import NameModelSettings
 
-_OPEN: Mapping[str, Callable[[Path], tuple[Read, frozenset[str]]]] = {"spacy": open_spacy}
+_OPEN: Mapping[str, Callable[[Path], tuple[Read, frozenset[str]]]] = {"onnx": open_onnx, "spacy": open_spacy}
 
 
 def load_model(settings: NameModelSettings, *, where: str) -> ModelFinder:
@@ -37,4 +38,4 @@ def load_model(settings: NameModelSettings, *, where: str) -> ModelFinder:
                 where=f"{where}.labels",
                 hint=f"did you mean {near[0]}?" if near else "",
             )
-    return ModelFinder(read, labels=settings.labels, rule=settings.rule)
+    return ModelFinder(read, labels=settings.labels, rule=settings.rule, min_score=settings.min_score)

@@ -166,3 +166,21 @@ def test_our_own_tokens_are_nobodys_name() -> None:
     finder = ModelFinder(lambda text: [(0, len(text), "PER", 0.9)], labels={"PER": Kind.PERSON}, rule="MODEL_X")
     assert not list(finder.find(View(f"{token} келді"), []))
     assert list(finder.find(View("Айгүл келді"), []))
+
+
+def test_a_model_whose_package_is_missing_says_which(tmp_path: Path) -> None:
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model/config.json").write_text("{}")
+    try:
+        import onnxruntime  # noqa: F401
+    except ImportError:
+        expected = "expected the packages onnxruntime and tokenizers for this model, got no onnxruntime"
+    else:
+        expected = "of one token classifier, got KeyError"
+    with pytest.raises(InputError, match=expected):
+        load_models(detect(model_settings(tmp_path / "model", kind="onnx")))
+
+
+def test_a_score_is_not_asked_of_what_gives_none(pipeline: Path) -> None:
+    with pytest.raises(ValueError, match="which gives no scores"):
+        detect(model_settings(pipeline, min_score=0.5))
