@@ -17,6 +17,7 @@ from sovctl.gateway.admin.board import Board
 from sovctl.gateway.admin.budgets import budgets
 from sovctl.gateway.admin.decisions import recent
 from sovctl.gateway.admin.figures import answered_by_route, by_label, figures
+from sovctl.gateway.admin.pools import upstreams
 from sovctl.gateway.metrics import Metrics
 from sovctl.gateway.quota.quota import Quota
 from sovctl.gateway.quota.store import QuotaUnavailable
@@ -24,8 +25,6 @@ from sovctl.gateway.readiness import NOT_READY
 from sovctl.gateway.settings import CallerLimits, GatewaySettings
 
 _MOST_DECISIONS = 50
-_WORST = ("closed", "busy", "half-open", "open")
-"""What a server is doing, as `upstream.breaker` says, from best to worst; several workers may see it differently."""
 
 
 class Handoffs(Protocol):
@@ -84,7 +83,7 @@ async def gather(sources: Sources, *, now: float) -> dict[str, Any]:
         "policy_sha256": settings.policy.digest(),
         "figures": figures(metrics),
         "routes": routes(settings, answered_by_route(metrics)),
-        "upstreams": upstreams(settings, workers, by_label(metrics.upstream_failures.values, 0)),
+        "upstreams": upstreams(settings.upstreams, workers, by_label(metrics.upstream_failures.values, 0)),
         "refused": by_label(metrics.refused.values, 0),
         "findings": by_label(metrics.findings.values, 0),
         "budgets": await _budgets(sources, settings, now),
@@ -106,39 +105,6 @@ def routes(settings: GatewaySettings, answered: Mapping[str, Mapping[str, float]
         }
         for route in settings.routes
     ]
-
-
-def upstreams(
-    settings: GatewaySettings, workers: Sequence[Mapping[str, Any]], failures: Mapping[str, float]
-) -> list[dict[str, Any]]:
-    """A row for every pool and cloud: what all workers make of it together."""
-    told = [{each["name"]: each for each in worker.get("upstreams", ())} for worker in workers]
-    rows = []
-    for upstream in settings.upstreams:
-        known = [each[upstream.name] for each in told if upstream.name in each]
-        down = sum(each["is_down"] for each in known)
-        servers: dict[str, dict[str, Any]] = {}
-        for server in (server for each in known for server in each["servers"]):
-            row = servers.setdefault(server["url"], {"url": server["url"], "in_flight": 0, "state": "closed"})
-            row["in_flight"] += server["in_flight"]
-            row["state"] = max(row["state"], _server_state(server), key=_WORST.index)
-        rows.append(
-            {
-                "name": upstream.name,
-                "kind": upstream.kind.value,
-                "model": upstream.model,
-                "jurisdiction": upstream.jurisdiction,
-                "state": "unknown" if not known else "up" if not down else "down" if down == len(known) else "partly",
-                "in_flight": sum(row["in_flight"] for row in servers.values()),
-                "failures": failures.get(upstream.name, 0),
-                "servers": list(servers.values()),
-            }
-        )
-    return rows
-
-
-def _server_state(server: Mapping[str, Any]) -> str:
-    return "busy" if server["is_busy"] and server["circuit"] == "closed" else str(server["circuit"])
 
 
 async def _handoffs(sources: Sources) -> list[Mapping[str, Any]] | None:

@@ -11,6 +11,7 @@ import asyncio
 import ssl
 from collections import deque
 from collections.abc import Mapping
+from typing import Any
 from urllib.parse import urlsplit
 
 from sovctl.gateway.errors import UpstreamFailed
@@ -71,6 +72,21 @@ class Server:
     def is_good(self, now_s: float) -> bool:
         """True when nothing speaks against asking it."""
         return self.busy_until_s <= now_s and self.ejected_until_s <= now_s and self.breaker.would_admit(now_s)
+
+    def as_record(self, now_s: float, *, stale_after_s: float) -> dict[str, Any]:
+        """How it is now as plain values, for operators; what it said last is None when that is older."""
+        load = self.load if self.load is not None and now_s - self.load.at_s <= stale_after_s else None
+        return {
+            "url": self.url,
+            "in_flight": self.in_flight,
+            "circuit": self.breaker.state(now_s).value,
+            "is_busy": now_s < self.busy_until_s,
+            "is_ejected": now_s < self.ejected_until_s,
+            "load_age_s": None if load is None else now_s - load.at_s,
+            "running": None if load is None else load.running,
+            "waiting": None if load is None else load.waiting,
+            "kv_usage": None if load is None else load.kv_usage,
+        }
 
     async def post(
         self,

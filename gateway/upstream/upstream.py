@@ -109,15 +109,7 @@ class Upstream:
     def as_record(self) -> dict[str, Any]:
         """How it is now as plain values, for operators."""
         now_s = self._loop.time()
-        servers = [
-            {
-                "url": server.url,
-                "in_flight": server.in_flight,
-                "circuit": server.breaker.state(now_s).value,
-                "is_busy": now_s < server.busy_until_s,
-            }
-            for server in self.servers
-        ]
+        servers = [server.as_record(now_s, stale_after_s=self.routing.stale_after_s) for server in self.servers]
         return {"name": self.settings.name, "is_down": self.state().is_down, "servers": servers}
 
     def state(self) -> State:

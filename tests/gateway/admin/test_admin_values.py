@@ -173,6 +173,18 @@ def test_a_section_is_there_only_when_its_provider_is() -> None:
     assert "can&#39;t be read" in drawn(budgets=None) or "can't be read" in drawn(budgets=None)
 
 
+def test_a_pool_s_queue_cache_and_ejected_servers_are_said_in_words() -> None:
+    server = {"url": "a", "in_flight": 2, "state": "ejected", "running": 5, "waiting": 3, "kv_usage": 0.45}
+    pool = {"name": "chat", "kind": "pool", "model": "m", "jurisdiction": None, "state": "up", "failures": 0}
+    pool |= {"in_flight": 2, "running": 5, "waiting": 3, "kv_usage": 0.45, "servers": [server]}
+    page = " ".join(drawn(upstreams=[pool]).split())
+    assert "2 now, 5 run, 3 wait, KV 45 %" in page
+    assert "slow, asked last" in page
+    unknown = {"running": None, "waiting": None, "kv_usage": None}
+    page = drawn(upstreams=[{**pool, **unknown, "servers": [{**server, **unknown, "state": "closed"}]}])
+    assert "KV 0" not in page
+
+
 def test_a_hand_off_can_be_taken_and_then_resolved() -> None:
     waiting, taken = (drawn(handoffs=[{**ROW, "state": state}]) for state in ("waiting", "taken"))
     assert 'action="actions/take"' in waiting

@@ -16,6 +16,21 @@ from sovctl.gateway.upstream import Attempts, Upstream
 BODY = b"{}"
 
 
+def test_operators_see_queue_cache_and_who_is_asked_last() -> None:
+    async def run() -> None:
+        async with pool_of(2) as (upstream, servers, looked):
+            servers[0].metrics = metrics(waiting=3, running=7, kv_usage=0.25)
+            await asyncio.wait_for(looked(), 5)
+            upstream.servers[1].ejected_until_s = asyncio.get_running_loop().time() + 9
+            first, second = upstream.as_record()["servers"]
+            assert (first["waiting"], first["running"], first["kv_usage"], first["is_ejected"]) == (3, 7, 0.25, False)
+            assert (second["waiting"], second["is_ejected"]) == (0, True)
+            stale = upstream.servers[0].as_record(asyncio.get_running_loop().time() + 60, stale_after_s=5)
+            assert (stale["waiting"], stale["kv_usage"], stale["load_age_s"]) == (None, None, None)
+
+    asyncio.run(run())
+
+
 class VllmServer:
     """A server that answers, with metrics that a test can change."""
 
