@@ -130,7 +130,8 @@ def _money(costs: MonthlyCosts) -> list[str]:
         f"  {costs.bought:,.0f} bought at the start, {costs.own_in_all:,.0f} in all",
     ]
     if costs.rent_per_month is not None:
-        lines.append(f"  renting the same GPUs: {costs.rent_per_month:,.0f}")
+        back = "never" if costs.pays_back_months is None else f"after {costs.pays_back_months:,.0f} months"
+        lines.append(f"  renting the same GPUs: {costs.rent_per_month:,.0f}; buying has cost less {back}")
     if costs.api_per_month is not None and costs.break_even_requests is not None:
         lines.append(
             f"  an API, for {costs.volume.requests:,.0f} requests: {costs.api_per_month:,.0f}; as much as the own site "

@@ -8,27 +8,21 @@ Where nothing can be found, a problem says the arithmetic.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from math import ceil
 
 from sovctl.compliance.errors import InputError, Problem
 from sovctl.engine.catalog import Catalog
-from sovctl.engine.sizing import GIB
-from sovctl.engine.sizing.calibration import load_calibration
 from sovctl.engine.sizing.capacity import Limit
 from sovctl.engine.sizing.demand import PoolDemand
-from sovctl.engine.sizing.parallel import Objective, Way, best, ways_of
 from sovctl.engine.sizing.pool import PoolCase, need_of, pool_cases
-from sovctl.engine.sizing.replica import ExpertMode
-from sovctl.engine.sizing.server import precision_of
+from sovctl.engine.sizing.spread import MOST_SEQS, Spread, best_of, limit_of, spreads
 from sovctl.engine.spec import Pool, SiteSpec
 from sovctl.engine.spec_demand import WorkloadClass
 from sovctl.engine.spec_types import AUTO
 
 FIELDS = ("tensor_parallel_size", "pipeline_parallel_size", "max_model_len", "max_num_seqs", "replicas")
-MOST_SEQS = 512
-"""Requests at once that `auto` goes up to; beyond, published measurements are few."""
 _LEN_STEP = 1024  # `max_model_len: auto` is a multiple of it
 
 
@@ -97,81 +91,25 @@ def _length(case: PoolCase, demand: PoolDemand) -> Mapping[str, int]:
 
 def _spread(case: PoolCase, pool: Pool, demand: PoolDemand) -> tuple[Pool, Limit]:
     """Tensor and pipeline parallelism, and what a replica then carries."""
-    assumed = pool.model_copy(update={"max_num_seqs": pool.max_num_seqs or MOST_SEQS})
     if AUTO not in (pool.tensor_parallel_size, pool.pipeline_parallel_size):
-        limit = _limit(case, assumed, demand)
+        limit = limit_of(case, pool, demand)
         if isinstance(limit, str):
             raise _NotFound(_open(pool)[0], f"expected a server that can work, got one where {limit}", _HINT)
         return pool, limit
-    reasons: dict[str, str] = {}
+    found: list[Spread] = []
     for gpus in dict.fromkeys((case.platform.gpus, case.platform.gpus * case.nodes)):
-        found: dict[tuple[int, int], tuple[Pool, Limit]] = {}
-        ways = []
-        for way in _ways(case, pool, demand, gpus):
-            size = (way.tensor_parallel_size, way.pipeline_parallel_size)
-            sizes = {"tensor_parallel_size": size[0], "pipeline_parallel_size": size[1]}
-            limit = way.refused or _limit(case, assumed.model_copy(update=sizes), demand)
-            if isinstance(limit, str):
-                reasons[" x ".join(map(str, size))] = limit
-                continue
-            found[size] = pool.model_copy(update=sizes), limit
-            used = gpus // way.gpus * way.gpus / gpus
-            worth = limit.point.tokens_per_s.low / way.gpus * used
-            ways.append(replace(way, refused="", worth=worth))
-        chosen = best(ways)
-        if chosen is not None:
-            return found[chosen.tensor_parallel_size, chosen.pipeline_parallel_size]
+        found = list(spreads(case, pool, demand, gpus))
+        chosen = best_of(found)
+        if chosen is not None and chosen.limit is not None:
+            return chosen.pool, chosen.limit
         if pool.pipeline_parallel_size != AUTO:
             break
     field = "tensor_parallel_size" if pool.tensor_parallel_size == AUTO else "pipeline_parallel_size"
-    tried = "; ".join(f"{size}: {why}" for size, why in reasons.items())
-    raise _NotFound(
-        field, f"expected a way to spread {case.model.id} over {case.gpu.id}, got none ({tried or 'no sizes'})", _HINT
-    )
+    tried = "; ".join(f"{each.size}: {each.refused}" for each in found) or "no sizes"
+    raise _NotFound(field, f"expected a way to spread {case.model.id} over {case.gpu.id}, got none ({tried})", _HINT)
 
 
 _HINT = "use more or larger GPUs, lower precision, an FP8 KV cache, a shorter max_model_len or looser limits"
-
-
-def _ways(case: PoolCase, pool: Pool, demand: PoolDemand, gpus: int) -> Iterator[Way]:
-    precision = precision_of(pool, case.model)
-    band = load_calibration().bands["open"]["itl"]
-    ways = ways_of(
-        case.model,
-        case.gpu,
-        precision=precision,
-        gpus=gpus,
-        objective=Objective(
-            demand.prompt,
-            demand.answer,
-            demand.itl_s / band.p90 * case.tokens_per_step if demand.itl_s else None,
-            max_num_seqs=MOST_SEQS,
-        ),
-        vllm=case.vllm,
-        link_domain=case.platform.gpus,
-        kv_element_bytes=1 if pool.kv_cache_dtype.startswith("fp8") else 2,
-        gpu_memory_utilization=pool.gpu_memory_utilization,
-    )
-    for way in ways:
-        is_asked = pool.tensor_parallel_size in (AUTO, way.tensor_parallel_size)
-        is_asked &= pool.pipeline_parallel_size in (AUTO, way.pipeline_parallel_size)
-        if is_asked and way.expert_mode is ExpertMode.TENSOR:  # site.yaml has no word for the other mode
-            yield way
-
-
-def _limit(case: PoolCase, pool: Pool, demand: PoolDemand) -> Limit | str:
-    """What a replica carries, or why none can."""
-    server = replace(case, pool=pool).server()
-    if server.sessions(pool.max_model_len) < 1:
-        room, asked = server.kv_bytes() / GIB, server.session_bytes(pool.max_model_len) / GIB
-        return f"{pool.max_model_len} tokens take {asked:.1f} GiB on each GPU, {room:.1f} are left for them"
-    performance = server.performance(demand)
-    limit = performance.limit(demand)
-    if limit.is_held:
-        return limit
-    point = limit.point
-    took = {"TTFT": point.ttft.high, "ITL": point.itl.high}.get(limit.binding.value, point.e2e_s)
-    return f"{limit.binding} of a single request is {took * 1e3:.0f} ms at the pessimistic edge"
 
 
 def _replicas(case: PoolCase) -> int:

@@ -43,6 +43,8 @@ class MonthlyCosts:
     api_per_month: float | None
     break_even_requests: float | None
     """Requests a month at which the API costs as much as the own site."""
+    pays_back_months: float | None
+    """Months after which buying has cost less than renting; None where it never does."""
     unknown: tuple[str, ...]
     """What was left out, and why."""
 
@@ -89,6 +91,7 @@ def costs_of(spec: SiteSpec, layout: Layout, sizings: Sequence[PoolSizing]) -> M
         gpus = sum(wanted_replicas(each) * each.gpus // each.case.pool.replicas for each in sizings)
         rent = gpus * prices.rent_per_gpu_hour * HOURS_PER_MONTH
     own = sum(amount for _, amount in parts)
+    running = own - bought / months
     return MonthlyCosts(
         currency=prices.currency,
         years=prices.years,
@@ -98,6 +101,7 @@ def costs_of(spec: SiteSpec, layout: Layout, sizings: Sequence[PoolSizing]) -> M
         rent_per_month=rent,
         api_per_month=api,
         break_even_requests=own / (api / volume.requests) if api and volume.requests else None,
+        pays_back_months=bought / (rent - running) if rent is not None and rent > running else None,
         unknown=tuple(unknown),
     )
 

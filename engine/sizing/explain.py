@@ -18,6 +18,8 @@ from sovctl.engine.sizing.disaggregated import prefill_apart
 from sovctl.engine.sizing.memory import Edge
 from sovctl.engine.sizing.pool import PoolSizing
 from sovctl.engine.sizing.server import Server
+from sovctl.engine.sizing.spread import best_of, spreads
+from sovctl.engine.spec_types import AUTO
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,7 @@ def explain(sized: PoolSizing) -> Iterator[Step]:
     yield _sessions(server, demand)
     if demand is None or sized.performance is None or sized.limit is None:
         return
+    yield _ways(sized, demand)
     yield _times(sized.performance, demand)
     yield _limit(sized, sized.performance, sized.limit, demand)
     yield from _apart(sized, sized.performance, sized.limit, demand)
@@ -192,6 +195,28 @@ def _sessions(server: Server, demand: PoolDemand | None) -> Step:
         "blocks of 16 tokens that fit / blocks of one session",
         tuple(rows),
         f"{server.sessions(full):,.1f} of full length; {optimistic:,.1f} at the optimistic edge",
+    )
+
+
+def _ways(sized: PoolSizing, demand: PoolDemand) -> Step:
+    """How else a server could be spread over one node, whatever site.yaml says."""
+    case = sized.case
+    free = case.pool.model_copy(update={"tensor_parallel_size": AUTO, "pipeline_parallel_size": AUTO})
+    found = list(spreads(case, free, demand, case.platform.gpus))
+    best = best_of(found)
+    rows = [
+        f"{each.size}: {each.refused}"
+        if each.limit is None
+        else f"{each.size}: {each.way.worth:,.0f} tokens/s a GPU, {each.limit.point.in_flight:,.1f} in flight, "
+        f"{each.limit.binding} binds"
+        for each in found
+    ]
+    return Step(
+        "ways to spread one replica over a node",
+        "most output a GPU within the limits, where weights take at most 60 %; of those as good, the fewest GPUs",
+        tuple(rows),
+        f"{best.size if best else 'none on one node'}; site.yaml has TP {case.pool.tensor_parallel_size}"
+        + (f" x PP {case.pool.pipeline_parallel_size}" if case.pool.pipeline_parallel_size > 1 else ""),
     )
 
 

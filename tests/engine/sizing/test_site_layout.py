@@ -132,6 +132,15 @@ def test_break_even_is_cost_over_price_and_does_not_depend_on_use() -> None:
     assert (busy.break_even_requests or 0) * per_request == pytest.approx(busy.own_per_month)
 
 
+def test_buying_pays_back_when_rent_saved_makes_up_for_what_was_bought() -> None:
+    found = money()
+    months = found.pays_back_months
+    assert months is not None
+    running = found.own_per_month - found.bought / (found.years * 12)
+    assert found.bought + running * months == pytest.approx((found.rent_per_month or 0) * months)
+    assert money(rent_per_gpu_hour=0.01).pays_back_months is None
+
+
 def test_what_has_no_price_is_absent_and_named() -> None:
     found = money(nodes={"dgx": 300_000}, rent_per_gpu_hour=None, api_input_per_million=None)
     assert found.rent_per_month is None

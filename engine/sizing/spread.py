@@ -1,0 +1,115 @@
+"""Every way to spread one pool's server over GPUs, with what it then carries at the pessimistic edge, or why it can't.
+
+for way in spreads(case, case.pool, demand, gpus=8):
+    way.size, way.refused or way.limit.point.in_flight
+best_of(spreads(...))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from sovctl.engine.sizing import GIB
+from sovctl.engine.sizing.calibration import load_calibration
+from sovctl.engine.sizing.capacity import Limit
+from sovctl.engine.sizing.demand import PoolDemand
+from sovctl.engine.sizing.parallel import Objective, Way, best, ways_of
+from sovctl.engine.sizing.pool import PoolCase
+from sovctl.engine.sizing.replica import ExpertMode
+from sovctl.engine.sizing.server import precision_of
+from sovctl.engine.spec import Pool
+from sovctl.engine.spec_types import AUTO
+
+MOST_SEQS = 512
+"""Requests at once that `auto` goes up to; beyond, published measurements are few."""
+
+
+@dataclass(frozen=True)
+class Spread:
+    """One way."""
+
+    way: Way
+    pool: Pool
+    """With these sizes."""
+    limit: Limit | None
+    refused: str = ""
+
+    @property
+    def size(self) -> str:
+        """Such as `TP 4`, or `TP 8 x PP 2`."""
+        pipeline = self.way.pipeline_parallel_size
+        return f"TP {self.way.tensor_parallel_size}" + (f" x PP {pipeline}" if pipeline > 1 else "")
+
+
+def spreads(case: PoolCase, pool: Pool, demand: PoolDemand, gpus: int) -> Iterator[Spread]:
+    """Every way that `pool` leaves open, over at most `gpus` GPUs.
+
+    Args:
+        pool: sizes that are not `auto` are kept.
+
+    Raises:
+        InputError: the catalogue does not know enough of the model's shape.
+    """
+    for way in _ways(case, pool, demand, gpus):
+        sizes = {
+            "tensor_parallel_size": way.tensor_parallel_size,
+            "pipeline_parallel_size": way.pipeline_parallel_size,
+        }
+        sized = pool.model_copy(update=sizes)
+        limit = way.refused or limit_of(case, sized, demand)
+        if isinstance(limit, str):
+            yield Spread(way, sized, None, limit)
+            continue
+        used = gpus // way.gpus * way.gpus / gpus
+        worth = limit.point.tokens_per_s.low / way.gpus * used
+        yield Spread(replace(way, worth=worth), sized, limit)
+
+
+def best_of(found: Sequence[Spread]) -> Spread | None:
+    """The way to take; None when none can start."""
+    chosen = best([each.way for each in found if not each.refused])
+    return next((each for each in found if each.way is chosen), None)
+
+
+def limit_of(case: PoolCase, pool: Pool, demand: PoolDemand) -> Limit | str:
+    """What a replica carries, or why it can't; where `max_num_seqs` is open, with as many as `auto` goes up to.
+
+    Raises:
+        InputError: the catalogue does not know enough of the model's shape.
+    """
+    server = replace(case, pool=pool.model_copy(update={"max_num_seqs": pool.max_num_seqs or MOST_SEQS})).server()
+    if server.sessions(pool.max_model_len) < 1:
+        room, asked = server.kv_bytes() / GIB, server.session_bytes(pool.max_model_len) / GIB
+        return f"{pool.max_model_len} tokens take {asked:.1f} GiB on each GPU, {room:.1f} are left for them"
+    limit = server.performance(demand).limit(demand)
+    if limit.is_held:
+        return limit
+    point = limit.point
+    took = {"TTFT": point.ttft.high, "ITL": point.itl.high}.get(limit.binding.value, point.e2e_s)
+    return f"{limit.binding} of a single request is {took * 1e3:.0f} ms at the pessimistic edge"
+
+
+def _ways(case: PoolCase, pool: Pool, demand: PoolDemand, gpus: int) -> Iterator[Way]:
+    band = load_calibration().bands["open"]["itl"]
+    ways = ways_of(
+        case.model,
+        case.gpu,
+        precision=precision_of(pool, case.model),
+        gpus=gpus,
+        objective=Objective(
+            demand.prompt,
+            demand.answer,
+            demand.itl_s / band.p90 * case.tokens_per_step if demand.itl_s else None,
+            max_num_seqs=MOST_SEQS,
+        ),
+        vllm=case.vllm,
+        link_domain=case.platform.gpus,
+        kv_element_bytes=1 if pool.kv_cache_dtype.startswith("fp8") else 2,
+        gpu_memory_utilization=pool.gpu_memory_utilization,
+    )
+    for way in ways:
+        is_asked = pool.tensor_parallel_size in (AUTO, way.tensor_parallel_size)
+        is_asked &= pool.pipeline_parallel_size in (AUTO, way.pipeline_parallel_size)
+        if is_asked and way.expert_mode is ExpertMode.TENSOR:  # site.yaml has no word for the other mode
+            yield way
