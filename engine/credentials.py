@@ -94,6 +94,8 @@ class Credentials:
             if name == "handoff-webhook-ca.pem":
                 webhook = self.spec.gateway.handoff.webhook if self.spec.gateway.handoff else None
                 return self.site_folder / ((webhook.ca_file if webhook else None) or "")
+            if name == "tracing-ca.pem":
+                return self.site_folder / ((self.spec.gateway.tracing and self.spec.gateway.tracing.ca_file) or "")
             if name == "clients-ca.pem":
                 return self.site_folder / (self.spec.gateway.client_ca_file or "")
             if (listed := self.spec.gateway.detect.listed) and name in ("listed.edm", "listed.key"):

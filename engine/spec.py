@@ -22,6 +22,7 @@ from sovctl.engine.spec_detect import Detect
 from sovctl.engine.spec_policy import Policy
 from sovctl.engine.spec_release import Handoff
 from sovctl.engine.spec_routing import Capability, Route, Routing
+from sovctl.engine.spec_tracing import Tracing
 from sovctl.engine.spec_types import (
     CatalogId,
     Country,
@@ -326,6 +327,8 @@ class Gateway(SpecModel):
     """What is looked for beyond what is the same everywhere."""
     handoff: Handoff | None = None
     """Who looks at answers that are held back; without it a route may only refuse them."""
+    tracing: Tracing | None = None
+    """Where traces of requests go; there are none when absent."""
     format_preserving: list[Literal["EMAIL", "IBAN", "PHONE", "CARD"]] = Field(default_factory=list)
     """Kinds that get a stand-in of their own form, and nobody's, where a JSON schema in the request asks for it."""
     link_hosts: Annotated[list[HostName], Field(max_length=100)] = Field(default_factory=list)

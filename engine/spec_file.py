@@ -259,6 +259,8 @@ def references(spec: SiteSpec) -> Iterator[FileReference]:
                 yield FileReference(f"gateway.identity_providers[{index}].{field}", file, None, is_secret=False)
     if (handoff := spec.gateway.handoff) is not None and handoff.webhook is not None and handoff.webhook.ca_file:
         yield FileReference("gateway.handoff.webhook.ca_file", handoff.webhook.ca_file, None, is_secret=False)
+    if spec.gateway.tracing is not None and spec.gateway.tracing.ca_file is not None:
+        yield FileReference("gateway.tracing.ca_file", spec.gateway.tracing.ca_file, None, is_secret=False)
     for index, client in enumerate(spec.gateway.clients):
         yield _secret(f"gateway.clients[{index}].api_key", client.api_key)
 

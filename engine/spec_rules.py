@@ -63,6 +63,7 @@ RULES: tuple[Rule, ...] = (
     Rule("a route that hands answers over has somebody to take them, and names no list of phrases twice",
          ("gateway",), release.check_release),
     Rule("the webhook of hand-offs is inside the site", ("gateway",), release.check_webhook),
+    Rule("traces stay inside the site", ("gateway",), release.check_tracing),
     Rule("policy allows nothing by default, names no language twice, and its table can be read in one way only",
          ("gateway",), site.check_policy),
     Rule("tensor_parallel_size divides attention heads, fits key-value heads and FP8 blocks; "

@@ -35,6 +35,12 @@ def check_webhook(case: Case) -> Iterator[Problem]:
         yield from inside(gateway.handoff.webhook.url, "gateway.handoff.webhook.url")
 
 
+def check_tracing(case: Case) -> Iterator[Problem]:
+    gateway = case.spec.gateway
+    if gateway is not None and gateway.tracing is not None:
+        yield from inside(gateway.tracing.endpoint, "gateway.tracing.endpoint")
+
+
 def inside(url: AnyHttpUrl, where: str) -> Iterator[Problem]:
     """What is wrong with an address that the gateway calls and that must be the site's own."""
     if url.scheme != "https":

@@ -21,6 +21,7 @@ from sovctl.engine import (
     spec_policy,
     spec_release,
     spec_routing,
+    spec_tracing,
     spec_vault,
 )
 from sovctl.engine.spec import SiteSpec
@@ -48,6 +49,7 @@ def schema() -> dict[str, Any]:
         spec_policy,
         spec_release,
         spec_routing,
+        spec_tracing,
         spec_vault,
         spec,
     )

@@ -140,6 +140,7 @@ class App:
                 conversation_header=named,
                 request_id=request_id,
                 timeout_s=_timeout_s(headers, at_most_s=service.settings.limits.request_timeout_s),
+                traceparent=_header(headers, b"traceparent") if service.tracing is not None else None,
                 headers={name: _header(headers, name.encode()) or "" for name in surface.client_headers},
             )
             route = (b"x-sovctl-route", reply.route.value.encode())

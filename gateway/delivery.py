@@ -31,6 +31,7 @@ from sovctl.gateway.settings import Limits
 from sovctl.gateway.settings.release import OnDoubt
 from sovctl.gateway.sse import EventTooLarge, Framer
 from sovctl.gateway.surfaces.handed_over import Ending, Instead
+from sovctl.gateway.tracing import span
 from sovctl.gateway.upstream import Answer
 
 _JUDGE_ASIDE_BYTES = 64 << 10  # larger answers are judged in a thread, so that others are served meanwhile
@@ -100,10 +101,13 @@ class Delivery:
         """
         if (judge := exchange.new_judge()) is not None:
             try:
-                if made.size_bytes > _JUDGE_ASIDE_BYTES:
-                    await asyncio.to_thread(release_whole, judge, exchange.surface, made.answer)
-                else:
-                    release_whole(judge, exchange.surface, made.answer)
+                with span(exchange.trace, "release") as traced:
+                    if made.size_bytes > _JUDGE_ASIDE_BYTES:
+                        await asyncio.to_thread(release_whole, judge, exchange.surface, made.answer)
+                    else:
+                        release_whole(judge, exchange.surface, made.answer)
+                    if traced is not None:
+                        traced.say({"verdict": judge.verdicts.worst.value})
             except Blocked as blocked:
                 heard = [said.text for said in exchange.surface.said(made.answer)]
                 instead = await self._instead(exchange, blocked, heard)
@@ -174,17 +178,18 @@ class Delivery:
             release = exchange.judge.verdicts.plain()
             for check, verdict in exchange.judge.verdicts.of.items():
                 self.metrics.release_checks.add(exchange.route.model, check, verdict.value)
-        await self.audit.answer(
-            exchange.request_id,
-            status=status,
-            upstream=exchange.upstream,
-            reason=reason,
-            counts=counts,
-            digest=digest,
-            attempts=exchange.attempts.words(),
-            release=release,
-            handoff_id=exchange.handoff_id,
-        )
+        with span(exchange.trace, "audit"):
+            await self.audit.answer(
+                exchange.request_id,
+                status=status,
+                upstream=exchange.upstream,
+                reason=reason,
+                counts=counts,
+                digest=digest,
+                attempts=exchange.attempts.words(),
+                release=release,
+                handoff_id=exchange.handoff_id,
+            )
 
     def client_left(self, exchange: Exchange) -> None:
         """Record that the client left before its answer was there."""
@@ -221,6 +226,8 @@ class _Stream:
         self.instead: Instead | None = None
         """What the client gets when nothing of the answer goes out."""
         self._is_recorded = False
+        self._reason = ""
+        self._began_ns = time.time_ns() if exchange.trace is not None else 0
         self._inter_token_s = delivery.metrics.inter_token_s.at(exchange.surface.name, exchange.route.model)
 
     async def begin(self) -> None:
@@ -278,16 +285,23 @@ class _Stream:
 
     async def _end(self, reason: str) -> None:
         self._is_recorded = True  # or refused: not twice in any case
+        self._reason = reason
         await self._delivery.ended(self._exchange, reason, self._hasher.hexdigest())
 
     async def close(self) -> None:
+        exchange = self._exchange
         self._answer.release()
-        self._exchange.settle()
+        exchange.settle()
         self._record(_CLIENT_LEFT)
+        if (trace := exchange.trace) is not None:
+            if exchange.judge is not None:
+                trace.past("release", self._began_ns, {"verdict": exchange.judge.verdicts.worst.value})
+            exchange.end_trace(status=200, reason=self._reason)
         await self._pieces.aclose()
 
     def _record(self, reason: str) -> None:
         if not self._is_recorded:
+            self._reason = reason
             self._is_recorded = True
             self._delivery.end_in_background(self._exchange, reason, self._hasher.hexdigest())
 

@@ -19,6 +19,7 @@ from sovctl.gateway.routing.complexity import Shadow
 from sovctl.gateway.routing.demand import Demand
 from sovctl.gateway.settings import RouteSettings
 from sovctl.gateway.surfaces import Restoration, Surface
+from sovctl.gateway.tracing import Trace
 from sovctl.gateway.upstream import Attempts
 
 _LARGE_BYTES = 64 << 10  # the work on less is done in the time that two threads take to change places
@@ -62,6 +63,8 @@ class Exchange:
     """Of the answer that is on its way; after that, what the checks said."""
     handoff_id: str | None = None
     """Of what the client gets instead of the answer, when a person has to look at that."""
+    trace: Trace | None = None
+    """Its trace, when it is sampled."""
     reservation: Reservation = UNLIMITED
     usage: Usage | None = NOTHING
     """What it has used so far; None when an upstream may have used any part of what is reserved."""
@@ -82,6 +85,25 @@ class Exchange:
         if usage is not None and (hedges := self.attempts.hedges):
             usage = Usage(usage.prompt * (1 + hedges), usage.completion * (1 + hedges))
         self.reservation.settle(usage, self.price)
+
+    def end_trace(self, *, status: int, reason: str) -> None:
+        """The answer is out, or refused."""
+        if (trace := self.trace) is None:
+            return
+        self.trace = None
+        trace.end(
+            {
+                "surface": self.surface.name,
+                "model": self.route.model,
+                "request_id": self.request_id,
+                "is_stream": self.is_stream,
+                "request_bytes": len(self.raw),
+                "tokens": len(self.issued),
+                "upstream": self.upstream,
+                "status": status,
+                "reason": reason,
+            }
+        )
 
     @property
     def is_large(self) -> bool:

@@ -46,6 +46,7 @@ from sovctl.gateway.service import Service
 from sovctl.gateway.settings import AdminListen, GatewaySettings
 from sovctl.gateway.slow_finders import SecondLook, SlowFinder
 from sovctl.gateway.token_keys import load_token_keys
+from sovctl.gateway.tracing import Tracing
 from sovctl.gateway.upstream import Upstream
 from sovctl.gateway.vault import Vault, load_keks, open_vault
 
@@ -155,7 +156,10 @@ class Parts:
         store = await asyncio.to_thread(SqliteStore.open, quota_path) if quota_path is not None else None
         quota = await stack.enter_async_context(Quota(settings.quota, settings.access.teams, store))
         desk = await self._open_desk(stack, vault, audit, readiness)
-        opened = _Opened(vault, audit, upstreams, readiness, quota, desk)
+        tracing = Tracing(settings.tracing, site=settings.site) if settings.tracing is not None else None
+        if tracing is not None:
+            stack.push_async_callback(tracing.close)
+        opened = _Opened(vault, audit, upstreams, readiness, quota, desk, tracing)
         context = Context(
             self._service(opened, self._in_force), self._in_force.callers, readiness.wrong, self._counting(stack), desk
         )
@@ -232,6 +236,7 @@ class Parts:
             signer=self._signer,
             endings=self._endings,
             desk=opened.desk,
+            tracing=opened.tracing,
         )
 
     def _slow_finders(self, opened: _Opened, in_force: InForce) -> list[SlowFinder]:
@@ -315,6 +320,7 @@ class _Opened:
     readiness: Readiness
     quota: Quota
     desk: Desk | None
+    tracing: Tracing | None
 
 
 async def _share(folder: MetricsFolder, metrics: Metrics) -> None:

@@ -33,6 +33,7 @@ from sovctl.gateway.routing.plan import Plan
 from sovctl.gateway.routing.servers import WITH_BEGINNING, conversation_key, prefix_key
 from sovctl.gateway.settings import UpstreamKind
 from sovctl.gateway.tokenizer import Tokenizer
+from sovctl.gateway.tracing import TRACEPARENT, Timed, span
 from sovctl.gateway.upstream import HEDGED, Upstream
 
 _SALTS = 1024  # tenants whose salts are remembered; one costs 2 us to make again
@@ -118,7 +119,8 @@ class Sender:
                     continue
             exchange.upstream, exchange.counts = name, RestoreCounts()
             if attempts == 0:
-                await self._audit.request(exchange, exchange.reasons, upstream=name)
+                with span(exchange.trace, "audit"):
+                    await self._audit.request(exchange, exchange.reasons, upstream=name)
                 if (shadow := exchange.shadow) is not None:
                     self._metrics.shadow_choices.add(exchange.route.model, shadow.complexity, shadow.upstream, name)
                 self._metrics.added_s.observe(time.perf_counter() - exchange.started, exchange.surface.name)
@@ -189,9 +191,13 @@ class Sender:
         )
         return refused
 
-    def _headers(self, exchange: Exchange, upstream: Upstream) -> Mapping[str, str] | None:
+    def _headers(self, exchange: Exchange, upstream: Upstream, traced: Timed | None) -> Mapping[str, str] | None:
         """What an upstream is told beside the body."""
         headers = exchange.surface.passed_on(exchange.headers)
+        if traced is not None:
+            traced.say({"upstream": upstream.settings.name, "upstream_kind": upstream.settings.kind.value})
+            if upstream.settings.kind is UpstreamKind.POOL:
+                headers = {**(headers or {}), TRACEPARENT: traced.traceparent}
         if not upstream.settings.send_principal or self._signer is None:
             return headers
         name, request_id = upstream.settings.name, exchange.request_id
@@ -210,18 +216,21 @@ class Sender:
         sent = time.perf_counter()
         exchange.attempts.hedges = 0
         exchange.usage, exchange.price = None, self._admission.price(upstream.settings.name)
-        answer = await upstream.post(
-            exchange.surface.path,
-            body,
-            is_stream=exchange.is_stream,
-            headers=self._headers(exchange, upstream),
-            key=self._affinity(exchange, upstream),
-            tokens=exchange.demand.tokens if exchange.demand is not None else 0,
-            deadline_s=exchange.deadline_s,
-            may_wait=is_last,
-            may_hedge=exchange.surface.family in HEDGED,
-            attempts=exchange.attempts,
-        )
+        with span(exchange.trace, "upstream") as traced:
+            answer = await upstream.post(
+                exchange.surface.path,
+                body,
+                is_stream=exchange.is_stream,
+                headers=self._headers(exchange, upstream, traced),
+                key=self._affinity(exchange, upstream),
+                tokens=exchange.demand.tokens if exchange.demand is not None else 0,
+                deadline_s=exchange.deadline_s,
+                may_wait=is_last,
+                may_hedge=exchange.surface.family in HEDGED,
+                attempts=exchange.attempts,
+            )
+            if traced is not None:
+                traced.say({"attempts": len(exchange.attempts.words())})
         if exchange.attempts.hedges:
             self._metrics.hedges.add(upstream.settings.name, by=exchange.attempts.hedges)
         if exchange.is_stream:
@@ -242,6 +251,7 @@ class Sender:
     async def _deliver(self, exchange: Exchange, made: Made) -> Reply:
         content = await self._delivery.whole(exchange, made)
         exchange.settle()
+        exchange.end_trace(status=200, reason="answered" if exchange.handoff_id is None else "handed_over")
         return self._reply(exchange, content)
 
     def _reply(self, exchange: Exchange, content: bytes | AnswerStream) -> Reply:

@@ -22,6 +22,7 @@ from sovctl.gateway.access.assertion import PrincipalSigner
 from sovctl.gateway.access.principal import Principal
 from sovctl.gateway.audit import AuditLog
 from sovctl.gateway.delivery import Delivery
+from sovctl.gateway.errors import Refused
 from sovctl.gateway.escalation import Escalation
 from sovctl.gateway.handoff.desk import Desk
 from sovctl.gateway.inspection import Finder
@@ -37,6 +38,7 @@ from sovctl.gateway.slow_finders import SlowFinder
 from sovctl.gateway.surfaces import Surface
 from sovctl.gateway.token_keys import TokenKeys
 from sovctl.gateway.tokenizer import Tokenizer
+from sovctl.gateway.tracing import Tracing, span
 from sovctl.gateway.upstream import Upstream
 from sovctl.gateway.vault import Vault
 
@@ -62,8 +64,10 @@ class Service:
         slow_finders: Sequence[SlowFinder] = (),
         endings: set[asyncio.Task[None]] | None = None,
         desk: Desk | None = None,
+        tracing: Tracing | None = None,
     ) -> None:
         self.settings = settings
+        self.tracing = tracing
         self.upstreams = upstreams
         self.metrics = metrics
         self._audit = audit
@@ -102,12 +106,14 @@ class Service:
         request_id: str,
         headers: Mapping[str, str] = _NO_HEADERS,
         timeout_s: float | None = None,
+        traceparent: str | None = None,
     ) -> Reply:
         """Serve one request.
 
         Args:
             headers: of the client, those in `surface.client_headers`.
             timeout_s: until an answer must have begun.
+            traceparent: of the client, for its trace.
 
         Raises:
             Refused: with the reason code for the client.
@@ -117,16 +123,23 @@ class Service:
         )
         if timeout_s is not None:
             exchange.deadline_s = asyncio.get_running_loop().time() + timeout_s
-        await self._admission.reserve(exchange)
+        if self.tracing is not None:
+            exchange.trace = self.tracing.begin(traceparent)
         try:
-            await self._planner.inspect(exchange)
+            await self._admission.reserve(exchange)
+            with span(exchange.trace, "detect"):
+                await self._planner.inspect(exchange)
             plan = self._planner.plan(exchange)
             if not plan.upstreams:
                 await self._audit.request(exchange, plan.reasons, upstream=None)
                 raise why_not(plan, exchange.permit, exchange.route)
             return await self._sender.send(exchange, plan)
-        except BaseException:
+        except BaseException as error:
             exchange.settle()
+            if isinstance(error, Refused):
+                exchange.end_trace(status=error.status, reason=error.code.value)
+            else:
+                exchange.end_trace(status=500, reason=type(error).__name__)
             raise
 
     async def close(self) -> None:

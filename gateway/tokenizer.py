@@ -19,6 +19,7 @@ from sovctl.gateway.settings import GatewaySettings
 from sovctl.gateway.surrogates import demanded
 from sovctl.gateway.token_keys import TokenKeys
 from sovctl.gateway.tokens import Mint
+from sovctl.gateway.tracing import span
 from sovctl.gateway.upstream import Upstream
 from sovctl.gateway.vault import Superseded, Vault
 
@@ -94,6 +95,7 @@ class Tokenizer:
         outgoing = await asyncio.to_thread(tokenize) if exchange.is_large else tokenize()
         if outgoing.issued and has_text:
             began = time.perf_counter()
-            await self._vault.store(conversation, outgoing.issued, subjects=mint.about, generation=generation)
+            with span(exchange.trace, "vault", {"tokens": len(outgoing.issued)} if exchange.trace else None):
+                await self._vault.store(conversation, outgoing.issued, subjects=mint.about, generation=generation)
             self._commit_s.observe(time.perf_counter() - began)
         return Outgoing(outgoing.data, {**known, **outgoing.issued} if known else outgoing.issued)

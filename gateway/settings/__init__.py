@@ -23,6 +23,7 @@ from sovctl.gateway.settings.restore import RestoreSettings
 from sovctl.gateway.settings.routing import Fault, RoutingSettings, ShadowSettings
 from sovctl.gateway.settings.surface import SurfaceName
 from sovctl.gateway.settings.tokens import TokenSettings
+from sovctl.gateway.settings.tracing import TracingSettings
 from sovctl.gateway.settings.upstream import Capability, UpstreamKind, UpstreamSettings
 from sovctl.gateway.settings.vault import KekSettings, Pkcs11Settings, PostgresqlSettings, VaultSettings
 
@@ -58,6 +59,7 @@ __all__ = [
     "SurfaceName",
     "TeamSettings",
     "TokenSettings",
+    "TracingSettings",
     "UpstreamKind",
     "UpstreamSettings",
     "VaultSettings",

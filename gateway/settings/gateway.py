@@ -24,6 +24,7 @@ from sovctl.gateway.settings.references import CrossedSettings, problems
 from sovctl.gateway.settings.restore import RestoreSettings
 from sovctl.gateway.settings.routing import RoutingSettings
 from sovctl.gateway.settings.tokens import TokenSettings
+from sovctl.gateway.settings.tracing import TracingSettings
 from sovctl.gateway.settings.upstream import UpstreamSettings
 from sovctl.gateway.settings.vault import VaultSettings
 
@@ -65,6 +66,8 @@ class GatewaySettings(SettingsModel):
     handoff: HandoffSettings | None = None
     """The queue of answers that wait for a person; nothing is handed over without it."""
     routing: RoutingSettings = Field(default_factory=RoutingSettings)
+    tracing: TracingSettings | None = None
+    """Where traces go; there are none when absent."""
     limits: Limits = Field(default_factory=Limits)
 
     @model_validator(mode="after")

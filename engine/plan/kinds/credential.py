@@ -99,6 +99,8 @@ def access_files(context: Context) -> list[Credential]:
         if gateway.handoff.webhook.ca_file:
             name = "handoff-webhook-ca.pem"
             found.append(Credential(name, f"{TLS}/{name}", "the authority of the webhook of hand-offs"))
+    if gateway.tracing is not None and gateway.tracing.ca_file:
+        found.append(Credential("tracing-ca.pem", f"{TLS}/tracing-ca.pem", "the authority of the collector of traces"))
     if gateway.send_principal:
         found.append(Credential("principal.key", f"{SECRETS}/principal.key", "signs who is calling, for pools", True))
     return found

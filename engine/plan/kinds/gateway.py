@@ -69,6 +69,7 @@ def configuration(context: Context) -> dict[str, Any]:
         "upstreams": [*_pools(context), *_clouds(context)],
         "routes": [route.model_dump(mode="json", exclude_none=True) for route in gateway.routes],
         **gateway_handoff.handoff(context, data=DATA),
+        **gateway_handoff.tracing(context),
         "tokens": {"format_preserving": list(gateway.format_preserving)},
         "restore": {"link_hosts": list(gateway.link_hosts)},
         "policy": gateway.policy.model_dump(mode="json"),

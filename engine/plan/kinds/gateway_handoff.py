@@ -1,4 +1,4 @@
-"""Who takes over what the gateway holds back, as its settings have it; a part of the kind `gateway`."""
+"""Who takes over what the gateway holds back, and where its traces go; a part of the kind `gateway`."""
 
 from __future__ import annotations
 
@@ -27,3 +27,12 @@ def handoff(context: Context, *, data: str) -> dict[str, Any]:
             "timeout_s": wanted.webhook.timeout_s,
         }
     return {"handoff": made}
+
+
+def tracing(context: Context) -> dict[str, Any]:
+    """`tracing` of gateway.yaml; nothing where nobody collects."""
+    wanted = context.gateway.tracing
+    if wanted is None:
+        return {}
+    ca_file = f"{TLS}/tracing-ca.pem" if wanted.ca_file else f"{TLS}/ca.pem"
+    return {"tracing": {**wanted.model_dump(mode="json", exclude={"ca_file"}), "ca_file": ca_file}}

@@ -18,7 +18,8 @@ from sovctl.engine.plan.kinds.gateway import configuration
 from sovctl.engine.plan.kinds.perimeter import rules_for
 from sovctl.engine.preset import FOLDER
 from sovctl.engine.spec_file import parse
-from sovctl.gateway.settings import HandoffSettings, WebhookSettings, load_settings, release
+from sovctl.engine.spec_tracing import Tracing
+from sovctl.gateway.settings import HandoffSettings, TracingSettings, WebhookSettings, load_settings, release
 from sovctl.gateway.settings.release import OnDoubt
 
 CASES = yaml.safe_load((Path(__file__).parents[2] / "cases/spec/release.yaml").read_text())
@@ -48,6 +49,11 @@ def test_the_gateway_reads_what_site_yaml_says(site: Context, tmp_path: Path) ->
     private = settings.route("private")
     assert private is not None
     assert private.release is None
+    assert settings.tracing is not None
+    assert (str(settings.tracing.endpoint), settings.tracing.sample_ratio) == (
+        "https://10.77.0.40:4318/v1/traces",
+        0.5,
+    )
     handoff = settings.handoff
     assert handoff is not None
     assert handoff.webhook is not None
@@ -58,12 +64,19 @@ def test_the_gateway_reads_what_site_yaml_says(site: Context, tmp_path: Path) ->
 
 
 def test_the_gateways_node_holds_the_webhooks_key_and_its_wall_opens_for_it(site: Context) -> None:
-    wanted = f"ip daddr 10.77.0.30 tcp dport 8443 meta skuid {GATEWAY_UID} accept"
+    wanted = {
+        f"ip daddr 10.77.0.30 tcp dport 8443 meta skuid {GATEWAY_UID} accept",
+        f"ip daddr 10.77.0.40 tcp dport 4318 meta skuid {GATEWAY_UID} accept",
+    }
     for _, node in site.spec.nodes():
         held = {each.path for each in credentials_on(site, node)}
-        keys = {"/etc/sovctl/secrets/handoff-webhook.key", "/etc/sovctl/tls/handoff-webhook-ca.pem"}
+        keys = {
+            "/etc/sovctl/secrets/handoff-webhook.key",
+            "/etc/sovctl/tls/handoff-webhook-ca.pem",
+            "/etc/sovctl/tls/tracing-ca.pem",
+        }
         assert (keys <= held) == site.is_gateway(node)
-        assert (wanted in rules_for(site, node).outbound) == site.is_gateway(node)
+        assert (wanted <= set(rules_for(site, node).outbound)) == site.is_gateway(node)
 
 
 @pytest.mark.parametrize(
@@ -76,6 +89,7 @@ def test_the_gateways_node_holds_the_webhooks_key_and_its_wall_opens_for_it(site
         (spec_release.Release, release.ReleaseSettings),
         (spec_release.Handoff, HandoffSettings),
         (spec_release.Webhook, WebhookSettings),
+        (Tracing, TracingSettings),
     ],
 )
 def test_both_ends_have_the_same_words_and_defaults(spec: Any, settings: Any) -> None:
