@@ -13,24 +13,24 @@ from sovctl.compliance.errors import InputError
 from sovctl.engine.sizing.capacity import Banded
 from sovctl.engine.sizing.costs import MonthlyCosts
 from sovctl.engine.sizing.explain import Step, both_units
+from sovctl.engine.sizing.outcome import Outcome
 from sovctl.engine.sizing.pool import PoolSizing
 from sovctl.engine.sizing.scaling import FORMS, bounds_of
-from sovctl.engine.sizing.site import GroupLayout, Layout, wanted_replicas
-from sovctl.engine.spec import SiteSpec
-from sovctl.engine.spec_demand import Sizing
+from sovctl.engine.sizing.site import GroupLayout, wanted_replicas
 
 _WIDTH = 110
 
 
-def show_site(spec: SiteSpec, sizings: Sequence[PoolSizing], layout: Layout, costs: MonthlyCosts | None) -> None:
+def show_site(outcome: Outcome) -> None:
     """One screen: each pool in four lines, then the machines, and the money where there are prices."""
+    sizings, costs = outcome.sizings, outcome.costs
     for sized in sizings:
         verdict = show.style(sized.verdict.value, show.VERDICT_STYLES[sized.verdict.value])
         show.line(f"{show.style(sized.case.pool.name, 'bold')}  {verdict}{'  ' + sized.reason if sized.reason else ''}")
         for line in _lines(sized):
             show.line(f"  {line}")
     show.line()
-    for line in (*machines(spec, sizings, layout), *(_money(costs) if costs else ())):
+    for line in (*machines(outcome), *(_money(costs) if costs else ())):
         show.line(line)
     provenance = dict.fromkeys(sized.provenance for sized in sizings if sized.limit is not None)
     if provenance:
@@ -84,11 +84,12 @@ def _ms(value_s: float) -> str:
     return f"{value_s * 1e3:,.1f}" if value_s < 0.1 else f"{value_s * 1e3:,.0f}"
 
 
-def machines(spec: SiteSpec, sizings: Sequence[PoolSizing], layout: Layout) -> list[str]:
+def machines(outcome: Outcome) -> list[str]:
     """What each node group has, what pools take of it or would need, and the racks and switches for that."""
+    layout = outcome.layout
     lines = []
-    for group, laid in zip(spec.node_groups, layout.groups, strict=True):
-        on_it = [sized for sized in sizings if sized.case.pool.node_group == group.name]
+    for group, laid in zip(outcome.spec.node_groups, layout.groups, strict=True):
+        on_it = [sized for sized in outcome.sizings if sized.case.pool.node_group == group.name]
         if not on_it:
             if laid.racks is not None:
                 lines.append(f"{group.name}: {_hall(laid)}")
@@ -158,11 +159,14 @@ def _wrapped(text: str, indent: str) -> None:
         show.line(line)
 
 
-def show_side_by_side(now: Sequence[PoolSizing], then: Sequence[PoolSizing], settings: Sequence[str]) -> None:
-    """What changes, pool by pool; what stays the same is left out."""
+def show_side_by_side(now: Outcome, then: Outcome, settings: Sequence[str], *, only: str | None = None) -> None:
+    """What changes, pool by pool and for the whole site; what stays the same is left out.
+
+    Args:
+        only: this pool alone.
+    """
     show.line(f"what if {', '.join(settings)}")
-    before = {sized.case.pool.name: _facts(sized) for sized in now}
-    after = {sized.case.pool.name: _facts(sized) for sized in then}
+    before, after = _compared(now, only), _compared(then, only)
     rows = [
         (name, what, before.get(name, {}).get(what, "-"), after.get(name, {}).get(what, "-"))
         for name in dict.fromkeys((*before, *after))
@@ -173,6 +177,21 @@ def show_side_by_side(now: Sequence[PoolSizing], then: Sequence[PoolSizing], set
         show.line("nothing changes")
         return
     show.table(("pool", "what", "now", "what if"), rows)
+
+
+def _compared(outcome: Outcome, only: str | None) -> dict[str, dict[str, str]]:
+    """By pool what is compared, and under the site's name what is of the whole."""
+    found = {sized.case.pool.name: _facts(sized) for sized in outcome.sizings if only in (None, sized.case.pool.name)}
+    if only is None:
+        whole = {f"nodes of {each.name}": str(each.nodes) for each in outcome.layout.groups}
+        if outcome.layout.racks is not None:
+            whole["racks"] = str(outcome.layout.racks)
+        if outcome.layout.kw is not None:
+            whole["kW at most"] = f"{outcome.layout.kw:,.1f}"
+        if outcome.costs is not None:
+            whole[f"{outcome.costs.currency} a month"] = f"{outcome.costs.own_per_month:,.0f}"
+        found["(site)"] = whole
+    return found
 
 
 def _facts(sized: PoolSizing) -> dict[str, str]:
@@ -203,7 +222,7 @@ def _facts(sized: PoolSizing) -> dict[str, str]:
     return facts
 
 
-def show_autoscaling(sizings: Sequence[PoolSizing], sizing: Sizing, form: str) -> None:
+def show_autoscaling(outcome: Outcome, form: str) -> None:
     """Bounds of every pool that was sized, one YAML document each.
 
     Raises:
@@ -211,12 +230,13 @@ def show_autoscaling(sizings: Sequence[PoolSizing], sizing: Sizing, form: str) -
     """
     if form not in FORMS:
         raise InputError(f"expected one of {', '.join(FORMS)}, got {form!r}", where="--autoscaling")
+    sizing = outcome.spec.sizing
     if form != "ray" and sizing.scaling.prometheus_url is None:
         hint = "write where the autoscaler reads vLLM's metrics"
         raise InputError(
             "expected an address, got nothing", where="site.yaml: sizing.scaling.prometheus_url", hint=hint
         )
-    for sized in sizings:
+    for sized in outcome.sizings:
         bounds = bounds_of(sized, sizing)
         if bounds is None:
             show.line(f"# {sized.case.pool.name}: no bounds, {sized.reason or sized.verdict.value}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 from typer.core import TyperGroup
@@ -12,11 +12,6 @@ from typer.core import TyperGroup
 from sovctl.cli import show
 from sovctl.cli.commands import size_calibrate
 from sovctl.compliance.errors import ExitCode, InputError
-
-if TYPE_CHECKING:
-    from sovctl.engine.catalog import Catalog
-    from sovctl.engine.sizing.pool import PoolSizing
-    from sovctl.engine.spec import SiteSpec
 
 EPILOG = """Examples: sovctl size site.yaml  ·  sovctl size --explain chat
   ·  sovctl size --what-if 'workload[chat].users=3000'  ·  exit code 1 when a pool cannot carry its workload"""
@@ -57,55 +52,35 @@ def size(
 ) -> int:
     """Reckon what each pool of a site carries, from its workload to GPUs, and compare it with what the site has."""
     from sovctl.cli import size_view
-    from sovctl.engine.sizing.costs import costs_of
     from sovctl.engine.sizing.explain import explain as steps_of
-    from sovctl.engine.sizing.site import site_layout
-    from sovctl.engine.sizing.summary import site_summary, summary
+    from sovctl.engine.sizing.outcome import reckon
+    from sovctl.engine.sizing.summary import document
     from sovctl.engine.sizing.what_if import changed
-    from sovctl.engine.spec_file import catalog_of, load
+    from sovctl.engine.spec_file import load
 
     loaded = load(site, is_draft=True)
-    spec, catalog, other = loaded.spec, catalog_of(loaded.spec, loaded.folder), None
+    now, then = reckon(loaded.spec, loaded.catalog), None
     if what_if:
-        other = changed(loaded, what_if, today=datetime.now(UTC).date(), catalog=catalog)
-    sizings = _sizings(spec, catalog)
-    alternative = _sizings(other.spec, catalog) if other else []
-    if explain is not None:
-        names = [sized.case.pool.name for sized in sizings]
-        if explain not in names:
-            raise InputError(f"expected one of the pools {', '.join(names)}, got {explain!r}", where="--explain")
-        sizings = [sized for sized in sizings if sized.case.pool.name == explain]
-        alternative = [sized for sized in alternative if sized.case.pool.name == explain]
-    layout = site_layout(spec, catalog, sizings)
-    costs = costs_of(spec, layout, sizings)
+        other = changed(loaded, what_if, today=datetime.now(UTC).date(), catalog=loaded.catalog)
+        then = reckon(other.spec, other.catalog)
+    pools = {sized.case.pool.name: sized for sized in now.sizings}
+    if explain is not None and explain not in pools:
+        raise InputError(f"expected one of the pools {', '.join(pools)}, got {explain!r}", where="--explain")
     if html is not None:
         from sovctl.compliance.files import write_atomic
         from sovctl.engine.sizing.page import render_page
 
-        write_atomic(html, render_page(spec, sizings, layout, costs))
+        write_atomic(html, render_page(then or now))
         show.note(f"written to {html}")
     if autoscaling is not None:
-        size_view.show_autoscaling(sizings, spec.sizing, autoscaling)
+        size_view.show_autoscaling(then or now, autoscaling)
     elif as_json:
-        document: dict[str, Any] = {
-            "site": spec.site.name,
-            "pools": [summary(sized) for sized in sizings],
-            **site_summary(spec, sizings, layout, costs),
-        }
-        if other is not None:
-            document["what_if"] = {"settings": what_if, "pools": [summary(sized) for sized in alternative]}
-        show.document(document)
-    elif other is not None:
-        size_view.show_side_by_side(sizings, alternative, what_if)
+        body = document(now)
+        show.document(body if then is None else {**body, "what_if": {"settings": what_if, **document(then)}})
+    elif then is not None:
+        size_view.show_side_by_side(now, then, what_if, only=explain)
     elif explain is not None:
-        size_view.show_steps(sizings[0], list(steps_of(sizings[0])))
+        size_view.show_steps(pools[explain], list(steps_of(pools[explain])))
     else:
-        size_view.show_site(spec, sizings, layout, costs)
-    judged = alternative if other is not None else sizings
-    return ExitCode.FAILURE if any(sized.verdict.blocks for sized in judged) else ExitCode.OK
-
-
-def _sizings(spec: SiteSpec, catalog: Catalog) -> list[PoolSizing]:
-    from sovctl.engine.sizing.pool import pool_cases, size_pool
-
-    return [size_pool(case) for case in pool_cases(spec, catalog)]
+        size_view.show_site(now)
+    return ExitCode.FAILURE if (then or now).blocks else ExitCode.OK

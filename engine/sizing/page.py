@@ -5,7 +5,6 @@ render_page(spec, sizings, layout, costs)
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -17,10 +16,9 @@ from markupsafe import Markup
 from sovctl.engine.sizing import GIB
 from sovctl.engine.sizing.costs import MonthlyCosts
 from sovctl.engine.sizing.explain import Step, both_units, explain
+from sovctl.engine.sizing.outcome import Outcome
 from sovctl.engine.sizing.plot import Line, Part, Plot, band_plot, bar
 from sovctl.engine.sizing.pool import PoolSizing
-from sovctl.engine.sizing.site import Layout
-from sovctl.engine.spec import SiteSpec
 
 _POINTS = 40  # of a curve
 
@@ -38,12 +36,13 @@ class _Block:
     steps: tuple[Step, ...]
 
 
-def render_page(spec: SiteSpec, sizings: Sequence[PoolSizing], layout: Layout, costs: MonthlyCosts | None) -> str:
+def render_page(outcome: Outcome) -> str:
     """The page; the same site gives the same page."""
+    costs = outcome.costs
     return _template().render(
-        site=spec.site,
-        blocks=[_block(sized) for sized in sizings],
-        layout=layout,
+        site=outcome.spec.site,
+        blocks=[_block(sized) for sized in outcome.sizings],
+        layout=outcome.layout,
         costs=costs,
         cost_plot=None if costs is None else _cost_plot(costs),
         both_units=both_units,

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
 from sovctl.engine.sizing.capacity import Banded
-from sovctl.engine.sizing.costs import MonthlyCosts
 from sovctl.engine.sizing.explain import explain
+from sovctl.engine.sizing.outcome import Outcome
 from sovctl.engine.sizing.pool import PoolSizing
 from sovctl.engine.sizing.scaling import bounds_of
-from sovctl.engine.sizing.site import Layout
-from sovctl.engine.spec import SiteSpec
 
 
 def summary(sized: PoolSizing) -> dict[str, Any]:
@@ -85,10 +82,9 @@ def summary(sized: PoolSizing) -> dict[str, Any]:
     return found
 
 
-def site_summary(
-    spec: SiteSpec, sizings: Sequence[PoolSizing], layout: Layout, costs: MonthlyCosts | None
-) -> dict[str, Any]:
-    """Machines, money and autoscaling of the whole site."""
+def document(outcome: Outcome) -> dict[str, Any]:
+    """A whole site: pools, machines, money and autoscaling."""
+    spec, layout, costs = outcome.spec, outcome.layout, outcome.costs
     groups = [
         {
             "node_group": each.name,
@@ -103,8 +99,10 @@ def site_summary(
         }
         for each in layout.groups
     ]
-    bounds = [bounds_of(sized, spec.sizing) for sized in sizings]
+    bounds = [bounds_of(sized, spec.sizing) for sized in outcome.sizings]
     return {
+        "site": spec.site.name,
+        "pools": [summary(sized) for sized in outcome.sizings],
         "machines": {"groups": groups, "racks": layout.racks, "kw": layout.kw, "problems": list(layout.problems)},
         "costs": None if costs is None else {**asdict(costs), "own_per_month": costs.own_per_month},
         "autoscaling": [asdict(each) for each in bounds if each is not None],

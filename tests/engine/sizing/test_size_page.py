@@ -13,20 +13,16 @@ from hypothesis import strategies as st
 
 from sovctl.engine.catalog import load_catalog
 from sovctl.engine.preset import FOLDER, names
-from sovctl.engine.sizing.costs import costs_of
+from sovctl.engine.sizing.outcome import reckon
 from sovctl.engine.sizing.page import render_page
 from sovctl.engine.sizing.plot import Line, Part, Plot, band_plot, bar, nice_ticks
-from sovctl.engine.sizing.pool import pool_cases, size_pool
-from sovctl.engine.sizing.site import site_layout
 from sovctl.engine.spec_file import parse
 
 
 def page_of(preset: str) -> str:
     data = (FOLDER / f"{preset}.yaml").read_bytes()
     spec = parse(data, path=Path("site.yaml"), today=date(2026, 11, 21), catalog=load_catalog()).spec
-    sizings = [size_pool(case) for case in pool_cases(spec, load_catalog())]
-    layout = site_layout(spec, load_catalog(), sizings)
-    return render_page(spec, sizings, layout, costs_of(spec, layout, sizings))
+    return render_page(reckon(spec, load_catalog()))
 
 
 @pytest.mark.parametrize("preset", names())
