@@ -6,6 +6,7 @@ async with Parts(settings).open() as context: ...      # as `server` does it
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
 import socket
@@ -119,6 +120,7 @@ class Parts:
             "site": settings.site,
             "workers": settings.workers,
             "policy_sha256": settings.policy.digest(),
+            "token_key_version": self._keys.version,
         }
 
     @asynccontextmanager
@@ -347,11 +349,10 @@ async def _purge(vault: Vault) -> None:
 async def _record_erasures(vault: Vault, audit: AuditLog) -> None:
     while True:
         await asyncio.sleep(_LOOK_FOR_ERASURES_EVERY_S)
-        try:
+        # What is wrong with vault or ledger, `/readyz` says; an erasure waits for them.
+        with contextlib.suppress(SovctlError, Refused):
             if count := await vault.record_erasures(audit.erased):
                 log.event("erasures recorded", erasures=count)
-        except (SovctlError, Refused) as error:
-            log.event("erasures not recorded", level=40, error=error)
 
 
 def _log_stray_error(_loop: asyncio.AbstractEventLoop, context: dict[str, object]) -> None:

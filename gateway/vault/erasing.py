@@ -26,7 +26,7 @@ from typing import Literal
 from sovctl.gateway.conversation import Conversation
 from sovctl.gateway.vault.blind_index import BlindIndex
 from sovctl.gateway.vault.erasures import Erasure, Redaction
-from sovctl.gateway.vault.errors import VaultFailed, WrappingKeyRetired
+from sovctl.gateway.vault.errors import VaultFailed, WrappingKeyGone, WrappingKeyRetired
 from sovctl.gateway.vault.rotation import rotate
 from sovctl.gateway.vault.sealing import entropy_bytes, without
 from sovctl.gateway.vault.store import Row, Store
@@ -137,13 +137,13 @@ class Eraser:
     async def _redact(self, conversations: list[bytes], scope: Scope, erasure_id: str) -> None:
         for _ in range(_MOST_ATTEMPTS):
             rows = await self._store.read(conversations)
-            redactions = [each for row in rows if (each := await self._redacted(row, scope)) is not None]
-            if not redactions:
-                return
-            key = self._keys.current
             try:
+                redactions = [each for row in rows if (each := await self._redacted(row, scope)) is not None]
+                if not redactions:
+                    return
+                key = self._keys.current
                 misfits = await self._store.erasures.redact(redactions, wrapping_key=key, erasure_id=erasure_id)
-            except WrappingKeyRetired:
+            except (WrappingKeyRetired, WrappingKeyGone):
                 await self._keys.refresh()
             else:
                 conversations = sorted(misfits)

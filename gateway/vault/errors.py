@@ -26,3 +26,10 @@ class WrappingKeyRetired(VaultFailed):
 
     def __init__(self) -> None:
         super().__init__("expected rows under the current wrapping key, got some under an older one")
+
+
+class WrappingKeyGone(VaultFailed):
+    """A row stood under a wrapping key that a rotation has destroyed since: read it again. Handled inside the vault."""
+
+    def __init__(self) -> None:
+        super().__init__("expected a wrapping key that this vault has, got another")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 
 from sovctl.gateway.conversation import Conversation
 from sovctl.gateway.vault.blind_index import BlindIndex
-from sovctl.gateway.vault.errors import VaultFailed
+from sovctl.gateway.vault.errors import VaultFailed, WrappingKeyGone
 from sovctl.gateway.vault.known import Known, entry_of
 from sovctl.gateway.vault.sealing import Place, unseal
 from sovctl.gateway.vault.store import Row, Store
@@ -55,6 +55,11 @@ class Reader:
         Args:
             tenants: conversation -> the tenant it must belong to.
         """
+        found = await self._look(tenants)
+        overtaken = {each: tenants[each] for each, values in found.items() if isinstance(values, WrappingKeyGone)}
+        return found | await self._look(overtaken) if overtaken else found
+
+    async def _look(self, tenants: Mapping[bytes, str]) -> dict[bytes, dict[str, str] | VaultFailed]:
         rows: dict[bytes, list[Row]] = {conversation: [] for conversation in tenants}
         for row in await self._store.read(list(tenants)):
             rows[row.conversation].append(row)

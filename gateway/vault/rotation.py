@@ -15,7 +15,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from sovctl.gateway.vault.errors import VaultFailed, WrappingKeyRetired
+from sovctl.gateway.vault.errors import VaultFailed, WrappingKeyGone, WrappingKeyRetired
 from sovctl.gateway.vault.sealing import entropy_bytes, rewrapped
 from sovctl.gateway.vault.store import Change, Row, Store
 from sovctl.gateway.vault.wrapping import VaultKeys
@@ -57,7 +57,7 @@ async def rotate(
     while rows := await store.stale(keys.current, limit=_AT_ONCE):
         try:
             done += await store.rewrite([await _rewrapped(row, keys) for row in rows], wrapping_key=keys.current)
-        except WrappingKeyRetired:  # another rotation began a newer one: that one it shall be
+        except (WrappingKeyRetired, WrappingKeyGone):  # another rotation was faster: its newer key it shall be
             await keys.refresh()
         progress(done, max(total, done))
     destroyed = await store.remove_keys()

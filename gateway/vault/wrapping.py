@@ -19,7 +19,7 @@ from typing import Self
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from sovctl.compliance.errors import InputError
-from sovctl.gateway.vault.errors import VaultFailed
+from sovctl.gateway.vault.errors import VaultFailed, WrappingKeyGone
 from sovctl.gateway.vault.keks import Kek
 from sovctl.gateway.vault.sealing import KEY_BYTES
 from sovctl.gateway.vault.store import KeyRow, Store
@@ -78,12 +78,13 @@ class VaultKeys:
         """The wrapping key of that id.
 
         Raises:
-            VaultFailed: the vault has no such key, or not for this process.
+            WrappingKeyGone: the vault has no such key, any more.
+            VaultFailed: it is none for this process.
         """
         if key_id not in self.ciphers:
             await self.refresh()
         if key_id not in self.ciphers:
-            raise VaultFailed("expected a wrapping key that this vault has, got another", where=self._store.where)
+            raise WrappingKeyGone
         return self.ciphers[key_id]
 
     async def rows(self) -> list[KeyRow]:

@@ -7,6 +7,8 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
 
 import pytest
 from hardware_token import HardwareToken
@@ -18,6 +20,7 @@ from sovctl.gateway.settings import VaultSettings
 from sovctl.gateway.vault import Vault, VaultFailed, load_keks
 from sovctl.gateway.vault.keks import LocalKek
 from sovctl.gateway.vault.rotation import Rotation
+from sovctl.gateway.vault.store import Row, Store
 
 NEW = LocalKek(bytes(range(50, 82)))
 MANY = [Conversation("retail", f"{number:064x}", True) for number in range(700)]
@@ -111,6 +114,47 @@ def test_others_write_and_read_while_keys_are_rotated(home: Home) -> None:
     with_vault(home, use, keks=[NEW, KEK])
     found = with_vault(home, _read, keks=[NEW])
     assert all(values[TOKEN] == each.key for each, values in zip(MANY, found, strict=True))
+
+
+class Overtaken:
+    """A store where something happens once between the rows that were read and their reader."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self.meanwhile: Callable[[], Awaitable[None]] | None = None
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+    async def read(self, conversations: Sequence[bytes]) -> list[Row]:
+        rows = await self._store.read(conversations)
+        if self.meanwhile is not None:
+            meanwhile, self.meanwhile = self.meanwhile, None
+            await meanwhile()
+        return rows
+
+
+@pytest.mark.parametrize("what", ["load", "erase"])
+def test_rows_whose_wrapping_key_was_destroyed_on_their_way_are_read_again(home: Home, what: str) -> None:
+    async def use(other: Vault) -> None:
+        store = Overtaken(await home.store())
+        vault = await Vault.open(store, [KEK], ttl_s=TTL_S, clock=Clock())  # type: ignore[arg-type]
+        await other.store(ONE, {TOKEN: VALUE, "X_0": "stays"}, subjects={TOKEN: [VALUE]})
+
+        async def meanwhile() -> None:
+            await other.rotate(renew=True)
+            await vault.store(TWO, {TOKEN: VALUE})  # so that it learns of the new keys
+
+        store.meanwhile = meanwhile
+        if what == "load":
+            assert await vault.load(ONE) == {TOKEN: VALUE, "X_0": "stays"}
+        else:
+            await vault.eraser.erase(vault.eraser.subject("retail", [VALUE]), by="dpo")
+            assert await vault.load(ONE) == {"X_0": "stays"}
+        assert store.meanwhile is None
+        await vault.close()
+
+    with_vault(home, use)
 
 
 _ROTATE = """

@@ -111,3 +111,5 @@ def test_conversations_keep_the_token_key_they_began_with(
     assert ask(gateway, "Which address was it?", conversation="begun-under-1") == ("cloud", named)
     cloud.script.message = lambda _: {"role": "assistant", "content": newer}
     assert ask(gateway, "Which address was it?", conversation="begun-under-2") == ("cloud", MAIL)
+    started = [record["token_key_version"] for record in gateway.records() if record["type"] == "gateway.start"]
+    assert started == [1, 2, 2]  # so that an auditor knows which key checks the digests
