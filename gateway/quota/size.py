@@ -34,12 +34,18 @@ def size_of(body: Mapping[str, Any], family: SurfaceName, *, body_bytes: int) ->
     if family in _WITHOUT_ANSWER:
         return Size(body_bytes, 0, 0)
     prompts = _prompts(body, family)
-    asked = max([number for name in ("n", "best_of") if isinstance(number := body.get(name), int)], default=1)
-    return Size(body_bytes, prompts, min(_MOST, max(1, asked) * prompts))
+    asked, best_of = body.get("n"), body.get("best_of")
+    answers = max(1, asked if isinstance(asked, int) else 1, best_of if isinstance(best_of, int) else 1)
+    return Size(body_bytes, prompts, min(_MOST, answers * prompts))
 
 
 def _prompts(body: Mapping[str, Any], family: SurfaceName) -> int:
-    many = body.get({SurfaceName.COMPLETIONS: "prompt", SurfaceName.CHAT_BATCH: "messages"}.get(family, ""))
+    if family is SurfaceName.COMPLETIONS:
+        many = body.get("prompt")
+    elif family is SurfaceName.CHAT_BATCH:
+        many = body.get("messages")
+    else:
+        return 1
     if not isinstance(many, list) or all(isinstance(item, int) for item in many):  # one prompt as token ids
         return 1
     return max(1, min(_MOST, len(many)))

@@ -25,10 +25,12 @@ class Tariff:
         self._prices = prices = {name: Nano.of(price) for name, price in listed.items()}
         lengths = {upstream.name: upstream.max_model_len for upstream in settings.upstreams}
         self._longest = {route.model: max(lengths[name] for name in route.upstreams) for route in settings.routes}
-        self._priced = {
-            route.model: [(name, prices[name], lengths[name]) for name in route.upstreams if name in prices]
-            for route in settings.routes
-        }
+        self._priced: dict[str, dict[int, list[tuple[str, Nano]]]] = {}
+        for route in settings.routes:
+            by_length = self._priced[route.model] = {}
+            for name in route.upstreams:
+                if name in prices:
+                    by_length.setdefault(lengths[name], []).append((name, prices[name]))
         self._caps = {route.model: _nano(route.max_cost_per_request) for route in settings.routes}
 
     def tokens(self, model: str, size: Size, *, asked: int) -> int:
@@ -39,9 +41,10 @@ class Tariff:
     def costs(self, model: str, size: Size, *, asked: int) -> Mapping[str, int]:
         """What a request costs at most on each upstream of its route, in nano; empty without prices."""
         costs = {}
-        for name, price, max_model_len in self._priced[model]:
+        for max_model_len, priced in self._priced[model].items():
             bounds = most_used(size, asked=asked, max_model_len=max_model_len, settings=self._settings)
-            costs[name] = need_of(bounds, (price,)).cost
+            for name, price in priced:
+                costs[name] = max([bound.cost(price) for bound in bounds])
         return costs
 
     def cap(self, model: str) -> int | None:

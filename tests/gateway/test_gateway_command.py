@@ -154,6 +154,18 @@ def test_explain_refuses_what_is_no_request(config: Path, run: Any, content: str
         ),
         ({"routes": [{"model": "m", "pool": "chat", "also": ["chat"]}]}, "got chat 2 times"),
         (
+            {"routes": [{"model": "m", "pool": "chat", "escalate_on": ["empty"]}]},
+            "routes[0].escalate_on: expected a second pool or cloud",
+        ),
+        (
+            {"routes": [{"model": "m", "pool": "chat", "shadow": {"simple": "chat", "complex": "chta"}}]},
+            "routes[0].shadow.complex: expected one of chat, got chta",
+        ),
+        (
+            {"routes": [{"model": "m", "pool": "chat", "max_cost_per_request": 1}]},
+            "routes[0].max_cost_per_request: expected quota.prices",
+        ),
+        (
             {"policy": {"jurisdictions": ["DE"]}},
             "upstreams[1].jurisdiction: expected one of DE, as policy says, got AE",
         ),
