@@ -169,6 +169,7 @@ class Planner:
             exchange.permissions,
             permit,
             tenant=exchange.client.tenant,
+            is_large=exchange.is_large,
         )
         exchange.inspection, exchange.permit = looked.inspection, looked.permit
         for name, failure in looked.failures:

@@ -15,8 +15,9 @@ A finder that fails has found nothing out: the request stays on-prem.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 from sovctl.gateway.detect.finding import Finding
 from sovctl.gateway.inspection import Inspection, Inspector
@@ -24,6 +25,8 @@ from sovctl.gateway.permissions import Permissions
 from sovctl.gateway.policy import Permit, Reason, Verdict, decide
 from sovctl.gateway.settings import Action
 from sovctl.gateway.slow_finders.slow_finder import SlowFinder, SlowFinderFailed
+
+_Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,17 +47,18 @@ async def look_closer(
     permit: Permit,
     *,
     tenant: str,
+    is_large: bool = False,
 ) -> Looked:
     """Ask those that matter.
 
     Args:
         inspector: the one that made `inspection`; it learns what they find.
         permit: what policy says without them.
+        is_large: the request is worked on in a thread, so that others are served meanwhile.
     """
+    work = asyncio.to_thread if is_large else _here
     mattering = [each for each in finders if _matters(each, permissions, permit) and each.concerns(inspection)]
-    prose = inspector.prose if mattering else {}
-    wanted = {each: [text for text, found in prose.items() if each.wants(text, found)] for each in mattering}
-    asked = {each: texts for each, texts in wanted.items() if texts}
+    asked = await work(_asked_about, mattering, inspector) if mattering else {}
     if not asked:
         return Looked(inspection, permit)
     answers = await asyncio.gather(
@@ -72,7 +76,7 @@ async def look_closer(
             for text, findings in answer.items():
                 more.setdefault(text, []).extend(findings)
     if more:
-        inspection = inspector.add(more)
+        inspection = await work(inspector.add, more)
     inspection = replace(inspection, looked_by=tuple(looked_by))
     permit = decide(inspection, permissions)
     if failures and permit.verdict is not Verdict.BLOCK:
@@ -80,6 +84,17 @@ async def look_closer(
         failed = tuple(Reason.DETECTOR_FAILED.about(name) for name, _ in failures)
         permit = Permit(Verdict.STAY, before + failed)
     return Looked(inspection, permit, failures)
+
+
+async def _here(function: Callable[..., _Result], *args: Any) -> _Result:
+    return function(*args)
+
+
+def _asked_about(finders: Sequence[SlowFinder], inspector: Inspector) -> dict[SlowFinder, list[str]]:
+    """Who is asked, and about which texts."""
+    prose = inspector.prose
+    wanted = {each: [text for text, found in prose.items() if each.wants(text, found)] for each in finders}
+    return {each: texts for each, texts in wanted.items() if texts}
 
 
 def _matters(finder: SlowFinder, permissions: Permissions, permit: Permit) -> bool:

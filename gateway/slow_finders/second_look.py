@@ -66,9 +66,10 @@ class SecondLook:
         Raises:
             SlowFinderFailed: `too-long`, `timeout`, `no-list`, or what the pool's failure is called.
         """
-        views = {text: plain(View(text)) for text in texts if self._clean.key(text) not in self._clean}
-        if sum(len(view.text) for view in views.values()) > self._settings.max_chars:
+        unknown = [text for text in texts if self._clean.key(text) not in self._clean]
+        if sum(map(len, unknown)) > self._settings.max_chars:
             raise SlowFinderFailed("too-long")
+        views = {text: plain(View(text)) for text in unknown}
         names = await self._ask({text: pieces(view.text) for text, view in views.items()}, tenant)
         found = {text: _findings(view, names[text]) for text, view in views.items()}
         for text, findings in found.items():
