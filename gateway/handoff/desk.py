@@ -144,7 +144,6 @@ class Desk:
             key_version=conversation.key_version,
             generation=self._vault.generation(conversation),
         )
-        inspector = exchange.inspector
         try:
             if exchange.inspection is None:
                 raise ValueError("the detector failed")
@@ -152,9 +151,8 @@ class Desk:
                 transcript_of,
                 exchange.surface,
                 exchange.body,
-                inspector.leaves,
+                exchange.inspector,
                 answer,
-                finder=inspector.finder,
                 mint=mint,
                 issued=issued,
                 max_depth=self._max_depth,

@@ -4,7 +4,7 @@ Everything that the detector finds becomes a token, whatever policy says of what
 the same second look as a body for a cloud; so do the values that this conversation's tokens stand for. What can't be
 read (images, sound, files) is left out by name. Nothing in clear comes back: it works, or it raises.
 
-    made = transcript_of(surface, body, leaves, ["It is DE89..."], finder=finder, mint=mint, issued={})
+    made = transcript_of(surface, body, inspector, ["It is DE89..."], mint=mint, issued={}, max_depth=64)
     made.messages      # [{"role": "user", "text": "My account is IBAN_..."}, {"role": "held back", "text": ...}]
 """
 
@@ -17,7 +17,8 @@ from typing import Any
 
 import orjson
 
-from sovctl.gateway.inspection import Finder, Inspector
+from sovctl.gateway.detect.finding import Finding
+from sovctl.gateway.inspection import Inspector
 from sovctl.gateway.kinds import Kind
 from sovctl.gateway.leaves import Leaf, Leaves, Path
 from sovctl.gateway.obstacles import Obstacle
@@ -59,10 +60,9 @@ class Transcript:
 def transcript_of(
     surface: Surface,
     body: Mapping[str, Any],
-    leaves: Leaves,
+    request: Inspector,
     answer: Sequence[str],
     *,
-    finder: Finder,
     mint: Mint,
     issued: Mapping[str, str],
     max_depth: int,
@@ -70,7 +70,7 @@ def transcript_of(
     """The transcript of a request and of what was answered.
 
     Args:
-        leaves: of the request.
+        request: what inspected it; whatever was found there, by whatever means, is found here too.
         answer: the answer's strings, as the client would have seen them.
         mint: of the conversation.
         issued: what its tokens stand for so far.
@@ -79,10 +79,13 @@ def transcript_of(
         Leak: it would still hold an identifier.
         TooDeep: a text in it holds JSON that is nested deeper than `max_depth`.
     """
-    messages = [*_said(surface, body, leaves), {"role": HELD_BACK, "content": [_part(text) for text in answer]}]
-    inspector = Inspector(finder, _CHAT, max_depth=max_depth)
+    messages = [*_said(surface, body, request.leaves), {"role": HELD_BACK, "content": [_part(text) for text in answer]}]
+    inspector = Inspector(request.finder, _CHAT, max_depth=max_depth)
     inspected: dict[str, Any] = {"messages": messages}
     inspector.inspect(inspected)
+    found = {leaf.text: request.findings(leaf) for leaf in request.leaves.texts}
+    inspector.add({leaf.text: found[leaf.text] for leaf in inspector.leaves.texts if leaf.text in found})
+    inspector.know(_people(found, issued))
     outgoing = tokenize_body(inspected, inspector, _EVERYTHING, mint, model="", dropped=())
     tokenized = orjson.loads(outgoing.data)["messages"]
     known = {value: token for token, value in issued.items() if len(value) >= _SHORTEST_VALUE}
@@ -92,6 +95,14 @@ def transcript_of(
     all_issued = {**used, **outgoing.issued}
     about = {token: mint.about.get(token, (value,)) for token, value in all_issued.items()}
     return Transcript(_newest(made), all_issued, about)
+
+
+def _people(found: Mapping[str, Sequence[Finding]], issued: Mapping[str, str]) -> set[str]:
+    """Everybody whom the conversation has named so far."""
+    here = {
+        text[each.start : each.end] for text, findings in found.items() for each in findings if each.kind is Kind.PERSON
+    }
+    return here | {value for token, value in issued.items() if token.startswith(f"{Kind.PERSON}_")}
 
 
 def _said(surface: Surface, body: Mapping[str, Any], leaves: Leaves) -> list[dict[str, Any]]:

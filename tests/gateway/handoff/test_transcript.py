@@ -11,8 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sovctl.gateway.detect import make_detector
+from sovctl.gateway.detect.finding import Finding
 from sovctl.gateway.handoff.transcript import HELD_BACK, Transcript, transcript_of
 from sovctl.gateway.inspection import Inspector
+from sovctl.gateway.kinds import Kind
 from sovctl.gateway.restore import restore
 from sovctl.gateway.settings import DetectSettings
 from sovctl.gateway.surfaces import SURFACES
@@ -27,14 +29,19 @@ def detector() -> Any:
     return make_detector(DetectSettings())
 
 
-def transcript(path: str, body: dict[str, Any], answer: list[str], issued: dict[str, str] | None = None) -> Transcript:
+def transcript(
+    path: str,
+    body: dict[str, Any],
+    answer: list[str],
+    issued: dict[str, str] | None = None,
+    found: dict[str, list[Finding]] | None = None,
+) -> Transcript:
     surface = SURFACES[path]
     inspector = Inspector(detector(), surface, max_depth=64)
     inspector.inspect(body)
+    inspector.add(found or {})
     mint = Mint(bytes(32), tenant="retail", conversation="c", issued=issued)
-    return transcript_of(
-        *(surface, body, inspector.leaves, answer), finder=detector(), mint=mint, issued=issued or {}, max_depth=64
-    )
+    return transcript_of(surface, body, inspector, answer, mint=mint, issued=issued or {}, max_depth=64)
 
 
 BODIES: dict[str, dict[str, Any]] = {
@@ -83,11 +90,21 @@ def test_one_value_is_one_token_wherever_it_stands() -> None:
     assert tokens[0] == tokens[1]
 
 
-def test_values_of_earlier_turns_are_covered_though_nothing_around_them_says_what_they_are() -> None:
-    issued = {"PERSON_0000000000000000": "Quorvath"}
-    made = transcript("/v1/completions", {"prompt": "And him?"}, ["he said that Quorvath agrees"], issued)
-    assert "Quorvath" not in json.dumps(made.messages)
-    assert made.issued["PERSON_0000000000000000"] == "Quorvath"
+@pytest.mark.parametrize(("label", "value"), [("PERSON", "Quorvath"), ("ACCOUNT", "zq81x")])
+def test_values_of_earlier_turns_are_covered_though_nothing_around_them_says_what_they_are(
+    label: str, value: str
+) -> None:
+    issued = {f"{label}_0000000000000000": value}
+    made = transcript("/v1/completions", {"prompt": "And him?"}, [f"he said that {value} agrees"], issued)
+    assert value not in json.dumps(made.messages)
+    assert value in made.issued.values()
+
+
+def test_names_that_only_a_model_of_the_site_found_are_covered_wherever_they_stand() -> None:
+    text = "as quorvath said"
+    found = {text: [Finding(3, 11, Kind.PERSON, 0.9, "quorvath", "MODEL_KK")]}
+    made = transcript("/v1/completions", {"prompt": text}, ["and what quorvath meant"], found=found)
+    assert "quorvath" not in json.dumps(made.messages)
 
 
 def test_what_nobody_can_read_is_left_out_by_name() -> None:
