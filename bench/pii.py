@@ -2,6 +2,7 @@
 
     python -m bench.pii --data FILE.jsonl              any set: text, language, spans [{start, end, type}]
     python -m bench.pii --data FILE.jsonl --json       the same as one JSON document
+    python -m bench.pii --data FILE.jsonl --listed people.csv      with an index of these people
     make bench-pii                                     sets of our own (bench.pii_sets), judged against the bars
 
 The detector is built from the gateway's settings (`--config gateway.yaml`; else their defaults, with the phone formats
@@ -14,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import secrets
 import sys
 from pathlib import Path
 from typing import Any
@@ -22,11 +24,14 @@ from bench.judging.documents import Document, read_documents
 from bench.judging.gateway import Masker
 from bench.judging.leaks import Outcome, judge
 from bench.judging.scores import summarise
-from bench.pii_sets.write import write_sets
+from bench.pii_sets.write import CUSTOMERS, write_sets
 from sovctl.compliance.errors import SovctlError, SpecError
 from sovctl.compliance.files import write_atomic
 from sovctl.gateway.detect import make_detector
+from sovctl.gateway.detect.edm.build import build_index
 from sovctl.gateway.settings import DetectSettings, load_settings
+from sovctl.gateway.settings.listed import ListedSettings
+from sovctl.gateway.tokens import KEY_BYTES
 
 # From issue 3, 2026-11: what must hold for each type and language, and in texts without identifiers.
 MOST_LEAKED, MOST_LEAKED_NAMES = 0.01, 0.02
@@ -66,20 +71,25 @@ REGIONS = {
 }
 
 
-def measure(documents: list[Document], settings: DetectSettings | None) -> dict[str, Any]:
+def measure(
+    documents: list[Document], settings: DetectSettings | None, *, listed: ListedSettings | None = None
+) -> dict[str, Any]:
     """Every figure.
 
     Args:
         settings: of the site; None for a site of each document's language.
+        listed: instead of the people that the site lists.
     """
+    base = settings or DetectSettings()
+    if listed is not None:
+        base = base.model_copy(update={"listed": listed})
     maskers: dict[str, Masker] = {}
     judged: list[Document] = []
     outcomes: list[Outcome] = []
     for document in documents:
         language = document.language if settings is None and document.language in REGIONS else ""
         if language not in maskers:
-            site = settings or DetectSettings()
-            site = site.model_copy(update={"phone_regions": list(REGIONS[language])}) if language else site
+            site = base.model_copy(update={"phone_regions": list(REGIONS[language])}) if language else base
             maskers[language] = Masker(make_detector(site))
         try:
             replacement = maskers[language].replace(document.text)
@@ -93,6 +103,19 @@ def measure(documents: list[Document], settings: DetectSettings | None) -> dict[
         else {}
     )
     return {"not_inspected": len(documents) - len(judged), **result}
+
+
+def index_of(people: Path, folder: Path) -> ListedSettings:
+    """An index of these people under a key of its own, in `folder`.
+
+    Raises:
+        SovctlError: it is no list.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    key, made = secrets.token_bytes(KEY_BYTES), ListedSettings(index_file=folder / "edm", key_file=folder / "edm.key")
+    write_atomic(made.key_file, key.hex(), mode=0o600)
+    build_index(people, made.index_file, key, built_at="")
+    return made
 
 
 def misses(result: dict[str, Any], *, has_names: bool) -> list[str]:
@@ -155,6 +178,7 @@ def main() -> int:
     """The command line."""
     parser = argparse.ArgumentParser(prog="python -m bench.pii", description="Measure the gateway's detection.")
     parser.add_argument("--data", type=Path, action="append", metavar="FILE.jsonl", help="may be given again")
+    parser.add_argument("--listed", type=Path, metavar="PEOPLE.csv", help="a list to look for, as of `edm build`")
     parser.add_argument("--config", type=Path, metavar="gateway.yaml", help="whose detect settings to use")
     parser.add_argument("--json", action="store_true", help="one JSON document instead of tables")
     parser.add_argument("--check", action="store_true", help="end with 1 when a bar is missed")
@@ -162,15 +186,18 @@ def main() -> int:
     parser.add_argument("--output", type=Path, default=Path("build/bench/pii.json"))
     options = parser.parse_args()
     try:
-        paths = options.data or write_sets(options.output.parent / "pii", seed=options.seed, per_type=60)
+        folder = options.output.parent / "pii"
+        paths = options.data or write_sets(folder, seed=options.seed, per_type=60)
+        people = options.listed or (None if options.data else folder / CUSTOMERS)
+        listed = index_of(people, folder) if people else None
         settings = load_settings(options.config).detect if options.config else None
         documents = [document for path in paths for document in read_documents(path)]
-        result = measure(documents, settings)
+        result = measure(documents, settings, listed=listed)
     except SovctlError as error:
         for problem in error.problems if isinstance(error, SpecError) else [error]:
             print(f"pii: {problem}", file=sys.stderr)
         return error.exit_code
-    result["missed"] = missed = misses(result, has_names=False)
+    result["missed"] = missed = misses(result, has_names=listed is not None)
     options.output.parent.mkdir(parents=True, exist_ok=True)
     write_atomic(options.output, json.dumps(result, indent=2) + "\n")
     if options.json:

@@ -17,6 +17,7 @@ from bench.judging.documents import Document, Span, read_documents
 from bench.judging.leaks import Replacement, judge, normalise
 from bench.pii_sets import europe, names, world
 from bench.pii_sets.documents import LANGUAGES, clean, disguised, structured
+from bench.pii_sets.write import write_sets
 from sovctl.compliance.errors import SpecError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -191,3 +192,18 @@ def test_listed_people_stand_in_their_sentences_in_every_form(language: str) -> 
     assert any(not each["spans"] for each in documents)
     listed = {(row["given_name"], row["surname"]) for row in names.customers(seed=5)}
     assert set(people) <= listed
+
+
+def test_listed_people_are_judged_only_with_their_list_and_keep_the_bars(tmp_path: Path) -> None:
+    paths = {path.stem: path for path in write_sets(tmp_path / "sets", seed=5, per_type=2)}
+    output = tmp_path / "pii.json"
+    files = ["--data", str(paths["names"]), "--output", str(output)]
+    without = run(*files, "--json")
+    assert without.returncode == 0, without.stderr
+    leaked = json.loads(without.stdout)
+    assert leaked["missed"] == []
+    assert [row["leak_rate"] for row in leaked["leaks"] if row["language"] == "all"][-1] > 0.5
+    with_list = run(*files, "--listed", str(tmp_path / "sets" / "customers.csv"), "--json", "--check")
+    result = json.loads(with_list.stdout)
+    assert [row["leak_rate"] for row in result["leaks"] if row["language"] == "all"][-1] <= 0.02
+    assert result["false_hits"]["documents without spans"]["per_1000"] < 3

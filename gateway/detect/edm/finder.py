@@ -16,11 +16,10 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import combinations, islice, product
 
-from sovctl.gateway.detect.edm.alone import text_forms
 from sovctl.gateway.detect.edm.common_words import DETERMINERS, is_common
-from sovctl.gateway.detect.edm.index import Index, initial_pair, pair
+from sovctl.gateway.detect.edm.index import Index, initial_of
 from sovctl.gateway.detect.edm.keys import initial_classes, text_keys
-from sovctl.gateway.detect.edm.people import JOINTS, SERVANT, is_legal_form
+from sovctl.gateway.detect.edm.people import ARTICLES, JOINTS, SERVANT, is_legal_form
 from sovctl.gateway.detect.edm.run import Run, Token, run_at
 from sovctl.gateway.detect.edm.values import DIGITS, LONGEST_PREFIX, Values, forms_of, numbers_at
 from sovctl.gateway.detect.edm.vocabulary import Listed, Vocabulary, folded
@@ -34,20 +33,22 @@ from sovctl.gateway.kinds import Kind
 
 _MOST_COMBINATIONS = 16
 _REACH = 30  # characters between two words of one name, with particles, initials and a middle name
-_NEARBY = 160  # characters around a name in which something of the same person supports it
 _SHORTEST_SUPPORTED = 3  # letters of a name beside something of the same person
 _SHORTEST_ALONE = 4  # letters of a surname that stands alone
-_SHORTEST_FIRST = 6  # the same at the beginning of a sentence, where every word has a capital
+_SHORTEST_FIRST = 5  # the same at the beginning of a sentence, where every word has a capital
 _SHORTEST_LOWER = 6  # the same in a text without any capitals
 _COMPANY_REACH = 3  # words before the one by which a company is noticed
 
 SCORES = {"LISTED_PERSON": 0.95, "LISTED_SURNAME": 0.8, "LISTED_COMPANY": 0.9, "LISTED_NUMBER": 0.95}
 
-_BEFORE_SURNAMES = PERSON_WORDS | {"آل"}
+_FAMILY = "آل"
+_BEFORE_SURNAMES = PERSON_WORDS | {_FAMILY}
+_NEAR_SURNAMES = _BEFORE_SURNAMES | PARTICLES | JOINTS | ARTICLES
 _JOINED_BY = JOINTS | {"e", "y", "i", "o", "d"}
 """Between two names of one person besides particles: "Albuquerque e Castro", "o'flannery"."""
 _CUT_WORD = re.compile(r"([^\W\d_]{2,30})['’]([^\W\d_]{2,30})")
-_DIGIT = re.compile(r"\d")
+_INITIAL_BEFORE = re.compile(r"(?<![^\W\d_])[^\W\d_]{1,2}\.[ \u00a0]{0,2}\Z")
+_INITIAL_BEHIND = re.compile(r",?[ \u00a0][^\W\d_]{1,2}\.")
 _SENTENCE_START = re.compile(r"(?:^|[.!?:\n\r>•*«“\"(-])[ \t]{0,4}\Z")
 
 _Mark = tuple[int, int, Listed]
@@ -75,7 +76,7 @@ class ListedFinder:
             marks = sorted([*marks, *self._cut_words(text)], key=lambda mark: mark[:2])
         done, values = -1, Values(text, self._index.supporting, has_addresses=self._index.has_addresses)
         for place, (start, end, listed) in enumerate(marks):
-            if start < done or not self._is_worth_a_look(text, marks, place):
+            if start < done or not self._is_worth_a_look(text, marks, place, values):
                 continue
             for finding in self._around(text, start, end, listed, values):
                 done = max(done, finding.end)
@@ -104,7 +105,7 @@ class ListedFinder:
             if listed.is_listed:
                 yield match.start(1), match.end(1), listed
 
-    def _is_worth_a_look(self, text: str, marks: Sequence[_Mark], place: int) -> bool:
+    def _is_worth_a_look(self, text: str, marks: Sequence[_Mark], place: int, values: Values) -> bool:
         """False, quickly, for most words that only sound like a listed one."""
         start, end, listed = marks[place]
         if listed.is_company:
@@ -112,18 +113,16 @@ class ListedFinder:
         for following, _, other in islice(marks, place + 1, place + 5):
             if following - end > _REACH:
                 break
-            if self._order(listed, other):
+            if _may_be_one(listed, other, text[start], text[following]) and self._order(listed, other):
                 return True
-        if not listed.surnames and not listed.givens:
-            return False
         if text[start].islower():
-            return bool(listed.alone)
-        if listed.alone or "." in text[max(0, start - 4) : start] or "." in text[end : end + 5]:
+            return bool(listed.alone) and values.is_lower
+        if listed.alone or _INITIAL_BEFORE.search(text, max(0, start - 5), start) or _INITIAL_BEHIND.match(text, end):
             return True
         before = word_before(text, start)
-        if before is not None and (before[1].lower() in _BEFORE_SURNAMES or len(before[1]) <= 3):
+        if before is not None and before[1].lower() in _NEAR_SURNAMES:
             return True
-        return _DIGIT.search(text, max(0, start - _NEARBY), end + _NEARBY) is not None
+        return bool(values.near(start))
 
     def _around(self, text: str, start: int, end: int, listed: Listed, values: Values) -> Iterator[Finding]:
         run = run_at(text, start, end)
@@ -149,14 +148,14 @@ class ListedFinder:
         for first, second in combinations(range(len(run.tokens)), 2):
             if second - first > 3 or not (known[first].is_listed and known[second].is_listed):
                 continue
-            order = self._order(known[first], known[second])
-            if not order or not _may_join(run, first, second):
+            letters = run.tokens[first].text[0], run.tokens[second].text[0]
+            if not (first in matched or _may_be_one(known[first], known[second], *letters)):
                 continue
-            of_given, of_surname = (first, second) if order > 0 else (second, first)
-            if first in matched or self._is_written_like_a_name(run, of_given, of_surname, known):
+            order = self._order(known[first], known[second]) if _may_join(run, first, second) else 0
+            if order:
                 matched |= dict.fromkeys((first, second))
                 if surname < 0:
-                    given, surname = of_given, of_surname
+                    given, surname = (first, second) if order > 0 else (second, first)
         if not matched or min(abs(place - run.at) for place in matched) > 3:
             return None
         first, last = run.first_of(min(matched), text), run.last_of(max(matched), text)
@@ -166,49 +165,23 @@ class ListedFinder:
     def _order(self, first: Listed, second: Listed) -> int:
         """1 for a given name before a surname of the same person, -1 the other way round, 0 for neither."""
         has_pair = self._index.has_pair
-        for a in first.givens:
-            for b in second.surnames:
-                if has_pair(pair(a, b)):
-                    return 1
-            for b in second.givens:  # a given name and a patronymic
-                if has_pair(pair(a, b)):
-                    return 1
-        for b in second.givens:
-            for a in first.surnames:
-                if has_pair(pair(b, a)):
-                    return -1
-        for a in first.surnames:
-            for b in second.surnames:  # two surnames of one person
-                if has_pair(pair(a, b)):
-                    return 1
-        return 0
-
-    def _is_written_like_a_name(self, run: Run, given: int, surname: int, known: Sequence[Listed]) -> bool:
-        """Two capitals; without them both must be written as listed, side by side, and one be no ordinary word."""
-        first, second = run.tokens[given], run.tokens[surname]
-        if first.is_capital and second.is_capital:
-            return True
-        if is_everyday(first.text.casefold()) or is_everyday(second.text.casefold()):
-            return False
-        if first.is_caseless or second.is_caseless:
-            return True
-        if is_common(first.text) and is_common(second.text):
-            return False
-        forms = text_forms(first.text)
-        givens = {number for form in forms for number in self._index.ids(f"g{form[1:]}")}
-        return bool(known[surname].exact) and not givens.isdisjoint(known[given].givens)
+        if has_pair(first.givens, second.surnames) or has_pair(first.givens, second.givens):  # the latter: a patronymic
+            return 1
+        if has_pair(second.givens, first.surnames):
+            return -1
+        return int(has_pair(first.surnames, second.surnames))  # two surnames of one person
 
     def _surname(self, text: str, run: Run, own: Listed, values: Values) -> Finding | None:
         """The word itself, without another part of its name that the list knows."""
         token = run.tokens[run.at]
         first, last = run.first_of(run.at, text), run.last_of(run.at, text)
-        if not (own.surnames and own.sure and self._is_believed(text, run, first, last, own)):
+        if not (own.surnames and own.sure and self._is_believed(text, run, first, last, own, values)):
             if not (own.sure and self._is_supported(text, values, token, own.sure)):
                 return None
             first = last = run.at
         return _person(run.tokens[first].start, run.end_of(last, text), self._sound(token), "LISTED_SURNAME")
 
-    def _is_believed(self, text: str, run: Run, first: int, last: int, own: Listed) -> bool:
+    def _is_believed(self, text: str, run: Run, first: int, last: int, own: Listed, values: Values) -> bool:
         """True when a listed surname is enough here.
 
         Args:
@@ -218,18 +191,20 @@ class ListedFinder:
         before = run.tokens[first - 1].text.lower() if first > 0 else ""
         if before in _BEFORE_SURNAMES and (token.is_capital or token.is_caseless or own.alone):
             return True
+        if token.is_caseless and run.at > 0 and run.tokens[run.at - 1].text == _FAMILY:
+            return True
         is_lower = not token.is_capital and not token.is_caseless
         initials = [run.tokens[place].text for place in range(first, last + 1) if run.is_initial(place, text)]
         if initials and not is_lower:
             classes = {letter for initial in initials for letter in initial_classes(initial)}
-            if any(index.has_pair(initial_pair(letter, number)) for letter in classes for number in own.sure):
+            if index.has_pair(map(initial_of, classes), own.sure):
                 return True
         if not own.alone or (before in DETERMINERS and before not in JOINTS):
             return False
         if token.is_caseless:
             return True
         if is_lower:
-            return len(token.text) >= _SHORTEST_LOWER and text == text.lower()
+            return len(token.text) >= _SHORTEST_LOWER and values.is_lower
         if len(token.text) < _SHORTEST_FIRST and not ends_like_surname(token.text):
             start = run.tokens[first].start
             return len(token.text) >= _SHORTEST_ALONE and _SENTENCE_START.search(text, max(0, start - 6), start) is None
@@ -288,6 +263,27 @@ class ListedFinder:
 
 def _person(start: int, end: int, value: str, rule: str) -> Finding:
     return Finding(start, end, Kind.PERSON, SCORES[rule], value, rule)
+
+
+def _may_be_one(first: Listed, second: Listed, *letters: str) -> bool:
+    """True for two capitals; without them one must be written as listed, and one be no ordinary word.
+
+    Args:
+        letters: with which they begin.
+    """
+    if letters[0].isupper() and letters[1].isupper():
+        return True
+    if first.is_everyday or second.is_everyday:
+        return False
+    if not letters[0].islower() or not letters[1].islower():
+        return (not letters[0].isupper() and not letters[1].isupper()) or _is_written_as_listed(first, second)
+    return _is_written_as_listed(first, second)
+
+
+def _is_written_as_listed(first: Listed, second: Listed) -> bool:
+    if first.is_common and second.is_common:
+        return False
+    return bool((first.exact and second.exact_givens) or (second.exact and first.exact_givens))
 
 
 def _may_join(run: Run, first: int, second: int) -> bool:

@@ -92,9 +92,9 @@ def pair(first: int, second: int) -> int:
     return first << 32 | second
 
 
-def initial_pair(letter: str, surname: int) -> int:
-    """An initial, as a class of letters, with a surname's number; numbers of words are below 2^31."""
-    return (0x80000000 | ord(letter)) << 32 | surname
+def initial_of(letter: str) -> int:
+    """An initial, as a class of letters, in the place of a word's number; those are below 2^31."""
+    return 0x80000000 | ord(letter)
 
 
 class Hasher:
@@ -236,9 +236,16 @@ class Index:
             place += 1
         return found
 
-    def has_pair(self, both: int) -> bool:
-        """True for a `pair` or an `initial_pair` of the list."""
-        return _passes(self._sieve, both) and self._has("pairs", both)
+    def has_pair(self, firsts: Iterable[int], seconds: Sequence[int]) -> bool:
+        """True when any two of these, one of each, are a `pair` or an `initial_pair` of the list."""
+        sieve, shift = self._sieve, 62 - len(self._sieve).bit_length()
+        for first in firsts:
+            for second in seconds:
+                both = first << 32 | second
+                place = ((both * _ODD) & _MASK) >> shift
+                if sieve[place >> 3] >> (place & 7) & 1 and self._has("pairs", both):
+                    return True
+        return False
 
     def has_company(self, numbers: Sequence[int]) -> bool:
         """True when these words, in this order, are a company."""

@@ -16,7 +16,7 @@ from itertools import pairwise
 
 from sovctl.gateway.detect.edm.alone import listed_forms
 from sovctl.gateway.detect.edm.common_words import is_common
-from sovctl.gateway.detect.edm.index import Contents, Hasher, Role, initial_pair, mixed, pair
+from sovctl.gateway.detect.edm.index import Contents, Hasher, Role, initial_of, mixed, pair
 from sovctl.gateway.detect.edm.keys import initial_classes, listed_keys
 from sovctl.gateway.detect.edm.people import Person, company_words, person_of
 from sovctl.gateway.detect.edm.values import numbers_in_row, values_in_row
@@ -122,7 +122,7 @@ class Listing:
             for number, word in givens.items():
                 self._pairs.append(pair(number, surname))
                 for letter in self._initials_of(word):
-                    self._pairs.append(initial_pair(letter, surname))
+                    self._pairs.append(pair(initial_of(letter), surname))
         for word in person.patronymics:
             patronymic = self._number(word, Role.GIVEN, is_arabic=is_arabic)
             self._pairs.extend(pair(number, patronymic) for number in givens if number != patronymic)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
 
 from sovctl.gateway.detect.edm.table import date_of
 
@@ -99,6 +100,11 @@ class Values:
         self._hash_of = hash_of
         self._places: list[int] | None = None
         self._hashes: list[int] = []
+
+    @cached_property
+    def is_lower(self) -> bool:
+        """True for a text without any capital."""
+        return self._text == self._text.lower()
 
     def near(self, place: int) -> list[int]:
         """Those of the values within some 160 characters."""

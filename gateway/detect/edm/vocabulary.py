@@ -31,9 +31,13 @@ class Listed:
     """Surnames that are written like it."""
     alone: tuple[int, ...] = ()
     """Those of `exact` that need no other word: it is no ordinary word, and no surname of half the list."""
+    exact_givens: tuple[int, ...] = ()
+    """Given names that are written like it."""
     is_company: bool = False
     """A company is noticed by it."""
     is_everyday: bool = False
+    is_common: bool = False
+    """A word that is not only a name."""
 
     @property
     def is_listed(self) -> bool:
@@ -97,16 +101,18 @@ class Vocabulary:
         if not every:
             return STRANGER
         flags = index.flags
-        exact: dict[int, None] = {}
-        if any(flags[number] & Role.SURNAME for number in sure):
-            for form in text_forms(word):
-                exact.update(dict.fromkeys(index.ids(form)))
+        forms = text_forms(word) if any(flags[number] & (Role.SURNAME | Role.GIVEN) for number in sure) else ()
+        exact = dict.fromkeys(number for form in forms for number in index.ids(form))
+        exact_givens = dict.fromkeys(number for form in forms for number in index.ids(f"g{form[1:]}"))
+        common = is_common(word)
         return Listed(
             sure=tuple(sure),
             givens=tuple(number for number in every if flags[number] & Role.GIVEN),
             surnames=tuple(number for number in every if flags[number] & Role.SURNAME),
             exact=tuple(exact),
-            alone=() if is_common(word) else tuple(number for number in exact if not flags[number] & Role.FREQUENT),
+            exact_givens=tuple(exact_givens),
+            alone=() if common else tuple(number for number in exact if not flags[number] & Role.FREQUENT),
             is_company=any(flags[number] & Role.COMPANY for number in sure),
             is_everyday=is_everyday(word.lower()),
+            is_common=common,
         )
