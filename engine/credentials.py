@@ -94,6 +94,8 @@ class Credentials:
             if name == "handoff-webhook-ca.pem":
                 webhook = self.spec.gateway.handoff.webhook if self.spec.gateway.handoff else None
                 return self.site_folder / ((webhook.ca_file if webhook else None) or "")
+            if name == "vault-ca.pem" and (database := self.spec.gateway.vault.postgresql):
+                return self.site_folder / (database.ca_file or "")
             if name == "tracing-ca.pem":
                 return self.site_folder / ((self.spec.gateway.tracing and self.spec.gateway.tracing.ca_file) or "")
             if name == "clients-ca.pem":
@@ -178,6 +180,10 @@ class Credentials:
             if cloud.api_key and (not may_be_absent or _is_there(cloud.api_key, self.site_folder)):
                 where = f"site.yaml: gateway.clouds[{index}].api_key"
                 derived[f"cloud-{cloud.name}.key"] = _api_key(cloud.api_key, self.site_folder, where) + "\n"
+        database = self.spec.gateway.vault.postgresql
+        if database and (not may_be_absent or _is_there(database.password, self.site_folder)):
+            where = "site.yaml: gateway.vault.postgresql.password"
+            derived["vault.password"] = _api_key(database.password, self.site_folder, where) + "\n"
         for index, kek in enumerate(self.spec.gateway.vault.kek):
             if kek.pkcs11 and (not may_be_absent or _is_there(kek.pkcs11.pin, self.site_folder)):
                 where = f"site.yaml: gateway.vault.kek[{index}].pkcs11.pin"

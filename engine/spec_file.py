@@ -246,6 +246,9 @@ def references(spec: SiteSpec) -> Iterator[FileReference]:
         if cloud.api_key is not None:
             yield _secret(f"gateway.clouds[{index}].api_key", cloud.api_key)
     if spec.gateway.client_ca_file is not None:
+        if database := spec.gateway.vault.postgresql:
+            yield _secret("gateway.vault.postgresql.password", database.password)
+            yield FileReference("gateway.vault.postgresql.ca_file", database.ca_file, None, is_secret=False)
         for index, kek in enumerate(spec.gateway.vault.kek):
             if kek.pkcs11:
                 yield _secret(f"gateway.vault.kek[{index}].pkcs11.pin", kek.pkcs11.pin)

@@ -37,7 +37,7 @@ _SECRET_VALUE = re.compile(
 _SECRET_HINT = "put it into a file of mode 600 beside site.yaml and write `{file: secrets/NAME}`, or use `{env: NAME}`"
 
 # Fields of the spec that hold a secret's reference, and fields whose names only sound like a secret.
-_SECRET_FIELDS = ("api_key", "pin")
+_SECRET_FIELDS = ("api_key", "password", "pin")
 _NOT_SECRET = ("apt_key_file", "key_file")
 
 

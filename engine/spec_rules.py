@@ -51,6 +51,7 @@ RULES: tuple[Rule, ...] = (
          site.check_secrets),
     Rule("no version of a KEK or a token key, and no key of a hardware token, is named twice", ("gateway",),
          vault.check_versions),
+    Rule("the vault's database is inside the site", ("gateway",), vault.check_database),
     Rule("teams are unique; clients and groups are in teams of their own tenant", ("gateway",), access.check_teams),
     Rule("identity providers are unique, with their keys from one place inside the site", ("gateway",),
          access.check_identity_providers),

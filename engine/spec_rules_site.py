@@ -251,6 +251,8 @@ def check_secrets(case: Case) -> Iterator[Problem]:
     held += [
         (f"gateway.vault.kek[{i}].pkcs11.pin", kek.pkcs11.pin) for i, kek in enumerate(gateway.vault.kek) if kek.pkcs11
     ]
+    if gateway.vault.postgresql:
+        held.append(("gateway.vault.postgresql.password", gateway.vault.postgresql.password))
     clients = [(f"gateway.clients[{i}].api_key", client.api_key) for i, client in enumerate(gateway.clients)]
     for where, secret in held + clients:
         if (secret.file is None) == (secret.env is None):

@@ -27,3 +27,15 @@ def check_versions(case: Case) -> Iterator[Problem]:
                 "expected a key of its own, got one that stands twice", where=where, hint=f"{first[key]} names it"
             )
         first.setdefault(key, where)
+
+
+def check_database(case: Case) -> Iterator[Problem]:
+    gateway = case.spec.gateway
+    if gateway is None or (database := gateway.vault.postgresql) is None:
+        return
+    if not database.host.is_private:
+        yield Problem(
+            f"expected a private IPv4 address, got {database.host}",
+            where="gateway.vault.postgresql.host",
+            hint="what stands behind tokens stays inside the site, sealed or not",
+        )

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from ipaddress import IPv4Address
 from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
-from sovctl.engine.spec_types import Secret, SpecModel, words
+from sovctl.engine.spec_types import FilePath, Port, Secret, SpecModel, words
 
 KeyVersion = Annotated[int, Field(ge=1, le=2_147_483_647)]
 """Of a key; never used again for another one."""
@@ -20,6 +21,12 @@ _Label = Annotated[
     str,
     StringConstraints(pattern=r"^[!-~]([ -~]{0,62}[!-~])?$"),
     words("1 to 64 printable ASCII characters", kind="label"),
+]
+
+_Word = Annotated[
+    str,
+    StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_-]{0,62}$"),
+    words("letters, digits, _ and -, a letter first, at most 63", kind="database word"),
 ]
 
 
@@ -47,8 +54,27 @@ class Kek(SpecModel):
     """Where it is, when it is in a hardware token."""
 
 
+class Postgresql(SpecModel):
+    """A PostgreSQL database inside the site, 13 or later, which proves its address by TLS. You run it."""
+
+    host: IPv4Address
+    """Which its certificate names; the firewall lets the gateway through to it."""
+    port: Port = 5432
+    """Where it listens."""
+    database: _Word = "sovctl"
+    """Made by you; the gateway makes its tables in it."""
+    user: _Word = "sovctl"
+    """Who may create a schema in it."""
+    password: Secret
+    """24 random characters or more."""
+    ca_file: FilePath | None = None
+    """Who signed its certificate, on the controller, relative to site.yaml; the site's own authority when absent."""
+
+
 class Vault(SpecModel):
     """Where values wait for their tokens to come back."""
 
+    postgresql: Postgresql | None = None
+    """One for all gateway nodes, so that a conversation may go on at another one; a file on each node when absent."""
     kek: Annotated[list[Kek], Field(min_length=1, max_length=16)] = Field(default_factory=lambda: [Kek()])
     """The first one wraps the vault's keys; the others open them until `sovctl gateway vault rotate` replaced them."""

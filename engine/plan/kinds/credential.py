@@ -61,11 +61,16 @@ def kek_file(kek: Kek) -> str:
 
 
 def key_files(context: Context) -> list[Credential]:
-    """The keys of tokens and vault."""
+    """The keys of tokens and vault, and what the vault's database is reached with."""
     names = {token_key_file(version): "keys the tokens that leave" for version in context.gateway.token_key_versions}
     for kek in context.gateway.vault.kek:
         names[kek_file(kek)] = "opens the hardware token" if kek.pkcs11 else "wraps the vault's keys"
-    return [Credential(name, f"{SECRETS}/{name}", why, True) for name, why in names.items()]
+    made = [Credential(name, f"{SECRETS}/{name}", why, True) for name, why in names.items()]
+    if database := context.gateway.vault.postgresql:
+        made.append(Credential("vault.password", f"{SECRETS}/vault.password", "opens the vault's database", True))
+        if database.ca_file:
+            made.append(Credential("vault-ca.pem", f"{TLS}/vault-ca.pem", "the authority of the vault's database"))
+    return made
 
 
 def cloud_files(context: Context) -> list[Credential]:

@@ -10,15 +10,14 @@ import yaml
 from sovctl.compliance.canonical import sha256_hex
 from sovctl.engine.facts.node import NodeFacts
 from sovctl.engine.plan.context import GATEWAY_USER, Context, render
-from sovctl.engine.plan.kinds import gateway_access, gateway_handoff
-from sovctl.engine.plan.kinds.credential import SECRETS, TLS, kek_file, token_key_file
+from sovctl.engine.plan.kinds import gateway_access, gateway_handoff, gateway_vault
+from sovctl.engine.plan.kinds.credential import SECRETS, TLS
 from sovctl.engine.plan.kinds.environment import GATEWAY, stamp
 from sovctl.engine.plan.kinds.kind import Kind, Look
 from sovctl.engine.plan.kinds.leftover import leftover
 from sovctl.engine.plan.kinds.pool import START_TIMEOUT_S
 from sovctl.engine.plan.resource import Desired, Risk, State
 from sovctl.engine.spec import Node
-from sovctl.engine.spec_vault import Kek
 
 CONFIG = "/etc/sovctl/gateway.yaml"
 UNIT = "sovctl-gateway"
@@ -52,15 +51,8 @@ def configuration(context: Context) -> dict[str, Any]:
         "clients_file": f"{SECRETS}/gateway-clients.json",
         "access": gateway_access.access(context, data=DATA),
         "quota": gateway_access.quota(context, data=DATA),
-        "token_keys": [
-            {"version": version, "file": f"{SECRETS}/{token_key_file(version)}"}
-            for version in gateway.token_key_versions
-        ],
-        "vault": {
-            "path": f"{DATA}/vault.db",
-            "kek": [_kek(kek) for kek in gateway.vault.kek],
-            "ttl_s": gateway.vault_ttl_s,
-        },
+        "token_keys": gateway_vault.token_keys(context),
+        "vault": gateway_vault.vault(context, data=DATA),
         "ledger": {
             "directory": f"{DATA}/ledger",
             "key_file": f"{SECRETS}/gateway-ledger.key",
@@ -88,13 +80,6 @@ def _detect(context: Context) -> dict[str, Any]:
     if "listed" in made:
         made["listed"] = {"index_file": f"{SECRETS}/listed.edm", "key_file": f"{SECRETS}/listed.key"}
     return made
-
-
-def _kek(kek: Kek) -> dict[str, Any]:
-    path = f"{SECRETS}/{kek_file(kek)}"
-    if kek.pkcs11 is None:
-        return {"file": path}
-    return {"pkcs11": {**kek.pkcs11.model_dump(mode="json", exclude={"pin"}), "pin_file": path}}
 
 
 def _pools(context: Context) -> Iterator[dict[str, Any]]:

@@ -67,6 +67,8 @@ def _gateway_outbound(context: Context) -> Iterator[str]:
         yield f"ip daddr {webhook.url.host} tcp dport {webhook.url.port} meta skuid {GATEWAY_UID} accept"
     if (tracing := context.gateway.tracing) is not None:
         yield f"ip daddr {tracing.endpoint.host} tcp dport {tracing.endpoint.port} meta skuid {GATEWAY_UID} accept"
+    if (database := context.gateway.vault.postgresql) is not None:
+        yield f"ip daddr {database.host} tcp dport {database.port} meta skuid {GATEWAY_UID} accept"
     for exception in context.spec.perimeter.exceptions:
         # The kernel itself closes it, whether or not anybody runs sovctl that day. nft reads and prints the time in
         # the node's own zone.

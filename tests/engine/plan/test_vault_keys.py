@@ -14,6 +14,7 @@ from sovctl.engine.facts.node import NodeFacts
 from sovctl.engine.plan.build import changes
 from sovctl.engine.plan.kinds.credential import credentials_on
 from sovctl.engine.plan.kinds.gateway import configuration
+from sovctl.engine.plan.kinds.perimeter import rules_for
 from sovctl.engine.site import Site
 from sovctl.gateway.settings import load_settings
 
@@ -22,14 +23,14 @@ PIN = "24681357"
 PKCS11 = "pkcs11: {module: /opt/hsm.so, token_label: hsm, key_label: kek, pin: {file: secrets/hsm-pin}}"
 
 
-def with_keys(site: Site, keks: str, tokens: str) -> Site:
+def with_keys(site: Site, keks: str, tokens: str, more: str = "") -> Site:
     """The site with other keys in its site.yaml."""
     file = site.folder / "site.yaml"
     lines = [
         line for line in file.read_text().splitlines() if not line.startswith(("  vault:", "  token_key_versions:"))
     ]
     place = lines.index("  clients:")
-    lines[place:place] = [f"  vault: {{kek: [{keks}]}}", f"  token_key_versions: [{tokens}]"]
+    lines[place:place] = [f"  vault: {{kek: [{keks}]{more}}}", f"  token_key_versions: [{tokens}]"]
     file.write_text("\n".join(lines) + "\n")
     return Site.open(file, touches_nodes=False)
 
@@ -110,3 +111,29 @@ def test_a_hardware_token_needs_its_pin_and_no_key_of_ours(site: Site, tmp_path:
     assert settings(site, tmp_path)[1] == [f"{SECRETS}/vault-2.pin", f"{SECRETS}/vault.kek"]
     assert planned(site, laid(site)) == set()
     assert PIN not in yaml.safe_dump(configuration(site.context()))
+
+
+def test_a_database_is_reached_through_the_wall_and_proves_who_it_is(site: Site, tmp_path: Path) -> None:
+    password = "invented-password-of-the-vault"
+    for name, content in (("vault-password", password), ("vault-ca.pem", "invented authority")):
+        (site.folder / "secrets" / name).write_text(content)
+        (site.folder / "secrets" / name).chmod(0o600)
+    database = "host: 10.77.0.30, password: {file: secrets/vault-password}, ca_file: secrets/vault-ca.pem"
+    site = with_keys(site, "{version: 1}", "1", f", postgresql: {{{database}}}")
+    site.credentials.ensure(site.context())
+    path = tmp_path / "gateway.yaml"
+    path.write_text(yaml.safe_dump(configuration(site.context()), sort_keys=False))
+    read = load_settings(path).vault
+    assert read.path is None
+    assert read.postgresql is not None
+    assert (read.postgresql.host, read.postgresql.port) == ("10.77.0.30", 5432)
+    assert str(read.postgresql.password_file) == f"{SECRETS}/vault.password"
+    assert str(read.postgresql.ca_file) == "/etc/sovctl/tls/vault-ca.pem"
+    assert (site.state.keys / "vault.password").read_text() == password + "\n"
+    assert password not in path.read_text()
+    assert planned(site, laid(site)) == set()
+    node = site.spec.node(site.spec.gateway.nodes[0]) if site.spec.gateway else None
+    assert node is not None
+    rule = "ip daddr 10.77.0.30 tcp dport 5432 meta skuid 964 accept"
+    assert rule in rules_for(site.context(), node).outbound
+    assert rule not in rules_for(site.context(), site.spec.node("n1")).outbound
