@@ -7,12 +7,14 @@ is for `sovctl size` to say.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 
 from sovctl.compliance.errors import InputError, Problem
-from sovctl.engine.sizing.demand import MOST_SPREAD, ClassDemand
+from sovctl.engine.sizing.demand import MOST_SPREAD, ClassDemand, PoolDemand
 from sovctl.engine.sizing.explain import both_units
-from sovctl.engine.sizing.memory import Edge
+from sovctl.engine.sizing.memory import Edge, RankMemory
 from sovctl.engine.sizing.pool import PoolCase, pool_cases
+from sovctl.engine.sizing.server import Server
 from sovctl.engine.spec_case import Case, unknown_name
 from sovctl.engine.spec_demand import WorkloadClass
 
@@ -87,60 +89,72 @@ def check_lengths(case: Case) -> Iterator[Problem]:
 
 def check_memory(case: Case) -> Iterator[Problem]:
     for each in pool_cases(case.spec, case.catalog):
-        if each.is_simulated or each.pool.kv_cache_memory_bytes is not None:
-            continue
-        try:
-            yield from _memory(each)
-        except InputError:
-            continue  # of a shape that the catalogue does not know; `sovctl size` says UNKNOWN
+        if not each.is_simulated:
+            with suppress(InputError):  # a shape that the catalogue does not know: `sovctl size` says UNKNOWN
+                yield from _memory(each)
 
 
 def _memory(each: PoolCase) -> Iterator[Problem]:
     server, pool = each.server(), each.pool
     memory = server.memory(Edge.OPTIMISTIC)
-    if server.sessions(pool.max_model_len, Edge.OPTIMISTIC) >= 1:
-        return
-    sum_of = (
-        f"{both_units(memory.usable_bytes)} x gpu_memory_utilization {memory.utilization:g} = "
-        f"{both_units(memory.budget_bytes)}, less weights {both_units(memory.weights_bytes)} and vLLM's own "
-        f"{both_units(memory.overhead_bytes)}, leave {both_units(memory.kv_bytes)}"
+    taken = (
+        f"weights {both_units(memory.weights_bytes)} and vLLM's own {both_units(memory.overhead_bytes)}"
+        f" (TP {pool.tensor_parallel_size}, PP {pool.pipeline_parallel_size})"
     )
-    one = both_units(server.session_bytes(pool.max_model_len))
-    yield Problem(
-        f"expected room on each {each.gpu.id} for one session of {pool.max_model_len} tokens, {one}, got: {sum_of}",
-        where=f"pools[{each.index}]",
-        hint="use more GPUs per replica (tensor_parallel_size: auto finds how many), a lower precision, an FP8 KV "
-        "cache, or a shorter max_model_len",
-    )
+    if pool.kv_cache_memory_bytes is not None:
+        most = memory.usable_bytes - memory.weights_bytes - memory.overhead_bytes
+        if pool.kv_cache_memory_bytes > most:
+            yield Problem(
+                f"expected at most {both_units(max(0.0, most))}: {both_units(memory.usable_bytes)} of {each.gpu.id}, "
+                f"less {taken}; got {both_units(pool.kv_cache_memory_bytes)}",
+                where=f"pools[{each.index}].kv_cache_memory_bytes",
+                hint="leave it out: vLLM gives the KV cache what is left",
+            )
+    if server.sessions(pool.max_model_len, Edge.OPTIMISTIC) < 1:
+        room = f"{both_units(memory.usable_bytes)} x gpu_memory_utilization {memory.utilization:g}, less {taken}"
+        if pool.kv_cache_memory_bytes is not None:
+            room = "kv_cache_memory_bytes"
+        yield Problem(
+            f"expected room on each {each.gpu.id} for one session of {pool.max_model_len} tokens, "
+            f"{both_units(server.session_bytes(pool.max_model_len))}, got {both_units(_left(server, memory))}: {room}",
+            where=f"pools[{each.index}]",
+            hint="use more GPUs per replica (tensor_parallel_size: auto finds how many), a lower precision, an FP8 KV "
+            "cache, or a shorter max_model_len",
+        )
+
+
+def _left(server: Server, memory: RankMemory) -> float:
+    """For the KV cache; below zero where not even the weights fit."""
+    return memory.kv_bytes if server.kv_cache_memory_bytes is None else float(server.kv_cache_memory_bytes)
 
 
 def check_reachable_limits(case: Case) -> Iterator[Problem]:
     for each in pool_cases(case.spec, case.catalog):
-        if each.is_simulated or each.demand is None:
-            continue
-        try:
-            server = each.server()
-            if server.sessions(each.pool.max_model_len) < 1:
-                continue
-            performance = server.performance(each.demand)
-        except InputError:
-            continue
-        one = performance.at(1.0, each.demand)
-        for index, workload in each.workload:
-            asked = ClassDemand.of(workload)
-            prefill = performance.serving.prefill_s(asked.prompt.mean)
-            average = performance.serving.prefill_s(each.demand.prompt)
-            checks = [("ttft_p95_ms", asked.ttft_s, max(0.0, one.ttft.low + prefill - average))]
-            if server.makes_tokens:
-                checks.append(("itl_p95_ms", asked.itl_s, one.itl.low))
-                least_s = prefill + one.itl.low * (asked.answer.mean - 1)
-                checks.append(("e2e_p95_ms", asked.e2e_s, least_s))
-            for name, limit_s, took_s in checks:
-                if limit_s is not None and limit_s < took_s:
-                    yield Problem(
-                        f"expected at least {took_s * 1e3:.1f} ms, what one request alone takes at the optimistic "
-                        f"edge ({asked.prompt.mean:.0f} tokens in, {asked.answer.mean:.0f} out, {server.model.id} on "
-                        f"{server.gpus} x {server.gpu.id}), got {limit_s * 1e3:g}",
-                        where=f"workload[{index}].{name}",
-                        hint="use more GPUs per replica, a lower precision, a smaller model or a looser limit",
-                    )
+        if not each.is_simulated and each.demand is not None:
+            with suppress(InputError):  # as above
+                yield from _limits_passed(each, each.demand)
+
+
+def _limits_passed(each: PoolCase, demand: PoolDemand) -> Iterator[Problem]:
+    """Limits that one request alone passes at the optimistic edge."""
+    server = each.server()
+    if server.sessions(each.pool.max_model_len) < 1:
+        return  # another rule says so
+    performance = server.performance(demand)
+    one, average_s = performance.at(1.0, demand), performance.serving.prefill_s(demand.prompt)
+    for index, workload in each.workload:
+        asked = ClassDemand.of(workload)
+        ttft_s = max(0.0, one.ttft.low + performance.serving.prefill_s(asked.prompt.mean) - average_s)
+        least = [("ttft_p95_ms", asked.ttft_s, ttft_s)]
+        if server.makes_tokens:
+            least.append(("itl_p95_ms", asked.itl_s, one.itl.low))
+            least.append(("e2e_p95_ms", asked.e2e_s, ttft_s + one.itl.low * (asked.answer.mean - 1)))
+        for name, limit_s, took_s in least:
+            if limit_s is not None and limit_s < took_s:
+                yield Problem(
+                    f"expected at least {took_s * 1e3:.1f} ms, what one request alone takes at the optimistic edge "
+                    f"({asked.prompt.mean:.0f} tokens in, {asked.answer.mean:.0f} out, {server.model.id} on "
+                    f"{server.gpus} x {server.gpu.id}), got {limit_s * 1e3:g}",
+                    where=f"workload[{index}].{name}",
+                    hint="use more GPUs per replica, a lower precision, a smaller model or a looser limit",
+                )

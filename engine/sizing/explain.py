@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from sovctl.engine.sizing import GIB
 from sovctl.engine.sizing.capacity import Banded, Limit, Performance
 from sovctl.engine.sizing.demand import ClassDemand, PoolDemand, lost
 from sovctl.engine.sizing.disaggregated import prefill_apart
@@ -35,10 +34,11 @@ class Step:
 
 
 def both_units(count: float) -> str:
-    """Bytes as "141.2 GB = 131.5 GiB"; small ones in kB and KiB."""
-    if abs(count) < 1e7:
-        return f"{count / 1e3:,.1f} kB = {count / 1024:,.1f} KiB"
-    return f"{count / 1e9:,.1f} GB = {count / GIB:,.1f} GiB"
+    """Bytes as "141.2 GB = 131.5 GiB"; small ones in MB and MiB, or kB and KiB."""
+    for power, letter, binary in ((3, "G", "Gi"), (2, "M", "Mi")):
+        if abs(count) >= 0.5 * 1000**power:
+            return f"{count / 1000**power:,.1f} {letter}B = {count / 1024**power:,.1f} {binary}B"
+    return f"{count / 1000:,.1f} kB = {count / 1024:,.1f} KiB"
 
 
 def seconds(value: float) -> str:
