@@ -22,6 +22,8 @@ from sovctl.gateway.settings import GatewaySettings, load_settings
 if TYPE_CHECKING:  # the words are declared at every start of the gateway; what they need is loaded when one is said
     from sovctl.gateway.vault import Vault
 
+_PATIENCE_S = 120.0  # whoever rotates or erases waits for gateways that write, and for a look through millions of rows
+
 
 def add_words(parser: argparse.ArgumentParser, config: Path) -> None:
     """Declare the words below `vault`."""
@@ -78,7 +80,7 @@ async def _with_vault(
 ) -> Mapping[str, Any]:
     from sovctl.gateway.vault import load_keks, open_vault
 
-    vault = await open_vault(settings.vault, load_keks(settings.vault))
+    vault = await open_vault(settings.vault, load_keks(settings.vault), patience_s=_PATIENCE_S)
     try:
         return await use(vault)
     finally:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 
 from sovctl.compliance.errors import InputError
 from sovctl.gateway.keyfiles import parse_key, read_key, read_secret
 from sovctl.gateway.settings import KekSettings, VaultSettings
 from sovctl.gateway.vault.keks import Kek, LocalKek
+from sovctl.gateway.vault.sqlite_file import BUSY_TIMEOUT_S
 from sovctl.gateway.vault.sqlite_store import SqliteStore
 from sovctl.gateway.vault.store import Store
 from sovctl.gateway.vault.vault import Vault
@@ -45,21 +47,25 @@ def _load_kek(settings: KekSettings) -> Kek:
     return _FROM_ENVIRONMENT[settings.env]
 
 
-async def open_vault(settings: VaultSettings, keks: Sequence[Kek]) -> Vault:
+async def open_vault(settings: VaultSettings, keks: Sequence[Kek], *, patience_s: float | None = None) -> Vault:
     """Open the vault, or make one.
+
+    Args:
+        patience_s: how long one statement, or a wait for somebody else's, may take; as requests need it when None.
 
     Raises:
         InputError: the database can't be opened, is no vault, or was sealed under another key.
         VaultFailed: the database can't be used.
     """
-    return await Vault.open(await _open_store(settings), keks, ttl_s=settings.ttl_s)
+    return await Vault.open(await _open_store(settings, patience_s), keks, ttl_s=settings.ttl_s)
 
 
-async def _open_store(settings: VaultSettings) -> Store:
+async def _open_store(settings: VaultSettings, patience_s: float | None) -> Store:
     if settings.postgresql is not None:
         from sovctl.gateway.vault.postgresql_link import Address
         from sovctl.gateway.vault.postgresql_store import PostgresqlStore
 
-        return await PostgresqlStore.open(Address.of(settings.postgresql))
+        address = Address.of(settings.postgresql)
+        return await PostgresqlStore.open(replace(address, statement_timeout_s=patience_s) if patience_s else address)
     assert settings.path is not None
-    return SqliteStore.open(settings.path)
+    return SqliteStore.open(settings.path, busy_timeout_s=patience_s or BUSY_TIMEOUT_S)

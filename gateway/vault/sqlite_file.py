@@ -62,19 +62,20 @@ class SqliteFile:
 
     Args:
         path: made when absent.
+        busy_timeout_s: how long to wait for another process that writes.
 
     Raises:
         InputError: not a vault, or not to be opened.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, busy_timeout_s: float = BUSY_TIMEOUT_S) -> None:
         self._path = path
         self._database: sqlite3.Connection | None = None
         self._file: tuple[int, int] | None = None
         try:
             # Opened in one thread, then used in another and in no third.
             self._database = sqlite3.connect(
-                path, isolation_level=None, timeout=BUSY_TIMEOUT_S, check_same_thread=False
+                path, isolation_level=None, timeout=busy_timeout_s, check_same_thread=False
             )
             self._prepare(self._database)
             self._file = _identity(path)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Self
 
 from sovctl.gateway.vault.sqlite_erasures import SqliteErasures
-from sovctl.gateway.vault.sqlite_file import SqliteFile
+from sovctl.gateway.vault.sqlite_file import BUSY_TIMEOUT_S, SqliteFile
 from sovctl.gateway.vault.store import Batch, Census, Change, KeyRow, Row
 from sovctl.gateway.vault.thread import Thread
 
@@ -28,8 +28,11 @@ class SqliteStore:
         self.erasures = SqliteErasures(self._writer, writing, self._reader, reading)
 
     @classmethod
-    def open(cls, path: Path) -> Self:
+    def open(cls, path: Path, *, busy_timeout_s: float = BUSY_TIMEOUT_S) -> Self:
         """Open the file, or make it, readable by us alone.
+
+        Args:
+            busy_timeout_s: how long to wait for another process that writes.
 
         Raises:
             InputError: the file can't be opened, or is no vault.
@@ -37,9 +40,9 @@ class SqliteStore:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         previous = os.umask(0o077)
         try:
-            writing = SqliteFile(path)
+            writing = SqliteFile(path, busy_timeout_s=busy_timeout_s)
             try:
-                return cls(path, writing, SqliteFile(path))
+                return cls(path, writing, SqliteFile(path, busy_timeout_s=busy_timeout_s))
             except BaseException:
                 writing.close()
                 raise

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import sqlite3
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,7 @@ from vault_gateways import MAIL, PROMPT, ask, changed, key_file, run_vault_word,
 from vault_homes import Home, SqliteHome
 
 from sovctl.compliance.errors import ExitCode
+from sovctl.gateway.vault.sqlite_file import BUSY_TIMEOUT_S
 
 NAME = "case-17"
 LINK = f"See https://crm.example/find?mail={MAIL} please."
@@ -147,3 +150,16 @@ def test_somebody_else_than_the_gateway_is_sent_away(plain: Path, tmp_path: Path
     done = run_vault_word("status", changed(plain, "strange.yaml", vault=settings))
     assert done.returncode == ExitCode.BAD_INPUT
     assert f"expected to be run as its owner, user {strange.stat().st_uid}" in done.stderr
+
+
+def test_the_command_waits_longer_than_a_request_for_whoever_writes(plain: Path) -> None:
+    path = yaml.safe_load(plain.read_text())["vault"]["path"]
+    other = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    other.execute("BEGIN IMMEDIATE")
+    release = threading.Timer(BUSY_TIMEOUT_S * 3, other.execute, ("ROLLBACK",))
+    release.start()
+    try:
+        assert vault_word("rotate", plain, "--renew")["rewrapped"] == 1
+    finally:
+        release.join()
+        other.close()
