@@ -40,6 +40,8 @@ from sovctl.gateway.token_keys import TokenKeys
 from sovctl.gateway.tokens import Mint
 from sovctl.gateway.vault import Superseded, Vault
 
+# The openai client asks three times by itself (2.x, 2026-11), each time for a whole answer that is held back again.
+_NOT_AT_ONCE = ((b"x-should-retry", b"false"),)
 _MOST_SHOWN = 200  # rows on the operator page
 _SURFACES = {surface.name: surface for surface in SURFACES.values()}
 _SAID, _ANSWER = "said", "answer"  # what the vault calls them, before a space, which no token has in it
@@ -89,11 +91,11 @@ class Desk:
             case, languages = await self._queued(exchange, answer)
         except QueueFull:
             self._metrics.handoffs.add("refused")
-            raise Refused(Code.HANDOFF_QUEUE_FULL) from None
+            raise Refused(Code.HANDOFF_QUEUE_FULL, headers=[*_NOT_AT_ONCE]) from None
         except Exception as error:  # noqa: BLE001 - whatever failed, the client must hear that nobody will look at it
             log.event("could not hand over", level=40, error=error, request_id=exchange.request_id)
             self._metrics.handoffs.add("refused")
-            raise Refused(Code.HANDOFF_UNAVAILABLE) from None
+            raise Refused(Code.HANDOFF_UNAVAILABLE, headers=[*_NOT_AT_ONCE]) from None
         exchange.handoff_id = case.id
         self._metrics.handoffs.add("made")
         log.event("handed over", handoff_id=case.id, request_id=case.request_id, reasons=list(case.reasons))

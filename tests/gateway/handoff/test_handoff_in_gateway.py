@@ -6,10 +6,12 @@ import hmac
 import json
 import secrets
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -231,6 +233,13 @@ def bodies(receiver: WebhookReceiver, handoff_id: str) -> list[bytes]:
     return [call.body for call in receiver.calls if call.headers["idempotency-key"] == handoff_id]
 
 
+def test_two_workers_tell_of_each_hand_off_once(manned: Any, cloud: EchoUpstream, receiver: WebhookReceiver) -> None:
+    made = [handed_over(manned, cloud) for _ in range(6)]
+    with closing(sqlite3.connect(manned.config.parent / "vault/handoffs.db")) as queue:
+        until(lambda: queue.execute("SELECT count(*) FROM outbox").fetchone() == (0,), "all are heard")
+    assert [len(bodies(receiver, handoff_id)) for handoff_id in made] == [1] * 6
+
+
 def test_the_ledger_has_who_made_read_resolved_and_got_it_and_no_text(manned: Any, cloud: EchoUpstream) -> None:
     handoff_id = handed_over(manned, cloud)
     shown(manned, handoff_id)
@@ -298,6 +307,7 @@ def test_a_hand_off_survives_kill_9_and_a_full_queue_is_refused(
         with pytest.raises(openai.InternalServerError) as caught:
             ask_model(gateway)
         assert caught.value.body["sovctl"]["reason"] == "handoff_queue_full"  # type: ignore[index]
+        assert caught.value.response.headers["x-should-retry"] == "false"
         wrong = until(lambda: json.loads(gateway.request("GET", "/readyz")[2])["wrong"].get("handoffs"), "it is said")
         assert "full" in wrong
         until(lambda: "nobody took" in str(json.loads(gateway.request("GET", "/readyz")[2])["wrong"]), "so is that")
