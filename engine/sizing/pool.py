@@ -204,6 +204,6 @@ def _judged(case: PoolCase, need: Need) -> tuple[Verdict, str]:
         return Verdict.WARN, f"its {case.nodes} nodes cannot lose {away}"
     if has < need.with_reserve:
         left = has - lost(has, case.nodes, away, case.replicas_per_node) if away else has
-        words = f"{left} replicas are left when {away} nodes are away" if away else f"needs {need.replicas}"
+        words = f"needs {need.replicas}" + (f", {left} left with nodes away: {away}" if away else "")
         return Verdict.WARN, f"without the reserve asked for: {need.with_reserve} replicas, has {has} ({words})"
     return Verdict.PASS, ""

@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from sovctl.compliance.errors import InputError
+from sovctl.compliance.errors import InputError, Problem, SpecError
 from sovctl.engine.catalog import Catalog
 from sovctl.engine.spec_file import LoadedSpec, parse
 from sovctl.engine.spec_text import resolve, steps
@@ -36,7 +36,15 @@ def changed(loaded: LoadedSpec, settings: Sequence[str], *, today: date, catalog
             raise InputError(f"expected PATH=VALUE, got {setting!r}", where="--what-if", hint=hint)
         _set(value, loaded.text.by_index(path.strip()), resolve(text.strip()))
     data = yaml.safe_dump(value, allow_unicode=True, sort_keys=False).encode()
-    return parse(data, path=loaded.path, today=today, catalog=catalog, is_draft=True)
+    try:
+        return parse(data, path=loaded.path, today=today, catalog=catalog, is_draft=True)
+    except SpecError as error:  # lines are of a text that nobody wrote
+        raise SpecError([_without_line(each, str(loaded.path)) for each in error.problems]) from None
+
+
+def _without_line(problem: Problem, path: str) -> Problem:
+    place = problem.where.removeprefix(path).partition(": ")[2]
+    return Problem(problem.message, where=f"--what-if: {place}" if place else "--what-if", hint=problem.hint)
 
 
 def _set(value: Any, path: str, new: Any) -> None:
