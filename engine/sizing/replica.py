@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from sovctl.engine.catalog.gpus import Gpu
-from sovctl.engine.catalog.models import ModelEntry
+from sovctl.engine.catalog.models import Arch, ModelEntry
 from sovctl.engine.sizing.kv_cache import Growth, KvCache, LayerGroup, kv_cache
 from sovctl.engine.sizing.weights import Precision, Weights
 
@@ -45,6 +45,8 @@ class Shape:
     experts: int
     top_k: int
     kv: KvCache
+    latent_width: int = 0
+    """Of latent attention: numbers that all query heads multiply with a cached token, scores and values; else 0."""
 
     @classmethod
     def of(cls, model: ModelEntry) -> Shape:
@@ -62,7 +64,7 @@ class Shape:
         return cls(
             layers=arch.layers,
             hidden=arch.hidden,
-            attention_width=(arch.heads or 0) * (arch.head_dim or 0),
+            attention_width=_attention_width(arch),
             attention_layers=sum(group.layers for group in kv.groups if group.growth is Growth.FULL),
             dense_parameters=max(weights.total_parameters - experts - outside, arch.layers * arch.hidden),
             head_parameters=embedding,
@@ -70,6 +72,9 @@ class Shape:
             experts=arch.moe.experts if arch.moe else 1,
             top_k=arch.moe.top_k if arch.moe else 1,
             kv=kv,
+            latent_width=(arch.heads or 0) * (2 * arch.kv_lora_rank + (arch.qk_rope_head_dim or 0))
+            if arch.kv_lora_rank
+            else 0,
         )
 
     def touched(self, tokens: float) -> float:
@@ -168,10 +173,18 @@ class Replica:
         return shape.dense_parameters * self.dense_bytes_per_weight + shape.head_parameters * _BF16_BYTES
 
 
+def _attention_width(arch: Arch) -> int:
+    """Numbers that a query multiplies with every token of a prompt, the mean of scores and values."""
+    heads = arch.heads or 0
+    if arch.kv_lora_rank and arch.v_head_dim:  # a prefill unfolds the latent: DeepSeek-V2, arXiv 2405.04434, 2.1
+        return heads * ((arch.qk_nope_head_dim or 0) + (arch.qk_rope_head_dim or 0) + arch.v_head_dim) // 2
+    return heads * (arch.head_dim or 0)
+
+
 def _seen(group: LayerGroup, tokens: float) -> float:
-    """Tokens (or states) of a layer's cache that one new token reads."""
+    """Tokens (or states) of a layer's cache that one new token reads; a state is read and written."""
     if group.growth is Growth.STATE:
-        return 1
+        return 2
     return min(tokens, group.window) if group.growth is Growth.WINDOW else tokens
 
 

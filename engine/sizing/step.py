@@ -46,10 +46,15 @@ class Steps:
         if replica.expert_mode is ExpertMode.EXPERT:
             read /= replica.tensor_parallel_size
         cache_s = read / (replica.gpu.memory_bandwidth_gb_s * 1e9 * constant("hbm_cache"))
+        if replica.shape.latent_width:  # every head over the one latent: arithmetic may take longer than reading
+            products = 2 * part * context * replica.shape.latent_width * replica.shape.attention_layers
+            bf16 = replica.gpu.dense_tflops.bf16 * 1e12 * constant(f"arithmetic_{replica.generation}")
+            compute_s = products / (bf16 * constant("attention_share")) / replica.tensor_parallel_size
+            cache_s = _soft_max(cache_s, compute_s, constant("corner"))
         software_s = part * constant(self.per_sequence) * 1e-6
-        return (self._products_s(part, part) + cache_s + self._links_s(part) + self._overhead_s() + software_s) * (
-            self.engine_factor
-        )
+        return (
+            self._products_s(part, part) + cache_s + self._links_s(part) + self._overhead_s() + software_s
+        ) * self.engine_factor
 
     def prefill_s(self, tokens: float, prompt: float) -> float:
         """`tokens` tokens of prompts that are `prompt` long."""
@@ -58,9 +63,9 @@ class Steps:
         bf16 = replica.gpu.dense_tflops.bf16 * 1e12 * self.constant(f"arithmetic_{replica.generation}")
         attention_s = scores / (bf16 * self.constant("attention_share")) / replica.tensor_parallel_size
         outputs = tokens / prompt
-        return (self._products_s(tokens, outputs) + attention_s + self._links_s(tokens) + self._overhead_s()) * (
-            self.engine_factor
-        )
+        return (
+            self._products_s(tokens, outputs) + attention_s + self._links_s(tokens) + self._overhead_s()
+        ) * self.engine_factor
 
     def _products_s(self, tokens: float, outputs: float) -> float:
         """All matrix products of a step over `tokens` tokens, of which `outputs` go through the output layer."""

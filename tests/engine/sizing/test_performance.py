@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from sovctl.engine.catalog.gpus import load_gpus
 from sovctl.engine.catalog.models import load_models
 from sovctl.engine.sizing.calibration import load_calibration
+from sovctl.engine.sizing.kv_cache import Growth
 from sovctl.engine.sizing.replica import ExpertMode, Replica, generation_of
 from sovctl.engine.sizing.serving import Serving
 from sovctl.engine.sizing.step import Steps
@@ -72,3 +73,20 @@ def test_waiting_begins_where_the_cache_ends() -> None:
 def test_every_gpu_has_a_generation_with_a_constant() -> None:
     for gpu in load_gpus().values():
         assert f"arithmetic_{generation_of(gpu)}" in load_calibration().constants
+
+
+def test_heads_over_one_latent_cost_arithmetic_not_only_reading() -> None:
+    model, gpu = load_models()["deepseek-r1"], load_gpus()["H200-141GB-SXM"]
+    slower = gpu.model_copy(update={"dense_tflops": gpu.dense_tflops.model_copy(update={"bf16": 200.0})})
+    took = [
+        Steps(Replica.of(model, each, precision=Precision.FP8, tensor_parallel_size=8), CONSTANT).decode_s(16, 100_000)
+        for each in (gpu, slower)
+    ]
+    assert took[1] > 1.05 * took[0]  # its products are FP8: only the attention computes in bf16
+
+
+def test_a_state_is_read_and_written_however_long_the_context() -> None:
+    replica = Replica.of(load_models()["nemotron-3-nano-30b-a3b"], load_gpus()["B200-SXM"], precision=Precision.FP8)
+    [state] = [group for group in replica.shape.kv.groups if group.growth is Growth.STATE]
+    assert replica.context_bytes(1) > 2 * state.layers * state.elements * (state.heads or 1)
+    assert replica.context_bytes(2) - replica.context_bytes(1) == replica.shape.kv.token_bytes()
