@@ -9,9 +9,12 @@ KV arithmetic gives. Rows whose model or GPU it does not know, or that it finds 
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -68,20 +71,15 @@ def estimates(rows: Sequence[Row]) -> tuple[dict[str, dict[str, float]], Counter
         RuntimeError: it could not be installed or started; with what was said.
     """
     AICONFIGURATOR.make()
-    asked = [(row, question) for row in rows if (question := question_of(row))]
+    # Rows of one system together: each process then loads few of its tables.
+    asked = sorted(((row, q) for row in rows if (q := question_of(row))), key=lambda each: each[1]["system_name"])
     left_out = Counter({"model, GPU or engine that it does not know": len(rows) - len(asked)})
-    done = subprocess.run(
-        [str(AICONFIGURATOR.python), str(_SCRIPT)],
-        input=json.dumps([question for _, question in asked]),
-        capture_output=True,
-        text=True,
-        timeout=_TIMEOUT_S,
-        check=False,
-    )
-    if done.returncode:
-        raise RuntimeError(f"aiconfigurator ended with {done.returncode}:\n{done.stderr[-2000:]}")
+    share = max(1, ceil(len(asked) / max(1, os.cpu_count() or 1)))
+    parts = [[question for _, question in asked[first : first + share]] for first in range(0, len(asked), share)]
+    with ThreadPoolExecutor(max_workers=max(1, len(parts))) as pool:
+        said_of = [answer for part in pool.map(_ask, parts) for answer in part]
     answers: dict[str, dict[str, float]] = {}
-    for (row, _), answer in zip(asked, json.loads(done.stdout), strict=True):
+    for (row, _), answer in zip(asked, said_of, strict=True):
         if "error" in answer:
             left_out[answer["error"]] += 1
             continue
@@ -93,6 +91,21 @@ def estimates(rows: Sequence[Row]) -> tuple[dict[str, dict[str, float]], Counter
         }
         answers[row.id] = {name: said[name] for name in row.measured if said[name] > 0}
     return answers, left_out
+
+
+def _ask(questions: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    done = subprocess.run(
+        [str(AICONFIGURATOR.python), str(_SCRIPT)],
+        input=json.dumps(questions),
+        capture_output=True,
+        text=True,
+        timeout=_TIMEOUT_S,
+        check=False,
+    )
+    if done.returncode:
+        raise RuntimeError(f"aiconfigurator ended with {done.returncode}:\n{done.stderr[-2000:]}")
+    answers: list[dict[str, Any]] = json.loads(done.stdout)
+    return answers
 
 
 def question_of(row: Row) -> Mapping[str, Any] | None:
