@@ -173,6 +173,7 @@ class Planner:
         )
         exchange.inspection, exchange.permit = looked.inspection, looked.permit
         for name, failure in looked.failures:
+            self._metrics.finder_failures.add(name, str(failure))
             log.event("finder failed", level=40, finder=name, cause=str(failure), request_id=exchange.request_id)
 
     def plan(self, exchange: Exchange) -> Plan:

@@ -52,6 +52,12 @@ class Metrics:
             "Tokens in answers, by what became of them: restored, withheld, unknown, malformed, capped.",
             "outcome",
         )
+        self.finder_failures = Counter(
+            "finder_failures_total",
+            "Requests that a model of the site's own or the second look could not read, so that they stayed, by cause.",
+            "finder",
+            "cause",
+        )
         self.upstream_failures = Counter(
             "upstream_failures_total", "Failed attempts, by upstream and cause.", "upstream", "cause"
         )

@@ -9,8 +9,11 @@ import spacy
 
 from sovctl.gateway.detect.models.digest import sha256_of
 
-AIGUL, ERLAN = "Айгүл Серікқызы", "Ерлан Бақытжанов"  # invented
-KAZAKH = f"Құрметті әріптестер, {AIGUL} бүгін банкке келіп, жаңа несие туралы өтініш берді және жауап күтіп отыр."
+UNCUED, OTHER = (
+    "Тәжібала Қоңырбай",
+    "Ерлан Бақытжанов",
+)  # invented; the first has no cue
+KAZAKH = f"Құрметті әріптестер, {UNCUED} бүгін банкке келіп, жаңа несие туралы өтініш берді және жауап күтіп отыр."
 
 
 def save_pipeline(folder: Path, *names: str, label: str = "PER") -> Path:

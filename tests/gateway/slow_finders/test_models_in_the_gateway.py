@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,8 @@ import pytest
 import yaml
 from echo_upstream import EchoUpstream
 from loopback_gateway import LoopbackGateway, running_gateway, say, write_loopback_config
-from name_model_givens import AIGUL, ERLAN, KAZAKH, model_settings, save_pipeline
+from name_model_givens import KAZAKH, OTHER, UNCUED, model_settings, save_pipeline
+from waiting import until
 
 from sovctl.compliance.errors import SpecError
 from sovctl.gateway.__main__ import main
@@ -25,7 +27,7 @@ def sides_fixture() -> Iterator[tuple[EchoUpstream, EchoUpstream]]:
 
 
 def configured(folder: Path, sides: tuple[EchoUpstream, EchoUpstream], **changes: Any) -> Path:
-    pipeline = save_pipeline(folder / "kk", AIGUL, ERLAN)
+    pipeline = save_pipeline(folder / "kk", UNCUED, OTHER)
     pool, cloud = sides
     return write_loopback_config(
         folder,
@@ -56,7 +58,7 @@ def test_a_name_that_only_the_model_knows_leaves_as_a_token_and_comes_back(
     assert json.loads(answer)["choices"][0]["message"]["content"] == KAZAKH
     sent = sides[1].requests[-1]["messages"][0]["content"]
     assert "PERSON_" in sent
-    assert "Серік" not in sent
+    assert "Қоңыр" not in sent
     record = last_request(gateway)
     assert record["looked_by"] == ["kk-names"]
     assert record["kinds"] == {"PERSON": 1}
@@ -77,6 +79,8 @@ def test_what_the_model_could_not_read_stays_on_prem(
     assert len(sides[1].requests) == before
     assert last_request(gateway)["reasons"] == ["detector-failed:kk-names"]
     assert '"cause":"ValueError"' in gateway.log().replace(" ", "")
+    counted = 'sovctl_gateway_finder_failures_total{cause="ValueError",finder="kk-names"} 1.0'
+    until(lambda: counted in gateway.get("/metrics")[1].decode(), "what every worker counted")
 
 
 def test_check_and_explain_ask_the_model(
@@ -123,3 +127,28 @@ def test_policy_may_name_the_models_rule(tmp_path: Path, sides: tuple[EchoUpstre
         status, _, answer = gateway.post(say(KAZAKH))  # which would have stayed: its language is not accepted
     assert status == 403
     assert json.loads(answer)["error"]["code"] == "policy_blocked"
+
+
+def test_another_model_comes_into_force_while_it_serves_and_a_wrong_one_does_not(
+    tmp_path: Path, sides: tuple[EchoUpstream, EchoUpstream]
+) -> None:
+    config = configured(tmp_path, sides)
+    settings = yaml.safe_load(config.read_text())
+    other = model_settings(save_pipeline(tmp_path / "other", OTHER))
+
+    def change(model: dict[str, Any], gateway: LoopbackGateway) -> None:
+        beside = config.with_suffix(".new")
+        beside.write_text(yaml.safe_dump({**settings, "detect": {"models": [model]}}))
+        beside.replace(config)
+        gateway.process.send_signal(signal.SIGHUP)
+
+    with running_gateway(config) as gateway:
+        change({**other, "sha256": "0" * 64}, gateway)
+        until(lambda: b"expected SHA-256" in gateway.get("/readyz")[1], "what is wrong")
+        gateway.post(say(KAZAKH))
+        assert last_request(gateway)["kinds"] == {"PERSON": 1}
+        change(other, gateway)
+        until(lambda: '"changed": ["detect"]' in gateway.log(), "the change")
+        gateway.post(say(KAZAKH))
+        assert last_request(gateway)["kinds"] == {}
+        assert last_request(gateway)["looked_by"] == ["kk-names"]

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from echo_upstream import EchoUpstream
 from loopback_gateway import running_gateway, say, write_loopback_config
-from name_model_givens import AIGUL, KAZAKH, model_settings
+from name_model_givens import KAZAKH, UNCUED, model_settings
 
 from sovctl.compliance.errors import InputError
 from sovctl.gateway.settings import DetectSettings
@@ -28,9 +28,9 @@ PIECES = {
     "nord": ("I-PER", 9.0),
     "##mann": ("O", 9.0),
     "##manns": ("B-PER", 2.0),
-    "айгүл": ("B-PER", 9.0),
-    "серік": ("I-PER", 9.0),
-    "##қызы": ("I-PER", 9.0),
+    "тәжібала": ("B-PER", 9.0),
+    "қоңыр": ("I-PER", 9.0),
+    "##бай": ("I-PER", 9.0),
     "acme": ("B-ORG", 9.0),
     "perhaps": ("B-PER", 0.1),
 }
@@ -94,7 +94,7 @@ def folder_fixture(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("we met Ola Ola Nordmann", ["Ola", "Ola Nordmann"]),
         ("we met Ola, Nordmann", ["Ola", "Nordmann"]),
         ("Nordmanns house", ["Nordmanns"]),
-        (KAZAKH, [AIGUL]),
+        (KAZAKH, [UNCUED]),
         ("nobody", []),
         ("", []),
     ],
@@ -142,5 +142,5 @@ def test_two_workers_serve_with_it(folder: Path, tmp_path: Path) -> None:
                 status, headers, answer = gateway.post(say(KAZAKH))
                 assert (status, headers["x-sovctl-route"]) == (200, "cloud")
                 assert json.loads(answer)["choices"][0]["message"]["content"] == KAZAKH
-        assert all("Серік" not in raw.decode() for raw in cloud.raw)
+        assert all("Қоңыр" not in raw.decode() for raw in cloud.raw)
         assert len(cloud.requests) == 6

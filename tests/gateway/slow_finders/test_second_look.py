@@ -15,7 +15,8 @@ from loopback_gateway import LoopbackGateway, running_gateway, say, write_loopba
 
 from sovctl.compliance.errors import SpecError
 from sovctl.gateway.__main__ import main
-from sovctl.gateway.settings import check_settings
+from sovctl.gateway.detect import make_detector
+from sovctl.gateway.settings import DetectSettings, check_settings
 
 PROMPT = "please ask what Tasmagambetova said about the loan, and write it down"  # invented
 NAME = "Tasmagambetova"
@@ -67,6 +68,7 @@ def last_request(gateway: LoopbackGateway) -> dict[str, Any]:
 def test_a_name_that_only_the_pool_saw_leaves_as_a_token_and_comes_back(
     gateway: LoopbackGateway, sides: tuple[EchoUpstream, EchoUpstream]
 ) -> None:
+    assert not make_detector(DetectSettings()).find(PROMPT)
     pool, cloud = sides
     pool.script = Script(message=sees(NAME, "Nobody Who Stands There"))
     status, headers, answer = gateway.post(say(PROMPT))
