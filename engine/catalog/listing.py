@@ -87,7 +87,7 @@ def rows_of(entry: Entry) -> list[FigureRow]:
             rows.insert(0, FigureRow("parameters_active", counted.active, "", entry.kind, source, day))
             rows.insert(0, FigureRow("parameters_total", counted.total, "", entry.kind, source, day))
     if isinstance(entry, Platform):
-        for name in entry.checks.model_fields_set:
+        for name in type(entry.checks).model_fields:
             figure = getattr(entry.checks, name)
             if isinstance(figure, Figure):
                 rows.append(
@@ -107,6 +107,10 @@ def _rows(entry: Entry, value: Any, path: str) -> Iterator[FigureRow]:
     if value in (None, "", [], {}) and not path.startswith(("dense_tflops", "usable_mib", "max_power")):
         return
     kind, source = _provenance(entry, path)
+    if isinstance(value, list):
+        value = sorted(value)  # a set has no order of its own
+    elif value is None and not path.startswith("dense_tflops"):
+        value = "not known"  # of arithmetic, None says that the GPU has none
     yield FigureRow(path, value, _unit(path), kind, source, entry.date.isoformat())
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from sovctl.engine.catalog import ModelEntry, Platform, load_catalog
+from sovctl.engine.catalog import ModelEntry, Platform, listing, load_catalog
 from sovctl.engine.catalog.drivers import driver_lock
 from sovctl.engine.catalog.figure import Figure, read_catalog
 from sovctl.engine.catalog.parameters import TOLERANCE, count_parameters, problems
@@ -194,6 +194,29 @@ def test_scalable_units_are_of_known_platforms() -> None:
     assert load_scalable_units()["SuperPOD-B200"].nodes_per_su == 32
     for unit in load_scalable_units().values():
         assert unit.platform in CATALOG.platforms
+
+
+@pytest.mark.parametrize("name", ["llama-3.3-70b", "L40S", "dgx-gb200-nvl72", "SuperPOD-GB200"])
+def test_every_figure_that_is_shown_says_where_from(name: str) -> None:
+    entry = listing.find(CATALOG, name)
+    assert entry is not None
+    rows = listing.rows_of(entry)
+    assert len({row.figure for row in rows}) == len(rows) > 5
+    for row in rows:
+        assert row.source, row.figure
+        assert row.date >= "2026-11-20", row.figure
+        assert row.kind in ("measured", "config", "vendor", "community", "guess")
+    units = {row.figure: row.unit for row in rows}
+    known = {"max_context": "tokens", "usable_mib": "MiB", "max_power_kw": "kW", "power_mw_per_su": "MW"}
+    assert [unit for figure, unit in known.items() if figure in units] == [
+        units[figure] for figure in known if figure in units
+    ]
+
+
+def test_unknown_figures_are_shown_as_such() -> None:
+    rows = {row.figure: row.value for row in listing.rows_of(CATALOG.platforms["dgx-gb300-nvl72"])}
+    assert rows["max_power_kw"] == "not known"
+    assert {row.figure: row.value for row in listing.rows_of(CATALOG.gpus["H100-80GB-SXM"])}["dense_tflops.fp4"] is None
 
 
 def test_engines_and_control_sets_are_those_that_ship() -> None:
