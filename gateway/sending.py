@@ -20,8 +20,9 @@ import orjson
 
 from sovctl.gateway import log
 from sovctl.gateway.access.assertion import HEADER, PrincipalSigner
+from sovctl.gateway.answer_stream import ANSWERED, HANDED_OVER, AnswerStream
 from sovctl.gateway.audit import AuditLog
-from sovctl.gateway.delivery import AnswerStream, Delivery
+from sovctl.gateway.delivery import Delivery
 from sovctl.gateway.errors import Code, Headers, Refused, UpstreamFailed, UpstreamRejected
 from sovctl.gateway.escalation import BadAnswer, Escalation, Made
 from sovctl.gateway.exchange import Exchange
@@ -251,7 +252,7 @@ class Sender:
     async def _deliver(self, exchange: Exchange, made: Made) -> Reply:
         content = await self._delivery.whole(exchange, made)
         exchange.settle()
-        exchange.end_trace(status=200, reason="answered" if exchange.handoff_id is None else "handed_over")
+        exchange.end_trace(status=200, reason=ANSWERED if exchange.handoff_id is None else HANDED_OVER)
         return self._reply(exchange, content)
 
     def _reply(self, exchange: Exchange, content: bytes | AnswerStream) -> Reply:

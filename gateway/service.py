@@ -7,8 +7,8 @@
     5  upstream; the next one of the plan if it fails
     6  answer, values put back; audit record, durable    or not its end
 
-1 and 2 are in `planning`, 3 in `tokenizer`, 4 and 5 in `sending`, 6 in `delivery`. Whatever goes wrong in 2 and 3
-narrows the plan to the pool. Nothing here knows HTTP of the client's side: see `app`.
+1 and 2 are in `planning`, 3 in `tokenizer`, 4 and 5 in `sending`, 6 in `delivery` and `answer_stream`. Whatever goes
+wrong in 2 and 3 narrows the plan to the pool. Nothing here knows HTTP of the client's side: see `app`.
 """
 
 from __future__ import annotations
