@@ -106,6 +106,19 @@ def test_a_text_without_names_is_asked_about_once(
     assert len(pool.requests) == 1
 
 
+def test_our_own_tokens_are_nobodys_name(gateway: LoopbackGateway, sides: tuple[EchoUpstream, EchoUpstream]) -> None:
+    pool, cloud = sides
+    pool.script = Script(message=sees(NAME))
+    gateway.post(say(PROMPT))
+    token = cloud.requests[-1]["messages"][0]["content"].split()[3]
+    pool.script = Script(message=sees(token, NAME))
+    text = f"{token} wrote to {NAME} again"
+    status, _, answer = gateway.post(say(text))
+    assert status == 200
+    assert json.loads(answer)["choices"][0]["message"]["content"] == text
+    assert last_request(gateway)["kinds"] == {"PERSON": 1}
+
+
 FAILURES = {
     "an error": (Script(status=500), "status-500"),
     "no list": (Script(message=lambda _: {"role": "assistant", "content": "There are none."}), "no-list"),
