@@ -123,11 +123,14 @@ class Aliases:
 
     def learn(self, name: str) -> None:
         """A person's name, as a text has it."""
-        words = [word for word in _PART.findall(name) if len(word) >= _SHORTEST and word.casefold() not in _NO_PARTS]
+        every = _PART.findall(name)
+        words = [word for word in every if len(word) >= _SHORTEST and word.casefold() not in _NO_PARTS]
+        if len(every) > 1 and every[0].istitle() and every[0].casefold() in PARTICLES and len(every[0]) >= _SHORTEST:
+            words.insert(0, every[0])  # Ben is a son of somebody only within a name
         known = [word for word in words if word[0].isupper() or not is_common(word)]
         for word in known:
             part = self._parts.setdefault(word.casefold(), _Part(word.casefold()))
-            part.letters.update(other[0].upper() for other in _PART.findall(name) if other != word)
+            part.letters.update(other[0].upper() for other in every if other != word)
         if len(words) == len(known) == 2:
             first, second = (word[0].upper() for word in words)
             self._initials.update((f"{first}.{second}.", f"{first}. {second}."))

@@ -44,6 +44,7 @@ SCORES = {"LISTED_PERSON": 0.95, "LISTED_SURNAME": 0.8, "LISTED_COMPANY": 0.9, "
 _FAMILY = "آل"
 _BEFORE_SURNAMES = PERSON_WORDS | {_FAMILY}
 _NEAR_SURNAMES = _BEFORE_SURNAMES | PARTICLES | JOINTS | ARTICLES
+_ADJECTIVE = re.compile(r"[a-zäöüß]{2,30}(?:(?<!t)e|(?<!t)en|er|es|em)|(?:weite|mehre|ande|nächs|letz|ers)\w{1,4}")
 _JOINED_BY = JOINTS | {"e", "y", "i", "o", "d"}
 """Between two names of one person besides particles: "Albuquerque e Castro", "o'flannery"."""
 _CUT_WORD = re.compile(r"([^\W\d_]{2,30})['’]([^\W\d_]{2,30})")
@@ -203,6 +204,8 @@ class ListedFinder:
             return False
         if token.is_caseless:
             return True
+        if _is_noun(run, first, values):
+            return False
         if is_lower:
             return len(token.text) >= _SHORTEST_LOWER and values.is_lower
         if len(token.text) < _SHORTEST_FIRST and not ends_like_surname(token.text):
@@ -263,6 +266,14 @@ class ListedFinder:
 
 def _person(start: int, end: int, value: str, rule: str) -> Finding:
     return Finding(start, end, Kind.PERSON, SCORES[rule], value, rule)
+
+
+def _is_noun(run: Run, place: int, values: Values) -> bool:
+    """True for a German noun behind its adjective or a number."""
+    if place == 0 or ends_like_surname(run.tokens[run.at].text) or not values.is_german:
+        return False
+    before = run.tokens[place - 1].text
+    return before[-1].isdigit() or (_ADJECTIVE.fullmatch(before) is not None and not is_everyday(before))
 
 
 def _may_be_one(first: Listed, second: Listed, *letters: str) -> bool:

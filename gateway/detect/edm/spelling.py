@@ -153,19 +153,18 @@ _LATIN: dict[str, tuple[str, ...]] = {
 _GROUPS = re.compile("|".join(sorted(map(re.escape, _LATIN), key=len, reverse=True)) + r"|\w")
 _KEPT_MARKS = frozenset("äöüåøæœßçćčšžżşșğłıñđþóąęâûŝ")
 
-# What is done to every reading, in this order.
-_MERGERS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
-    (re.compile(pattern), merged)
-    for pattern, merged in (
-        (r"ei", "ai"),  # Meier, Maier; Aleksey, Aleksay
-        (r"(?<=[aeou])i(?=e)|^i(?=e)", ""),  # Dmitrieva, Dmitriyeva; Yelena, Elena
-        (r"iu", "u"),  # Yulia, Julia, Iuliia
-        (r"(.)\1+", r"\1"),
-        (r"S+", "S"),
-        (r"off$", "ov"),
-        (r"(?<=[^aeiou])er$", "r"),  # Alexander, Aleksandr
-        (r"(?<=[aeiou])h(?![aeiou])", ""),  # Johnson, Jonson; Hahn, Han
-        (r"(.)\1+", r"\1"),
+# What is done to every reading, in this order; the first column says whether it could be.
+_MERGERS: tuple[tuple[str, re.Pattern[str], str], ...] = tuple(
+    (needed, re.compile(pattern), merged)
+    for needed, pattern, merged in (
+        ("ei", r"ei", "ai"),  # Meier, Maier; Aleksey, Aleksay
+        ("ie", r"(?<=[aeou])i(?=e)|^i(?=e)", ""),  # Dmitrieva, Dmitriyeva; Yelena, Elena
+        ("iu", r"iu", "u"),  # Yulia, Julia, Iuliia
+        ("", r"(.)\1+", r"\1"),
+        ("off", r"off$", "ov"),
+        ("er", r"(?<=[^aeiou])er$", "r"),  # Alexander, Aleksandr
+        ("h", r"(?<=[aeou])h(?![aeiou])", ""),  # Johnson, Jonson; Hahn, Han
+        ("", r"(.)\1+", r"\1"),
     )
 )
 
@@ -274,8 +273,9 @@ def _choices(parts: Sequence[tuple[str, ...]]) -> list[str]:
 
 
 def _merged(spelling: str) -> str:
-    for pattern, merged in _MERGERS:
-        spelling = pattern.sub(merged, spelling)
+    for needed, pattern, merged in _MERGERS:
+        if needed in spelling:
+            spelling = pattern.sub(merged, spelling)
     return spelling
 
 

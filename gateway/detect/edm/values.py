@@ -30,6 +30,8 @@ _STREET_BEFORE = re.compile(r"([^\W\d_][^\W_]{1,30})[^\w\n]*\Z")
 _LONGEST_STREET = 32
 _HOUSE = re.compile(r"(?<!\w)\d{1,5}(?:[ ]?[A-Za-z])?(?!\w)")
 
+_GERMAN = re.compile(r"\b(?:der|die|das|und|nicht|ist|ein|eine|mit|den|dem|von|zu|auf|für|im|wird|sich)\b")
+_FEWEST_GERMAN = 3  # of these words
 _NEARBY = 160  # characters around a name in which something of the same person supports it
 _FEWEST_DIGITS = 4
 _SHORTEST_NUMBER = 5  # characters; shorter ones are anybody's
@@ -105,6 +107,11 @@ class Values:
     def is_lower(self) -> bool:
         """True for a text without any capital."""
         return self._text == self._text.lower()
+
+    @cached_property
+    def is_german(self) -> bool:
+        """True for a text in which every noun has a capital."""
+        return len(set(_GERMAN.findall(self._text))) >= _FEWEST_GERMAN
 
     def near(self, place: int) -> list[int]:
         """Those of the values within some 160 characters."""
