@@ -16,7 +16,6 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import aiohttp
 import orjson
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from jwt import PyJWK
@@ -141,7 +140,7 @@ class JwksSource:
         try:
             content = await self._fetch() if self._settings.jwks_url is not None else await self._read()
             self._keys, self._good_at = parse_jwks(content), self._clock()
-        except (BadJwks, aiohttp.ClientError, OSError, TimeoutError, ssl.SSLError) as error:
+        except (BadJwks, OSError, TimeoutError, ssl.SSLError) as error:
             reason = str(error) if isinstance(error, BadJwks) else type(error).__name__
             log.event("keys of an issuer not read", level=40, issuer=self._settings.name, reason=reason)
 
@@ -150,21 +149,27 @@ class JwksSource:
         return await asyncio.to_thread(self._settings.jwks_file.read_bytes)
 
     async def _fetch(self) -> bytes:
+        import aiohttp  # a quarter of a gateway's start, for those who ask a provider
+
         settings = self._settings
         context = await asyncio.to_thread(ssl.create_default_context, cafile=settings.ca_file)
-        async with (
-            aiohttp.ClientSession(
-                timeout=aiohttp.ClientTimeout(total=_TIMEOUT_S),
-                trust_env=False,  # a proxy in the environment is a way out that nobody planned
-                headers={"Accept": "application/json", "User-Agent": "sovctl-gateway"},
-            ) as session,
-            session.get(str(settings.jwks_url), ssl=context, allow_redirects=False) as response,
-        ):
-            if response.status != 200:
-                raise BadJwks(f"status-{response.status}")
-            content = bytearray()
-            async for piece in response.content.iter_any():
-                content += piece
-                if len(content) > _MAX_BYTES:
-                    raise BadJwks("too-large")
-            return bytes(content)
+        session = aiohttp.ClientSession(
+            timeout=aiohttp.ClientTimeout(total=_TIMEOUT_S),
+            trust_env=False,  # a proxy in the environment is a way out that nobody planned
+            headers={"Accept": "application/json", "User-Agent": "sovctl-gateway"},
+        )
+        content = bytearray()
+        try:
+            async with (
+                session,
+                session.get(str(settings.jwks_url), ssl=context, allow_redirects=False) as response,
+            ):
+                if response.status != 200:
+                    raise BadJwks(f"status-{response.status}")
+                async for piece in response.content.iter_any():
+                    content += piece
+                    if len(content) > _MAX_BYTES:
+                        raise BadJwks("too-large")
+        except aiohttp.ClientError as error:
+            raise BadJwks(type(error).__name__) from None
+        return bytes(content)

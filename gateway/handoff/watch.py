@@ -16,9 +16,7 @@ import random
 import secrets
 import ssl
 import time
-from typing import Self
-
-import aiohttp
+from typing import TYPE_CHECKING, Self
 
 from sovctl.compliance.errors import SovctlError
 from sovctl.gateway import log
@@ -29,6 +27,9 @@ from sovctl.gateway.handoff.signature import body_of, headers_of, wait_s
 from sovctl.gateway.keyfiles import read_key
 from sovctl.gateway.metrics import Metrics
 from sovctl.gateway.settings import HandoffSettings
+
+if TYPE_CHECKING:
+    import aiohttp  # a quarter of a gateway's start, for those who have a webhook
 
 _LOOK_EVERY_S = 1.0  # three reads of a small file, 0.1 ms in all
 _AT_ONCE = 16  # calls of the webhook
@@ -63,6 +64,8 @@ class Watch:
 
     async def __aenter__(self) -> Self:
         if (webhook := self._settings.webhook) is not None:
+            import aiohttp
+
             self._session = aiohttp.ClientSession(
                 timeout=aiohttp.ClientTimeout(total=webhook.timeout_s),
                 trust_env=False,  # a proxy in the environment is a way out that nobody planned
@@ -119,6 +122,8 @@ class Watch:
             await self._queue.forget(now=now)
 
     async def _tell(self, session: aiohttp.ClientSession, due: Due) -> None:
+        import aiohttp
+
         webhook = self._settings.webhook
         assert webhook is not None
         body = body_of(due.case, site=self._site)
