@@ -28,10 +28,11 @@ from sovctl.gateway.replace import mask_of, replace
 from sovctl.gateway.settings import Action
 from sovctl.gateway.surrogates import is_fixed, surrogate_of
 from sovctl.gateway.token_search import find_tokens
-from sovctl.gateway.tokens import Mint
+from sovctl.gateway.tokens import ID_CHARACTERS, Mint
 
 _TOUCHING = 32  # characters from a replacement in which it can be part of something new: no identifier is longer
 _SEAM = 96  # characters read on either side: as much again as any rule looks around for words
+_ANY_ID = "X" * ID_CHARACTERS  # of a token, for the second look: its letters and digits are random and cost time
 _SHORTEST_CHECKED = 5  # characters; shorter values also occur inside ordinary words
 
 
@@ -123,7 +124,11 @@ def _look_again(
     *,
     has_surrogates: bool,
 ) -> None:
-    ours = [(token.start, token.end) for token in find_tokens(text) if token.token in issued]
+    ours: list[tuple[int, int]] = []
+    for token in find_tokens(text):
+        if token.token in issued:
+            ours.append((token.start, token.end))
+            text = text[: token.end - ID_CHARACTERS] + _ANY_ID + text[token.end :]
     for written in filter(None, map(surrogate_of, issued)) if has_surrogates else ():
         ours += [match.span() for match in re.finditer(re.escape(written), text)]
     for mask in {mask_of(label) for label in (*(kind for kind, _ in masked), *Mark)} if masked else ():

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -55,10 +55,6 @@ class Around(NamedTuple):
     """The first one behind it; 0 when there is none."""
     following: int
     """Right behind it."""
-
-    def with_after(self, other: Around) -> Around:
-        """This one's words before and the other's behind."""
-        return Around(self.near | other.near, self.before, self.touching, self.closest, other.after, other.following)
 
     def speaks_of(self, mask: int, others: int) -> bool:
         """Whether one of `mask` is near, and none of `others` comes between."""
@@ -106,56 +102,56 @@ class Topics:
 
     def around(self, text: str, start: int, end: int) -> Around:
         """What stands around `text[start:end]`."""
-        return self.before(text, start).with_after(self.after(text, end))
-
-    def before(self, text: str, start: int) -> Around:
-        """What stands before a place."""
         first = max(0, start - _NEAR_BEFORE)
         if first and text[first - 1].isalnum() and (half := _WORD.match(text, first, start)):
             first = half.end()  # half a word says nothing
-        folded, sentence = _before(text[first:start])
-        here, last_digit, last_long = len(folded), folded.rfind(b"0"), folded.rfind(b"00000")
-        scale = 1 if folded.isascii() else 2
-        near = phrase = touching = closest = closest_at = 0
-        for place, mask in self._hits(folded, text, first, start):
+        before, sentence = _before(text[first:start])
+        phrase_end = _PHRASE_END.search(text, end, end + _NEAR_AFTER)
+        after = _folded(text[end : phrase_end.start() if phrase_end else end + _NEAR_AFTER])
+        hits = [(place, self._mask_of[word]) for place, _, word in self._scanner.scan_bytes(before + b"\0" + after)]
+        if capitals := self._written_in_capitals(text, first, end + _NEAR_AFTER):
+            hits = sorted([*hits, *self._placed(text, first, start, end, len(before), capitals)])
+        near = phrase = touching = closest = closest_at = behind = behind_at = following = 0
+        here, last_digit, last_long = len(before), before.rfind(b"0"), before.rfind(b"00000")
+        scale = 1 if before.isascii() else 2
+        for place, mask in hits:
             if place <= sentence or place <= last_digit:
                 mask &= self._far
                 if not mask:
                     continue
             near |= mask
-            if place >= here - _PHRASE * scale and place > last_long:
-                phrase |= mask
-                if place >= here - _TOUCHING * scale and place > last_digit:
-                    touching |= mask
-            closest = mask | (closest if place == closest_at else 0)
-            closest_at = place
-        return Around(near, phrase, touching, closest, 0, 0)
+            if place <= here:
+                if place >= here - _PHRASE * scale and place > last_long:
+                    phrase |= mask
+                    if place >= here - _TOUCHING * scale and place > last_digit:
+                        touching |= mask
+                closest = mask | (closest if place == closest_at else 0)
+                closest_at = place
+            else:
+                if place <= here + _NEXT * scale:
+                    following |= mask
+                if not behind or place <= behind_at + _SAME_PLACE:
+                    behind |= mask
+                    behind_at = behind_at or place
+        return Around(near, phrase, touching, closest, behind, following)
 
-    def after(self, text: str, end: int) -> Around:
-        """What stands behind a place."""
-        phrase_end = _PHRASE_END.search(text, end, end + _NEAR_AFTER)
-        last = phrase_end.start() if phrase_end else end + _NEAR_AFTER
-        folded = _folded(text[end:last])
-        scale = 1 if folded.isascii() else 2
-        near = first = first_at = following = 0
-        for place, mask in self._hits(folded, text, end, last):
-            near |= mask
-            if place <= _NEXT * scale:
-                following |= mask
-            if not first or place <= first_at + _SAME_PLACE:
-                first |= mask
-                first_at = first_at or place
-        return Around(near, 0, 0, 0, first, following)
-
-    def _hits(self, folded: bytes, text: str, first: int, last: int) -> list[tuple[int, int]]:
-        """Topics in `text[first:last]`, each with the place in `folded` where its word ends."""
-        hits = [(place, self._mask_of[word]) for place, _, word in self._scanner.scan_bytes(folded)]
-        capitals = [
-            (len(_folded(text[first : word.end()])), self._capitals[word.group()])
+    def _written_in_capitals(self, text: str, first: int, last: int) -> list[re.Match[str]]:
+        return [
+            word
             for word in self._in_capitals.finditer(text, first, last)
             if word.group() in self._capitals and not text[word.start() - 1 : word.start()].isalpha()
         ]
-        return sorted([*hits, *capitals]) if capitals else hits
+
+    def _placed(
+        self, text: str, first: int, start: int, end: int, here: int, words: Iterable[re.Match[str]]
+    ) -> Iterator[tuple[int, int]]:
+        """Words in capitals and where each ends in what was folded."""
+        for word in words:
+            mask = self._capitals[word.group()]
+            if word.end() <= start:
+                yield len(_folded(text[first : word.end()])), mask
+            elif word.start() >= end:
+                yield here + 1 + len(_folded(text[end : word.end()])), mask
 
 
 def _before(text: str) -> tuple[bytes, int]:

@@ -146,21 +146,18 @@ class _Recognizers:
 
 
 class _Surroundings:
-    """What stands around the places of one text; each side of each is read once."""
+    """What stands around the places of one text; each is read once."""
 
     def __init__(self, topics: Topics, text: str) -> None:
         self._topics = topics
         self._text = text
-        self._before: dict[int, Around] = {}
-        self._after: dict[int, Around] = {}
+        self._known: dict[tuple[int, int], Around] = {}
 
     def __call__(self, start: int, end: int) -> Around:
-        before, after = self._before.get(start), self._after.get(end)
-        if before is None:
-            before = self._before[start] = self._topics.before(self._text, start)
-        if after is None:
-            after = self._after[end] = self._topics.after(self._text, end)
-        return before.with_after(after)
+        around = self._known.get((start, end))
+        if around is None:
+            around = self._known[start, end] = self._topics.around(self._text, start, end)
+        return around
 
 
 def _windows(places: Sequence[int], length: int) -> list[tuple[int, int]]:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import itertools
+import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -20,6 +23,15 @@ from sovctl.gateway.conversation import Conversation
 from sovctl.gateway.settings import PostgresqlSettings
 from sovctl.gateway.vault import Vault, VaultFailed
 from sovctl.gateway.vault.postgresql_link import Address, _parsed
+
+
+@pytest.fixture(autouse=True)
+def sockets_are_collected() -> Iterator[None]:
+    """asyncpg leaves the sockets of a server that dies to the collector; in the next test they would be an error."""
+    yield
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)
+        gc.collect()
 
 
 async def _store(vault: Vault) -> None:
