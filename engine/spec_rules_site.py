@@ -11,8 +11,8 @@ from pydantic import AnyHttpUrl
 
 from sovctl.compliance.errors import Problem
 from sovctl.compliance.policy_table import table_of
-from sovctl.engine.spec import Gateway
 from sovctl.engine.spec_case import Case, stands_twice, unknown_name
+from sovctl.engine.spec_gateway import Gateway
 from sovctl.engine.spec_policy import NAME_LANGUAGES, Action, EntityKind
 from sovctl.engine.spec_routing import Route
 from sovctl.engine.spec_types import Secret

@@ -6,25 +6,14 @@ words(node_at(["pools", 0, "tensor_parallel_size"]))     # "a whole number from 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any
 
 from pydantic_core import to_jsonable_python
 
-from sovctl.engine import (
-    spec,
-    spec_access,
-    spec_demand,
-    spec_detect,
-    spec_hall,
-    spec_policy,
-    spec_release,
-    spec_routing,
-    spec_tracing,
-    spec_vault,
-)
 from sovctl.engine.spec import SiteSpec
+from sovctl.engine.spec_types import SpecModel
 
 SCHEMA_ID = "https://json-schema.org/draft/2020-12/schema"
 
@@ -41,27 +30,22 @@ _PLAIN = {"boolean": "true or false", "array": "a list", "object": "keys with va
 def schema() -> dict[str, Any]:
     """The JSON schema of a whole site.yaml, as editors complete it; the same on every call."""
     made = _without_titles(SiteSpec.model_json_schema())
-    rooms = (
-        spec_access,
-        spec_demand,
-        spec_detect,
-        spec_hall,
-        spec_policy,
-        spec_release,
-        spec_routing,
-        spec_tracing,
-        spec_vault,
-        spec,
-    )
-    models = {name: value for room in rooms for name, value in vars(room).items()}
+    models = {model.__name__: model for model in _below(SpecModel)}
     for name, definition in {**made["$defs"], "SiteSpec": made}.items():
-        _add_made_defaults(definition, models[name])
+        if name in models:  # the rest are enumerations
+            _add_made_defaults(definition, models[name])
     return {"$schema": SCHEMA_ID, "title": "sovctl site.yaml", **made}
 
 
-def _add_made_defaults(definition: dict[str, Any], model: Any) -> None:
+def _below(model: type[SpecModel]) -> Iterator[type[SpecModel]]:
+    for each in model.__subclasses__():
+        yield each
+        yield from _below(each)
+
+
+def _add_made_defaults(definition: dict[str, Any], model: type[SpecModel]) -> None:
     """Defaults that a function makes, which pydantic leaves out: lists and mappings."""
-    for field_name, field in getattr(model, "model_fields", {}).items():
+    for field_name, field in model.model_fields.items():
         if field.default_factory is not None:
             default = field.get_default(call_default_factory=True)
             definition["properties"][field_name]["default"] = to_jsonable_python(default)
