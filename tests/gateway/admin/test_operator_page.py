@@ -145,7 +145,7 @@ def test_a_hand_off_is_read_taken_and_answered_by_clicks(browser: Chrome, gatewa
     assert "FR14" not in browser.page_source
     assert {text: ratio for text, ratio in contrasts(browser) if ratio < 4.5} == {}
     press(browser, "Take")
-    until(lambda: table(browser, "handoffs")[0][2] == "taken ops", "it is taken")
+    until(lambda: [row[2] for row in table(browser, "handoffs")] == ["taken ops"], "it is taken")
     follow(browser, row[0])
     until(lambda: browser.find_elements(By.TAG_NAME, "textarea"), "a place for the answer")[0].send_keys("Nobody.")
     press(browser, "Resolve")
