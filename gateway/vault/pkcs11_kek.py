@@ -8,9 +8,11 @@ token that insists on nonces of its own (FIPS 140-3 mode of many) is used with A
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -24,6 +26,9 @@ from sovctl.gateway.vault.sealing import NONCE_BYTES
 _TAG_BITS = 128
 _LOADED_BY: dict[str, int] = {}  # module -> process that initialized it; a fork must do so again (2.40, 6.6.1)
 _LOCK = threading.Lock()  # a process is logged in to a token once, whatever its threads do
+# What a token says while another process has its files open (SoftHSM 2.6, seen 2026-11), or while a network is away.
+_PASSES = (pkcs11.GeneralError, pkcs11.FunctionFailed, pkcs11.DeviceError)
+_MORE_ATTEMPTS, _PAUSE_S = 4, 0.25
 _PASSING = {Attribute.TOKEN: False, Attribute.SENSITIVE: False, Attribute.EXTRACTABLE: True}
 
 
@@ -53,10 +58,11 @@ class Pkcs11Kek:
     def _use(self, use: Callable[[pkcs11.Session, pkcs11.SecretKey], bytes]) -> bytes:
         settings = self._settings
         try:
-            with _LOCK, _module(str(settings.module)) as module:
-                token = module.get_token(token_label=settings.token_label)
-                with token.open(user_pin=self._pin) as session:
-                    return use(session, session.get_key(ObjectClass.SECRET_KEY, label=settings.key_label))
+            for _ in range(_MORE_ATTEMPTS):
+                with contextlib.suppress(*_PASSES):
+                    return self._used(use)
+                time.sleep(_PAUSE_S)
+            return self._used(use)
         except pkcs11.PKCS11Error as error:
             raise VaultFailed(
                 f"expected key {settings.key_label} of token {settings.token_label} to wrap and unwrap, "
@@ -64,6 +70,13 @@ class Pkcs11Kek:
                 where=str(settings.module),
                 hint="is the token there, the PIN right, and the key allowed to do so?",
             ) from error
+
+    def _used(self, use: Callable[[pkcs11.Session, pkcs11.SecretKey], bytes]) -> bytes:
+        settings = self._settings
+        with _LOCK, _module(str(settings.module)) as module:
+            token = module.get_token(token_label=settings.token_label)
+            with token.open(user_pin=self._pin) as session:
+                return use(session, session.get_key(ObjectClass.SECRET_KEY, label=settings.key_label))
 
 
 @contextmanager

@@ -200,6 +200,7 @@ def test_every_gateway_forgets_and_makes_new_tokens(home: Home, scope: str) -> N
 
 def test_erasing_while_others_store_rotate_and_erase(home: Home) -> None:
     """Whoever stored before an erasure began is erased; whoever stored after it, or somebody else, is not."""
+    home.be_patient()
 
     async def use(vault: Vault) -> None:
         others = [await open_vault(home) for _ in range(2)]

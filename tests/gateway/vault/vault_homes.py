@@ -21,6 +21,7 @@ from sovctl.gateway.vault import Vault
 from sovctl.gateway.vault.keks import Kek, LocalKek
 from sovctl.gateway.vault.postgresql_link import Address
 from sovctl.gateway.vault.postgresql_store import SCHEMA, PostgresqlStore
+from sovctl.gateway.vault.sqlite_file import BUSY_TIMEOUT_S
 from sovctl.gateway.vault.sqlite_store import SqliteStore
 from sovctl.gateway.vault.store import Store
 
@@ -28,6 +29,7 @@ KEK = LocalKek(bytes(range(32)))
 VALUE, TOKEN = "anna@example.com", "EMAIL_0123456789ABCDEF"
 ONE, TWO = Conversation("retail", "1" * 64, True), Conversation("retail", "2" * 64, True)
 TTL_S = 1600
+PATIENCE_S = 60.0  # of one statement, or a wait for somebody else's
 Result = TypeVar("Result")
 
 
@@ -42,6 +44,9 @@ class Clock:
 
 class Home(Protocol):
     """A place for one vault."""
+
+    def be_patient(self) -> None:
+        """Wait for others as the commands do that rotate and erase."""
 
     async def store(self) -> Store:
         """Open the store, or make it."""
@@ -64,9 +69,14 @@ class SqliteHome:
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / "vault/vault.db"
+        self.busy_timeout_s = BUSY_TIMEOUT_S
+
+    def be_patient(self) -> None:
+        """See `Home.be_patient`."""
+        self.busy_timeout_s = PATIENCE_S
 
     async def store(self) -> Store:
-        return SqliteStore.open(self.path)
+        return SqliteStore.open(self.path, busy_timeout_s=self.busy_timeout_s)
 
     def sql(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
         database = sqlite3.connect(self.path)
@@ -106,6 +116,10 @@ class PostgresqlHome:
             "password_file": str(self.password_file),
             "ca_file": str(server.ca_file),
         }
+
+    def be_patient(self) -> None:
+        """See `Home.be_patient`."""
+        self.settings["statement_timeout_s"] = PATIENCE_S
 
     async def store(self) -> Store:
         return await PostgresqlStore.open(Address.of(PostgresqlSettings.model_validate(self.settings)))
