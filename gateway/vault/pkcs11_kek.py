@@ -28,7 +28,7 @@ _LOADED_BY: dict[str, int] = {}  # module -> process that initialized it; a fork
 _LOCK = threading.Lock()  # a process is logged in to a token once, whatever its threads do
 # What a token says while another process has its files open (SoftHSM 2.6, seen 2026-11), or while a network is away.
 _PASSES = (pkcs11.GeneralError, pkcs11.FunctionFailed, pkcs11.DeviceError)
-_MORE_ATTEMPTS, _PAUSE_S = 4, 0.25
+_MORE_ATTEMPTS, _PAUSE_S = 8, 0.25
 _PASSING = {Attribute.TOKEN: False, Attribute.SENSITIVE: False, Attribute.EXTRACTABLE: True}
 
 
@@ -61,6 +61,7 @@ class Pkcs11Kek:
             for _ in range(_MORE_ATTEMPTS):
                 with contextlib.suppress(*_PASSES):
                     return self._used(use)
+                _LOADED_BY[str(settings.module)] = 0  # begin anew: it may have seen a file that was half written
                 time.sleep(_PAUSE_S)
             return self._used(use)
         except pkcs11.PKCS11Error as error:
