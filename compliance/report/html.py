@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import cache
-from importlib.resources import files
 from itertools import groupby
-from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
+from sovctl.compliance.page import page_template
 
 # In the order of the coverage bar: what needs attention first, what nobody looked at last.
 STATES = {
@@ -31,7 +28,7 @@ def render_html(document: Mapping[str, Any]) -> str:
     for item in document["evidence"]:
         by_check.setdefault(item["record"]["check_id"], []).append(item)
     controls = [control | {"checks": list(_checks(control, by_check))} for control in document["controls"]]
-    return _template().render(
+    return page_template("report", "report.html.j2").render(
         document=document,
         states=STATES,
         numbers=numbers,
@@ -58,16 +55,3 @@ def _families(controls: list[dict[str, Any]]) -> Iterable[dict[str, Any]]:
     for family, members in groupby(controls, key=lambda control: control["family"]):
         states = [control["state"] for control in members]
         yield {"name": family, "total": len(states), "states": {state: states.count(state) for state in STATES}}
-
-
-@cache
-def _template() -> Template:
-    folder = Path(str(files("sovctl"))) / "templates" / "report"
-    environment = Environment(
-        loader=FileSystemLoader(folder),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return environment.get_template("report.html.j2")

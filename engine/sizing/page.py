@@ -6,13 +6,10 @@ render_page(spec, sizings, layout, costs)
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
-from pathlib import Path
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from markupsafe import Markup
 
+from sovctl.compliance.page import page_template
 from sovctl.engine.sizing import GIB
 from sovctl.engine.sizing.costs import MonthlyCosts
 from sovctl.engine.sizing.explain import Step, both_units, explain
@@ -39,7 +36,7 @@ class _Block:
 def render_page(outcome: Outcome) -> str:
     """The page; the same site gives the same page."""
     costs = outcome.costs
-    return _template().render(
+    return page_template("size", "size.html.j2").render(
         site=outcome.spec.site,
         blocks=[_block(sized) for sized in outcome.sizings],
         layout=outcome.layout,
@@ -115,16 +112,3 @@ def _cost_plot(costs: MonthlyCosts) -> Markup:
             marks.append((costs.break_even_requests, "break-even"))
     drawn = band_plot(Plot("costs of a month", "requests a month", costs.currency), lines, marks=marks)
     return Markup(drawn)  # noqa: S704 - our own SVG, texts escaped
-
-
-@cache
-def _template() -> Template:
-    folder = Path(str(files("sovctl"))) / "templates" / "size"
-    environment = Environment(
-        loader=FileSystemLoader(folder),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return environment.get_template("size.html.j2")
