@@ -18,6 +18,7 @@ from pydantic import AnyHttpUrl, Field, StringConstraints
 
 from sovctl.engine.spec_demand import Sizing, WorkloadClass
 from sovctl.engine.spec_gateway import Gateway
+from sovctl.engine.spec_lora import Adapter, Lora
 from sovctl.engine.spec_routing import Capability
 from sovctl.engine.spec_types import (
     CatalogId,
@@ -234,6 +235,13 @@ class Pool(SpecModel):
     """Of the first replica on a node; further ones on the same node take the next ports."""
     capabilities: list[Capability] | None = None
     """What the gateway sends there beyond text; everything when absent."""
+    lora: Lora | None = None
+    """Adapters of the model that its servers put on per request; none when absent."""
+
+    @property
+    def adapters(self) -> list[Adapter]:
+        """Its adapters; none where it has no `lora`."""
+        return [] if self.lora is None else self.lora.adapters
 
 
 class Compliance(SpecModel):
@@ -280,6 +288,11 @@ class SiteSpec(SpecModel):
     """What `sovctl size` reckons with beside the workload."""
     compliance: Compliance = Field(default_factory=Compliance)
     """What reports answer to."""
+
+    def served(self) -> dict[str, Pool]:
+        """Pools by every name that a route may ask them by: their own, and those of their adapters."""
+        own = {pool.name: pool for pool in self.pools}
+        return own | {adapter.name: pool for pool in self.pools for adapter in pool.adapters}
 
     def nodes(self) -> list[tuple[NodeGroup, Node]]:
         """Every node with its group, in the order of the file."""

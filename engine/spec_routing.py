@@ -32,7 +32,7 @@ class Route(SpecModel):
     model: ModelName
     """The name clients ask for."""
     pool: Name
-    """Where raw text may be served."""
+    """Where raw text may be served: a pool, or an adapter of one (`pools[].lora`)."""
     cloud: Name | None = None
     """Where tokenized text may be served, on a hybrid site."""
     prefer: Literal["pool", "cloud"] = "pool"

@@ -13,6 +13,7 @@ from sovctl.engine import spec_rules_access as access
 from sovctl.engine import spec_rules_approvals as approvals
 from sovctl.engine import spec_rules_demand as demand
 from sovctl.engine import spec_rules_detect as detect
+from sovctl.engine import spec_rules_lora as lora
 from sovctl.engine import spec_rules_pools as pools
 from sovctl.engine import spec_rules_release as release
 from sovctl.engine import spec_rules_site as site
@@ -71,6 +72,10 @@ RULES: tuple[Rule, ...] = (
          "pipeline_parallel_size is at most the layers", ("pools", "models"), pools.check_shapes),
     Rule("max_model_len is within the model's context", ("pools", "models"), pools.check_context),
     Rule("an FP8 KV cache is on GPUs that compute in FP8", ("pools", "node_groups"), pools.check_kv_cache_dtype),
+    Rule("names of adapters are unique, and none is a model's, a pool's or a cloud's", ("pools", "models", "gateway"),
+         lora.check_adapters),
+    Rule("a pool has room for as many adapters as it names at most, and keeps no fewer in memory", ("pools",),
+         lora.check_lora),
     Rule("a licence with conditions has an approver and a reason", ("models",), approvals.check_licences),
     Rule("a model that is not known to speak a language of its workload has an approver and a reason",
          ("models", "pools", "workload"), approvals.check_languages),

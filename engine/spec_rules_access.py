@@ -128,7 +128,7 @@ def check_principals(case: Case) -> Iterator[Problem]:
     listed = [(f"gateway.send_principal[{i}]", name) for i, name in enumerate(gateway.send_principal)]
     yield from stands_twice("pool", listed)
     named = [name for route in gateway.routes for name in (route.pool, *route.also)]
-    pools = [pool.name for pool in case.spec.pools if pool.name in named]
+    pools = [name for name in case.spec.served() if name in named]
     for where, name in listed:
         yield from unknown_name("pool of a route", name, pools, where)
 

@@ -100,9 +100,10 @@ def _memory(each: PoolCase) -> Iterator[Problem]:
     taken = (
         f"weights {both_units(memory.weights_bytes)} and vLLM's own {both_units(memory.overhead_bytes)}"
         f" (TP {pool.tensor_parallel_size}, PP {pool.pipeline_parallel_size})"
+        + (f", LoRA adapters {both_units(memory.adapters_bytes)}" if server.max_loras else "")
     )
     if pool.kv_cache_memory_bytes is not None:
-        most = memory.usable_bytes - memory.weights_bytes - memory.overhead_bytes
+        most = memory.usable_bytes - memory.weights_bytes - memory.overhead_bytes - memory.adapters_bytes
         if pool.kv_cache_memory_bytes > most:
             yield Problem(
                 f"expected at most {both_units(max(0.0, most))}: {both_units(memory.usable_bytes)} of {each.gpu.id}, "

@@ -105,7 +105,7 @@ def check_gateway_references(case: Case) -> Iterator[Problem]:
     nodes = [node.name for _, node in case.spec.nodes()]
     for index, node in enumerate(gateway.nodes):
         yield from unknown_name("node", node, nodes, f"gateway.nodes[{index}]")
-    pools = [pool.name for pool in case.spec.pools]
+    pools = list(case.spec.served())
     clouds = [cloud.name for cloud in gateway.clouds]
     for index, route in enumerate(gateway.routes):
         where = f"gateway.routes[{index}]"

@@ -26,6 +26,7 @@ from sovctl.engine.checks.judges.site import GROUP_MAY_READ, KeysExpectation, Le
 from sovctl.engine.checks.judges.software import DriverExpectation, MirrorExpectation
 from sovctl.engine.plan.context import GATEWAY_UID
 from sovctl.engine.plan.kinds import gateway as gateway_kind
+from sovctl.engine.plan.kinds import model as model_kind
 from sovctl.engine.plan.kinds import pool as pool_kind
 from sovctl.engine.plan.kinds.credential import credentials_on
 from sovctl.engine.plan.kinds.environment import GATEWAY, ROOT
@@ -153,11 +154,9 @@ def infiniband(estate: Estate, node: Node) -> Iterator[InfinibandExpectation]:
 
 
 def model(estate: Estate, node: Node) -> Iterator[ModelExpectation]:
-    """Every model that a pool on the node serves."""
-    context = estate.context
-    manifests = {each.name: each.manifest_sha256 for each in context.spec.models}
-    for name in dict.fromkeys(context.pool(each.pool).model for each in context.replicas_on(node)):
-        yield ModelExpectation(subject=name, manifest_sha256=manifests[name])
+    """Every model that a pool on the node serves, and its adapters."""
+    for folder in model_kind.folders(estate.context, node):
+        yield ModelExpectation(subject=folder.name, manifest_sha256=folder.manifest_sha256)
 
 
 def pool(estate: Estate, node: Node) -> Iterator[PoolExpectation]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from sovctl.engine.sizing.adapters import adapter_bytes
 from sovctl.engine.sizing.capacity import Banded, Limit, Performance
 from sovctl.engine.sizing.demand import ClassDemand, PoolDemand, lost
 from sovctl.engine.sizing.disaggregated import prefill_apart
@@ -59,6 +60,7 @@ def explain(sized: PoolSizing) -> Iterator[Step]:
     if server is None:
         return
     yield _weights(server)
+    yield from _adapters(server)
     yield _memory(server)
     yield _token(server)
     yield _sessions(server, demand)
@@ -122,16 +124,40 @@ def _weights(server: Server) -> Step:
     )
 
 
+def _adapters(server: Server) -> Iterator[Step]:
+    memory = server.memory()
+    if not server.max_loras:
+        return
+    one = memory.adapters_bytes / server.max_loras
+    alone = adapter_bytes(server.weights, server.max_lora_rank)
+    tensor = server.tensor_parallel_size
+    yield Step(
+        "LoRA adapters on one GPU",
+        "max_loras x max_lora_rank x (inputs + outputs of every linear layer, the undivided side whole on each GPU)",
+        (
+            f"max_loras {server.max_loras}, max_lora_rank {server.max_lora_rank}, bf16",
+            f"one adapter {both_units(one)} a GPU (TP {tensor}), {both_units(alone)} on one GPU alone",
+        ),
+        f"{both_units(memory.adapters_bytes)}; what they cost in time is not in the figures below",
+        f"the common rule (the size of an adapter's file / TP) says at most {both_units(alone / tensor)} each, we "
+        f"compute {both_units(one)} because vLLM makes room in every layer and divides only one of the two matrices"
+        if tensor > 1
+        else "",
+    )
+
+
 def _memory(server: Server) -> Step:
     memory = server.memory()
     label = server.gpu.memory_label_gb
     sizes = f"TP {server.tensor_parallel_size}, PP {server.pipeline_parallel_size}"
-    inputs = (
+    inputs: tuple[str, ...] = (
         f"{server.gpu.id}: label {label} GB, a process sees {both_units(memory.usable_bytes)}",
         f"gpu_memory_utilization {memory.utilization:g}: {both_units(memory.budget_bytes)}",
         f"weights {both_units(memory.weights_bytes)} ({sizes})",
         f"vLLM {server.vllm} itself {both_units(memory.overhead_bytes)} (highest measured of the nearest version)",
     )
+    if server.max_loras:
+        inputs = (*inputs, f"LoRA adapters {both_units(memory.adapters_bytes)}")
     left = server.kv_bytes()
     common = memory.usable_bytes - 1.2 * memory.weights_bytes
     note = f"the common rule (weights x 1.2) leaves {both_units(common)}, we compute {both_units(left)} because "
@@ -140,7 +166,7 @@ def _memory(server: Server) -> Step:
         note = "kv_cache_memory_bytes in site.yaml says it exactly"
     return Step(
         "one GPU's memory",
-        "seen x utilization - weights - vLLM itself",
+        "seen x utilization - weights - vLLM itself" + (" - adapters" if server.max_loras else ""),
         inputs,
         f"{both_units(left)} for KV cache",
         note,

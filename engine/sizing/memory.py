@@ -15,6 +15,7 @@ from enum import StrEnum
 from sovctl.engine.catalog.gpus import Gpu
 from sovctl.engine.catalog.overheads import load_overheads
 from sovctl.engine.sizing import GIB
+from sovctl.engine.sizing.adapters import adapter_bytes
 from sovctl.engine.sizing.weights import Weights
 
 DEFAULT_UTILIZATION = 0.9  # vLLM's `--gpu-memory-utilization`
@@ -88,7 +89,8 @@ def rank_memory(
     Args:
         vllm: version; the nearest one that was measured counts.
         memory_fraction: of a MIG slice; 1 for the whole GPU.
-        adapters: LoRA adapters that vLLM holds at once (`max_loras`).
+        adapters: LoRA adapters that vLLM has room for at once (`max_loras`).
+        adapter_rank: `max_lora_rank`.
     """
     overhead = load_overheads().of_vllm(vllm)
     gib = {
@@ -103,15 +105,11 @@ def rank_memory(
             tensor_parallel_size=tensor_parallel_size, pipeline_parallel_size=pipeline_parallel_size
         ),
         overhead_bytes=gib * GIB,
-        adapters_bytes=adapters * adapter_bytes(weights, adapter_rank) / tensor_parallel_size,
+        adapters_bytes=adapters
+        * adapter_bytes(
+            weights,
+            adapter_rank,
+            tensor_parallel_size=tensor_parallel_size,
+            pipeline_parallel_size=pipeline_parallel_size,
+        ),
     )
-
-
-def adapter_bytes(weights: Weights, rank: int) -> float:
-    """Bytes of one LoRA adapter on all linear layers of the attention and the dense MLP, bf16."""
-    arch = weights.model.arch
-    layers, hidden = arch.layers or 0, arch.hidden or 0
-    heads, kv_heads, head_dim = arch.heads or 0, arch.kv_heads or 0, arch.head_dim or 0
-    attention = 2 * (hidden + heads * head_dim) + 2 * (hidden + kv_heads * head_dim)
-    mlp = 3 * (hidden + (arch.ffn or 0)) if arch.moe is None else 0
-    return layers * rank * (attention + mlp) * 2

@@ -54,6 +54,7 @@ def _block(sized: PoolSizing) -> _Block:
         sizes = (
             ("weights", "weights", rank.weights_bytes),
             ("overhead", "vLLM itself", rank.overhead_bytes),
+            *([("adapters", "LoRA adapters", rank.adapters_bytes)] if rank.adapters_bytes else []),
             ("cache", "KV cache", sized.server.kv_bytes()),
             ("free", "kept free", rank.usable_bytes - rank.budget_bytes),
         )

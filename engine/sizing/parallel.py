@@ -81,12 +81,15 @@ def ways_of(
     link_domain: int = 8,
     kv_element_bytes: float = 2,
     gpu_memory_utilization: float = DEFAULT_UTILIZATION,
+    adapters: int = 0,
+    adapter_rank: int = 16,
 ) -> list[Way]:
     """Every way to spread `model` over at most `gpus` GPUs, the refused ones with their reason.
 
     Args:
         gpus: of one node or rack, all equal.
         link_domain: GPUs that talk over fast links; tensor parallelism stays inside.
+        adapters: LoRA adapters that there is room for at once.
 
     Raises:
         InputError: the catalogue does not know enough of the model's shape.
@@ -105,6 +108,8 @@ def ways_of(
             tensor_parallel_size=tensor,
             pipeline_parallel_size=pipeline,
             gpu_memory_utilization=gpu_memory_utilization,
+            adapters=adapters,
+            adapter_rank=adapter_rank,
         )
         share = memory.weights_bytes / memory.budget_bytes
         replica = Replica.of(

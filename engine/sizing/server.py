@@ -67,6 +67,9 @@ class Server:
     """The site's own measurements, of whatever servers."""
     tokens_per_step: float = 1.0
     """Of one sequence; more than 1 with speculative decoding, as the site states it."""
+    max_loras: int = 0
+    """Adapters that it has room for at once."""
+    max_lora_rank: int = 16
 
     @classmethod
     def of(
@@ -98,6 +101,8 @@ class Server:
             vllm=vllm,
             calibrations=calibrations,
             tokens_per_step=tokens_per_step,
+            max_loras=pool.lora.max_loras if pool.lora else 0,
+            max_lora_rank=pool.lora.max_lora_rank if pool.lora else 16,
         )
 
     @property
@@ -131,6 +136,8 @@ class Server:
             tensor_parallel_size=self.tensor_parallel_size,
             pipeline_parallel_size=self.pipeline_parallel_size,
             gpu_memory_utilization=self.gpu_memory_utilization,
+            adapters=self.max_loras,
+            adapter_rank=self.max_lora_rank,
             edge=edge,
         )
 

@@ -107,6 +107,8 @@ def _ways(case: PoolCase, pool: Pool, demand: PoolDemand, gpus: int) -> Iterator
         link_domain=case.platform.gpus,
         kv_element_bytes=1 if pool.kv_cache_dtype.startswith("fp8") else 2,
         gpu_memory_utilization=pool.gpu_memory_utilization,
+        adapters=pool.lora.max_loras if pool.lora else 0,
+        adapter_rank=pool.lora.max_lora_rank if pool.lora else 16,
     )
     for way in ways:
         is_asked = pool.tensor_parallel_size in (AUTO, way.tensor_parallel_size)

@@ -39,6 +39,7 @@ def summary(sized: PoolSizing) -> dict[str, Any]:
                 "usable": round(memory.usable_bytes),
                 "weights": round(memory.weights_bytes),
                 "overhead": round(memory.overhead_bytes),
+                "adapters": round(memory.adapters_bytes),
                 "kv_cache": round(server.kv_bytes()),
                 "kept_free": round(memory.usable_bytes - memory.budget_bytes),
             },

@@ -83,18 +83,18 @@ def _detect(context: Context) -> dict[str, Any]:
 
 
 def _pools(context: Context) -> Iterator[dict[str, Any]]:
-    pools = {pool.name for pool in context.spec.pools}
+    pools = context.spec.served()
     named = [name for route in context.gateway.routes for name in (route.pool, *route.also) if name in pools]
     if look := context.gateway.detect.second_look:
         named.append(look.upstream)
     for name in dict.fromkeys(named):
-        pool = context.pool(name)
-        replicas = [each for each in context.replicas if each.pool == name]
+        pool = pools[name]
+        replicas = [each for each in context.replicas if each.pool == pool.name]
         yield {
             "name": name,
             "kind": "pool",
             "base_urls": [f"https://{context.spec.node(each.head).address}:{each.port}/v1" for each in replicas],
-            "model": pool.model,
+            "model": pool.model if name == pool.name else name,  # vLLM serves an adapter under its own name
             "surfaces": _SURFACES[context.models[context.model(pool.model).catalog].role],
             "ca_file": f"{TLS}/ca.pem",
             "certificate_file": f"{TLS}/node.pem",

@@ -1,4 +1,4 @@
-"""Model weights on the nodes that serve them, checked file by file against the manifest in site.yaml.
+"""Model weights and adapters on the nodes that serve them, checked file by file against the manifest in site.yaml.
 
 Hashing hundreds of gigabytes at every plan would take minutes, so the role notes size and time of every file after
 it has verified the hashes (`.verified`), and the plan compares those; `sovctl verify` hashes again.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from sovctl.engine.facts.node import NodeFacts
 from sovctl.engine.plan.context import ENGINE_USER, Context
@@ -18,23 +19,44 @@ from sovctl.engine.spec import Node
 STORE = "/srv/sovctl/models"
 
 
-def _models(context: Context, node: Node) -> list[str]:
-    return list(dict.fromkeys(context.pool(each.pool).model for each in context.replicas_on(node)))
+@dataclass(frozen=True)
+class Folder:
+    """One folder of weights.
+
+    Args:
+        name: below `artifacts.models_url`, and below the store.
+        what: for the plan.
+    """
+
+    name: str
+    manifest_sha256: str
+    what: str
+
+
+def folders(context: Context, node: Node) -> list[Folder]:
+    """Weights of every pool on the node, and its adapters; each once."""
+    found: dict[str, Folder] = {}
+    for replica in context.replicas_on(node):
+        pool = context.pool(replica.pool)
+        model = context.model(pool.model)
+        found[model.name] = Folder(model.name, model.manifest_sha256, f"weights of {model.catalog}")
+        for adapter in pool.adapters:
+            found[adapter.name] = Folder(adapter.name, adapter.manifest_sha256, f"an adapter of {model.catalog}")
+    return list(found.values())
 
 
 def _expect(context: Context, node: Node, _facts: NodeFacts | None) -> Iterator[Desired]:
-    models = {model.name: model for model in context.spec.models}
     url = str(context.spec.artifacts.models_url).rstrip("/")
-    for name in _models(context, node):
+    for folder in folders(context, node):
         yield Desired(
             kind="model",
-            name=name,
-            state={"manifest_sha256": models[name].manifest_sha256, "changed_files": []},
-            why=f"weights of {models[name].catalog}, every file checked by SHA-256",
+            name=folder.name,
+            state={"manifest_sha256": folder.manifest_sha256, "changed_files": []},
+            why=f"{folder.what}, every file checked by SHA-256",
             variables={
-                "url": f"{url}/{name}",
-                "folder": f"{STORE}/{name}",
-                "manifest_sha256": models[name].manifest_sha256,
+                "url": f"{url}/{folder.name}",
+                "folder": f"{STORE}/{folder.name}",
+                "manifest_sha256": folder.manifest_sha256,
                 "owner": ENGINE_USER,
             },
             risk=Risk.WORKLOAD,
@@ -65,7 +87,7 @@ def _nanoseconds(seconds: str) -> int:
 
 
 def _look(context: Context, node: Node) -> Look:
-    names = _models(context, node)
+    names = [folder.name for folder in folders(context, node)]
     return Look(
         hash=tuple(f"{STORE}/{name}/**" for name in names),
         read=tuple(f"{STORE}/{name}/.verified" for name in names),

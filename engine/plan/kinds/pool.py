@@ -22,7 +22,7 @@ from sovctl.engine.plan.kinds.kind import Kind, Look
 from sovctl.engine.plan.kinds.leftover import leftover
 from sovctl.engine.plan.kinds.model import STORE
 from sovctl.engine.plan.resource import Desired, Risk, State
-from sovctl.engine.spec import Node
+from sovctl.engine.spec import Node, Pool
 
 FOLDER = "/etc/sovctl/pools"
 UNITS = "/etc/systemd/system"
@@ -81,6 +81,15 @@ def flags(context: Context, replica: Replica, rank: Rank) -> dict[str, Any]:
         chosen["kv-cache-memory-bytes"] = pool.kv_cache_memory_bytes
     else:
         chosen["gpu-memory-utilization"] = pool.gpu_memory_utilization
+    if pool.lora is not None:
+        chosen |= {
+            "enable-lora": True,
+            "max-loras": pool.lora.max_loras,
+            "max-lora-rank": pool.lora.max_lora_rank,
+            "lora-modules": [f"{each.name}={STORE}/{each.name}" for each in pool.lora.adapters],
+        }
+        if pool.lora.max_cpu_loras is not None:
+            chosen["max-cpu-loras"] = pool.lora.max_cpu_loras
     if len(replica.ranks) > 1:
         chosen |= {
             "nnodes": len(replica.ranks),
@@ -181,6 +190,7 @@ def _observe(facts: NodeFacts, desired: Desired) -> State | None:
         written = {}
     observed = dict(written) if isinstance(written, dict) else {}
     loaded = [config_file, unit_file, stamp(ENGINE), _verified(desired.variables["model"])]
+    loaded += [_verified(name.partition("=")[0]) for name in desired.variables["flags"].get("lora-modules", ())]
     loaded += [credential.path for credential in CERTIFICATES]
     loaded += [path for path in facts.files if path.startswith(DPKG_LISTS)]
     changed_s = max(facts.modified_s(path) for path in loaded)
@@ -214,8 +224,12 @@ def _joint_sha256(each: Iterable[str | None]) -> str:
     return sha256_hex(" ".join(value or "absent" for value in each))
 
 
-def _verified(model: str) -> str:
-    return f"{STORE}/{model}/.verified"
+def _weights(pool: Pool) -> list[str]:
+    return [pool.model, *(adapter.name for adapter in pool.adapters)]
+
+
+def _verified(name: str) -> str:
+    return f"{STORE}/{name}/.verified"
 
 
 # Files of a pool on a node, in the order in which they are removed: the unit goes last.
@@ -253,7 +267,7 @@ def _look(context: Context, node: Node) -> Look:
             f"{DPKG_LISTS}*.list",
             stamp(ENGINE),
             f"{TLS}/*",
-            *(_verified(context.pool(each.pool).model) for each in replicas),
+            *(_verified(name) for each in replicas for name in _weights(context.pool(each.pool))),
         ),
         read=tuple(f"{FOLDER}/{instance(each)}.yaml" for each in replicas),
         units=tuple(unit for each in replicas for unit in (unit_name(each), f"sovctl-canary-{instance(each)}.timer")),

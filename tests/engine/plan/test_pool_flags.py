@@ -13,6 +13,7 @@ from strategies import PRESETS, context
 from sovctl.engine.placement import Rank, Replica
 from sovctl.engine.plan.context import render
 from sovctl.engine.plan.kinds.pool import environment, flags, instance
+from sovctl.engine.spec_lora import Adapter, Lora
 
 # Flags of vLLM 0.32.0 that we use, from `vllm serve --help=all` of that release (2026-11).
 RECORDED = frozenset(
@@ -30,6 +31,11 @@ RECORDED = frozenset(
         "dtype",
         "quantization",
         "enforce-eager",
+        "enable-lora",
+        "lora-modules",
+        "max-cpu-loras",
+        "max-lora-rank",
+        "max-loras",
         "kv-cache-memory-bytes",
         "gpu-memory-utilization",
         "nnodes",
@@ -85,6 +91,18 @@ def test_every_flag_of_every_replica_is_one_that_vllm_has() -> None:
     used = {flag for preset, replica, rank in ranks() for flag in flags(context(preset), replica, rank)}
     assert used <= known_flags()
     assert not used & GONE
+
+
+def test_flags_of_pools_with_more_than_a_preset_has_are_ones_that_vllm_has_and_go_through_the_file() -> None:
+    more = {"lora": Lora(adapters=[Adapter(name="letters", manifest_sha256="ab" * 32)], max_cpu_loras=2)}
+    site = context("bank-hybrid")
+    pools = [pool.model_copy(update=more) for pool in site.spec.pools]
+    site = replace(site, spec=site.spec.model_copy(update={"pools": pools}))
+    chosen = flags(site, site.replicas[0], site.replicas[0].ranks[0])
+    assert {"enable-lora", "max-loras", "max-lora-rank", "lora-modules", "max-cpu-loras"} <= set(chosen)
+    assert set(chosen) <= known_flags()
+    item = {"name": "assistant", "flags": chosen}
+    assert yaml.safe_load(render("pool", "pool.yaml.j2", item=item)) == chosen
 
 
 def test_the_flags_file_says_what_was_chosen() -> None:
