@@ -75,7 +75,8 @@ class Weights:
         arch = self.model.arch
         if arch.moe is None or arch.hidden is None:
             return 0
-        return arch.moe.layers * arch.moe.experts * 3 * arch.hidden * arch.moe.ffn
+        matrices, width = 3 if arch.is_gated else 2, arch.moe.latent or arch.hidden
+        return arch.moe.layers * arch.moe.experts * matrices * width * arch.moe.ffn
 
     @property
     def total_parameters(self) -> int:

@@ -45,3 +45,9 @@ def test_parameter_counts_follow_from_the_shape(name: str) -> None:
 def test_a_pipeline_is_as_full_as_its_fullest_stage() -> None:
     weights = Weights.of(load_models()["llama-3.1-405b"], Precision.FP8)  # 126 layers
     assert weights.rank_bytes(pipeline_parallel_size=4) == pytest.approx(weights.total_bytes() * 32 / 126)
+
+
+@pytest.mark.parametrize("model", sorted(name for name, each in load_models().items() if each.arch.moe))
+def test_experts_are_most_of_a_mixture_and_never_more_than_it(model: str) -> None:
+    weights = Weights.of(load_models()[model])
+    assert 0.85 < weights.expert_parameters / weights.total_parameters < 1
