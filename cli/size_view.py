@@ -42,11 +42,9 @@ def show_site(outcome: Outcome) -> None:
 
 def _lines(sized: PoolSizing) -> list[str]:
     pool, server = sized.case.pool, sized.server
-    size = f"TP {pool.tensor_parallel_size}"
-    size += f" x PP {pool.pipeline_parallel_size}" if pool.pipeline_parallel_size > 1 else ""
     precision = f" {server.precision}" if server else ""
     gpus = f"{count(sized.gpus, 'GPU')} ({sized.case.gpu.id})"
-    lines = [f"{sized.case.model.id}{precision}, {size} x {count(pool.replicas, 'replica')} = {gpus}"]
+    lines = [f"{sized.case.model.id}{precision}, {pool.spread} x {count(pool.replicas, 'replica')} = {gpus}"]
     if server is not None:
         memory = server.memory()
         lines.append(

@@ -2,8 +2,8 @@
 
 Rules, in this order, so that the same file always gives the same placement:
 
-1. A stage (tensor parallelism) never leaves its node; stages (pipeline parallelism) may lie on several nodes, the same
-   number on each. vLLM: "tensor parallel size = GPUs per node, pipeline parallel size = nodes",
+1. A stage (tensor or data parallelism) never leaves its node; stages (pipeline parallelism) may lie on several
+   nodes, the same number on each. vLLM: "tensor parallel size = GPUs per node, pipeline parallel size = nodes",
    docs/serving/parallelism_scaling.md.
 2. Pinned pools (`gpus`) are placed first, then the pool that needs most GPUs on one node, then the order of the file:
    a small pool never takes the node that a large one needs whole.
@@ -30,7 +30,7 @@ class Rank:
     """One server process of a replica: its share on one node.
 
     Args:
-        gpus: indices on the node, ascending; tensor_parallel_size times the stages that lie here.
+        gpus: indices on the node, ascending; those of a stage times the stages that lie here.
         node_rank: vLLM's --node-rank; 0 is the head, which answers requests.
     """
 
@@ -135,10 +135,10 @@ class _Board:
 
     def _shapes(self, pool: Pool) -> list[tuple[int, int]]:
         """(nodes of a replica, GPUs on each), fewest nodes first; empty where not even one stage fits a node."""
-        tensor, pipeline = pool.tensor_parallel_size, pool.pipeline_parallel_size
-        most = len(self._usable(pool)) // tensor
+        stage, pipeline = pool.gpus_per_stage, pool.pipeline_parallel_size
+        most = len(self._usable(pool)) // stage
         stages = [count for count in range(min(most, pipeline), 0, -1) if pipeline % count == 0]
-        return [(pipeline // count, count * tensor) for count in stages]
+        return [(pipeline // count, count * stage) for count in stages]
 
     def _too_large(self, pool: Pool, where: str) -> Problem | None:
         count = self._gpus[pool.node_group]
@@ -161,8 +161,8 @@ class _Board:
         usable = len(self._usable(pool))
         what = f"pinned on {usable}" if pool.gpus else f"{usable} on one node of {platform}"
         return Problem(
-            f"expected at most {usable} GPUs per stage ({what}), got {pool.tensor_parallel_size}",
-            where=f"{where}.tensor_parallel_size",
+            f"expected at most {usable} GPUs per stage ({what}), got {pool.gpus_per_stage}",
+            where=f"{where}.{'data' if pool.data_parallel_size > 1 else 'tensor'}_parallel_size",
             hint="spread a larger model over nodes with pipeline_parallel_size",
         )
 

@@ -204,12 +204,18 @@ class Pool(SpecModel):
     """GPUs that share every layer; all on one node. Must divide the model's attention heads."""
     pipeline_parallel_size: Sized[Annotated[int, Field(ge=1, le=64)]] = 1
     """Stages, each of `tensor_parallel_size` GPUs; may span nodes of the group."""
+    data_parallel_size: Sized[Annotated[int, Field(ge=1, le=64)]] = 1
+    """GPUs that each hold attention and KV cache for requests of their own and share the experts of a mixture; all on
+    one node, with `enable_expert_parallel`, instead of tensor parallelism."""
+    enable_expert_parallel: bool = False
+    """Whole experts on each GPU instead of a slice of every one."""
     gpus: list[Annotated[int, Field(ge=0, le=15)]] = Field(default_factory=list)
     """GPU indices per node, for a pool that is pinned; chosen in order when empty."""
     max_model_len: Sized[Annotated[int, Field(ge=16, le=16_777_216)]]
     """Tokens of prompt and answer together. `auto`: what one call of `workload` in a hundred passes."""
     max_num_seqs: Sized[Annotated[int, Field(ge=1, le=8192)]] = 256
-    """Requests running at once, per replica. `auto`: as many as KV cache and limits of `workload` allow."""
+    """Requests running at once, per replica; of each GPU with `data_parallel_size`. `auto`: as many as KV cache and
+    limits of `workload` allow."""
     max_num_queued_reqs: Annotated[int, Field(ge=1, le=100_000)] = 1024
     """Requests waiting at once, per replica; past it the pool answers 503 instead of queueing without bound."""
     kv_cache_dtype: Literal["auto", "fp8", "fp8_e4m3", "fp8_e5m2"] = "auto"
@@ -237,6 +243,23 @@ class Pool(SpecModel):
     """What the gateway sends there beyond text; everything when absent."""
     lora: Lora | None = None
     """Adapters of the model that its servers put on per request; none when absent."""
+
+    @property
+    def gpus_per_stage(self) -> int:
+        """GPUs of one stage; all on one node."""
+        return self.tensor_parallel_size * self.data_parallel_size
+
+    @property
+    def gpus_per_replica(self) -> int:
+        """GPUs of one server."""
+        return self.gpus_per_stage * self.pipeline_parallel_size
+
+    @property
+    def spread(self) -> str:
+        """How a server lies on its GPUs: `TP 4`, `TP 8 x PP 2`, `DP 8 + EP`."""
+        words = f"DP {self.data_parallel_size}" if self.data_parallel_size > 1 else f"TP {self.tensor_parallel_size}"
+        words += f" x PP {self.pipeline_parallel_size}" if self.pipeline_parallel_size > 1 else ""
+        return words + (" + EP" if self.enable_expert_parallel else "")
 
     @property
     def adapters(self) -> list[Adapter]:

@@ -69,7 +69,8 @@ RULES: tuple[Rule, ...] = (
     Rule("policy allows nothing by default, names no language twice, and its table can be read in one way only",
          ("gateway",), site.check_policy),
     Rule("tensor_parallel_size divides attention heads, fits key-value heads and FP8 blocks; "
-         "pipeline_parallel_size is at most the layers", ("pools", "models"), pools.check_shapes),
+         "pipeline_parallel_size is at most the layers; experts are shared equally, without TP or PP beside "
+         "data_parallel_size", ("pools", "models"), pools.check_shapes),
     Rule("max_model_len is within the model's context", ("pools", "models"), pools.check_context),
     Rule("an FP8 KV cache is on GPUs that compute in FP8", ("pools", "node_groups"), pools.check_kv_cache_dtype),
     Rule("names of adapters are unique, and none is a model's, a pool's or a cloud's", ("pools", "models", "gateway"),

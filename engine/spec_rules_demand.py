@@ -99,7 +99,8 @@ def _memory(each: PoolCase) -> Iterator[Problem]:
     memory = server.memory(Edge.OPTIMISTIC)
     taken = (
         f"weights {both_units(memory.weights_bytes)} and vLLM's own {both_units(memory.overhead_bytes)}"
-        f" (TP {pool.tensor_parallel_size}, PP {pool.pipeline_parallel_size})"
+        f" (TP {pool.tensor_parallel_size}, PP {pool.pipeline_parallel_size}"
+        + (f", DP {pool.data_parallel_size})" if pool.data_parallel_size > 1 else ")")
         + (f", LoRA adapters {both_units(memory.adapters_bytes)}" if server.max_loras else "")
     )
     if pool.kv_cache_memory_bytes is not None:

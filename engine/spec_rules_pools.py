@@ -32,6 +32,7 @@ def check_shapes(case: Case) -> Iterator[Problem]:
         model = case.model_of(pool)
         if model is not None:
             yield from _tensor_parallel(pool, model, f"pools[{index}].tensor_parallel_size")
+            yield from _experts(pool, model, f"pools[{index}]")
             yield from _pipeline(pool, model, f"pools[{index}].pipeline_parallel_size")
 
 
@@ -53,7 +54,12 @@ def _tensor_parallel(pool: Pool, model: ModelEntry, where: str) -> Iterator[Prob
             hint=f"use one of {_divisors(kv_heads)}, or a multiple of {kv_heads} that divides {heads}",
         )
     # vllm-project/vllm issue 17569: a rank's slice of an expert must be whole blocks of the FP8 checkpoint.
-    if moe is not None and moe.fp8_block and (model.is_fp8 or pool.quantization == "fp8"):
+    if (
+        moe is not None
+        and moe.fp8_block
+        and not pool.enable_expert_parallel
+        and (model.is_fp8 or pool.quantization == "fp8")
+    ):
         slices = [each for each in range(1, 65) if moe.ffn % (each * moe.fp8_block) == 0]
         if size not in slices:
             yield Problem(
@@ -62,6 +68,47 @@ def _tensor_parallel(pool: Pool, model: ModelEntry, where: str) -> Iterator[Prob
                 where=where,
                 hint=f"use one of {', '.join(map(str, slices))}, with more replicas or pipeline stages",
             )
+
+
+def _experts(pool: Pool, model: ModelEntry, where: str) -> Iterator[Problem]:
+    """Expert and data parallelism, as far as a plan can start and sizing can reckon it."""
+    moe, ranks = model.arch.moe, pool.data_parallel_size
+    if moe is None:
+        said = {"data_parallel_size": ranks > 1, "enable_expert_parallel": pool.enable_expert_parallel}
+        for name in (name for name, is_said in said.items() if is_said):
+            yield Problem(
+                f"expected a mixture of experts, got {model.id}, whose catalogue entry has no experts",
+                where=f"{where}.{name}",
+                hint="leave it out; `replicas` are independent servers of a dense model",
+            )
+        return
+    if ranks > 1 and not pool.enable_expert_parallel:
+        yield Problem(
+            f"expected `enable_expert_parallel: true` with data_parallel_size {ranks}, got false",
+            where=f"{where}.enable_expert_parallel",
+            hint="without it each GPU holds a slice of every expert, which is not reckoned here; use "
+            "tensor_parallel_size for that",
+        )
+    for name in ("tensor_parallel_size", "pipeline_parallel_size"):
+        if ranks > 1 and getattr(pool, name) > 1:
+            yield Problem(
+                f"expected 1 with data_parallel_size {ranks}, got {getattr(pool, name)}",
+                where=f"{where}.{name}",
+                hint="both at once are not reckoned here; use one of the two, and replicas",
+            )
+    share = pool.gpus_per_stage
+    if pool.enable_expert_parallel and moe.experts % share:
+        yield Problem(
+            f"expected a divisor of the {moe.experts} experts of {model.id}, got {share} GPUs that share them",
+            where=f"{where}.{'data' if ranks > 1 else 'tensor'}_parallel_size",
+            hint=f"use one of {_divisors(moe.experts)}",
+        )
+    if pool.enable_expert_parallel and pool.lora is not None:
+        yield Problem(
+            f"expected no adapters on {model.id} with enable_expert_parallel, got {len(pool.adapters)}",
+            where=f"{where}.lora",
+            hint="vLLM has no LoRA for experts that lie whole on GPUs (vllm/lora/layers/fused_moe.py); leave one out",
+        )
 
 
 def _pipeline(pool: Pool, model: ModelEntry, where: str) -> Iterator[Problem]:

@@ -1,4 +1,4 @@
-"""What site.yaml leaves to sizing: `tensor_parallel_size`, `pipeline_parallel_size`, `replicas`, `max_model_len` and
+"""What site.yaml leaves to sizing: sizes of tensor, pipeline and data parallelism, `replicas`, `max_model_len` and
 `max_num_seqs` that say `auto`, made into numbers at the pessimistic edge. Pure, and the same every time.
 
     spec, problems = settle(spec, load_catalog())
@@ -22,7 +22,8 @@ from sovctl.engine.spec import Pool, SiteSpec
 from sovctl.engine.spec_demand import WorkloadClass
 from sovctl.engine.spec_types import AUTO
 
-FIELDS = ("tensor_parallel_size", "pipeline_parallel_size", "max_model_len", "max_num_seqs", "replicas")
+_SIZES = ("tensor_parallel_size", "pipeline_parallel_size", "data_parallel_size")
+FIELDS = (*_SIZES, "max_model_len", "max_num_seqs", "replicas")
 _LEN_STEP = 1024  # `max_model_len: auto` is a multiple of it
 
 
@@ -75,10 +76,15 @@ def _settled(case: PoolCase) -> Pool:
     pool = case.pool.model_copy(update=_length(case, demand))
     pool, limit = _spread(case, pool, demand)
     if pool.max_num_seqs == AUTO:
-        pool = pool.model_copy(update={"max_num_seqs": max(1, min(MOST_SEQS, int(limit.point.in_flight)))})
+        pool = pool.model_copy(update={"max_num_seqs": _seqs(pool, limit)})
     if pool.replicas == AUTO:
         pool = pool.model_copy(update={"replicas": _replicas(replace(case, pool=pool))})
     return pool
+
+
+def _seqs(pool: Pool, limit: Limit) -> int:
+    """Of each rank, as vLLM counts it."""
+    return max(1, min(MOST_SEQS, int(limit.point.in_flight / pool.data_parallel_size)))
 
 
 def _length(case: PoolCase, demand: PoolDemand) -> Mapping[str, int]:
@@ -91,7 +97,7 @@ def _length(case: PoolCase, demand: PoolDemand) -> Mapping[str, int]:
 
 def _spread(case: PoolCase, pool: Pool, demand: PoolDemand) -> tuple[Pool, Limit]:
     """Tensor and pipeline parallelism, and what a replica then carries."""
-    if AUTO not in (pool.tensor_parallel_size, pool.pipeline_parallel_size):
+    if AUTO not in (getattr(pool, name) for name in _SIZES):
         limit = limit_of(case, pool, demand)
         if isinstance(limit, str):
             raise _NotFound(_open(pool)[0], f"expected a server that can work, got one where {limit}", _HINT)
@@ -104,7 +110,7 @@ def _spread(case: PoolCase, pool: Pool, demand: PoolDemand) -> tuple[Pool, Limit
             return chosen.pool, chosen.limit
         if pool.pipeline_parallel_size != AUTO:
             break
-    field = "tensor_parallel_size" if pool.tensor_parallel_size == AUTO else "pipeline_parallel_size"
+    field = next(name for name in _SIZES if getattr(pool, name) == AUTO)
     tried = "; ".join(f"{each.size}: {each.refused}" for each in found) or "no sizes"
     raise _NotFound(field, f"expected a way to spread {case.model.id} over {case.gpu.id}, got none ({tried})", _HINT)
 

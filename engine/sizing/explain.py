@@ -60,6 +60,7 @@ def explain(sized: PoolSizing) -> Iterator[Step]:
     if server is None:
         return
     yield _weights(server)
+    yield from _experts(server)
     yield from _adapters(server)
     yield _memory(server)
     yield _token(server)
@@ -124,6 +125,30 @@ def _weights(server: Server) -> Step:
     )
 
 
+def _experts(server: Server) -> Iterator[Step]:
+    if not server.enable_expert_parallel:
+        return
+    count = server.model.arch.moe.experts if server.model.arch.moe else 0
+    ranks, tensor = server.data_parallel_size, server.tensor_parallel_size
+    gpus = ranks * tensor
+    experts = server.weights.expert_bytes()
+    rest = server.weights.total_bytes() - experts
+    shared = f"whole on each of {ranks} GPUs" if ranks > 1 else f"divided by {tensor}"
+    yield Step(
+        "expert parallelism",
+        "experts / (TP x DP) + everything else / TP on each GPU; tokens go to their experts and back, twice a layer",
+        (
+            f"{count} experts {both_units(experts)}, {count // gpus} a layer on each of {gpus} GPUs",
+            f"everything else {both_units(rest)}, {shared}",
+            f"KV cache: {ranks} caches, each of requests of its own" if ranks > 1 else "KV cache as without it",
+            "every GPU's experts taken as equally busy; max_num_seqs counts for each GPU"
+            if ranks > 1
+            else "every GPU's experts taken as equally busy; times as with tensor parallelism",
+        ),
+        f"{both_units(server.memory().weights_bytes)} a GPU; times are modelled, few measurements stand behind them",
+    )
+
+
 def _adapters(server: Server) -> Iterator[Step]:
     memory = server.memory()
     if not server.max_loras:
@@ -150,6 +175,7 @@ def _memory(server: Server) -> Step:
     memory = server.memory()
     label = server.gpu.memory_label_gb
     sizes = f"TP {server.tensor_parallel_size}, PP {server.pipeline_parallel_size}"
+    sizes += f", DP {server.data_parallel_size}" if server.data_parallel_size > 1 else ""
     inputs: tuple[str, ...] = (
         f"{server.gpu.id}: label {label} GB, a process sees {both_units(memory.usable_bytes)}",
         f"gpu_memory_utilization {memory.utilization:g}: {both_units(memory.budget_bytes)}",
@@ -227,9 +253,17 @@ def _sessions(server: Server, demand: PoolDemand | None) -> Step:
 def _ways(sized: PoolSizing, demand: PoolDemand) -> Step:
     """How else a server could be spread over one node, whatever site.yaml says."""
     case = sized.case
-    free = case.pool.model_copy(update={"tensor_parallel_size": AUTO, "pipeline_parallel_size": AUTO})
+    sizes = ("tensor_parallel_size", "pipeline_parallel_size", "data_parallel_size")
+    free = case.pool.model_copy(update=dict.fromkeys(sizes, AUTO))
     found = list(spreads(case, free, demand, case.platform.gpus))
-    best = best_of(found)
+    best, other = best_of(found), ""
+    if case.model.arch.moe is not None and not free.enable_expert_parallel and free.lora is None:
+        with_it = list(
+            spreads(case, free.model_copy(update={"enable_expert_parallel": True}), demand, case.platform.gpus)
+        )
+        found += with_it
+        if best_with_it := best_of(with_it):
+            other = f"; with enable_expert_parallel {best_with_it.size}, taken only where site.yaml says so"
     rows = [
         f"{each.size}: {each.refused}"
         if each.limit is None
@@ -241,8 +275,7 @@ def _ways(sized: PoolSizing, demand: PoolDemand) -> Step:
         "ways to spread one replica over a node",
         "most output a GPU within the limits, where weights take at most 60 %; of those as good, the fewest GPUs",
         tuple(rows),
-        f"{best.size if best else 'none on one node'}; site.yaml has TP {case.pool.tensor_parallel_size}"
-        + (f" x PP {case.pool.pipeline_parallel_size}" if case.pool.pipeline_parallel_size > 1 else ""),
+        f"{best.size if best else 'none on one node'}; site.yaml has {case.pool.spread}{other}",
     )
 
 

@@ -78,6 +78,8 @@ def rank_memory(
     vllm: str,
     tensor_parallel_size: int = 1,
     pipeline_parallel_size: int = 1,
+    data_parallel_size: int = 1,
+    has_whole_experts: bool = False,
     gpu_memory_utilization: float = DEFAULT_UTILIZATION,
     memory_fraction: float = 1.0,
     adapters: int = 0,
@@ -88,6 +90,8 @@ def rank_memory(
 
     Args:
         vllm: version; the nearest one that was measured counts.
+        data_parallel_size: ranks that share the experts and hold the rest each.
+        has_whole_experts: with expert parallelism.
         memory_fraction: of a MIG slice; 1 for the whole GPU.
         adapters: LoRA adapters that vLLM has room for at once (`max_loras`).
         adapter_rank: `max_lora_rank`.
@@ -102,7 +106,10 @@ def rank_memory(
         usable_bytes=usable_bytes(gpu, memory_fraction=memory_fraction),
         utilization=gpu_memory_utilization,
         weights_bytes=weights.rank_bytes(
-            tensor_parallel_size=tensor_parallel_size, pipeline_parallel_size=pipeline_parallel_size
+            tensor_parallel_size=tensor_parallel_size,
+            pipeline_parallel_size=pipeline_parallel_size,
+            data_parallel_size=data_parallel_size,
+            has_whole_experts=has_whole_experts,
         ),
         overhead_bytes=gib * GIB,
         adapters_bytes=adapters

@@ -48,6 +48,7 @@ class Way:
     """One way to spread the model."""
 
     tensor_parallel_size: int
+    """GPUs of a stage; with `ExpertMode.EXPERT` each has attention of its own, vLLM's data parallelism."""
     pipeline_parallel_size: int
     expert_mode: ExpertMode
     refused: str = ""
@@ -83,6 +84,7 @@ def ways_of(
     gpu_memory_utilization: float = DEFAULT_UTILIZATION,
     adapters: int = 0,
     adapter_rank: int = 16,
+    has_whole_experts: bool = False,
 ) -> list[Way]:
     """Every way to spread `model` over at most `gpus` GPUs, the refused ones with their reason.
 
@@ -90,6 +92,7 @@ def ways_of(
         gpus: of one node or rack, all equal.
         link_domain: GPUs that talk over fast links; tensor parallelism stays inside.
         adapters: LoRA adapters that there is room for at once.
+        has_whole_experts: with expert parallelism in ways of tensor parallelism too.
 
     Raises:
         InputError: the catalogue does not know enough of the model's shape.
@@ -97,7 +100,9 @@ def ways_of(
     weights = Weights.of(model, precision)
     ways = []
     for tensor, pipeline, mode in _sizes(model, gpus):
-        refused = _refusal(model, precision, tensor, pipeline, mode, link_domain)
+        is_apart = mode is ExpertMode.EXPERT
+        whole = is_apart or (has_whole_experts and model.arch.moe is not None)
+        refused = _refusal(model, precision, tensor, pipeline, mode, link_domain, has_whole_experts=whole)
         if refused:
             ways.append(Way(tensor, pipeline, mode, refused))
             continue
@@ -105,8 +110,10 @@ def ways_of(
             gpu,
             weights,
             vllm=vllm,
-            tensor_parallel_size=tensor,
+            tensor_parallel_size=1 if is_apart else tensor,
             pipeline_parallel_size=pipeline,
+            data_parallel_size=tensor if is_apart else 1,
+            has_whole_experts=whole,
             gpu_memory_utilization=gpu_memory_utilization,
             adapters=adapters,
             adapter_rank=adapter_rank,
@@ -162,7 +169,14 @@ def _sizes(model: ModelEntry, gpus: int) -> Iterator[tuple[int, int, ExpertMode]
 
 
 def _refusal(
-    model: ModelEntry, precision: Precision, tensor: int, pipeline: int, mode: ExpertMode, link_domain: int
+    model: ModelEntry,
+    precision: Precision,
+    tensor: int,
+    pipeline: int,
+    mode: ExpertMode,
+    link_domain: int,
+    *,
+    has_whole_experts: bool,
 ) -> str:
     """Why vLLM would not start so; empty when it would. The rules of `spec_rules_pools`, for figures of our own."""
     arch, moe = model.arch, model.arch.moe
@@ -176,11 +190,11 @@ def _refusal(
     if mode is ExpertMode.TENSOR and kv_heads is not None and kv_heads % tensor and tensor % kv_heads:
         return f"{kv_heads} key-value heads can be neither divided by {tensor} nor repeated to it"
     is_block_fp8 = moe is not None and moe.fp8_block and precision is Precision.FP8
-    if moe is not None and is_block_fp8 and mode is ExpertMode.TENSOR and moe.ffn % (tensor * (moe.fp8_block or 1)):
+    if moe is not None and is_block_fp8 and not has_whole_experts and moe.ffn % (tensor * (moe.fp8_block or 1)):
         return (
             f"experts of {moe.ffn} / {tensor} are no whole FP8 blocks of {moe.fp8_block}; expert parallelism would do"
         )
-    if moe is not None and mode is ExpertMode.EXPERT and moe.experts % tensor:
+    if moe is not None and has_whole_experts and moe.experts % tensor:
         return f"{moe.experts} experts can't be divided by {tensor}"
     return ""
 

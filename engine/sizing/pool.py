@@ -59,7 +59,7 @@ class PoolCase:
     @property
     def replicas_per_node(self) -> int:
         """That fit on one node beside nothing else; 0 where one takes several nodes."""
-        return self.platform.gpus // (self.pool.tensor_parallel_size * self.pool.pipeline_parallel_size)
+        return self.platform.gpus // self.pool.gpus_per_replica
 
     def server(self) -> Server:
         """Its servers.
@@ -155,8 +155,7 @@ class PoolSizing:
     @property
     def gpus(self) -> int:
         """Of all replicas."""
-        pool = self.case.pool
-        return pool.replicas * pool.tensor_parallel_size * pool.pipeline_parallel_size
+        return self.case.pool.replicas * self.case.pool.gpus_per_replica
 
     @property
     def headroom(self) -> float | None:

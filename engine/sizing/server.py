@@ -17,7 +17,7 @@ from sovctl.engine.sizing.capacity import Binding, Performance
 from sovctl.engine.sizing.demand import PoolDemand
 from sovctl.engine.sizing.kv_cache import KvCache, kv_cache
 from sovctl.engine.sizing.memory import Edge, RankMemory, rank_memory
-from sovctl.engine.sizing.replica import Replica
+from sovctl.engine.sizing.replica import ExpertMode, Replica
 from sovctl.engine.sizing.serving import Serving
 from sovctl.engine.sizing.step import Steps
 from sovctl.engine.sizing.weights import Precision, Weights, released_precision
@@ -70,6 +70,9 @@ class Server:
     max_loras: int = 0
     """Adapters that it has room for at once."""
     max_lora_rank: int = 16
+    data_parallel_size: int = 1
+    """Ranks with attention and cache of their own, which share the experts."""
+    enable_expert_parallel: bool = False
 
     @classmethod
     def of(
@@ -103,11 +106,15 @@ class Server:
             tokens_per_step=tokens_per_step,
             max_loras=pool.lora.max_loras if pool.lora else 0,
             max_lora_rank=pool.lora.max_lora_rank if pool.lora else 16,
+            data_parallel_size=pool.data_parallel_size,
+            enable_expert_parallel=pool.enable_expert_parallel,
         )
 
     @property
     def own(self) -> ServerCalibration | None:
-        """What the site measured on servers like this one; None where it did not."""
+        """What the site measured on servers like this one; None where it did not, and with expert parallelism."""
+        if self.enable_expert_parallel:
+            return None
         size = self.tensor_parallel_size, self.pipeline_parallel_size
         key = self.model.id, self.gpu.id, self.precision.value, *size
         return next((each for each in self.calibrations if each.key == key), None)
@@ -115,7 +122,7 @@ class Server:
     @property
     def gpus(self) -> int:
         """GPUs of one replica."""
-        return self.tensor_parallel_size * self.pipeline_parallel_size
+        return self.tensor_parallel_size * self.pipeline_parallel_size * self.data_parallel_size
 
     @cached_property
     def kv_cache(self) -> KvCache:
@@ -135,6 +142,8 @@ class Server:
             vllm=self.vllm,
             tensor_parallel_size=self.tensor_parallel_size,
             pipeline_parallel_size=self.pipeline_parallel_size,
+            data_parallel_size=self.data_parallel_size,
+            has_whole_experts=self.enable_expert_parallel,
             gpu_memory_utilization=self.gpu_memory_utilization,
             adapters=self.max_loras,
             adapter_rank=self.max_lora_rank,
@@ -148,8 +157,8 @@ class Server:
         return max(0.0, self.memory(edge).kv_bytes)
 
     def sessions(self, tokens: float, edge: Edge = Edge.PESSIMISTIC) -> float:
-        """Sessions of `tokens` whose cache fits at once."""
-        return self.kv_cache.sessions(
+        """Sessions of `tokens` whose cache fits at once, on all ranks together."""
+        return self.data_parallel_size * self.kv_cache.sessions(
             self.kv_bytes(edge),
             max(1, round(tokens)),
             tensor_parallel_size=self.tensor_parallel_size,
@@ -185,12 +194,13 @@ class Server:
             self.gpu,
             precision=self.precision,
             kv_element_bytes=self.kv_element_bytes,
-            tensor_parallel_size=self.tensor_parallel_size,
+            tensor_parallel_size=self.tensor_parallel_size * self.data_parallel_size,
             pipeline_parallel_size=self.pipeline_parallel_size,
+            expert_mode=ExpertMode.EXPERT if self.data_parallel_size > 1 else ExpertMode.TENSOR,
         )
         sessions = self.sessions(prompt + (answer if self.makes_tokens else 0))
         steps = Steps(replica, load_calibration().constant, factor, per_sequence="server_us")
-        most = min(sessions, float(self.max_num_seqs))
+        most = min(sessions, float(self.max_num_seqs * self.data_parallel_size))  # vLLM counts it per rank
         return Serving(steps, sessions, most, prefix_hit_share=prefix_hit_share, tokens_per_step=self.tokens_per_step)
 
     def performance(self, demand: PoolDemand) -> Performance:
@@ -210,6 +220,8 @@ class Server:
             serving,
             with_own_bands(shipped, own) if own else shipped.bands,
             serving.max_batch,
-            Binding.KV_CACHE if serving.kv_sessions <= self.max_num_seqs else Binding.MAX_NUM_SEQS,
+            Binding.KV_CACHE
+            if serving.kv_sessions <= self.max_num_seqs * self.data_parallel_size
+            else Binding.MAX_NUM_SEQS,
             answers=self.makes_tokens,
         )

@@ -50,8 +50,13 @@ def calibrate(
         measurements: of one server each, at three or more loads.
 
     Raises:
-        InputError: too few, or one that this server cannot have had.
+        InputError: too few, one that this server cannot have had, or a server with expert parallelism.
     """
+    if server.enable_expert_parallel:
+        raise InputError(
+            "expected a server without expert parallelism, got one with it; a calibration has no word for it yet",
+            hint="name a pool without enable_expert_parallel with --pool",
+        )
     loads = {round(each.in_flight, 1) for each in measurements}
     if len(loads) < _FEWEST:
         raise InputError(

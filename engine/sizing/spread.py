@@ -37,9 +37,8 @@ class Spread:
 
     @property
     def size(self) -> str:
-        """Such as `TP 4`, or `TP 8 x PP 2`."""
-        pipeline = self.way.pipeline_parallel_size
-        return f"TP {self.way.tensor_parallel_size}" + (f" x PP {pipeline}" if pipeline > 1 else "")
+        """Such as `TP 4`, `TP 8 x PP 2` or `DP 8 + EP`."""
+        return self.pool.spread
 
 
 def spreads(case: PoolCase, pool: Pool, demand: PoolDemand, gpus: int) -> Iterator[Spread]:
@@ -52,11 +51,7 @@ def spreads(case: PoolCase, pool: Pool, demand: PoolDemand, gpus: int) -> Iterat
         InputError: the catalogue does not know enough of the model's shape.
     """
     for way in _ways(case, pool, demand, gpus):
-        sizes = {
-            "tensor_parallel_size": way.tensor_parallel_size,
-            "pipeline_parallel_size": way.pipeline_parallel_size,
-        }
-        sized = pool.model_copy(update=sizes)
+        sized = pool.model_copy(update=_sizes(way))
         limit = way.refused or limit_of(case, sized, demand)
         if isinstance(limit, str):
             yield Spread(way, sized, None, limit)
@@ -64,6 +59,15 @@ def spreads(case: PoolCase, pool: Pool, demand: PoolDemand, gpus: int) -> Iterat
         used = gpus // way.gpus * way.gpus / gpus
         worth = limit.point.tokens_per_s.low / way.gpus * used
         yield Spread(replace(way, worth=worth), sized, limit)
+
+
+def _sizes(way: Way) -> dict[str, int]:
+    is_apart = way.expert_mode is ExpertMode.EXPERT
+    return {
+        "tensor_parallel_size": 1 if is_apart else way.tensor_parallel_size,
+        "data_parallel_size": way.tensor_parallel_size if is_apart else 1,
+        "pipeline_parallel_size": way.pipeline_parallel_size,
+    }
 
 
 def best_of(found: Sequence[Spread]) -> Spread | None:
@@ -109,9 +113,11 @@ def _ways(case: PoolCase, pool: Pool, demand: PoolDemand, gpus: int) -> Iterator
         gpu_memory_utilization=pool.gpu_memory_utilization,
         adapters=pool.lora.max_loras if pool.lora else 0,
         adapter_rank=pool.lora.max_lora_rank if pool.lora else 16,
+        has_whole_experts=pool.enable_expert_parallel,
     )
     for way in ways:
-        is_asked = pool.tensor_parallel_size in (AUTO, way.tensor_parallel_size)
-        is_asked &= pool.pipeline_parallel_size in (AUTO, way.pipeline_parallel_size)
-        if is_asked and way.expert_mode is ExpertMode.TENSOR:  # site.yaml has no word for the other mode
+        is_asked = all(getattr(pool, name) in (AUTO, size) for name, size in _sizes(way).items())
+        if way.expert_mode is ExpertMode.EXPERT:  # off unless site.yaml says so: few measurements stand behind it
+            is_asked &= pool.enable_expert_parallel and way.pipeline_parallel_size == 1
+        if is_asked:
             yield way

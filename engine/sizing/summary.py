@@ -25,6 +25,8 @@ def summary(sized: PoolSizing) -> dict[str, Any]:
         "platform": case.platform.id,
         "tensor_parallel_size": pool.tensor_parallel_size,
         "pipeline_parallel_size": pool.pipeline_parallel_size,
+        "data_parallel_size": pool.data_parallel_size,
+        "enable_expert_parallel": pool.enable_expert_parallel,
         "replicas": pool.replicas,
         "gpus": sized.gpus,
         "max_model_len": pool.max_model_len,

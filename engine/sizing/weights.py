@@ -97,11 +97,31 @@ class Weights:
             return rest * _BF16_BYTES + experts * self.precision.bytes_per_weight * self._padding(tensor_parallel_size)
         return embeddings * _BF16_BYTES + (self.total_parameters - embeddings) * self.precision.bytes_per_weight
 
-    def rank_bytes(self, *, tensor_parallel_size: int = 1, pipeline_parallel_size: int = 1) -> float:
-        """Bytes on the fullest GPU of one replica."""
+    def expert_bytes(self, *, tensor_parallel_size: int = 1) -> float:
+        """Bytes of all routed experts, padding included; 0 for a dense model."""
+        held = self.expert_parameters * self.precision.bytes_per_weight
+        return held * self._padding(tensor_parallel_size) if self.precision is Precision.MXFP4 else held
+
+    def rank_bytes(
+        self,
+        *,
+        tensor_parallel_size: int = 1,
+        pipeline_parallel_size: int = 1,
+        data_parallel_size: int = 1,
+        has_whole_experts: bool = False,
+    ) -> float:
+        """Bytes on the fullest GPU of one replica.
+
+        Args:
+            data_parallel_size: ranks that each hold everything but the experts, which they share.
+            has_whole_experts: with expert parallelism an expert is not cut, and padded once.
+        """
         layers = self.model.arch.layers
         stage = 1 / pipeline_parallel_size if layers is None else ceil(layers / pipeline_parallel_size) / layers
-        return self.total_bytes(tensor_parallel_size=tensor_parallel_size) * stage / tensor_parallel_size
+        cut = 1 if has_whole_experts else tensor_parallel_size
+        experts = self.expert_bytes(tensor_parallel_size=cut)
+        rest = self.total_bytes(tensor_parallel_size=cut) - experts
+        return (rest + experts / data_parallel_size) * stage / tensor_parallel_size
 
     def _padding(self, tensor_parallel_size: int) -> float:
         arch = self.model.arch

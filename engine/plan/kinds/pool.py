@@ -47,6 +47,7 @@ SAME_NAME = (
     "dtype",
     "quantization",
     "enforce_eager",
+    "enable_expert_parallel",
 )
 
 
@@ -81,6 +82,8 @@ def flags(context: Context, replica: Replica, rank: Rank) -> dict[str, Any]:
         chosen["kv-cache-memory-bytes"] = pool.kv_cache_memory_bytes
     else:
         chosen["gpu-memory-utilization"] = pool.gpu_memory_utilization
+    if pool.data_parallel_size > 1:
+        chosen["data-parallel-size"] = pool.data_parallel_size
     if pool.lora is not None:
         chosen |= {
             "enable-lora": True,
@@ -170,7 +173,8 @@ def _expect(context: Context, node: Node, facts: NodeFacts | None) -> Iterator[D
                 "runs_what_is_written": True,
                 **({"canary": "active"} if rank.node_rank == 0 else {}),
             },
-            why=f"{pool.model}, {pool.tensor_parallel_size} GPUs by tensor parallelism"
+            why=f"{pool.model}, {pool.gpus_per_stage} GPUs by "
+            + ("data and expert parallelism" if pool.data_parallel_size > 1 else "tensor parallelism")
             + (f", {len(replica.ranks)} nodes by pipeline" if len(replica.ranks) > 1 else ""),
             variables=variables,
             risk=Risk.WORKLOAD,

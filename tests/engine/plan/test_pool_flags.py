@@ -31,6 +31,8 @@ RECORDED = frozenset(
         "dtype",
         "quantization",
         "enforce-eager",
+        "data-parallel-size",
+        "enable-expert-parallel",
         "enable-lora",
         "lora-modules",
         "max-cpu-loras",
@@ -94,12 +96,16 @@ def test_every_flag_of_every_replica_is_one_that_vllm_has() -> None:
 
 
 def test_flags_of_pools_with_more_than_a_preset_has_are_ones_that_vllm_has_and_go_through_the_file() -> None:
-    more = {"lora": Lora(adapters=[Adapter(name="letters", manifest_sha256="ab" * 32)], max_cpu_loras=2)}
+    more: dict[str, object] = {
+        "lora": Lora(adapters=[Adapter(name="letters", manifest_sha256="ab" * 32)], max_cpu_loras=2)
+    }
+    more |= {"data_parallel_size": 2, "enable_expert_parallel": True}
     site = context("bank-hybrid")
     pools = [pool.model_copy(update=more) for pool in site.spec.pools]
     site = replace(site, spec=site.spec.model_copy(update={"pools": pools}))
     chosen = flags(site, site.replicas[0], site.replicas[0].ranks[0])
     assert {"enable-lora", "max-loras", "max-lora-rank", "lora-modules", "max-cpu-loras"} <= set(chosen)
+    assert {"data-parallel-size", "enable-expert-parallel"} <= set(chosen)
     assert set(chosen) <= known_flags()
     item = {"name": "assistant", "flags": chosen}
     assert yaml.safe_load(render("pool", "pool.yaml.j2", item=item)) == chosen
