@@ -93,9 +93,9 @@ class _Board:
         self.pools = spec.pools
         self._groups: dict[str, NodeGroup] = {group.name: group for group in spec.node_groups}
         self._gpus = {
-            group.name: catalog.platforms[group.platform].gpus
+            group.name: machine[0].gpus
             for group in spec.node_groups
-            if group.platform in catalog.platforms
+            if (machine := catalog.machine(group.platform, group.mig)) is not None
         }
         self._holder: dict[tuple[str, int], str] = {}
 

@@ -148,6 +148,16 @@ class NodeGroup(SpecModel):
     """A platform of the catalogue, such as `dgx-h100`, `hgx-h200`, `l40s-4` or `service`."""
     nodes: Annotated[list[Node], Field(min_length=1)]
     """In the order in which pools take them."""
+    mig: (
+        Annotated[
+            str,
+            StringConstraints(pattern=r"^[1-7]g\.[0-9]{1,3}gb$"),
+            words("a MIG profile such as 3g.40gb", kind="profile"),
+        ]
+        | None
+    ) = None
+    """Every GPU cut into slices of this profile, each for one replica; whole GPUs when absent. For `sovctl size` and
+    `validate` only: `plan` and `apply` refuse such a site."""
 
 
 class Software(SpecModel):

@@ -30,7 +30,8 @@ class Case:
     def platform_of(self, pool: Pool) -> Platform | None:
         """What a pool runs on; None where the spec or the catalogue does not say."""
         group = self.groups().get(pool.node_group)
-        return self.catalog.platforms.get(group.platform) if group else None
+        machine = self.catalog.machine(group.platform, group.mig) if group else None
+        return machine[0] if machine else None
 
     def model_of(self, pool: Pool) -> ModelEntry | None:
         """What a pool serves; None where the spec or the catalogue does not say."""

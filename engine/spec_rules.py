@@ -92,6 +92,8 @@ RULES: tuple[Rule, ...] = (
          demand.check_reachable_limits),
     Rule("pools fit their GPUs and share none; a stage stays on one node", ("pools", "node_groups"), pools.check_gpus,
          is_of_machines=True),
+    Rule("GPUs are cut as the catalogue says that they can be, and a server has one slice", ("pools", "node_groups"),
+         pools.check_slices),
     Rule("ports on one node differ: ssh, gateway, pools", ("access", "gateway", "pools", "node_groups"),
          pools.check_ports, is_of_machines=True),
 )  # fmt: skip

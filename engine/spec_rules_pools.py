@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from sovctl.compliance.errors import Problem
 from sovctl.engine.catalog import ModelEntry
+from sovctl.engine.catalog.mig import slices_of
 from sovctl.engine.placement import try_place
 from sovctl.engine.spec import Pool
 from sovctl.engine.spec_case import Case, unknown_name
@@ -139,7 +140,7 @@ def check_context(case: Case) -> Iterator[Problem]:
 def check_kv_cache_dtype(case: Case) -> Iterator[Problem]:
     for index, pool in enumerate(case.spec.pools):
         platform = case.platform_of(pool)
-        gpu = case.catalog.gpu_of(platform) if platform else None
+        gpu = case.catalog.gpu_of(platform) if platform else None  # a slice computes in what its GPU computes in
         if pool.kv_cache_dtype.startswith("fp8") and gpu is not None and not gpu.has_fp8:
             yield Problem(
                 f"expected `auto` on {gpu.id}, which does not compute in FP8, got `{pool.kv_cache_dtype}`",
@@ -178,6 +179,38 @@ def check_lab_only(case: Case) -> Iterator[Problem]:
 
 def check_gpus(case: Case) -> Iterator[Problem]:
     yield from try_place(case.spec, case.catalog)[1]
+
+
+def check_slices(case: Case) -> Iterator[Problem]:
+    for index, group in enumerate(case.spec.node_groups):
+        platform = case.catalog.platforms.get(group.platform)
+        if group.mig is None or platform is None:
+            continue
+        known = list(slices_of(platform.gpu or ""))
+        if group.mig not in known:
+            yield Problem(
+                f"expected a MIG profile of {platform.gpu or 'its GPU'} of platform {platform.id}, got {group.mig}",
+                where=f"node_groups[{index}].mig",
+                hint=f"use one of {', '.join(known)}" if known else "leave it out: nobody has told us how it is cut",
+            )
+    cut = {group.name: group.mig for group in case.spec.node_groups if group.mig is not None}
+    for index, pool in enumerate(case.spec.pools):
+        if pool.node_group not in cut:
+            continue
+        for name in ("tensor_parallel_size", "pipeline_parallel_size", "data_parallel_size"):
+            if getattr(pool, name) > 1:
+                yield Problem(
+                    f"expected 1 on slices of {cut[pool.node_group]}, got {getattr(pool, name)}: slices have neither "
+                    "NVLink nor peer-to-peer, so a server has one",
+                    where=f"pools[{index}].{name}",
+                    hint="use replicas, a larger profile, or whole GPUs",
+                )
+        if pool.gpus:
+            yield Problem(
+                f"expected no pinned GPUs on slices of {cut[pool.node_group]}, got {len(pool.gpus)}",
+                where=f"pools[{index}].gpus",
+                hint="leave it out: slices are taken in order",
+            )
 
 
 def check_ports(case: Case) -> Iterator[Problem]:

@@ -52,7 +52,8 @@ def _summary(loaded: LoadedSpec) -> dict[str, Any]:
     """What the site describes, as plain values."""
     from sovctl.engine.placement import place
 
-    spec, platforms = loaded.spec, loaded.catalog.platforms
+    spec = loaded.spec
+    machines = [loaded.catalog.machine(group.platform, group.mig) for group, _ in spec.nodes()]
     replicas = place(spec, loaded.catalog)
     return {
         "path": str(loaded.path),
@@ -62,7 +63,7 @@ def _summary(loaded: LoadedSpec) -> dict[str, Any]:
         "nodes": len(spec.nodes()),
         "pools": len(spec.pools),
         "replicas": len(replicas),
-        "gpus": sum(platforms[group.platform].gpus for group, _ in spec.nodes()),
+        "gpus": sum(machine[0].gpus for machine in machines if machine),
         "gpus_used": sum(len(rank.gpus) for replica in replicas for rank in replica.ranks),
         "exceptions": len(spec.perimeter.exceptions),
         "spec_sha256": loaded.spec_sha256,

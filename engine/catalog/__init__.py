@@ -17,6 +17,7 @@ import sovctl.compliance
 from sovctl.engine.catalog.calibrations import ServerCalibration
 from sovctl.engine.catalog.drivers import DriverLock, load_driver_locks
 from sovctl.engine.catalog.gpus import Gpu, load_gpus
+from sovctl.engine.catalog.mig import cut, slices_of, with_slices
 from sovctl.engine.catalog.models import ModelEntry, load_models
 from sovctl.engine.catalog.platforms import Platform, load_platforms
 
@@ -41,6 +42,22 @@ class Catalog:
     def gpu_of(self, platform: Platform) -> Gpu | None:
         """The GPU of a platform; None for a service node."""
         return self.gpus[platform.gpu] if platform.gpu else None
+
+    def machine(self, platform: str, mig: str | None = None) -> tuple[Platform, Gpu | None] | None:
+        """A platform and its GPU, or its slices where its GPUs are cut; None where the catalogue knows no such thing.
+
+        Args:
+            mig: profile of every slice; None for whole GPUs.
+        """
+        found = self.platforms.get(platform)
+        if found is None:
+            return None
+        gpu = self.gpu_of(found)
+        if mig is None:
+            return found, gpu
+        if gpu is None or mig not in slices_of(gpu.id):
+            return None
+        return with_slices(found, mig), cut(gpu, mig)
 
 
 @cache

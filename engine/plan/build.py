@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from sovctl.compliance.canonical import sha256_hex
+from sovctl.compliance.errors import InputError
 from sovctl.engine import code_wheel
 from sovctl.engine.catalog.drivers import driver_lock
 from sovctl.engine.facts.node import SIMULATION_MARK, NodeFacts
@@ -39,8 +40,16 @@ def context_of(spec: SiteSpec, site_folder: Path) -> Context:
     """Everything the kinds look at, except what exists only on the controller's disk (fingerprints).
 
     Raises:
-        SpecError, InputError: pools cannot be placed, or a file that the spec names is absent.
+        SpecError, InputError: pools cannot be placed, a file that the spec names is absent, or GPUs are cut in slices.
     """
+    for index, group in enumerate(spec.node_groups):
+        if group.mig is not None:
+            raise InputError(
+                f"expected whole GPUs, got slices of {group.mig} on {group.name}: sovctl sizes and validates MIG, and "
+                "neither cuts GPUs nor checks slices",
+                where=f"node_groups[{index}].mig",
+                hint="use `sovctl size`; leave `mig` out to plan this site with whole GPUs",
+            )
     catalog = catalog_of(spec, site_folder)
     engine_lock = f"{spec.software.engine}-{spec.software.engine_version}.txt"
     key_file = site_folder / spec.artifacts.apt_key_file

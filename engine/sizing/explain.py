@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from sovctl.engine.catalog.mig import SEEN_AT_LEAST, SOURCE, slices_of
 from sovctl.engine.sizing.adapters import adapter_bytes
 from sovctl.engine.sizing.capacity import Banded, Limit, Performance
 from sovctl.engine.sizing.demand import ClassDemand, PoolDemand, lost
@@ -59,6 +60,7 @@ def explain(sized: PoolSizing) -> Iterator[Step]:
         yield from (_asked(each, number) for each, number in zip(demand.classes, sized.case.workload, strict=True))
     if server is None:
         return
+    yield from _slice(sized)
     yield _weights(server)
     yield from _experts(server)
     yield from _adapters(server)
@@ -122,6 +124,25 @@ def _weights(server: Server) -> Step:
         if abs(total / plain - 1) < 0.01
         else f"the common rule (parameters x {plain_bytes:g} B) says {both_units(plain)}, we compute "
         f"{both_units(total)} because of scales, padding and what stays in bf16",
+    )
+
+
+def _slice(sized: PoolSizing) -> Iterator[Step]:
+    profile, gpu = sized.case.mig, sized.case.gpu
+    if profile is None:
+        return
+    mig = slices_of(sized.case.platform.gpu or "")[profile]
+    yield Step(
+        "one MIG slice",
+        f"share of memory and bandwidth x what a GPU has; at least {SEEN_AT_LEAST:g} of the memory's share is seen",
+        (
+            f"{profile}: {mig.instances} on one GPU, {sized.case.platform.gpus} on one node",
+            f"memory {mig.memory[0]}/{mig.memory[1]}, multiprocessors {mig.compute[0]}/{mig.compute[1]}",
+            f"{mig.kind}: {SOURCE}, {mig.date}",
+            f"{gpu.memory_bandwidth_gb_s:,.0f} GB/s, {gpu.dense_tflops.bf16:,.0f} TFLOP/s bf16",
+        ),
+        f"{gpu.usable_mib or 0:,} MiB; one server on each, which never spans two (no NVLink, no peer-to-peer)",
+        "times are of a GPU of that size, modelled: no measurement of a slice stands behind them",
     )
 
 

@@ -50,6 +50,8 @@ class PoolCase:
     """What the site measured, of whatever servers."""
     tokens_per_step: float = 1.0
     """With speculative decoding, as the site states it."""
+    mig: str | None = None
+    """Profile of the slices that stand for GPUs; None for whole ones."""
 
     @cached_property
     def demand(self) -> PoolDemand | None:
@@ -83,8 +85,7 @@ def pool_cases(spec: SiteSpec, catalog: Catalog) -> Iterator[PoolCase]:
     models = _once((model.name, catalog.models.get(model.catalog)) for model in spec.models)
     for index, pool in enumerate(spec.pools):
         group, model = groups.get(pool.node_group), models.get(pool.model)
-        platform = catalog.platforms.get(group.platform) if group else None
-        gpu = catalog.gpu_of(platform) if platform else None
+        platform, gpu = (catalog.machine(group.platform, group.mig) if group else None) or (None, None)
         if group is None or platform is None or gpu is None or model is None:
             continue
         yield PoolCase(
@@ -100,6 +101,7 @@ def pool_cases(spec: SiteSpec, catalog: Catalog) -> Iterator[PoolCase]:
             is_simulated=spec.software.engine == "vllm-cpu",
             calibrations=catalog.calibrations,
             tokens_per_step=spec.sizing.tokens_per_step.get(pool.name, 1.0),
+            mig=group.mig,
         )
 
 

@@ -131,7 +131,9 @@ def site_layout(spec: SiteSpec, catalog: Catalog, sizings: Sequence[PoolSizing])
 def _group(
     spec: SiteSpec, catalog: Catalog, group: NodeGroup, sizings: Sequence[PoolSizing], problems: list[str]
 ) -> GroupLayout:
-    platform, hall = catalog.platforms[group.platform], spec.sizing.hall
+    machine = catalog.machine(group.platform, group.mig)
+    assert machine is not None
+    platform, hall = machine[0], spec.sizing.hall
     on_it = [sized for sized in sizings if sized.case.pool.node_group == group.name]
     nodes = len(group.nodes)
     if on_it:

@@ -46,11 +46,12 @@ def spreads(case: PoolCase, pool: Pool, demand: PoolDemand, gpus: int) -> Iterat
 
     Args:
         pool: sizes that are not `auto` are kept.
+        gpus: whole ones; a server on a MIG slice has that one alone.
 
     Raises:
         InputError: the catalogue does not know enough of the model's shape.
     """
-    for way in _ways(case, pool, demand, gpus):
+    for way in _ways(case, pool, demand, 1 if case.mig else gpus):
         sized = pool.model_copy(update=_sizes(way))
         limit = way.refused or limit_of(case, sized, demand)
         if isinstance(limit, str):
