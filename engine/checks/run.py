@@ -209,6 +209,13 @@ class _Worker:
         if self._process.poll() is None:
             self._process.send_signal(number)
 
+    def sweep(self) -> None:
+        """End what its session still runs: a command may have begun just as the process was told to end."""
+        for entry in Path("/proc").glob("[1-9]*"):
+            with contextlib.suppress(ProcessLookupError):
+                if os.getsid(int(entry.name)) == self._process.pid:
+                    os.kill(int(entry.name), signal.SIGKILL)
+
     def is_over(self, until: float) -> bool:
         """True when the process has ended, at the latest at `until` (monotonic seconds)."""
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -217,13 +224,15 @@ class _Worker:
 
 
 def _stop(workers: Sequence[_Worker]) -> None:
-    """End all that still run: first so that pytest ends its connections, then by force."""
+    """End all that still run: first so that pytest ends its connections, then by force; commands they left, too."""
     for number in (signal.SIGINT, signal.SIGKILL):
         for worker in workers:
             worker.stop(number)
         until = time.monotonic() + STOP_GRACE_S
         if all(worker.is_over(until) for worker in workers):
-            return
+            break
+    for worker in workers:
+        worker.sweep()
 
 
 def last_applied_plan(state: SiteState) -> str | None:

@@ -111,8 +111,9 @@ def run_bounded(words: Sequence[str], *, timeout_s: float, stdin: bytes) -> tupl
     Returns:
         Exit code (None when it was ended by us), standard output, standard error.
     """
+    # A group of its own, in the session of whoever runs the suite: both can end it with everything it started.
     process = subprocess.Popen(
-        words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
+        words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, process_group=0
     )
     out, err = bytearray(), bytearray()
     readers = [

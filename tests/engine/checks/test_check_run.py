@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from queue import SimpleQueue
 
 import pytest
 from check_sites import TODAY
@@ -24,7 +25,7 @@ from sovctl.engine.checks import transport
 from sovctl.engine.checks.cases import Case
 from sovctl.engine.checks.evidence import keep
 from sovctl.engine.checks.result import Result
-from sovctl.engine.checks.run import SUITE, run
+from sovctl.engine.checks.run import SUITE, _stop, _Worker, run
 from sovctl.engine.site import Site
 
 SOVCTL = [sys.executable, "-c", "from sovctl.cli.main import main; main()"]
@@ -204,6 +205,16 @@ def test_a_verify_killed_outright_leaves_no_process_and_no_half_evidence(quiet_s
     assert list_runs(site.state.evidence) == []
     again = verify(quiet_site, "--node", "site", "--check", "site.keys-private")
     assert again.returncode == 0, again.stderr
+
+
+def test_a_command_that_a_worker_left_behind_is_ended_with_it(tmp_path: Path) -> None:
+    mark = tmp_path / "began"
+    worker = _Worker(["sh", "-c", f"sh -c 'echo $$ >> {mark}; exec sleep 600' &"], tmp_path / "log")
+    (child,) = wait_for(mark)
+    assert not gone(child, seconds=0.2)
+    _stop([worker])
+    worker.read(SimpleQueue())
+    assert gone(child)
 
 
 def test_a_second_verify_is_refused_while_one_runs(quiet_site: Path) -> None:
