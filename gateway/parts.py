@@ -56,9 +56,22 @@ _PURGE_EVERY_S = 60.0  # expired conversations can't be read in any case; this i
 
 
 class Server(uvicorn.Server):
-    """uvicorn, which tells `/readyz` when it was told to stop."""
+    """uvicorn, which says when clients can connect, and tells `/readyz` when it was told to stop.
+
+    Args:
+        site: for the log.
+    """
 
     is_draining = False
+
+    def __init__(self, config: uvicorn.Config, *, site: str) -> None:
+        super().__init__(config)
+        self._site = site
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Open the parts, then the port: only then is `serving` true."""
+        await super().startup(sockets)
+        log.event("serving", site=self._site, port=self.config.port)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         self.is_draining = True
@@ -136,7 +149,6 @@ class Parts:
             except OSError as error:
                 self.failure = InputError(f"expected usable files, got: {error.strerror}", where=str(error.filename))
                 raise
-            log.event("serving", site=self.settings.site, port=self.settings.listen.port)
             yield context
         log.event("stopped", site=self.settings.site)
 

@@ -93,7 +93,7 @@ def run(parts: Parts, listening: socket.socket | None) -> None:
     options.load()
     if isinstance(options.ssl, ssl.SSLContext):
         options.ssl.minimum_version = ssl.TLSVersion.TLSv1_2  # NIST SP 800-52r2, 3.1
-    parts.server = server = Server(options)
+    parts.server = server = Server(options, site=settings.site)
     with contextlib.suppress(KeyboardInterrupt, SystemExit):  # uvicorn exits by itself when it could not start
         server.run([listening] if listening is not None else None)
     if parts.failure is not None:
