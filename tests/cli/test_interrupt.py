@@ -16,7 +16,7 @@ from cli_sites import ADDRESSES, make_site, write_captures
 from transcript import snapshot
 
 SOVCTL = str(Path(sys.executable).parent / "sovctl")
-PATIENCE_S = 30
+PATIENCE_S = 60
 
 
 @pytest.fixture

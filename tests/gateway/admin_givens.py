@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import http.client
 import json
-import socket
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -13,6 +12,7 @@ from urllib.parse import urlencode
 
 import yaml
 from access_givens import entry
+from loopback_ports import unused_port
 
 ADMIN = "test-key-of-the-operator"
 CALLER = "test-key-of-an-application"
@@ -36,18 +36,10 @@ def begin(start: Callable[..., Any], folder: Path, **changes: Any) -> Any:
             "path": str(folder / "quota.db"),
             "prices": {"currency": "EUR", "upstreams": {"chat": PRICE, "sovereign-cloud": PRICE}},
         },
-        "admin": {"port": free_port()},
+        "admin": {"port": unused_port()},
         **changes,
     }
     return start(**settings)
-
-
-def free_port() -> int:
-    """A port that was free a moment ago."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def admin_port(gateway: Any) -> int:
@@ -75,7 +67,7 @@ def ask(
         sent["Content-Type"], content = "application/json", body if isinstance(body, str) else json.dumps(body)
     if key is not None:
         sent["Authorization"] = f"Bearer {key}"
-    with closing(http.client.HTTPConnection("127.0.0.1", admin_port(gateway), timeout=20)) as connection:
+    with closing(http.client.HTTPConnection("127.0.0.1", admin_port(gateway), timeout=60)) as connection:
         connection.request(method, path, content, sent)
         response = connection.getresponse()
         return response.status, {k.lower(): v for k, v in response.getheaders()}, response.read().decode()

@@ -11,7 +11,6 @@ import json
 import os
 import secrets
 import signal
-import socket
 import ssl
 import subprocess
 import sys
@@ -28,6 +27,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from echo_upstream import EchoUpstream
+from loopback_ports import unused_port
 
 from sovctl.compliance.ledger.reader import LedgerReader
 
@@ -122,17 +122,17 @@ def write_config(
 
     clients = [client("branch", "retail", API_KEY), client("audit", "group", OTHER_KEY, routes=["inside"])]
     timeouts = {
-        "connect_timeout_s": 2,
-        "first_byte_timeout_s": 3,
-        "read_timeout_s": 2,
-        "answer_timeout_s": 3,
+        "connect_timeout_s": 20,
+        "first_byte_timeout_s": 40,
+        "read_timeout_s": 40,
+        "answer_timeout_s": 40,
         "down_s": down_s,
     }
     settings = {
         "site": "lab",
         "listen": {
             "host": "127.0.0.1",
-            "port": port or free_port(),
+            "port": port or unused_port(),
             "certificate_file": str(pki.certificate_file),
             "key_file": str(pki.key_file),
             **{name: changes.pop(name) for name in ("client_ca_file", "requires_certificate") if name in changes},
@@ -190,14 +190,6 @@ def write_config(
     return path
 
 
-def free_port() -> int:
-    """A port that was free a moment ago."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
-
-
 @dataclass
 class RunningGateway:
     """A gateway process."""
@@ -216,7 +208,7 @@ class RunningGateway:
                 api_key=key,
                 base_url=f"https://127.0.0.1:{self.port}/v1",
                 max_retries=0,
-                timeout=20,
+                timeout=60,
                 http_client=openai.DefaultHttpxClient(verify=self.tls),
             )
         return self.clients[key]
@@ -225,7 +217,7 @@ class RunningGateway:
         self, method: str, path: str, body: bytes | None = None, headers: dict[str, str] | None = None
     ) -> tuple[int, dict[str, str], bytes]:
         """Status, headers and body of a plain HTTP request."""
-        connection = http.client.HTTPSConnection("127.0.0.1", self.port, context=self.tls, timeout=20)
+        connection = http.client.HTTPSConnection("127.0.0.1", self.port, context=self.tls, timeout=60)
         with contextlib.closing(connection):
             connection.request(method, path, body, headers or {})
             response = connection.getresponse()
@@ -247,7 +239,7 @@ class RunningGateway:
         self.clients.clear()
         if self.process.poll() is None:
             self.process.send_signal(sig)
-        return self.process.wait(40)
+        return self.process.wait(60)
 
 
 def read_ledger(folder: Path) -> list[dict[str, Any]]:
@@ -267,7 +259,7 @@ def start_gateway(config: Path, pki: Pki, log_file: Path, *, wait: bool = True) 
             env={**os.environ, "https_proxy": "http://192.0.2.1:9", "HTTPS_PROXY": "http://192.0.2.1:9"},
         )
     gateway = RunningGateway(config, process, port, ssl.create_default_context(cafile=pki.ca_file), log_file)
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while wait:
         try:
             if gateway.request("GET", "/healthz")[0] == 200:

@@ -82,7 +82,7 @@ class EchoUpstream:
         self._started = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
-        assert self._started.wait(10)
+        assert self._started.wait(60)
         return self
 
     def routes(self) -> list[Route]:
@@ -98,7 +98,7 @@ class EchoUpstream:
     def stop(self) -> None:
         """Stop listening; nothing answers at this address afterwards."""
         self._server.should_exit = True
-        self._thread.join(10)
+        self._thread.join(60)
 
     @property
     def base_url(self) -> str:
@@ -132,7 +132,7 @@ class EchoUpstream:
         self.requests.append(body)
         self.raw.append(raw + b"\n" + repr(request.headers.items()).encode())
         if self.script.hold_answer is not None:
-            await asyncio.to_thread(self.script.hold_answer.wait, 20)
+            await asyncio.to_thread(self.script.hold_answer.wait, 60)
         return body
 
     def refusal(self) -> Response | None:
@@ -169,7 +169,7 @@ class EchoUpstream:
         end = script.break_after_bytes or len(stream)
         while sent < end:
             if script.hold is not None and sent + script.piece_bytes >= end:
-                await asyncio.to_thread(script.hold.wait, 20)
+                await asyncio.to_thread(script.hold.wait, 60)
             yield stream[sent : min(end, sent + script.piece_bytes)]
             sent += script.piece_bytes
             await asyncio.sleep(0)

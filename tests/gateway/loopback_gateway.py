@@ -15,7 +15,6 @@ import http.client
 import json
 import secrets
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -25,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from loopback_ports import unused_port
 
 from sovctl.compliance.ledger.reader import LedgerReader
 
@@ -32,16 +32,15 @@ KEY = "test-key-of-the-loopback-client"
 MODEL = "assistant"
 
 
-def unused_port() -> int:
-    """A port that was free a moment ago."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+def write_loopback_config(
+    folder: Path, *, cloud_port: int, pool_port: int | None = None, patience_s: float = 40, **changes: Any
+) -> Path:
+    """A gateway.yaml with everything it names.
 
-
-def write_loopback_config(folder: Path, *, cloud_port: int, pool_port: int | None = None, **changes: Any) -> Path:
-    """A gateway.yaml with everything it names. `changes` replace top-level keys."""
+    Args:
+        patience_s: how long an upstream may say nothing; short only where that is what a test is about.
+        changes: replace top-level keys.
+    """
     folder.mkdir(parents=True, exist_ok=True)
 
     def secret(name: str, text: str) -> str:
@@ -50,7 +49,8 @@ def write_loopback_config(folder: Path, *, cloud_port: int, pool_port: int | Non
         return str(folder / name)
 
     client = {"name": "loopback", "tenant": "retail", "key_sha256": hashlib.sha256(KEY.encode()).hexdigest()}
-    timeouts = {"connect_timeout_s": 2, "first_byte_timeout_s": 3, "read_timeout_s": 1, "answer_timeout_s": 3}
+    silences = ("first_byte_timeout_s", "read_timeout_s", "answer_timeout_s")
+    timeouts = {"connect_timeout_s": 20.0, **dict.fromkeys(silences, patience_s)}
 
     def upstream(name: str, kind: str, port: int) -> dict[str, Any]:
         urls = [f"http://127.0.0.1:{port}/v1"]
@@ -114,7 +114,7 @@ class LoopbackGateway:
         *,
         path: str = "/v1/chat/completions",
         headers: Mapping[str, str] | None = None,
-        timeout_s: float = 30,
+        timeout_s: float = 60,
         begun: Callable[[], None] | None = None,
     ) -> tuple[int, dict[str, str], bytes]:
         """Status, headers and body of one request on a connection of its own.
@@ -128,7 +128,7 @@ class LoopbackGateway:
 
     def get(self, path: str) -> tuple[int, bytes]:
         """Status and body."""
-        status, _, body = self._send("GET", path, None, {}, 30, None)
+        status, _, body = self._send("GET", path, None, {}, 60, None)
         return status, body
 
     def _send(
@@ -153,7 +153,7 @@ class LoopbackGateway:
         """Send a signal and wait for the end; the exit code."""
         if self.process.poll() is None:
             self.process.send_signal(sig)
-        return self.process.wait(40)
+        return self.process.wait(60)
 
 
 @contextlib.contextmanager
@@ -166,7 +166,7 @@ def running_gateway(config: Path) -> Iterator[LoopbackGateway]:
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
     gateway = LoopbackGateway(config, port, process, log_file)
     try:
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 60
         while True:
             try:
                 if gateway.get("/healthz")[0] == 200:

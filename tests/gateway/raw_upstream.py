@@ -69,7 +69,7 @@ class RawUpstream:
             self.raw.append(_request(client))
             for step in self.plan:
                 if step is GATE:
-                    self.gate.wait(20)
+                    self.gate.wait(60)
                 elif step is RESET:
                     client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
                     return

@@ -277,7 +277,7 @@ def test_a_policy_row_for_a_rule_that_is_not_there_stops_the_start(
     settings["policy"] = {"rules": [{"entities": ["TAX_ID/DE_TAXID"], "action": "mask"}]}
     config.write_text(yaml.safe_dump(settings))
     gateway = start_from(config, tmp_path / "log", wait=False)
-    assert gateway.process.wait(20) == 3
+    assert gateway.process.wait(60) == 3
     assert "policy.rules[0].entities: expected a rule of the detector, got DE_TAXID" in gateway.log()
 
 
@@ -469,7 +469,7 @@ def test_health_readiness_and_metrics_tell_the_truth(gateway: Any, pool: EchoUps
 
 
 def test_unencrypted_http_is_not_answered(gateway: Any) -> None:
-    connection = http.client.HTTPConnection("127.0.0.1", gateway.port, timeout=5)
+    connection = http.client.HTTPConnection("127.0.0.1", gateway.port, timeout=60)
     connection.request("GET", "/healthz")
     with pytest.raises((http.client.HTTPException, OSError)):
         connection.getresponse()
@@ -480,6 +480,6 @@ def test_a_second_gateway_on_the_same_ledger_does_not_start(
     gateway: Any, start_from: Callable[..., Any], tmp_path: Path
 ) -> None:
     second = start_from(gateway.config, tmp_path / "log", wait=False)
-    assert second.process.wait(20) == 6
+    assert second.process.wait(60) == 6
     assert "another process is writing" in second.log()
     assert "Traceback" not in second.log()

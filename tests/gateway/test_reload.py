@@ -118,7 +118,7 @@ def test_a_stream_on_its_way_ends_under_the_old_rules(own: Own, cloud: EchoUpstr
     cloud.script.hold = threading.Event()
     stream = own.ask(stream=True).parse()
     seen = next(stream).choices[0].delta.content or ""
-    change(own.config, policy={"default": "block"}, limits={"drain_s": 5})
+    change(own.config, policy={"default": "block"}, limits={"drain_s": 30})
     own.hang_up()  # at once: the upstream waits no longer than read_timeout_s
     until(lambda: own.records("gateway.policy"), "the record of the change")
 
@@ -283,11 +283,11 @@ def test_a_refused_file_is_read_once_and_again_when_it_changes(site: Site, monke
     async def watch() -> None:
         watching = asyncio.create_task(site.reloader.watch())
         site.config.write_text("{}")
-        first = await asyncio.to_thread(reads.get, timeout=20)
+        first = await asyncio.to_thread(reads.get, timeout=60)
         await asyncio.to_thread(until, lambda: next(looks) > first + 20, "twenty more looks")
         assert reads.empty()
         site.config.write_text("{} # still wrong")
-        await asyncio.to_thread(reads.get, timeout=20)
+        await asyncio.to_thread(reads.get, timeout=60)
         watching.cancel()
 
     asyncio.run(watch())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -12,14 +11,9 @@ from pathlib import Path
 import openai
 import pytest
 from echo_upstream import EchoUpstream
+from loopback_ports import unused_port
 
 from sovctl.compliance.ledger.reader import LedgerReader
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def words(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -53,7 +47,7 @@ def test_a_second_one_overwrites_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("has_pool", [False, True])
 def test_it_protects_any_upstream(has_pool: bool, tmp_path: Path) -> None:
-    port = free_port()
+    port = unused_port()
     with EchoUpstream() as cloud, EchoUpstream() as pool:
         own = ["--pool", pool.base_url, "--pool-model", "own"] if has_pool else []
         made = words(
@@ -81,7 +75,7 @@ def test_it_protects_any_upstream(has_pool: bool, tmp_path: Path) -> None:
                     assert refused.value.body["code"] == "stays_on_prem"  # type: ignore[index]
         finally:
             process.send_signal(signal.SIGTERM)
-            process.wait(30)
+            process.wait(60)
     records = [dict(entry.record) for entry in LedgerReader(tmp_path / "ledger").entries()]
     assert [record["type"] for record in records][:3] == ["gateway.start", "gateway.request", "gateway.answer"]
 
@@ -92,7 +86,7 @@ def ask(client: openai.OpenAI, content: str) -> str:
 
 
 def wait_for(client: openai.OpenAI, process: subprocess.Popen[bytes]) -> None:
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 60
     while True:
         try:
             client.models.list()

@@ -9,7 +9,7 @@ from typing import TypeVar
 _Result = TypeVar("_Result")
 
 
-def until(ask: Callable[[], _Result], what: str, *, timeout_s: float = 30) -> _Result:
+def until(ask: Callable[[], _Result], what: str, *, timeout_s: float = 60) -> _Result:
     """The first true answer of `ask`."""
     deadline = time.monotonic() + timeout_s
     while not (answer := ask()):

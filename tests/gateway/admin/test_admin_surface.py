@@ -19,7 +19,8 @@ from typing import Any
 import pytest
 import yaml
 from access_givens import entry
-from admin_givens import ADMIN, CALLER, admin_port, ask, begin, free_port
+from admin_givens import ADMIN, CALLER, admin_port, ask, begin
+from loopback_ports import unused_port
 from waiting import until
 
 EMAIL = "anna@example.com"
@@ -201,7 +202,7 @@ def test_draining_tells_load_balancers_on_every_worker_and_goes_on_serving(gatew
     ],
 )
 def test_a_request_that_is_none_is_told_so(gateway: Any, content_type: str, body: str) -> None:
-    with closing(http.client.HTTPConnection("127.0.0.1", admin_port(gateway), timeout=20)) as connection:
+    with closing(http.client.HTTPConnection("127.0.0.1", admin_port(gateway), timeout=60)) as connection:
         connection.request("POST", "/login", body.encode("latin-1"), {"Content-Type": content_type})
         assert connection.getresponse().status == 400
 
@@ -240,14 +241,14 @@ def test_operators_may_come_with_a_certificate_and_still_need_the_form(
         "key_file": str(pki.key_file),
         "client_ca_file": str(pki.ca_file),
     }
-    listen = {"port": free_port(), "requires_certificate": True, **files}
+    listen = {"port": unused_port(), "requires_certificate": True, **files}
     own(clients_file=str(tmp_path / "operators.json"), access={}, admin=listen)
 
     def asked(method: str, path: str, headers: dict[str, str], *, has_certificate: bool = True) -> int:
         context = ssl.create_default_context(cafile=pki.ca_file)
         if has_certificate:
             context.load_cert_chain(pki.client_certificate_file, pki.client_key_file)
-        connection = http.client.HTTPSConnection("127.0.0.1", listen["port"], context=context, timeout=20)
+        connection = http.client.HTTPSConnection("127.0.0.1", listen["port"], context=context, timeout=60)
         with closing(connection):
             connection.request(method, path, "", headers)
             return connection.getresponse().status
@@ -281,6 +282,6 @@ def test_the_admin_surface_outlives_the_last_answer(own: Callable[..., Any], poo
     until(lambda: ask(gateway, "GET", "/readyz")[0] == 503, "it says that it drains")
     pool.script.hold.set()
     assert list(stream)
-    assert gateway.process.wait(30) in (0, -signal.SIGTERM)
+    assert gateway.process.wait(60) in (0, -signal.SIGTERM)
     with pytest.raises(OSError):
         ask(gateway, "GET", "/healthz")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ssl
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +14,7 @@ import pytest
 import uvicorn
 from echo_upstream import EchoUpstream
 from fault_givens import IBAN, PROMPT
+from waiting import until
 
 from sovctl.gateway.app import App
 from sovctl.gateway.detect.finding import Finding
@@ -45,15 +45,12 @@ def in_process(config: Path, finder: Any) -> Iterator[int]:
     )
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
-    deadline = time.monotonic() + 10
-    while not server.started:
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    until(lambda: server.started, "it serves")
     try:
         yield settings.listen.port
     finally:
         server.should_exit = True
-        thread.join(10)
+        thread.join(60)
 
 
 def test_a_detector_that_raises_keeps_everything_on_prem(

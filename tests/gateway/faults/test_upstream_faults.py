@@ -97,7 +97,8 @@ def upstream() -> Iterator[RawUpstream]:
 @pytest.fixture(scope="module")
 def gateway(tmp_path_factory: pytest.TempPathFactory, upstream: RawUpstream) -> Iterator[LoopbackGateway]:
     folder = tmp_path_factory.mktemp("faults")
-    config = write_loopback_config(folder, cloud_port=upstream.port, limits={"max_answer_bytes": 1 << 20})
+    limits = {"max_answer_bytes": 1 << 20}
+    config = write_loopback_config(folder, cloud_port=upstream.port, patience_s=2, limits=limits)
     with running_gateway(config) as found:
         yield found
 

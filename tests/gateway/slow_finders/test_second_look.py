@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 import yaml
 from echo_upstream import EchoUpstream, Script, echo
 from loopback_gateway import LoopbackGateway, running_gateway, say, write_loopback_config
+from waiting import until
 
 from sovctl.compliance.errors import SpecError
 from sovctl.gateway.__main__ import main
@@ -47,7 +49,7 @@ def _fresh(sides: tuple[EchoUpstream, EchoUpstream]) -> None:
 
 def configured(folder: Path, sides: tuple[EchoUpstream, EchoUpstream], **look: Any) -> Path:
     pool, cloud = sides
-    second_look = {"upstream": "chat", "model": "reader", "timeout_s": 1, **look}
+    second_look = {"upstream": "chat", "model": "reader", "timeout_s": 20, **look}
     return write_loopback_config(
         folder, cloud_port=cloud.port, pool_port=pool.port, detect={"second_look": second_look}
     )
@@ -122,7 +124,6 @@ def test_our_own_tokens_are_nobodys_name(gateway: LoopbackGateway, sides: tuple[
 FAILURES = {
     "an error": (Script(status=500), "status-500"),
     "no list": (Script(message=lambda _: {"role": "assistant", "content": "There are none."}), "no-list"),
-    "no answer in time": (Script(hold_answer=threading.Event()), "timeout"),
 }
 
 
@@ -132,9 +133,24 @@ def test_no_answer_keeps_the_request_on_prem(
 ) -> None:
     pool, cloud = sides
     pool.script, cause = FAILURES[failure]
-    gateway.post(say(f"{PROMPT} ({failure})"), timeout_s=30)
-    if pool.script.hold_answer is not None:
-        pool.script.hold_answer.set()
+    gateway.post(say(f"{PROMPT} ({failure})"))
+    stays_for(cause, gateway, cloud)
+
+
+def test_no_answer_in_time_keeps_the_request_on_prem(tmp_path: Path, sides: tuple[EchoUpstream, EchoUpstream]) -> None:
+    pool, cloud = sides
+    hold = threading.Event()
+    pool.script = Script(hold_answer=hold)
+    with running_gateway(configured(tmp_path, sides, timeout_s=0.2)) as gateway, ThreadPoolExecutor(1) as aside:
+        asked = aside.submit(gateway.post, say(PROMPT))
+        until(lambda: "timeout" in gateway.log(), "the second look is given up")
+        hold.set()
+        assert asked.result()[0] == 200
+        stays_for("timeout", gateway, cloud)
+
+
+def stays_for(cause: str, gateway: LoopbackGateway, cloud: EchoUpstream) -> None:
+    """The last request stayed, as the second look failed for this cause."""
     assert not cloud.requests
     record = last_request(gateway)
     assert record["reasons"][0] == "detector-failed:second-look"

@@ -124,4 +124,4 @@ def test_a_collector_that_is_gone_costs_no_request_anything(start: Callable[...,
     began = time.monotonic()
     gateway.stop()
     assert '"stopped"' in gateway.log(), "in order, not by force"
-    assert time.monotonic() - began < 20, "nobody waits for what will not come"
+    assert time.monotonic() - began < 40, "nobody waits for what will not come"

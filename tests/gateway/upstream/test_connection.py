@@ -18,7 +18,7 @@ from sovctl.gateway.upstream.connection import Address, Connection
 REQUEST = b"POST /v1/x HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}"
 
 
-async def exchange(connection: Connection, *, timeout_s: float = 5, read_timeout_s: float = 5) -> tuple[int, bytes]:
+async def exchange(connection: Connection, *, timeout_s: float = 60, read_timeout_s: float = 60) -> tuple[int, bytes]:
     connection.send(REQUEST, timeout_s=timeout_s, read_timeout_s=read_timeout_s)
     status, body = await connection.head(), b""
     while piece := await connection.piece():
@@ -31,7 +31,7 @@ def outcome(script: Callable[[bytes], Sequence[Step]], **timeouts: float) -> tup
 
     async def run() -> tuple[int, bytes] | str:
         async with RawServer(script) as server:
-            connection = await Connection.open(Address("127.0.0.1", server.port, None), timeout_s=5)
+            connection = await Connection.open(Address("127.0.0.1", server.port, None), timeout_s=60)
             try:
                 return await exchange(connection, **timeouts)
             except UpstreamFailed as error:
@@ -75,15 +75,15 @@ def test_whatever_a_server_sends_has_one_outcome(steps: list[Step], result: tupl
 
 def test_silence_ends_with_its_cause() -> None:
     async def run() -> None:
-        for steps, cause in (
-            ([asyncio.Event()], "timeout"),
-            ([_HEAD, asyncio.Event()], "timeout"),
-            ([_HEAD + b"content-length: 9\r\n\r\nabc", asyncio.Event()], "stalled"),
+        for steps, timeout_s, cause in (
+            ([asyncio.Event()], 0.05, "timeout"),
+            ([_HEAD, asyncio.Event()], 0.05, "timeout"),
+            ([_HEAD + b"content-length: 9\r\n\r\nabc", asyncio.Event()], 60, "stalled"),
         ):
             async with RawServer(lambda _, steps=steps: steps) as server:  # type: ignore[misc]
-                connection = await Connection.open(Address("127.0.0.1", server.port, None), timeout_s=5)
+                connection = await Connection.open(Address("127.0.0.1", server.port, None), timeout_s=60)
                 with pytest.raises(UpstreamFailed, match=cause):
-                    await exchange(connection, timeout_s=0.05, read_timeout_s=0.05)
+                    await exchange(connection, timeout_s=timeout_s, read_timeout_s=0.05)
 
     asyncio.run(run())
 
@@ -94,12 +94,12 @@ def test_a_slow_reader_is_no_silence_of_the_server() -> None:
     async def run() -> None:
         go_on = asyncio.Event()
         async with RawServer(lambda _: [*chunked(b"a", is_ended=False), go_on, b"1\r\nb\r\n0\r\n\r\n"]) as server:
-            connection = await Connection.open(Address("127.0.0.1", server.port, None), timeout_s=5)
-            connection.send(REQUEST, timeout_s=5, read_timeout_s=0.05)
+            connection = await Connection.open(Address("127.0.0.1", server.port, None), timeout_s=60)
+            connection.send(REQUEST, timeout_s=60, read_timeout_s=0.5)
             assert await connection.head() == 200
             assert await connection.piece() == b"a"
             waited = asyncio.Event()
-            asyncio.get_running_loop().call_later(0.15, waited.set)
+            asyncio.get_running_loop().call_later(1, waited.set)
             await waited.wait()
             go_on.set()
             assert await connection.piece() == b"b"
@@ -112,7 +112,7 @@ def test_a_connection_serves_one_answer_after_another_and_mixes_none() -> None:
     async def run() -> None:
         answers = iter([ok(b"one"), ok(b"two", status="503 x"), ok(b"three", "connection: close")])
         async with RawServer(lambda _: [next(answers)]) as server:
-            connection = await Connection.open(Address("127.0.0.1", server.port, None), timeout_s=5)
+            connection = await Connection.open(Address("127.0.0.1", server.port, None), timeout_s=60)
             assert await exchange(connection) == (200, b"one")
             assert connection.is_reusable
             assert await exchange(connection) == (503, b"two")
@@ -129,8 +129,8 @@ def test_an_answer_that_nobody_asked_for_ends_the_connection(more: bytes) -> Non
 
     async def run() -> None:
         async with RawServer(lambda _: [ok(b"abc") + more]) as server:
-            connection = await Connection.open(Address("127.0.0.1", server.port, None), timeout_s=5)
-            connection.send(REQUEST, timeout_s=5, read_timeout_s=5)
+            connection = await Connection.open(Address("127.0.0.1", server.port, None), timeout_s=60)
+            connection.send(REQUEST, timeout_s=60, read_timeout_s=60)
             assert await connection.head() == 200
             assert await connection.piece() == b"abc"
             assert await connection.piece() == b""
@@ -143,7 +143,7 @@ def test_an_unasked_answer_that_comes_later_ends_the_connection_too() -> None:
     async def run() -> None:
         later = asyncio.Event()
         async with RawServer(lambda _: [ok(b"abc"), later, ok(b"smuggled")]) as server:
-            connection = await Connection.open(Address("127.0.0.1", server.port, None), timeout_s=5)
+            connection = await Connection.open(Address("127.0.0.1", server.port, None), timeout_s=60)
             assert await exchange(connection) == (200, b"abc")
             assert connection.is_reusable
             later.set()
@@ -157,8 +157,8 @@ def test_a_body_that_nobody_reads_does_not_fill_our_memory() -> None:
     async def run() -> None:
         size = 8 << 20
         async with RawServer(lambda _: [ok(b"x" * size)]) as server:
-            connection = await Connection.open(Address("127.0.0.1", server.port, None), timeout_s=5)
-            connection.send(REQUEST, timeout_s=5, read_timeout_s=5)
+            connection = await Connection.open(Address("127.0.0.1", server.port, None), timeout_s=60)
+            connection.send(REQUEST, timeout_s=60, read_timeout_s=60)
             await connection.head()
             for _ in range(200):
                 await asyncio.sleep(0)
@@ -175,8 +175,8 @@ def test_the_end_of_a_stream_is_waited_for_in_the_background() -> None:
     async def run() -> None:
         end, done = asyncio.Event(), asyncio.Event()
         async with RawServer(lambda _: [*chunked(b"data: [DONE]", is_ended=False), end, b"0\r\n\r\n"]) as server:
-            connection = await Connection.open(Address("127.0.0.1", server.port, None), timeout_s=5)
-            connection.send(REQUEST, timeout_s=5, read_timeout_s=5)
+            connection = await Connection.open(Address("127.0.0.1", server.port, None), timeout_s=60)
+            connection.send(REQUEST, timeout_s=60, read_timeout_s=60)
             await connection.head()
             assert await connection.piece() == b"data: [DONE]"
             connection.linger(done.set)
@@ -204,12 +204,12 @@ def test_nobody_there_and_nobody_trusted_are_told_apart(pki: Any) -> None:
         async with RawServer(lambda _: [ok(b"abc")], tls=tls) as server:
             port = server.port
             trusting = ssl.create_default_context(cafile=pki.ca_file)
-            assert await exchange(await Connection.open(Address("127.0.0.1", port, trusting), timeout_s=5))
+            assert await exchange(await Connection.open(Address("127.0.0.1", port, trusting), timeout_s=60))
             with pytest.raises(UpstreamFailed, match="tls"):
-                await Connection.open(Address("localhost", port, trusting), timeout_s=5)  # its name is the address
+                await Connection.open(Address("localhost", port, trusting), timeout_s=60)  # its name is the address
             with pytest.raises(UpstreamFailed, match="tls"):
-                await Connection.open(Address("127.0.0.1", port, ssl.create_default_context()), timeout_s=5)
+                await Connection.open(Address("127.0.0.1", port, ssl.create_default_context()), timeout_s=60)
         with pytest.raises(UpstreamFailed, match="connect"):
-            await Connection.open(Address("127.0.0.1", port, None), timeout_s=5)
+            await Connection.open(Address("127.0.0.1", port, None), timeout_s=60)
 
     asyncio.run(run())

@@ -188,14 +188,14 @@ def test_a_client_that_leaves_ends_the_work_of_the_server() -> None:
             answer = await upstream.post("x", BODY, is_stream=True)
             assert await answer.piece() == b"abc"
             answer.release()
-            await asyncio.wait_for(server.gone(), 5)
+            await asyncio.wait_for(server.gone(), 60)
         async with upstream_of(always(asyncio.Event())) as (upstream, (server,)):
             attempts = Attempts()
             asking = asyncio.create_task(upstream.post("x", BODY, is_stream=False, attempts=attempts))
             await server.asked()
             asking.cancel()
             await asyncio.wait([asking])
-            await asyncio.wait_for(server.gone(), 5)
+            await asyncio.wait_for(server.gone(), 60)
             assert attempts.words() == ["u/0:sent"]  # it left, whatever came of it
             assert upstream.servers[0].in_flight == 0
 

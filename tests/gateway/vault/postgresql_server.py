@@ -6,12 +6,13 @@ import os
 import pwd
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import time
 from pathlib import Path
 from typing import Any
+
+from loopback_ports import unused_port
 
 DATABASE, PASSWORD = "vault", "correct-horse-battery"
 
@@ -40,9 +41,7 @@ class PostgresqlServer:
         self.ca_file = ca_file
         self.folder = Path(tempfile.mkdtemp(prefix="sovctl-pg-"))
         self.data = self.folder / "data"
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port: int = probe.getsockname()[1]
+        self.port = unused_port()
         self._process: subprocess.Popen[bytes] | None = None
         # PostgreSQL refuses to run as root, and a key that others may read.
         self._user = pwd.getpwnam("nobody") if os.getuid() == 0 else pwd.getpwuid(os.getuid())

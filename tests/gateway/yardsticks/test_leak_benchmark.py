@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from loopback_gateway import KEY, MODEL, running_gateway, unused_port, write_loopback_config
+from loopback_gateway import KEY, MODEL, running_gateway, write_loopback_config
+from loopback_ports import unused_port
 
 _SITE = {"policy": {"default": "tokenize", "entities": {"PERSON": "allow"}}}
 
