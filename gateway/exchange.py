@@ -125,7 +125,7 @@ class Exchange:
     def new_judge(self) -> Judge | None:
         """A judge for an answer that has come; None when nothing is checked."""
         surface, inspector = self.surface, self.inspector
-        if self.checks is None or not (surface.is_written and surface.has_text):
+        if self.checks is None or not surface.is_judged:
             return None
         texts = [*(leaf.text for leaf in inspector.leaves.texts), *self.issued.values()]
         self.judge = self.checks.judge(self.body, inspector.found, texts, may_see=self.client.may_restore)

@@ -25,7 +25,7 @@ import orjson
 from sovctl.gateway.release.heard import Heard
 from sovctl.gateway.release.judge import Growing, Judge, Unit
 from sovctl.gateway.release.verdict import Blocked
-from sovctl.gateway.release.whole import without_logprobs
+from sovctl.gateway.release.whole import without
 from sovctl.gateway.surfaces import Surface
 from sovctl.gateway.surfaces.said import Channel, Said
 
@@ -260,5 +260,5 @@ def _with(said: Said, text: str, event: Any) -> Any:
 
 
 def _framed_anew(held: _Held) -> bytes:
-    data = b"data: " + orjson.dumps(without_logprobs(held.event) if held.is_masked else held.event)
+    data = b"data: " + orjson.dumps(without(held.event, Surface.spelled_out) if held.is_masked else held.event)
     return b"\n".join(data if line.startswith(b"data: ") else line for line in held.raw.split(b"\n"))

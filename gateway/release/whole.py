@@ -5,41 +5,83 @@ release_whole(judge, surface, answer)      # masks in place what has to be maske
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from sovctl.gateway.release.judge import Judge
 from sovctl.gateway.surfaces import Surface
-
-_LOGPROBS = frozenset({"logprobs", "prompt_logprobs", "top_logprobs"})
+from sovctl.gateway.surfaces.said import Channel, Said
 
 
 def release_whole(judge: Judge, surface: Surface, answer: dict[str, Any]) -> None:
     """Return when the answer may be released as it is then.
 
+    Strings that add to what their channel said before, such as captions, are judged as the one text that they make.
+
     Raises:
         Blocked: it may not.
     """
     is_changed = False
+    pieces: dict[Channel, list[Said]] = {}
     for said in surface.said(answer):
+        if not said.is_whole:
+            pieces.setdefault(said.channel, []).append(said)
+            continue
         tool = said.holder.get("name") if isinstance(said.holder, dict) else None
-        released = judge.whole(said.text, said.voice, tool=tool)
-        if released != said.text:
-            judge.may_change(said)
-            said.put(released)
-            is_changed = True
+        is_changed |= _put(judge, said, judge.whole(said.text, said.voice, tool=tool))
+    for together in pieces.values():
+        for said, released in zip(together, _released(judge, together), strict=True):
+            is_changed |= _put(judge, said, released)
     if is_changed:
-        without_logprobs(answer)
+        without(answer, surface.spelled_out)
 
 
-def without_logprobs(value: Any) -> Any:
-    """`value` without what spells out, token by token, the text that was masked; changed in place."""
+def _put(judge: Judge, said: Said, released: str) -> bool:
+    if released == said.text:
+        return False
+    judge.may_change(said)
+    said.put(released)
+    return True
+
+
+def _released(judge: Judge, pieces: Sequence[Said]) -> list[str]:
+    """What may be released of each piece; where something was masked, its whole sentence stands in the piece in which
+    it began."""
+    texts = [said.text for said in pieces]
+    spaced = _spaced(texts)
+    growing = judge.growing(pieces[0].voice)
+    units = [unit for text in spaced for unit in growing.feed(text)] + [*growing.flush()]
+    released, piece, read = [""] * len(texts), 0, 0
+    for came, may_go in units:
+        masked, left = may_go if may_go != came else None, len(came)
+        while left:
+            taken = min(left, len(spaced[piece]) - read)
+            released[piece] += texts[piece][read : read + taken] if masked is None else masked
+            masked = masked and ""
+            left -= taken
+            read += taken
+            if read == len(spaced[piece]):
+                piece, read = piece + 1, 0
+    return released
+
+
+def _spaced(texts: Sequence[str]) -> list[str]:
+    """Texts with a space between those that have none there."""
+    spaced = []
+    for text, behind in zip(texts, (*texts[1:], " "), strict=True):
+        spaced.append(text if text[-1:].isspace() or behind[:1].isspace() else text + " ")
+    return spaced
+
+
+def without(value: Any, fields: frozenset[str]) -> Any:
+    """`value` without what spells out, piece by piece, the text that was masked; changed in place."""
     if isinstance(value, dict):
         for key, item in value.items():
-            if key in _LOGPROBS:
+            if key in fields:
                 value[key] = [] if isinstance(item, list) else None
             else:
-                without_logprobs(item)
+                without(item, fields)
     elif isinstance(value, list):
         for item in value:
-            without_logprobs(item)
+            without(item, fields)
     return value

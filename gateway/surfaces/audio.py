@@ -1,12 +1,13 @@
 """Speech to text: OpenAI's transcriptions and translations, as vLLM serves them.
 
 Nobody here can tell what is said in a recording, so it stays on-prem, always. Therefore nothing has to be put back: the
-answer passes, in whatever of its formats, with our name for the model.
+answer passes, in whatever of its formats, with our name for the model. What it says is read by release checks; captions
+and segments as the one text that they are cut from.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 import orjson
@@ -17,10 +18,22 @@ from sovctl.gateway.multipart import FormError, parse_form
 from sovctl.gateway.obstacles import Obstacle
 from sovctl.gateway.settings import SurfaceName
 from sovctl.gateway.sse import DONE, event
+from sovctl.gateway.surfaces.captions import Captions
+from sovctl.gateway.surfaces.fields import Fields
 from sovctl.gateway.surfaces.model_name import ModelName
 from sovctl.gateway.surfaces.restoration import Restoration
+from sovctl.gateway.surfaces.said import Added, Said, Voice, added_to_choices, said_in
 from sovctl.gateway.surfaces.surface import EventStream, Surface
 
+_FIELDS = Fields(
+    left_alone=frozenset(
+        {"id", "object", "model", "created", "usage", "type", "task", "language", "role", "finish_reason", "logprobs"}
+    )
+)
+_CUT = {"segments": "text", "words": "word"}
+"""Lists of a transcript that say it once more in pieces, and the field of a piece that does."""
+_GROWING = {"transcript.text.delta": "delta", "transcript.text.segment": "text"}
+"""Types of OpenAI's events, and the field with which each goes on where the last of its type ended."""
 _TRUE = frozenset({"1", "true", "t", "yes", "y", "on"})  # what vLLM's forms read as true (pydantic's words)
 
 
@@ -34,6 +47,11 @@ class Transcriptions(Surface):
     client_headers = ("content-type",)
     is_upload = True
     has_text = False
+    spelled_out = Surface.spelled_out | {"words", "tokens"}
+
+    @property
+    def is_judged(self) -> bool:
+        return True
 
     def read(self, raw: bytes, headers: Mapping[str, str]) -> Any:
         try:
@@ -77,23 +95,47 @@ class Transcriptions(Surface):
 
     def parsed(self, data: bytes) -> Any:
         try:
-            return orjson.loads(data)
+            if isinstance(answer := orjson.loads(data), dict):
+                return answer
         except orjson.JSONDecodeError:
-            pass  # text, srt or vtt
+            pass
         try:
-            return data.decode()
+            return Captions(data.decode())  # text, srt or vtt
         except UnicodeDecodeError:
             raise UpstreamFailed("protocol") from None
 
-    def whole(self, answer: Any, restoration: Restoration) -> Any:
-        if isinstance(answer, dict):
-            if not isinstance(answer.get("text"), str):
-                raise UpstreamFailed("protocol")
-            return {**answer, "model": restoration.model} if "model" in answer else answer
-        return answer if isinstance(answer, str) else str(answer)
+    def whole(self, answer: Any, restoration: Restoration) -> dict[str, Any]:
+        if isinstance(answer, Captions):
+            return answer
+        if not isinstance(answer.get("text"), str):
+            raise UpstreamFailed("protocol")
+        return {**answer, "model": restoration.model} if "model" in answer else answer
+
+    def said(self, answer: Mapping[str, Any]) -> Iterator[Said]:
+        if isinstance(answer, Captions):
+            for place in answer.spoken:
+                yield Said(("lines",), Voice.ASIDE, answer["lines"], place, is_whole=False)
+            return
+        for said in said_in(answer, _FIELDS):
+            said.voice = Voice.ASIDE
+            if said.place == _CUT.get(str(said.channel[0])):
+                said.channel, said.is_whole = (said.channel[0],), False
+            yield said
+
+    def added(self, event: Mapping[str, Any]) -> Added:
+        if "choices" in event:
+            added = added_to_choices(event, "delta", _FIELDS)
+        else:
+            added = Added(list(said_in(event, _FIELDS)))
+            for said in added.said:
+                if said.place == _GROWING.get(str(event.get("type"))):
+                    said.channel, said.is_whole = (event["type"],), False
+        for said in added.said:
+            said.voice = Voice.ASIDE
+        return added
 
     def written(self, answer: Any) -> bytes:
-        return answer.encode() if isinstance(answer, str) else orjson.dumps(answer)
+        return answer.written().encode() if isinstance(answer, Captions) else orjson.dumps(answer)
 
     def content_type(self, content: bytes) -> bytes:
         return b"application/json" if content.startswith(b'{"') else b"text/plain; charset=utf-8"

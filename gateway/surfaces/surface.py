@@ -78,6 +78,13 @@ class Surface(ABC):
     """Answers hold text. Where they don't, nothing has to be remembered for restoring."""
     is_written: ClassVar[bool] = True
     """A model wrote that text. Where it didn't, there is nothing for release checks."""
+    spelled_out: ClassVar[frozenset[str]] = frozenset({"logprobs", "prompt_logprobs", "top_logprobs"})
+    """Fields of an answer that say its text once more, piece by piece; emptied when something in it was masked."""
+
+    @property
+    def is_judged(self) -> bool:
+        """Answers hold text for release checks."""
+        return self.has_text and self.is_written
 
     def read(self, raw: bytes, _headers: Mapping[str, str]) -> Any:
         """What a request says; an object when it is any.

@@ -151,7 +151,8 @@ class SurfaceUpstream(EchoUpstream):
             name = part.get_param("name", header="content-disposition")
             fields[name] = part.get_payload(decode=True) if part.get_filename() else part.get_payload().strip()
         self.requests.append(fields)
-        text = f"Heard {len(fields['file'])} bytes: {fields.get('prompt', '')}"
+        heard = f"Heard {len(fields['file'])} bytes: {fields.get('prompt', '')}"
+        text = self.script.message({"messages": [{"content": heard}]})["content"]
         if fields.get("stream") == "true":
             chunk = {"id": "trsc-1", "object": "transcription.chunk", "created": 1, "model": fields["model"]}
             deltas = [text[start : start + 5] for start in range(0, len(text), 5)]

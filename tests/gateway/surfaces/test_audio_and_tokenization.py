@@ -1,7 +1,8 @@
-"""What no cloud may have: recordings, and token numbers. Every format of an answer passes as it came."""
+"""What no cloud may have: recordings, and token numbers. Every format of an answer passes as it came, once checked."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import openai
@@ -58,6 +59,56 @@ def test_vllms_stream_and_openais_pass(gateway: Any) -> None:
     events = list(create(model="assistant", file=AUDIO, prompt="openai", stream=True))
     assert events[-1].type == "transcript.text.done"
     assert events[-1].text == "".join(event.delta for event in events[:-1])
+
+
+@pytest.fixture(name="checked", scope="module")
+def checked_fixture(start: Callable[..., Any]) -> Any:
+    checks = {"masked": "mask", "strict": "hand-off"}
+    routes = [
+        {"model": model, "pool": "chat", "release": {"identifiers": {"default": action}}}
+        for model, action in checks.items()
+    ]
+    return start(routes=routes, handoff={})
+
+
+def says(text: str) -> Callable[[Any], dict[str, Any]]:
+    return lambda _: {"role": "assistant", "content": text}
+
+
+@pytest.mark.parametrize("response_format", ["json", "verbose_json", "text", "srt", "vtt"])
+def test_what_a_recording_says_is_checked_in_every_format(
+    checked: Any, pool: SurfaceUpstream, response_format: Any
+) -> None:
+    pool.script.message = says(f"My address is {MAIL}. Goodbye.")
+    create = checked.client().audio.transcriptions.with_raw_response.create
+    raw = create(model="masked", file=AUDIO, response_format=response_format)
+    assert "My address is [EMAIL]. Goodbye." in raw.text
+    record = checked.records()[-1]["release"]
+    assert record["verdicts"] == {"identifiers": "WARN"}
+    assert set(record["reasons"]) == {"identifiers:mask:EMAIL"}
+    raw = create(model="masked", file=AUDIO, response_format=response_format, prompt=f"Anna has {MAIL}.")
+    assert f"My address is {MAIL}. Goodbye." in raw.text  # the client said it first
+
+
+def test_streams_of_what_a_recording_says_are_checked(checked: Any, pool: SurfaceUpstream) -> None:
+    pool.script.message = says(f"My address is {MAIL}. Goodbye.")
+    create = checked.client().audio.transcriptions.create
+    chunks = list(create(model="masked", file=AUDIO, stream=True))
+    assert "".join(chunk.choices[0]["delta"]["content"] for chunk in chunks) == "My address is [EMAIL]. Goodbye."
+    *deltas, done = create(model="masked", file=AUDIO, prompt="openai", stream=True)
+    assert "".join(event.delta for event in deltas) == done.text == "My address is [EMAIL]. Goodbye."
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_where_a_person_would_have_to_listen_a_transcript_is_refused(
+    checked: Any, pool: SurfaceUpstream, stream: bool
+) -> None:
+    pool.script.message = says(f"My address is {MAIL}.")
+    with pytest.raises(openai.PermissionDeniedError) as caught:
+        list(checked.client().audio.transcriptions.create(model="strict", file=AUDIO, stream=stream))
+    assert caught.value.code == "answer_withheld"
+    last = checked.records()[-1]
+    assert (last["reason"], last["release"]["reasons"]) == ("answer_withheld", {"identifiers:hand-off:EMAIL": 1})
 
 
 def test_a_recording_may_be_larger_than_a_prompt(gateway: Any, pool: SurfaceUpstream) -> None:
