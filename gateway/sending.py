@@ -93,9 +93,9 @@ class Sender:
         exchange.reasons = list(plan.reasons)
         failure: UpstreamFailed | UpstreamRejected | None = None
         bad: BadAnswer | None = None
-        attempts, has_left = 0, False
+        is_recorded, attempts, has_left = False, 0, False
         for name in plan.upstreams:
-            upstream = self._upstreams[name]
+            upstream, draft = self._upstreams[name], None
             if upstream.settings.kind.may_see_raw_text:
                 exchange.issued, exchange.kept = {}, {}
                 data = exchange.surface.write(
@@ -106,28 +106,39 @@ class Sender:
                     cache_salt=self._salt(exchange.client.tenant) if upstream.settings.cache_salt else None,
                 )
             else:
-                outgoing = await self._tokenizer.tokenize(exchange, upstream)
-                if outgoing is None:
+                draft = await self._tokenizer.tokenize(exchange, upstream)
+                if draft is None:
                     continue
-                exchange.issued = outgoing.issued
+                exchange.issued = draft.outgoing.issued
                 body = exchange.body
                 exchange.kept = {key: body[key] for key in exchange.surface.repeated if key in body}
-                data = outgoing.data
+                data = draft.outgoing.data
             if exchange.usage is None:  # the one before may have used what was reserved, so this needs its own
                 exchange.settle()
                 if not await self._admission.reserve_again(exchange, name):
                     exchange.reasons.append(f"budget:{name}")
+                    if draft is not None:
+                        draft.give_up()
                     continue
+                exchange.usage = NOTHING
             exchange.upstream, exchange.counts = name, RestoreCounts()
+            try:
+                await self._record(exchange, name, is_first=not is_recorded)
+            except BaseException:
+                if draft is not None:
+                    draft.give_up()
+                raise
+            is_recorded = True
+            if draft is not None:  # the vault was at it while the record was written
+                outgoing = await self._tokenizer.kept(exchange, upstream, draft)
+                if outgoing is None:
+                    continue
+                exchange.issued, data = outgoing.issued, outgoing.data
             if attempts == 0:
-                with span(exchange.trace, "audit"):
-                    await self._audit.request(exchange, exchange.reasons, upstream=name)
                 if (shadow := exchange.shadow) is not None:
                     self._metrics.shadow_choices.add(exchange.route.model, shadow.complexity, shadow.upstream, name)
                 self._metrics.added_s.observe(time.perf_counter() - exchange.started, exchange.surface.name)
             else:
-                tokens = len(exchange.issued)
-                await self._audit.fallback(exchange.request_id, upstream=name, tokens=tokens, reasons=exchange.reasons)
                 self._metrics.fallbacks.add()
             attempts += 1
             has_left = has_left or not upstream.settings.kind.may_see_raw_text
@@ -165,6 +176,19 @@ class Sender:
                 self._delivery.client_left(exchange)
                 raise
         raise await self._failed(exchange, failure, has_left=has_left)
+
+    async def _record(self, exchange: Exchange, upstream: str, *, is_first: bool) -> None:
+        """Record that a request is about to go there.
+
+        Raises:
+            Refused: not durable.
+        """
+        if is_first:
+            with span(exchange.trace, "audit"):
+                await self._audit.request(exchange, exchange.reasons, upstream=upstream)
+        else:
+            tokens = len(exchange.issued)
+            await self._audit.fallback(exchange.request_id, upstream=upstream, tokens=tokens, reasons=exchange.reasons)
 
     async def _failed(
         self, exchange: Exchange, failure: UpstreamFailed | UpstreamRejected | None, *, has_left: bool

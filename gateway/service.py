@@ -2,8 +2,8 @@
 
     1  who asks, and for which route                     Refused
     2  what is in it, and where may it go                Refused, or a plan
-    3  tokens, second look, vault                        or it doesn't leave
-    4  audit record, durable                             or no answer
+    3  tokens, second look                               or it doesn't leave
+    4  vault and audit record, both durable              or it doesn't leave, and no answer
     5  upstream; the next one of the plan if it fails
     6  answer, values put back; audit record, durable    or not its end
 

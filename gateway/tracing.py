@@ -66,7 +66,8 @@ _SEND_EVERY_S = 1.0
 _TIMEOUT_S = 5.0
 _LAST_SEND_S = 2.0  # how long a gateway that stops waits for its collector
 _SAY_EVERY_S = 60.0
-_NOTHING: AbstractContextManager[Any] = nullcontext()
+NOTHING: AbstractContextManager[Any] = nullcontext()
+"""In the place of a part of a trace that is not sampled."""
 
 
 class Tracing:
@@ -178,7 +179,7 @@ def span(
     trace: Trace | None, name: str, attributes: Mapping[str, Any] | None = None
 ) -> AbstractContextManager[Timed | None]:
     """A part of a trace, or nothing where there is none."""
-    return _NOTHING if trace is None else trace.span(name, attributes)
+    return NOTHING if trace is None else trace.span(name, attributes)
 
 
 def allowed(attributes: Mapping[str, Any]) -> dict[str, Any]:

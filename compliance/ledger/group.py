@@ -10,9 +10,10 @@ whose record was in the batch, and the caller must then refuse the answer: no au
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections import deque
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from types import TracebackType
 from typing import Any, Self
 
@@ -20,6 +21,7 @@ from sovctl.compliance.errors import SovctlError
 from sovctl.compliance.ledger.errors import LedgerUnwritable
 from sovctl.compliance.ledger.format import encode_record
 from sovctl.compliance.ledger.store import Ledger
+from sovctl.compliance.thread import Thread
 
 MAX_BATCH = 256  # records; one entry bundle of C2SP tlog-tiles
 MAX_WAITING = 8192  # records; at most 512 MiB when all are as large as a record may be
@@ -48,11 +50,15 @@ class GroupCommit:
         self._max_batch = max_batch
         self._max_waiting = max_waiting
         self._checkpoint_after_s = checkpoint_after_s
-        self._waiting: deque[tuple[bytes, asyncio.Future[int]]] = deque()
-        self._wake = asyncio.Event()
+        self._waiting: deque[_Record] = deque()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._is_busy = False
+        self._is_signed = True
         self._closing = False
-        self._writer: asyncio.Task[None] | None = None
-        self._executor = ThreadPoolExecutor(1, thread_name_prefix="ledger")
+        self._idle: asyncio.Future[None] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._heard_at = 0.0
+        self._thread = Thread("ledger", closed=partial(LedgerUnwritable, "the ledger is closing"))
 
     async def append(self, record: Mapping[str, Any]) -> int:
         """Append one record; its index, once it is on the disk.
@@ -63,7 +69,7 @@ class GroupCommit:
         """
         return await self.append_encoded(encode_record(record))
 
-    async def append_encoded(self, data: bytes) -> int:
+    def append_encoded(self, data: bytes) -> asyncio.Future[int]:
         """`append` for a record that is canonical JSON already, as `encode_record` makes it, and not longer.
 
         Raises:
@@ -77,12 +83,14 @@ class GroupCommit:
                 where=str(self._ledger.directory),
                 hint="the disk does not keep up; nothing is served unrecorded",
             )
-        if self._writer is None:
-            self._writer = asyncio.create_task(self._write_batches(), name="ledger group commit")
-        future: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        if (loop := self._loop) is None:
+            loop = self._loop = asyncio.get_running_loop()
+        future: asyncio.Future[int] = loop.create_future()
         self._waiting.append((data, future))
-        self._wake.set()
-        return await future
+        if not self._is_busy:
+            self._is_busy = True
+            loop.call_soon(self._next)  # whoever else is ready in this turn of the loop comes along
+        return future
 
     async def check(self) -> None:
         """Return when the ledger can be written.
@@ -90,15 +98,20 @@ class GroupCommit:
         Raises:
             LedgerUnwritable: it can't.
         """
-        await asyncio.get_running_loop().run_in_executor(self._executor, self._ledger.checkpoint)
+        await self._thread.run(self._ledger.checkpoint)
 
     async def close(self) -> None:
         """Write what waits, sign a checkpoint, end the writer. Later appends are refused."""
         self._closing = True
-        self._wake.set()
-        if self._writer is not None:
-            await self._writer
-        self._executor.shutdown()
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._is_busy:
+            self._idle = asyncio.get_running_loop().create_future()
+            await self._idle
+        if not self._is_signed:
+            with contextlib.suppress(SovctlError):  # the entries are durable; they are signed when it is next opened
+                await self._thread.run(self._ledger.checkpoint)
+        self._thread.close()
 
     async def __aenter__(self) -> Self:
         return self
@@ -108,47 +121,52 @@ class GroupCommit:
     ) -> None:
         await self.close()
 
-    async def _write_batches(self) -> None:
-        loop = asyncio.get_running_loop()
-        is_signed = True
-        while True:
-            self._wake.clear()
-            while self._waiting:
-                batch = [self._waiting.popleft() for _ in range(min(len(self._waiting), self._max_batch))]
-                try:
-                    indices = await loop.run_in_executor(
-                        self._executor, self._ledger.append_encoded, [data for data, _ in batch]
-                    )
-                    for index, (_, future) in zip(indices, batch, strict=True):
-                        if not future.done():  # a caller that gave up; its record is written all the same
-                            future.set_result(index)
-                    is_signed = False
-                except Exception as error:  # noqa: BLE001 - whatever it is, every waiting request must hear of it
-                    _fail(batch, error)
-            if not is_signed and (self._closing or not await self._woken()):
-                is_signed = await self._sign(loop)
-            elif is_signed and not self._closing:
-                await self._wake.wait()
-            if self._closing and is_signed and not self._waiting:
-                return
+    def _next(self) -> None:
+        """Hand the next batch to the disk."""
+        loop = self._loop
+        assert loop is not None
+        waiting = self._waiting
+        if waiting:
+            batch = [waiting.popleft() for _ in range(min(len(waiting), self._max_batch))]
+            written = partial(self._written, batch)
+            self._thread.hand(loop, written, self._ledger.append_encoded, [data for data, _ in batch])
+            return
+        self._is_busy = False
+        if self._idle is not None:
+            self._idle.set_result(None)
+        elif self._timer is None and not self._is_signed:
+            self._timer = loop.call_later(self._checkpoint_after_s, self._look_at_clock)
 
-    async def _woken(self) -> bool:
-        """Wait for a record; False when none came in `checkpoint_after_s`."""
-        try:
-            await asyncio.wait_for(self._wake.wait(), self._checkpoint_after_s)
-        except TimeoutError:
-            return False
-        return True
+    def _written(self, batch: list[_Record], indices: range | None, error: Exception | None) -> None:
+        """Everybody hears what became of his record, whatever it is; then the next batch goes."""
+        if indices is not None:
+            for index, (_, future) in zip(indices, batch, strict=True):
+                if not future.done():  # a caller that gave up; its record is written all the same
+                    future.set_result(index)
+            self._is_signed = False
+        elif error is not None:
+            for _, future in batch:
+                if not future.done():
+                    future.set_exception(error)
+        assert self._loop is not None
+        self._heard_at = self._loop.time()
+        self._next()
 
-    async def _sign(self, loop: asyncio.AbstractEventLoop) -> bool:
-        try:
-            await loop.run_in_executor(self._executor, self._ledger.checkpoint)
-        except SovctlError:
-            return self._closing  # the entries are durable; it is tried again, and at the latest when next opened
-        return True
+    def _look_at_clock(self) -> None:
+        """One timer serves many records: sign when nothing came for a while, else look again."""
+        loop, self._timer = self._loop, None
+        assert loop is not None
+        silent_s = 0.0 if self._is_busy else loop.time() - self._heard_at
+        if silent_s < self._checkpoint_after_s:
+            self._timer = loop.call_later(self._checkpoint_after_s - silent_s, self._look_at_clock)
+            return
+        self._is_busy = True
+        self._thread.hand(loop, self._signed, self._ledger.checkpoint)
+
+    def _signed(self, _checkpoint: object, error: Exception | None) -> None:
+        # When it fails, the entries are durable all the same; it is tried again, and at the latest when next opened.
+        self._is_signed = error is None
+        self._next()
 
 
-def _fail(batch: list[tuple[bytes, asyncio.Future[int]]], error: Exception) -> None:
-    for _, future in batch:
-        if not future.done():
-            future.set_exception(error)
+_Record = tuple[bytes, asyncio.Future[int]]

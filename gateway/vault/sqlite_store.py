@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Self
 
+from sovctl.compliance.thread import Thread
+from sovctl.gateway.vault.errors import VaultFailed
 from sovctl.gateway.vault.sqlite_erasures import SqliteErasures
 from sovctl.gateway.vault.sqlite_file import BUSY_TIMEOUT_S, SqliteFile
 from sovctl.gateway.vault.store import Batch, Census, Change, KeyRow, Row
-from sovctl.gateway.vault.thread import Thread
 
 
 class SqliteStore:
@@ -24,7 +26,8 @@ class SqliteStore:
     def __init__(self, path: Path, writing: SqliteFile, reading: SqliteFile) -> None:
         self.where = str(path)
         self._writing, self._reading = writing, reading
-        self._writer, self._reader = Thread("vault writer"), Thread("vault reader")
+        closed = partial(VaultFailed, "expected an open vault, got a closed one")
+        self._writer, self._reader = Thread("vault writer", closed=closed), Thread("vault reader", closed=closed)
         self.erasures = SqliteErasures(self._writer, writing, self._reader, reading)
 
     @classmethod

@@ -66,15 +66,16 @@ class Vault:
         entry = self._known.get(bytes.fromhex(conversation.key))
         return entry.generation if entry else 0
 
-    async def store(
+    def store(
         self,
         conversation: Conversation,
         issued: Mapping[str, str],
         *,
         subjects: Subjects | None = None,
         generation: int = 0,
-    ) -> None:
-        """Keep what the tokens stand for; durable when this returns, and the conversation's time starts anew.
+    ) -> asyncio.Future[None]:
+        """Keep what the tokens stand for, from now on; durable when this is done, and the conversation's time starts
+        anew. Whoever does not wait for it cancels it.
 
         Args:
             issued: token -> value.
@@ -85,7 +86,7 @@ class Vault:
             Superseded: the conversation was erased since then; make the tokens anew.
             VaultFailed: it is not durable. Do not send the tokens out.
         """
-        await self._writes.put(Wish(conversation, issued, subjects or {}, generation))
+        return self._writes.put(Wish(conversation, issued, subjects or {}, generation))
 
     async def load(self, conversation: Conversation) -> dict[str, str]:
         """What the conversation's tokens stand for; empty when it expired, was erased or never was.

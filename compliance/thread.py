@@ -1,9 +1,9 @@
-"""One thread that owns one database connection; coroutines hand it work and wait.
+"""One thread that owns a file or a connection; coroutines hand it work and wait.
 
 Like an executor with one thread, at a third of its cost for each piece of work: a queue, and one call back into the
 event loop.
 
-    thread = Thread("vault writer")
+    thread = Thread("vault writer", closed=partial(VaultFailed, "expected an open vault, got a closed one"))
     await thread.run(file.write, batch)
     thread.close()
 """
@@ -13,35 +13,50 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable
+from functools import partial
 from queue import SimpleQueue
 from typing import Any, TypeVar
 
-from sovctl.gateway.vault.errors import VaultFailed
-
 _Result = TypeVar("_Result")
-_Work = tuple[Callable[..., Any], tuple[Any, ...], "asyncio.Future[Any]"]
+Then = Callable[[Any, Exception | None], None]
+"""What is called in the event loop with a result, or with what was raised."""
+_Work = tuple[Callable[..., Any], tuple[Any, ...], asyncio.AbstractEventLoop, Then]
 
 
 class Thread:
-    """Runs what it is given, one after another."""
+    """Runs what it is given, one after another.
 
-    def __init__(self, name: str) -> None:
+    Args:
+        closed: makes the error for who comes after the end.
+    """
+
+    def __init__(self, name: str, *, closed: Callable[[], Exception]) -> None:
+        self._closed = closed
         self._queue: SimpleQueue[_Work | None] = SimpleQueue()
         self._thread = threading.Thread(target=self._serve, name=name, daemon=True)
         self._thread.start()
         self.is_closed = False
 
-    async def run(self, function: Callable[..., _Result], *args: Any) -> _Result:
+    def run(self, function: Callable[..., _Result], *args: Any) -> asyncio.Future[_Result]:
         """What the function returns or raises; it runs to its end even if the caller gives up.
 
         Raises:
-            VaultFailed: the thread has ended.
+            Exception: the thread has ended.
+        """
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[_Result] = loop.create_future()
+        self.hand(loop, partial(_settle, future), function, *args)
+        return future
+
+    def hand(self, loop: asyncio.AbstractEventLoop, then: Then, function: Callable[..., Any], *args: Any) -> None:
+        """`run` for who needs no future: `then` is called in the event loop.
+
+        Raises:
+            Exception: the thread has ended.
         """
         if self.is_closed:
-            raise VaultFailed("expected an open vault, got a closed one")
-        future: asyncio.Future[_Result] = asyncio.get_running_loop().create_future()
-        self._queue.put((function, args, future))
-        return await future
+            raise self._closed()
+        self._queue.put((function, args, loop, then))
 
     def close(self) -> None:
         """Finish what waits and end."""
@@ -51,14 +66,14 @@ class Thread:
 
     def _serve(self) -> None:
         while (work := self._queue.get()) is not None:
-            function, args, future = work
+            function, args, loop, then = work
             result, error = None, None
             try:
                 result = function(*args)
             except Exception as caught:  # noqa: BLE001 - the caller must hear of it, whatever it is
                 error = caught
             try:
-                future.get_loop().call_soon_threadsafe(_settle, future, result, error)
+                loop.call_soon_threadsafe(then, result, error)
             except RuntimeError:  # the loop is closed: nobody waits any more
                 continue
 
