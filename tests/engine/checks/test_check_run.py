@@ -167,7 +167,7 @@ def wait_for(path: Path, *, seconds: float = 30) -> list[int]:
     raise AssertionError(f"{path} did not appear")
 
 
-def gone(pid: int, *, seconds: float = 20) -> bool:
+def gone(pid: int, *, seconds: float = 60) -> bool:
     until = time.monotonic() + seconds
     while time.monotonic() < until:
         try:
