@@ -24,7 +24,7 @@ from collections.abc import Collection
 from sovctl.gateway.kinds import Kind, Mark
 
 _OPENER = re.compile(r"""(["'<])?(?:https?:|ftps?:|wss?:|file:|data:|javascript:|//|\\\\|www\.)|\]\(""", re.IGNORECASE)
-_SCHEMES = ("http:", "https:", "ftp:", "ftps:", "ws:", "wss:", "file:", "data:", "javascript:")
+_SCHEMES = ("http", "https", "ftp", "ftps", "ws", "wss", "file", "data", "javascript")
 _LONGEST_OPENER = 12  # characters: a quote and `javascript:`
 _TARGET = "]("
 # At any depth of JSON in JSON; the bounds keep this linear, and nobody nests strings deeper.
@@ -38,10 +38,11 @@ _QUOTED_END = {'"': re.compile('"'), "'": re.compile("'"), "<": re.compile(">")}
 
 def _has_hint(text: str) -> bool:
     """False when `text` can hold no opener; most texts can't, and finding that out is cheap."""
-    if "//" in text or "](" in text or "\\\\" in text:
+    # One character is found many times as quickly as two.
+    if ("/" in text and "//" in text) or ("]" in text and "](" in text) or ("\\" in text and "\\\\" in text):
         return True
     lowered = text.lower()
-    return "www." in lowered or (":" in lowered and any(map(lowered.__contains__, _SCHEMES)))
+    return "www." in lowered or any(piece.endswith(_SCHEMES) for piece in lowered.split(":")[:-1])
 
 
 class _PlainLinkContext:
@@ -230,6 +231,8 @@ class JsonLinkContext(LinkContext):
 
 def link_regions(text: str) -> list[tuple[int, int]]:
     """Spans of the links in `text`, in order."""
+    if not _has_hint(text):
+        return []
     context = _PlainLinkContext()
     context.feed(text)
     context.close()

@@ -23,16 +23,18 @@ from __future__ import annotations
 import hashlib
 import hmac
 from collections.abc import Collection, Mapping
+from operator import mul
 
 from sovctl.gateway.kinds import Kind, Mark
 
 ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXY"
 _BASE = len(ALPHABET)  # 31, a prime: see the check character
-_VALUE_OF = {character: value for value, character in enumerate(ALPHABET)}
+_VALUES = bytes.maketrans(ALPHABET.encode(), bytes(range(_BASE)))
 _PAIRS = [low + high for high in ALPHABET for low in ALPHABET]
-_MAC_CHARACTERS, _FORM_CHARACTERS = 13, 2
+_MAC_CHARACTERS, _FORM_CHARACTERS = 13, 2  # a form is one of `_PAIRS`
 ID_CHARACTERS = _MAC_CHARACTERS + _FORM_CHARACTERS + 1
 _FORMS = _BASE**_FORM_CHARACTERS
+_WEIGHTS = range(2, ID_CHARACTERS + 1)  # of the check character; below the prime 31
 KEY_BYTES = 32
 
 
@@ -82,7 +84,7 @@ class Mint:
         stem = _encoded(self._mac("value", label, value), _MAC_CHARACTERS)
         form = 0 if surface == value else 1 + self._mac("form", label, surface) % (_FORMS - 1)
         while True:
-            body = stem + _encoded(form, _FORM_CHARACTERS)
+            body = stem + _PAIRS[form]
             token = f"{label}_{body}{check_character(body)}"
             # Two spellings of one value may meet in the same form (1 in 960); the later one then takes the next.
             if self._issued.setdefault(token, surface) == surface:
@@ -97,15 +99,16 @@ class Mint:
 
 def number_of(body: str) -> int:
     """The number that the characters of a token stand for, lowest place first."""
-    return sum(_VALUE_OF[character] * _BASE**place for place, character in enumerate(body))
+    return sum(value * _BASE**place for place, value in enumerate(body.encode().translate(_VALUES)))
 
 
 def check_character(body: str) -> str:
-    """The last character of a token: a weighted sum by the prime 31, weights 2, 3, ..."""
-    total = 0
-    for weight, character in enumerate(body, start=2):
-        total += weight * _VALUE_OF[character]
-    return ALPHABET[total % _BASE]
+    """The last character of a token: a weighted sum by the prime 31.
+
+    Args:
+        body: what stands before it, of `ALPHABET`.
+    """
+    return ALPHABET[sum(map(mul, body.encode().translate(_VALUES), _WEIGHTS)) % _BASE]
 
 
 def _encoded(number: int, length: int) -> str:
@@ -119,4 +122,4 @@ def _encoded(number: int, length: int) -> str:
 
 def _joined(*fields: str) -> bytes:
     """The fields, each after its length, so that no two lists of fields give the same bytes."""
-    return b"".join(len(data).to_bytes(4) + data for data in (field.encode() for field in fields))
+    return b"".join([len(data).to_bytes(4) + data for data in [field.encode() for field in fields]])

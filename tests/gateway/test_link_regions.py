@@ -1,0 +1,30 @@
+"""Links in a text: the quick look that most texts get by with overlooks none."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sovctl.gateway.links import _OPENER, link_regions
+
+_PIECES = ["http", "HTTPS", "ftps", "wss", "file", "data", "javascript", "www", "WWW"]
+_PIECES += [":", ".", "/", "\\", "]", "(", " ", '"', "x", "Ü", "\n"]
+
+
+@given(st.lists(st.sampled_from(_PIECES), max_size=12).map("".join))
+def test_no_link_is_overlooked(text: str) -> None:
+    assert bool(link_regions(text)) == (_OPENER.search(text) is not None)
+
+
+@pytest.mark.parametrize(
+    ("text", "links"),
+    [
+        ("at 10:30 it was 3/4, see [1] (note)", []),
+        ("see FTP:x.test now", ["FTP:x.test"]),
+        ("see [a](b.test) now", ["b.test)"]),
+        ('in "//a b.test" and Www.c.test', ["//a b.test", "Www.c.test"]),
+    ],
+)
+def test_a_link_begins_where_something_could_be_followed(text: str, links: list[str]) -> None:
+    assert [text[start:end] for start, end in link_regions(text)] == links
