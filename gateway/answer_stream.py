@@ -1,7 +1,9 @@
 """A streamed answer on its way: values put back, held until it has passed, recorded before its end is sent.
 
-What is held back for good ends the stream with what the client gets instead; see `surfaces.handed_over`. Until its
-first event is there, nothing was promised to the client, and another upstream may still take over.
+Where nothing is checked before its release, events go from the upstream's connection to the client's the moment they
+come; the task of the request wakes for the end, for trouble, and when the client reads more slowly than the model
+writes. What is held back for good ends the stream with what the client gets instead; see `surfaces.handed_over`. Until
+its first event is there, nothing was promised to the client, and another upstream may still take over.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from typing import TYPE_CHECKING
 import orjson
 
 from sovctl.gateway import log
+from sovctl.gateway.client_body import ClientBody
 from sovctl.gateway.errors import Code, Refused, UpstreamFailed
 from sovctl.gateway.exchange import Exchange
 from sovctl.gateway.quota.need import usage_in
@@ -32,6 +35,8 @@ ANSWERED = "answered"
 CLIENT_LEFT = "client-left"
 HANDED_OVER = "handed_over"
 
+_HASHED_TOGETHER = 32  # pieces: a call of OpenSSL's costs as much as hashing 1 KiB
+
 
 class AnswerStream:
     """An answer that is being streamed. `close` must be called, whether it was read to its end or not."""
@@ -41,10 +46,17 @@ class AnswerStream:
         self._exchange = exchange
         self._answer = answer
         self._events = exchange.surface.stream(exchange.restoration(delivery.bounds))
+        self._framer = Framer(max_event_bytes=delivery.limits.max_event_bytes)
+        self._is_counted = bool(exchange.reservation.accounts)
         self._hasher = delivery.audit.hasher()
+        self._sent: list[bytes] = []  # and not hashed yet
+        self._sent_at = 0.0
         self._ending = exchange.surface.ending(exchange.body) if exchange.checks is not None else None
         self._gate = self._new_gate()
-        self._pieces = self._restored() if self._gate is None else gated(self._gate, self._restored())
+        self._gated = gated(self._gate, self._restored()) if self._gate is not None else None
+        self._body: ClientBody | None = None  # who gets events the moment they come
+        self._waiting = b""  # events for who reads this stream
+        self._trouble: Exception | None = None
         self._first = b""
         self.instead: Instead | None = None
         """What the client gets when nothing of the answer goes out."""
@@ -62,34 +74,35 @@ class AnswerStream:
         """
         try:
             async with asyncio.timeout_at(self._exchange.deadline_s):
-                self._first = await anext(self._pieces)
-        except StopAsyncIteration:
-            raise UpstreamFailed("empty") from None
+                self._first = await self._next()
         except TimeoutError:
             self._answer.note("deadline")
             raise UpstreamFailed("deadline") from None
+        if not self._first:
+            raise UpstreamFailed("empty")
 
     @property
     def heard(self) -> list[str]:
         """What the model said so far."""
         return self._gate.heard if self._gate is not None else []
 
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        """Framed events, to the answer's end or to what stands in its place."""
+    async def pieces(self, body: ClientBody | None = None) -> AsyncIterator[bytes]:
+        """Framed events, to the answer's end or to what stands in its place.
+
+        Args:
+            body: where events may go without being given out here, between two that are.
+        """
         exchange = self._exchange
         try:
             try:
                 if self.instead is None:
-                    self._hasher.update(self._first)
+                    self._sent.append(self._first)
                     yield self._first
-                    observe = self._inter_token_s.observe
-                    before = time.perf_counter()
-                    async for each in self._pieces:
-                        now = time.perf_counter()
-                        observe(now - before)
-                        before = now
-                        self._hasher.update(each)
-                        yield each
+                    self._sent_at = time.perf_counter()
+                    self._body = body
+                    while piece := await self._next():
+                        self._note(piece)
+                        yield piece
                     last = b"".join(self._events.last())
                     if (gate := self._gate) is not None:
                         last = gate.feed(last) + gate.flush()
@@ -104,7 +117,7 @@ class AnswerStream:
                 self.instead = await self._delivery.held_back(exchange, blocked, self.heard)
             assert self._ending is not None
             last = b"".join(self._ending.events(self.instead))
-            self._hasher.update(last)
+            self._sent.append(last)
             await self._end(HANDED_OVER)
             yield last
         except (UpstreamFailed, Refused) as error:
@@ -116,7 +129,7 @@ class AnswerStream:
     async def _end(self, reason: str) -> None:
         self._is_recorded = True  # or refused: not twice in any case
         self._reason = reason
-        await self._delivery.ended(self._exchange, reason, self._hasher.hexdigest())
+        await self._delivery.ended(self._exchange, reason, self._digest())
 
     async def close(self) -> None:
         """Let go of the upstream, and see to it that the end is recorded."""
@@ -128,13 +141,31 @@ class AnswerStream:
             if exchange.judge is not None:
                 trace.past("release", self._began_ns, {"verdict": exchange.judge.verdicts.worst.value})
             exchange.end_trace(status=200, reason=self._reason)
-        await self._pieces.aclose()
+        if self._gated is not None:
+            await self._gated.aclose()
 
     def _record(self, reason: str) -> None:
         if not self._is_recorded:
             self._reason = reason
             self._is_recorded = True
-            self._delivery.end_in_background(self._exchange, reason, self._hasher.hexdigest())
+            self._delivery.end_in_background(self._exchange, reason, self._digest())
+
+    def _note(self, piece: bytes) -> None:
+        """A piece is about to go to the client."""
+        now = time.perf_counter()
+        self._inter_token_s.observe(now - self._sent_at)
+        self._sent_at = now
+        self._sent.append(piece)
+        if len(self._sent) > _HASHED_TOGETHER:
+            self._hash()
+
+    def _hash(self) -> None:
+        self._hasher.update(b"".join(self._sent))
+        self._sent.clear()
+
+    def _digest(self) -> str:
+        self._hash()
+        return self._hasher.hexdigest()
 
     def _is_usage_alone(self, data: bytes) -> bool:
         """Note what an event says about use; True when it says nothing else, and the client did not ask for it."""
@@ -158,23 +189,69 @@ class AnswerStream:
         sent = self._ending.sent if self._ending is not None else lambda _: None
         return Gate(judge, self._exchange.surface, clock=time.monotonic, observe=observe, sent=sent)
 
-    async def _restored(self) -> AsyncGenerator[bytes]:
-        """Restored events, framed for the client, without those that end the stream."""
-        framer = Framer(max_event_bytes=self._delivery.limits.max_event_bytes)
-        events, is_counted = self._events, bool(self._exchange.reservation.accounts)
+    async def _next(self) -> bytes:
+        """Events for who reads this stream; empty when there are no more but those that end it.
+
+        Raises:
+            UpstreamFailed: it broke off, or is no answer.
+            Blocked: as `gated` says.
+        """
+        if self._gated is not None:
+            return await anext(self._gated, b"")
+        while not self._waiting:
+            if self._events.is_finished:
+                self._answer.finished()
+                return b""
+            is_whole = await self._answer.pour(self._take)
+            if self._trouble is not None:
+                raise self._trouble
+            if is_whole and not self._events.is_finished:
+                raise self._failed(UpstreamFailed("broken"))  # it ended without saying so
+        waiting, self._waiting = self._waiting, b""
+        return waiting
+
+    def _take(self, data: bytes) -> bool:
+        """Pass on what came from the upstream; False when somebody has to wake for it."""
         try:
-            async for chunk in self._answer.chunks():
-                told = framer.feed(chunk)
-                if is_counted:
-                    told = [data for data in told if not self._is_usage_alone(data)]
-                restored = [each for data in told for each in events.feed(data)]
-                if restored:
-                    yield b"".join(restored)
-                if events.is_finished:
-                    self._answer.finished()
-                    return
-            raise UpstreamFailed("broken")  # it ended without saying so
+            if restored := self._fed(data):
+                if self._body is None or not self._body.write(restored):
+                    self._waiting = restored
+                    return False
+                self._note(restored)
+        except Exception as error:  # noqa: BLE001 - raised again by who waits for it
+            self._trouble = error
+            return False
+        return not self._events.is_finished
+
+    async def _restored(self) -> AsyncGenerator[bytes]:
+        """Restored events for a gate, without those that end the stream."""
+        async for data in self._answer.chunks():
+            if restored := self._fed(data):
+                yield restored
+            if self._events.is_finished:
+                self._answer.finished()
+                return
+        raise self._failed(UpstreamFailed("broken"))  # it ended without saying so
+
+    def _fed(self, data: bytes) -> bytes:
+        """Restored events, framed for the client.
+
+        Raises:
+            UpstreamFailed: it is no answer.
+        """
+        feed = self._events.feed
+        try:
+            told = self._framer.feed(data)
+            if self._is_counted:
+                told = [each for each in told if not self._is_usage_alone(each)]
+            if len(told) == 1:
+                events = feed(told[0])
+                return events[0] if len(events) == 1 else b"".join(events)
+            return b"".join([event for each in told for event in feed(each)])
         except (EventTooLarge, UpstreamFailed) as error:
-            cause = error.cause if isinstance(error, UpstreamFailed) else "too-large"
-            self._answer.failed(cause)
-            raise UpstreamFailed(cause) from None
+            raise self._failed(error) from None
+
+    def _failed(self, error: EventTooLarge | UpstreamFailed) -> UpstreamFailed:
+        failure = error if isinstance(error, UpstreamFailed) else UpstreamFailed("too-large")
+        self._answer.failed(failure.cause)
+        return failure

@@ -14,7 +14,7 @@ of a model also `x-sovctl-route` (`pool` or `cloud`). Nothing that was in a requ
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 
@@ -25,6 +25,7 @@ from sovctl.gateway import conversation, log
 from sovctl.gateway.access.callers import Callers, bearer
 from sovctl.gateway.access.certificate import PEER
 from sovctl.gateway.access.principal import Principal
+from sovctl.gateway.client_body import ClientBody
 from sovctl.gateway.deadline import OWN_HEADER, SDK_HEADER, timeout_s
 from sovctl.gateway.errors import Code, Headers, Refused
 from sovctl.gateway.handoff.desk import Desk
@@ -230,7 +231,7 @@ def _is_anthropic(headers: Headers) -> bool:
 class _Watch:
     """Ends the request when its client leaves before the answer is out.
 
-    An answer that is quick is not watched; that would cost a task each. A stream watches from its beginning.
+    An answer that is quick is not watched, that would cost a task each; a stream knows when it writes its next event.
     """
 
     def __init__(self, receive: Receive) -> None:
@@ -300,11 +301,14 @@ async def _send_stream(send: Send, watch: _Watch, headers: Headers, reply: Reply
     assert not isinstance(reply.content, bytes)
     headers += _ids(request_id)
     try:
-        watch.start()
+        body = ClientBody.behind(send)
+        if body is None:
+            watch.start()
         await send({"type": "http.response.start", "status": reply.status, "headers": headers})
-        pieces: AsyncIterator[bytes] = aiter(reply.content)
-        async for piece in pieces:
+        async for piece in reply.content.pieces(body):
             await send({"type": "http.response.body", "body": piece, "more_body": True})
+            if body is not None and body.has_left:
+                return
         await send({"type": "http.response.body", "body": b""})
     finally:
         await reply.content.close()

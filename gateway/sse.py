@@ -36,10 +36,12 @@ class Framer:
 
     def feed(self, chunk: bytes) -> list[bytes]:
         """The data of every event that is whole now, in order; comments and other fields are left out."""
-        if not self._buffer and chunk.startswith(b"data: ") and chunk.endswith(b"\n\n"):
-            line = chunk[6:-2]
-            if b"\n" not in line and b"\r" not in line and len(line) <= self._max_event_bytes:
-                return [line]  # one whole event: what most servers write at a time
+        if not self._buffer and chunk.startswith(b"data: ") and chunk.endswith(b"\n\n") and b"\r" not in chunk:
+            if chunk.find(b"\n") == len(chunk) - 2 <= self._max_event_bytes:
+                return [chunk[6:-2]]  # one whole event: what most servers write at a time
+            lines = chunk[6:-2].split(b"\n\ndata: ")
+            if chunk.count(b"\n") == 2 * len(lines) and max(map(len, lines)) <= self._max_event_bytes:
+                return lines  # several of them: we were slower than the server
         searched = max(0, len(self._buffer) - 3)
         self._buffer += chunk
         events: list[bytes] = []

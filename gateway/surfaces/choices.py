@@ -18,6 +18,7 @@ import orjson
 from sovctl.gateway.errors import UpstreamFailed
 from sovctl.gateway.restore import Restorer
 from sovctl.gateway.sse import DONE, event
+from sovctl.gateway.surfaces.event_form import EventForms
 from sovctl.gateway.surfaces.fields import Fields
 from sovctl.gateway.surfaces.model_name import ModelName
 from sovctl.gateway.surfaces.restoration import Restoration
@@ -35,20 +36,32 @@ class ChoiceStream:
 
     Args:
         payload: the field of a choice that holds what was generated.
+        forms: of its events.
     """
 
-    def __init__(self, restoration: Restoration, *, payload: Literal["delta", "text"], fields: Fields) -> None:
+    def __init__(
+        self,
+        restoration: Restoration,
+        *,
+        payload: Literal["delta", "text"],
+        fields: Fields,
+        forms: EventForms | None = None,
+    ) -> None:
         self.is_finished = False
         self._restoration = restoration
         self._payload = payload
         self._fields = fields
         self._name = ModelName(restoration.model)
         self._channels: dict[_Channel, Restorer] = {}
-        self._chunk: dict[str, Any] = {}  # the last one: the form of one more
+        self._forms = forms if forms is not None else EventForms()
+        self._chunk: dict[str, Any] = {}  # the last one, but for its text: the form of one more
 
     def feed(self, data: bytes) -> list[bytes]:
         if self.is_finished:
             return []
+        if (written := self._forms.put(data)) is not None:
+            self._chunk = self._forms.memo
+            return [written]
         if data == DONE:
             self.is_finished = True
             return self._flush(list(self._channels))
@@ -58,16 +71,24 @@ class ChoiceStream:
             raise UpstreamFailed("protocol") from None
         if not isinstance(chunk, dict) or not isinstance(chunk.get("choices"), list):
             raise UpstreamFailed("protocol" if not isinstance(chunk, dict) or "error" not in chunk else "error-event")
-        if not self._restoration.issued:
-            return [event(self._name.put(data, chunk, chunk))]
         self._chunk, choices = chunk, chunk["choices"]
         if len(choices) == 1 and (only := self._only_text(choices[0])) is not None:
-            holder, field, restorer = only
-            text = holder[field]
-            holder[field] = restored = restorer.feed(text)
-            if restored is text:  # nothing in it, nothing held back: most events
-                return [event(self._name.put(data, chunk, chunk))]
-            return [self._written(chunk)]
+            holder, field, channel = only
+            feed = self._restorer(channel).feed if self._restoration.issued else None
+            self._forms.learn(data, chunk, holder=holder, field=field, change=feed, write=self._renamed, memo=chunk)
+            if feed is not None:
+                text = holder[field]
+                holder[field] = restored = feed(text)
+                if restored is not text:
+                    return [self._written(chunk)]
+        elif self._restoration.issued:
+            return self._restored(chunk, choices)
+        return [self._renamed(data, chunk)]
+
+    def last(self) -> list[bytes]:
+        return [event(DONE)]
+
+    def _restored(self, chunk: dict[str, Any], choices: list[Any]) -> list[bytes]:
         before: list[bytes] = []
         for choice in choices:
             if not isinstance(choice, dict) or not isinstance(choice.get("index", 0), int):
@@ -75,25 +96,27 @@ class ChoiceStream:
             before += self._choice(choice)
         return [*before, self._written(chunk)]
 
-    def last(self) -> list[bytes]:
-        return [event(DONE)]
+    def _renamed(self, data: bytes, chunk: dict[str, Any]) -> bytes:
+        return event(self._name.put(data, chunk, chunk))
 
     def _written(self, chunk: dict[str, Any]) -> bytes:
         if "model" in chunk:
             chunk["model"] = self._restoration.model
         return event(orjson.dumps(chunk))
 
-    def _only_text(self, choice: Any) -> tuple[dict[str, Any], str, Restorer] | None:
-        """Where the text stands and what restores it, when the choice is one piece of one text and not the last."""
+    def _only_text(self, choice: Any) -> tuple[dict[str, Any], str, _Channel] | None:
+        """Where the text stands and its channel, when the choice is one piece of one text and not the last."""
         if type(choice) is not dict or choice.get("finish_reason") is not None:
             return None
         made, index = choice.get(self._payload), choice.get("index", 0)
         if type(index) is not int:
             return None
-        if type(made) is dict and len(made) == 1 and type(made.get("content")) is str:
-            return made, "content", self._restorer((index, "content"))
+        if type(made) is dict and len(made) == 1:
+            field = next(iter(made))
+            if type(made[field]) is str and field not in _WHOLE and field not in self._fields.left_alone:
+                return made, field, (index, field)
         if type(made) is str:
-            return choice, self._payload, self._restorer((index,))
+            return choice, self._payload, (index,)
         return None
 
     def _restorer(self, channel: _Channel) -> Restorer:
@@ -122,7 +145,7 @@ class ChoiceStream:
             ]
         for channel in fed:
             if channel in ending:
-                _extend(choice, (self._payload, *channel[1:]), self._channels.pop(channel).flush())
+                _extend(choice, (self._payload, *channel[1:]), self._ended(channel))
         return self._flush([channel for channel in ending if channel in self._channels])
 
     def _fed(self, value: Any, channel: _Channel, fed: list[_Channel]) -> Any:
@@ -140,10 +163,15 @@ class ChoiceStream:
             }
         return value
 
+    def _ended(self, channel: _Channel) -> str:
+        """What a channel still holds."""
+        self._forms.forget()
+        return self._channels.pop(channel).flush()
+
     def _flush(self, channels: list[_Channel]) -> list[bytes]:
         events = []
         for channel in channels:
-            if held := self._channels.pop(channel).flush():
+            if held := self._ended(channel):
                 made = _nested(channel[1:], held)
                 choice = {"index": channel[0], self._payload: made, "logprobs": None, "finish_reason": None}
                 more = {key: value for key, value in self._chunk.items() if key != "usage"}

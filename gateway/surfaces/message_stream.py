@@ -16,31 +16,42 @@ import orjson
 from sovctl.gateway.errors import UpstreamFailed
 from sovctl.gateway.restore import Restorer
 from sovctl.gateway.sse import DONE
+from sovctl.gateway.surfaces.event_form import EventForms
 from sovctl.gateway.surfaces.fields import Fields, restored
 from sovctl.gateway.surfaces.model_name import ModelName
 from sovctl.gateway.surfaces.restoration import Restoration
 
 _KIND = re.compile(r"[a-z_]{1,80}")
-_END = "message_stop"
+_DELTA, _END = "content_block_delta", "message_stop"
 
 _Channel = tuple[Any, str]
 """Index of the block, field of its deltas."""
 
 
 class MessageStream:
-    """Restores one streamed message."""
+    """Restores one streamed message.
 
-    def __init__(self, restoration: Restoration, fields: Fields) -> None:
+    Args:
+        forms: of its events.
+    """
+
+    def __init__(self, restoration: Restoration, fields: Fields, *, forms: EventForms | None = None) -> None:
         self.is_finished = False
         self._restoration = restoration
         self._fields = fields
         self._name = ModelName(restoration.model)
         self._channels: dict[_Channel, tuple[Restorer, dict[str, Any]]] = {}  # with its last event
+        self._forms = forms if forms is not None else EventForms()
         self._last: list[bytes] = []
 
     def feed(self, data: bytes) -> list[bytes]:
         if self.is_finished:
             return []
+        if (written := self._forms.put(data)) is not None:
+            if self._restoration.issued:
+                channel, last = self._forms.memo
+                self._channels[channel] = last
+            return [written]
         if data == DONE:
             raise UpstreamFailed("broken")  # before the message stopped
         try:
@@ -53,7 +64,7 @@ class MessageStream:
         if kind == "error":
             raise UpstreamFailed("error-event")
         if self._restoration.issued:
-            events = self._restored(kind, said)
+            events = self._restored(kind, said, data)
         else:
             events = [_framed(kind, self._name.put(data, said, said.get("message")))]
         if kind == _END:
@@ -64,9 +75,26 @@ class MessageStream:
     def last(self) -> list[bytes]:
         return self._last
 
-    def _restored(self, kind: str, said: dict[str, Any]) -> list[bytes]:
-        if kind == "content_block_delta" and isinstance(said.get("delta"), dict):
-            said["delta"] = {field: self._fed(said, field, value) for field, value in said["delta"].items()}
+    def _learn(self, data: bytes, said: dict[str, Any], delta: dict[str, Any]) -> None:
+        """Remember the form of a delta of one string."""
+        fields = [field for field in delta if field not in self._fields.left_alone]
+        if len(fields) == 1 and isinstance(delta[fields[0]], str):
+            channel = said.get("index"), fields[0]
+            restorer = self._restorer(channel)
+            self._forms.learn(
+                data,
+                said,
+                holder=delta,
+                field=fields[0],
+                change=restorer.feed,
+                write=lambda _, other: _framed(_DELTA, orjson.dumps(other)),
+                memo=(channel, (restorer, said)),
+            )
+
+    def _restored(self, kind: str, said: dict[str, Any], data: bytes) -> list[bytes]:
+        if kind == _DELTA and isinstance(delta := said.get("delta"), dict):
+            self._learn(data, said, delta)
+            said["delta"] = {field: self._fed(said, field, value) for field, value in delta.items()}
             return [_framed(kind, orjson.dumps(said))]
         if kind == "content_block_stop":
             before = self._flush(said.get("index"))
@@ -82,21 +110,27 @@ class MessageStream:
         if not isinstance(value, str):
             return restored(value, self._fields, self._restoration)
         channel = (said.get("index"), field)
-        restorer = self._channels[channel][0] if channel in self._channels else None
-        if restorer is None:
-            is_answer = self._restoration.is_json and field in self._fields.answer
-            restorer = self._restoration.restorer(is_json=is_answer or field in self._fields.json)
+        restorer = self._restorer(channel)
         self._channels[channel] = (restorer, said)
         return restorer.feed(value)
+
+    def _restorer(self, channel: _Channel) -> Restorer:
+        if channel in self._channels:
+            return self._channels[channel][0]
+        is_answer = self._restoration.is_json and channel[1] in self._fields.answer
+        restorer = self._restoration.restorer(is_json=is_answer or channel[1] in self._fields.json)
+        self._channels[channel] = (restorer, {})
+        return restorer
 
     def _flush(self, index: Any = None) -> list[bytes]:
         """One more delta of every channel that holds something: of one block, or of all."""
         events = []
         for channel in [each for each in self._channels if index is None or each[0] == index]:
+            self._forms.forget()
             restorer, last = self._channels.pop(channel)
             if held := restorer.flush():
                 delta = {"type": last["delta"].get("type"), channel[1]: held}
-                events.append(_framed("content_block_delta", orjson.dumps({**last, "delta": delta})))
+                events.append(_framed(_DELTA, orjson.dumps({**last, "delta": delta})))
         return events
 
 

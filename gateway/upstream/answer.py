@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 
 from sovctl.gateway.errors import UpstreamFailed
 from sovctl.gateway.upstream.connection import Connection
@@ -105,6 +105,21 @@ class Answer:
         if not piece and self.status == 200 and not self._is_blamed:
             self._server.breaker.succeeded()
         return piece
+
+    async def pour(self, take: Callable[[bytes], bool]) -> bool:
+        """Give pieces to `take` the moment they come, until that returns False; True at the end.
+
+        Raises:
+            UpstreamFailed: as for `chunks`.
+        """
+        try:
+            is_whole = await self._connection.pour(take)
+        except UpstreamFailed as error:
+            self.failed(error.cause)
+            raise
+        if is_whole and self.status == 200 and not self._is_blamed:
+            self._server.breaker.succeeded()
+        return is_whole
 
     async def read(self, *, at_most: int) -> bytes:
         """The whole body.

@@ -7,7 +7,7 @@ redirects, no cookies, no proxies, no compression. Whatever it doesn't understan
     connection = await Connection.open(address, timeout_s=3)
     connection.send(b"POST /v1/chat/completions HTTP/1.1\\r\\n...", timeout_s=60)
     status = await connection.head()
-    while piece := await connection.piece(): ...
+    while piece := await connection.piece(): ...        # or connection.pour(take), the moment each comes
     connection.is_reusable      # True when the answer was read to its end and the server keeps the connection
 """
 
@@ -70,6 +70,7 @@ class Connection(asyncio.Protocol):
         self._read_timeout_s = 0.0
         self._heard_at = 0.0
         self._lingering: Callable[[], None] | None = None
+        self._take: Callable[[bytes], bool] | None = None
 
     @classmethod
     async def open(cls, address: Address, *, timeout_s: float) -> Self:
@@ -131,13 +132,38 @@ class Connection(asyncio.Protocol):
             if self._is_whole:
                 return b""
             await self._wait()
+        return self._unread()
+
+    async def pour(self, take: Callable[[bytes], bool]) -> bool:
+        """Give what comes of the body to `take` the moment it comes, until that returns False; True at the body's end.
+
+        No task has to wake for it, which costs more than a short piece itself.
+
+        Args:
+            take: must not raise.
+
+        Raises:
+            UpstreamFailed: as for `piece`.
+        """
+        while not self._pieces or take(self._unread()):
+            if self._is_whole:
+                return True
+            self._take = take
+            try:
+                await self._wait()
+            finally:
+                is_stopped, self._take = self._take is None, None
+            if is_stopped:
+                return False
+        return False
+
+    def _unread(self) -> bytes:
         pieces = self._pieces
         if self._is_paused:
             self._is_paused = False
             self._transport.resume_reading()
-        piece = pieces[0] if len(pieces) == 1 else b"".join(pieces)
         self._pieces, self._unread_bytes = [], 0
-        return piece
+        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
     def linger(self, done: Callable[[], None]) -> None:
         """Read the rest of an answer that says nothing new; `done` when the connection is reusable or closed."""
@@ -237,6 +263,12 @@ class Connection(asyncio.Protocol):
             self._stop_timer()
         elif self._has_head and self._timer is None:
             self._timer = self._loop.call_later(self._read_timeout_s, self._look_at_clock)
+        if self._take is not None and self._pieces and self._failure is None:
+            if self._take(self._unread()):
+                if not self._is_whole:
+                    return  # nobody has to wake
+            else:
+                self._take = None
         self._wake()
 
     def eof_received(self) -> bool:

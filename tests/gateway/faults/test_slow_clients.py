@@ -150,6 +150,34 @@ def test_a_client_that_does_not_read_its_answer_is_let_go(gateway: LoopbackGatew
     until(lambda: gateway.records()[-1].get("reason") == "client-left", "it is on record")
 
 
+def test_a_client_that_reads_slowly_gets_every_byte_in_order(gateway: LoopbackGateway, upstream: EchoUpstream) -> None:
+    texts = [f"{number} words and " * 40 for number in range(2000)]
+    chunk = {"id": "x", "model": "big"}
+    chunks = [{**chunk, "choices": [{"index": 0, "delta": {"content": text}}]} for text in texts]
+    events = [b"data: " + json.dumps(each).encode() + b"\n\n" for each in chunks]
+    upstream.script.raw_stream = b"".join([*events, b"data: [DONE]\n\n"])
+    upstream.script.piece_bytes = 65536
+    body = json.dumps(say("Please write a long letter.", stream=True)).encode()
+    head = _HEAD + b"connection: close\r\n"
+    with connection(gateway) as client:
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        client.sendall(head + f"content-length: {len(body)}\r\n\r\n".encode() + body)
+        answer = rest(client)
+    upstream.forget()
+    payload = unchunked(answer.partition(b"\r\n\r\n")[2])
+    told = [event.removeprefix(b"data: ") for event in payload.split(b"\n\n")[:-1]]
+    assert told.pop() == b"[DONE]"
+    assert [json.loads(event)["choices"][0]["delta"]["content"] for event in told] == texts
+
+
+def unchunked(body: bytes) -> bytes:
+    """What a body in chunks says."""
+    said = b""
+    while (size := int(body[: (end := body.index(b"\r\n"))], 16)) > 0:
+        said, body = said + body[end + 2 : end + 2 + size], body[end + 4 + size :]
+    return said
+
+
 def test_early_refusals_end_the_rest_of_the_body(gateway: LoopbackGateway) -> None:
     with connection(gateway) as client:
         client.sendall(_HEAD.replace(KEY.encode(), b"wrong") + b"transfer-encoding: chunked\r\n\r\n")

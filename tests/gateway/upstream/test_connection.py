@@ -196,6 +196,52 @@ def test_a_chunked_body_is_the_same_in_any_pieces(pieces: list[bytes], size: int
     assert outcome(lambda _: steps) == (200, b"".join(pieces))
 
 
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.binary(min_size=1, max_size=40), max_size=6), st.integers(1, 30), st.lists(st.booleans()))
+def test_what_is_poured_out_is_the_same_however_often_it_is_stopped(
+    pieces: list[bytes], size: int, goes_on: list[bool]
+) -> None:
+    whole = b"".join(step for step in chunked(*pieces) if isinstance(step, bytes))
+    got: list[bytes] = []
+    answers = iter(goes_on)
+
+    def take(piece: bytes) -> bool:
+        got.append(piece)
+        return next(answers, True)
+
+    async def run() -> None:
+        steps = [whole[start : start + size] for start in range(0, len(whole), size)]
+        async with RawServer(lambda _: steps) as server:
+            connection = await Connection.open(Address("127.0.0.1", server.port, None), timeout_s=5)
+            connection.send(REQUEST, timeout_s=5, read_timeout_s=5)
+            await connection.head()
+            stops = 0
+            while not await connection.pour(take):
+                stops += 1
+            assert stops <= goes_on.count(False)
+            assert connection.is_reusable
+
+    asyncio.run(run())
+    assert b"".join(got) == b"".join(pieces)
+    assert all(got)
+
+
+@pytest.mark.parametrize(("step", "cause"), [(asyncio.Event(), "stalled"), (Close, "broken")])
+def test_what_is_poured_out_ends_as_what_is_read(step: Step, cause: str) -> None:
+    got: list[bytes] = []
+
+    async def run() -> None:
+        async with RawServer(lambda _: [*chunked(b"abc", is_ended=False), step]) as server:
+            connection = await Connection.open(Address("127.0.0.1", server.port, None), timeout_s=5)
+            connection.send(REQUEST, timeout_s=5, read_timeout_s=0.2)
+            await connection.head()
+            with pytest.raises(UpstreamFailed, match=cause):
+                await connection.pour(lambda piece: got.append(piece) is None)
+
+    asyncio.run(run())
+    assert got == [b"abc"]
+
+
 def test_nobody_there_and_nobody_trusted_are_told_apart(pki: Any) -> None:
     tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     tls.load_cert_chain(pki.certificate_file, pki.key_file)
