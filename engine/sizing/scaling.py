@@ -5,6 +5,9 @@ kept: replicas for known busy hours are started before them, and the spare ones 
 
     bounds = bounds_of(size_pool(case), spec.sizing)
     keda(bounds), kserve(bounds), ray(bounds)
+
+Fields and their meaning: kedacore/keda 8b4f083c (2026-08-20), kserve/kserve aaac4e29 (2026-08-21), Ray Serve 2.60.0,
+each form held to what its consumer accepts (tests/engine/sizing/test_autoscaler_forms.py), read 2026-11-22.
 """
 
 from __future__ import annotations
@@ -15,23 +18,15 @@ from math import ceil
 from typing import Any
 
 from sovctl.engine.catalog.overheads import load_overheads
+from sovctl.engine.sizing.busy_hours import Prescale, is_all_week, prescales
 from sovctl.engine.sizing.demand import with_fluctuation
 from sovctl.engine.sizing.pool import PoolSizing
 from sovctl.engine.spec_demand import Sizing
-from sovctl.engine.spec_hall import Busy
 
 TARGET_SHARE = 0.7
 """Of what a replica carries, at which the next one is started: reference, autoscaling bounds; our guess, 2026-11-20."""
+_MOST_DOWN_S = 3600  # of a HorizontalPodAutoscaler: Kubernetes API autoscaling/v2, HPAScalingRules, read 2026-11-22
 _LEAST_DOWN_S = 120  # stabilisation that workload-variant-autoscaler advises at least (read 2026-11-20)
-
-
-@dataclass(frozen=True, slots=True)
-class Prescale:
-    """Replicas that are there before a busy time begins, as cron expressions."""
-
-    start: str
-    end: str
-    replicas: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,10 +83,12 @@ def bounds_of(sized: PoolSizing, sizing: Sizing) -> Bounds | None:
     if ttft_s is not None and ttft_s < lead_s:
         stays = f"the first token may take {ttft_s:g} s, a start takes {lead_s:.0f} s"
     may_be_zero = not stays and warm == 0 and scaling.base_percent == 0
+    least = 0 if may_be_zero else replicas(scaling.base_percent)
+    always = [replicas(each.percent) for each in scaling.calendar if is_all_week(each, lead_s=lead_s)]
     return Bounds(
         pool=case.pool.name,
         model=case.pool.model,
-        least=0 if may_be_zero else replicas(scaling.base_percent),
+        least=max([least, *always]),
         most=most,
         warm=warm,
         target_in_flight=round(TARGET_SHARE * carries, 1),
@@ -99,8 +96,12 @@ def bounds_of(sized: PoolSizing, sizing: Sizing) -> Bounds | None:
         down_s=round(max(_LEAST_DOWN_S, 2 * lead_s)),
         why_not_zero=stays,
         timezone=scaling.timezone,
-        calendar=tuple(_prescale(each, lead_s, replicas(each.percent)) for each in scaling.calendar),
-        prometheus_url=str(scaling.prometheus_url or ""),
+        calendar=tuple(
+            made
+            for each in scaling.calendar
+            for made in prescales(each, lead_s=lead_s, replicas=replicas(each.percent))
+        ),
+        prometheus_url=str(scaling.prometheus_url or "").rstrip("/"),  # KEDA appends "/api/v1/query"
     )
 
 
@@ -112,36 +113,19 @@ def _mean_in_flight(sized: PoolSizing) -> float:
     return demand.in_flight(lambda prompt, answer: performance.e2e_s(point, demand, prompt, answer))
 
 
-def _prescale(busy: Busy, lead_s: float, replicas: int) -> Prescale:
-    """Cron expressions that begin the lead time earlier, on the day before where that crosses midnight."""
-    first, _, last = busy.days.partition("-")
-    count = (int(last or first) - int(first)) % 7 + 1
-    days = [(int(first) + each) % 7 for each in range(count)]
-    start = _minutes(busy.start) - ceil(lead_s / 60)
-    end = _minutes(busy.end)
-    ends_next_day = end <= _minutes(busy.start)
-    return Prescale(_cron(start, days), _cron(end + (1440 if ends_next_day else 0), days), replicas)
-
-
-def _minutes(clock: str) -> int:
-    hours, minutes = clock.split(":")
-    return int(hours) * 60 + int(minutes)
-
-
-def _cron(minutes: int, days: list[int]) -> str:
-    shift, minutes = divmod(minutes, 1440)
-    named = ",".join(str(day) for day in sorted((each + shift) % 7 for each in days))
-    return f"{minutes % 60} {minutes // 60} * * {named}"
-
-
 def _query(bounds: Bounds) -> str:
     """Requests in flight in the whole pool, in PromQL; the metrics' names have a colon."""
     of_model = f'{{model_name="{bounds.model}"}}'
     return f"sum(vllm:num_requests_running{of_model}) + sum(vllm:num_requests_waiting{of_model})"
 
 
+def _scale_down(bounds: Bounds) -> dict[str, Any]:
+    """An autoscaler's own wait is 5 minutes; it takes an hour at most."""
+    return {"scaleDown": {"stabilizationWindowSeconds": min(_MOST_DOWN_S, int(bounds.down_s))}}
+
+
 def keda(bounds: Bounds) -> dict[str, Any]:
-    """A KEDA ScaledObject (2.17): running and waiting requests of vLLM, and the calendar."""
+    """A KEDA ScaledObject: running and waiting requests of vLLM, and the calendar."""
     triggers: list[dict[str, Any]] = [
         {
             "type": "prometheus",
@@ -174,18 +158,14 @@ def keda(bounds: Bounds) -> dict[str, Any]:
             "minReplicaCount": bounds.least,
             "maxReplicaCount": bounds.most,
             "pollingInterval": 15,
-            "advanced": {
-                "horizontalPodAutoscalerConfig": {
-                    "behavior": {"scaleDown": {"stabilizationWindowSeconds": min(3600, int(bounds.down_s))}}
-                }
-            },
+            "advanced": {"horizontalPodAutoscalerConfig": {"behavior": _scale_down(bounds)}},
             "triggers": triggers,
         },
     }
 
 
 def kserve(bounds: Bounds) -> dict[str, Any]:
-    """The scaling part of a KServe InferenceService (0.16), which KServe gives to KEDA; it has no calendar."""
+    """The scaling part of a KServe InferenceService, which KServe gives to KEDA; it has no calendar."""
     return {
         "apiVersion": "serving.kserve.io/v1beta1",
         "kind": "InferenceService",
@@ -201,6 +181,7 @@ def kserve(bounds: Bounds) -> dict[str, Any]:
                 "minReplicas": bounds.least,
                 "maxReplicas": bounds.most,
                 "autoScaling": {
+                    "behavior": _scale_down(bounds),
                     "metrics": [
                         {
                             "type": "External",
@@ -213,7 +194,7 @@ def kserve(bounds: Bounds) -> dict[str, Any]:
                                 "target": {"type": "AverageValue", "value": str(bounds.target_in_flight)},
                             },
                         }
-                    ]
+                    ],
                 },
             }
         },
@@ -221,7 +202,7 @@ def kserve(bounds: Bounds) -> dict[str, Any]:
 
 
 def ray(bounds: Bounds) -> dict[str, Any]:
-    """The `autoscaling_config` of a Ray Serve deployment (2.60); it has no calendar."""
+    """One of the `deployments` of a Ray Serve application; it has no calendar."""
     return {
         "name": bounds.pool,
         "max_ongoing_requests": max(1, round(bounds.target_in_flight / TARGET_SHARE)),
