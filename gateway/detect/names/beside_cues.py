@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
-from sovctl.gateway.detect.names.cues import CUES, SAINTS, Cue, Place
+from sovctl.gateway.detect.names.cues import CUE_WORDS, CUES, PARTICLES, SAINTS, Cue, Place
 from sovctl.gateway.detect.names.reading import Reading
 from sovctl.gateway.detect.names.shape import Name, ends_like_surname, is_company, is_nobody, name_at, word_before
 
@@ -22,12 +22,15 @@ _LINE_START = re.compile(r"(?:^|[\n.!?:>\"«“(*-])[ \t>]{0,4}\Z")
 # A colon within the line makes it a label: "Guten Tag, AHV: 756...".
 _AFTER_ADDRESSEE = re.compile(r"[ \t]?(?:$|[,!;\n–—-]|\.(?!:)|:[ \t]*(?:\n|$))")
 _NUMBER_BEFORE = re.compile(r"[0-9][ \t\u00a0]?\Z")
+# A word in lower case that is no particle: most cues stand in front of one ("the customer asked"), and no name does.
+_LOWER = rf"(?!(?:{'|'.join(sorted(PARTICLES))})(?![^\W\d_]))[a-z]"
+_LOWER_HERE, _LOWER_AHEAD = re.compile(_LOWER), re.compile(f" {_LOWER}")
 
 
 def by_cue(reading: Reading) -> Iterator[tuple[str, Name]]:
     """Names beside cues, each with its rule."""
     hits: list[tuple[int, int, Cue]] = []
-    for key in CUES.keys() & reading.words:
+    for key in CUE_WORDS & reading.words:
         for place in reading.places(key):
             for cue in CUES[key]:
                 start = place - cue.lead
@@ -43,6 +46,8 @@ def by_cue(reading: Reading) -> Iterator[tuple[str, Name]]:
 
 
 def _titled(text: str, at: int, cue: Cue) -> Name | None:
+    if not cue.takes_lower and _LOWER_AHEAD.match(text, at):
+        return None
     match = _AFTER_TITLE.match(text, at)
     if match is None:
         return None
@@ -64,6 +69,8 @@ def _titled(text: str, at: int, cue: Cue) -> Name | None:
 
 
 def _introduced(text: str, at: int, cue: Cue) -> Name | None:
+    if not cue.takes_lower and _LOWER_AHEAD.match(text, at):
+        return None
     match = _AFTER_WORDS.match(text, at)
     return None if match is None else name_at(text, match.end(), may_be_lower=cue.takes_lower)
 
@@ -113,6 +120,8 @@ def _closing(text: str, at: int, cue: Cue) -> Name | None:
 
 
 def _by_role(text: str, at: int, cue: Cue) -> Name | None:
+    if _LOWER_AHEAD.match(text, at):
+        return None
     match = _AFTER_WORDS.match(text, at)
     name = None if match is None else name_at(text, match.end())
     if match is None or name is None:
@@ -130,6 +139,8 @@ def _by_role(text: str, at: int, cue: Cue) -> Name | None:
 
 
 def _given(text: str, at: int, _cue: Cue) -> Name | None:
+    if _LOWER_HERE.match(text, at):
+        return None
     name = name_at(text, at)
     if name is None:
         return None

@@ -18,7 +18,7 @@ _PATRONYMIC = re.compile(
     r"|[a-z]{2,20}(?:[oe]vich|[oe]vn[ay])",
     re.IGNORECASE,
 )
-_JOINTS = (b"bin", b"ibn", b"bint", b"binti", "بن".encode(), "بنت".encode(), "ابن".encode())
+_JOINTS = frozenset((b"bin", b"ibn", b"bint", b"binti", "بن".encode(), "بنت".encode(), "ابن".encode()))
 
 
 def by_form(reading: Reading) -> Iterator[tuple[str, Name]]:
@@ -30,21 +30,23 @@ def by_form(reading: Reading) -> Iterator[tuple[str, Name]]:
             name = _around_patronymic(text, at, at + length)
             if name is not None:
                 yield "NAME_PATRONYMIC", name
-    for joint in _JOINTS:
-        if joint in reading.words:
-            for at in reading.characters(list(reading.places(joint))):
-                name = _around_joint(text, at)
-                if name is not None:
-                    yield "NAME_JOINED", name
+    for joint in _JOINTS & reading.words:
+        for at in reading.characters(list(reading.places(joint))):
+            name = _around_joint(text, at)
+            if name is not None:
+                yield "NAME_JOINED", name
 
 
 def _patronymics(reading: Reading) -> list[bytes]:
-    hints = [hint for hint in _LATIN_HINTS if hint in reading.folded]
-    if len(reading.folded) != len(reading.text) + 2:
-        hints += [hint for hint in _HINTS if hint in reading.folded]
-    if not hints:
-        return []
-    candidates = [word for word in reading.words if any(hint in word for hint in hints)]
+    folded = reading.folded
+    hints = _LATIN_HINTS if len(folded) == len(reading.text) + 2 else (*_LATIN_HINTS, *_HINTS)
+    candidates: set[bytes] = set()
+    for hint in hints:
+        place = folded.find(hint)
+        while place >= 0:
+            end = folded.index(b" ", place)
+            candidates.add(folded[folded.rindex(b" ", 0, place) + 1 : end])
+            place = folded.find(hint, end)
     return [word for word in sorted(candidates) if _PATRONYMIC.fullmatch(word.decode("utf-8", "replace"))]
 
 

@@ -1,7 +1,7 @@
 """Cues: what stands beside a name, read from `cues.txt`.
 
 Every phrase hangs on its rarest word, so that looking for a thousand phrases is one intersection of two sets of words
-(`CUES.keys() & reading.words`); only where such a word stands is the whole phrase compared.
+(`CUE_WORDS & reading.words`); only where such a word stands is the whole phrase compared.
 """
 
 from __future__ import annotations
@@ -112,6 +112,8 @@ def _section(name: str) -> frozenset[str]:
 
 CUES: dict[bytes, tuple[Cue, ...]] = _cues()
 """The word that a phrase hangs on -> the phrases."""
+CUE_WORDS = frozenset(CUES)
+"""Those words."""
 
 TITLES = frozenset(phrase for phrase in _section("title") if " " not in phrase)
 """Titles of one word, in lower case."""

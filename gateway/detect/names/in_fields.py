@@ -13,10 +13,11 @@ from sovctl.gateway.kinds import Kind
 _LONGEST_LABEL = 40  # characters
 _MOST_LABEL_WORDS = 4
 _SIGNS = (":", "=", "|", "：")
-_SIGN = re.compile("[" + "".join(_SIGNS) + "]")
+_BEFORE_LABEL = "\n,;{|:>"
 _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _NOT_LETTERS = re.compile(r"[\W\d_]+")
 _BEFORE_VALUE = re.compile(r"[ \t\u00a0]{0,8}(?:\r?\n[ \t]{0,4})?[\"'“«*_]{0,2}[ \t]{0,2}")
+_ENDS = frozenset(f" {label}"[-2:] for label in FIELDS)
 _VALUE_END = re.compile(r"[ \t]*(?:$|[\n\r\"'”»,;|<(\[\])}*_/.،؛-])")
 
 _ROW_KINDS = frozenset(Kind) - {Kind.PERSON, Kind.ORG, Kind.SECRET, Kind.IP, Kind.MAC, Kind.SWIFT, Kind.CRYPTO}
@@ -28,21 +29,46 @@ _CELL_END = re.compile(r"[\"']?[ \t]{0,4}(?:$|[;|\t,<(:]|\s[-–—]\s)")
 
 def in_fields(text: str) -> Iterator[tuple[str, Name]]:
     """Names behind a label that says so, each with its rule."""
-    if not any(sign in text for sign in _SIGNS):
-        return
-    for match in _SIGN.finditer(text):
-        words = _label(text, match.start())
+    for at in _signs(text):
+        if not _ends_like_a_label(text, at):
+            continue
+        words = _label(text, at)
         label = _field(words)
         if not label:
             continue
         before = words[: len(words) - len(label.split())]
         if before and before[-1] in OTHER_FIELDS:
             continue
-        value = _BEFORE_VALUE.match(text, match.end())
+        value = _BEFORE_VALUE.match(text, at + 1)
         assert value is not None  # it may be empty
         name = name_at(text, value.end(), may_be_lower=True)
         if name is not None and _is_believed(text, name, label) and not is_company(text, name.end):
             yield "NAME_FIELD", name
+
+
+def _signs(text: str) -> list[int]:
+    places: list[int] = []
+    for sign in _SIGNS:
+        place = text.find(sign)
+        while place >= 0:
+            places.append(place)
+            place = text.find(sign, place + 1)
+    return places
+
+
+def _ends_like_a_label(text: str, at: int) -> bool:
+    """False where no label can end at `at`, by its last two letters, which is cheaper than reading all of it."""
+    last, first = at - 1, max(0, at - _LONGEST_LABEL)
+    while last >= first and not text[last].isalpha():
+        if text[last] in _BEFORE_LABEL:
+            return False
+        last -= 1
+    if last < first:
+        return False
+    letter, before = text[last], text[last - 1] if last > first else " "
+    if not before.isalpha() or (letter.isupper() and before.islower()):
+        before = " "
+    return (before + letter).lower() in _ENDS
 
 
 def _field(words: Sequence[str]) -> str:
@@ -56,7 +82,7 @@ def _field(words: Sequence[str]) -> str:
 
 def _label(text: str, at: int) -> list[str]:
     """The words before a sign, in lower case, without the marks that labels carry."""
-    start = max(text.rfind(mark, max(0, at - _LONGEST_LABEL), at) for mark in "\n,;{|:>") + 1
+    start = max(text.rfind(mark, max(0, at - _LONGEST_LABEL), at) for mark in _BEFORE_LABEL) + 1
     label = text[max(start, at - _LONGEST_LABEL) : at]
     return _NOT_LETTERS.sub(" ", _HUMP.sub(" ", label)).lower().split()
 

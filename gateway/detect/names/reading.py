@@ -12,7 +12,6 @@ every word, and a cue is found with one `find`.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 _TO_WORDS = bytes(
     byte + 32 if 65 <= byte <= 90 else byte if 97 <= byte <= 122 or byte >= 128 else 32 for byte in range(256)
@@ -21,16 +20,21 @@ _TO_WORDS = bytes(
 _MARKS = ("’", "‘", "“", "”", "„", "«", "»", "–", "—", "…", "،", "؛", "؟", "\u00a0", "№", "：")
 
 
-@dataclass(frozen=True, slots=True)
 class Reading:
-    """A text, cut into words."""
+    """A text, cut into words.
 
-    text: str
-    """As it was given."""
-    folded: bytes
-    """One byte longer at both ends than the text in UTF-8."""
-    words: frozenset[bytes]
-    """Every word of `folded`, once."""
+    Args:
+        text: as it was given.
+        folded: one byte longer at both ends than the text in UTF-8.
+    """
+
+    __slots__ = ("folded", "text", "words")
+
+    def __init__(self, text: str, folded: bytes) -> None:
+        self.text = text
+        self.folded = folded
+        self.words = frozenset(folded.split())
+        """Every word of `folded`, once."""
 
     def places(self, word: bytes) -> Iterator[int]:
         """Where `word` stands in `folded`, in order."""
@@ -60,4 +64,4 @@ def read(text: str) -> Reading:
             if mark in plain:
                 plain = plain.replace(mark, " ")
     folded = b" " + plain.encode("utf-8", "surrogatepass").translate(_TO_WORDS) + b" "
-    return Reading(text, folded, frozenset(folded.split()))
+    return Reading(text, folded)
