@@ -10,8 +10,8 @@ import re
 
 from sovctl.gateway.detect.context import Topics
 from sovctl.gateway.detect.finding import Finding
-from sovctl.gateway.detect.recognizer import AroundPlace
 from sovctl.gateway.detect.scan import Pattern
+from sovctl.gateway.detect.surroundings import Surroundings
 from sovctl.gateway.kinds import Kind
 
 _DAY = r"(?:0?[1-9]|[12][0-9]|3[01])"
@@ -39,8 +39,10 @@ class BirthDateRecognizer:
     def __init__(self, topics: Topics) -> None:
         self._birth = topics.mask("@birth")
 
-    def at(self, text: str, start: int, _pattern: int, around: AroundPlace) -> Finding | None:
+    def at(self, text: str, start: int, _pattern: int, around: Surroundings) -> Finding | None:
         """The date of birth that begins at `start`."""
+        if not around.may_say(self._birth):
+            return None
         match = _DATE.match(text, start)
         if match is None or (start and text[start - 1].isalnum()):
             return None

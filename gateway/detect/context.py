@@ -25,6 +25,9 @@ _NEAR_BEFORE, _NEAR_AFTER = 64, 40  # characters in which a word counts: about t
 _PHRASE, _TOUCHING = 40, 13
 _NEXT = 18  # bytes behind a number within which a word ends that it belongs to: "17 nolu sipariş"
 _SAME_PLACE = 24  # bytes in which words behind a number make one expression
+# Topics of words that most texts have none of, asked about by many a date and number: one look at the text answers all.
+_GATED = ("@birth", "@phone")
+_FEWEST_LONG = 5  # digits of a long number
 _LONG_NUMBER = re.compile(r"[0-9](?:[ .,:/()-]{0,2}[0-9]){4,}")
 _NUMBER = re.compile(r"(?<![0-9])[0-9]{1,4}(?![0-9])")
 # Four characters before a full stop, or it is an abbreviation's: "invoice no. 17".
@@ -94,11 +97,24 @@ class Topics:
         letters = "".join(sorted(set("".join(self._capitals))))
         self._in_capitals = re.compile(rf"[{letters}]{{2,{max(map(len, self._capitals), default=2)}}}(?![^\W\d_])")
         self._mask_of = list(masks.values())
+        gated = [spec for spec in _GATED if spec in self._masks]
+        self._gates = [self._masks[spec] for spec in gated]
+        self._not_gated = ~sum(self._gates)
+        self._gate_scanner = Scanner([_gate(named_topics()[spec[1:]]) for spec in gated])
         self._scanner = Scanner([Pattern(_escaped(literal), has_start=False, has_case=True) for literal in masks])
 
     def mask(self, *specs: str) -> int:
         """The bits of these topics together."""
         return sum({self._masks[spec] for spec in specs})
+
+    def said_in(self, text: str) -> int:
+        """The bits of all topics but those of `_GATED` of which no word is in `text`."""
+        if not text.isascii():
+            return -1
+        said = self._not_gated
+        for _, _, gate in self._gate_scanner.scan_bytes(text.encode()):
+            said |= self._gates[gate]
+        return said
 
     def around(self, text: str, start: int, end: int) -> Around:
         """What stands around `text[start:end]`."""
@@ -168,7 +184,10 @@ def _folded(text: str) -> bytes:
     if not text.isascii():
         return fold(text).encode("utf-8", "surrogatepass")
     words = text.encode().translate(_TO_WORDS)
-    if b"0" in words:
+    digits = words.count(b"0")
+    if 0 < digits < _FEWEST_LONG:
+        words = words.replace(b"00", b"0").replace(b"00", b"0").replace(b"0", b" 0 ")
+    elif digits:
         words = _NUMBER.sub(" 0 ", _LONG_NUMBER.sub(" 00000 ", text)).encode().translate(_TO_WORDS)
     return b" %b " % b" ".join(words.split())
 
@@ -195,6 +214,16 @@ def _literal(word: str) -> str:
         ("" if word.startswith("*") or _has_no_spaces(core) else " ")
         + core
         + ("" if word.endswith("*") or _has_no_spaces(core) else " ")
+    )
+
+
+def _gate(words: Iterable[str]) -> Pattern:
+    """Found in every text of ASCII in which one of `words` may stand, or begin."""
+    literals = {_literal(word) for word in words}
+    parts = [(literal[0] == " ", re.findall("[a-z]+", literal)) for literal in sorted(literals) if literal.isascii()]
+    return Pattern(
+        "|".join(("(?:^|[^a-z])" if is_whole else "") + "[^a-z]+".join(letters) for is_whole, letters in parts),
+        is_once=True,
     )
 
 

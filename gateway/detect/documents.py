@@ -16,10 +16,11 @@ from dataclasses import dataclass
 from sovctl.gateway.detect.amounts import are_years, is_amount
 from sovctl.gateway.detect.context import Topics
 from sovctl.gateway.detect.finding import Finding
-from sovctl.gateway.detect.recognizer import AroundPlace, is_inside_word
+from sovctl.gateway.detect.recognizer import is_inside_word
 from sovctl.gateway.detect.runs import Run
 from sovctl.gateway.detect.scan import Pattern
 from sovctl.gateway.detect.schemes.scheme import compact
+from sovctl.gateway.detect.surroundings import Surroundings
 from sovctl.gateway.kinds import Kind
 
 _SCORE = 0.4
@@ -47,6 +48,7 @@ _DOCUMENTS = (
     _Document("@identity", Kind.NATIONAL_ID, "ID_BY_WORD", 6, 20),
     _Document("@tax", Kind.TAX_ID, "TAX_ID_BY_WORD", 7, 16),
 )
+_FEWEST = min(document.fewest for document in _DOCUMENTS)
 _MOST_GROUPS = 6
 _FEWEST_BEFORE_WORD = 8  # digits; fewer before a word count its things: "250000 patients"
 
@@ -71,7 +73,7 @@ class DocumentFinder:
         self._documents = [(document, topics.mask(document.topic)) for document in _DOCUMENTS]
         self._order = topics.mask("@order")
 
-    def at(self, text: str, start: int, _pattern: int, around: AroundPlace) -> Finding | None:
+    def at(self, text: str, start: int, _pattern: int, around: Surroundings) -> Finding | None:
         """The number with letters that holds the hit at `start`."""
         while start and text[start - 1].isascii() and (text[start - 1].isupper() or text[start - 1].isdigit()):
             start -= 1
@@ -88,19 +90,21 @@ class DocumentFinder:
             return None
         return self._by_word(text, start, match.end(), value, around)
 
-    def find(self, run: Run, around: AroundPlace) -> Iterator[Finding]:
+    def find(self, run: Run, around: Surroundings) -> Iterator[Finding]:
         """The number that is all of `run`, or its first group."""
         last = len(run.starts) - 1
         for end in (last, 0) if last else (0,):
             digits = run.digits(0, end)
-            if end >= _MOST_GROUPS or are_years(run, 0, end) or any("\n" in gap for gap in run.gaps[:end]):
+            if len(digits) < _FEWEST or end >= _MOST_GROUPS:
+                continue
+            if are_years(run, 0, end) or any("\n" in gap for gap in run.gaps[:end]):
                 continue
             start = run.starts[0]
             if found := self._by_word(run.text, start, run.ends[end], digits, around):
                 yield found
                 return
 
-    def _by_word(self, text: str, start: int, end: int, value: str, around: AroundPlace) -> Finding | None:
+    def _by_word(self, text: str, start: int, end: int, value: str, around: Surroundings) -> Finding | None:
         words = around(start, end)
         said = words.before & words.closest
         if not said and (len(value) >= _FEWEST_BEFORE_WORD or not value.isdigit()):

@@ -9,8 +9,8 @@ import re
 import string
 
 from sovctl.gateway.detect.finding import Finding
-from sovctl.gateway.detect.recognizer import AroundPlace
 from sovctl.gateway.detect.scan import Pattern
+from sovctl.gateway.detect.surroundings import Surroundings
 from sovctl.gateway.kinds import Kind
 
 _LOCAL = string.ascii_letters + string.digits + "_%+~&!#$*.'-"  # of RFC 5322, what in practice does not only separate
@@ -35,7 +35,7 @@ class EmailRecognizer:
     rules = ("EMAIL",)
     patterns = (Pattern(r"@[0-9A-Za-z\[\x80-\xff]"),)
 
-    def at(self, text: str, start: int, _pattern: int, _around: AroundPlace) -> Finding | None:
+    def at(self, text: str, start: int, _pattern: int, _around: Surroundings) -> Finding | None:
         """The address whose `@` stands at `start`."""
         domain = _DOMAIN.match(text, start)
         if domain is None:

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 
 from sovctl.gateway.detect.context import Topics
 from sovctl.gateway.detect.finding import Finding
-from sovctl.gateway.detect.recognizer import AroundPlace, is_inside_word
+from sovctl.gateway.detect.recognizer import is_inside_word
 from sovctl.gateway.detect.scan import Pattern
 from sovctl.gateway.detect.schemes.scheme import Form, Needs, compact
+from sovctl.gateway.detect.surroundings import Surroundings
 from sovctl.gateway.kinds import Kind
 
 _SCORE_WORD, _SCORE_ALONE = 1.0, 0.9
@@ -46,7 +47,7 @@ class FormRecognizer:
         """The forms, with no letter or digit right before or behind."""
         return [Pattern(_ALONE.format(form.pattern), has_case=form.has_case) for form, _, _ in self._forms]
 
-    def at(self, text: str, start: int, pattern: int, around: AroundPlace) -> Finding | None:
+    def at(self, text: str, start: int, pattern: int, around: Surroundings) -> Finding | None:
         """The identifier that begins at `start` or right behind."""
         form, expression, mask = self._forms[pattern]
         match = expression.match(text, start) or expression.match(text, start + 1)

@@ -11,8 +11,8 @@ import re
 
 from sovctl.gateway.detect.checkdigits import mod_97_10
 from sovctl.gateway.detect.finding import Finding
-from sovctl.gateway.detect.recognizer import AroundPlace
 from sovctl.gateway.detect.scan import Pattern
+from sovctl.gateway.detect.surroundings import Surroundings
 from sovctl.gateway.kinds import Kind
 
 # SWIFT, "IBAN registry", release 100 (2025-10), and below it the countries that use IBANs without being in it: what
@@ -55,7 +55,7 @@ class IbanRecognizer:
     rules = ("IBAN",)
     patterns = (Pattern(rf"[A-Z] ?[A-Z]{_GAP}[0-9]{_GAP}[0-9]{_GAP}[0-9A-Z]{_GAP}[0-9A-Z]"),)
 
-    def at(self, text: str, start: int, _pattern: int, _around: AroundPlace) -> Finding | None:
+    def at(self, text: str, start: int, _pattern: int, _around: Surroundings) -> Finding | None:
         """The IBAN that begins at `start`."""
         country = _COUNTRY.match(text, start)
         whole = _WHOLE.get(country.group().replace(" ", "").upper()) if country else None

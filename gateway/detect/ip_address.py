@@ -6,8 +6,8 @@ import ipaddress
 import re
 
 from sovctl.gateway.detect.finding import Finding
-from sovctl.gateway.detect.recognizer import AroundPlace
 from sovctl.gateway.detect.scan import Pattern
+from sovctl.gateway.detect.surroundings import Surroundings
 from sovctl.gateway.kinds import Kind
 
 _IPV4 = re.compile(r"(?:[0-9]{1,3}\.){3}[0-9]{1,3}(?![0-9A-Za-z_]|[.-][0-9])")
@@ -31,7 +31,7 @@ class IpRecognizer:
         Pattern(r"(?:[0-9a-f]{1,4}:){5}[0-9a-f]{1,4}"),
     )
 
-    def at(self, text: str, start: int, pattern: int, _around: AroundPlace) -> Finding | None:
+    def at(self, text: str, start: int, pattern: int, _around: Surroundings) -> Finding | None:
         """The address that holds the hit at `start`."""
         return self._version_6(text, start) if pattern else self._version_4(text, start)
 

@@ -14,7 +14,7 @@ and how the candidate is written and what stands around it say whether that is e
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from sovctl.gateway.detect.amounts import are_thousands
@@ -22,6 +22,7 @@ from sovctl.gateway.detect.context import Around, Topics
 from sovctl.gateway.detect.finding import Finding
 from sovctl.gateway.detect.runs import Run
 from sovctl.gateway.detect.schemes.scheme import Needs, Number
+from sovctl.gateway.detect.surroundings import Surroundings
 from sovctl.gateway.kinds import Kind
 
 _SCORE_OWN_WORD, _SCORE_WORD, _SCORE_SHAPE, _SCORE_ALONE = 1.0, 0.97, 0.95, 0.9
@@ -62,7 +63,7 @@ class NumberFinder:
                 self._by_length.setdefault(length, []).append(judged)
         self._order = topics.mask("@order")
 
-    def find(self, run: Run, around: Callable[[int, int], Around]) -> Iterator[Finding]:
+    def find(self, run: Run, around: Surroundings) -> Iterator[Finding]:
         """Identifiers in `run`, possibly overlapping.
 
         Args:
@@ -98,7 +99,7 @@ class NumberFinder:
             yield 0, count - 1, True
 
     def _judged(
-        self, run: Run, first: int, last: int, around: Callable[[int, int], Around], *, is_odd: bool
+        self, run: Run, first: int, last: int, around: Surroundings, *, is_odd: bool
     ) -> Iterator[Finding]:
         digits = run.digits(first, last)
         start, end = run.starts[first], run.ends[last]

@@ -18,8 +18,8 @@ from sovctl.gateway.detect.amounts import are_thousands, are_years, is_amount
 from sovctl.gateway.detect.context import Topics
 from sovctl.gateway.detect.finding import Finding
 from sovctl.gateway.detect.phone_plan import PhonePlan
-from sovctl.gateway.detect.recognizer import AroundPlace
 from sovctl.gateway.detect.runs import Run
+from sovctl.gateway.detect.surroundings import Surroundings
 from sovctl.gateway.kinds import Kind
 
 _SCORE_INTERNATIONAL, _SCORE_NATIONAL, _SCORE_WORD = 0.75, 0.5, 0.45
@@ -49,7 +49,7 @@ class PhoneFinder:
         self._plan = PhonePlan(regions)
         self._phone, self._order = topics.mask("@phone"), topics.mask("@order")
 
-    def find(self, run: Run, around: AroundPlace, *, only_international: bool = False) -> Iterator[Finding]:
+    def find(self, run: Run, around: Surroundings, *, only_international: bool = False) -> Iterator[Finding]:
         """Phone numbers in `run`, none overlapping.
 
         Args:
@@ -69,7 +69,7 @@ class PhoneFinder:
                 yield finding
                 first = last + 1
 
-    def _longest_from(self, run: Run, first: int, around: AroundPlace) -> tuple[Finding, int] | None:
+    def _longest_from(self, run: Run, first: int, around: Surroundings) -> tuple[Finding, int] | None:
         """The longest number that begins with the group `first`, and its last group."""
         text, starts, ends, gaps = run.text, run.starts, run.ends, run.gaps
         start = starts[first]
@@ -96,7 +96,7 @@ class PhoneFinder:
         return None
 
     def _number(
-        self, run: Run, first: int, last: int, total: int, around: AroundPlace, *, has_plus: bool
+        self, run: Run, first: int, last: int, total: int, around: Surroundings, *, has_plus: bool
     ) -> tuple[str, float, str] | None:
         digits = run.digits(first, last)
         if has_plus:
@@ -105,9 +105,12 @@ class PhoneFinder:
             return self._plan.international(digits) or f"+{digits}", _SCORE_INTERNATIONAL, "PHONE"
         start, end = run.starts[first], run.ends[last]
         abroad = self._plan.international(digits[2:]) if digits.startswith("00") and total > 9 else None
+        may_say = around.may_say(self._phone)
+        if not may_say and not abroad and not self._is_written(run, first, last, has_trunk=True):
+            return None
         national = self._plan.national(digits) if total >= _FEWEST else None
         is_written = national is not None and self._is_written(run, first, last, has_trunk=national[1])
-        if not is_written and not abroad and total < _FEWEST_BY_WORD:
+        if not (may_say or abroad or is_written):
             return None
         if is_amount(run.text, start, end):
             return None

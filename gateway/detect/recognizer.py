@@ -6,15 +6,12 @@ identifier and its surroundings there, so a text without hits costs nothing more
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Protocol
 
-from sovctl.gateway.detect.context import Around
 from sovctl.gateway.detect.finding import Finding
 from sovctl.gateway.detect.scan import Pattern
-
-AroundPlace = Callable[[int, int], Around]
-"""What stands around a span of the text."""
+from sovctl.gateway.detect.surroundings import Surroundings
 
 
 class Recognizer(Protocol):
@@ -28,7 +25,7 @@ class Recognizer(Protocol):
     def patterns(self) -> Sequence[Pattern]:
         """Where to look."""
 
-    def at(self, text: str, start: int, pattern: int, around: AroundPlace) -> Finding | None:
+    def at(self, text: str, start: int, pattern: int, around: Surroundings) -> Finding | None:
         """The identifier at a hit, if it is one.
 
         Args:

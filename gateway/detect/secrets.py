@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sovctl.gateway.detect.finding import Finding
-from sovctl.gateway.detect.recognizer import AroundPlace
 from sovctl.gateway.detect.scan import Pattern
+from sovctl.gateway.detect.surroundings import Surroundings
 from sovctl.gateway.kinds import Kind
 
 _SCORE = 0.9
@@ -184,7 +184,7 @@ class SecretRecognizer:
         """What secrets begin with."""
         return [Pattern(form.begins, has_case=form.has_case) for form in _FORMS]
 
-    def at(self, text: str, start: int, pattern: int, _around: AroundPlace) -> Finding | None:
+    def at(self, text: str, start: int, pattern: int, _around: Surroundings) -> Finding | None:
         """The secret that begins, or is named, at `start`."""
         form = _FORMS[pattern]
         if start and text[start - 1] in form.not_behind:

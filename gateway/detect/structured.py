@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from sovctl.gateway.detect.birth_date import BirthDateRecognizer
-from sovctl.gateway.detect.context import Around, Topics
+from sovctl.gateway.detect.context import Topics
 from sovctl.gateway.detect.documents import DocumentFinder
 from sovctl.gateway.detect.email_address import EmailRecognizer
 from sovctl.gateway.detect.finding import Finding
@@ -25,6 +25,7 @@ from sovctl.gateway.detect.runs import START, Run, Spans, runs_at
 from sovctl.gateway.detect.scan import Pattern, Scanner
 from sovctl.gateway.detect.schemes import FORMS, NUMBERS
 from sovctl.gateway.detect.secrets import SecretRecognizer
+from sovctl.gateway.detect.surroundings import Surroundings
 from sovctl.gateway.detect.view import View
 from sovctl.gateway.kinds import Kind
 from sovctl.gateway.token_search import find_tokens
@@ -36,6 +37,7 @@ _MIXED = Pattern(
     "[A-Za-z][-.]?[0-9]|[A-Z] [0-9]|[0-9][-./]?[A-Za-z]|[0-9] [A-Z][^A-Za-z]|[a-z]{2} [0-9]{2} [0-9]{4}", has_case=True
 )
 _ALONE = frozenset({Kind.CRYPTO, Kind.MAC, Kind.SWIFT})  # letters and digits need not meet in these
+_BEFORE_RUN = 4  # characters in which a number's plus sign stands, with a bracket and a space behind it
 _AROUND_MIXED = 48  # characters; more than half of the longest form lies between two such places
 
 
@@ -78,7 +80,7 @@ class StructuredFinder:
     def find(self, view: View, found: Sequence[Finding]) -> Iterable[Finding]:
         """Identifiers in `view`, possibly overlapping."""
         text = view.text
-        around = _Surroundings(self._topics, text)
+        around = Surroundings(self._topics, text)
         mine, (runs, mixed, tokens) = self._plain.find(text, around)
         ours = [(token.start, token.end) for token in find_tokens(text)] if tokens else []
         if ours:  # their letters and digits are nobody's
@@ -93,14 +95,15 @@ class StructuredFinder:
             return mine
         return [finding for finding in mine if not held.meet(finding.start, finding.end)]
 
-    def _in_runs(self, text: str, places: Sequence[int], taken: Spans, around: _Surroundings) -> Iterable[Finding]:
+    def _in_runs(self, text: str, places: Sequence[int], taken: Spans, around: Surroundings) -> Iterable[Finding]:
         for whole in runs_at(text, places, taken):
-            international = list(self._phones.find(whole, around, only_international=True)) if "+" in text else []
+            has_plus = text.find("+", max(0, whole.starts[0] - _BEFORE_RUN), whole.ends[-1]) >= 0
+            international = list(self._phones.find(whole, around, only_international=True)) if has_plus else []
             yield from international
             for run in whole.without([(f.start, f.end) for f in international]) if international else (whole,):
                 yield from self._in_run(run, around)
 
-    def _in_run(self, run: Run, around: _Surroundings) -> Iterable[Finding]:
+    def _in_run(self, run: Run, around: Surroundings) -> Iterable[Finding]:
         numbers = list(self._numbers.find(run, around))
         yield from numbers
         for rest in run.without([(f.start, f.end) for f in numbers]) if numbers else (run,):
@@ -124,7 +127,7 @@ class _Recognizers:
         self.rules = {rule for each in recognizers for rule in each.rules}
 
     def find(
-        self, text: str, around: _Surroundings, first: int = 0, last: int | None = None
+        self, text: str, around: Surroundings, first: int = 0, last: int | None = None
     ) -> tuple[list[Finding], list[list[int]]]:
         """What they recognize in `text[first:last]`, and where each of the patterns besides begins."""
         found: list[Finding] = []
@@ -143,21 +146,6 @@ class _Recognizers:
             if finding is not None:
                 found.append(finding)
         return found, noted
-
-
-class _Surroundings:
-    """What stands around the places of one text; each is read once."""
-
-    def __init__(self, topics: Topics, text: str) -> None:
-        self._topics = topics
-        self._text = text
-        self._known: dict[tuple[int, int], Around] = {}
-
-    def __call__(self, start: int, end: int) -> Around:
-        around = self._known.get((start, end))
-        if around is None:
-            around = self._known[start, end] = self._topics.around(self._text, start, end)
-        return around
 
 
 def _windows(places: Sequence[int], length: int) -> list[tuple[int, int]]:
