@@ -1,8 +1,8 @@
 """What the words around a number say about it: topics such as `phone`, `tax`, `order`.
 
     topics = Topics(["@phone", "bsn burgerservicenummer*"])
-    around = topics.around("his BSN is 111222333", 11, 20)
-    around.near & topics.mask("bsn burgerservicenummer*")        # not 0: a word of that topic is near
+    before = topics.before("his BSN is 111222333", 11)
+    before.near & topics.mask("bsn burgerservicenummer*")        # not 0: a word of that topic is near
 
 A topic is named in `context_words.txt` (`@phone`), or written out as words where a scheme has its own. Only the words
 right around a candidate are read: about 4 microseconds each (measured 2026-11).
@@ -43,25 +43,30 @@ _TO_WORDS = bytes(
 )
 
 
-class Around(NamedTuple):
-    """Topics around a place, as bits."""
+class Before(NamedTuple):
+    """Topics before a place, as bits."""
 
     near: int
-    """Anywhere around it."""
-    before: int
-    """In the same phrase, before it, with no long number between."""
+    """Anywhere before it."""
+    phrase: int
+    """In the same phrase, with no long number between."""
     touching: int
     """Right before it, with no other number between."""
     closest: int
-    """The last one before it, wherever that stands; 0 when there is none."""
-    after: int
-    """The first one behind it; 0 when there is none."""
+    """The last one, wherever that stands; 0 when there is none."""
+    scale: int
+    """Bytes that a letter takes there."""
+
+
+class Behind(NamedTuple):
+    """Topics behind a place, as bits."""
+
+    near: int
+    """Anywhere behind it."""
+    first: int
+    """The first one; 0 when there is none."""
     following: int
     """Right behind it."""
-
-    def speaks_of(self, mask: int, others: int) -> bool:
-        """Whether one of `mask` is near, and none of `others` comes between."""
-        return bool(self.closest & mask or (self.near & mask and not self.closest & others))
 
 
 @cache
@@ -100,7 +105,7 @@ class Topics:
         gated = [spec for spec in _GATED if spec in self._masks]
         self._gates = [self._masks[spec] for spec in gated]
         self._not_gated = ~sum(self._gates)
-        self._gate_scanner = Scanner([_gate(named_topics()[spec[1:]]) for spec in gated])
+        self._gate_scanner = Scanner([_gate(named_topics()[spec[1:]]) for spec in gated]) if gated else None
         self._scanner = Scanner([Pattern(_escaped(literal), has_start=False, has_case=True) for literal in masks])
 
     def mask(self, *specs: str) -> int:
@@ -109,47 +114,59 @@ class Topics:
 
     def said_in(self, text: str) -> int:
         """The bits of all topics but those of `_GATED` of which no word is in `text`."""
-        if not text.isascii():
+        if self._gate_scanner is None or not text.isascii():
             return -1
         said = self._not_gated
         for _, _, gate in self._gate_scanner.scan_bytes(text.encode()):
             said |= self._gates[gate]
         return said
 
-    def around(self, text: str, start: int, end: int) -> Around:
-        """What stands around `text[start:end]`."""
+    def before(self, text: str, start: int) -> Before:
+        """What stands before `text[start]`."""
         first = max(0, start - _NEAR_BEFORE)
         if first and text[first - 1].isalnum() and (half := _WORD.match(text, first, start)):
             first = half.end()  # half a word says nothing
-        before, sentence = _before(text[first:start])
-        phrase_end = _PHRASE_END.search(text, end, end + _NEAR_AFTER)
-        after = _folded(text[end : phrase_end.start() if phrase_end else end + _NEAR_AFTER])
-        hits = [(place, self._mask_of[word]) for place, _, word in self._scanner.scan_bytes(before + b"\0" + after)]
-        if capitals := self._written_in_capitals(text, first, end + _NEAR_AFTER):
-            hits = sorted([*hits, *self._placed(text, first, start, end, len(before), capitals)])
-        near = phrase = touching = closest = closest_at = behind = behind_at = following = 0
-        here, last_digit, last_long = len(before), before.rfind(b"0"), before.rfind(b"00000")
-        scale = 1 if before.isascii() else 2
+        folded, sentence = _before(text[first:start])
+        hits = [(place, self._mask_of[word]) for place, _, word in self._scanner.scan_bytes(folded)]
+        if capitals := [word for word in self._written_in_capitals(text, first, start + 1) if word.end() <= start]:
+            hits = sorted([*hits, *self._placed(text, first, capitals)])
+        near = phrase = touching = closest = closest_at = 0
+        here, last_digit, last_long = len(folded), folded.rfind(b"0"), folded.rfind(b"00000")
+        scale = 1 if folded.isascii() else 2
         for place, mask in hits:
             if place <= sentence or place <= last_digit:
                 mask &= self._far
                 if not mask:
                     continue
             near |= mask
-            if place <= here:
-                if place >= here - _PHRASE * scale and place > last_long:
-                    phrase |= mask
-                    if place >= here - _TOUCHING * scale and place > last_digit:
-                        touching |= mask
-                closest = mask | (closest if place == closest_at else 0)
-                closest_at = place
-            else:
-                if place <= here + _NEXT * scale:
-                    following |= mask
-                if not behind or place <= behind_at + _SAME_PLACE:
-                    behind |= mask
-                    behind_at = behind_at or place
-        return Around(near, phrase, touching, closest, behind, following)
+            if place >= here - _PHRASE * scale and place > last_long:
+                phrase |= mask
+                if place >= here - _TOUCHING * scale and place > last_digit:
+                    touching |= mask
+            closest = mask | (closest if place == closest_at else 0)
+            closest_at = place
+        return Before(near, phrase, touching, closest, scale)
+
+    def behind(self, text: str, end: int, scale: int) -> Behind:
+        """What stands from `text[end]` on.
+
+        Args:
+            scale: bytes that a letter takes there.
+        """
+        phrase_end = _PHRASE_END.search(text, end, end + _NEAR_AFTER)
+        folded = _folded(text[end : phrase_end.start() if phrase_end else end + _NEAR_AFTER])
+        hits = [(place, self._mask_of[word]) for place, _, word in self._scanner.scan_bytes(folded)]
+        if capitals := self._written_in_capitals(text, end, end + _NEAR_AFTER):
+            hits = sorted([*hits, *self._placed(text, end, capitals)])
+        near = following = first = first_at = 0
+        for place, mask in hits:
+            near |= mask
+            if place < _NEXT * scale:
+                following |= mask
+            if not first or place <= first_at + _SAME_PLACE:
+                first |= mask
+                first_at = first_at or place
+        return Behind(near, first, following)
 
     def _written_in_capitals(self, text: str, first: int, last: int) -> list[re.Match[str]]:
         return [
@@ -158,16 +175,9 @@ class Topics:
             if word.group() in self._capitals and not text[word.start() - 1 : word.start()].isalpha()
         ]
 
-    def _placed(
-        self, text: str, first: int, start: int, end: int, here: int, words: Iterable[re.Match[str]]
-    ) -> Iterator[tuple[int, int]]:
-        """Words in capitals and where each ends in what was folded."""
-        for word in words:
-            mask = self._capitals[word.group()]
-            if word.end() <= start:
-                yield len(_folded(text[first : word.end()])), mask
-            elif word.start() >= end:
-                yield here + 1 + len(_folded(text[end : word.end()])), mask
+    def _placed(self, text: str, first: int, words: Iterable[re.Match[str]]) -> Iterator[tuple[int, int]]:
+        """Where each of these words ends in `text` from `first` on, folded, and its bits."""
+        return ((len(_folded(text[first : word.end()])), self._capitals[word.group()]) for word in words)
 
 
 def _before(text: str) -> tuple[bytes, int]:

@@ -56,9 +56,9 @@ class FormRecognizer:
         start = match.start()
         written = match.group()
         value = written if form.kind in _HAS_CASE else compact(written)
-        if form.needs is not Needs.NOTHING and not around(start, match.end()).speaks_of(mask, self._order):
-            return None
         if form.check is not None and not form.check(value):
+            return None
+        if form.needs is not Needs.NOTHING and not around(start, match.end()).speaks_of(mask, self._order):
             return None
         score = _SCORE_WORD
         if form.needs is Needs.NOTHING:

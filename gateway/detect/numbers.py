@@ -18,11 +18,11 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from sovctl.gateway.detect.amounts import are_thousands
-from sovctl.gateway.detect.context import Around, Topics
+from sovctl.gateway.detect.context import Topics
 from sovctl.gateway.detect.finding import Finding
 from sovctl.gateway.detect.runs import Run
 from sovctl.gateway.detect.schemes.scheme import Needs, Number
-from sovctl.gateway.detect.surroundings import Surroundings
+from sovctl.gateway.detect.surroundings import Around, Surroundings
 from sovctl.gateway.kinds import Kind
 
 _SCORE_OWN_WORD, _SCORE_WORD, _SCORE_SHAPE, _SCORE_ALONE = 1.0, 0.97, 0.95, 0.9
@@ -98,9 +98,7 @@ class NumberFinder:
         if sum(lengths) in by_length and _is_odd(lengths, gaps, self._shapes):
             yield 0, count - 1, True
 
-    def _judged(
-        self, run: Run, first: int, last: int, around: Surroundings, *, is_odd: bool
-    ) -> Iterator[Finding]:
+    def _judged(self, run: Run, first: int, last: int, around: Surroundings, *, is_odd: bool) -> Iterator[Finding]:
         digits = run.digits(first, last)
         start, end = run.starts[first], run.ends[last]
         lengths, gaps = tuple(run.lengths[first : last + 1]), tuple(run.gaps[first:last])

@@ -108,22 +108,21 @@ class PhoneFinder:
         may_say = around.may_say(self._phone)
         if not may_say and not abroad and not self._is_written(run, first, last, has_trunk=True):
             return None
-        national = self._plan.national(digits) if total >= _FEWEST else None
-        is_written = national is not None and self._is_written(run, first, last, has_trunk=national[1])
-        if not (may_say or abroad or is_written):
-            return None
-        if is_amount(run.text, start, end):
-            return None
         words = around(start, end)
         if (words.touching | words.following) & self._order and not words.touching & self._phone:
+            return None
+        national = self._plan.national(digits) if total >= _FEWEST else None
+        is_written = national is not None and self._is_written(run, first, last, has_trunk=national[1])
+        is_said = may_say and bool(((words.before & words.closest) | words.after) & self._phone)
+        if not (abroad or is_written or is_said) or is_amount(run.text, start, end):
             return None
         if abroad:
             return abroad, _SCORE_INTERNATIONAL, "PHONE"
         if is_written and national is not None:
             return national[0], _SCORE_NATIONAL, "PHONE"
-        if ((words.before & words.closest) | words.after) & self._phone and not are_years(run, first, last):
-            return national[0] if national else digits, _SCORE_WORD, "PHONE_BY_WORD"
-        return None
+        if are_years(run, first, last):
+            return None
+        return national[0] if national else digits, _SCORE_WORD, "PHONE_BY_WORD"
 
     def _is_written(self, run: Run, first: int, last: int, *, has_trunk: bool) -> bool:
         """Whether valid digits are also written as people write a number."""

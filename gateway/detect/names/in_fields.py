@@ -109,6 +109,8 @@ def in_rows(text: str, found: Sequence[Finding]) -> Iterator[tuple[str, Name]]:
             continue
         row = text[start:done]
         for cell in _CELL.finditer(row):
+            if not row[cell.end() : cell.end() + 1].isalnum():
+                continue
             name = name_at(row, cell.end())
             if name is None or name.start != cell.end() or _CELL_END.match(row, name.end) is None:
                 continue
