@@ -20,7 +20,7 @@ from sovctl.engine.plan.context import Context
 from sovctl.engine.plan.kinds.credential import credentials_on, fingerprint, kek_file, token_key_file
 from sovctl.engine.plan.kinds.gateway_access import client_entry
 from sovctl.engine.spec import Node, SiteSpec
-from sovctl.engine.spec_types import Secret
+from sovctl.engine.spec.types import Secret
 from sovctl.engine.state import SiteState
 
 MIN_API_KEY_LENGTH = 24

@@ -18,7 +18,7 @@ from sovctl.engine.plan.context import Context
 from sovctl.engine.plan.file import Plan, read
 from sovctl.engine.plan.order import KINDS
 from sovctl.engine.plan.waves import waves
-from sovctl.engine.spec_file import LoadedSpec, check_files, load
+from sovctl.engine.spec.file import LoadedSpec, check_files, load
 from sovctl.engine.state import SiteState
 
 Report = Callable[[str], None]

@@ -15,7 +15,7 @@ from sovctl.engine.plan.build import context_of
 from sovctl.engine.plan.context import Context
 from sovctl.engine.plan.kinds.credential import credentials_on, fingerprint
 from sovctl.engine.preset import names
-from sovctl.engine.spec_file import load
+from sovctl.engine.spec.file import load
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 TODAY = date(2026, 11, 21)

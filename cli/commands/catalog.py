@@ -49,7 +49,7 @@ def show_entry(
 ) -> None:
     """Every figure of one entry: value, unit, kind, date, source."""
     from sovctl.engine.catalog import listing
-    from sovctl.engine.spec_problems import nearest_few
+    from sovctl.engine.spec.problems import nearest_few
 
     catalog = _catalog(site)
     entry = listing.find(catalog, name)
@@ -87,7 +87,7 @@ def _catalog(site: Path | None) -> Any:
 
     if site is None:
         return load_catalog()
-    from sovctl.engine.spec_file import load
+    from sovctl.engine.spec.file import load
 
     return load(site).catalog
 

@@ -34,8 +34,8 @@ def register(app: typer.Typer) -> None:
         from sovctl.compliance.report.document import Subject
         from sovctl.compliance.report.publish import publish
         from sovctl.compliance.waivers import load_exceptions
-        from sovctl.engine import spec_file
         from sovctl.engine.checks.registry import KNOWN_CHECKS
+        from sovctl.engine.spec import file as spec_file
         from sovctl.engine.state import SiteState
 
         site_file = site or Path("site.yaml")

@@ -56,7 +56,7 @@ def size(
     from sovctl.engine.sizing.outcome import reckon
     from sovctl.engine.sizing.summary import document
     from sovctl.engine.sizing.what_if import changed
-    from sovctl.engine.spec_file import load
+    from sovctl.engine.spec.file import load
 
     loaded = load(site, is_draft=True)
     now, then = reckon(loaded.spec, loaded.catalog), None

@@ -34,7 +34,7 @@ def calibrate(
     from sovctl.engine.sizing.measurements import parse_measurements
     from sovctl.engine.sizing.pool import pool_cases
     from sovctl.engine.sizing.site_calibration import calibrate as calibrated
-    from sovctl.engine.spec_file import load
+    from sovctl.engine.spec.file import load
 
     loaded = load(site, is_draft=True)
     cases = {case.pool.name: case for case in pool_cases(loaded.spec, loaded.catalog) if not case.is_simulated}

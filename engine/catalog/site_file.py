@@ -31,7 +31,7 @@ from sovctl.engine.catalog.gpus import Gpu
 from sovctl.engine.catalog.models import ModelEntry
 from sovctl.engine.catalog.parameters import problems as parameter_problems
 from sovctl.engine.catalog.platforms import Platform, completed
-from sovctl.engine.spec_text import MAX_BYTES, BrokenText, SpecText, read_text
+from sovctl.engine.spec.text import MAX_BYTES, BrokenText, SpecText, read_text
 
 _PARTS: dict[str, type[CatalogModel]] = {"models": ModelEntry, "gpus": Gpu, "platforms": Platform}
 _OWN = ("source", "kind", "date")

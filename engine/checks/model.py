@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Generic, Literal, TypeVar
 from sovctl.compliance.verdict import Verdict
 from sovctl.engine.facts.unreadable import Unreadable, excerpt
 from sovctl.engine.spec import Node
-from sovctl.engine.spec_types import Secret
+from sovctl.engine.spec.types import Secret
 
 if TYPE_CHECKING:
     from sovctl.engine.checks.estate import Estate

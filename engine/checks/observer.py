@@ -20,7 +20,7 @@ from sovctl.engine.checks.result import Result, not_looked_at, result_of, utc_no
 from sovctl.engine.facts.gpu import SIMULATION_COMMENT
 from sovctl.engine.facts.node import SIMULATION_MARK
 from sovctl.engine.facts.unreadable import excerpt
-from sovctl.engine.spec_types import Secret
+from sovctl.engine.spec.types import Secret
 
 GREETING = f"[ -e {SIMULATION_MARK} ] && echo simulated || echo real"
 """Says whether the hardware is a stand-in, and that ssh works."""

@@ -20,7 +20,7 @@ from sovctl.engine.plan.kinds.kind import Look
 from sovctl.engine.plan.order import KINDS
 from sovctl.engine.plan.resource import Change, Desired, Verb, difference
 from sovctl.engine.spec import Node, SiteSpec
-from sovctl.engine.spec_file import catalog_of
+from sovctl.engine.spec.file import catalog_of
 
 LOCKS = Path(__file__).parent.parent / "catalog" / "locks"
 

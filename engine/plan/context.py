@@ -15,7 +15,7 @@ from sovctl.engine.catalog.platforms import Platform
 from sovctl.engine.placement import Replica
 from sovctl.engine.plan.resource import CREATED_BY_APPLY
 from sovctl.engine.spec import Model, Node, NodeGroup, Pool, SiteSpec
-from sovctl.engine.spec_gateway import Gateway
+from sovctl.engine.spec.gateway import Gateway
 
 ROLES = Path(__file__).parent.parent.parent / "roles"
 

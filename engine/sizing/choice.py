@@ -19,8 +19,8 @@ from sovctl.engine.sizing.demand import PoolDemand
 from sovctl.engine.sizing.pool import PoolCase, need_of, pool_cases
 from sovctl.engine.sizing.spread import MOST_SEQS, Spread, best_of, limit_of, spreads
 from sovctl.engine.spec import Pool, SiteSpec
-from sovctl.engine.spec_demand import WorkloadClass
-from sovctl.engine.spec_types import AUTO
+from sovctl.engine.spec.demand import WorkloadClass
+from sovctl.engine.spec.types import AUTO
 
 _SIZES = ("tensor_parallel_size", "pipeline_parallel_size", "data_parallel_size")
 FIELDS = (*_SIZES, "max_model_len", "max_num_seqs", "replicas")

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from math import exp, log, sqrt
 from typing import Protocol
 
-from sovctl.engine.spec_demand import Reserve, RuleOfThumb, WorkloadClass, WorkloadKind
+from sovctl.engine.spec.demand import Reserve, RuleOfThumb, WorkloadClass, WorkloadKind
 
 _Z95, _Z99 = 1.6449, 2.3263  # standard normal quantiles
 MOST_SPREAD = 3.8

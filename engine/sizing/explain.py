@@ -20,7 +20,7 @@ from sovctl.engine.sizing.memory import Edge
 from sovctl.engine.sizing.pool import PoolSizing
 from sovctl.engine.sizing.server import Server
 from sovctl.engine.sizing.spread import best_of, spreads
-from sovctl.engine.spec_types import AUTO
+from sovctl.engine.spec.types import AUTO
 
 
 @dataclass(frozen=True, slots=True)

@@ -178,7 +178,7 @@ def _refusal(
     *,
     has_whole_experts: bool,
 ) -> str:
-    """Why vLLM would not start so; empty when it would. The rules of `spec_rules_pools`, for figures of our own."""
+    """Why vLLM would not start so; empty when it would. The rules of `spec.rules.pools`, for figures of our own."""
     arch, moe = model.arch, model.arch.moe
     if tensor > link_domain:
         return f"{tensor} GPUs are more than the {link_domain} that fast links join"

@@ -25,7 +25,7 @@ from sovctl.engine.sizing.capacity import Limit, Performance, Point, Provenance
 from sovctl.engine.sizing.demand import PoolDemand, growth_factor, lost, replicas_with_reserve
 from sovctl.engine.sizing.server import Server
 from sovctl.engine.spec import Pool, SiteSpec
-from sovctl.engine.spec_demand import Reserve, WorkloadClass
+from sovctl.engine.spec.demand import Reserve, WorkloadClass
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from sovctl.engine.catalog.overheads import load_overheads
 from sovctl.engine.sizing.busy_hours import Prescale, is_all_week, prescales
 from sovctl.engine.sizing.demand import with_fluctuation
 from sovctl.engine.sizing.pool import PoolSizing
-from sovctl.engine.spec_demand import Sizing
+from sovctl.engine.spec.demand import Sizing
 
 TARGET_SHARE = 0.7
 """Of what a replica carries, at which the next one is started: reference, autoscaling bounds; our guess, 2026-11-20."""

@@ -17,7 +17,7 @@ from sovctl.engine.catalog import Catalog
 from sovctl.engine.catalog.platforms import Platform
 from sovctl.engine.sizing.pool import PoolSizing
 from sovctl.engine.spec import NodeGroup, SiteSpec
-from sovctl.engine.spec_hall import Hall
+from sovctl.engine.spec.hall import Hall
 
 
 @dataclass(frozen=True, slots=True)

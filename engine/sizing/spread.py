@@ -19,7 +19,7 @@ from sovctl.engine.sizing.pool import PoolCase
 from sovctl.engine.sizing.replica import ExpertMode
 from sovctl.engine.sizing.server import precision_of
 from sovctl.engine.spec import Pool
-from sovctl.engine.spec_types import AUTO
+from sovctl.engine.spec.types import AUTO
 
 MOST_SEQS = 512
 """Requests at once that `auto` goes up to; beyond, published measurements are few."""

@@ -14,8 +14,8 @@ import yaml
 
 from sovctl.compliance.errors import InputError, Problem, SpecError
 from sovctl.engine.catalog import Catalog
-from sovctl.engine.spec_file import LoadedSpec, parse
-from sovctl.engine.spec_text import resolve, steps
+from sovctl.engine.spec.file import LoadedSpec, parse
+from sovctl.engine.spec.text import resolve, steps
 
 
 def changed(loaded: LoadedSpec, settings: Sequence[str], *, today: date, catalog: Catalog) -> LoadedSpec:

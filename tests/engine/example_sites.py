@@ -15,7 +15,7 @@ from sovctl.engine.apply.roles import roles_for
 from sovctl.engine.facts.node import NodeFacts
 from sovctl.engine.plan.build import changes
 from sovctl.engine.site import Site
-from sovctl.engine.spec_file import references
+from sovctl.engine.spec.file import references
 
 MakeSite = Callable[[str], Site]
 

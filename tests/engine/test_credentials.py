@@ -19,7 +19,7 @@ from sovctl.engine.plan.build import changes
 from sovctl.engine.plan.kinds.credential import credentials_on, fingerprint
 from sovctl.engine.plan.resource import CREATED_BY_APPLY
 from sovctl.engine.site import Site
-from sovctl.engine.spec_types import Secret
+from sovctl.engine.spec.types import Secret
 
 
 @pytest.fixture

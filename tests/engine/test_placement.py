@@ -15,7 +15,7 @@ from sovctl.engine.catalog import load_catalog
 from sovctl.engine.placement import Rank, Replica, place, try_place
 from sovctl.engine.preset import FOLDER, names
 from sovctl.engine.spec import Node, NodeGroup, Pool, SiteSpec
-from sovctl.engine.spec_file import load
+from sovctl.engine.spec.file import load
 
 CATALOG = load_catalog()
 LAB = load(FOLDER / "lab.yaml").spec

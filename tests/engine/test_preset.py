@@ -10,8 +10,8 @@ import pytest
 
 from sovctl.compliance.errors import InputError
 from sovctl.engine.preset import FOLDER, about, names, write_preset
-from sovctl.engine.spec_docs import render_schema
-from sovctl.engine.spec_file import load
+from sovctl.engine.spec.docs import render_schema
+from sovctl.engine.spec.file import load
 
 ROOT = Path(__file__).parent.parent.parent
 TODAY = date(2026, 11, 21)

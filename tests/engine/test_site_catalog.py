@@ -11,7 +11,7 @@ import pytest
 from sovctl.compliance.errors import SpecError
 from sovctl.engine.catalog import load_catalog
 from sovctl.engine.catalog.site_file import read_site_catalog, with_entries
-from sovctl.engine.spec_file import load
+from sovctl.engine.spec.file import load
 
 OWN = {"source": "our own tests", "kind": "measured", "date": "2026-11-21"}
 EXAMPLE = Path(__file__).parents[2] / "examples" / "bank-hybrid" / "site.yaml"

@@ -12,7 +12,7 @@ import yaml
 from sovctl.compliance.errors import ExitCode, SpecError
 from sovctl.engine.catalog import load_catalog
 from sovctl.engine.preset import FOLDER as PRESETS
-from sovctl.engine.spec_file import parse
+from sovctl.engine.spec.file import parse
 
 CASES = Path(__file__).parent.parent / "cases" / "spec"
 TODAY = date(2026, 11, 21)

@@ -19,8 +19,8 @@ from sovctl.compliance.errors import InputError, Problem, SpecError
 from sovctl.engine.catalog import load_catalog
 from sovctl.engine.preset import FOLDER, names
 from sovctl.engine.spec import SiteSpec
-from sovctl.engine.spec_file import MOST_PROBLEMS, LoadedSpec, check_files, load, parse
-from sovctl.engine.spec_rules import RULES
+from sovctl.engine.spec.file import MOST_PROBLEMS, LoadedSpec, check_files, load, parse
+from sovctl.engine.spec.rules import RULES
 
 TODAY = date(2026, 11, 21)
 LAB = (FOLDER / "lab.yaml").read_text()

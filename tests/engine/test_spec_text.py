@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from sovctl.compliance.errors import Problem
 from sovctl.engine.preset import FOLDER, names
-from sovctl.engine.spec_text import MAX_BYTES, MAX_VALUES, BrokenText, join, parent, read_text, resolve, steps
+from sovctl.engine.spec.text import MAX_BYTES, MAX_VALUES, BrokenText, join, parent, read_text, resolve, steps
 
 
 @pytest.mark.parametrize(

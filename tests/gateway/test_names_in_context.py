@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sovctl.engine.spec_policy import NAME_LANGUAGES
+from sovctl.engine.spec.policy import NAME_LANGUAGES
 from sovctl.gateway.detect.finding import resolve
 from sovctl.gateway.detect.names.context import find_names
 from sovctl.gateway.detect.names.cues import CUES, FIELDS

@@ -10,7 +10,7 @@ from typing import Any
 from sovctl.engine.checks.model import Expectation, Judgement, ProbeOutput, failed, unknown, worst
 from sovctl.engine.checks.parts import read_parts
 from sovctl.engine.facts.unreadable import Unreadable
-from sovctl.engine.spec_types import Secret
+from sovctl.engine.spec.types import Secret
 
 REJECTED = ("no key", "wrong key", "models without key")
 UNAUTHORIZED = 401

@@ -12,7 +12,7 @@ from sovctl.engine.plan.kinds.kind import Kind, Look
 from sovctl.engine.plan.kinds.leftover import leftover
 from sovctl.engine.plan.resource import Desired, Risk, State
 from sovctl.engine.spec import Node
-from sovctl.engine.spec_vault import Kek
+from sovctl.engine.spec.vault import Kek
 
 TLS = "/etc/sovctl/tls"
 SECRETS = "/etc/sovctl/secrets"

@@ -6,8 +6,8 @@ from typing import Any
 
 from sovctl.engine.plan.context import Context
 from sovctl.engine.plan.kinds.credential import SECRETS, TLS
-from sovctl.engine.spec_access import CallerLimits
-from sovctl.engine.spec_gateway import Client
+from sovctl.engine.spec.access import CallerLimits
+from sovctl.engine.spec.gateway import Client
 
 
 def access(context: Context, *, data: str) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from sovctl.engine.plan.context import Context
 from sovctl.engine.plan.kinds.credential import SECRETS, TLS, kek_file, token_key_file
-from sovctl.engine.spec_vault import Kek
+from sovctl.engine.spec.vault import Kek
 
 
 def token_keys(context: Context) -> list[dict[str, Any]]:

@@ -18,7 +18,7 @@ from sovctl.compliance.canonical import sha256_hex
 from sovctl.engine.apply import ansible
 from sovctl.engine.plan.context import ROLES, render
 from sovctl.engine.plan.order import KINDS
-from sovctl.engine.spec_file import references
+from sovctl.engine.spec.file import references
 
 Variables = dict[str, Any]
 

@@ -29,7 +29,7 @@ from sovctl.engine.checks.judges.pool import PoolExpectation
 from sovctl.engine.checks.judges.site import GROUP_MAY_READ, KeysExpectation, LedgerExpectation, PrivateFile
 from sovctl.engine.checks.judges.software import DriverExpectation, MirrorExpectation
 from sovctl.engine.checks.model import Expectation, ProbeOutput
-from sovctl.engine.spec_types import Secret
+from sovctl.engine.spec.types import Secret
 
 FAIL, UNKNOWN, WARN, NOT_APPLICABLE = Verdict.FAIL, Verdict.UNKNOWN, Verdict.WARN, Verdict.NOT_APPLICABLE
 

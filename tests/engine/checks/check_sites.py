@@ -7,7 +7,7 @@ from pathlib import Path
 
 from sovctl.engine.checks.estate import Controller, Estate
 from sovctl.engine.plan.build import context_of
-from sovctl.engine.spec_file import load
+from sovctl.engine.spec.file import load
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 TODAY = date(2026, 11, 21)

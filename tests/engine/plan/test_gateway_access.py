@@ -18,8 +18,8 @@ from sovctl.engine.plan.kinds.gateway import configuration
 from sovctl.engine.plan.kinds.gateway_access import client_entry
 from sovctl.engine.plan.kinds.perimeter import rules_for
 from sovctl.engine.preset import FOLDER
-from sovctl.engine.spec_access import Admin
-from sovctl.engine.spec_file import parse
+from sovctl.engine.spec.access import Admin
+from sovctl.engine.spec.file import parse
 from sovctl.gateway.access.clients import check_clients, load_clients
 from sovctl.gateway.settings import load_settings
 

@@ -13,9 +13,9 @@ from sovctl.engine.plan.build import context_of
 from sovctl.engine.plan.kinds.credential import credentials_on
 from sovctl.engine.plan.kinds.gateway import configuration
 from sovctl.engine.preset import FOLDER
-from sovctl.engine.spec_detect import Detect, Listed, NameModel, SecondLook
-from sovctl.engine.spec_file import parse
-from sovctl.engine.spec_policy import LISTED_LANGUAGES
+from sovctl.engine.spec.detect import Detect, Listed, NameModel, SecondLook
+from sovctl.engine.spec.file import parse
+from sovctl.engine.spec.policy import LISTED_LANGUAGES
 from sovctl.gateway.name_languages import LISTED_LANGUAGES as GATEWAYS_LISTED_LANGUAGES
 from sovctl.gateway.settings import DetectSettings, load_settings
 from sovctl.gateway.settings.listed import ListedSettings

@@ -9,7 +9,6 @@ import pytest
 import yaml
 from strategies import EXAMPLES, TODAY
 
-from sovctl.engine import spec_release
 from sovctl.engine.catalog import load_catalog
 from sovctl.engine.plan.build import context_of
 from sovctl.engine.plan.context import GATEWAY_UID, Context
@@ -17,8 +16,9 @@ from sovctl.engine.plan.kinds.credential import credentials_on
 from sovctl.engine.plan.kinds.gateway import configuration
 from sovctl.engine.plan.kinds.perimeter import rules_for
 from sovctl.engine.preset import FOLDER
-from sovctl.engine.spec_file import parse
-from sovctl.engine.spec_tracing import Tracing
+from sovctl.engine.spec import release as spec_release
+from sovctl.engine.spec.file import parse
+from sovctl.engine.spec.tracing import Tracing
 from sovctl.gateway.settings import HandoffSettings, TracingSettings, WebhookSettings, load_settings, release
 from sovctl.gateway.settings.release import OnDoubt
 

@@ -8,8 +8,8 @@ import pytest
 import yaml
 from strategies import PRESETS, context
 
-from sovctl.engine import spec_policy
 from sovctl.engine.plan.kinds.gateway import configuration
+from sovctl.engine.spec import policy as spec_policy
 from sovctl.gateway import settings
 from sovctl.gateway.settings import UpstreamKind, load_settings
 

@@ -13,7 +13,7 @@ from sovctl.engine.plan.context import Context
 from sovctl.engine.plan.kinds import gateway, model, pool
 from sovctl.engine.plan.kinds.kind import Kind
 from sovctl.engine.plan.resource import Desired
-from sovctl.engine.spec_lora import Lora
+from sovctl.engine.spec.lora import Lora
 from sovctl.gateway.settings import load_settings
 
 SHA = "ab" * 32

@@ -13,7 +13,7 @@ from strategies import PRESETS, context
 from sovctl.engine.placement import Rank, Replica
 from sovctl.engine.plan.context import render
 from sovctl.engine.plan.kinds.pool import environment, flags, instance
-from sovctl.engine.spec_lora import Adapter, Lora
+from sovctl.engine.spec.lora import Adapter, Lora
 
 # Flags of vLLM 0.32.0 that we use, from `vllm serve --help=all` of that release (2026-11).
 RECORDED = frozenset(

@@ -21,7 +21,7 @@ from sovctl.engine.sizing.explain import explain
 from sovctl.engine.sizing.pool import PoolSizing, pool_cases, size_pool
 from sovctl.engine.sizing.summary import summary
 from sovctl.engine.sizing.weights import Weights
-from sovctl.engine.spec_file import LoadedSpec, parse
+from sovctl.engine.spec.file import LoadedSpec, parse
 
 SHA = "ab" * 32
 BANK = yaml.safe_load((FOLDER / "bank-hybrid.yaml").read_text())

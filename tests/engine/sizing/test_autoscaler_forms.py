@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from sovctl.engine.sizing.busy_hours import Prescale, is_all_week, prescales
 from sovctl.engine.sizing.scaling import FORMS, Bounds
-from sovctl.engine.spec_hall import Busy
+from sovctl.engine.spec.hall import Busy
 
 BOUNDS = Bounds(
     pool="chat",

@@ -14,7 +14,7 @@ from sovctl.engine.sizing.capacity import Binding, Limit, Performance
 from sovctl.engine.sizing.demand import PoolDemand
 from sovctl.engine.sizing.server import Server
 from sovctl.engine.spec import Pool
-from sovctl.engine.spec_demand import WorkloadClass
+from sovctl.engine.spec.demand import WorkloadClass
 
 POOL = {
     "name": "chat",

@@ -20,7 +20,7 @@ from sovctl.engine.sizing.demand import (
     replicas_with_reserve,
     with_fluctuation,
 )
-from sovctl.engine.spec_demand import Reserve, RuleOfThumb, WorkloadClass, WorkloadKind
+from sovctl.engine.spec.demand import Reserve, RuleOfThumb, WorkloadClass, WorkloadKind
 
 seconds = st.floats(0.01, 1000)
 classes = st.builds(

@@ -16,7 +16,7 @@ from sovctl.engine.catalog import load_catalog
 from sovctl.engine.preset import FOLDER
 from sovctl.engine.sizing.disaggregated import Apart, prefill_apart
 from sovctl.engine.sizing.pool import PoolSizing, pool_cases, size_pool
-from sovctl.engine.spec_file import parse
+from sovctl.engine.spec.file import parse
 
 SITE = yaml.safe_load((FOLDER / "closed-perimeter.yaml").read_text())
 

@@ -23,7 +23,7 @@ from sovctl.engine.sizing.pool import PoolSizing, pool_cases, size_pool
 from sovctl.engine.sizing.site_calibration import calibrate
 from sovctl.engine.sizing.weights import Precision, Weights
 from sovctl.engine.spec import Pool
-from sovctl.engine.spec_file import LoadedSpec, parse
+from sovctl.engine.spec.file import LoadedSpec, parse
 
 SHA = "ab" * 32
 BANK = yaml.safe_load((FOLDER / "bank-hybrid.yaml").read_text())

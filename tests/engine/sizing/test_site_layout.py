@@ -19,7 +19,7 @@ from sovctl.engine.sizing.pool import PoolSizing, pool_cases, size_pool
 from sovctl.engine.sizing.scaling import FORMS, Bounds, bounds_of, load_s
 from sovctl.engine.sizing.site import Layout, nodes_for, site_layout, switches
 from sovctl.engine.spec import SiteSpec
-from sovctl.engine.spec_file import parse
+from sovctl.engine.spec.file import parse
 
 BANK = yaml.safe_load((FOLDER / "bank-hybrid.yaml").read_text())
 BANK["perimeter"]["exceptions"][0]["expires"] = "2036-12-31"

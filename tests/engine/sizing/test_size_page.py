@@ -16,7 +16,7 @@ from sovctl.engine.preset import FOLDER, names
 from sovctl.engine.sizing.outcome import reckon
 from sovctl.engine.sizing.page import render_page
 from sovctl.engine.sizing.plot import Line, Part, Plot, band_plot, bar, nice_ticks
-from sovctl.engine.spec_file import parse
+from sovctl.engine.spec.file import parse
 
 
 def page_of(preset: str) -> str:

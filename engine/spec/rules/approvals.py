@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from sovctl.compliance.errors import Problem
 from sovctl.engine.spec import Model
-from sovctl.engine.spec_case import Case
+from sovctl.engine.spec.case import Case
 
 
 def check_licences(case: Case) -> Iterator[Problem]:

@@ -8,7 +8,7 @@ from ipaddress import AddressValueError, IPv4Address
 from pydantic import AnyHttpUrl
 
 from sovctl.compliance.errors import Problem
-from sovctl.engine.spec_case import Case, stands_twice
+from sovctl.engine.spec.case import Case, stands_twice
 
 
 def check_release(case: Case) -> Iterator[Problem]:

@@ -11,11 +11,11 @@ from pydantic import AnyHttpUrl
 
 from sovctl.compliance.errors import Problem
 from sovctl.compliance.policy_table import table_of
-from sovctl.engine.spec_case import Case, stands_twice, unknown_name
-from sovctl.engine.spec_gateway import Gateway
-from sovctl.engine.spec_policy import NAME_LANGUAGES, Action, EntityKind
-from sovctl.engine.spec_routing import Route
-from sovctl.engine.spec_types import Secret
+from sovctl.engine.spec.case import Case, stands_twice, unknown_name
+from sovctl.engine.spec.gateway import Gateway
+from sovctl.engine.spec.policy import NAME_LANGUAGES, Action, EntityKind
+from sovctl.engine.spec.routing import Route
+from sovctl.engine.spec.types import Secret
 
 LAST_YEAR = 2261
 """The last whole year in signed 64-bit nanoseconds since 1970, in which the firewall closes an expired exception."""

@@ -1,6 +1,6 @@
 """docs/site-yaml.md and docs/site.schema.json, generated from the models and the table of rules.
 
-python -m sovctl.engine.spec_docs docs      # writes both; a test holds them current
+python -m sovctl.engine.spec.docs docs      # writes both; a test holds them current
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from sovctl.compliance.files import write_atomic
-from sovctl.engine import spec_schema
-from sovctl.engine.spec_rules import RULES
+from sovctl.engine.spec import schema
+from sovctl.engine.spec.rules import RULES
 
 _HEAD = """\
 # site.yaml
 
-<!-- Generated from engine/spec.py and engine/spec_rules.py by `python -m sovctl.engine.spec_docs docs`: no edits. -->
+<!-- Generated from engine/spec/ by `python -m sovctl.engine.spec.docs docs`: no edits. -->
 
 One file describes a site. `sovctl init --preset NAME` writes a commented one, `sovctl validate site.yaml` says
 everything that is wrong with it at once, and `sovctl validate --schema` prints the JSON schema with which editors
@@ -40,13 +40,13 @@ All are checked at once, as far as the parts they read are well formed.
 
 def render_schema() -> str:
     """docs/site.schema.json: the JSON schema, keys in the order of the models."""
-    return json.dumps(spec_schema.schema(), indent=2, ensure_ascii=False) + "\n"
+    return json.dumps(schema.schema(), indent=2, ensure_ascii=False) + "\n"
 
 
 def render_markdown() -> str:
     """docs/site-yaml.md: every field with type, range, default and meaning, then the rules."""
-    parts = [_HEAD, *(f"- *{kind}*: {words}" for kind, words in sorted(_kinds(spec_schema.schema()))), ""]
-    for path, node in _sections("", spec_schema.schema()):
+    parts = [_HEAD, *(f"- *{kind}*: {words}" for kind, words in sorted(_kinds(schema.schema()))), ""]
+    for path, node in _sections("", schema.schema()):
         parts.append(_section(path, node))
     rules = "\n".join(f"- {rule.says}" for rule in RULES)
     return "\n".join([*parts, f"{_RULES_HEAD}\n{rules}\n"])
@@ -66,10 +66,10 @@ def _sections(path: str, node: dict[str, Any]) -> Iterator[tuple[str, dict[str, 
     """Every mapping of the file in the order of the models, with its path; `[]` stands for an item."""
     yield path, node
     for name, field in node.get("properties", {}).items():
-        inner = spec_schema.resolved(field)
+        inner = schema.resolved(field)
         place = f"{path}.{name}" if path else name
         if inner.get("type") == "array":
-            inner, place = spec_schema.resolved(inner.get("items", {})), f"{place}[]"
+            inner, place = schema.resolved(inner.get("items", {})), f"{place}[]"
         if inner.get("properties"):
             yield from _sections(place, inner)
 
@@ -86,39 +86,39 @@ def _section(path: str, node: dict[str, Any]) -> str:
 
 
 def _model_about(node: dict[str, Any]) -> str:
-    for model in spec_schema.schema_definitions().values():
+    for model in schema.schema_definitions().values():
         if model.get("properties") == node.get("properties"):
             return _one_line(model.get("description", ""))
     return ""
 
 
 def _row(name: str, field: dict[str, Any], *, required: bool) -> str:
-    node = spec_schema.resolved(field)
+    node = schema.resolved(field)
     meaning = field.get("description", node.get("description", ""))
     return f"| `{name}` | {_type(node)} | {_default(field, required=required)} | {_cell(meaning)} |"
 
 
 def _type(node: dict[str, Any]) -> str:
     if node.get("type") == "array":
-        items = spec_schema.resolved(node.get("items", {}))
+        items = schema.resolved(node.get("items", {}))
         least = "; at least one" if node.get("minItems") else ""
         return f"list of {'mappings' if items.get('properties') else _kind(items)}{least}"
     if node.get("properties"):
         return "mapping"
     if node.get("type") == "object":
-        values = spec_schema.resolved(spec_schema.values(node))
+        values = schema.resolved(schema.values(node))
         keys = node.get("propertyNames") or {"x-kind": "name"}
         return f"mapping of {_kind(keys)} to {_type(values)}"
     return _kind(node)
 
 
 def _kind(node: dict[str, Any]) -> str:
-    listed = spec_schema.choices(node)
+    listed = schema.choices(node)
     if listed:
         return ", ".join(f"`{each}`" for each in listed)
     if "x-kind" in node:
         return f"*{node['x-kind']}*"
-    words = spec_schema.words(node).removeprefix("an ").removeprefix("a ")
+    words = schema.words(node).removeprefix("an ").removeprefix("a ")
     return _cell(words.split(" such as ")[0])
 
 

@@ -9,18 +9,10 @@ from collections.abc import Collection
 from datetime import date
 
 from sovctl.compliance.errors import Problem
-from sovctl.engine import spec_rules_access as access
-from sovctl.engine import spec_rules_approvals as approvals
-from sovctl.engine import spec_rules_demand as demand
-from sovctl.engine import spec_rules_detect as detect
-from sovctl.engine import spec_rules_lora as lora
-from sovctl.engine import spec_rules_pools as pools
-from sovctl.engine import spec_rules_release as release
-from sovctl.engine import spec_rules_site as site
-from sovctl.engine import spec_rules_vault as vault
 from sovctl.engine.catalog import Catalog
 from sovctl.engine.spec import SiteSpec
-from sovctl.engine.spec_case import Case, Rule
+from sovctl.engine.spec.case import Case, Rule
+from sovctl.engine.spec.rules import access, approvals, demand, detect, lora, pools, release, site, vault
 
 RULES: tuple[Rule, ...] = (
     Rule("names of node groups and nodes, and addresses of nodes, are unique", ("node_groups",), site.check_node_names),

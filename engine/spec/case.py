@@ -9,7 +9,7 @@ from datetime import date
 from sovctl.compliance.errors import Problem
 from sovctl.engine.catalog import Catalog, ModelEntry, Platform
 from sovctl.engine.spec import NodeGroup, Pool, SiteSpec
-from sovctl.engine.spec_problems import nearest
+from sovctl.engine.spec.problems import nearest
 
 MOST_NAMES = 12  # that a message lists
 

@@ -7,9 +7,9 @@ from datetime import date
 from ipaddress import AddressValueError, IPv4Address
 
 from sovctl.compliance.errors import Problem
-from sovctl.engine.spec_access import CallerLimits, Grant, IdentityProvider
-from sovctl.engine.spec_case import Case, stands_twice, unknown_name
-from sovctl.engine.spec_gateway import Gateway
+from sovctl.engine.spec.access import CallerLimits, Grant, IdentityProvider
+from sovctl.engine.spec.case import Case, stands_twice, unknown_name
+from sovctl.engine.spec.gateway import Gateway
 
 
 def check_teams(case: Case) -> Iterator[Problem]:

@@ -12,7 +12,7 @@ from sovctl.engine.catalog import ModelEntry
 from sovctl.engine.catalog.mig import slices_of
 from sovctl.engine.placement import try_place
 from sovctl.engine.spec import Pool
-from sovctl.engine.spec_case import Case, unknown_name
+from sovctl.engine.spec.case import Case, unknown_name
 
 
 def check_pool_references(case: Case) -> Iterator[Problem]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sovctl.compliance.errors import Problem
-from sovctl.engine.spec_case import Case, stands_twice, unknown_name
+from sovctl.engine.spec.case import Case, stands_twice, unknown_name
 
 
 def check_name_models(case: Case) -> Iterator[Problem]:

@@ -13,7 +13,7 @@ from typing import Any
 from pydantic_core import to_jsonable_python
 
 from sovctl.engine.spec import SiteSpec
-from sovctl.engine.spec_types import SpecModel
+from sovctl.engine.spec.types import SpecModel
 
 SCHEMA_ID = "https://json-schema.org/draft/2020-12/schema"
 

@@ -15,8 +15,8 @@ from sovctl.engine.sizing.explain import both_units
 from sovctl.engine.sizing.memory import Edge, RankMemory
 from sovctl.engine.sizing.pool import PoolCase, pool_cases
 from sovctl.engine.sizing.server import Server
-from sovctl.engine.spec_case import Case, unknown_name
-from sovctl.engine.spec_demand import WorkloadClass
+from sovctl.engine.spec.case import Case, unknown_name
+from sovctl.engine.spec.demand import WorkloadClass
 
 READS = ("workload", "pools", "models", "node_groups", "software", "sizing")
 """What a pool's case is made of."""

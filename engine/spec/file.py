@@ -29,10 +29,10 @@ from sovctl.engine.catalog.calibrations import read_calibrations
 from sovctl.engine.catalog.site_file import read_site_catalog
 from sovctl.engine.sizing.choice import FIELDS, settle
 from sovctl.engine.spec import SiteSpec
-from sovctl.engine.spec_problems import meant_path, secret_problems, structure_problems, unknown_keys
-from sovctl.engine.spec_rules import check
-from sovctl.engine.spec_text import MAX_BYTES, BrokenText, SpecText, parent, read_text, steps
-from sovctl.engine.spec_types import AUTO, Secret
+from sovctl.engine.spec.problems import meant_path, secret_problems, structure_problems, unknown_keys
+from sovctl.engine.spec.rules import check
+from sovctl.engine.spec.text import MAX_BYTES, BrokenText, SpecText, parent, read_text, steps
+from sovctl.engine.spec.types import AUTO, Secret
 
 MOST_PROBLEMS = 100  # shown of one file; nobody mends more in one sitting
 

@@ -13,10 +13,9 @@ from typing import Any
 from pydantic import ValidationError
 
 from sovctl.compliance.errors import Problem
-from sovctl.engine import spec_schema
-from sovctl.engine.spec import SiteSpec
-from sovctl.engine.spec_text import join
-from sovctl.engine.spec_types import Secret
+from sovctl.engine.spec import SiteSpec, schema
+from sovctl.engine.spec.text import join
+from sovctl.engine.spec.types import Secret
 
 LONGEST_ECHO = 40  # characters of a value that a message repeats; a longer one is described
 
@@ -58,7 +57,7 @@ def unknown_keys(error: ValidationError) -> list[tuple[str | int, ...]]:
 
 def meant_path(loc: Sequence[str | int]) -> str:
     """The path of the known key that an unknown one is most like; empty where there is none."""
-    near = nearest(str(loc[-1]), list(spec_schema.node_at(loc[:-1]).get("properties", {})))
+    near = nearest(str(loc[-1]), list(schema.node_at(loc[:-1]).get("properties", {})))
     return path_of([*loc[:-1], near]) if near else ""
 
 
@@ -84,23 +83,21 @@ def secret_problems(value: Any, path: str = "") -> Iterator[Problem]:
 
 def _problem(kind: str, loc: tuple[str | int, ...], got: Any) -> Problem:
     where = path_of(loc)
-    node = spec_schema.node_at(loc)
+    node = schema.node_at(loc)
     if kind == "extra_forbidden":
         return _unknown_key(loc, where, got)
     if kind == "missing":
-        return Problem(f"expected {spec_schema.words(node)}, got nothing", where=where, hint=_hint(node))
+        return Problem(f"expected {schema.words(node)}, got nothing", where=where, hint=_hint(node))
     if _is_secret(loc, got):
-        is_reference = spec_schema.node_at(loc).get("properties", {}).keys() == Secret.model_fields.keys()
-        expected = "a reference to a secret" if is_reference else spec_schema.words(node)
+        is_reference = schema.node_at(loc).get("properties", {}).keys() == Secret.model_fields.keys()
+        expected = "a reference to a secret" if is_reference else schema.words(node)
         return Problem(f"expected {expected}, got a literal value (not shown)", where=where, hint=_SECRET_HINT)
-    return Problem(
-        f"expected {spec_schema.words(node, got=got)}, got {show_value(got)}", where=where, hint=_hint(node, got)
-    )
+    return Problem(f"expected {schema.words(node, got=got)}, got {show_value(got)}", where=where, hint=_hint(node, got))
 
 
 def _wrong_key(loc: tuple[str | int, ...]) -> Problem:
     key = str(loc[-1])
-    known = spec_schema.choices(spec_schema.node_at(loc[:-1]).get("propertyNames", {}))
+    known = schema.choices(schema.node_at(loc[:-1]).get("propertyNames", {}))
     near = nearest(key, known)
     return Problem(
         f"expected a known kind, got `{key}`",
@@ -115,7 +112,7 @@ def _unknown_key(loc: Sequence[str | int], where: str, got: Any) -> Problem:
         return Problem(
             f"expected no secret in site.yaml, got one as `{key}` (not shown)", where=where, hint=_SECRET_HINT
         )
-    known = list(spec_schema.node_at(loc[:-1]).get("properties", {}))
+    known = list(schema.node_at(loc[:-1]).get("properties", {}))
     near = nearest(key, known)
     if near:
         return Problem(f"expected a known key, got `{key}`", where=where, hint=f"did you mean `{near}`?")
@@ -129,15 +126,15 @@ def _sections_with(key: str) -> str:
     """Where else in the spec a key is known, in words; empty when nowhere."""
     found = []
     for section, field in SiteSpec.model_fields.items():
-        node = spec_schema.node_at([section])
-        item = spec_schema.resolved(node.get("items", {}))
+        node = schema.node_at([section])
+        item = schema.resolved(node.get("items", {}))
         if field is not None and key in {**node.get("properties", {}), **item.get("properties", {})}:
             found.append(f"`{section}`")
     return " or ".join(found[:3])
 
 
 def _hint(node: dict[str, Any], got: Any = None) -> str:
-    listed = spec_schema.choices(node)
+    listed = schema.choices(node)
     if listed and isinstance(got, str):
         near = nearest(got, listed)
         if near:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sovctl.compliance.errors import Problem
-from sovctl.engine.spec_case import Case, stands_twice
+from sovctl.engine.spec.case import Case, stands_twice
 
 
 def check_versions(case: Case) -> Iterator[Problem]:

@@ -3,7 +3,7 @@
 Rules kept here:
 - every field has a unit in its name or its description, a range, and a default that is safe in a bank;
 - secrets are references (`file:` or `env:`), never values;
-- unknown keys are errors. Rules that span fields live in `spec_rules`; reading files and finding lines in `spec_file`.
+- unknown keys are errors. Rules that span fields live in `spec.rules`; reading files and finding lines in `spec.file`.
 
 One parameter keeps one name from here to the role, the unit on the node, the check and the report.
 """
@@ -16,11 +16,11 @@ from typing import Annotated, Literal
 
 from pydantic import AnyHttpUrl, Field, StringConstraints
 
-from sovctl.engine.spec_demand import Sizing, WorkloadClass
-from sovctl.engine.spec_gateway import Gateway
-from sovctl.engine.spec_lora import Adapter, Lora
-from sovctl.engine.spec_routing import Capability
-from sovctl.engine.spec_types import (
+from sovctl.engine.spec.demand import Sizing, WorkloadClass
+from sovctl.engine.spec.gateway import Gateway
+from sovctl.engine.spec.lora import Adapter, Lora
+from sovctl.engine.spec.routing import Capability
+from sovctl.engine.spec.types import (
     CatalogId,
     Country,
     Day,
