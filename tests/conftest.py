@@ -1,10 +1,16 @@
-"""What holds for every test: Ctrl-C works in what they start, whoever started them.
+"""What holds for every test: Ctrl-C works in what they start, and the time of one example says nothing.
 
-A shell that runs a job in the background makes it ignore SIGINT, and every child inherits that.
+A shell that runs a job in the background makes it ignore SIGINT, and every child inherits that. Cores are shared, so
+Hypothesis sets no deadline.
 """
 
 import signal
 import threading
+
+from hypothesis import settings
+
+settings.register_profile("busy machine", deadline=None)
+settings.load_profile("busy machine")
 
 if threading.current_thread() is threading.main_thread():
     signal.signal(signal.SIGINT, signal.default_int_handler)

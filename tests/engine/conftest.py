@@ -3,10 +3,6 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
-
-settings.register_profile("busy machine", deadline=None)  # time of one example says nothing on shared cores
-settings.load_profile("busy machine")
 
 _CAPTURES = Path(__file__).resolve().parents[2].parent / "shared" / "fixtures"
 

@@ -259,16 +259,26 @@ def start_gateway(config: Path, pki: Pki, log_file: Path, *, wait: bool = True) 
             env={**os.environ, "https_proxy": "http://192.0.2.1:9", "HTTPS_PROXY": "http://192.0.2.1:9"},
         )
     gateway = RunningGateway(config, process, port, ssl.create_default_context(cafile=pki.ca_file), log_file)
+    if wait:
+        try:
+            until_healthy(gateway)
+        except BaseException:
+            gateway.stop()
+            raise
+    return gateway
+
+
+def until_healthy(gateway: RunningGateway) -> None:
+    """Wait until it answers."""
     deadline = time.monotonic() + 60
-    while wait:
+    while True:
         try:
             if gateway.request("GET", "/healthz")[0] == 200:
-                break
+                return
         except OSError:
-            assert process.poll() is None, log_file.read_text()
+            assert gateway.process.poll() is None, gateway.log_file.read_text()
             assert time.monotonic() < deadline, "the gateway did not start"
             time.sleep(0.02)
-    return gateway
 
 
 @pytest.fixture
