@@ -11,10 +11,10 @@ nothing leaves. What lies farther from a replacement is, character by character,
 
 from __future__ import annotations
 
-import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from types import MappingProxyType
 from typing import Any
 
@@ -24,15 +24,14 @@ from sovctl.gateway.detect.finding import Finding
 from sovctl.gateway.inspection import Finder, Inspector
 from sovctl.gateway.kinds import Kind, Mark
 from sovctl.gateway.permissions import Permissions
-from sovctl.gateway.replace import mask_of, replace
+from sovctl.gateway.replace import Replaced, replace
 from sovctl.gateway.settings import Action
-from sovctl.gateway.surrogates import is_fixed, surrogate_of
-from sovctl.gateway.token_search import find_tokens
+from sovctl.gateway.surrogates import is_fixed
 from sovctl.gateway.tokens import ID_CHARACTERS, Mint
 
 _TOUCHING = 32  # characters from a replacement in which it can be part of something new: no identifier is longer
 _SEAM = 96  # characters read on either side: as much again as any rule looks around for words
-_ANY_ID = "X" * ID_CHARACTERS  # of a token, for the second look: its letters and digits are random and cost time
+_ANY_ID = "X" * ID_CHARACTERS
 _SHORTEST_CHECKED = 5  # characters; shorter values also occur inside ordinary words
 
 
@@ -71,22 +70,25 @@ def tokenize_body(
         Leak: it would still hold an identifier.
     """
     leaves, issued = inspector.leaves, dict[str, str]()
-    rewritten: list[str] = []
+    rewritten: list[Replaced] = []
     masked: list[tuple[Kind, str]] = []
     try:
         for leaf in (*leaves.texts, *leaves.numbers):
             if leaf.path[0] in dropped:
                 continue
-            found, masks = _sorted_out(inspector.findings(leaf), permissions)
-            if (not found and "_" not in leaf.text) or is_fixed(leaf.path):
+            findings = inspector.findings(leaf)
+            if not findings and "_" not in leaf.text:
+                continue
+            found, masks = _sorted_out(findings, permissions)
+            if is_fixed(leaf.path):
                 continue
             escapes = leaf.escapes if leaf.document else 0
-            text, tokens = replace(leaf.text, found, mint, masked=masks, escapes=escapes)
-            if tokens or masks:
-                issued.update(tokens)
+            replaced = replace(leaf.text, found, mint, masked=masks, escapes=escapes)
+            if replaced.places:
+                issued.update(replaced.issued)
                 masked += [(finding.kind, leaf.text[finding.start : finding.end]) for finding in masks]
-                leaf.put(text)
-                rewritten.append(text)
+                leaf.put(replaced.text)
+                rewritten.append(replaced)
         leaves.close()
         new = {key: value for key, value in body.items() if key not in dropped}
         new.update(told, model=model)
@@ -94,10 +96,10 @@ def tokenize_body(
     finally:
         leaves.undo()
     if rewritten:
-        for text in rewritten:
-            _look_again(text, issued, masked, inspector.finder, permissions, has_surrogates=bool(mint.surrogates))
-        replaced = [(token.rpartition("_")[0], surface) for token, surface in issued.items()]
-        for label, surface in [*replaced, *masked] if masked else replaced:
+        for replaced in rewritten:
+            _look_again(replaced, inspector.finder, permissions)
+        values = [(token.rpartition("_")[0], surface) for token, surface in issued.items()]
+        for label, surface in [*values, *masked] if masked else values:
             if label != Mark.TEXT and _occurs(surface, data):
                 raise Leak(f"a value of {label} a second time")
     return Outgoing(data, issued)
@@ -115,31 +117,28 @@ def _sorted_out(findings: Sequence[Finding], permissions: Permissions) -> tuple[
     return found, masks
 
 
-def _look_again(
-    text: str,
-    issued: Mapping[str, str],
-    masked: Sequence[tuple[Kind, str]],
-    finder: Finder,
-    permissions: Permissions,
-    *,
-    has_surrogates: bool,
-) -> None:
-    ours: list[tuple[int, int]] = []
-    for token in find_tokens(text):
-        if token.token in issued:
-            ours.append((token.start, token.end))
-            text = text[: token.end - ID_CHARACTERS] + _ANY_ID + text[token.end :]
-    for written in filter(None, map(surrogate_of, issued)) if has_surrogates else ():
-        ours += [match.span() for match in re.finditer(re.escape(written), text)]
-    for mask in {mask_of(label) for label in (*(kind for kind, _ in masked), *Mark)} if masked else ():
-        ours += [match.span() for match in re.finditer(re.escape(mask), text)]
-    ours.sort()
-    for first, last in _around(ours, len(text)):
-        for finding in finder.find(text[first:last]):
+def _look_again(replaced: Replaced, finder: Finder, permissions: Permissions) -> None:
+    ours = replaced.places
+    for first, last in _around(ours, len(replaced.text)):
+        for finding in finder.find(_without_ids(replaced, first, last)):
             action = permissions.action_for(finding.kind, finding.rule)
             span = (finding.start + first, finding.end + first)
             if action is not Action.ALLOW and not _is_ours(span, ours) and _touches(span, ours):
                 raise Leak(f"{finding.kind.value} by {finding.rule}")
+
+
+def _without_ids(replaced: Replaced, first: int, last: int) -> str:
+    """A piece of a text, with the same characters in all tokens: their letters and digits are random and cost time."""
+    text, places = replaced.text, replaced.places
+    pieces: list[str] = []
+    position = first
+    for start, end in islice(places, bisect_left(places, (first, first)), None):
+        if start >= last:
+            break
+        if text[start:end] in replaced.issued:
+            pieces += (text[position : end - ID_CHARACTERS], _ANY_ID)
+            position = end
+    return "".join([*pieces, text[position:last]])
 
 
 def _around(ours: Sequence[tuple[int, int]], length: int) -> list[tuple[int, int]]:

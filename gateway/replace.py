@@ -1,6 +1,6 @@
 """Puts tokens in the place of identifiers. The other direction is `restore`.
 
-tokenized, issued = replace(text, findings, mint)
+tokenized, issued, places = replace(text, findings, mint)
 restore(tokenized, issued) == text        # for any text: tests/gateway/test_restore.py
 """
 
@@ -10,6 +10,7 @@ import json
 from bisect import bisect_right
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from sovctl.gateway.detect.finding import Finding
 from sovctl.gateway.kinds import Kind, Mark
@@ -28,6 +29,16 @@ class _Span:
     is_masked: bool = False
 
 
+class Replaced(NamedTuple):
+    """What may leave instead of a text."""
+
+    text: str
+    issued: dict[str, str]
+    """What each of its tokens stands for."""
+    places: list[tuple[int, int]]
+    """Where its tokens, masks and stand-ins are, in order."""
+
+
 def mask_of(label: Kind | Mark) -> str:
     """What stands for a value that never comes back."""
     return f"[{label.value}]"
@@ -35,7 +46,7 @@ def mask_of(label: Kind | Mark) -> str:
 
 def replace(
     text: str, findings: Sequence[Finding], mint: Mint, *, masked: Collection[Finding] = (), escapes: int = 0
-) -> tuple[str, dict[str, str]]:
+) -> Replaced:
     """`text` with a token in the place of every finding.
 
     Text that looks like a token already becomes a `TEXT` token, so that nobody gets a value by writing its token; an
@@ -47,24 +58,19 @@ def replace(
         masked: those of them that become masks.
         escapes: how many JSON strings deep `text` stands in what an answer would repeat; its values are kept as they
             are written there, and so they come back.
-
-    Returns:
-        The text, and what each of its tokens stands for.
     """
     regions = link_regions(text)
     spans = _spans(text, findings, regions, masked)
     if not spans:
-        return text, {}
+        return Replaced(text, {}, [])
     # Without a link in it, nothing can stand inside one.
     context = LinkContext() if regions or "\\" in text else None
-    tokenized, issued = _emit(text, spans, findings, mint, context, escapes)
-    if tokenized is None:
+    replaced = _emit(text, spans, findings, mint, context, escapes)
+    if replaced is None:
         # A link began or ended where only the replaced text differs from the original; rare, and no reason to guess.
-        tokenized, issued = _emit(
-            text, [_Span(0, len(text), Mark.URL, text, bool(masked))], findings, mint, None, escapes
-        )
-    assert tokenized is not None
-    return tokenized, issued
+        replaced = _emit(text, [_Span(0, len(text), Mark.URL, text, bool(masked))], findings, mint, None, escapes)
+    assert replaced is not None
+    return replaced
 
 
 def _spans(
@@ -113,38 +119,41 @@ def _emit(
     mint: Mint,
     context: LinkContext | None,
     escapes: int,
-) -> tuple[str | None, dict[str, str]]:
+) -> Replaced | None:
     """The text with tokens; None when one of them could not be restored where it stands."""
     pieces: list[str] = []
     issued: dict[str, str] = {}
-    position = 0
+    places: list[tuple[int, int]] = []
+    position = moved = 0  # `moved`: how much farther behind a place stands in the new text
     for number, span in enumerate(spans):
+        before = text[position : span.start]
         if context is not None:
-            context.feed(text[position : span.start])
+            context.feed(before)
         if span.is_masked:
             # The space keeps `[IBAN](note)` from being a link, in which nothing would be put back.
-            mask = mask_of(span.label) + (" " if text.startswith("(", span.end) else "")
+            written = mask_of(span.label)
+            behind = " " if text.startswith("(", span.end) else ""
             if context is not None:
-                context.feed(mask)
-            pieces += (text[position : span.start], mask)
-            position = span.end
-            continue
-        if context is not None:
-            if not context.may_restore(span.label):
-                return None, {}
-            context.restored(span.label)
-        surface = text[span.start : span.end]
-        about = (span.value, surface) if type(span.label) is Kind else _identifiers(text, span, findings)
-        for _ in range(escapes):
-            surface = json.dumps(surface, ensure_ascii=False)[1:-1]
-        token = mint.token(span.label, span.value, surface, about)
-        issued[token] = surface
-        if span.label in mint.surrogates:
-            before = text[position : span.start] or (pieces[-1] if pieces else "")
-            is_last = number + 1 == len(spans) or spans[number + 1].start > span.end
-            if is_last and may_stand(before, text[span.end : span.end + 1]):
-                token = surrogate_of(token) or token
-        pieces += (text[position : span.start], token)
+                context.feed(written + behind)
+        else:
+            if context is not None:
+                if not context.may_restore(span.label):
+                    return None
+                context.restored(span.label)
+            surface, behind = text[span.start : span.end], ""
+            about = (span.value, surface) if type(span.label) is Kind else _identifiers(text, span, findings)
+            for _ in range(escapes):
+                surface = json.dumps(surface, ensure_ascii=False)[1:-1]
+            written = mint.token(span.label, span.value, surface, about)
+            issued[written] = surface
+            if span.label in mint.surrogates:
+                is_last = number + 1 == len(spans) or spans[number + 1].start > span.end
+                if is_last and may_stand(before or (pieces[-1] if pieces else ""), text[span.end : span.end + 1]):
+                    written = surrogate_of(written) or written
+        pieces += (before, written + behind)
+        start = span.start + moved
+        places.append((start, start + len(written)))
+        moved += len(written) + len(behind) - (span.end - span.start)
         position = span.end
     pieces.append(text[position:])
-    return "".join(pieces), issued
+    return Replaced("".join(pieces), issued, places)

@@ -69,7 +69,8 @@ def test_any_text_comes_back_whatever_stands_around(
         findings.append(Finding(len(text), len(text) + len(VALUES[kind]), kind, 1.0, VALUES[kind], "TEST"))
         text += VALUES[kind]
     text += end
-    written, issued = replace(text, findings, mint())
+    written, issued, places = replace(text, findings, mint())
+    assert {written[a:b] for a, b in places} <= {*issued, *map(surrogate_of, issued)}
     restorer = Restorer(Issued(issued, BOUNDS))
     cuts = sorted(data.draw(st.lists(st.integers(0, len(written)), max_size=8)))
     pieces = [written[a:b] for a, b in zip([0, *cuts], [*cuts, len(written)], strict=True)]

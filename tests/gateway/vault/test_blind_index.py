@@ -51,7 +51,7 @@ def test_a_token_is_about_the_identifiers_in_it() -> None:
         Finding(text.index(mail), text.index(mail) + len(mail), Kind.EMAIL, 1.0, mail.upper(), "TEST")
         for mail in ("a@b.example", "c@d.example")
     ]
-    tokenized, issued = replace(text, findings, mint)
+    tokenized, issued, _ = replace(text, findings, mint)
     about = {issued[token]: set(values) for token, values in mint.about.items()}
     assert about == {
         "a@b.example": {"a@b.example", "A@B.EXAMPLE"},
