@@ -15,6 +15,7 @@ from sovctl.engine.sizing.costs import MonthlyCosts
 from sovctl.engine.sizing.explain import Step, both_units
 from sovctl.engine.sizing.outcome import Outcome
 from sovctl.engine.sizing.pool import PoolSizing
+from sovctl.engine.sizing.scalable_units import UnitShare
 from sovctl.engine.sizing.scaling import FORMS, bounds_of
 from sovctl.engine.sizing.site import GroupLayout, wanted_replicas
 
@@ -101,6 +102,7 @@ def machines(outcome: Outcome) -> list[str]:
             f"{needed} needed with reserve{short}"
         )
         lines.append(f"  {_hall(laid)}; weights on disk {both_units(laid.store_bytes)}")
+        lines += [f"  {_units(share)}" for share in laid.units]
     lines += [f"! {problem}" for problem in layout.problems]
     if layout.racks is not None and layout.kw is not None:
         lines.append(f"{count(layout.racks, 'rack')}, {layout.kw:,.1f} kW at most")
@@ -119,6 +121,14 @@ def _hall(laid: GroupLayout) -> str:
             f"; {laid.switches.rails} rails on {laid.switches.leaves} leaf and {laid.switches.spines} spine switches"
         )
     return words
+
+
+def _units(share: UnitShare) -> str:
+    """Whole SuperPOD units, and what of them is used."""
+    words = f"{share.id}: {count(share.units, 'scalable unit')} of {share.unit_nodes} nodes, {share.spare_nodes} spare"
+    if share.unit_mw is not None:
+        words += f"; {share.units * share.unit_mw:g} MW with what the nodes share"
+    return words + (f" ({share.kind})" if share.kind != "vendor" else "")
 
 
 def _money(costs: MonthlyCosts) -> list[str]:

@@ -13,6 +13,8 @@ from typing import Any
 from sovctl.engine.catalog import Catalog
 from sovctl.engine.catalog.figure import Figure, Kind
 from sovctl.engine.catalog.gpus import Gpu
+from sovctl.engine.catalog.mig import SOURCE as MIG_SOURCE
+from sovctl.engine.catalog.mig import slices_of
 from sovctl.engine.catalog.models import ModelEntry
 from sovctl.engine.catalog.parameters import count_parameters
 from sovctl.engine.catalog.platforms import Platform, ScalableUnit, load_scalable_units
@@ -86,6 +88,8 @@ def rows_of(entry: Entry) -> list[FigureRow]:
             source, day = "counted over the shape by sovctl", entry.date.isoformat()
             rows.insert(0, FigureRow("parameters_active", counted.active, "", entry.kind, source, day))
             rows.insert(0, FigureRow("parameters_total", counted.total, "", entry.kind, source, day))
+    if isinstance(entry, Gpu):
+        rows += _slices(entry)
     if isinstance(entry, Platform):
         for name in type(entry.checks).model_fields:
             figure = getattr(entry.checks, name)
@@ -94,6 +98,15 @@ def rows_of(entry: Entry) -> list[FigureRow]:
                     FigureRow(name, figure.value, figure.unit, figure.kind, figure.source, figure.date.isoformat())
                 )
     return rows
+
+
+def _slices(gpu: Gpu) -> Iterator[FigureRow]:
+    """How a GPU can be cut, a row for each profile: slices on it, and what one of them has."""
+    for name, profile in slices_of(gpu.id).items():
+        (memory, of_memory), (compute, of_compute) = profile.memory, profile.compute
+        share = f"{memory}/{of_memory} of memory and bandwidth, {compute}/{of_compute} of arithmetic"
+        text = f"{profile.instances} x {share}"
+        yield FigureRow(f"mig.{name}", text, "", profile.kind, MIG_SOURCE, profile.date.isoformat())
 
 
 def _rows(entry: Entry, value: Any, path: str) -> Iterator[FigureRow]:

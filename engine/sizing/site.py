@@ -16,6 +16,7 @@ from math import ceil
 from sovctl.engine.catalog import Catalog
 from sovctl.engine.catalog.platforms import Platform
 from sovctl.engine.sizing.pool import PoolSizing
+from sovctl.engine.sizing.scalable_units import UnitShare, shares
 from sovctl.engine.spec import NodeGroup, SiteSpec
 from sovctl.engine.spec.hall import Hall
 
@@ -66,6 +67,8 @@ class GroupLayout:
     switches: Switches | None
     store_bytes: float
     """Weights on the node that holds most, of all versions kept."""
+    units: tuple[UnitShare, ...] = ()
+    """The nodes as SuperPOD units, of each architecture that has the platform."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +155,8 @@ def _group(
             ports = spec.sizing.fabric.switch_ports
             problems.append(f"{group.name}: {nodes} nodes need a third tier of {ports}-port switches, not reckoned")
     store = _store_bytes(group, on_it) * spec.sizing.storage.versions
-    return GroupLayout(group.name, platform, len(group.nodes), nodes, kw, per_rack, racks, fabric, store)
+    units = shares(platform, nodes)
+    return GroupLayout(group.name, platform, len(group.nodes), nodes, kw, per_rack, racks, fabric, store, units)
 
 
 def _store_bytes(group: NodeGroup, on_it: Sequence[PoolSizing]) -> float:

@@ -99,6 +99,7 @@ def document(outcome: Outcome) -> dict[str, Any]:
             "racks": each.racks,
             "switches": None if each.switches is None else asdict(each.switches),
             "store_bytes": round(each.store_bytes),
+            "scalable_units": [{**asdict(share), "units": share.units} for share in each.units],
         }
         for each in layout.groups
     ]

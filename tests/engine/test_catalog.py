@@ -14,6 +14,7 @@ import yaml
 from sovctl.engine.catalog import ModelEntry, Platform, listing, load_catalog
 from sovctl.engine.catalog.drivers import driver_lock
 from sovctl.engine.catalog.figure import Figure, read_catalog
+from sovctl.engine.catalog.mig import slices_of
 from sovctl.engine.catalog.parameters import TOLERANCE, count_parameters, problems
 from sovctl.engine.catalog.platforms import CheckProfile, Part, load_scalable_units
 
@@ -196,7 +197,7 @@ def test_scalable_units_are_of_known_platforms() -> None:
         assert unit.platform in CATALOG.platforms
 
 
-@pytest.mark.parametrize("name", ["llama-3.3-70b", "L40S", "dgx-gb200-nvl72", "SuperPOD-GB200"])
+@pytest.mark.parametrize("name", ["llama-3.3-70b", "L40S", "H200-141GB-SXM", "dgx-gb200-nvl72", "SuperPOD-GB200"])
 def test_every_figure_that_is_shown_says_where_from(name: str) -> None:
     entry = listing.find(CATALOG, name)
     assert entry is not None
@@ -217,6 +218,15 @@ def test_unknown_figures_are_shown_as_such() -> None:
     rows = {row.figure: row.value for row in listing.rows_of(CATALOG.platforms["dgx-gb300-nvl72"])}
     assert rows["max_power_kw"] == "not known"
     assert {row.figure: row.value for row in listing.rows_of(CATALOG.gpus["H100-80GB-SXM"])}["dense_tflops.fp4"] is None
+
+
+def test_how_a_gpu_can_be_cut_is_shown_with_it_and_only_where_it_can_be() -> None:
+    shown = {row.figure: row for row in listing.rows_of(CATALOG.gpus["H200-141GB-SXM"])}
+    assert [name for name in shown if name.startswith("mig.")] == [
+        f"mig.{name}" for name in slices_of("H200-141GB-SXM")
+    ]
+    assert shown["mig.2g.35gb"].value == "3 x 2/8 of memory and bandwidth, 2/7 of arithmetic"
+    assert not any(row.figure.startswith("mig") for row in listing.rows_of(CATALOG.gpus["L40S"]))
 
 
 def test_engines_and_control_sets_are_those_that_ship() -> None:

@@ -13,9 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sovctl.engine.catalog import load_catalog
+from sovctl.engine.catalog.platforms import load_platforms, load_scalable_units
 from sovctl.engine.preset import FOLDER
 from sovctl.engine.sizing.costs import MonthlyCosts, costs_of
 from sovctl.engine.sizing.pool import PoolSizing, pool_cases, size_pool
+from sovctl.engine.sizing.scalable_units import shares
 from sovctl.engine.sizing.scaling import FORMS, Bounds, bounds_of, load_s
 from sovctl.engine.sizing.site import Layout, nodes_for, site_layout, switches
 from sovctl.engine.spec import SiteSpec
@@ -40,6 +42,32 @@ def test_the_fabric_is_the_superpods(nodes: int, leaves: int, spines: int) -> No
     found = switches(nodes, 8, 64)
     assert found is not None
     assert (found.leaves, found.spines) == (leaves, spines)
+
+
+# NVIDIA's reference architectures: units of 32 DGX B200, of 64 (Ethernet) or 72 (XDR) DGX B300, of 8 racks GB200.
+@pytest.mark.parametrize(
+    ("platform", "nodes", "units"),
+    [
+        ("dgx-b200", 1, {"SuperPOD-B200": 1}),
+        ("dgx-b200", 64, {"SuperPOD-B200": 2}),
+        ("dgx-b200", 65, {"SuperPOD-B200": 3}),
+        ("dgx-b300", 72, {"SuperPOD-B300-Ethernet": 2, "SuperPOD-B300-XDR": 1}),
+        ("dgx-gb200-nvl72", 144, {"SuperPOD-GB200": 1}),
+        ("dgx-gb200-nvl72", 145, {"SuperPOD-GB200": 2}),
+        ("l40s-4", 9, {}),
+    ],
+)
+def test_nodes_are_counted_in_whole_units_of_the_superpod(platform: str, nodes: int, units: dict[str, int]) -> None:
+    found = shares(load_platforms()[platform], nodes)
+    assert {share.id: share.units for share in found} == units
+    assert all(share.nodes + share.spare_nodes == share.units * share.unit_nodes for share in found)
+
+
+def test_every_unit_of_the_catalogue_is_offered_for_its_platform() -> None:
+    for unit in load_scalable_units().values():
+        platform = load_platforms()[unit.platform]
+        (share,) = (each for each in shares(platform, 1) if each.id == unit.id)
+        assert share.unit_nodes * platform.gpus == (unit.gpus_per_su or share.unit_nodes * 8)
 
 
 def test_one_node_needs_no_switch_a_few_need_one_and_too_many_need_a_third_tier() -> None:
