@@ -1,11 +1,12 @@
 """Texts in which nothing was found, remembered so that nobody looks again: system prompts, earlier turns of a chat.
 
 A conversation sends its whole past with every turn. What held nothing a moment ago holds nothing now, as long as the
-detector is the same; so a text is known by a digest, keyed anew in every process, and only clean texts are known.
-Neither a text nor anything of it is kept.
+detector is the same; so a text is known by a digest, keyed anew in every process, and only clean texts are known,
+with their languages. Neither a text nor anything of it is kept.
 
     finder = CleanTexts(detector)
-    finder.find(text)      # as the detector would
+    finder.find(text)           # as the detector would
+    finder.languages(text)      # as `detect.language` would
 """
 
 from __future__ import annotations
@@ -13,8 +14,10 @@ from __future__ import annotations
 import hashlib
 import secrets
 from collections.abc import Sequence
+from functools import lru_cache
 
 from sovctl.gateway.detect.finding import Finding
+from sovctl.gateway.detect.language import languages
 from sovctl.gateway.inspection import Finder
 
 _MOST_KNOWN = 65_536  # digests, about 8 MiB; what was not seen for longest goes first
@@ -26,7 +29,7 @@ class CleanMemory:
 
     def __init__(self) -> None:
         self._secret = secrets.token_bytes(32)
-        self._known: dict[bytes, None] = {}
+        self._known: dict[bytes, frozenset[str] | None] = {}
 
     def key(self, text: str) -> bytes:
         """What a text is known by."""
@@ -36,15 +39,19 @@ class CleanMemory:
     def __contains__(self, key: bytes) -> bool:
         if key not in self._known:
             return False
-        self._known.pop(key, None)  # to the end: what is seen often stays; another thread may have been quicker
-        self._known[key] = None
+        # To the end: what is seen often stays; another thread may have been quicker.
+        self._known[key] = self._known.pop(key, None)
         return True
 
-    def add(self, key: bytes) -> None:
-        """The text is clean."""
-        if len(self._known) >= _MOST_KNOWN:
+    def add(self, key: bytes, spoken: frozenset[str] | None = None) -> None:
+        """The text is clean, and in these languages if that is known."""
+        if len(self._known) >= _MOST_KNOWN and key not in self._known:
             self._known.pop(next(iter(self._known)), None)
-        self._known[key] = None
+        self._known[key] = spoken
+
+    def spoken(self, key: bytes) -> frozenset[str] | None:
+        """The languages of a text; None when they are not known."""
+        return self._known.get(key)
 
 
 class CleanTexts:
@@ -76,3 +83,20 @@ class CleanTexts:
         if not found:
             self._clean.add(key)
         return found
+
+    def languages(self, text: str) -> frozenset[str]:
+        """The languages of a text."""
+        key = self._clean.key(text)
+        if key not in self._clean:
+            return languages(text)
+        spoken = self._clean.spoken(key)
+        if spoken is None:
+            spoken = _shared(languages(text))
+            self._clean.add(key, spoken)
+        return spoken
+
+
+@lru_cache(256)
+def _shared(spoken: frozenset[str]) -> frozenset[str]:
+    """One set for all texts in the same languages; there are few such sets, and many texts."""
+    return spoken

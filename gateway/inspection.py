@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
@@ -83,10 +83,19 @@ class Inspector:
 
     Args:
         max_depth: of nesting, strings that hold JSON included.
+        languages_of: tells the languages of a text in which nothing was found; one that remembers them, perhaps.
     """
 
-    def __init__(self, finder: Finder, surface: Surface, *, max_depth: int) -> None:
+    def __init__(
+        self,
+        finder: Finder,
+        surface: Surface,
+        *,
+        max_depth: int,
+        languages_of: Callable[[str], frozenset[str]] = languages,
+    ) -> None:
         self.finder = finder
+        self._languages_of = languages_of
         self.leaves = Leaves()
         self._surface = surface
         self._body: Mapping[str, Any] = {}
@@ -193,7 +202,7 @@ class Inspector:
         if len(self._known) > _MOST_KNOWN:
             obstacles.add(Obstacle.CROWD)
         spoken: set[str] = set()
-        prose: dict[Path, list[str]] = {}
+        prose: dict[Path, list[tuple[str, list[Finding]]]] = {}
         for leaf in leaves.texts:
             text, found = leaf.text, self.findings(leaf)
             for finding in found:
@@ -207,7 +216,7 @@ class Inspector:
             together = surface.prose(leaf.path)
             is_prose = leaf.wrapping is None or leaf.wrapping.is_prose
             if together is not None and is_prose and JSON not in leaf.path and not surface.is_argument(leaf.path):
-                prose.setdefault(together, []).append(_without(text, found))
+                prose.setdefault(together, []).append((text, found))
             elif together is not None or leaf.path[-1] == "description":
                 spoken |= languages(_without(text, found)) - {UNKNOWN, NONE}
         for key in leaves.keys:
@@ -227,7 +236,11 @@ class Inspector:
                 if obstacle is not None:
                     obstacles.add(obstacle)
         for texts in prose.values():
-            spoken |= languages("\n\n".join(texts))
+            (text, found), *others = texts
+            if found or others:
+                spoken |= languages("\n\n".join([_without(text, found) for text, found in texts]))
+            else:
+                spoken |= self._languages_of(text)
         return Inspection(dict(counts), frozenset(spoken or {NONE}), frozenset(obstacles))
 
 

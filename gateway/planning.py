@@ -119,7 +119,9 @@ class Planner:
             raise Refused(Code.TOO_DEEP) from None
         except ValueError:
             raise Refused(Code.INVALID_CONVERSATION) from None
-        inspector = Inspector(self._finder, surface, max_depth=self._limits.max_depth)
+        inspector = Inspector(
+            self._finder, surface, max_depth=self._limits.max_depth, languages_of=self._finder.languages
+        )
         permissions = self._policy.of(client.tenant, route.model)
         return Exchange(
             surface,

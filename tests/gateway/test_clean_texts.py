@@ -6,7 +6,12 @@ import pytest
 
 from sovctl.gateway.clean_texts import CleanTexts
 from sovctl.gateway.detect.finding import Finding
+from sovctl.gateway.detect.language import languages
+from sovctl.gateway.inspection import Inspector
 from sovctl.gateway.kinds import Kind
+from sovctl.gateway.surfaces import SURFACES
+
+CHAT = SURFACES["/v1/chat/completions"]
 
 CLEAN, OTHER = "nothing in here " * 20, "write to anna@example.com " * 10
 
@@ -65,3 +70,31 @@ def test_nothing_of_a_text_is_kept() -> None:
     finder = CleanTexts(Counting())
     finder.find(CLEAN)
     assert "nothing" not in repr(vars(finder))
+
+
+def test_languages_of_clean_texts_are_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[str] = []
+
+    def tell(text: str) -> frozenset[str]:
+        told.append(text)
+        return languages(text)
+
+    monkeypatch.setattr("sovctl.gateway.clean_texts.languages", tell)
+    finder = CleanTexts(Counting())
+    german = "Bitte bestätigen Sie die Überweisung noch heute, und zwar an alle. " * 3
+    finder.find(CLEAN)
+    finder.find(german)
+    for _ in range(3):
+        assert finder.languages(CLEAN) == {"en"}
+        assert finder.languages(german) == {"de"}
+        finder.languages(OTHER)
+    assert told == [CLEAN, german, OTHER, OTHER, OTHER]
+    assert finder.find(CLEAN) == []
+
+
+def test_a_remembered_language_counts_in_every_request() -> None:
+    finder = CleanTexts(Counting())
+    body = {"messages": [{"role": "system", "content": "Antworten Sie bitte immer auf Deutsch, kurz und höflich."}]}
+    for _ in range(3):
+        inspector = Inspector(finder, CHAT, max_depth=8, languages_of=finder.languages)
+        assert inspector.inspect(body).languages == {"de"}
