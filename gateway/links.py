@@ -36,7 +36,7 @@ _LONGEST_HOST = 272  # characters, with all that stands around it
 _QUOTED_END = {'"': re.compile('"'), "'": re.compile("'"), "<": re.compile(">")}
 
 
-def _has_hint(text: str) -> bool:
+def has_link_hint(text: str) -> bool:
     """False when `text` can hold no opener; most texts can't, and finding that out is cheap."""
     # One character is found many times as quickly as two.
     if ("/" in text and "//" in text) or ("]" in text and "](" in text) or ("\\" in text and "\\\\" in text):
@@ -61,7 +61,7 @@ class _PlainLinkContext:
 
     def feed(self, text: str) -> None:
         """Take in plain text."""
-        if self._end is None and not _has_hint(seen := self._tail + text):
+        if self._end is None and not has_link_hint(seen := self._tail + text):
             self._tail = seen[-_LONGEST_OPENER:]
             self._at += len(text)
             return
@@ -231,7 +231,7 @@ class JsonLinkContext(LinkContext):
 
 def link_regions(text: str) -> list[tuple[int, int]]:
     """Spans of the links in `text`, in order."""
-    if not _has_hint(text):
+    if not has_link_hint(text):
         return []
     context = _PlainLinkContext()
     context.feed(text)

@@ -26,7 +26,7 @@ _BODY = f"[{_EITHER_CASE}]"
 _ESCAPED = r"(?:&(?i:\#95|\#x5f|lowbar);|\\u005[fF])"
 _UNDERSCORE = rf"(?:\\{{0,3}}_|{_ESCAPED})"
 _UNDERSCORE_BEGUN = r"(?:\\{1,3}|\\u0{0,2}|\\u005|&|&\#(?:9|95|[xX]|[xX]5|[xX]5[fF])?|&(?i:l|lo|low|lowb|lowba|lowbar))"
-_ID = re.compile(rf"_({_BODY}{{{ID_CHARACTERS}}})")
+PLAIN_ID = re.compile(rf"_({_BODY}{{{ID_CHARACTERS}}})")
 _ESCAPED_ID = re.compile(rf"(?:_|{_ESCAPED})({_BODY}{{{ID_CHARACTERS}}})")
 _BARE_END = re.compile("[^A-Za-z0-9]")
 _BARE_BEGUN = re.compile(rf"_({_BODY}{{0,{ID_CHARACTERS}}})\Z")
@@ -83,7 +83,7 @@ def _found(text: str, label_end: re.Pattern[str], *, is_bare_wanted: bool) -> It
 
 def id_pattern(text: str) -> re.Pattern[str]:
     """What finds sixteen characters behind an underscore in `text`: the quick one where none is escaped."""
-    return _ESCAPED_ID if "&" in text or "\\u005" in text else _ID
+    return _ESCAPED_ID if "&" in text or "\\u005" in text else PLAIN_ID
 
 
 def _labelled(

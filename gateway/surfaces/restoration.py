@@ -46,5 +46,8 @@ class Restoration:
 
     def text(self, text: str, *, is_json: bool = False) -> str:
         """A whole text, restored."""
+        issued = self.issued
+        if isinstance(issued, Issued) and (plain := issued.in_plain(text, self.counts, is_json=is_json)) is not None:
+            return plain
         restorer = self.restorer(is_json=is_json)
         return restorer.feed(text) + restorer.flush()
