@@ -35,7 +35,9 @@ ANSWERED = "answered"
 CLIENT_LEFT = "client-left"
 HANDED_OVER = "handed_over"
 
-_HASHED_TOGETHER = 32  # pieces: a call of OpenSSL's costs as much as hashing 1 KiB
+# Pieces. A call costs as much as hashing 0.4 KiB; from 2 KiB on hashlib lets other threads run meanwhile, for whom
+# we would have to wait (CPython 3.11, HASHLIB_GIL_MINSIZE).
+_HASHED_TOGETHER = 8
 
 
 class AnswerStream:
@@ -156,7 +158,7 @@ class AnswerStream:
         self._inter_token_s.observe(now - self._sent_at)
         self._sent_at = now
         self._sent.append(piece)
-        if len(self._sent) > _HASHED_TOGETHER:
+        if len(self._sent) >= _HASHED_TOGETHER:
             self._hash()
 
     def _hash(self) -> None:

@@ -125,7 +125,8 @@ class Issued:
                 return None
             behind = match.end()
             found.append((at - len(label), behind, token_id, value))
-        out, position = [], 0
+        out: list[str] = []
+        position = 0
         for start, end, token_id, value in found:
             if self.may_take(token_id, value):
                 counts.restored += 1
@@ -170,16 +171,21 @@ class Restorer:
         if (
             not self._held
             and self._surrogates is None
-            and "_" not in text
-            and "\\" not in text
-            and "&" not in text
-            and not self._search.may_end_in_a_beginning(text, self._before)
+            and (self._search.is_plain(text) is not None or self._is_plain(text))
         ):
             if text:
                 self._before = text[-2:] if len(text) > 1 else self._before[-1:] + text
                 self._plain(text)
             return text
         return self._read(text, is_end=False)
+
+    def _is_plain(self, text: str) -> bool:
+        return (
+            "_" not in text
+            and "\\" not in text
+            and "&" not in text
+            and not self._search.may_end_in_a_beginning(text, self._before)
+        )
 
     def flush(self) -> str:
         """The end of the channel: what was held back is no token, and emitted as it is."""

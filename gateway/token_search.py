@@ -119,7 +119,9 @@ class TokenSearch:
     def __init__(self, labels: Iterable[str], ids: Collection[str]) -> None:
         self._ids = ids
         self._labels = frozenset(labels)
-        self._label_end, self._begun, self._words = _compiled(self._labels)
+        self._label_end, self._begun, self._words, plain = _compiled(self._labels)
+        self.is_plain = plain.match
+        """Not None for a text without `_`, `\\` and `&` whose end is not the beginning of a token for certain."""
 
     def may_end_in_a_beginning(self, text: str, before: str) -> bool:
         """False when the end of `text` can't be the beginning of a token. For text with no `_`, `\\` or `&` in it.
@@ -170,8 +172,9 @@ class TokenSearch:
 
 
 @lru_cache(256)
-def _compiled(labels: frozenset[str]) -> tuple[re.Pattern[str], re.Pattern[str], frozenset[str]]:
-    """For the tokens of some labels: the pattern of a label's end, of every beginning, and beginnings of words."""
+def _compiled(labels: frozenset[str]) -> tuple[re.Pattern[str], re.Pattern[str], frozenset[str], re.Pattern[str]]:
+    """For the tokens of some labels: the pattern of a label's end, of every beginning, beginnings of words, and the
+    pattern of most plain texts."""
     ordered = sorted(labels)
     begun = "|".join(map(_begun_pattern, ordered)) or "(?!)"
     words = {label.split("_")[0][:end].lower() for label in ordered for end in range(1, len(label) + 1)}
@@ -179,6 +182,7 @@ def _compiled(labels: frozenset[str]) -> tuple[re.Pattern[str], re.Pattern[str],
         _label_end_pattern(ordered, is_word=True),
         re.compile(rf"(?:{_WORD}(?i:{begun})|(?:{begun}))\Z", re.ASCII),
         frozenset(words),
+        re.compile(rf"[^_\\&]*[^A-Za-z0-9_\\&](?:(?!(?:{'|'.join(sorted(words))})\Z)[a-z]+)?\Z"),
     )
 
 

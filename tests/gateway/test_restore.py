@@ -14,6 +14,7 @@ from sovctl.gateway.detect.finding import Finding
 from sovctl.gateway.kinds import LABELS, Kind, Mark
 from sovctl.gateway.replace import mask_of, replace
 from sovctl.gateway.restore import RestoreCounts, Restorer, restore
+from sovctl.gateway.token_search import TokenSearch
 from sovctl.gateway.tokens import ALPHABET, ID_CHARACTERS, Mint
 
 KEY = bytes(range(32))
@@ -139,6 +140,25 @@ def test_only_the_beginning_of_a_token_is_held() -> None:
     assert restorer.feed("lent " + token[:-1]) == "lent "
     assert restorer.feed(token[-1]) == MAIL
     assert not restorer.is_holding
+
+
+@settings(max_examples=400, deadline=None)
+@given(
+    st.lists(
+        st.one_of(
+            st.sampled_from(["IBAN", "iban", "em", "E", " ", ".", "\n", "é", "1", "_", "\\", "&", "A"]), st.text()
+        ),
+        max_size=6,
+    ).map("".join),
+    st.text(max_size=2),
+    st.sets(st.sampled_from(LABELS)),
+)
+def test_what_is_taken_for_plain_at_once_is_plain_by_a_closer_look(text: str, before: str, labels: set[str]) -> None:
+    search = TokenSearch(labels, ())
+    if search.is_plain(text) is not None:
+        assert not {"_", "\\", "&"} & set(text)
+        assert not search.may_end_in_a_beginning(text, before)
+        assert search.begun(before + text, 0) == len(before + text)
 
 
 def test_a_truncated_token_is_emitted_as_it_is() -> None:
