@@ -20,7 +20,7 @@ from sovctl.gateway.access.callers import Callers
 from sovctl.gateway.conversation import Conversation
 from sovctl.gateway.detect import make_detector
 from sovctl.gateway.detect.edm import open_listed
-from sovctl.gateway.handoff.queue import Queue
+from sovctl.gateway.handoff.queue import open_queue
 from sovctl.gateway.inspection import Inspector
 from sovctl.gateway.keyfiles import read_key
 from sovctl.gateway.kinds import Kind
@@ -180,10 +180,10 @@ def _handoffs(settings: GatewaySettings) -> str:
     if settings.handoff is None:
         return "none: what is held back is refused"
 
-    async def look() -> int:
-        queue = await asyncio.to_thread(Queue.open, settings.handoff_path)
+    async def look() -> str:
+        queue = await open_queue(settings)
         try:
-            return (await queue.census()).open
+            return f"{queue.where}: {(await queue.census()).open} are open"
         finally:
             await queue.close()
 
@@ -191,7 +191,7 @@ def _handoffs(settings: GatewaySettings) -> str:
     if webhook is not None:
         read_key(webhook.secret_file)
     told = f"{webhook.url} is told; nothing was sent" if webhook is not None else "no webhook is told"
-    return f"{settings.handoff_path}: {asyncio.run(look())} are open; {told}"
+    return f"{asyncio.run(look())}; {told}"
 
 
 def _vault(settings: GatewaySettings) -> str:

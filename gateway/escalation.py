@@ -52,15 +52,19 @@ class BadAnswer(Exception):
 
 @dataclass(frozen=True)
 class Escalation:
-    """Judges answers, and remembers who gave bad ones. Of one process, under one set of settings."""
+    """Judges answers, and remembers who gave bad ones. Of one process, under one set of settings.
+
+    Args:
+        latch: shared by all workers.
+    """
 
     metrics: Metrics
-    _latch: Latch = field(default_factory=Latch)
+    latch: Latch = field(default_factory=Latch)
     _check: SchemaCheck = field(default_factory=SchemaCheck)
 
     def latched(self, exchange: Exchange) -> frozenset[str]:
         """Upstreams to ask last in this conversation."""
-        return self._latch.of(exchange.conversation.key)
+        return self.latch.of(exchange.conversation.key, exchange.route.upstreams)
 
     async def judge(self, exchange: Exchange, made: Made) -> None:
         """Return when an answer is good enough.
@@ -84,7 +88,7 @@ class Escalation:
 
     def _note(self, exchange: Exchange, fault: Fault) -> None:
         assert exchange.upstream is not None
-        self._latch.note(exchange.conversation.key, exchange.upstream)
+        self.latch.note(exchange.conversation.key, exchange.upstream)
         self.metrics.bad_answers.add(exchange.route.model, exchange.upstream, fault.value)
 
     def _fault(self, exchange: Exchange, made: Made) -> Fault | None:

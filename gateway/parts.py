@@ -33,7 +33,7 @@ from sovctl.gateway.audit import AuditLog, Sink
 from sovctl.gateway.detect import make_detector
 from sovctl.gateway.errors import Refused
 from sovctl.gateway.handoff.desk import Desk
-from sovctl.gateway.handoff.queue import Queue
+from sovctl.gateway.handoff.queue import open_queue
 from sovctl.gateway.handoff.watch import Watch
 from sovctl.gateway.inspection import Finder
 from sovctl.gateway.metrics import Metrics, MetricsFolder
@@ -42,6 +42,7 @@ from sovctl.gateway.quota.quota import Quota
 from sovctl.gateway.quota.store import SqliteStore
 from sovctl.gateway.readiness import Readiness
 from sovctl.gateway.reload import InForce, Reloader
+from sovctl.gateway.routing.latch import Latch
 from sovctl.gateway.sending import cache_salt
 from sovctl.gateway.service import Service
 from sovctl.gateway.settings import AdminListen, GatewaySettings
@@ -95,6 +96,7 @@ class Parts:
         key_files = settings.access.principal_key_files
         self._signer = PrincipalSigner.open(key_files, site=settings.site) if key_files else None
         self._metrics = Metrics()
+        self._latch = Latch.shared()
         self.metrics_folder: Path | None = None
         """Where several workers tell each other what they counted."""
         self._endings: set[asyncio.Task[None]] = set()
@@ -193,7 +195,7 @@ class Parts:
         settings, handoff = self.settings, self.settings.handoff
         if handoff is None:
             return None
-        queue = await asyncio.to_thread(Queue.open, settings.handoff_path)
+        queue = await open_queue(settings)
         stack.push_async_callback(queue.close)
         watch = Watch(queue, handoff, audit=audit, metrics=self._metrics, site=settings.site)
         readiness.others.append(lambda: watch.wrong)
@@ -251,6 +253,7 @@ class Parts:
             endings=self._endings,
             desk=opened.desk,
             tracing=opened.tracing,
+            latch=self._latch,
         )
 
     def _slow_finders(self, opened: _Opened, in_force: InForce) -> list[SlowFinder]:

@@ -32,6 +32,7 @@ from sovctl.gateway.quota.admission import Admission
 from sovctl.gateway.quota.quota import Quota
 from sovctl.gateway.release.judge import Checks
 from sovctl.gateway.restore import RestoreBounds
+from sovctl.gateway.routing.latch import Latch
 from sovctl.gateway.sending import Reply, Sender
 from sovctl.gateway.settings import GatewaySettings
 from sovctl.gateway.slow_finders import SlowFinder
@@ -65,6 +66,7 @@ class Service:
         endings: set[asyncio.Task[None]] | None = None,
         desk: Desk | None = None,
         tracing: Tracing | None = None,
+        latch: Latch | None = None,
     ) -> None:
         self.settings = settings
         self.tracing = tracing
@@ -73,7 +75,7 @@ class Service:
         self._audit = audit
         self._admission = Admission(settings, quota)
         self._delivery = Delivery(audit, metrics, settings.limits, RestoreBounds.of(settings), endings, desk)
-        escalation = Escalation(metrics)
+        escalation = Escalation(metrics, latch or Latch())
         self._planner = Planner(
             settings,
             keys=keys,

@@ -1,59 +1,58 @@
-"""The hand-offs of one host, in one SQLite file for all its workers. What was committed survives kill -9.
+"""The hand-offs that wait for a person, of one host or of several. What was committed survives kill -9.
 
-cases       one row a hand-off: ids, codes, counts, times
-outbox      what the webhook is still to be told
-duty        which worker tells it, and until when: a worker that dies loses that in `DUTY_S`
+    cases       one row a hand-off: ids, codes, counts, times
+    outbox      what the webhook is still to be told
+    duty        which worker tells it, and until when: a worker that dies loses that in `DUTY_S`
 
-queue = Queue.open(Path("handoffs.db"))
-await queue.add(case, most_open=1000, tell=True)
-await queue.take(case.id, by="ops", now=...)
+Where the tables are, `tables` says: a file of this host, or the database in which the hosts also share their vault.
+Statements are written once and mean the same in both.
+
+    queue = await open_queue(settings)
+    await queue.add(case, most_open=1000, tell=True)
+    await queue.take(case.id, by="ops", now=...)
 """
 
 from __future__ import annotations
 
-import asyncio
-import os
-import sqlite3
-from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import orjson
 
-from sovctl.compliance.errors import InputError, SovctlError
 from sovctl.gateway.handoff.case import Case, State
+from sovctl.gateway.handoff.tables import CASE_COLUMNS, Tables, open_tables
+from sovctl.gateway.settings import GatewaySettings
 
 DUTY_S = 10.0
 """Longer than a webhook may take to answer twice over, shorter than anybody would notice."""
-_BUSY_S = 2.0  # a commit takes about 1 ms; whoever waits longer than this is told that there is no queue
-_APPLICATION_ID = 0x736F7668  # "sovh"
-_VERSION = 1
-_SCHEMA = """
-CREATE TABLE cases (
-    id TEXT PRIMARY KEY, request_id TEXT NOT NULL, owner TEXT NOT NULL, tenant TEXT NOT NULL, model TEXT NOT NULL,
-    surface TEXT NOT NULL, conversation TEXT NOT NULL, key_version INTEGER NOT NULL, reasons TEXT NOT NULL,
-    counts TEXT NOT NULL, made_at INTEGER NOT NULL, expires_at INTEGER NOT NULL, state TEXT NOT NULL,
-    taken_at INTEGER, taken_by TEXT, resolved_at INTEGER, answer TEXT
-) WITHOUT ROWID;
-CREATE INDEX cases_by_state ON cases (state, made_at);
-CREATE INDEX cases_by_end ON cases (expires_at);
-CREATE TABLE outbox (
-    case_id TEXT PRIMARY KEY, attempts INTEGER NOT NULL, next_at REAL NOT NULL
-) WITHOUT ROWID;
-CREATE TABLE duty (id INTEGER PRIMARY KEY CHECK (id = 1), holder TEXT NOT NULL, until REAL NOT NULL);
-"""
-_COLUMNS = (
-    "id, request_id, owner, tenant, model, surface, conversation, key_version, reasons, counts, made_at, expires_at, "
-    "state, taken_at, taken_by, resolved_at, answer"
-)
+_COLUMNS = ", ".join(CASE_COLUMNS)
 _OPEN = "state IN ('waiting', 'taken')"
-_Result = TypeVar("_Result")
-
-
-class QueueFailed(SovctlError):
-    """The queue can't be read or written."""
+_OPEN_CASES = f"SELECT count(*) FROM cases WHERE {_OPEN}"  # noqa: S608 - made of our own constants, as all below
+_NEW = ", ".join(f"CAST(${place} AS {kind})" for place, kind in enumerate(CASE_COLUMNS.values(), start=1))
+_ADD = f"INSERT INTO cases ({_COLUMNS}) SELECT {_NEW} WHERE ({_OPEN_CASES}) < ${len(CASE_COLUMNS) + 1}"
+_TAKE = (
+    "UPDATE cases SET state = 'taken', taken_at = $1, taken_by = $2, "
+    "expires_at = CASE WHEN expires_at > $3 THEN expires_at ELSE $3 END WHERE id = $4 AND state = 'waiting'"
+)
+_RESOLVE = (
+    "UPDATE cases SET state = 'resolved', resolved_at = $1, taken_by = $2, answer = $3, "
+    "expires_at = CASE WHEN expires_at > $4 THEN expires_at ELSE $4 END "
+    "WHERE id = $5 AND state != 'resolved' AND (taken_by IS NULL OR taken_by = $2)"
+)
+_HEARD_ENOUGH = "DELETE FROM outbox WHERE case_id IN (SELECT id FROM cases WHERE id = $1 AND state = 'resolved')"
+_CENSUS = (
+    f"SELECT ({_OPEN_CASES}), (SELECT min(made_at) FROM cases WHERE state = 'waiting'), "  # noqa: S608
+    "(SELECT min(made_at) FROM cases JOIN outbox ON id = case_id WHERE attempts > 0)"
+)
+_BE_ON_DUTY = (
+    "INSERT INTO duty VALUES (1, $1, $2) ON CONFLICT (id) DO UPDATE "
+    "SET holder = excluded.holder, until = excluded.until WHERE duty.holder = $1 OR duty.until <= $3"
+)
+_DUE = (
+    f"SELECT {_COLUMNS}, attempts FROM cases JOIN outbox ON id = case_id "  # noqa: S608
+    "WHERE next_at <= $1 ORDER BY next_at LIMIT $2"
+)
 
 
 class QueueFull(Exception):
@@ -80,31 +79,15 @@ class Due:
 
 
 class Queue:
-    """The queue of one host. Made by `open`."""
+    """One queue."""
 
-    def __init__(self, path: Path, database: sqlite3.Connection) -> None:
-        self._path = path
-        self._database = database
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="hand-offs")
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
 
-    @classmethod
-    def open(cls, path: Path) -> Queue:
-        """Open the file; it is made when absent.
-
-        Raises:
-            InputError: not a file of this kind, or not to be opened.
-        """
-        database: sqlite3.Connection | None = None
-        try:
-            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
-            database = sqlite3.connect(path, isolation_level=None, timeout=_BUSY_S, check_same_thread=False)
-            _prepare(database)
-        except (OSError, sqlite3.Error) as error:
-            if database is not None:
-                database.close()
-            raise InputError(f"expected a queue of hand-offs, got: {_reason(error)}", where=str(path)) from error
-        return cls(path, database)
+    @property
+    def where(self) -> str:
+        """The file or the database."""
+        return self._tables.where
 
     async def add(self, case: Case, *, most_open: int, tell: bool) -> None:
         """Put a hand-off in the queue; durable when this returns.
@@ -116,53 +99,30 @@ class Queue:
             QueueFull: nothing was added.
             QueueFailed: not durable.
         """
-
-        def write(database: sqlite3.Connection) -> None:
-            if _open_cases(database) >= most_open:
-                raise QueueFull
-            database.execute(f"INSERT INTO cases VALUES ({', '.join('?' * 17)})", _values(case))  # noqa: S608
-            if tell:
-                database.execute("INSERT INTO outbox VALUES (?, 0, ?)", (case.id, case.made_at))
-
-        await self._do(write)
+        steps: list[tuple[str, tuple[Any, ...]]] = [(_ADD, (*_values(case), most_open))]
+        if tell:
+            steps.append(("INSERT INTO outbox SELECT id, 0, made_at FROM cases WHERE id = $1", (case.id,)))
+        if not (await self._tables.change(*steps))[0]:
+            raise QueueFull
 
     async def is_full(self, most_open: int) -> bool:
         """True when nothing can be added now."""
-        return await self._read(lambda database: _open_cases(database) >= most_open)
+        [(count,)] = await self._tables.rows(_OPEN_CASES)
+        return int(count) >= most_open
 
     async def get(self, case_id: str) -> Case | None:
         """A hand-off that is not forgotten."""
-
-        def read(database: sqlite3.Connection) -> Case | None:
-            row = database.execute(f"SELECT {_COLUMNS} FROM cases WHERE id = ?", (case_id,)).fetchone()  # noqa: S608
-            return _case(row) if row is not None else None
-
-        return await self._read(read)
+        rows = await self._tables.rows(f"SELECT {_COLUMNS} FROM cases WHERE id = $1", case_id)  # noqa: S608
+        return _case(rows[0]) if rows else None
 
     async def open_cases(self, *, most: int) -> list[Case]:
         """Those that wait or are taken, the oldest first."""
-
-        def read(database: sqlite3.Connection) -> list[Case]:
-            rows = database.execute(
-                f"SELECT {_COLUMNS} FROM cases WHERE {_OPEN} ORDER BY made_at, id LIMIT ?",  # noqa: S608
-                (most,),
-            )
-            return [_case(row) for row in rows]
-
-        return await self._read(read)
+        select = f"SELECT {_COLUMNS} FROM cases WHERE {_OPEN} ORDER BY made_at, id LIMIT $1"  # noqa: S608
+        return [_case(row) for row in await self._tables.rows(select, most)]
 
     async def take(self, case_id: str, *, by: str, now: int, expires_at: int) -> bool:
         """Give a waiting hand-off to an operator; False when it does not wait."""
-        return await self._do(
-            lambda database: (
-                database.execute(
-                    "UPDATE cases SET state = 'taken', taken_at = ?, taken_by = ?, expires_at = max(expires_at, ?) "
-                    "WHERE id = ? AND state = 'waiting'",
-                    (now, by, expires_at, case_id),
-                ).rowcount
-                == 1
-            )
-        )
+        return await self._tables.change((_TAKE, (now, by, expires_at, case_id))) == [1]
 
     async def resolve(self, case_id: str, *, by: str, answer: str | None, now: int, expires_at: int) -> bool:
         """End a hand-off; False when it is no longer open, or another operator has it.
@@ -170,160 +130,67 @@ class Queue:
         Args:
             answer: what the vault calls it.
         """
-
-        def write(database: sqlite3.Connection) -> bool:
-            changed = database.execute(
-                "UPDATE cases SET state = 'resolved', resolved_at = ?, taken_by = ?, answer = ?, "
-                "expires_at = max(expires_at, ?) "
-                "WHERE id = ? AND state != 'resolved' AND (taken_by IS NULL OR taken_by = ?)",
-                (now, by, answer, expires_at, case_id, by),
-            ).rowcount
-            database.execute("DELETE FROM outbox WHERE case_id = ?", (case_id,))
-            return changed == 1
-
-        return await self._do(write)
+        changed = await self._tables.change(
+            (_RESOLVE, (now, by, answer, expires_at, case_id)),
+            (_HEARD_ENOUGH, (case_id,)),
+        )
+        return changed[0] == 1
 
     async def expired(self, *, now: int) -> list[Case]:
         """What can no longer be read."""
-
-        def read(database: sqlite3.Connection) -> list[Case]:
-            rows = database.execute(f"SELECT {_COLUMNS} FROM cases WHERE expires_at <= ?", (now,))  # noqa: S608
-            return [_case(row) for row in rows]
-
-        return await self._read(read)
+        select = f"SELECT {_COLUMNS} FROM cases WHERE expires_at <= $1"  # noqa: S608
+        return [_case(row) for row in await self._tables.rows(select, now)]
 
     async def forget(self, *, now: int) -> None:
         """Remove what has expired."""
-
-        def write(database: sqlite3.Connection) -> None:
-            database.execute("DELETE FROM outbox WHERE case_id IN (SELECT id FROM cases WHERE expires_at <= ?)", (now,))
-            database.execute("DELETE FROM cases WHERE expires_at <= ?", (now,))
-
-        await self._do(write)
+        await self._tables.change(
+            ("DELETE FROM outbox WHERE case_id IN (SELECT id FROM cases WHERE expires_at <= $1)", (now,)),
+            ("DELETE FROM cases WHERE expires_at <= $1", (now,)),
+        )
 
     async def census(self) -> Census:
         """How the queue stands."""
-
-        def read(database: sqlite3.Connection) -> Census:
-            (oldest,) = database.execute("SELECT min(made_at) FROM cases WHERE state = 'waiting'").fetchone()
-            (unheard,) = database.execute(
-                "SELECT min(made_at) FROM cases JOIN outbox ON id = case_id WHERE attempts > 0"
-            ).fetchone()
-            return Census(_open_cases(database), oldest, unheard)
-
-        return await self._read(read)
+        return Census(*(await self._tables.rows(_CENSUS))[0])
 
     async def is_on_duty(self, holder: str, *, now: float) -> bool:
         """True when this worker is the one that tells the webhook; it writes only when that changes or ends soon."""
-
-        def read(database: sqlite3.Connection) -> tuple[str, float] | None:
-            found: tuple[str, float] | None = database.execute("SELECT holder, until FROM duty").fetchone()
-            return found
-
-        def write(database: sqlite3.Connection) -> bool:
-            return (
-                database.execute(
-                    "INSERT INTO duty VALUES (1, ?, ?) ON CONFLICT (id) DO UPDATE "
-                    "SET holder = excluded.holder, until = excluded.until WHERE holder = ? OR until <= ?",
-                    (holder, now + DUTY_S, holder, now),
-                ).rowcount
-                == 1
-            )
-
-        row = await self._read(read)
-        if row is not None and row[1] > now:
-            if row[0] != holder:
+        for found, until in await self._tables.rows("SELECT holder, until FROM duty"):
+            if until > now and found != holder:
                 return False
-            if row[1] - now > DUTY_S / 2:
+            if until - now > DUTY_S / 2:
                 return True
-        return await self._do(write)
+        return await self._tables.change((_BE_ON_DUTY, (holder, now + DUTY_S, now))) == [1]
 
     async def leave_duty(self, holder: str) -> None:
         """Another worker may tell the webhook at once."""
-        await self._do(lambda database: database.execute("DELETE FROM duty WHERE holder = ?", (holder,)))
+        await self._tables.change(("DELETE FROM duty WHERE holder = $1", (holder,)))
 
     async def due(self, *, now: float, most: int) -> list[Due]:
         """Of what the webhook is to be told now, the longest due first."""
-
-        def read(database: sqlite3.Connection) -> list[Due]:
-            rows = database.execute(
-                f"SELECT {_COLUMNS}, attempts FROM cases JOIN outbox ON id = case_id "  # noqa: S608
-                "WHERE next_at <= ? ORDER BY next_at LIMIT ?",
-                (now, most),
-            )
-            return [Due(_case(row[:-1]), row[-1]) for row in rows]
-
-        return await self._read(read)
+        return [Due(_case(row[:-1]), row[-1]) for row in await self._tables.rows(_DUE, now, most)]
 
     async def heard(self, case_id: str) -> None:
         """The webhook has taken it."""
-        await self._do(lambda database: database.execute("DELETE FROM outbox WHERE case_id = ?", (case_id,)))
+        await self._tables.change(("DELETE FROM outbox WHERE case_id = $1", (case_id,)))
 
     async def unheard(self, case_id: str, *, next_at: float) -> None:
         """It has not; it is told again."""
-        await self._do(
-            lambda database: database.execute(
-                "UPDATE outbox SET attempts = attempts + 1, next_at = ? WHERE case_id = ?", (next_at, case_id)
-            )
-        )
+        update = "UPDATE outbox SET attempts = attempts + 1, next_at = $1 WHERE case_id = $2"
+        await self._tables.change((update, (next_at, case_id)))
 
     async def close(self) -> None:
-        """Let go of the file."""
-        await asyncio.get_running_loop().run_in_executor(self._thread, self._database.close)
-        self._thread.shutdown()
-
-    async def _read(self, work: Callable[[sqlite3.Connection], _Result]) -> _Result:
-        return await self._in_thread(work, is_writing=False)
-
-    async def _do(self, work: Callable[[sqlite3.Connection], _Result]) -> _Result:
-        return await self._in_thread(work, is_writing=True)
-
-    async def _in_thread(self, work: Callable[[sqlite3.Connection], _Result], *, is_writing: bool) -> _Result:
-        database = self._database
-
-        def run() -> _Result:
-            try:
-                if not is_writing:
-                    return work(database)
-                database.execute("BEGIN IMMEDIATE")
-                result = work(database)
-                database.execute("COMMIT")
-            except sqlite3.Error as error:
-                raise QueueFailed(
-                    f"expected a queue of hand-offs, got: {_reason(error)}",
-                    where=str(self._path),
-                    hint="is the disk full?",
-                ) from error
-            else:
-                return result
-            finally:
-                if database.in_transaction:
-                    database.execute("ROLLBACK")
-
-        return await asyncio.get_running_loop().run_in_executor(self._thread, run)
+        """Let go of the file or the connection."""
+        await self._tables.close()
 
 
-def _prepare(database: sqlite3.Connection) -> None:
-    database.execute("PRAGMA journal_mode = WAL")
-    database.execute("PRAGMA synchronous = FULL")  # a client was told that somebody will look at it
-    database.execute("PRAGMA secure_delete = ON")
-    database.execute("BEGIN IMMEDIATE")
-    (found,) = database.execute("PRAGMA application_id").fetchone()
-    (version,) = database.execute("PRAGMA user_version").fetchone()
-    (tables,) = database.execute("SELECT count(*) FROM sqlite_master").fetchone()
-    if found == 0 and tables == 0:
-        for statement in filter(str.strip, _SCHEMA.split(";")):
-            database.execute(statement)
-        database.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
-        database.execute(f"PRAGMA user_version = {_VERSION}")
-    database.execute("COMMIT")
-    if found not in (0, _APPLICATION_ID) or (found == 0 and tables) or (found and version != _VERSION):
-        raise sqlite3.DatabaseError("another kind of database")
+async def open_queue(settings: GatewaySettings) -> Queue:
+    """The queue of these settings; made when absent.
 
-
-def _open_cases(database: sqlite3.Connection) -> int:
-    count: int = database.execute(f"SELECT count(*) FROM cases WHERE {_OPEN}").fetchone()[0]  # noqa: S608
-    return count
+    Raises:
+        InputError: no file or schema of this kind, or not to be opened.
+        QueueFailed: the database does not answer.
+    """
+    return Queue(await open_tables(settings))
 
 
 def _values(case: Case) -> tuple[Any, ...]:
@@ -336,13 +203,7 @@ def _values(case: Case) -> tuple[Any, ...]:
 
 
 def _case(row: tuple[Any, ...]) -> Case:
-    fields = dict(zip(_COLUMNS.split(", "), row, strict=True))
+    fields = dict(zip(CASE_COLUMNS, row, strict=True))
     reasons: list[str] = orjson.loads(fields.pop("reasons"))
     counts: Mapping[str, int] = orjson.loads(fields.pop("counts"))
     return Case(**fields | {"reasons": tuple(reasons), "counts": counts, "state": State(fields["state"])})
-
-
-def _reason(error: OSError | sqlite3.Error) -> str:
-    if isinstance(error, OSError):
-        return (error.strerror or "an error of the file system").lower()
-    return str(error).lower()

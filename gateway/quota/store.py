@@ -12,25 +12,20 @@ leased until the window ends, and its right to run requests for `HOLD_S`. All am
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
-import os
 import sqlite3
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import Protocol
 
-from sovctl.compliance.errors import InputError, SovctlError
+from sovctl.compliance.errors import SovctlError
 from sovctl.gateway.quota.meter import Owed
 from sovctl.gateway.quota.window import Window, granted
+from sovctl.gateway.sqlite_database import BUSY_S, FileKind, SqliteDatabase
 
 HOLD_S = 15.0
 """A process says three times as often that it is still there; one that is silent for so long has none of its requests
 running, or its clients have left."""
-_BUSY_S = 2.0  # a lease takes milliseconds; who waits longer than this for the lock is told that there is no store
-_APPLICATION_ID = 0x736F7671  # "sovq"
 _SCHEMA = """
 CREATE TABLE spent (
     subject TEXT NOT NULL, kind TEXT NOT NULL, slot INTEGER NOT NULL, amount INTEGER NOT NULL, ends_at REAL NOT NULL,
@@ -41,11 +36,13 @@ CREATE TABLE holding (
     PRIMARY KEY (subject, holder)
 ) WITHOUT ROWID;
 """
-_Result = TypeVar("_Result")
 
 
 class QuotaUnavailable(SovctlError):
     """The store can't say what may be used. Who has limits is not served."""
+
+
+_KIND = FileKind("a store of quotas", 0x736F7671, _SCHEMA, QuotaUnavailable)  # "sovq"
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,13 +104,11 @@ class Store(Protocol):
 class SqliteStore:
     """The store of one host."""
 
-    def __init__(self, path: Path, database: sqlite3.Connection) -> None:
-        self._path = path
+    def __init__(self, database: SqliteDatabase) -> None:
         self._database = database
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="quota")
 
     @classmethod
-    def open(cls, path: Path, *, busy_s: float = _BUSY_S) -> SqliteStore:
+    def open(cls, path: Path, *, busy_s: float = BUSY_S) -> SqliteStore:
         """Open the file; it is made when absent.
 
         Args:
@@ -122,17 +117,7 @@ class SqliteStore:
         Raises:
             InputError: not a file of this kind, or not to be opened.
         """
-        database: sqlite3.Connection | None = None
-        try:
-            path.parent.mkdir(mode=0o750, parents=True, exist_ok=True)
-            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
-            database = sqlite3.connect(path, isolation_level=None, timeout=busy_s, check_same_thread=False)
-            _prepare(database)
-        except (OSError, sqlite3.Error) as error:
-            if database is not None:
-                database.close()
-            raise InputError(f"expected a store of quotas, got: {_reason(error)}", where=str(path)) from error
-        return cls(path, database)
+        return cls(SqliteDatabase.open(path, _KIND, busy_s=busy_s))
 
     @classmethod
     def copy(cls, path: Path) -> SqliteStore:
@@ -141,25 +126,16 @@ class SqliteStore:
         Raises:
             InputError: not a file of this kind, or not to be read.
         """
-        database = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
-        try:
-            if path.exists():
-                with contextlib.closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as there:
-                    there.backup(database)
-            _prepare(database)
-        except (OSError, sqlite3.Error) as error:
-            database.close()
-            raise InputError(f"expected a store of quotas, got: {_reason(error)}", where=str(path)) from error
-        return cls(path, database)
+        return cls(SqliteDatabase.copy(path, _KIND))
 
     async def lease(self, wants: Sequence[Want], owed: Sequence[Owed]) -> list[Lease]:
-        return await self._do(lambda database: _lease(database, wants, owed))
+        return await self._database.write(lambda database: _lease(database, wants, owed))
 
     async def hold(self, holder: str, subject: str, *, limit: int, need: int, wanted: int, now: float) -> int:
-        return await self._do(lambda database: _hold(database, holder, subject, limit, need, wanted, now))
+        return await self._database.write(lambda database: _hold(database, holder, subject, limit, need, wanted, now))
 
     async def renew(self, holder: str, held: Mapping[str, int], *, now: float) -> None:
-        await self._do(lambda database: _renew(database, holder, held, now))
+        await self._database.write(lambda database: _renew(database, holder, held, now))
 
     async def used(self, *, now: float) -> list[tuple[str, str, int, int]]:
         def read(database: sqlite3.Connection) -> list[tuple[str, str, int, int]]:
@@ -170,42 +146,10 @@ class SqliteStore:
                 (now, now),
             ).fetchall()
 
-        return await self._do(read)
+        return await self._database.write(read)
 
     async def close(self) -> None:
-        await asyncio.get_running_loop().run_in_executor(self._thread, self._database.close)
-        self._thread.shutdown()
-
-    async def _do(self, work: Callable[[sqlite3.Connection], _Result]) -> _Result:
-        def transaction() -> _Result:
-            try:
-                self._database.execute("BEGIN IMMEDIATE")
-                result = work(self._database)
-                self._database.execute("COMMIT")
-            except sqlite3.Error as error:
-                if self._database.in_transaction:
-                    self._database.execute("ROLLBACK")
-                raise QuotaUnavailable(
-                    f"expected a lease, got: {_reason(error)}", where=str(self._path), hint="is the disk full?"
-                ) from error
-            return result
-
-        return await asyncio.get_running_loop().run_in_executor(self._thread, transaction)
-
-
-def _prepare(database: sqlite3.Connection) -> None:
-    database.execute("PRAGMA journal_mode = WAL")
-    database.execute("PRAGMA synchronous = FULL")  # NORMAL may lose the last leases when the power goes
-    database.execute("BEGIN IMMEDIATE")
-    (found,) = database.execute("PRAGMA application_id").fetchone()
-    (tables,) = database.execute("SELECT count(*) FROM sqlite_master").fetchone()
-    if found == 0 and tables == 0:
-        for statement in filter(str.strip, _SCHEMA.split(";")):
-            database.execute(statement)
-        database.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
-    database.execute("COMMIT")
-    if found not in (0, _APPLICATION_ID) or (found == 0 and tables):
-        raise sqlite3.DatabaseError("another kind of database")
+        await self._database.close()
 
 
 def _lease(database: sqlite3.Connection, wants: Sequence[Want], owed: Sequence[Owed]) -> list[Lease]:
@@ -256,9 +200,3 @@ def _renew(database: sqlite3.Connection, holder: str, held: Mapping[str, int], n
         [(subject, holder, amount, now + HOLD_S) for subject, amount in held.items() if amount],
     )
     database.execute("DELETE FROM spent WHERE ends_at <= ?", (now,))
-
-
-def _reason(error: OSError | sqlite3.Error) -> str:
-    if isinstance(error, OSError):
-        return (error.strerror or "an error of the file system").lower()
-    return str(error).lower()

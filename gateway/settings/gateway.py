@@ -102,18 +102,11 @@ class GatewaySettings(SettingsModel):
         return self
 
     @property
-    def handoff_path(self) -> Path:
-        """Where the queue of hand-offs is.
-
-        Raises:
-            ValueError: there is none.
-        """
-        if self.handoff is None:
-            raise ValueError("expected `handoff`")
-        if self.handoff.path is not None:
+    def handoff_path(self) -> Path | None:
+        """File of the queue of hand-offs; None where it is in PostgreSQL, as the vault."""
+        if self.handoff is not None and self.handoff.path is not None:
             return self.handoff.path
-        assert self.vault.path is not None, "`references` has seen to it"
-        return self.vault.path.with_name("handoffs.db")
+        return self.vault.path.with_name("handoffs.db") if self.vault.path is not None else None
 
     def digest(self) -> str:
         """SHA-256 of everything, for the audit record of a change."""

@@ -38,7 +38,8 @@ class HandoffSettings(SettingsModel):
     """The queue of answers that wait for a person."""
 
     path: Path | None = None
-    """SQLite file of all gateway processes of this host; beside the vault's when absent."""
+    """SQLite file of all gateway processes of this host. When absent, the queue is where the vault is: in a file beside
+    it, or in its PostgreSQL, where all hosts share it."""
     texts: Annotated[dict[Language, _Text], Field(min_length=1)] = Field(default_factory=lambda: {"en": _ENGLISH})
     """What the client reads instead of the answer, by the request's language; the first one for all other languages.
     `{id}` stands for the hand-off's id."""

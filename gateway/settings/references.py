@@ -149,8 +149,6 @@ def _hand_offs_of_routes(settings: GatewaySettings) -> Iterator[Problem]:
                 where=f"routes[{index}].release",
                 hint="add `handoff: {}`, or say `refuse` in every check of this route",
             )
-    if settings.handoff is not None and settings.handoff.path is None and settings.vault.path is None:
-        yield Problem("expected a file on this host, as the vault is in PostgreSQL, got none", where="handoff.path")
 
 
 def _routes_of_rules(settings: GatewaySettings) -> Iterator[Problem]:

@@ -19,7 +19,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 import asyncpg
 
-from sovctl.compliance.errors import InputError
+from sovctl.compliance.errors import InputError, SovctlError
 from sovctl.gateway.keyfiles import read_secret
 from sovctl.gateway.settings import PostgresqlSettings
 from sovctl.gateway.vault.errors import VaultFailed
@@ -92,10 +92,21 @@ class PostgresqlLink:
 
     Args:
         schema: where our tables are.
+        failure: what is raised when the database can't be reached, or refuses.
+        hint: what that means for the gateway.
     """
 
-    def __init__(self, address: Address, *, schema: str) -> None:
+    def __init__(
+        self,
+        address: Address,
+        *,
+        schema: str,
+        failure: type[SovctlError] = VaultFailed,
+        hint: str = "nothing leaves while the vault is down",
+    ) -> None:
         self.address = address
+        self._failure = failure
+        self._hint = hint
         self._schema = schema
         self._lock = asyncio.Lock()
         self._connection: asyncpg.Connection[Any] | None = None
@@ -111,7 +122,7 @@ class PostgresqlLink:
             is_repeatable: doing it again does no harm, even if it was done and only the answer got lost.
 
         Raises:
-            VaultFailed: the database can't be reached, or refuses.
+            SovctlError: `failure`.
         """
         async with self._lock:
             for attempt in range(_MOST_ATTEMPTS):
@@ -144,7 +155,7 @@ class PostgresqlLink:
 
     async def _connected(self) -> asyncpg.Connection[Any]:
         if self._is_closed:
-            raise VaultFailed("expected an open vault, got a closed one", where=str(self.address))
+            raise self._failure("expected an open connection, got a closed one", where=str(self.address))
         if self._connection is not None and not self._connection.is_closed():
             return self._connection
         if time.monotonic() < self._down_until:
@@ -182,11 +193,9 @@ class PostgresqlLink:
             self._connection.terminate()
             self._connection = None
 
-    def _failed(self, error: BaseException | None) -> VaultFailed:
-        return VaultFailed(
-            f"expected a database that answers, got: {_reason(error)}",
-            where=str(self.address),
-            hint="nothing leaves while the vault is down",
+    def _failed(self, error: BaseException | None) -> SovctlError:
+        return self._failure(
+            f"expected a database that answers, got: {_reason(error)}", where=str(self.address), hint=self._hint
         )
 
 

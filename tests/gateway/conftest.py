@@ -28,6 +28,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from echo_upstream import EchoUpstream
 from loopback_ports import unused_port
+from postgresql_server import PostgresqlServer
 
 from sovctl.compliance.ledger.reader import LedgerReader
 
@@ -86,6 +87,15 @@ def pki(tmp_path_factory: pytest.TempPathFactory) -> Pki:
 
     ca_file, _ = make("ca", is_ca=True)
     return Pki(ca_file, *make("server"), *make("client"))
+
+
+@pytest.fixture(scope="session")
+def postgresql(pki: Pki) -> Iterator[PostgresqlServer]:
+    """One server for all tests of a session."""
+    server = PostgresqlServer(pki.certificate_file, pki.key_file, pki.ca_file)
+    server.start()
+    yield server
+    server.stop()
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,8 @@ def handoff(context: Context, *, data: str) -> dict[str, Any]:
     if wanted is None:
         return {}
     made = wanted.model_dump(mode="json", exclude={"webhook"})
-    made["path"] = f"{data}/handoffs.db"
+    if context.gateway.vault.postgresql is None:  # else the queue is there too, for all nodes
+        made["path"] = f"{data}/handoffs.db"
     if wanted.webhook is not None:
         made["webhook"] = {
             "url": str(wanted.webhook.url),

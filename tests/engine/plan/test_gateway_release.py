@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,7 @@ from sovctl.engine.preset import FOLDER
 from sovctl.engine.spec import release as spec_release
 from sovctl.engine.spec.file import parse
 from sovctl.engine.spec.tracing import Tracing
+from sovctl.engine.spec.vault import Postgresql
 from sovctl.gateway.settings import HandoffSettings, TracingSettings, WebhookSettings, load_settings, release
 from sovctl.gateway.settings.release import OnDoubt
 
@@ -104,3 +107,12 @@ def test_a_site_that_hands_nothing_over_has_no_queue() -> None:
     text = (FOLDER / "lab.yaml").read_text()
     spec = parse(text.encode(), path=Path("site.yaml"), today=TODAY, catalog=load_catalog()).spec
     assert "handoff" not in configuration(context_of(spec, EXAMPLES / "lab"))
+
+
+def test_the_queue_is_a_file_of_the_node_or_where_all_nodes_have_their_vault(site: Context) -> None:
+    assert configuration(site)["handoff"]["path"] == "/var/lib/sovctl/gateway/handoffs.db"
+    database = Postgresql.model_construct(host=IPv4Address("10.77.0.30"))
+    vault = site.gateway.vault.model_copy(update={"postgresql": database})
+    gateway = site.gateway.model_copy(update={"vault": vault})
+    shared = replace(site, spec=site.spec.model_copy(update={"gateway": gateway}))
+    assert "path" not in configuration(shared)["handoff"]

@@ -21,8 +21,11 @@ import pytest
 from access_givens import entry
 from admin_givens import ADMIN, CALLER, ask, begin
 from echo_upstream import EchoUpstream
+from postgresql_server import DATABASE, PASSWORD, PostgresqlServer
 from waiting import until
 from webhook_receiver import WebhookReceiver
+
+from sovctl.gateway.handoff.postgresql_tables import SCHEMA
 
 IBAN, OTHER_IBAN = "DE89370400440532013000", "FR1420041010050500013M02606"
 OTHER = "test-key-of-another-application"
@@ -132,6 +135,44 @@ def test_the_client_gets_a_defined_answer_and_later_the_operators(manned: Any, c
     choice = told["answer"]["choices"][0]
     assert choice["message"]["content"] == f"Your deposit on {IBAN} earns 4 % a year."
     assert (choice["finish_reason"], told["answer"]["object"]) == ("stop", "chat.completion")
+
+
+def test_hosts_with_one_vault_share_their_hand_offs(
+    start: Callable[..., Any],
+    postgresql: PostgresqlServer,
+    receiver: WebhookReceiver,
+    tmp_path: Path,
+    cloud: EchoUpstream,
+) -> None:
+    for schema in (SCHEMA, "sovctl_vault"):
+        postgresql.psql(f"DROP SCHEMA IF EXISTS {schema} CASCADE")
+    for name, text in (("password", PASSWORD), ("one.kek", secrets.token_hex(32)), ("one.key", secrets.token_hex(32))):
+        (tmp_path / name).write_text(text)
+        (tmp_path / name).chmod(0o600)
+    place = {"host": "127.0.0.1", "port": postgresql.port, "database": DATABASE, "ca_file": str(postgresql.ca_file)}
+    shared: dict[str, Any] = {
+        "vault": {
+            "postgresql": {**place, "password_file": str(tmp_path / "password"), "statement_timeout_s": 20},
+            "kek_file": str(tmp_path / "one.kek"),
+        },
+        "token_key_file": str(tmp_path / "one.key"),
+    }
+    one, other = (manned_gateway(start, tmp_path, receiver, **shared) for _ in range(2))
+    handoff_id = handed_over(one, cloud)
+
+    def told_of_it() -> int:
+        return sum(handoff_id.encode() in call.body for call in receiver.calls)
+
+    until(told_of_it, "the webhook hears of it")
+    assert fetch(other, handoff_id)[1]["state"] == "waiting"
+    (user,) = [each for each in shown(other, handoff_id)["said"] if each["role"] == "user"]
+    token = user["text"].split(" on ")[1].split(" earns")[0]
+    assert ask(other, "POST", "/actions/take", body={"id": handoff_id}, key=ADMIN)[0] == 200
+    assert resolve(other, handoff_id, f"Your deposit on {token} earns 4 % a year.") == 200
+    told = fetch(one, handoff_id)[1]
+    assert told["answer"]["choices"][0]["message"]["content"] == f"Your deposit on {IBAN} earns 4 % a year."
+    assert told_of_it() == 1
+    assert IBAN.encode() not in postgresql.dump()
 
 
 def test_the_operator_reads_tokens_and_never_a_value(manned: Any, cloud: EchoUpstream) -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from sovctl.gateway.release.schema import SchemaCheck
 from sovctl.gateway.routing.bad_answer import fault_in
-from sovctl.gateway.routing.latch import BAD_ANSWERS, Latch
+from sovctl.gateway.routing.latch import BAD_ANSWERS, Latch, size_bytes
 from sovctl.gateway.settings import Fault, SurfaceName
 
 CHAT, COMPLETIONS = SurfaceName.CHAT, SurfaceName.COMPLETIONS
@@ -170,13 +170,22 @@ def test_two_bad_answers_in_one_conversation_latch_and_no_fewer(noted: list[tupl
     for conversation, upstream in noted:
         latch.note(conversation, upstream)
     for conversation in "abcd":
-        assert latch.of(conversation) == {
+        assert latch.of(conversation, ["small", "large"]) == {
             name for name in ("small", "large") if noted.count((conversation, name)) >= BAD_ANSWERS
         }
 
 
-def test_the_latch_forgets_what_is_oldest() -> None:
-    latch = Latch(most=2)
-    for conversation in ("a", "a", "b", "b", "c", "c"):
-        latch.note(conversation, "small")
-    assert [bool(latch.of(each)) for each in "abc"] == [False, True, True]
+def test_the_latch_forgets_what_was_longest_without_a_bad_answer() -> None:
+    latch = Latch(bytearray(size_bytes(buckets=1)))
+    for conversation in ("aabbccddeeffgghh", "a", "ii"):
+        for each in conversation:
+            latch.note(each, "small")
+    assert [each for each in "abcdefghi" if latch.of(each, ["small"])] == list("acdefghi")
+
+
+def test_what_shares_memory_remembers_together() -> None:
+    memory = bytearray(size_bytes())
+    for _ in range(BAD_ANSWERS):
+        Latch(memory).note("c", "small")
+    assert Latch(memory).of("c", ["small", "large"]) == {"small"}
+    assert not Latch.shared().of("c", ["small", "large"])

@@ -116,6 +116,20 @@ def test_two_bad_answers_in_a_conversation_and_the_other_model_is_asked_first(
     assert len(cloud.requests) == 3
 
 
+def test_workers_know_of_each_other_s_bad_answers(
+    gateway: Any, start_from: Callable[..., Any], tmp_path: Path, cloud: EchoUpstream
+) -> None:
+    says(cloud, "")
+    gateway.stop()
+    gateway.config.write_text(gateway.config.read_text().replace("workers: 1", "workers: 2"))
+    two = start_from(gateway.config, tmp_path / "two.log")
+    for _ in range(12):
+        two.client(KEY).close()  # a new connection may meet the other worker
+        two.clients.clear()
+        ask(two, extra_headers={"x-sovctl-conversation": "c-1"})
+    assert len(cloud.requests) == 2
+
+
 def test_each_model_that_answered_is_paid_for(gateway: Any, pool: EchoUpstream, cloud: EchoUpstream) -> None:
     says(cloud, "")
     ask(gateway, key=LIMITED, max_tokens=50)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hardware_token import HardwareToken
@@ -12,15 +10,6 @@ from postgresql_server import PostgresqlServer
 from vault_homes import Home, PostgresqlHome, SqliteHome
 
 from sovctl.gateway.vault.postgresql_store import SCHEMA
-
-
-@pytest.fixture(scope="session")
-def postgresql(pki: Any) -> Iterator[PostgresqlServer]:
-    """One server for all tests of a session."""
-    server = PostgresqlServer(pki.certificate_file, pki.key_file, pki.ca_file)
-    server.start()
-    yield server
-    server.stop()
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,83 @@
+"""The queue of hand-offs in PostgreSQL, beside the vault, for the gateways of several hosts.
+
+An advisory lock lets one change be made at a time, as a file does: hand-offs are rare, and their number has a limit
+that no two hosts may pass together.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import asyncpg
+
+from sovctl.compliance.errors import InputError
+from sovctl.gateway.handoff.tables import SCHEMA as TABLES
+from sovctl.gateway.handoff.tables import VERSION, QueueFailed, Step
+from sovctl.gateway.vault.postgresql_link import Address, PostgresqlLink
+
+SCHEMA = "sovctl_handoffs"
+_LOCK = 0x736F7668  # "sovh"
+
+
+class PostgresqlTables:
+    """See `Tables`. Made by `open`."""
+
+    def __init__(self, address: Address) -> None:
+        self.where = f"{address}, {SCHEMA}"
+        self._link = PostgresqlLink(
+            address, schema=SCHEMA, failure=QueueFailed, hint="answers that are held back are refused meanwhile"
+        )
+
+    @classmethod
+    async def open(cls, address: Address) -> PostgresqlTables:
+        """Connect; make the schema where there is none.
+
+        Raises:
+            InputError: the schema is of another version.
+            QueueFailed: the database can't be used.
+        """
+        tables = cls(address)
+        try:
+            version = await tables._link.run(_prepare)
+            if version != VERSION:
+                raise InputError(
+                    f"expected a queue of hand-offs of version {VERSION}, got {version}",
+                    where=tables.where,
+                    hint="was it made by a newer sovctl?",
+                )
+        except BaseException:
+            await tables.close()
+            raise
+        return tables
+
+    async def rows(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
+        """See `Tables.rows`."""
+        return [tuple(row) for row in await self._link.run(lambda connection: connection.fetch(statement, *values))]
+
+    async def change(self, *steps: Step) -> list[int]:
+        """See `Tables.change`."""
+
+        async def use(connection: asyncpg.Connection[Any]) -> list[int]:
+            async with connection.transaction():
+                await connection.execute("SELECT pg_advisory_xact_lock($1)", _LOCK)
+                done = [await connection.execute(sql, *values) for sql, values in steps]
+            return [int(each.rpartition(" ")[2]) for each in done]  # "UPDATE 1", "INSERT 0 1"
+
+        # Done again, it would say of its own work that somebody else did it.
+        return await self._link.run(use, is_repeatable=False)
+
+    async def close(self) -> None:
+        """See `Tables.close`."""
+        await self._link.close()
+
+
+async def _prepare(connection: asyncpg.Connection[Any]) -> int:
+    """Make the schema where there is none; the version of what is there."""
+    async with connection.transaction():
+        await connection.execute("SELECT pg_advisory_xact_lock($1)", _LOCK)
+        if await connection.fetchval("SELECT to_regclass($1) IS NULL", f"{SCHEMA}.meta"):
+            await connection.execute(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}")
+            await connection.execute(TABLES)
+            await connection.execute("CREATE TABLE meta (version integer NOT NULL)")
+            await connection.execute("INSERT INTO meta VALUES ($1)", VERSION)
+        return int(await connection.fetchval("SELECT version FROM meta"))
