@@ -1,9 +1,10 @@
-"""Token classifiers in ONNX, real ones: a table of scores for each token, made here. Skipped without their packages."""
+"""Token classifiers in ONNX, real ones: a table of scores for each token, made here."""
 
 from __future__ import annotations
 
 import asyncio
 import json
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,7 @@ from sovctl.compliance.errors import InputError
 from sovctl.gateway.settings import DetectSettings
 from sovctl.gateway.slow_finders import NameModel, load_models
 
-onnx = pytest.importorskip("onnx", reason="the package onnx makes the model")
-pytest.importorskip("onnxruntime", reason="the package onnxruntime runs the model")
-tokenizers = pytest.importorskip("tokenizers", reason="the package tokenizers cuts the text")
-numpy = pytest.importorskip("numpy")
+numpy, onnx, tokenizers = (import_module(name) for name in ("numpy", "onnx", "tokenizers"))  # untyped
 
 LABELS = ["O", "B-PER", "I-PER", "B-ORG", "I-ORG"]
 # Piece of a word -> label and its score before it is made a probability.
