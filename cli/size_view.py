@@ -47,9 +47,9 @@ def _lines(sized: PoolSizing) -> list[str]:
     gpus = f"{count(sized.gpus, 'GPU')} ({sized.case.gpu.id})"
     lines = [f"{sized.case.model.id}{precision}, {pool.spread} x {count(pool.replicas, 'replica')} = {gpus}"]
     if server is not None:
-        memory = server.memory()
+        cache = f"KV cache {both_units(server.kv_bytes())}" if server.kv_cache.is_kept else "no KV cache"
         lines.append(
-            f"each GPU: weights {both_units(memory.weights_bytes)}, KV cache {both_units(server.kv_bytes())}; "
+            f"each GPU: weights {both_units(server.memory().weights_bytes)}, {cache}; "
             f"{server.sessions(pool.max_model_len):,.1f} sessions of {pool.max_model_len:,} tokens a replica"
         )
     if sized.limit is not None and sized.case.demand is not None and server is not None:

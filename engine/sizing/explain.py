@@ -65,8 +65,7 @@ def explain(sized: PoolSizing) -> Iterator[Step]:
     yield from _experts(server)
     yield from _adapters(server)
     yield _memory(server)
-    yield _token(server)
-    yield _sessions(server, demand)
+    yield from (_token(server), _sessions(server, demand)) if server.kv_cache.is_kept else (_encoder(server),)
     if demand is None or sized.performance is None or sized.limit is None:
         return
     yield _ways(sized, demand)
@@ -205,7 +204,8 @@ def _memory(server: Server) -> Step:
     )
     if server.max_loras:
         inputs = (*inputs, f"LoRA adapters {both_units(memory.adapters_bytes)}")
-    left = server.kv_bytes()
+    is_kept = server.kv_cache.is_kept
+    left = server.kv_bytes() if is_kept else max(0.0, memory.kv_bytes)
     common = memory.usable_bytes - 1.2 * memory.weights_bytes
     note = f"the common rule (weights x 1.2) leaves {both_units(common)}, we compute {both_units(left)} because "
     note += "vLLM takes a share of the card and keeps a measured amount, not a fifth of the weights"
@@ -215,7 +215,7 @@ def _memory(server: Server) -> Step:
         "one GPU's memory",
         "seen x utilization - weights - vLLM itself" + (" - adapters" if server.max_loras else ""),
         inputs,
-        f"{both_units(left)} for KV cache",
+        f"{both_units(left)} {'for KV cache' if is_kept else 'left, none of it for a KV cache'}",
         note,
     )
 
@@ -246,6 +246,15 @@ def _token(server: Server) -> Step:
         (*inputs, f"{server.kv_element_bytes:g} B each"),
         f"{both_units(held)} on each GPU (TP {server.tensor_parallel_size})",
         note,
+    )
+
+
+def _encoder(server: Server) -> Step:
+    return Step(
+        "KV cache",
+        "an encoder is done with a text in one step and keeps nothing of it",
+        (f"max_num_seqs {server.max_num_seqs:,}",),
+        f"{server.sessions(server.max_model_len):,.0f} texts at once",
     )
 
 

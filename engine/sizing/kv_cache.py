@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from math import ceil
+from math import ceil, inf
 
 from sovctl.compliance.errors import InputError
 from sovctl.engine.catalog.models import ModelEntry
@@ -72,6 +72,8 @@ class KvCache:
     """The cache of one model."""
 
     groups: tuple[LayerGroup, ...]
+    is_kept: bool = True
+    """False for an encoder, which is done with a text in one step: vLLM 0.32.0, EncoderOnlyAttentionSpec."""
 
     def session_bytes(
         self,
@@ -87,6 +89,8 @@ class KvCache:
         Args:
             element_bytes: 2 for bf16, 1 for FP8.
         """
+        if not self.is_kept:
+            return 0
         held = 0.0
         block_tokens = self.block_tokens(tensor_parallel_size, element_bytes)
         for group in self.groups:
@@ -126,11 +130,13 @@ class KvCache:
         element_bytes: float = 2,
         has_hybrid_allocator: bool = True,
     ) -> float:
-        """How many sessions of `tokens` fit into `available_bytes` of each rank, as vLLM computes it.
+        """How many sessions of `tokens` fit into `available_bytes` of each rank, as vLLM computes it; inf if not kept.
 
         Args:
             has_hybrid_allocator: without it (vLLM 0.10.1 on GPUs before Hopper) windows are kept in full.
         """
+        if not self.is_kept:
+            return inf
         pieces = list(_equal(self.groups, pipeline_parallel_size, has_hybrid_allocator))
         layers = max(layers for _, layers in pieces)
         page = max(self._page_bytes(group, tensor_parallel_size, element_bytes) for group, _ in pieces)
@@ -201,7 +207,7 @@ def kv_cache(model: ModelEntry) -> KvCache:
     if model.attention.startswith("compressed"):
         raise InputError(f"expected an attention whose cache is known, got {model.attention}", where=model.id)
     heads, head_dim, layers = _known(model, "kv_heads"), _known(model, "head_dim"), _known(model, "layers")
-    return KvCache(tuple(_groups(model, layers, heads, 2 * head_dim)))
+    return KvCache(tuple(_groups(model, layers, heads, 2 * head_dim)), is_kept=model.attention != "encoder")
 
 
 def _groups(model: ModelEntry, layers: int, heads: int, elements: int) -> Iterator[LayerGroup]:

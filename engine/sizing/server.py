@@ -151,13 +151,17 @@ class Server:
         )
 
     def kv_bytes(self, edge: Edge = Edge.PESSIMISTIC) -> float:
-        """For the KV cache on each GPU; what site.yaml says where it says so."""
+        """For the KV cache on each GPU; what site.yaml says where it says so, and none where nothing is kept."""
+        if not self.kv_cache.is_kept:
+            return 0.0
         if self.kv_cache_memory_bytes is not None:
             return float(self.kv_cache_memory_bytes)
         return max(0.0, self.memory(edge).kv_bytes)
 
     def sessions(self, tokens: float, edge: Edge = Edge.PESSIMISTIC) -> float:
-        """Sessions of `tokens` whose cache fits at once, on all ranks together."""
+        """Sessions of `tokens` whose cache fits at once, on all ranks together; of an encoder, what it may batch."""
+        if not self.kv_cache.is_kept:
+            return float(self.data_parallel_size * self.max_num_seqs) if self.memory(edge).fits else 0.0
         return self.data_parallel_size * self.kv_cache.sessions(
             self.kv_bytes(edge),
             max(1, round(tokens)),
@@ -221,7 +225,7 @@ class Server:
             with_own_bands(shipped, own) if own else shipped.bands,
             serving.max_batch,
             Binding.KV_CACHE
-            if serving.kv_sessions <= self.max_num_seqs * self.data_parallel_size
+            if self.kv_cache.is_kept and serving.kv_sessions <= self.max_num_seqs * self.data_parallel_size
             else Binding.MAX_NUM_SEQS,
             answers=self.makes_tokens,
         )

@@ -247,6 +247,8 @@ def test_nothing_of_the_research_was_dropped() -> None:
         allowed = {"notes", "source", "max_context", "languages.source"}
         if name in ("qwen3-embedding-8b", "qwen3-reranker-8b"):  # the research has their names' round figure
             allowed |= {"params.published_total_b", "params.published_active_b"}
+        if name in ("bge-m3", "bge-reranker-v2-m3", "whisper-large-v3"):  # their configurations were found since
+            allowed |= {"kind", "verified"}
         assert changed <= allowed, name
     gpus = {each["id"]: each for each in yaml.safe_load((SHARED / "platforms.yaml").read_text())["gpus"]}
     assert gpus.keys() == CATALOG.gpus.keys()

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import csv
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 
 import pytest
 
+from sovctl.engine.catalog.gpus import load_gpus
 from sovctl.engine.catalog.models import ModelEntry, load_models
 from sovctl.engine.sizing import GIB
 from sovctl.engine.sizing.kv_cache import Growth, KvCache, LayerGroup, kv_cache
+from sovctl.engine.sizing.server import Server
+from sovctl.engine.spec import Pool
 
 MEASURED = Path(__file__).resolve().parents[3].parent / "shared/catalog/validation_memory.csv"
+POOL = Pool(name="vectors", model="embedder", node_group="gpus", max_model_len=8192)
 QWEN2_7B = KvCache((LayerGroup(Growth.FULL, 28, 256, 4),))  # not in the catalogue: Qwen/Qwen2-7B config.json
 
 
@@ -147,3 +152,17 @@ def test_blocks_are_as_large_as_a_state_as_vllm_logs_it(base: str, arch: dict[st
     cache = kv_cache(model.model_copy(update={"arch": model.arch.model_copy(update=arch)}))
     assert cache.block_tokens(1, 2) == cache.block_tokens(2, 2) == tokens
     assert cache.session_bytes(10) > cache.session_bytes(1) * 0.99, "the first token costs a whole block"
+
+
+@pytest.mark.parametrize("name", ["bge-m3", "bge-reranker-v2-m3"])
+def test_an_encoder_keeps_nothing_however_long_the_text(name: str) -> None:
+    cache = kv_cache(load_models()[name])
+    assert cache.session_bytes(8192) == 0
+    assert cache.sessions(0, 8192) == inf
+    server = Server.of(load_models()[name], load_gpus()["L40S"], POOL, vllm="0.32.0")
+    assert (server.kv_bytes(), server.sessions(8192)) == (0, POOL.max_num_seqs)
+
+
+def test_an_encoder_that_does_not_fit_serves_nothing() -> None:
+    small = load_gpus()["L40S"].model_copy(update={"usable_mib": 1024})
+    assert Server.of(load_models()["bge-m3"], small, POOL, vllm="0.32.0").sessions(8192) == 0
