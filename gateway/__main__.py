@@ -7,6 +7,7 @@ only runs a gateway needs no more than this.
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import signal
 import sys
@@ -88,6 +89,7 @@ def _init(options: argparse.Namespace) -> int:
 
 
 def _serve(options: argparse.Namespace) -> int:
+    gc.disable()  # nothing of what a start makes is garbage; `parts` turns it on again, before the first request
     signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until the server takes it: a reload that comes early ends nothing
     from sovctl.gateway.settings import load_settings
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import os
 import signal
 import socket
@@ -27,7 +28,6 @@ from sovctl.compliance.ledger.line import LineSender
 from sovctl.compliance.ledger.store import Ledger
 from sovctl.gateway import log
 from sovctl.gateway.access.assertion import PrincipalSigner
-from sovctl.gateway.admin.surface import Shown, admin_surface
 from sovctl.gateway.app import Context
 from sovctl.gateway.audit import AuditLog, Sink
 from sovctl.gateway.detect import make_detector
@@ -151,6 +151,8 @@ class Parts:
             except OSError as error:
                 self.failure = InputError(f"expected usable files, got: {error.strerror}", where=str(error.filename))
                 raise
+            gc.freeze()  # what is there now stays: the collector need not look at it again and again
+            gc.enable()
             yield context
         log.event("stopped", site=self.settings.site)
 
@@ -213,6 +215,8 @@ class Parts:
         )
 
     async def _open_admin(self, stack: AsyncExitStack, listen: AdminListen, opened: _Opened, context: Context) -> None:
+        from sovctl.gateway.admin.surface import Shown, admin_surface  # its pages cost a start that has none 0.1 s
+
         shown = Shown(
             settings=lambda: context.service.settings,
             callers=lambda: context.callers,

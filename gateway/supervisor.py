@@ -83,6 +83,7 @@ class Supervisor:
             InputError: a worker can't start.
         """
         gc.freeze()  # what is shared stays shared: the collector would touch every object
+        gc.enable()
         with self._signals():
             for place in self._places:
                 self._start(place)

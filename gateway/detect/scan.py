@@ -17,6 +17,8 @@ from typing import Any
 
 import hyperscan
 
+from sovctl.gateway.detect.compiled import compiled
+
 Hit = tuple[int, int, int]
 """End, start, and which pattern; an end is told for each character at which a pattern could end."""
 
@@ -38,11 +40,8 @@ class Scanner:
     """A compiled set of patterns; may be used by several threads at once."""
 
     def __init__(self, patterns: Sequence[Pattern]) -> None:
-        self._database = hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK)
-        self._database.compile(
-            expressions=[_as_bytes(pattern.expression) for pattern in patterns],
-            ids=list(range(len(patterns))),
-            flags=[_flags(pattern) for pattern in patterns],
+        self._database = compiled(
+            [_as_bytes(pattern.expression) for pattern in patterns], [_flags(pattern) for pattern in patterns]
         )
         self._scratches = threading.local()  # Hyperscan's working memory serves one scan at a time
 
