@@ -75,9 +75,7 @@ def test_a_link_in_the_folder_s_place_is_not_used(folder: Path, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("home", ["/proc/none", "relative"])
-def test_without_a_folder_patterns_are_compiled(
-    home: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_a_folder_patterns_are_compiled(home: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("CACHE_DIRECTORY", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", home)
