@@ -23,6 +23,7 @@ from sovctl.compliance.files import write_atomic
 
 _MOST_KEPT = 64  # files, some 20 MB: sets of older versions, or of other settings, go when newer ones come
 _DIGEST_BYTES = 32
+_VERSION: str = getattr(hyperscan, "__version__", "")  # not in its type stub
 
 
 def compiled(expressions: Sequence[bytes], flags: Sequence[int]) -> hyperscan.Database:
@@ -55,7 +56,7 @@ def _compile(expressions: Sequence[bytes], flags: Sequence[int]) -> hyperscan.Da
 
 
 def _digest(expressions: Sequence[bytes], flags: Sequence[int]) -> str:
-    digest = hashlib.sha256(f"sovctl patterns v1 {hyperscan.__version__}".encode())
+    digest = hashlib.sha256(f"sovctl patterns v1 {_VERSION}".encode())
     for expression, flag in zip(expressions, flags, strict=True):
         digest.update(b"%d %d " % (flag, len(expression)) + expression)
     return digest.hexdigest()
