@@ -278,9 +278,13 @@ def _encodings(text: str, found: list[Finding]) -> set[Obstacle]:
 
 
 def _has_long_run(text: str) -> bool:
-    """False for prose, at little cost: a long run covers one of these pieces whole, and prose has a space in each."""
-    step = _LONGEST_PLAIN // 2
-    return any(text.find(" ", at, at + step) < 0 for at in range(0, len(text) - step + 1, step))
+    """True when so many characters stand together without a space; prose has one near the end of every step."""
+    at = 0
+    while at + _LONGEST_PLAIN <= len(text):
+        at = text.rfind(" ", at, at + _LONGEST_PLAIN) + 1
+        if not at:
+            return True
+    return False
 
 
 def _is_inside(span: tuple[int, int], findings: list[Finding]) -> bool:
