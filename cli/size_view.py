@@ -125,7 +125,10 @@ def _hall(laid: GroupLayout) -> str:
 
 def _units(share: UnitShare) -> str:
     """Whole SuperPOD units, and what of them is used."""
-    words = f"{share.id}: {count(share.units, 'scalable unit')} of {share.unit_nodes} nodes, {share.spare_nodes} spare"
+    if share.units == 1:
+        words = f"{share.id}: {share.nodes} of the {share.unit_nodes} nodes of one scalable unit"
+    else:
+        words = f"{share.id}: {share.units} scalable units of {share.unit_nodes} nodes, {share.spare_nodes} to spare"
     if share.unit_mw is not None:
         words += f"; {share.units * share.unit_mw:g} MW with what the nodes share"
     return words + (f" ({share.kind})" if share.kind != "vendor" else "")

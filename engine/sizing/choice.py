@@ -37,18 +37,18 @@ def settle(spec: SiteSpec, catalog: Catalog) -> tuple[SiteSpec, list[Problem]]:
     """The site with numbers for every `auto` that can be settled, and a problem for every one that can't."""
     if not any(_open(pool) for pool in spec.pools):
         return spec, []
-    pools, problems = list(spec.pools), []
+    context = {model.name: known.max_context for model in spec.models if (known := catalog.models.get(model.catalog))}
+    # A pool whose model or machine is not known has no case: other rules say that, and need numbers meanwhile.
+    pools, problems = [_assumed(pool, context.get(pool.model)) for pool in spec.pools], []
     for case in pool_cases(spec, catalog):
         if not _open(case.pool):
             continue
         try:
             pools[case.index] = _settled(case)
         except _NotFound as error:
-            pools[case.index] = _assumed(case)
             where = f"pools[{case.index}].{error.field}"
             problems.append(Problem(error.message, where=where, hint=error.hint))
         except InputError as error:
-            pools[case.index] = _assumed(case)
             where = f"pools[{case.index}].{_open(case.pool)[0]}"
             problems.append(Problem(f"{error.message} ({error.where})", where=where, hint="write the numbers yourself"))
     return spec.model_copy(update={"pools": pools}), problems
@@ -58,12 +58,16 @@ def _open(pool: Pool) -> list[str]:
     return [name for name in FIELDS if getattr(pool, name) == AUTO]
 
 
-def _assumed(case: PoolCase) -> Pool:
-    """Some numbers, so that other rules can go on without finding fault with them."""
-    numbers = dict.fromkeys(_open(case.pool), 1)
+def _assumed(pool: Pool, context: int | None) -> Pool:
+    """Some numbers for what is open, so that other rules can go on without finding fault with them.
+
+    Args:
+        context: of its model, where that is known.
+    """
+    numbers = dict.fromkeys(_open(pool), 1)
     if "max_model_len" in numbers:
-        numbers["max_model_len"] = case.model.max_context or 1 << 24
-    return case.pool.model_copy(update=numbers)
+        numbers["max_model_len"] = context or 1 << 24
+    return pool.model_copy(update=numbers)
 
 
 def _settled(case: PoolCase) -> Pool:

@@ -153,6 +153,27 @@ def test_auto_stages_are_found_for_what_no_node_holds() -> None:
     assert spread.tensor_parallel_size * spread.pipeline_parallel_size == 16
 
 
+@pytest.mark.parametrize(
+    ("place", "value", "where"),
+    [
+        (("node_groups", 0, "platform"), "dgx-h10", "node_groups[0].platform"),
+        (("node_groups", 0, "mig"), "9g.99gb", "node_groups[0].mig"),
+        (("models", 0, "catalog"), "llama-3.3-70", "models[0].catalog"),
+        (("pools", 0, "node_group"), "dgxx", "pools[0].node_group"),
+        (("pools", 0, "model"), "llama-7b", "pools[0].model"),
+    ],
+)
+def test_auto_on_what_is_not_known_is_no_fault_of_its_own(place: tuple[str, int, str], value: str, where: str) -> None:
+    raw: dict[str, Any] = yaml.safe_load(yaml.safe_dump(BANK))
+    part, index, field = place
+    raw[part][index][field] = value
+    auto = ("tensor_parallel_size", "pipeline_parallel_size", "replicas", "max_model_len", "max_num_seqs")
+    raw["pools"][0] |= dict.fromkeys(auto, "auto")
+    with pytest.raises(SpecError) as caught:
+        parse(yaml.safe_dump(raw).encode(), path=Path("site.yaml"), today=TODAY, catalog=load_catalog(), is_draft=True)
+    assert [each.where.rpartition(" ")[2] for each in caught.value.problems] == [where]
+
+
 def test_auto_that_cannot_be_settled_says_why() -> None:
     with pytest.raises(SpecError) as caught:
         site(pool={"replicas": "auto"}, workload=[])
