@@ -258,7 +258,7 @@ def test_waiting_ends_when_the_server_keeps_ending(node: Node) -> None:
     node.pool.status = 500
     threading.Timer(1.0, node.unit, kwargs={"restarts": 2}).start()
     started = time.monotonic()
-    code, result = node.run("--unit", UNIT, "--wait", "50")
+    code, result = node.run("--unit", UNIT, "--wait", "300")
     assert code == 1
     assert "keeps ending" in str(result["error"])
-    assert time.monotonic() - started < 30
+    assert time.monotonic() - started < 200  # long before the wait is over, on a busy machine too
