@@ -62,6 +62,7 @@ def run_checks(settings: GatewaySettings) -> list[CheckResult]:
         ("ledger", _ledger),
         ("upstreams", _upstreams),
         ("leaving", _leaving),
+        ("limits", _limits),
         ("release", _release),
         ("hand-offs", _handoffs),
     ]
@@ -168,6 +169,26 @@ def _leaving(settings: GatewaySettings) -> str:
         else:
             said["as tokens"].append(kind.value)
     return "; ".join(f"{', '.join(kinds)} leave {how}" for how, kinds in said.items() if kinds)
+
+
+def _limits(settings: GatewaySettings) -> str:
+    quota = settings.quota
+    limits = [("quota.each_caller", quota.each_caller), *((f"team {t.name}", t.limits) for t in settings.access.teams)]
+    limited = [(who, each) for who, each in limits if not each.is_unlimited]
+    reserved = quota.completion_tokens or max(upstream.max_model_len for upstream in settings.upstreams)
+    narrow = [
+        who
+        for who, each in limited
+        for most in (each.tokens_per_minute, each.tokens_per_day, each.tokens_per_month)
+        if most is not None and most < reserved
+    ]
+    said = ", ".join(who for who, _ in limited) or "nobody, but for clients with limits of their own"
+    if narrow:
+        said += (
+            f"; requests that name no `max_tokens` are refused by {', '.join(dict.fromkeys(narrow))}, as they may use "
+            f"{reserved} tokens: `quota.completion_tokens` reserves fewer"
+        )
+    return said
 
 
 def _release(settings: GatewaySettings) -> str:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import difflib
+import json
 import secrets
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -21,7 +22,7 @@ from sovctl.gateway.access.callers import principal_of
 from sovctl.gateway.access.clients import check_clients, load_clients
 from sovctl.gateway.access.principal import Method, Principal
 from sovctl.gateway.detect import make_detector
-from sovctl.gateway.errors import Refused
+from sovctl.gateway.errors import Code, Refused
 from sovctl.gateway.exchange import Exchange
 from sovctl.gateway.metrics import Metrics
 from sovctl.gateway.planning import Planner, why_not
@@ -220,7 +221,12 @@ def _read(surface: Surface, raw: bytes, request: Path) -> dict[str, Any]:
             return body
         got = "something else"
     except Refused as refused:
-        got = f"one that the client is told is {refused.code.value}"
+        got = f"one that is refused as {refused.code.value}"
+        try:
+            json.loads(raw)
+        except ValueError as error:  # where it is broken; never a word of it
+            place = f": line {error.lineno}, column {error.colno}" if isinstance(error, json.JSONDecodeError) else ""
+            got = f"no JSON{place}" if refused.code is Code.INVALID_JSON else got
     raise InputError(f"expected a request of this API, got {got}", where=str(request))
 
 

@@ -298,7 +298,7 @@ class Parts:
             config, self._in_force, make_finder=make_detector, put_in_force=put_in_force, metrics=self._metrics
         )
         opened.readiness.others.append(lambda: reloader.wrong)
-        if not await reloader.reload():
+        if not await reloader.reload(is_start=True):
             raise InputError("expected settings that can be put in force, got others", where=str(config))
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGHUP, reloader.wake)

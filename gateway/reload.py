@@ -126,8 +126,12 @@ class Reloader:
                 await self._in_force.callers.freshen()
             await self.reload()
 
-    async def reload(self) -> bool:
-        """Read the files and put what they say in force; False when that was refused."""
+    async def reload(self, *, is_start: bool = False) -> bool:
+        """Read the files and put what they say in force; False when that was refused.
+
+        Args:
+            is_start: mostly nothing has changed then, and nobody has to hear of that.
+        """
         try:
             changed = await self._reload()
         except SovctlError as error:
@@ -140,7 +144,8 @@ class Reloader:
         self.wrong = {}
         self._metrics.reloads.add("applied" if changed else "unchanged")
         self._metrics.reload_failed.put(0)
-        log.event("reloaded", changed=changed, policy_sha256=self._in_force.settings.policy.digest())
+        if changed or not is_start:
+            log.event("reloaded", changed=changed, policy_sha256=self._in_force.settings.policy.digest())
         return True
 
     async def _reload(self) -> list[str]:

@@ -59,7 +59,7 @@ def init(
     languages: Annotated[str, typer.Option(metavar="LIST", help="Languages that may leave, such as en,de.")] = "en",
     port: Annotated[int, typer.Option(help="Where it listens, on 127.0.0.1.")] = 8443,
 ) -> None:
-    """Make a gateway on this machine, without a site around it: settings, keys, one client."""
+    """Make a gateway on this machine. Settings, keys and one client; without a site around it."""
     given = {
         "--cloud": cloud,
         "--cloud-model": cloud_model,
@@ -75,7 +75,7 @@ def init(
 
 @gateway.command("check", epilog="Example: sovctl gateway check --config gateway.yaml --json")
 def check(config: Config = _DEFAULT, json: Json = False) -> None:
-    """Try settings, keys, detector, vault and ledger, and say what works. Contacts no upstream."""
+    """Try settings, keys, detector, vault and ledger. Says what works; contacts no upstream."""
     _become("check", "--config", str(config), *(["--json"] if json else []))
 
 
@@ -87,7 +87,7 @@ def explain(
     config: Config = _DEFAULT,
     json: Json = False,
 ) -> None:
-    """Say where a request would go and why, without sending or storing anything."""
+    """Say where a request would go, and why. Nothing is sent or stored."""
     whose = [f"--client={client}"] if client else []
     more = ["--json"] if json else []
     _become("explain", f"--config={config}", f"--path={path}", *whose, *more, "--", str(request))

@@ -15,7 +15,7 @@ def make(become: Callable[..., NoReturn]) -> typer.Typer:
         name="edm",
         no_args_is_help=True,
         rich_markup_mode=None,
-        help="The site's own customers, employees and companies, as keyed hashes.",
+        help="The site's own people and companies, as keyed hashes.",
         epilog="Example: sovctl gateway edm build customers.csv --out customers.edm --key-file edm.key",
     )
 
@@ -42,7 +42,7 @@ def make(become: Callable[..., NoReturn]) -> typer.Typer:
         ] = False,
         json: Annotated[bool, typer.Option("--json", help="One JSON document.")] = False,
     ) -> None:
-        """Make an index of keyed hashes from a CSV file of customers, employees or companies."""
+        """Make an index of keyed hashes from a CSV file. Of customers, employees or companies."""
         options = [f"--out={out}", f"--key-file={key_file}", *(f"--column={each}" for each in column or [])]
         options += [f"--delimiter={delimiter}"] if delimiter else []
         options += [*(["--skip-bad-rows"] if skip_bad_rows else []), *(["--json"] if json else [])]

@@ -28,7 +28,7 @@ def make(become: Callable[..., NoReturn], default: Path) -> typer.Typer:
         name="keys",
         no_args_is_help=True,
         rich_markup_mode=None,
-        help="API keys of this machine's own clients; what site.yaml names is changed there.",
+        help="API keys of this machine's own clients. What site.yaml names is changed there.",
         epilog="Example: sovctl gateway keys create branch --tenant retail",
     )
 
@@ -73,7 +73,7 @@ def make(become: Callable[..., NoReturn], default: Path) -> typer.Typer:
         config: Config = default,
         json: Json = False,
     ) -> None:
-        """Give a client a new key; the old ones end after the overlap."""
+        """Give a client a new key. The old ones end after the overlap."""
         run("rotate", config, json, "--overlap", overlap, "--valid-for", valid_for, "--", name)
 
     @keys.command("revoke", epilog="Example: sovctl gateway keys revoke branch --key 9f86d081884c")
@@ -83,12 +83,12 @@ def make(become: Callable[..., NoReturn], default: Path) -> typer.Typer:
         config: Config = default,
         json: Json = False,
     ) -> None:
-        """Take a client away, or one of its keys; running gateways refuse it within seconds."""
+        """Take a client away, or one of its keys. Running gateways refuse it within seconds."""
         run("revoke", config, json, *(["--key", key] if key else []), "--", name)
 
     @keys.command("jwks", epilog="Example: sovctl gateway keys jwks > sovctl-gateway.jwks.json")
     def jwks(config: Config = default) -> None:
-        """Print the public keys with which RAG and tools verify `x-sovctl-principal`."""
+        """Print public keys. RAG and tools verify `x-sovctl-principal` with them."""
         run("jwks", config, False)
 
     return keys

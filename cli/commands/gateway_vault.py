@@ -37,7 +37,7 @@ def make(become: Callable[..., NoReturn], default: Path) -> typer.Typer:
         config: Config = default,
         json: Json = False,
     ) -> None:
-        """Bring every key under the current KEK, while gateways serve; may be cut off and started again."""
+        """Bring every key under the current KEK. Gateways serve meanwhile; it may be cut off and started again."""
         run("rotate", config, json, *(["--renew"] if renew else []))
 
     @vault.command("status", epilog="Example: sovctl gateway vault status --json")
@@ -63,7 +63,7 @@ def make(become: Callable[..., NoReturn], default: Path) -> typer.Typer:
         config: Config = default,
         json: Json = False,
     ) -> None:
-        """Destroy the keys of a conversation, of a person's values or of a tenant, for good."""
+        """Destroy keys of a conversation, person or tenant. For good: their values can't be read again by anybody."""
         named = {
             "--conversation": conversation,
             "--client": client,

@@ -132,7 +132,7 @@ def edit(path: Path, settings: GatewaySettings, *, others: Sequence[Client]) -> 
 
 
 def _make(now: datetime, valid_for: timedelta | None) -> tuple[str, Key]:
-    text = new_key()
+    text, now = new_key(), now.replace(microsecond=0)
     expires_at = now + valid_for if valid_for else None
     return text, Key(sha256=hashlib.sha256(text.encode()).hexdigest(), created_at=now, expires_at=expires_at)
 

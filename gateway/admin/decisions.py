@@ -15,6 +15,8 @@ from sovctl.compliance.ledger.index import Index
 from sovctl.compliance.ledger.reader import LedgerReader
 
 _RECORDS_EACH = 3  # of a request: itself, mostly an answer, sometimes a fallback; requests overlap
+REFUSED = "refused"
+"""How a request ended that policy or its route let go nowhere: nothing more is recorded of it."""
 _SHOWN = ("id", "time", "client", "tenant", "surface", "model", "verdict", "upstream", "tokens", "kinds", "reasons")
 
 
@@ -36,7 +38,8 @@ def joined(records: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     for record in records:
         request_id, kind = record.get("id"), record.get("type")
         if kind == "gateway.request":
-            rows[str(request_id)] = {name: record.get(name) for name in _SHOWN} | {"status": None, "ended": None}
+            ended = REFUSED if record.get("upstream") is None else None
+            rows[str(request_id)] = {name: record.get(name) for name in _SHOWN} | {"status": None, "ended": ended}
         elif request_id in rows and kind == "gateway.fallback":
             rows[str(request_id)] |= {"upstream": record.get("upstream"), "reasons": record.get("reasons")}
         elif request_id in rows and kind == "gateway.answer":

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 import yaml
-from pydantic import Field, ValidationError, model_validator
+from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from sovctl.compliance.canonical import digest
 from sovctl.compliance.errors import InputError, Problem, SpecError
@@ -139,7 +141,10 @@ def load_settings(path: Path) -> GatewaySettings:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not UTF-8"
-        raise InputError(f"expected a readable file, got: {reason}", where=str(path)) from error
+        hint = (
+            "name yours with --config; `sovctl gateway init` makes one" if isinstance(error, FileNotFoundError) else ""
+        )
+        raise InputError(f"expected a readable file, got: {reason}", where=str(path), hint=hint) from error
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = f" in line {mark.line + 1}" if mark else ""
@@ -166,6 +171,25 @@ def _problems(path: Path, error: Any) -> list[Problem]:
     if isinstance(crossed, CrossedSettings):
         return [Problem(each.message, where=f"{path}: {each.where}", hint=each.hint) for each in crossed.problems]
     place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in error["loc"]).lstrip(".")
-    message = str(error["msg"]).removeprefix("Value error, ")
-    hint = "remove the key, or correct its name" if error["type"] == "extra_forbidden" else ""
+    message, hint = str(error["msg"]).removeprefix("Value error, "), ""
+    if error["type"] == "extra_forbidden":
+        known = _keys_at(error["loc"][:-1])
+        near = difflib.get_close_matches(str(error["loc"][-1]), known, n=1)
+        message, hint = "expected a known key, got another", f"did you mean {near[0]}?" if near else "remove it"
     return [Problem(message[:1].lower() + message[1:], where=f"{path}: {place}" if place else str(path), hint=hint)]
+
+
+def _keys_at(loc: Sequence[str | int]) -> list[str]:
+    """The keys that settings know at this place."""
+    found: list[type[BaseModel]] = [GatewaySettings]
+    for name in (part for part in loc if isinstance(part, str)):
+        annotations = [model.model_fields[name].annotation for model in found if name in model.model_fields]
+        if annotations:  # else the key of a mapping
+            found = [each for annotation in annotations for each in _models_in(annotation)]
+    return [name for model in found for name in model.model_fields]
+
+
+def _models_in(annotation: Any) -> list[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return [annotation]
+    return [each for inner in get_args(annotation) for each in _models_in(inner)]

@@ -124,10 +124,36 @@ def test_explain_refuses_what_is_no_request(config: Path, run: Any, content: str
     assert result.stderr.startswith(f"sovctl: {request}: expected ")
 
 
+def test_explain_says_where_a_request_is_no_json_and_none_of_its_words(config: Path, run: Any) -> None:
+    request = config.parent / "request.json"
+    request.write_text('{"model": "assistant",\n "messages": anna@example.com}')
+    result = run("explain", str(request), "--config", str(config))
+    assert result.stderr == f"sovctl: {request}: expected a request of this API, got no JSON: line 2, column 14\n"
+
+
+def test_check_says_when_a_limit_leaves_no_room_for_plain_requests(config: Path, run: Any) -> None:
+    settings = yaml.safe_load(config.read_text())
+    settings["quota"] = {"path": str(config.parent / "quota.db"), "each_caller": {"tokens_per_day": 5000}}
+    config.write_text(yaml.safe_dump(settings))
+    limits = next(line for line in run("check", "--config", str(config)).stdout.splitlines() if "limits" in line)
+    assert "as they may use 8192 tokens: `quota.completion_tokens` reserves fewer" in limits
+
+
+def test_a_file_that_is_not_there_is_said_with_a_way_to_one(run: Any, tmp_path: Path) -> None:
+    result = run("check", "--config", str(tmp_path / "none.yaml"))
+    assert result.returncode == 3
+    assert "hint: name yours with --config" in result.stderr
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"sites": "x"}, "sites: extra inputs are not permitted"),
+        ({"detect": {"listd": {}}}, "detect.listd: expected a known key, got another\nhint: did you mean listed?"),
+        (
+            {"routes": [{"model": "m", "pol": "chat"}]},
+            "routes[0].pol: expected a known key, got another\nhint: did you mean pool?",
+        ),
+        ({"sites": "x"}, "sites: expected a known key, got another\nhint: did you mean site?"),
         ({"workers": 0}, "workers: input should be greater than or equal to 1"),
         ({"policy": {"entities": {"EMIAL": "tokenize"}}}, "got EMIAL (EMAIL?)"),
         (

@@ -119,14 +119,16 @@ def test_a_decision_says_how_it_ended_whatever_came_between_and_the_newest_comes
             record("policy", "c"),
             record("fallback", "a", upstream="chat", reasons=["x", "timeout:cloud"]),
             record("answer", "a", status=200, reason="answered"),
+            record("request", "d", client="one", verdict="block", upstream=None, reasons=["kind-blocked:SECRET"]),
         ]
     )
     assert [(row["id"], row["upstream"], row["status"], row["ended"]) for row in rows] == [
+        ("d", None, None, "refused"),
         ("b", "chat", None, None),
         ("a", "chat", 200, "answered"),
     ]
-    assert rows[1]["reasons"] == ["x", "timeout:cloud"]
-    assert "request_hmac" not in rows[1]
+    assert rows[2]["reasons"] == ["x", "timeout:cloud"]
+    assert "request_hmac" not in rows[2]
 
 
 ROW = {
