@@ -25,7 +25,7 @@ from sovctl.gateway import conversation, log
 from sovctl.gateway.access.callers import Callers, bearer
 from sovctl.gateway.access.certificate import PEER
 from sovctl.gateway.access.principal import Principal
-from sovctl.gateway.client_body import ClientBody
+from sovctl.gateway.client_body import ClientBody, written_at_once
 from sovctl.gateway.deadline import OWN_HEADER, SDK_HEADER, timeout_s
 from sovctl.gateway.errors import Code, Headers, Refused
 from sovctl.gateway.handoff.desk import Desk
@@ -286,8 +286,9 @@ async def _body(receive: Receive, headers: Headers, *, at_most: int) -> bytes:
 
 async def _send_whole(send: Send, status: int, headers: Headers, body: bytes, request_id: str) -> None:
     headers += [(b"content-length", b"%d" % len(body)), *_ids(request_id)]
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
+    if not written_at_once(send, status, headers, body):
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        await send({"type": "http.response.body", "body": body})
 
 
 def _ids(request_id: str) -> Headers:
