@@ -63,6 +63,7 @@ def test_check_passes_where_everything_is_there(config: Path, pool: EchoUpstream
             "ledger",
             "upstreams",
             "leaving",
+            "limits",
             "release",
             "hand-offs",
         ],
