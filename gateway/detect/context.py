@@ -41,6 +41,8 @@ _TO_WORDS = bytes(
     byte + 32 if 65 <= byte <= 90 else byte if 97 <= byte <= 122 else 48 if 48 <= byte <= 57 else 32
     for byte in range(256)
 )
+_TO_CASE = bytes(65 if 65 <= byte <= 90 else 32 for byte in range(256))
+"""Of ASCII: every capital letter as an A, anything else as a space."""
 
 
 class Before(NamedTuple):
@@ -169,6 +171,9 @@ class Topics:
         return Behind(near, first, following)
 
     def _written_in_capitals(self, text: str, first: int, last: int) -> list[re.Match[str]]:
+        window = text[first:last]
+        if window.isascii() and b"AA" not in window.encode().translate(_TO_CASE):
+            return []
         return [
             word
             for word in self._in_capitals.finditer(text, first, last)
@@ -195,7 +200,7 @@ def _folded(text: str) -> bytes:
         return fold(text).encode("utf-8", "surrogatepass")
     words = text.encode().translate(_TO_WORDS)
     digits = words.count(b"0")
-    if 0 < digits < _FEWEST_LONG:
+    if 0 < digits < _FEWEST_LONG or (digits and _LONG_NUMBER.search(text) is None):
         words = words.replace(b"00", b"0").replace(b"00", b"0").replace(b"0", b" 0 ")
     elif digits:
         words = _NUMBER.sub(" 0 ", _LONG_NUMBER.sub(" 00000 ", text)).encode().translate(_TO_WORDS)

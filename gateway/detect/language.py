@@ -16,7 +16,7 @@ only counts, over UTF-8 bytes, which is several times quicker than over characte
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
 from itertools import repeat
 
 from sovctl.gateway.detect.everyday_words import (
@@ -47,6 +47,10 @@ _FOREIGN_HITS = 4  # everyday words that the text's own language has not
 _OWN_LETTERS = 6  # of another language: a sentence of Polish or Turkish has eight
 _STRANGE_RUN = 20  # words in a row that no language knows: that passage can't be told
 _EMBEDDED = 0.3  # of a text's words may be Latin ones that hardly any language knows: product names, abbreviations
+
+# Votes of a text are one string with a character a word, its group's number: counting and searching it is done in C.
+_VOTE_OF = {word: chr(group) for word, group in GROUP_OF.items()}
+_NO_VOTE = chr(0)
 
 _FIRST_NOT_LATIN = 0xCE  # lead byte of Greek; all before it are Latin letters
 _ALONE = {"cyrillic": "ru", "arabic": "ar"}  # what a few words in a script are taken for when no table knows them
@@ -82,8 +86,8 @@ def languages(text: str) -> frozenset[str]:
     if scripts.is_strange:
         found.add(UNKNOWN)
     if words:
-        votes = list(map(GROUP_OF.get, words, repeat(0)))
-        counts = Counter(votes)
+        votes = "".join(map(_VOTE_OF.get, words, repeat(_NO_VOTE)))
+        counts = {ord(vote): votes.count(vote) for vote in set(votes)}
         ballots = HEAD_START + letters + sum([BALLOTS[group] * number for group, number in counts.items()])
         latin = len(words) if scripts is LATIN_ONLY else sum([word[0] < _FIRST_NOT_LATIN for word in words])
         for script in scripts.families:
@@ -100,7 +104,7 @@ def languages(text: str) -> frozenset[str]:
     return frozenset(found or {NONE})
 
 
-def _guess(script: str, counts: Counter[int], ballots: int, letters: int, in_script: int) -> set[str]:
+def _guess(script: str, counts: Mapping[int, int], ballots: int, letters: int, in_script: int) -> set[str]:
     """The language of the words in one script, `in_script` in all; several when nothing tells them apart.
 
     Args:
@@ -136,13 +140,11 @@ def _by_own_letters(marked: Counter[str], own: Iterable[str]) -> set[str]:
     return {language for language, letters in number.items() if letters >= _OWN_LETTERS}
 
 
-def _other_passages(votes: Sequence[int], counts: Counter[int], found: set[str]) -> set[str]:
+def _other_passages(votes: str, counts: Mapping[int, int], found: set[str]) -> set[str]:
     """What passages of a text are in when it differs from what the whole is in."""
     more: set[str] = set()
-    if not found.isdisjoint(_SHARE):
-        step = _STRANGE_RUN // 2
-        if any(votes[at : at + step].count(0) == step for at in range(0, len(votes), step)):
-            more |= _strange_run(votes)
+    if _NO_VOTE * _STRANGE_RUN in votes and not found.isdisjoint(_SHARE):
+        more.add(UNKNOWN)
     foreign = {group for group in counts if group in _TELLING and GROUPS[group].isdisjoint(found)}
     while sum(map(counts.__getitem__, foreign)) >= _FOREIGN_HITS:
         of = Counter[str]()
@@ -156,27 +158,19 @@ def _other_passages(votes: Sequence[int], counts: Counter[int], found: set[str])
     return more
 
 
-def _has_passage(suspect: str, votes: Sequence[int], theirs: set[int], found: set[str]) -> bool:
+def _has_passage(suspect: str, votes: str, theirs: set[int], found: set[str]) -> bool:
     """True when somewhere some of the suspect's words stand together, more than others."""
-    places = [place for place, group in enumerate(votes) if group in theirs]
+    signs = set(map(chr, theirs))
+    places = [place for place, vote in enumerate(votes) if vote in signs]
     for first, last in zip(places, places[_FOREIGN_HITS - 1 :], strict=False):
         if last - first >= _WINDOW:
             continue
-        passage = votes[first : last + 1]
+        passage = list(map(ord, votes[first : last + 1]))
         others = sum([suspect not in GROUPS[group] and not found.isdisjoint(GROUPS[group]) for group in passage])
         own = sum([suspect in GROUPS[group] for group in passage])
         if own > others and own >= _SHARE.get(suspect, _SHARE_OF_OTHERS) * len(passage):
             return True
     return False
-
-
-def _strange_run(votes: Sequence[int]) -> set[str]:
-    run = 0
-    for group in votes:
-        run = 0 if group else run + 1
-        if run >= _STRANGE_RUN:
-            return {UNKNOWN}
-    return set()
 
 
 _TELLING = frozenset(number for number, group in enumerate(GROUPS) if 1 <= len(group) <= 6)

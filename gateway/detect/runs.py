@@ -112,9 +112,15 @@ def runs_at(text: str, places: Sequence[int], taken: Spans) -> Iterator[Run]:
         match = _RUN.search(text, place)
         if match is None:
             return
-        done = match.end()
-        if not taken.hold(match.start(), done):
-            yield from _pieces(text, match.start(), done, taken)
+        start, done = match.span()
+        if not taken.hold(start, done) and not _is_date(text, start, done, taken):
+            yield from _pieces(text, start, done, taken)
+
+
+def _is_date(text: str, start: int, end: int, taken: Spans) -> bool:
+    """True when all of a run is a date, so that nothing is left of it."""
+    date = _DATE.fullmatch(text, start, end) or _ISO_DATE.fullmatch(text, start, end)
+    return date is not None and not (_is_part(text, start, date.start(1)) or taken.meet(start, end))
 
 
 def _pieces(text: str, start: int, end: int, taken: Spans) -> Iterator[Run]:

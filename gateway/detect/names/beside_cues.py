@@ -30,7 +30,7 @@ _LOWER_HERE, _LOWER_AHEAD = re.compile(_LOWER), re.compile(f" {_LOWER}")
 def by_cue(reading: Reading) -> Iterator[tuple[str, Name]]:
     """Names beside cues, each with its rule."""
     hits: list[tuple[int, int, Cue]] = []
-    for key in CUE_WORDS & reading.words:
+    for key in reading.words_of(CUE_WORDS):
         for place in reading.places(key):
             for cue in CUES[key]:
                 start = place - cue.lead

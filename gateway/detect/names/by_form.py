@@ -18,7 +18,7 @@ _PATRONYMIC = re.compile(
     r"|[a-z]{2,20}(?:[oe]vich|[oe]vn[ay])",
     re.IGNORECASE,
 )
-_JOINTS = frozenset((b"bin", b"ibn", b"bint", b"binti", "بن".encode(), "بنت".encode(), "ابن".encode()))
+_JOINTS = (b"bin", b"ibn", b"bint", b"binti", "بن".encode(), "بنت".encode(), "ابن".encode())
 
 
 def by_form(reading: Reading) -> Iterator[tuple[str, Name]]:
@@ -30,7 +30,9 @@ def by_form(reading: Reading) -> Iterator[tuple[str, Name]]:
             name = _around_patronymic(text, at, at + length)
             if name is not None:
                 yield "NAME_PATRONYMIC", name
-    for joint in _JOINTS & reading.words:
+    for joint in _JOINTS:
+        if joint not in reading.folded:
+            continue
         for at in reading.characters(list(reading.places(joint))):
             name = _around_joint(text, at)
             if name is not None:

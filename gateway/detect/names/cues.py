@@ -1,7 +1,7 @@
 """Cues: what stands beside a name, read from `cues.txt`.
 
 Every phrase hangs on its rarest word, so that looking for a thousand phrases is one intersection of two sets of words
-(`CUE_WORDS & reading.words`); only where such a word stands is the whole phrase compared.
+(`reading.words_of(CUE_WORDS)`); only where such a word stands is the whole phrase compared.
 """
 
 from __future__ import annotations
