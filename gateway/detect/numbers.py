@@ -22,7 +22,7 @@ from sovctl.gateway.detect.context import Topics
 from sovctl.gateway.detect.finding import Finding
 from sovctl.gateway.detect.runs import Run
 from sovctl.gateway.detect.schemes.scheme import Needs, Number
-from sovctl.gateway.detect.surroundings import Around, Surroundings
+from sovctl.gateway.detect.surroundings import Surroundings
 from sovctl.gateway.kinds import Kind
 
 _SCORE_OWN_WORD, _SCORE_WORD, _SCORE_SHAPE, _SCORE_ALONE = 1.0, 0.97, 0.95, 0.9
@@ -106,19 +106,21 @@ class NumberFinder:
         is_whole = first == 0 and last == len(run.starts) - 1
         if has_breaks and not is_whole:
             return
-        words: Around | None = None
+        words = around(start, end)
+        near, closest = words.near, words.closest
+        heard = closest if closest & self._order else near  # behind an order's word none but the closest counts
         is_code: bool | None = None
         for number, mask, own, shapes in self._by_length[len(digits)]:
-            needs = number.needs
-            is_shape = bool(gaps) and gaps in shapes.get(lengths, ())
-            if not is_shape and gaps and not is_odd and lengths not in shapes:
-                continue
+            needs, is_shape = number.needs, False
+            if gaps:
+                is_shape = gaps in shapes.get(lengths, ())
+                if not is_shape and not is_odd and lengths not in shapes:
+                    continue
             if needs is Needs.NOTHING or (needs is Needs.SHAPE and is_shape):
                 if not number.check(digits):
                     continue
-                words = words or around(start, end)
-                if words.near & mask:
-                    score = _SCORE_OWN_WORD if words.near & own else _SCORE_WORD
+                if near & mask:
+                    score = _SCORE_OWN_WORD if near & own else _SCORE_WORD
                 elif words.touching & self._order and number.kind not in _NEVER_ORDERED:
                     continue
                 else:
@@ -130,10 +132,9 @@ class NumberFinder:
                         continue
                     score = _SCORE_SHAPE if is_shape else _SCORE_ALONE
             else:
-                words = words or around(start, end)
-                if not words.speaks_of(mask, self._order) or not number.check(digits):
+                if not heard & mask or not number.check(digits):
                     continue
-                score = _SCORE_OWN_WORD if words.near & own else _SCORE_WORD
+                score = _SCORE_OWN_WORD if near & own else _SCORE_WORD
             yield Finding(start, end, number.kind, score, digits, number.rule)
 
 

@@ -9,9 +9,17 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
-from sovctl.gateway.detect.names.cues import CUE_WORDS, CUES, PARTICLES, SAINTS, Cue, Place
+from sovctl.gateway.detect.names.cues import CUE_WORDS, CUES, SAINTS, Cue, Place
 from sovctl.gateway.detect.names.reading import Reading
-from sovctl.gateway.detect.names.shape import Name, ends_like_surname, is_company, is_nobody, name_at, word_before
+from sovctl.gateway.detect.names.shape import (
+    Name,
+    ends_like_surname,
+    is_company,
+    is_lower,
+    is_nobody,
+    name_at,
+    word_before,
+)
 
 _AFTER_TITLE = re.compile(r"\.?[ \t\u00a0]{1,3}|\.(?=\w)")
 _AFTER_WORDS = re.compile(r"[ \t]?[,:–—-]?[ \t\u00a0]{1,3}[\"'“«]?|[ \t]?:[ \t]?[\"'“«]?")
@@ -22,9 +30,6 @@ _LINE_START = re.compile(r"(?:^|[\n.!?:>\"«“(*-])[ \t>]{0,4}\Z")
 # A colon within the line makes it a label: "Guten Tag, AHV: 756...".
 _AFTER_ADDRESSEE = re.compile(r"[ \t]?(?:$|[,!;\n–—-]|\.(?!:)|:[ \t]*(?:\n|$))")
 _NUMBER_BEFORE = re.compile(r"[0-9][ \t\u00a0]?\Z")
-# A word in lower case that is no particle: most cues stand in front of one ("the customer asked"), and no name does.
-_LOWER = rf"(?!(?:{'|'.join(sorted(PARTICLES))})(?![^\W\d_]))[a-z]"
-_LOWER_HERE, _LOWER_AHEAD = re.compile(_LOWER), re.compile(f" {_LOWER}")
 
 
 def by_cue(reading: Reading) -> Iterator[tuple[str, Name]]:
@@ -45,8 +50,13 @@ def by_cue(reading: Reading) -> Iterator[tuple[str, Name]]:
             yield rule, name
 
 
+def _is_lower_behind(text: str, at: int) -> bool:
+    """True behind most cues: "the customer asked"."""
+    return text[at : at + 1] == " " and is_lower(text, at + 1)
+
+
 def _titled(text: str, at: int, cue: Cue) -> Name | None:
-    if not cue.takes_lower and _LOWER_AHEAD.match(text, at):
+    if not cue.takes_lower and _is_lower_behind(text, at):
         return None
     match = _AFTER_TITLE.match(text, at)
     if match is None:
@@ -69,7 +79,7 @@ def _titled(text: str, at: int, cue: Cue) -> Name | None:
 
 
 def _introduced(text: str, at: int, cue: Cue) -> Name | None:
-    if not cue.takes_lower and _LOWER_AHEAD.match(text, at):
+    if not cue.takes_lower and _is_lower_behind(text, at):
         return None
     match = _AFTER_WORDS.match(text, at)
     return None if match is None else name_at(text, match.end(), may_be_lower=cue.takes_lower)
@@ -120,7 +130,7 @@ def _closing(text: str, at: int, cue: Cue) -> Name | None:
 
 
 def _by_role(text: str, at: int, cue: Cue) -> Name | None:
-    if _LOWER_AHEAD.match(text, at):
+    if _is_lower_behind(text, at):
         return None
     match = _AFTER_WORDS.match(text, at)
     name = None if match is None else name_at(text, match.end())
@@ -139,7 +149,7 @@ def _by_role(text: str, at: int, cue: Cue) -> Name | None:
 
 
 def _given(text: str, at: int, _cue: Cue) -> Name | None:
-    if _LOWER_HERE.match(text, at):
+    if is_lower(text, at):
         return None
     name = name_at(text, at)
     if name is None:

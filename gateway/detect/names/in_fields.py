@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from sovctl.gateway.detect.finding import Finding
 from sovctl.gateway.detect.names.cues import FIELDS, OTHER_FIELDS, WEAK_FIELDS
-from sovctl.gateway.detect.names.shape import Name, is_company, name_at
+from sovctl.gateway.detect.names.shape import Name, is_company, is_lower, name_at
 from sovctl.gateway.kinds import Kind
 
 _LONGEST_LABEL = 40  # characters
@@ -22,7 +22,10 @@ _VALUE_END = re.compile(r"[ \t]*(?:$|[\n\r\"'”»,;|<(\[\])}*_/.،؛-])")
 
 _ROW_KINDS = frozenset(Kind) - {Kind.PERSON, Kind.ORG, Kind.SECRET, Kind.IP, Kind.MAC, Kind.SWIFT, Kind.CRYPTO}
 _LONGEST_ROW = 300  # characters; longer lines are prose
-_CELL = re.compile(r"(?:^|[;|\t,<(]|\s[-–—]\s|:)[ \t]{0,4}(?:\d{1,4}[.)][ \t]{1,3}|[-*•][ \t]{1,3})?[\"']?")
+_BEFORE_CELL = r"[ \t]{0,4}(?:\d{1,4}[.)][ \t]{1,3}|[-*•][ \t]{1,3})?[\"']?"
+_FIRST_CELL = re.compile(_BEFORE_CELL)
+# One character first, so that most of a row is skipped in one step.
+_CELL = re.compile(rf"[;|,<(:\s](?:(?<=[;|\t,<(:])|[-–—]\s){_BEFORE_CELL}")
 _LABEL_END = re.compile(r"[\"']?[ \t]{0,4}:")
 _CELL_END = re.compile(r"[\"']?[ \t]{0,4}(?:$|[;|\t,<(:]|\s[-–—]\s)")
 
@@ -108,11 +111,13 @@ def in_rows(text: str, found: Sequence[Finding]) -> Iterator[tuple[str, Name]]:
         if done - start > _LONGEST_ROW:
             continue
         row = text[start:done]
-        for cell in _CELL.finditer(row):
-            if not row[cell.end() : cell.end() + 1].isalnum():
+        first = _FIRST_CELL.match(row)
+        assert first is not None  # it may be empty
+        for at in (first.end(), *(cell.end() for cell in _CELL.finditer(row, first.end()))):
+            if not row[at : at + 1].isalnum() or is_lower(row, at):
                 continue
-            name = name_at(row, cell.end())
-            if name is None or name.start != cell.end() or _CELL_END.match(row, name.end) is None:
+            name = name_at(row, at)
+            if name is None or name.start != at or _CELL_END.match(row, name.end) is None:
                 continue
             if name.given or (name.words + name.initials >= 2 and not _LABEL_END.match(row, name.end)):
                 yield "NAME_ROW", Name(start + name.start, start + name.end, name.words, name.initials, name.given)

@@ -47,6 +47,9 @@ _ARABIC_JOINTS = frozenset(("بن", "ابن", "بنت", "أبو", "ابو", "آ�
 _ARABIC_VERB = ("ي", "ت", "ن", "س")
 _ARABIC_CONJUNCTION = "و"
 
+# A word in lower case that is no particle.
+_LOWER = re.compile(rf"(?!(?:{'|'.join(sorted(PARTICLES))})(?![^\W\d_]))[a-z]")
+
 
 @dataclass(frozen=True, slots=True)
 class Name:
@@ -95,6 +98,11 @@ def ends_like_surname(word: str) -> bool:
 def is_company(text: str, end: int) -> bool:
     """True when what ended at `end` goes on as a company or a place: `Robert Bosch GmbH`."""
     return _COMPANY.match(text, end) is not None
+
+
+def is_lower(text: str, at: int) -> bool:
+    """True for most places where no name with capitals begins; asked first, because it is quick."""
+    return _LOWER.match(text, at) is not None
 
 
 def name_at(text: str, position: int, *, may_be_lower: bool = False, most: int = _MOST_LOWER_WORDS) -> Name | None:
