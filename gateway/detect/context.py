@@ -35,6 +35,8 @@ _NUMBER = re.compile(r"(?<![0-9])[0-9]{1,4}(?![0-9])")
 _SENTENCE_END = re.compile(r"[.!?\n。！？](?:(?<=\w{4}[.!?])\s|(?<=\n)\s*\n|(?<=[。！？]))")
 _PHRASE_END = re.compile(r"[.!?\n。！？](?:(?<=\w{4}[.!?])\s|(?<=[\n。！？]))")
 _WORD = re.compile(r"\w{1,20}")
+_DIGIT = re.compile("[0-9]")
+_FIRST_NOT_KEPT = 0x3000  # letters from here on are too many to keep: Chinese, Korean
 _NOT_LETTERS = re.compile(r"[\W_]+")
 # Of ASCII: letters in lower case, digits as zeros, anything else as a space.
 _TO_WORDS = bytes(
@@ -212,14 +214,24 @@ def fold(text: str) -> str:
 
     A number of five digits or more is five zeros, another one.
     """
-    text = _NUMBER.sub(" 0 ", _LONG_NUMBER.sub(" 00000 ", text.lower()))
-    if not text.isascii():
-        text = "".join(filter(_is_base, unicodedata.normalize("NFD", text))).replace("ı", "i")
-    return f" {_NOT_LETTERS.sub(' ', text)} ".replace("  ", " ")
+    text = text.lower()
+    if _DIGIT.search(text):
+        text = _NUMBER.sub(" 0 ", _LONG_NUMBER.sub(" 00000 ", text))
+    return " ".join(["", *text.translate(_FOLDS).split(), ""])
 
 
-def _is_base(character: str) -> bool:
-    return not unicodedata.combining(character)
+class _Folds(dict[int, str]):
+    """Lower-case character -> what stands for it in a folded text: itself without accents, or a space."""
+
+    def __missing__(self, code: int) -> str:
+        base = [each for each in unicodedata.normalize("NFD", chr(code)) if not unicodedata.combining(each)]
+        folded = _NOT_LETTERS.sub(" ", "".join(base).replace("ı", "i"))
+        if code < _FIRST_NOT_KEPT:
+            self[code] = folded
+        return folded
+
+
+_FOLDS = _Folds()
 
 
 def _literal(word: str) -> str:
