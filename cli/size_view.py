@@ -213,7 +213,7 @@ def _facts(sized: PoolSizing) -> dict[str, str]:
         "reason": sized.reason or "-",
         "model": sized.case.model.id,
         "GPU": sized.case.gpu.id,
-        "TP x PP": f"{pool.tensor_parallel_size} x {pool.pipeline_parallel_size}",
+        "one replica": pool.spread,
         "replicas": str(pool.replicas),
         "GPUs": str(sized.gpus),
         "max_model_len": f"{pool.max_model_len:,}",

@@ -20,7 +20,10 @@ EPILOG = """Examples: sovctl size site.yaml  ·  sovctl size --explain chat
 def register(app: typer.Typer) -> None:
     """Add the word to `sovctl`."""
     group = typer.Typer(
-        cls=_SiteUnlessNamed, help="Reckon what each pool of a site carries; hold that to measurements."
+        cls=_SiteUnlessNamed,
+        help="Reckon what each pool of a site carries; hold that to measurements. `sovctl size SITE` is `sovctl size "
+        "site SITE`, whose options `sovctl size site --help` lists.",
+        epilog=EPILOG,
     )
     app.add_typer(group, name="size")
     group.command("site", epilog=EPILOG)(size)

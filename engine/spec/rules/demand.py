@@ -116,9 +116,11 @@ def _memory(each: PoolCase) -> Iterator[Problem]:
         room = f"{both_units(memory.usable_bytes)} x gpu_memory_utilization {memory.utilization:g}, less {taken}"
         if pool.kv_cache_memory_bytes is not None:
             room = "kv_cache_memory_bytes"
+        left = _left(server, memory)
+        got = both_units(left) if left > 0 else "none, as the weights alone do not fit"
         yield Problem(
             f"expected room on each {each.gpu.id} for one session of {pool.max_model_len} tokens, "
-            f"{both_units(server.session_bytes(pool.max_model_len))}, got {both_units(_left(server, memory))}: {room}",
+            f"{both_units(server.session_bytes(pool.max_model_len))}, got {got}: {room}",
             where=f"pools[{each.index}]",
             hint="use more GPUs per replica (tensor_parallel_size: auto finds how many), a lower precision, an FP8 KV "
             "cache, or a shorter max_model_len",

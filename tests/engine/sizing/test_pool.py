@@ -184,6 +184,14 @@ def test_auto_that_cannot_be_settled_says_why() -> None:
     assert any("slower than" in each.message or "ITL" in each.message for each in caught.value.problems)
 
 
+def test_weights_that_do_not_fit_are_not_shown_as_room_below_zero() -> None:
+    with pytest.raises(SpecError) as caught:
+        site(pool={"tensor_parallel_size": 1, "replicas": 1}, workload=asked(10))
+    (problem,) = caught.value.problems
+    assert "got none, as the weights alone do not fit" in problem.message
+    assert " -" not in problem.message.partition("less weights")[0]
+
+
 def test_what_if_changes_one_thing_and_is_checked_like_a_site() -> None:
     loaded = site(workload=asked(1500))
     other = changed(loaded, ["workload[branches].users=50000"], today=TODAY, catalog=load_catalog())
