@@ -19,15 +19,17 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from sovctl.compliance.errors import InputError
 from sovctl.gateway import log
 from sovctl.gateway.access.certificate import Peer
 from sovctl.gateway.access.clients import Client, check_clients, load_clients
-from sovctl.gateway.access.oidc import MAX_TOKEN_BYTES, Issuer, TokenRefused, UnknownKey, VerifiedToken, issuer_of
 from sovctl.gateway.access.principal import Method, Principal, make_principal
-from sovctl.gateway.settings import GatewaySettings, TeamSettings
+from sovctl.gateway.settings import GatewaySettings, IssuerSettings, TeamSettings
+
+if TYPE_CHECKING:  # what reads tokens is loaded where a site takes any: it costs a start 0.1 s
+    from sovctl.gateway.access.oidc import Issuer, VerifiedToken
 
 _REMEMBERED_TOKENS = 8192  # about 8 MB; one that falls out is verified again
 
@@ -93,7 +95,8 @@ class Callers:
     def __init__(self, settings: GatewaySettings, *, clock: Callable[[], float] = time.time) -> None:
         self._settings = settings
         self._clock = clock
-        self._issuers = {each.issuer: Issuer(each, settings.access.teams) for each in settings.access.oidc}
+        access = settings.access
+        self._issuers = _issuers(access.oidc, access.teams) if access.oidc else {}
         self._tokens: dict[bytes, VerifiedToken] = {}
         self._files = [settings.clients_file]
         if settings.access.local_clients_file is not None:
@@ -134,7 +137,11 @@ class Callers:
         """Who is calling: like `known`, and tokens are verified. None when nobody who may."""
         if (principal := self.known(credential, peer)) is not None:
             return principal
-        if not credential or not self._issuers or credential.count(".") != 2 or len(credential) > MAX_TOKEN_BYTES:
+        if not credential or not self._issuers:
+            return None
+        from sovctl.gateway.access.oidc import MAX_TOKEN_BYTES, TokenRefused, issuer_of
+
+        if credential.count(".") != 2 or len(credential) > MAX_TOKEN_BYTES:
             return None
         issuer = self._issuers.get(issuer_of(credential) or "")
         if issuer is None:
@@ -219,6 +226,8 @@ class Callers:
         return next((found for name in peer.names if (found := self._index.by_certificate.get(name))), None)
 
     async def _verified(self, issuer: Issuer, token: str) -> VerifiedToken:
+        from sovctl.gateway.access.oidc import UnknownKey
+
         try:
             return issuer.verify(token)
         except UnknownKey:
@@ -235,6 +244,12 @@ class Callers:
 
     def _look(self) -> tuple[tuple[int, int, int] | None, ...]:
         return tuple(_identity(path) for path in self._files)
+
+
+def _issuers(issuers: Sequence[IssuerSettings], teams: Sequence[TeamSettings]) -> dict[str, Issuer]:
+    from sovctl.gateway.access.oidc import Issuer
+
+    return {each.issuer: Issuer(each, teams) for each in issuers}
 
 
 def bearer(authorization: str | None) -> str | None:
