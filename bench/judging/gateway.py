@@ -46,7 +46,7 @@ class Masker:
         # A text that is itself JSON is inspected string by string; here it is read as it stands.
         findings = inspector.findings(content[0]) if content else self._finder.find(text)
         mint = Mint(self._key, tenant="bench", conversation=str(len(self.inspect_s)))
-        tokenized, issued = replace(text, findings, mint)
+        tokenized, issued, _ = replace(text, findings, mint)
         return _aligned(tokenized, issued)
 
 
