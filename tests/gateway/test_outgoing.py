@@ -261,7 +261,7 @@ def test_conversations_are_told_apart_by_how_they_began() -> None:
 
 
 @pytest.mark.parametrize(
-    "frame", ["the token {}.", "Dear {}, hello", "name: {}", "customer {} here", "({})", "Basic {}!", "{}{}"]
+    "frame", ["the token {}.", "Dear {}, hello", "name: {}", "customer {} here", "({})", "Basic {}!", "{}{}", "я 中 {}"]
 )
 def test_our_own_tokens_never_look_like_identifiers(frame: str) -> None:
     outgoing = leave(say(frame.format(MAIL, " 030 901820")), PolicySettings(entities={"PERSON": Action.TOKENIZE}))

@@ -185,7 +185,7 @@ def _arabic(text: str, words: Sequence[_Word]) -> Name | None:
         elif (
             word.lowered in NOBODY
             or is_everyday(word.lowered)
-            or (number and not _continues_arabic(text, word, number))
+            or (number and not (is_caseless(word.text) and _continues_arabic(text, word, number)))
         ):
             break
         is_joined = False
