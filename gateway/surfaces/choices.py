@@ -82,6 +82,8 @@ class ChoiceStream:
                 if restored is not text:
                     return [self._written(chunk)]
         elif self._restoration.issued:
+            if len(choices) == 1:
+                self._learn_arguments(data, chunk, choices[0])
             return self._restored(chunk, choices)
         return [self._renamed(data, chunk)]
 
@@ -118,6 +120,25 @@ class ChoiceStream:
         if type(made) is str:
             return choice, self._payload, (index,)
         return None
+
+    def _learn_arguments(self, data: bytes, chunk: dict[str, Any], choice: Any) -> None:
+        """Remember the form of an event that is one piece of one tool call's arguments."""
+        if type(choice) is not dict or choice.get("finish_reason") is not None:
+            return
+        match choice.get("index"), choice.get(self._payload):
+            case int(index), {
+                "tool_calls": [{"index": int(call), "function": {"arguments": str()} as function, **more}],
+                **rest,
+            } if not (more or rest or len(function) > 1):
+                self._forms.learn(
+                    data,
+                    chunk,
+                    holder=function,
+                    field="arguments",
+                    change=self._restorer((index, "tool_calls", call, "function", "arguments")).feed,
+                    write=lambda _, other: self._written(other),
+                    memo=chunk,
+                )
 
     def _restorer(self, channel: _Channel) -> Restorer:
         restorer = self._channels.get(channel)

@@ -75,6 +75,10 @@ _DELTAS = st.one_of(
     st.builds(lambda text: {"reasoning_content": text}, _TEXTS),
     st.builds(lambda text: {"role": "assistant", "content": text}, _TEXTS),
     st.builds(lambda text: {"tool_calls": [{"index": 0, "function": {"arguments": text}}]}, _TEXTS),
+    st.builds(lambda text: {"tool_calls": [{"index": 0, "function": {"arguments": text}}]}, _TEXTS),
+    st.builds(lambda text: {"tool_calls": [{"index": 1, "function": {"arguments": text}}]}, _TEXTS),
+    st.builds(lambda text: {"tool_calls": [{"index": 1, "function": {"arguments": text}, "type": "x"}]}, _TEXTS),
+    st.builds(lambda text: {"tool_calls": [{"index": 0, "function": {"name": text, "arguments": text}}]}, _TEXTS),
     st.builds(lambda text: {"id": text}, _TEXTS),
     st.builds(lambda text: {"name": text}, _TEXTS),
     st.just({}),
@@ -88,6 +92,8 @@ def _events(draw: st.DrawFn, payload: Payload) -> list[dict[str, Any]]:
     for _ in range(draw(st.integers(1, 12))):
         choice = {"index": draw(st.sampled_from([0, 0, 0, 1])), "logprobs": None, "finish_reason": None}
         choice[payload] = draw(_DELTAS) if payload == "delta" else draw(_TEXTS)
+        if payload == "text" and draw(st.integers(0, 4)) == 0:
+            choice["delta"] = draw(_DELTAS)
         if draw(st.integers(0, 9)) == 0:
             choice["finish_reason"] = "stop"
         head = {"id": "x", "object": "chunk", "created": draw(st.sampled_from([1, 1, 1, 2])), "model": "big"}
@@ -176,6 +182,19 @@ def test_nearly_all_events_of_a_stream_have_a_known_form(issued: dict[str, str])
     events = [{**head, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]} for delta in deltas]
     told([orjson.dumps(event) for event in events], forms, payload="delta", issued=issued)
     assert forms.known == len(events) - 3  # the role, and the first of both fields
+
+
+def test_pieces_of_a_tool_call_s_arguments_have_a_known_form_until_the_next_call() -> None:
+    forms = CountedForms()
+    texts = ['{"to":', f'"{TOKEN[:7]}', f'{TOKEN[7:]}"', "}"]
+    calls = [{"index": n, "function": {"arguments": text}} for n in (0, 1) for text in texts]
+    events = [{"model": "big", "choices": [{"index": 0, "delta": {"tool_calls": [call]}}]} for call in calls]
+    said = told([orjson.dumps(event) for event in events], forms, payload="delta", issued={TOKEN: VALUE})
+    assert forms.known == 5  # the next call's first piece ends the call before, and what was known
+    read = [_read(event)["choices"][0]["delta"]["tool_calls"][0] for event in said[:-1]]
+    for n in (0, 1):
+        arguments = "".join(call["function"]["arguments"] for call in read if call["index"] == n)
+        assert json.loads(arguments) == {"to": VALUE}
 
 
 def _chunk(text: str, **more: Any) -> dict[str, Any]:
