@@ -4,6 +4,7 @@
 
 It gets what a row says (model, GPU, precision, TP, PP, lengths, engine) and the batch that the row's concurrency or our
 KV arithmetic gives. Rows whose model or GPU it does not know, or that it finds not to fit, are left out of both.
+Answers are kept in `build/bench` by version and question: the first run takes a quarter of an hour of CPU.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from math import ceil
 from pathlib import Path
-from typing import Any
+from subprocess import PIPE
+from tempfile import TemporaryFile
+from typing import Any, TextIO
 
 from bench.contenders.environment import Environment
 from bench.sized.rows import Row
@@ -26,7 +29,7 @@ from sovctl.engine.sizing.weights import Precision
 
 AICONFIGURATOR = Environment("aiconfigurator", ("aiconfigurator==0.12.0",))
 _SCRIPT = Path(__file__).with_name("peer_script.py")
-_TIMEOUT_S = 3600
+_ANSWERS = Path("build/bench") / f"{'-'.join(AICONFIGURATOR.packages)}.jsonl"
 
 _MODELS = {
     "llama-3-8b": "meta-llama/Meta-Llama-3.1-8B",
@@ -70,16 +73,12 @@ def estimates(rows: Sequence[Row]) -> tuple[dict[str, dict[str, float]], Counter
     Raises:
         RuntimeError: it could not be installed or started; with what was said.
     """
-    AICONFIGURATOR.make()
-    # Rows of one system together: each process then loads few of its tables.
-    asked = sorted(((row, q) for row in rows if (q := question_of(row))), key=lambda each: each[1]["system_name"])
+    asked = [(row, question) for row in rows if (question := question_of(row))]
     left_out = Counter({"model, GPU or engine that it does not know": len(rows) - len(asked)})
-    share = max(1, ceil(len(asked) / max(1, os.cpu_count() or 1)))
-    parts = [[question for _, question in asked[first : first + share]] for first in range(0, len(asked), share)]
-    with ThreadPoolExecutor(max_workers=max(1, len(parts))) as pool:
-        said_of = [answer for part in pool.map(_ask, parts) for answer in part]
+    said_of = _answers([question for _, question in asked])
     answers: dict[str, dict[str, float]] = {}
-    for (row, _), answer in zip(asked, said_of, strict=True):
+    for row, question in asked:
+        answer = said_of[_key(question)]
         if "error" in answer:
             left_out[answer["error"]] += 1
             continue
@@ -93,19 +92,50 @@ def estimates(rows: Sequence[Row]) -> tuple[dict[str, dict[str, float]], Counter
     return answers, left_out
 
 
-def _ask(questions: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    done = subprocess.run(
-        [str(AICONFIGURATOR.python), str(_SCRIPT)],
-        input=json.dumps(questions),
-        capture_output=True,
-        text=True,
-        timeout=_TIMEOUT_S,
-        check=False,
-    )
-    if done.returncode:
-        raise RuntimeError(f"aiconfigurator ended with {done.returncode}:\n{done.stderr[-2000:]}")
-    answers: list[dict[str, Any]] = json.loads(done.stdout)
+def _answers(questions: Sequence[Mapping[str, Any]]) -> Mapping[str, dict[str, Any]]:
+    """The answer to every question; what was answered before, by this version, is not asked again."""
+    _ANSWERS.parent.mkdir(parents=True, exist_ok=True)
+    known = {}
+    if _ANSWERS.exists():
+        known = {key: answer for line in _ANSWERS.read_text().splitlines() for key, answer in [json.loads(line)]}
+    # Questions of one system together: each process then loads few of its tables.
+    open_ones = {_key(each): each for each in questions if _key(each) not in known}
+    if not open_ones:
+        return known
+    AICONFIGURATOR.make()
+    todo = sorted(open_ones.values(), key=lambda each: str(each["system_name"]))
+    share = max(1, ceil(len(todo) / max(1, os.cpu_count() or 1)))
+    parts = [todo[first : first + share] for first in range(0, len(todo), share)]
+    with ThreadPoolExecutor(max_workers=max(1, len(parts))) as pool, _ANSWERS.open("a") as file:
+        for answered in pool.map(lambda part: _ask(part, file), parts):
+            known |= answered
+    return known
+
+
+def _ask(questions: Sequence[Mapping[str, Any]], file: TextIO) -> dict[str, dict[str, Any]]:
+    """Ask one process; each answer is kept as soon as it is there, so that a run that breaks off is not for nothing."""
+    answers: dict[str, dict[str, Any]] = {}
+    command = [str(AICONFIGURATOR.python), str(_SCRIPT)]
+    with (
+        TemporaryFile("w+") as errors,
+        subprocess.Popen(command, stdin=PIPE, stdout=PIPE, stderr=errors, text=True) as process,
+    ):
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(json.dumps(questions))
+        process.stdin.close()
+        for question, line in zip(questions, process.stdout, strict=False):
+            answers[_key(question)] = json.loads(line)
+            file.write(json.dumps([_key(question), answers[_key(question)]]) + "\n")
+            file.flush()
+        if process.wait():
+            errors.seek(0)
+            raise RuntimeError(f"aiconfigurator ended with {process.returncode}:\n{errors.read()[-2000:]}")
     return answers
+
+
+def _key(question: Mapping[str, Any]) -> str:
+    return json.dumps(question, sort_keys=True)
 
 
 def question_of(row: Row) -> Mapping[str, Any] | None:

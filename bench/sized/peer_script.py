@@ -1,4 +1,4 @@
-"""Runs in aiconfigurator's own environment: questions as JSON on standard input, answers as JSON on standard output."""
+"""Runs in aiconfigurator's own environment: questions as JSON on standard input, answers as JSON lines."""
 
 from __future__ import annotations
 
@@ -15,11 +15,10 @@ def main() -> None:
     """Answer all questions; one that it refuses gets the first words of why."""
     logging.disable(logging.CRITICAL)
     estimate = importlib.import_module("aiconfigurator.cli.api").cli_estimate
-    answers = []
     for question in json.load(sys.stdin):
         with contextlib.redirect_stdout(io.StringIO()):
-            answers.append(_answer(estimate, question))
-    json.dump(answers, sys.stdout)
+            answer = _answer(estimate, question)
+        print(json.dumps(answer), flush=True)
 
 
 def _answer(estimate: Any, question: dict[str, Any]) -> dict[str, Any]:

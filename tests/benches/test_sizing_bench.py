@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from statistics import median
@@ -73,3 +74,16 @@ def test_a_peer_that_cannot_be_installed_is_a_missed_bar(tmp_path: Path, monkeyp
     found = sizing.beside_peer(read_rows(tmp_path / "rows.csv")[0], CONSTANT)
     [missed] = found["missed"]
     assert missed.startswith("aiconfigurator did not run: pip could not install aiconfigurator")
+
+
+def test_what_the_peer_answered_is_not_asked_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(peer, "AICONFIGURATOR", replace(peer.AICONFIGURATOR, packages=("./not-there",)))
+    (tmp_path / "rows.csv").write_text(HEAD + ROWS)
+    rows, _ = read_rows(tmp_path / "rows.csv")
+    answer = {"tokens_per_s": 4100.0, "ttft_ms": 160.0, "tpot_ms": 14.0}
+    kept = tmp_path / "build/bench/aiconfigurator==0.12.0.jsonl"
+    kept.parent.mkdir(parents=True)
+    kept.write_text(json.dumps([json.dumps(peer.question_of(rows[0]), sort_keys=True), answer]) + "\n")
+    said, _ = peer.estimates(rows)
+    assert said == {"a": {"throughput": 4100.0, "itl": 0.014, "ttft": 0.16}}
