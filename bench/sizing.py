@@ -57,7 +57,7 @@ def main() -> int:
         "data": data.name,
         "rows": len(rows),
         "left_out": dict(unknown),
-        "errors_percent": {group: errors(some, constant) for group, some in _groups(rows).items()},
+        "errors_percent": {group: errors([(some, constant)]) for group, some in _groups(rows).items()},
     }
     result["missed"] = _missed(result["errors_percent"]["all"])
     if options.data is None and _PARALLELISM.exists():
@@ -75,7 +75,7 @@ def main() -> int:
 def _text(result: dict[str, Any], rows: Sequence[Row], constant: Callable[[str], float]) -> str:
     lines = [f"{len(rows)} rows of {result['data']}"]
     lines += [f"left out: {count:4d}  {what}" for what, count in sorted(result["left_out"].items())]
-    lines.append(table(rows, constant))
+    lines.append(table([(rows, constant)]))
     if "parallelism" in result:
         found = result["parallelism"]
         lines += [f"TP and PP as submitted, or as many GPUs: {found['agree']} of {found['choices']}"]
@@ -86,7 +86,7 @@ def _text(result: dict[str, Any], rows: Sequence[Row], constant: Callable[[str],
         lines += [f"  left out: {count:4d}  {what}" for what, count in found.get("left_out", {}).items()]
         for group, by_name in found.get("errors_percent", {}).items():
             lines += [
-                f"  {group:<28}{name:<12}{each['n']:>5}  median error: ours {each['ours']:6.1f} %, "
+                f"  {group:<32}{name:<12}{each['n']:>5}  median error: ours {each['ours']:6.1f} %, "
                 f"theirs {each['theirs']:6.1f} %"
                 for name, each in by_name.items()
             ]
@@ -145,13 +145,17 @@ def beside_peer(rows: Sequence[Row], constant: Callable[[str], float]) -> dict[s
     }
 
 
-def errors(rows: Sequence[Row], constant: Callable[[str], float]) -> dict[str, dict[str, float]]:
+Predicted = Sequence[tuple[Sequence[Row], Callable[[str], float]]]
+"""Rows, and the constants that foretell them."""
+
+
+def errors(rows: Predicted) -> dict[str, dict[str, float]]:
     """Errors in percent, by quantity."""
     limits = load_calibration().bands if _has_calibration() else {}
     found: dict[str, dict[str, float]] = {}
     for name in QUANTITIES:
         misses, inside, judged = [], 0, 0
-        for row in rows:
+        for row, constant in ((row, constant) for some, constant in rows for row in some):
             computed = row.computed(constant)
             if name not in computed:
                 continue
@@ -172,18 +176,20 @@ def errors(rows: Sequence[Row], constant: Callable[[str], float]) -> dict[str, d
     return found
 
 
-def bands(rows: Sequence[Row], constant: Callable[[str], float]) -> dict[str, dict[str, dict[str, float]]]:
+def bands(rows: Predicted) -> dict[str, dict[str, dict[str, float]]]:
     """Tenth and ninetieth percentile of measured / computed, by regime and quantity."""
     ratios: dict[str, dict[str, list[float]]] = {}
-    for row in rows:
+    ids: dict[tuple[str, str], set[str]] = {}
+    for row, constant in ((row, constant) for some, constant in rows for row in some):
         for name, value in row.computed(constant).items():
             ratios.setdefault(row.regime.value, {}).setdefault(name, []).append(row.measured[name] / value)
+            ids.setdefault((row.regime.value, name), set()).add(row.id)
     return {
         regime: {
             name: {
                 "p10": float(f"{quantiles(values, n=10)[0]:.4g}"),
                 "p90": float(f"{quantiles(values, n=10)[-1]:.4g}"),
-                "rows": len(values),
+                "rows": len(ids[regime, name]),
             }
             for name, values in by_name.items()
             if len(values) > 1
@@ -192,22 +198,26 @@ def bands(rows: Sequence[Row], constant: Callable[[str], float]) -> dict[str, di
     }
 
 
-def table(rows: Sequence[Row], constant: Callable[[str], float]) -> str:
+def table(rows: Predicted) -> str:
     """The errors as text."""
-    lines = [f"{'':<28}{'quantity':<12}{'n':>5}{'median':>9}{'mean':>9}{'p90':>9}{'in band':>9}   percent"]
-    for group, some in _groups(rows).items():
-        for name, each in errors(some, constant).items():
+    lines = [f"{'':<32}{'quantity':<12}{'n':>5}{'median':>9}{'mean':>9}{'p90':>9}{'in band':>9}   percent"]
+    for group in _groups([row for some, _ in rows for row in some]):
+        for name, each in errors(_only(rows, group)).items():
             lines.append(
-                f"{group:<28}{name:<12}{each['n']:>5.0f}{each['median']:>9.1f}{each['mean']:>9.1f}{each['p90']:>9.1f}"
+                f"{group:<32}{name:<12}{each['n']:>5.0f}{each['median']:>9.1f}{each['mean']:>9.1f}{each['p90']:>9.1f}"
                 f"{each['in_band']:>9.0f}"
             )
     return "\n".join(lines)
 
 
+def _only(rows: Predicted, group: str) -> Predicted:
+    return [(_groups(some).get(group, []), constant) for some, constant in rows]
+
+
 def _groups(rows: Sequence[Row]) -> dict[str, list[Row]]:
     groups: dict[str, list[Row]] = {"all": list(rows)}
     for row in rows:
-        groups.setdefault(f"{row.kind} {row.engine or 'engine_2025'}", []).append(row)
+        groups.setdefault(f"{row.kind} {row.engine.name}", []).append(row)
     return groups
 
 

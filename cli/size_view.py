@@ -12,7 +12,7 @@ from sovctl.cli import show
 from sovctl.compliance.errors import InputError
 from sovctl.engine.sizing.capacity import Banded
 from sovctl.engine.sizing.costs import MonthlyCosts
-from sovctl.engine.sizing.explain import Step, both_units
+from sovctl.engine.sizing.explain_step import Step, both_units
 from sovctl.engine.sizing.outcome import Outcome
 from sovctl.engine.sizing.pool import PoolSizing
 from sovctl.engine.sizing.scalable_units import UnitShare

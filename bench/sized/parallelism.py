@@ -13,7 +13,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.sized.rows import gpu_named
+from bench.sized.limits import ITL_LIMITS_S
+from bench.sized.rows import MLPERF, gpu_named
 from sovctl.engine.catalog.models import load_models
 from sovctl.engine.sizing.parallel import Objective, Way, best, ways_of
 from sovctl.engine.sizing.weights import Precision
@@ -30,6 +31,9 @@ _ACCELERATORS = {
     "NVIDIA L40S": "L40S",
     "NVIDIA RTX PRO 6000 Blackwell Server Edition": "RTX-PRO-6000",
 }
+_AS_MEASURED = {"llama2-70b": "llama-2-70b", "llama3.1-405b": "llama-3.1-405b", "llama3.1-8b": "llama-3.1-8b"} | {
+    name: name for name in ("deepseek-r1", "mixtral-8x7b")
+}
 _MODELS = {
     "llama2-70b": "llama-3.1-70b",  # the same shape but for its vocabulary
     "llama3.1-405b": "llama-3.1-405b",
@@ -44,17 +48,6 @@ _LENGTHS = {
     "llama3.1-8b": (870, 129),
     "deepseek-r1": (804, 3744),
     "mixtral-8x7b": (330, 145),
-}
-# Longest time between tokens that a scenario allows, in seconds: MLPerf Inference v5.1 rules.
-_ITL_S = {
-    ("llama2-70b", "Server"): 0.2,
-    ("llama2-70b", "Interactive"): 0.04,
-    ("llama3.1-405b", "Server"): 0.175,
-    ("llama3.1-405b", "Interactive"): 0.08,
-    ("llama3.1-8b", "Server"): 0.1,
-    ("llama3.1-8b", "Interactive"): 0.03,
-    ("deepseek-r1", "Server"): 0.08,
-    ("mixtral-8x7b", "Server"): 0.2,
 }
 _VLLM = "0.32.0"
 
@@ -98,10 +91,11 @@ def _choice(line: Mapping[str, str]) -> Choice | None:
         gpu,
         precision=Precision.NVFP4 if line["precision"] == "fp4" else Precision.FP8,
         gpus=gpus,
-        objective=Objective(prompt, answer, _ITL_S.get((model, scenario))),
+        objective=Objective(prompt, answer, ITL_LIMITS_S.get((_AS_MEASURED[model], f"mlperf_{scenario.lower()}"))),
         vllm=_VLLM,
         link_domain=72 if name.startswith("GB") else 8,
         kv_element_bytes=1,
+        engine=MLPERF,
     )
     task = f"{model} {line['precision']} on {gpus} x {name}, {scenario}"
     return Choice(task, (int(line["tp"]), int(float(line["pp"]))), best(ways))

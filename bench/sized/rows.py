@@ -9,15 +9,17 @@ from __future__ import annotations
 import csv
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from bench.sized.limits import ITL_LIMITS_S
 from sovctl.engine.catalog.gpus import Gpu, load_gpus
 from sovctl.engine.catalog.models import load_models
+from sovctl.engine.sizing.engines import TENSORRT, VLLM, Engine
 from sovctl.engine.sizing.kv_cache import Growth, KvCache, LayerGroup
 from sovctl.engine.sizing.memory import usable_bytes
 from sovctl.engine.sizing.replica import ExpertMode, Replica, Shape, generation_of
@@ -45,6 +47,8 @@ _GPUS = {
     "MI350X": "MI355X",  # the same part with less power; its own clocks are not published
 }
 _PRECISIONS = {"bf16": "bf16", "fp16": "bf16", "fp8": "fp8", "int8": "int8", "int4": "int4", "fp4": "nvfp4"}
+# Precisions that the file infers and that the submitters' configurations, in validation_parallelism.csv, contradict.
+_SUBMITTED = {("mixtral-8x7b", "RTX-PRO-6000"): Precision.FP8}
 _KV_BYTES = {"fp8": 1.0, "nvfp4": 0.5625}  # anything else is 16 bits
 _REGIMES = {
     "static_batch": Regime.STATIC,
@@ -56,6 +60,18 @@ _REGIMES = {
 }
 _UTILIZATION = 0.9
 _OVERHEAD_BYTES = 2.5e9  # middle of what vLLM's logs show, 2.31 to 2.67 GiB: overheads.yaml
+_TENSORRT_2024 = Engine("TensorRT-LLM 0.9", "engine_2024", "layer_2024_us", cache_fp8="cache_fp8_2024")
+_NIM = Engine("NIM 1.0", "engine_nim", "layer_2024_us", "server_2024_us", "cache_fp8_2024")
+MLPERF = Engine("MLPerf", "engine_mlperf", per_sequence="server_us")
+# AMD's submissions plan 11 steps at once (`num_scheduler_steps`; closed/AMD, llama2-70b, configuration of v5.1, read
+# 2026-11-22): half of them and the next one.
+_MLPERF_AMD = replace(MLPERF, name="MLPerf, AMD", steps_before=11 / 2 + 1)
+# NVIDIA's harness gathers prompts for 10 steps where attention is data parallel (`adp_balancing_batching_wait_iters`,
+# read 2026-11-22), which is how latent attention is served. Step times are those of the TP that the file names: of
+# attention apart the model makes 1.5 times the throughput that was measured.
+_MLPERF_LATENT = replace(MLPERF, name="MLPerf, latent", steps_before=10 + 1.5)
+_MLPERF_OFFLINE = Engine("MLPerf", "engine_mlperf")
+_HALVINGS = 12  # of an interval of at most some thousand requests: exact to one
 _ROOM = 0.8  # of the budget that weights may take, where a row does not say on how many GPUs a replica stood
 # Rows that are wrong in themselves: fake weights wake one expert, outliers were marked by whoever collected them.
 _EXCLUDED = ("moe_fake_weights", "source_outlier")
@@ -72,22 +88,21 @@ class Row:
     gpu: str
     replica: Replica
     replicas: int
-    engine: str
-    """Name of the constant for how much longer this engine takes; empty for the one the constants are for."""
+    engine: Engine
     made_by: str
     """The engine as the measurement names it; empty where it does not."""
     prompt: float
     answer: float
     clients: float | None
     kv_sessions: float
+    itl_limit_s: float | None
+    """99th percentile that the scenario allows; None without one."""
     measured: Mapping[str, float]
     """`throughput` in tokens/s of all GPUs, `itl` and `ttft` in seconds, as far as they are there."""
 
     def estimate(self, constant: Callable[[str], float]) -> Estimate:
         """What the model says of one replica."""
-        factor = constant(self.engine) if self.engine else 1.0
-        per_sequence = "sequence_us" if self.kind in ("static_batch", "offline_max", "mlperf_offline") else "server_us"
-        steps = Steps(self.replica, constant, factor, per_sequence)
+        steps = Steps(self.replica, constant, self.engine)
         most = constant("max_batch") * (2 if self.kind == "mlperf_offline" else 1)
         most *= self.replica.tensor_parallel_size if self.replica.expert_mode is ExpertMode.EXPERT else 1
         serving = Serving(steps, self.kv_sessions, most)
@@ -97,7 +112,21 @@ class Row:
             return serving.closed((self.clients or 1.0) / self.replicas, self.prompt, self.answer)
         if self.regime is Regime.OPEN and self.clients:
             return serving.open(self.clients / self.replicas, self.prompt, self.answer)
+        if self.itl_limit_s is not None:
+            return self._within(serving, self.itl_limit_s * constant("limit_share"))
         return serving.offline(self.prompt, self.answer)
+
+    def _within(self, serving: Serving, itl_s: float) -> Estimate:
+        """The most under open arrivals within a mean time between tokens; as much as fits where that keeps to it."""
+        most = serving.offline(self.prompt, self.answer)
+        low, high = 1.0, most.batch
+        if serving.open(high, self.prompt, self.answer).itl_s <= itl_s:
+            return most
+        for _ in range(_HALVINGS):
+            middle = (low + high) / 2
+            keeps = serving.open(middle, self.prompt, self.answer).itl_s <= itl_s
+            low, high = (middle, high) if keeps else (low, middle)
+        return serving.open(low, self.prompt, self.answer)
 
     def computed(self, constant: Callable[[str], float]) -> dict[str, float]:
         """What the model says of the quantities that were measured."""
@@ -136,6 +165,8 @@ def _row(line: Mapping[str, str], shape: Shape, gpu: Gpu) -> Row:
     gpus, prompt, answer = int(float(line["n_gpus"])), number("isl"), number("osl") or 200.0
     assert prompt is not None
     precision = Precision(_PRECISIONS.get(line["w_prec"], line["w_prec"]))
+    if "precision inferred" in line["note"]:
+        precision = _SUBMITTED.get((line["model"], line["gpu"]), precision)
     mode = ExpertMode.EXPERT if line["ep_mode"] == "DEP" else ExpertMode.TENSOR
     dense = 2.0 if precision is Precision.MXFP4 and shape.expert_parameters else precision.bytes_per_weight
     replica = Replica(
@@ -173,24 +204,30 @@ def _row(line: Mapping[str, str], shape: Shape, gpu: Gpu) -> Row:
         line["gpu"],
         replica,
         max(1, gpus // replica.gpus),
-        _engine(line),
+        _engine(line, shape),
         line["engine"],
         prompt,
         answer,
         number("concurrency"),
         max(1.0, budget / session),
+        ITL_LIMITS_S.get((line["model"], line["kind"])),
         measured,
     )
 
 
-def _engine(line: Mapping[str, str]) -> str:
-    if line["kind"].startswith("mlperf"):
-        return "engine_mlperf"
+def _engine(line: Mapping[str, str], shape: Shape) -> Engine:
+    kind = line["kind"]
+    if kind == "mlperf_server" and line["engine"].startswith("rocm"):
+        return _MLPERF_AMD
+    if kind == "mlperf_server" and shape.latent_width:
+        return _MLPERF_LATENT
+    if kind.startswith("mlperf"):
+        return _MLPERF_OFFLINE if kind == "mlperf_offline" else MLPERF
     if line["engine"].startswith("nim"):
-        return "engine_nim"
+        return _NIM
     if line["engine"] in ("vllm", "sglang"):
-        return "engine_vllm"
-    return "engine_2024" if line["kind"] == "static_batch" else ""
+        return VLLM
+    return _TENSORRT_2024 if kind == "static_batch" else TENSORRT
 
 
 def _resident_bytes(replica: Replica) -> float:
@@ -199,8 +236,6 @@ def _resident_bytes(replica: Replica) -> float:
 
 
 def _smallest_that_fits(replica: Replica, gpus: int) -> Replica:
-    from dataclasses import replace
-
     room = usable_bytes(replica.gpu) * _UTILIZATION * _ROOM
     ranks = next((n for n in (1, 2, 4, 8, 16) if _resident_bytes(replica) / n < room), 16)
     return replace(replica, tensor_parallel_size=min(ranks, gpus))
@@ -245,4 +280,5 @@ def _shape(name: str) -> Shape | None:
         experts=1,
         top_k=1,
         kv=KvCache((LayerGroup(Growth.FULL, layers, 2 * head_dim, kv_heads),)),
+        exchanges=2 * layers,
     )

@@ -28,6 +28,7 @@ from sovctl.engine.catalog.overheads import load_overheads
 from sovctl.engine.catalog.platforms import load_platforms, load_scalable_units
 from sovctl.engine.sizing import GIB
 from sovctl.engine.sizing.calibration import load_calibration
+from sovctl.engine.sizing.engines import TENSORRT
 from sovctl.engine.sizing.kv_cache import kv_cache
 from sovctl.engine.sizing.memory import RankMemory, rank_memory
 from sovctl.engine.sizing.parallel import Objective, ways_of
@@ -119,7 +120,7 @@ def _steps(model: str, precision: Precision, gpu: str, tensor: int) -> Steps:
     replica = Replica.of(
         load_models()[model], load_gpus()[gpu], precision=precision, kv_element_bytes=1, tensor_parallel_size=tensor
     )
-    return Steps(replica, load_calibration().constant)
+    return Steps(replica, load_calibration().constant, TENSORRT)
 
 
 def _rack_tokens_per_s(tensor: int = 4) -> float:

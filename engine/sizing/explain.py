@@ -9,48 +9,18 @@ Bytes are written in both units: GB is 10^9 bytes, GiB 2^30; labels on products 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from sovctl.engine.catalog.mig import SEEN_AT_LEAST, SOURCE, slices_of
 from sovctl.engine.sizing.adapters import adapter_bytes
-from sovctl.engine.sizing.capacity import Banded, Limit, Performance
+from sovctl.engine.sizing.capacity import Limit, Performance
 from sovctl.engine.sizing.demand import ClassDemand, PoolDemand, lost
-from sovctl.engine.sizing.disaggregated import prefill_apart
+from sovctl.engine.sizing.explain_step import Step, both_units, seconds
+from sovctl.engine.sizing.explain_times import apart, at_the_limit, one_request
 from sovctl.engine.sizing.memory import Edge
 from sovctl.engine.sizing.pool import PoolSizing
 from sovctl.engine.sizing.server import Server
 from sovctl.engine.sizing.spread import best_of, spreads
 from sovctl.engine.spec.types import AUTO
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One step."""
-
-    title: str
-    formula: str
-    inputs: tuple[str, ...]
-    result: str
-    instead: str = ""
-    """"The common rule says X, we compute Y because ..."; empty where they agree."""
-
-
-def both_units(count: float) -> str:
-    """Bytes as "141.2 GB = 131.5 GiB"; small ones in MB and MiB, or kB and KiB."""
-    for power, letter, binary in ((3, "G", "Gi"), (2, "M", "Mi")):
-        if abs(count) >= 0.5 * 1000**power:
-            return f"{count / 1000**power:,.1f} {letter}B = {count / 1024**power:,.1f} {binary}B"
-    return f"{count / 1000:,.1f} kB = {count / 1024:,.1f} KiB"
-
-
-def seconds(value: float) -> str:
-    """A time as a person reads it."""
-    return f"{value * 1e3:,.0f} ms" if value < 10 else f"{value:,.1f} s"
-
-
-def band(value: Banded) -> str:
-    """A time with its band."""
-    return f"{seconds(value.middle)} (band {seconds(value.low)} to {seconds(value.high)})"
 
 
 def explain(sized: PoolSizing) -> Iterator[Step]:
@@ -69,9 +39,9 @@ def explain(sized: PoolSizing) -> Iterator[Step]:
     if demand is None or sized.performance is None or sized.limit is None:
         return
     yield _ways(sized, demand)
-    yield _times(sized.performance, demand)
-    yield _limit(sized, sized.performance, sized.limit, demand)
-    yield from _apart(sized, sized.performance, sized.limit, demand)
+    yield one_request(sized.performance, demand)
+    yield at_the_limit(sized.provenance, sized.performance, sized.limit, demand)
+    yield from apart(sized, sized.performance, sized.limit, demand)
     if sized.need is None:
         return
     yield _in_flight(sized, sized.performance, sized.limit, demand)
@@ -306,64 +276,6 @@ def _ways(sized: PoolSizing, demand: PoolDemand) -> Step:
         "most output a GPU within the limits, where weights take at most 60 %; of those as good, the fewest GPUs",
         tuple(rows),
         f"{best.size if best else 'none on one node'}; site.yaml has {case.pool.spread}{other}",
-    )
-
-
-def _times(performance: Performance, demand: PoolDemand) -> Step:
-    one = performance.at(1.0, demand)
-    prefill_s = performance.serving.prefill_s(demand.prompt)
-    return Step(
-        "one request alone",
-        "prefill = products + attention + links + software; decode = weights and cache read + links + software",
-        (
-            f"prompt {demand.prompt:,.0f} tokens, answer {demand.answer:,.0f}",
-            f"{demand.prefix_hit_share * 100:.0f} % of the prompt in the prefix cache",
-            f"prefill {seconds(prefill_s)}",
-            f"{performance.serving.tokens_per_step:g} tokens a decode step (more than 1 with speculative decoding)",
-        ),
-        f"TTFT {band(one.ttft)}, ITL {band(one.itl)}",
-    )
-
-
-def _limit(sized: PoolSizing, performance: Performance, limit: Limit, demand: PoolDemand) -> Step:
-    point = limit.point
-    tokens = point.tokens_per_s
-    return Step(
-        "the most that one replica carries",
-        "most in flight whose times at the pessimistic edge (90th percentile of measured / computed) keep every limit",
-        (
-            f"at most {performance.most:,.1f} by {performance.most_by}",
-            f"TTFT {band(point.ttft)}, limit {_or_none(demand.ttft_s)}",
-            f"ITL {band(point.itl)}, limit {_or_none(demand.itl_s)}",
-            f"{tokens.middle:,.0f} tokens/s (band {tokens.low:,.0f} to {tokens.high:,.0f})",
-        ),
-        f"{point.in_flight:,.1f} in flight; what binds is {limit.binding} ({sized.provenance})",
-    )
-
-
-def _or_none(limit_s: float | None) -> str:
-    return "none" if limit_s is None else seconds(limit_s)
-
-
-def _apart(sized: PoolSizing, performance: Performance, limit: Limit, demand: PoolDemand) -> Iterator[Step]:
-    """Prefill and decode apart, where the platform has a fabric that is known."""
-    figure = sized.case.platform.checks.compute_nic_gbit_s
-    if sized.server is None or figure is None or not isinstance(figure.value, int | float):
-        return
-    link_gb_s = figure.value / 8
-    apart = prefill_apart(performance, limit, sized.server, demand, link_gb_s=link_gb_s)
-    if apart is None:
-        return
-    yield Step(
-        "prefill and decode apart, for comparison",
-        "decode servers without prefills between; as many prefill servers as that takes, 70 % busy; the cache moves",
-        (
-            f"cache of one prompt over {link_gb_s:g} GB/s a GPU: {seconds(apart.transfer_s)}",
-            f"TTFT {seconds(apart.ttft_s)}, ITL {seconds(apart.itl_s)} at the pessimistic edge",
-            f"{apart.decode_in_flight:,.1f} in flight a decode server",
-            f"{apart.prefill_per_decode:.2f} prefill servers for each decode server",
-        ),
-        f"{apart.gain * 100:+,.0f} % requests a GPU (modelled, not held to measurements)",
     )
 
 

@@ -12,7 +12,8 @@ from markupsafe import Markup
 from sovctl.compliance.page import page_template
 from sovctl.engine.sizing import GIB
 from sovctl.engine.sizing.costs import MonthlyCosts
-from sovctl.engine.sizing.explain import Step, both_units, explain
+from sovctl.engine.sizing.explain import explain
+from sovctl.engine.sizing.explain_step import Step, both_units
 from sovctl.engine.sizing.outcome import Outcome
 from sovctl.engine.sizing.plot import Line, Part, Plot, band_plot, bar
 from sovctl.engine.sizing.pool import PoolSizing

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from sovctl.engine.catalog.gpus import Gpu
 from sovctl.engine.catalog.models import ModelEntry
 from sovctl.engine.sizing.calibration import load_calibration
+from sovctl.engine.sizing.engines import VLLM, Engine
 from sovctl.engine.sizing.memory import DEFAULT_UTILIZATION, rank_memory
 from sovctl.engine.sizing.replica import ExpertMode, Replica
 from sovctl.engine.sizing.serving import Estimate, Serving
@@ -85,6 +86,7 @@ def ways_of(
     adapters: int = 0,
     adapter_rank: int = 16,
     has_whole_experts: bool = False,
+    engine: Engine = VLLM,
 ) -> list[Way]:
     """Every way to spread `model` over at most `gpus` GPUs, the refused ones with their reason.
 
@@ -93,6 +95,7 @@ def ways_of(
         link_domain: GPUs that talk over fast links; tensor parallelism stays inside.
         adapters: LoRA adapters that there is room for at once.
         has_whole_experts: with expert parallelism in ways of tensor parallelism too.
+        engine: whose times; what can start is always vLLM's to say.
 
     Raises:
         InputError: the catalogue does not know enough of the model's shape.
@@ -134,7 +137,7 @@ def ways_of(
             why = "weights do not fit" if not memory.fits else f"no room for one session of {asked:.0f} tokens"
             ways.append(Way(tensor, pipeline, mode, why, weights_share=share))
             continue
-        estimate = _best_estimate(replica, sessions, objective)
+        estimate = _best_estimate(Steps(replica, load_calibration().constant, engine), sessions, objective)
         if estimate is None:
             assert objective.itl_s is not None
             why = f"slower than {objective.itl_s * 1e3:.0f} ms between tokens, even for one request"
@@ -207,13 +210,13 @@ def _sessions(replica: Replica, kv_bytes: float, objective: Objective) -> float:
     return max(0.0, kv_bytes) / on_a_rank * each
 
 
-def _best_estimate(replica: Replica, sessions: float, objective: Objective) -> Estimate | None:
+def _best_estimate(steps: Steps, sessions: float, objective: Objective) -> Estimate | None:
     """The most that a replica delivers within the objective; None when it can't keep to it."""
+    replica = steps.replica
     most = objective.max_num_seqs * (replica.tensor_parallel_size if replica.expert_mode is ExpertMode.EXPERT else 1)
-    constant = load_calibration().constant
+    serving = Serving(steps, sessions, most)
     if objective.itl_s is None:
-        return Serving(Steps(replica, constant), sessions, most).offline(objective.prompt, objective.answer)
-    serving = Serving(Steps(replica, constant, per_sequence="server_us"), sessions, most)
+        return serving.offline(objective.prompt, objective.answer)
     found, clients = None, 1.0
     while clients <= min(sessions, most):
         estimate = serving.closed(clients, objective.prompt, objective.answer)

@@ -45,6 +45,8 @@ class Shape:
     experts: int
     top_k: int
     kv: KvCache
+    exchanges: int = 0
+    """All-reduces of a step under tensor parallelism: one behind every attention or state, one behind every MLP."""
     latent_width: int = 0
     """Of latent attention: numbers that all query heads multiply with a cached token, scores and values; else 0."""
 
@@ -59,7 +61,7 @@ class Shape:
         assert arch.layers is not None
         assert arch.hidden is not None
         embedding = (arch.vocab or 0) * arch.hidden
-        experts = min(weights.expert_parameters, int(weights.total_parameters * 0.985))
+        experts = weights.expert_parameters
         outside = embedding * (1 if arch.tied else 2)
         return cls(
             layers=arch.layers,
@@ -72,6 +74,7 @@ class Shape:
             experts=arch.moe.experts if arch.moe else 1,
             top_k=arch.moe.top_k if arch.moe else 1,
             kv=kv,
+            exchanges=_exchanges(arch, sum(group.layers for group in kv.groups)),
             latent_width=(arch.heads or 0) * (2 * arch.kv_lora_rank + (arch.qk_rope_head_dim or 0))
             if arch.kv_lora_rank
             else 0,
@@ -179,6 +182,13 @@ def _attention_width(arch: Arch) -> int:
     if arch.kv_lora_rank and arch.v_head_dim:  # a prefill unfolds the latent: DeepSeek-V2, arXiv 2405.04434, 2.1
         return heads * ((arch.qk_nope_head_dim or 0) + (arch.qk_rope_head_dim or 0) + arch.v_head_dim) // 2
     return heads * (arch.head_dim or 0)
+
+
+def _exchanges(arch: Arch, mixers: int) -> int:
+    """`mixers` layers look at other tokens; an MLP follows each layer, or is a layer of its own as in Nemotron-H."""
+    layers = arch.layers or 0
+    is_single = arch.moe is not None and 0 < mixers < layers and mixers + arch.moe.layers <= layers
+    return layers if is_single else (mixers or layers) + layers  # encoders keep no cache that would name their mixers
 
 
 def _seen(group: LayerGroup, tokens: float) -> float:

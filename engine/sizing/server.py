@@ -203,7 +203,7 @@ class Server:
             expert_mode=ExpertMode.EXPERT if self.data_parallel_size > 1 else ExpertMode.TENSOR,
         )
         sessions = self.sessions(prompt + (answer if self.makes_tokens else 0))
-        steps = Steps(replica, load_calibration().constant, factor, per_sequence="server_us")
+        steps = Steps(replica, load_calibration().constant, factor=factor)
         most = min(sessions, float(self.max_num_seqs * self.data_parallel_size))  # vLLM counts it per rank
         return Serving(steps, sessions, most, prefix_hit_share=prefix_hit_share, tokens_per_step=self.tokens_per_step)
 

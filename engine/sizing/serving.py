@@ -60,36 +60,48 @@ class Serving:
 
     def static(self, batch: float, prompt: float, answer: float) -> Estimate:
         """A batch that begins and ends together."""
-        first_s = self.steps.prefill_s(batch * prompt, prompt) + self._fixed_s
+        first_s = self.steps.prefill_s(batch * prompt, prompt) + self.before_s
         step_s = self.steps.decode_s(batch, prompt + answer / 2)
         return Estimate(batch * answer / (first_s + step_s * (answer - 1)), step_s, first_s, batch)
 
     def offline(self, prompt: float, answer: float) -> Estimate:
         """As much as fits, all the time; prompts are prefilled several at once."""
         batch = max(1.0, min(self.kv_sessions, self.max_batch))
-        together = max(1.0, _PREFILL_TOKENS / prompt)
-        prefill_s = self.steps.prefill_s(prompt * together, prompt) / together
-        return self._cycle(batch, prompt, answer, prefill_s, None)
+        each_s = self.together_s(prompt, batch)
+        cycle_s = answer * self.decode_s(batch, prompt + answer / 2) + batch * each_s
+        return Estimate(batch * answer / cycle_s, cycle_s / answer, None, batch)
 
     def closed(self, clients: float, prompt: float, answer: float) -> Estimate:
-        """`clients` that each ask again as soon as they are answered."""
+        """`clients` that each ask again as soon as they are answered.
+
+        Answers of one length end together, so their clients ask together and wait for each other's prefill; the more
+        tokens that is, the further such a convoy comes apart.
+        """
         batch = max(1.0, min(clients, self.kv_sessions, self.max_batch))
-        prefill_s = self.prefill_s(prompt)
-        cycle = self._cycle(batch, prompt, answer, prefill_s, None)
-        ttft_s = prefill_s + cycle_step_s(cycle, prefill_s, answer) + self._fixed_s
-        ttft_s += self.steps.constant("queue_closed") * (batch - 1) * prefill_s
-        if clients > batch:
-            ttft_s += (clients - batch) / batch * cycle.itl_s * answer
-        return Estimate(cycle.output_tokens_per_s, cycle.itl_s, ttft_s, batch)
+        step_s = self.decode_s(batch, prompt + answer / 2)
+        others, constant = batch - 1, self.steps.constant
+        others /= 1 + others * prompt * (1 - self.prefix_hit_share) / constant("convoy_tokens")
+        prefill_s, each_s = self.prefill_s(prompt), self.together_s(prompt, batch)
+        cycle_s = self.cycle_s(batch, answer, step_s, prefill_s, each_s)
+        first_s = self.before_s + prefill_s + step_s + constant(self.steps.engine.queue) * others * each_s
+        waiting_s = max(0.0, clients - batch) / batch * cycle_s
+        itl_s = _rest_s(cycle_s, first_s, step_s, answer)
+        return Estimate(batch * answer / cycle_s, itl_s, first_s + waiting_s, batch)
 
     def open(self, in_flight: float, prompt: float, answer: float) -> Estimate:
-        """Requests on their own, so many of them in flight on average."""
+        """Requests on their own, so many of them in flight on average: Poisson arrivals, as many as are answered.
+
+        One that arrives among others waits for the rest of the step under way (half of it), for prefills that came
+        before its own (as in a queue with one server, M/D/1), and for the step that its own is part of.
+        """
         batch = max(1.0, min(in_flight, self.kv_sessions))
-        prefill_s = self.prefill_s(prompt)
-        cycle = self._cycle(batch, prompt, answer, prefill_s, None)
-        busy = min(_FULLEST, batch * prefill_s / (cycle.itl_s * answer))
-        ttft_s = prefill_s + 1.5 * cycle.itl_s + busy * prefill_s / (2 * (1 - busy)) + self._fixed_s
-        return Estimate(cycle.output_tokens_per_s, cycle.itl_s, ttft_s, batch)
+        step_s = self.decode_s(batch, prompt + answer / 2)
+        prefill_s, each_s = self.prefill_s(prompt), self.together_s(prompt, batch / answer)
+        cycle_s = self.cycle_s(batch, answer, step_s, prefill_s, each_s)
+        busy = min(_FULLEST, (batch - 1) * each_s / cycle_s)
+        steps_s = self.steps.engine.steps_before * cycle_s / answer * (1 - 1 / batch)
+        first_s = self.before_s + prefill_s + steps_s + busy * each_s / (2 * (1 - busy))
+        return Estimate(batch * answer / cycle_s, _rest_s(cycle_s, first_s, step_s, answer), first_s, batch)
 
     def decode_s(self, batch: float, context: float) -> float:
         """Time of one more token for each of `batch` sequences."""
@@ -99,16 +111,25 @@ class Serving:
         """Time of one prompt alone, without what the prefix cache has of it."""
         return self.steps.prefill_s(prompt * (1 - self.prefix_hit_share), prompt)
 
+    def cycle_s(self, batch: float, answer: float, step_s: float, prefill_s: float, each_s: float) -> float:
+        """From a request to its last token: its prefill, which makes the first, decode steps, and others' prefills."""
+        return self.before_s + prefill_s + (answer - 1) * step_s + (batch - 1) * each_s
+
     @property
-    def _fixed_s(self) -> float:
-        return self.steps.constant("first_ms") * 1e-3
+    def before_s(self) -> float:
+        """What passes before a prefill begins."""
+        return self.steps.constant(self.steps.engine.first) * 1e-3
 
-    def _cycle(self, batch: float, prompt: float, answer: float, prefill_s: float, ttft_s: float | None) -> Estimate:
-        """`batch` answers from the first token to the last, each prefill between two steps of the others."""
-        cycle_s = answer * self.decode_s(batch, prompt + answer / 2) + batch * prefill_s
-        return Estimate(batch * answer / cycle_s, cycle_s / answer, ttft_s, batch)
+    def together_s(self, prompt: float, prompts: float) -> float:
+        """Time that each of `prompts` prompts adds, prefilled together, as many as the engine takes at once.
+
+        The stages of a pipeline work on different prompts at the same time.
+        """
+        fresh = prompt * (1 - self.prefix_hit_share)
+        together = max(1.0, min(prompts, _PREFILL_TOKENS / fresh))
+        return self.steps.prefill_s(fresh * together, prompt) / together / self.steps.replica.pipeline_parallel_size
 
 
-def cycle_step_s(cycle: Estimate, prefill_s: float, answer: float) -> float:
-    """One decode step of a cycle, without the prefills between."""
-    return cycle.itl_s - cycle.batch * prefill_s / answer
+def _rest_s(cycle_s: float, first_s: float, step_s: float, answer: float) -> float:
+    """Time between tokens: what a request's cycle leaves after its first token, and never less than a decode step."""
+    return max(step_s, (cycle_s - first_s) / (answer - 1)) if answer > 1 else step_s

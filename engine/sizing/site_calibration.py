@@ -25,6 +25,7 @@ _LEAST_NOISE = 0.06  # of a load test that is run twice: guess
 _P90 = 1.2816  # standard deviations from the middle to the ninetieth percentile
 _SENSE = {"throughput": -1, "itl": 1, "ttft": 1}  # a slower server has less throughput
 _FEWEST = 3
+_ROUNDS = 4  # what passes before a prefill does not grow with the factor, so one round falls short
 
 
 def ratios(server: Server, measurements: Iterable[Measurement], *, factor: float = 1.0) -> dict[str, list[float]]:
@@ -70,10 +71,14 @@ def calibrate(
             hint="name the pool that was measured with --pool",
         )
     shipped = load_calibration()
-    first = ratios(server, measurements)
-    steps = [_SENSE[name] * log(each) for name in ("throughput", "itl") for each in first.get(name, [])]
-    centre, _ = _posterior(steps, _prior(shipped, "itl"), pairs=len(measurements))
-    factor = exp(centre)
+    factor = 1.0
+    for _ in range(_ROUNDS):
+        found = ratios(server, measurements, factor=factor)
+        steps = [
+            log(factor) + _SENSE[name] * log(each) for name in ("throughput", "itl") for each in found.get(name, [])
+        ]
+        centre, _ = _posterior(steps, _prior(shipped, "itl"), pairs=len(measurements))
+        factor = exp(centre)
     left = ratios(server, measurements, factor=factor)
     bands = {}
     for name, values in left.items():

@@ -4,7 +4,7 @@ A step is matrix products, which take as long as their arithmetic or the reading
 longer, with a soft corner), the attention's reading of the cache, two all-reduces a layer, and what the software
 spends per layer, per step and per sequence. Experts are read as far as the batch wakes them.
 
-    steps = Steps(replica, load_calibration().constant)
+    steps = Steps(replica, load_calibration().constant, VLLM)
     steps.decode_s(batch=32, context=2048)
     steps.prefill_s(tokens=2048, prompt=2048)
 """
@@ -14,10 +14,26 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import log2
+from typing import NamedTuple
 
+from sovctl.engine.sizing.engines import VLLM, Engine
 from sovctl.engine.sizing.replica import ExpertMode, Replica
 
 _ACTIVATION_BYTES = 2  # bf16 between layers
+_MORE_HOPS = (
+    0.15  # of an all-reduce's latency more with each doubling of its ranks: guess, of the reference's prototype
+)
+
+
+class Parts(NamedTuple):
+    """Seconds that a step is the sum of."""
+
+    products_s: float
+    """Matrix products: their arithmetic, or the reading of their weights."""
+    attention_s: float
+    """Reading the cache in a decode step, scores and values in a prefill."""
+    links_s: float
+    software_s: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,46 +42,64 @@ class Steps:
 
     Args:
         constant: a calibration's; an argument, so that the fit can vary it.
-        engine_factor: how much longer the engine takes than the one the constants are for.
-        per_sequence: name of the constant for the software's time per sequence.
+        engine: names of the constants in which engines differ.
+        factor: how much longer still this server's steps take, as a site measured it.
     """
 
     replica: Replica
     constant: Callable[[str], float]
-    engine_factor: float = 1.0
-    per_sequence: str = "sequence_us"
+    engine: Engine = VLLM
+    factor: float = 1.0
 
     def decode_s(self, batch: float, context: float) -> float:
         """One more token for each of `batch` sequences, whose contexts are `context` tokens on average.
 
         In a pipeline the batch is split over the stages; this is the time until each sequence has its token.
         """
-        replica, constant = self.replica, self.constant
-        part = batch / replica.pipeline_parallel_size
-        read = part * replica.context_bytes(context)
-        if replica.expert_mode is ExpertMode.EXPERT:
-            read /= replica.tensor_parallel_size
-        cache_s = read / (replica.gpu.memory_bandwidth_gb_s * 1e9 * constant("hbm_cache"))
-        if replica.shape.latent_width:  # every head over the one latent: arithmetic may take longer than reading
-            products = 2 * part * context * replica.shape.latent_width * replica.shape.attention_layers
-            bf16 = replica.gpu.dense_tflops.bf16 * 1e12 * constant(f"arithmetic_{replica.generation}")
-            compute_s = products / (bf16 * constant("attention_share")) / replica.tensor_parallel_size
-            cache_s = _soft_max(cache_s, compute_s, constant("corner"))
-        software_s = part * constant(self.per_sequence) * 1e-6
-        return (
-            self._products_s(part, part) + cache_s + self._links_s(part) + self._overhead_s() + software_s
-        ) * self.engine_factor
+        return sum(self.decode_parts(batch, context))
+
+    def decode_parts(self, batch: float, context: float) -> Parts:
+        """What a decode step is made of."""
+        part = batch / self.replica.pipeline_parallel_size
+        software_s = self._overhead_s() + part * self.constant(self.engine.per_sequence) * 1e-6
+        return self._parts(self._products_s(part, part), self._cache_s(part, context), part, software_s)
 
     def prefill_s(self, tokens: float, prompt: float) -> float:
         """`tokens` tokens of prompts that are `prompt` long."""
+        return sum(self.prefill_parts(tokens, prompt))
+
+    def prefill_parts(self, tokens: float, prompt: float) -> Parts:
+        """What a prefill is made of."""
         replica, shape = self.replica, self.replica.shape
         scores = 2 * shape.attention_width * prompt * tokens * shape.attention_layers  # causal: half of both products
         bf16 = replica.gpu.dense_tflops.bf16 * 1e12 * self.constant(f"arithmetic_{replica.generation}")
         attention_s = scores / (bf16 * self.constant("attention_share")) / replica.tensor_parallel_size
-        outputs = tokens / prompt
-        return (
-            self._products_s(tokens, outputs) + attention_s + self._links_s(tokens) + self._overhead_s()
-        ) * self.engine_factor
+        return self._parts(self._products_s(tokens, tokens / prompt), attention_s, tokens, self._overhead_s())
+
+    def _parts(self, products_s: float, attention_s: float, tokens: float, software_s: float) -> Parts:
+        longer = self._longer
+        links_s = self._links_s(tokens)
+        return Parts(products_s * longer, attention_s * longer, links_s * longer, software_s * longer)
+
+    def _cache_s(self, batch: float, context: float) -> float:
+        """Reading the cache of `batch` sequences."""
+        replica, constant = self.replica, self.constant
+        read = batch * replica.context_bytes(context)
+        if replica.expert_mode is ExpertMode.EXPERT:
+            read /= replica.tensor_parallel_size
+        if replica.kv_element_bytes < _ACTIVATION_BYTES:  # half the bytes, but each is widened before it is used
+            read *= constant(self.engine.cache_fp8)
+        cache_s = read / (replica.gpu.memory_bandwidth_gb_s * 1e9 * constant("hbm_cache"))
+        if replica.shape.latent_width:  # every head over the one latent: arithmetic may take longer than reading
+            products = 2 * batch * context * replica.shape.latent_width * replica.shape.attention_layers
+            bf16 = replica.gpu.dense_tflops.bf16 * 1e12 * constant(f"arithmetic_{replica.generation}")
+            compute_s = products / (bf16 * constant("attention_share")) / replica.tensor_parallel_size
+            cache_s = _soft_max(cache_s, compute_s, constant("corner"))
+        return cache_s
+
+    @property
+    def _longer(self) -> float:
+        return self.factor * (self.constant(self.engine.factor) if self.engine.factor else 1.0)
 
     def _products_s(self, tokens: float, outputs: float) -> float:
         """All matrix products of a step over `tokens` tokens, of which `outputs` go through the output layer."""
@@ -90,7 +124,7 @@ class Steps:
         return (_soft_max(compute_s, dense_read_s, corner) + experts_s) / ranks
 
     def _links_s(self, tokens: float) -> float:
-        """Two all-reduces a layer (or the exchange of an expert-parallel one) over `tokens` tokens."""
+        """All-reduces, mostly two a layer (or the exchange of an expert-parallel one) over `tokens` tokens."""
         replica, shape, constant = self.replica, self.replica.shape, self.constant
         ranks = replica.tensor_parallel_size
         if ranks == 1:
@@ -99,13 +133,13 @@ class Steps:
         if replica.expert_mode is ExpertMode.EXPERT:
             sent *= min(shape.top_k, ranks) / ranks
         latency_us = constant("exchange_us" if replica.has_fast_links else "exchange_pcie_us") * (
-            1 + 0.15 * log2(ranks)
+            1 + _MORE_HOPS * log2(ranks)
         )
         link = replica.gpu.scale_up.gb_s_per_gpu_per_direction * 1e9 * constant("links")
-        return 2 * shape.layers * (latency_us * 1e-6 + 2 * sent * (ranks - 1) / ranks / link)
+        return shape.exchanges * (latency_us * 1e-6 + 2 * sent * (ranks - 1) / ranks / link)
 
     def _overhead_s(self) -> float:
-        per_layer = "layer_experts_us" if self.replica.shape.expert_parameters else "layer_us"
+        per_layer = "layer_experts_us" if self.replica.shape.expert_parameters else self.engine.layer
         return (self.replica.shape.layers * self.constant(per_layer) + self.constant("step_us")) * 1e-6
 
 

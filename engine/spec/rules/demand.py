@@ -11,7 +11,7 @@ from contextlib import suppress
 
 from sovctl.compliance.errors import InputError, Problem
 from sovctl.engine.sizing.demand import MOST_SPREAD, ClassDemand, PoolDemand
-from sovctl.engine.sizing.explain import both_units
+from sovctl.engine.sizing.explain_step import both_units
 from sovctl.engine.sizing.memory import Edge, RankMemory
 from sovctl.engine.sizing.pool import PoolCase, pool_cases
 from sovctl.engine.sizing.server import Server

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import fields, replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,8 +11,9 @@ from hypothesis import strategies as st
 from sovctl.engine.catalog.gpus import load_gpus
 from sovctl.engine.catalog.models import load_models
 from sovctl.engine.sizing.calibration import load_calibration
+from sovctl.engine.sizing.engines import TENSORRT, VLLM
 from sovctl.engine.sizing.kv_cache import Growth
-from sovctl.engine.sizing.replica import ExpertMode, Replica, generation_of
+from sovctl.engine.sizing.replica import ExpertMode, Replica, Shape, generation_of
 from sovctl.engine.sizing.serving import Serving
 from sovctl.engine.sizing.step import Steps
 from sovctl.engine.sizing.weights import Precision
@@ -68,6 +71,57 @@ def test_waiting_begins_where_the_cache_ends() -> None:
     assert waiting is not None
     assert served is not None
     assert waiting > served + 0.9 * 500 * serving.closed(50, 1000, 500).itl_s
+
+
+@given(st.floats(1, 256), st.floats(16, 20_000), st.floats(2, 4_000))
+def test_littles_law_holds_where_prefills_make_answers_wait(load: float, prompt: float, answer: float) -> None:
+    serving = Serving(steps(), kv_sessions=512, max_batch=512)
+    for found in (serving.closed(load, prompt, answer), serving.open(load, prompt, answer)):
+        assert found.ttft_s is not None
+        took_s, step_s = found.ttft_s + found.itl_s * (answer - 1), serving.decode_s(load, prompt + answer / 2)
+        assert found.itl_s >= step_s
+        if found.itl_s > step_s:
+            assert found.output_tokens_per_s == pytest.approx(load * answer / took_s)
+
+
+def test_a_request_alone_waits_for_nobody() -> None:
+    serving = Serving(steps(), kv_sessions=50, max_batch=256)
+    assert serving.open(1, 1000, 500).ttft_s == pytest.approx(serving.before_s + serving.prefill_s(1000))
+
+
+def test_stages_of_a_pipeline_prefill_different_prompts() -> None:
+    one = steps(tensor_parallel_size=4)
+    two = replace(one, replica=replace(one.replica, pipeline_parallel_size=2))
+    at_once = [Serving(each, kv_sessions=64, max_batch=64).together_s(4000, 8) for each in (one, two)]
+    assert at_once[1] == pytest.approx(at_once[0] / 2)
+
+
+def test_prompts_prefilled_together_cost_less_each_up_to_what_the_engine_takes() -> None:
+    serving = Serving(steps(), kv_sessions=512, max_batch=512)
+    costs = [serving.together_s(500, prompts) for prompts in (1, 4, 16, 1000)]
+    assert costs == sorted(costs, reverse=True)
+    assert serving.together_s(500, 1000) == serving.together_s(500, 8192 / 500)
+
+
+@pytest.mark.parametrize(
+    ("model", "exchanges"),
+    [("llama-3.3-70b", 2 * 80), ("nemotron-super-49b", 49 + 80), ("nemotron-3-nano-30b-a3b", 52)],
+)
+def test_all_reduces_follow_what_a_layer_is_made_of(model: str, exchanges: int) -> None:
+    assert Shape.of(load_models()[model]).exchanges == exchanges
+
+
+def test_every_constant_that_an_engine_names_is_there() -> None:
+    for engine in (VLLM, TENSORRT):
+        names = [getattr(engine, each.name) for each in fields(engine) if each.name not in ("name", "steps_before")]
+        assert {name for name in names if name} <= set(load_calibration().constants)
+
+
+def test_a_step_is_the_sum_of_its_parts() -> None:
+    decode, prefill = steps().decode_parts(32, 2000), steps().prefill_parts(4000, 2000)
+    assert sum(decode) == steps().decode_s(32, 2000)
+    assert sum(prefill) == steps().prefill_s(4000, 2000)
+    assert min(*decode, *prefill) > 0
 
 
 def test_every_gpu_has_a_generation_with_a_constant() -> None:

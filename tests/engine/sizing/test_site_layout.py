@@ -100,7 +100,7 @@ def test_odd_sizes_leave_holes() -> None:
 def test_racks_follow_from_power_and_height() -> None:
     _, _, layout = bank(hall={"rack_kw": 20, "node_kw": {"l40s": 2.5, "service": 0.8}})
     dgx, l40s, service = layout.groups
-    assert (dgx.nodes_per_rack, dgx.racks) == (1, 2)  # 10.2 kW each: two don't fit into 20 kW
+    assert (dgx.nodes_per_rack, dgx.racks) == (1, dgx.nodes)  # 10.2 kW each: two don't fit into 20 kW
     assert l40s.nodes_per_rack == 8
     assert service.racks == 1
     assert layout.racks == dgx.racks + (l40s.racks or 0) + 1
@@ -147,8 +147,11 @@ def money(**costs: Any) -> MonthlyCosts:
 
 def test_what_is_bought_comes_back_over_the_years() -> None:
     found = money(support_percent_per_year=0, energy_per_kwh=0, rack_per_year=0, staff_per_year=0)
+    dgx = bank()[2].groups[0].nodes
     assert (
-        found.own_in_all == pytest.approx(found.bought) == pytest.approx(2 * 300_000 + 2 * 45_000 + 2 * 9_000 + 40_000)
+        found.own_in_all
+        == pytest.approx(found.bought)
+        == pytest.approx(dgx * 300_000 + 2 * 45_000 + 2 * 9_000 + 40_000)
     )
 
 

@@ -1,0 +1,24 @@
+"""The time between tokens that MLPerf's scenarios allow: 99th percentile over all requests, in seconds.
+
+    ITL_LIMITS_S["llama-2-70b", "mlperf_interactive"]     # 0.04
+
+A submitter raises the rate until a limit is reached, so the limit belongs to the task as prompt and answer do.
+Source: `mlperf.conf` of MLCommons' load generator, v5.1, `tpot_latency`, read 2026-11-22; gpt-oss-120b, new in v6.0,
+from the rules of that round as quoted by a third party (community, read 2026-11-22).
+"""
+
+from __future__ import annotations
+
+ITL_LIMITS_S = {
+    ("llama-2-70b", "mlperf_server"): 0.2,
+    ("llama-2-70b", "mlperf_interactive"): 0.04,
+    ("llama-3.1-405b", "mlperf_server"): 0.175,
+    ("llama-3.1-405b", "mlperf_interactive"): 0.08,
+    ("llama-3.1-8b", "mlperf_server"): 0.1,
+    ("llama-3.1-8b", "mlperf_interactive"): 0.03,
+    ("deepseek-r1", "mlperf_server"): 0.08,
+    ("deepseek-r1", "mlperf_interactive"): 0.015,
+    ("mixtral-8x7b", "mlperf_server"): 0.2,
+    ("gpt-oss-120b", "mlperf_server"): 0.08,
+    ("gpt-oss-120b", "mlperf_interactive"): 0.02,
+}
