@@ -117,9 +117,21 @@ def write_config_fixture(pki: Pki, pool: EchoUpstream, cloud: EchoUpstream) -> C
 
 
 def write_config(
-    folder: Path, pki: Pki, pool: EchoUpstream, cloud: EchoUpstream, *, port: int = 0, down_s: float = 0, **changes: Any
+    folder: Path,
+    pki: Pki,
+    pool: EchoUpstream,
+    cloud: EchoUpstream,
+    *,
+    port: int = 0,
+    down_s: float = 0,
+    patience_s: float = 40,
+    **changes: Any,
 ) -> Path:
-    """A gateway.yaml with everything it names, in `folder`; what `listen` has goes there."""
+    """A gateway.yaml with everything it names, in `folder`; what `listen` has goes there.
+
+    Args:
+        patience_s: how long an upstream may say nothing; short only where that is what a test is about.
+    """
     folder.mkdir(parents=True, exist_ok=True)
 
     def secret(name: str, text: str) -> str:
@@ -133,9 +145,9 @@ def write_config(
     clients = [client("branch", "retail", API_KEY), client("audit", "group", OTHER_KEY, routes=["inside"])]
     timeouts = {
         "connect_timeout_s": 20,
-        "first_byte_timeout_s": 40,
-        "read_timeout_s": 40,
-        "answer_timeout_s": 40,
+        "first_byte_timeout_s": patience_s,
+        "read_timeout_s": patience_s,
+        "answer_timeout_s": patience_s,
         "down_s": down_s,
     }
     settings = {

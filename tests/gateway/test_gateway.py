@@ -356,7 +356,8 @@ def test_a_stream_that_breaks_off_ends_with_an_error_and_not_as_if_it_were_whole
     assert caught.value.body["sovctl"]["reason"] == "upstream_failed"  # type: ignore[index]
 
 
-def test_a_silent_cloud_falls_back_in_time(gateway: Any, pool: EchoUpstream, cloud: EchoUpstream) -> None:
+def test_a_silent_cloud_falls_back_in_time(start: Callable[..., Any], pool: EchoUpstream, cloud: EchoUpstream) -> None:
+    gateway = start(patience_s=3)
     cloud.script.raw_stream, cloud.script.hold = b"data: {", threading.Event()
     answer = ask(gateway.client(), stream=True)
     assert answer.headers["x-sovctl-route"] == "pool"
