@@ -19,7 +19,7 @@ from sovctl.gateway import log
 from sovctl.gateway.client_body import ClientBody
 from sovctl.gateway.errors import Code, Refused, UpstreamFailed
 from sovctl.gateway.exchange import Exchange
-from sovctl.gateway.quota.need import usage_in
+from sovctl.gateway.quota.need import may_tell_usage, usage_in
 from sovctl.gateway.release.gated import gated
 from sovctl.gateway.release.stream import Gate
 from sovctl.gateway.release.verdict import Blocked
@@ -171,7 +171,7 @@ class AnswerStream:
 
     def _is_usage_alone(self, data: bytes) -> bool:
         """Note what an event says about use; True when it says nothing else, and the client did not ask for it."""
-        if b'"usage"' not in data:
+        if not may_tell_usage(data):
             return False
         try:
             told = orjson.loads(data)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import orjson
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sovctl.gateway.quota.need import Nano, Usage, most_used, need_of, usage_in, usage_said
+from sovctl.gateway.quota.need import Nano, Usage, may_tell_usage, most_used, need_of, usage_in, usage_said
 from sovctl.gateway.quota.size import Size, size_of
 from sovctl.gateway.settings import Price, QuotaSettings
 from sovctl.gateway.settings.surface import SurfaceName
@@ -117,3 +118,26 @@ def test_events_of_every_surface_say_what_was_used(event: Any, usage: Usage | No
 
 def test_later_events_count_from_the_beginning() -> None:
     assert Usage(2, 1).later(Usage(0, 9)) == Usage(2, 9)
+
+
+_USAGE = {"prompt_tokens": 3, "completion_tokens": 4}
+_NESTED = st.recursive(
+    st.one_of(
+        st.none(), st.just(_USAGE), st.sampled_from(['"usage":null', "usage", 'x","usage":null', ""]), st.integers()
+    ),
+    lambda inner: st.dictionaries(st.sampled_from(["usage", "response", "message", "text"]), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@settings(max_examples=400)
+@given(_NESTED)
+def test_no_event_that_tells_its_usage_is_passed_over(event: object) -> None:
+    if usage_in(event) is not None:
+        assert may_tell_usage(orjson.dumps(event))
+
+
+def test_an_event_without_usage_is_known_without_reading_it() -> None:
+    for data in (b'{"choices":[]}', b'{"choices":[],"usage":null}', b'{"text":"\\"usage\\":{}"}'):
+        assert not may_tell_usage(data)
+    assert may_tell_usage(orjson.dumps({"usage": _USAGE}))
