@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import yaml
@@ -15,6 +16,7 @@ from sovctl.engine.plan.context import render
 from sovctl.engine.plan.kinds.pool import environment, flags, instance
 from sovctl.engine.spec.lora import Adapter, Lora
 
+ADAPTERS = Lora(adapters=[Adapter(name="letters", manifest_sha256="ab" * 32)], max_cpu_loras=2)
 # Flags of vLLM 0.32.0 that we use, from `vllm serve --help=all` of that release (2026-11).
 RECORDED = frozenset(
     [
@@ -97,9 +99,10 @@ def test_every_flag_of_every_replica_is_one_that_vllm_has() -> None:
 
 def test_flags_of_pools_with_more_than_a_preset_has_are_ones_that_vllm_has_and_go_through_the_file() -> None:
     more: dict[str, object] = {
-        "lora": Lora(adapters=[Adapter(name="letters", manifest_sha256="ab" * 32)], max_cpu_loras=2)
+        "lora": ADAPTERS,
+        "data_parallel_size": 2,
+        "enable_expert_parallel": True,
     }
-    more |= {"data_parallel_size": 2, "enable_expert_parallel": True}
     site = context("bank-hybrid")
     pools = [pool.model_copy(update=more) for pool in site.spec.pools]
     site = replace(site, spec=site.spec.model_copy(update={"pools": pools}))
@@ -109,6 +112,27 @@ def test_flags_of_pools_with_more_than_a_preset_has_are_ones_that_vllm_has_and_g
     assert set(chosen) <= known_flags()
     item = {"name": "assistant", "flags": chosen}
     assert yaml.safe_load(render("pool", "pool.yaml.j2", item=item)) == chosen
+
+
+@pytest.mark.skipif(importlib.util.find_spec("vllm") is None, reason="vLLM is not installed here")
+@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize("more", [{}, {"lora": ADAPTERS}, {"data_parallel_size": 4, "enable_expert_parallel": True}])
+def test_vllms_own_parser_takes_the_file_of_every_rank(preset: str, more: dict[str, object], tmp_path: Path) -> None:
+    from vllm.entrypoints.launchers.cli_args import make_arg_parser, validate_parsed_serve_args
+    from vllm.utils.argparse_utils import FlexibleArgumentParser
+
+    site = context(preset)
+    pools = [pool.model_copy(update=more) for pool in site.spec.pools]
+    site = replace(site, spec=site.spec.model_copy(update={"pools": pools}))
+    parser, file = make_arg_parser(FlexibleArgumentParser()), tmp_path / "pool.yaml"
+    for replica in site.replicas:
+        for rank in replica.ranks:
+            chosen = flags(site, replica, rank)
+            item = {"name": instance(replica), "flags": chosen}
+            file.write_text(render("pool", "pool.yaml.j2", item=item))
+            read = parser.parse_args(["--config", str(file)])
+            validate_parsed_serve_args(read)
+            assert (read.model, read.tensor_parallel_size) == (chosen["model"], chosen["tensor-parallel-size"])
 
 
 def test_the_flags_file_says_what_was_chosen() -> None:
