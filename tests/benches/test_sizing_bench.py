@@ -87,3 +87,22 @@ def test_what_the_peer_answered_is_not_asked_again(tmp_path: Path, monkeypatch: 
     kept.write_text(json.dumps([json.dumps(peer.question_of(rows[0]), sort_keys=True), answer]) + "\n")
     said, _ = peer.estimates(rows)
     assert said == {"a": {"throughput": 4100.0, "itl": 0.014, "ttft": 0.16}}
+
+
+@pytest.mark.parametrize(
+    ("is_seen", "median", "p90", "in_band", "names"),
+    [
+        (True, 11.9, 80.0, 80.0, []),
+        (True, 12.1, 80.0, 80.0, ["median"]),
+        (False, 14.9, 44.9, 72.0, []),
+        (False, 12.1, 45.1, 80.0, ["one error in ten"]),
+        (False, 15.1, 45.1, 71.0, ["median", "one error in ten", "in the band"]),
+        (True, 5.0, 10.0, 89.0, ["in the band"]),
+    ],
+)
+def test_seen_and_unseen_rows_have_bars_of_their_own(
+    is_seen: bool, median: float, p90: float, in_band: float, names: list[str]
+) -> None:
+    found = sizing.missed({"itl": {"n": 9, "median": median, "p90": p90, "in_band": in_band}}, is_seen=is_seen)
+    assert len(found) == len(names)
+    assert all(name in each for name, each in zip(names, found, strict=True))
