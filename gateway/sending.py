@@ -113,21 +113,19 @@ class Sender:
                 body = exchange.body
                 exchange.kept = {key: body[key] for key in exchange.surface.repeated if key in body}
                 data = draft.outgoing.data
-            if exchange.usage is None:  # the one before may have used what was reserved, so this needs its own
-                exchange.settle()
-                if not await self._admission.reserve_again(exchange, name):
-                    exchange.reasons.append(f"budget:{name}")
-                    if draft is not None:
-                        draft.give_up()
-                    continue
-                exchange.usage = NOTHING
-            exchange.upstream, exchange.counts = name, RestoreCounts()
             try:
-                await self._record(exchange, name, is_first=not is_recorded)
+                is_admitted = await self._admitted(exchange, name)
+                if is_admitted:
+                    exchange.upstream, exchange.counts = name, RestoreCounts()
+                    await self._record(exchange, name, is_first=not is_recorded)
             except BaseException:
                 if draft is not None:
                     draft.give_up()
                 raise
+            if not is_admitted:
+                if draft is not None:
+                    draft.give_up()
+                continue
             is_recorded = True
             if draft is not None:  # the vault was at it while the record was written
                 outgoing = await self._tokenizer.kept(exchange, upstream, draft)
@@ -176,6 +174,20 @@ class Sender:
                 self._delivery.client_left(exchange)
                 raise
         raise await self._failed(exchange, failure, has_left=has_left)
+
+    async def _admitted(self, exchange: Exchange, upstream: str) -> bool:
+        """True when there is a reservation for this upstream; the one before may have used what was reserved.
+
+        Raises:
+            Refused: a limit is reached.
+        """
+        if exchange.usage is None:
+            exchange.settle()
+            if not await self._admission.reserve_again(exchange, upstream):
+                exchange.reasons.append(f"budget:{upstream}")
+                return False
+            exchange.usage = NOTHING
+        return True
 
     async def _record(self, exchange: Exchange, upstream: str, *, is_first: bool) -> None:
         """Record that a request is about to go there.

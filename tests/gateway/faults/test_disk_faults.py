@@ -61,7 +61,15 @@ def test_with_the_vault_down_nothing_leaves_and_the_pool_answers(
         assert answer.parse().choices[0].message.content == PROMPT
         assert "vault" in json.loads(gateway.request("GET", "/readyz")[2])["wrong"]
     assert not cloud.requests
-    assert "vault-failed" in gateway.records()[-2]["reasons"]
+    asked, instead, answered = gateway.records()[-3:]  # the record of where it was to go was written meanwhile
+    assert [each["type"].removeprefix("gateway.") for each in (asked, instead, answered)] == [
+        "request",
+        "fallback",
+        "answer",
+    ]
+    assert asked["upstream"] != instead["upstream"] == answered["upstream"]
+    assert "vault-failed" in instead["reasons"]
+    assert [each.partition("/")[0] for each in answered["attempts"]] == [instead["upstream"]]
     assert ask(gateway).headers["x-sovctl-route"] == "cloud"
 
 
