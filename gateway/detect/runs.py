@@ -24,6 +24,7 @@ _RUN = re.compile(rf"[0-9]+(?:{SEPARATORS}{{1,3}}[0-9]+)*")
 _DIGITS = re.compile(r"[0-9]+")
 _ISO_DATE = re.compile(r"(?:1[89]|20)[0-9]{2}([-./])(?:0?[1-9]|1[0-2])\1(?:0?[1-9]|[12][0-9]|3[01])(?![0-9])")
 _DATE = re.compile(r"(?:0?[1-9]|[12][0-9]|3[01])([-./])(?:0?[1-9]|[12][0-9]|3[01])\1(?:1[89]|20)[0-9]{2}(?![0-9])")
+_IN_DATES = ("-", ".", "/")
 
 # Digits from which on a group beside a colon or comma and another digit is no time or amount, but a list's next field.
 _LONGEST_PART = {":": 5, ",": 9}
@@ -128,10 +129,12 @@ def _pieces(text: str, start: int, end: int, taken: Spans) -> Iterator[Run]:
     starts: list[int] = []
     ends: list[int] = []
     skip_to = 0
+    is_taken = taken.meet(start, end)
     for match in _DIGITS.finditer(text, start, end):
         first, last = match.span()
-        is_apart = first < skip_to or taken.meet(first, last) or _is_part(text, first, last)
-        if not is_apart and last - first <= 4 and (date := _ISO_DATE.match(text, first) or _DATE.match(text, first)):
+        is_apart = first < skip_to or (is_taken and taken.meet(first, last)) or _is_part(text, first, last)
+        may_be_date = last - first <= 4 and text[last : last + 1] in _IN_DATES
+        if may_be_date and not is_apart and (date := _ISO_DATE.match(text, first) or _DATE.match(text, first)):
             skip_to, is_apart = date.end(), True
         if is_apart:
             if starts:

@@ -67,7 +67,7 @@ class StructuredFinder:
             BirthDateRecognizer(self._topics),
             FormRecognizer(alone, self._topics),
         ]
-        self._mixed = _Recognizers([IbanRecognizer(), FormRecognizer(mixed, self._topics), self._documents])
+        self._mixed = _Recognizers([IbanRecognizer(), FormRecognizer(mixed, self._topics)], last=self._documents)
         self._plain = _Recognizers(everywhere, START, _MIXED, _TOKEN_PATTERN)
         rules = {*self._mixed.rules, *self._plain.rules, *self._phones.rules, *(number.rule for number in NUMBERS)}
         self._rules = sorted(rules)
@@ -95,22 +95,25 @@ class StructuredFinder:
             return mine
         return [finding for finding in mine if not held.meet(finding.start, finding.end)]
 
-    def _in_runs(self, text: str, places: Sequence[int], taken: Spans, around: Surroundings) -> Iterable[Finding]:
+    def _in_runs(self, text: str, places: Sequence[int], taken: Spans, around: Surroundings) -> list[Finding]:
+        found: list[Finding] = []
         for whole in runs_at(text, places, taken):
             has_plus = text.find("+", max(0, whole.starts[0] - _BEFORE_RUN), whole.ends[-1]) >= 0
             international = list(self._phones.find(whole, around, only_international=True)) if has_plus else []
-            yield from international
+            found += international
             for run in whole.without([(f.start, f.end) for f in international]) if international else (whole,):
-                yield from self._in_run(run, around)
+                found += self._in_run(run, around)
+        return found
 
-    def _in_run(self, run: Run, around: Surroundings) -> Iterable[Finding]:
+    def _in_run(self, run: Run, around: Surroundings) -> list[Finding]:
         numbers = list(self._numbers.find(run, around))
-        yield from numbers
+        found = numbers[:]
         for rest in run.without([(f.start, f.end) for f in numbers]) if numbers else (run,):
             phones = list(self._phones.find(rest, around))
-            yield from phones
+            found += phones
             for piece in rest.without([(f.start, f.end) for f in phones]) if phones else (rest,):
-                yield from self._documents.find(piece, around)
+                found += self._documents.find(piece, around)
+        return found
 
 
 class _Recognizers:
@@ -118,9 +121,12 @@ class _Recognizers:
 
     Args:
         besides: patterns whose places are only noted.
+        last: one that is asked only about places in which the others found nothing.
     """
 
-    def __init__(self, recognizers: Sequence[Recognizer], *besides: Pattern) -> None:
+    def __init__(self, recognizers: Sequence[Recognizer], *besides: Pattern, last: Recognizer | None = None) -> None:
+        recognizers = [*recognizers, last] if last else recognizers
+        self._last = last
         self._places = [(each, index) for each in recognizers for index in range(len(each.patterns))]
         self._besides = len(besides)
         self._scanner = Scanner([*(pattern for each in recognizers for pattern in each.patterns), *besides])
@@ -132,6 +138,7 @@ class _Recognizers:
         """What they recognize in `text[first:last]`, and where each of the patterns besides begins."""
         found: list[Finding] = []
         noted: list[list[int]] = [[] for _ in range(self._besides)]
+        postponed: list[tuple[int, int]] = []
         places, last_start = self._places, [-1] * (len(self._places) + self._besides)
         for _, start, pattern in self._scanner.scan(text[first:last]):
             start += first
@@ -142,9 +149,17 @@ class _Recognizers:
                 noted[pattern - len(places)].append(start)
                 continue
             recognizer, index = places[pattern]
-            finding = recognizer.at(text, start, index, around)
-            if finding is not None:
+            if recognizer is self._last:
+                postponed.append((start, index))
+            elif (finding := recognizer.at(text, start, index, around)) is not None:
                 found.append(finding)
+        if self._last is not None:
+            spans = [(finding.start, finding.end) for finding in found]
+            for start, index in postponed:
+                if any(first <= start < end for first, end in spans):
+                    continue
+                if (finding := self._last.at(text, start, index, around)) is not None:
+                    found.append(finding)
         return found, noted
 
 
