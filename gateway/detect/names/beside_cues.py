@@ -7,9 +7,9 @@ which name stands there, if any. They differ in what may stand between and in ho
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
-from sovctl.gateway.detect.names.cues import CUE_WORDS, CUES, SAINTS, Cue, Place
+from sovctl.gateway.detect.names.cues import CUES, SAINTS, Cue, Place
 from sovctl.gateway.detect.names.reading import Reading
 from sovctl.gateway.detect.names.shape import (
     Name,
@@ -32,10 +32,16 @@ _AFTER_ADDRESSEE = re.compile(r"[ \t]?(?:$|[,!;\n–—-]|\.(?!:)|:[ \t]*(?:\n|$
 _NUMBER_BEFORE = re.compile(r"[0-9][ \t\u00a0]?\Z")
 
 
-def by_cue(reading: Reading) -> Iterator[tuple[str, Name]]:
-    """Names beside cues, each with its rule."""
+def by_cue(reading: Reading, words: Iterable[bytes]) -> Iterator[tuple[str, Name]]:
+    """Names beside cues, each with its rule.
+
+    Args:
+        words: those of `CUE_WORDS` that are in the text.
+    """
     hits: list[tuple[int, int, Cue]] = []
-    for key in reading.words_of(CUE_WORDS):
+    for key in words:
+        if key not in CUES:
+            continue
         for place in reading.places(key):
             for cue in CUES[key]:
                 start = place - cue.lead

@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 
+from sovctl.gateway.detect.names.cues import JOINTS
 from sovctl.gateway.detect.names.given_names import is_given_name
 from sovctl.gateway.detect.names.reading import Reading
 from sovctl.gateway.detect.names.shape import Name, is_nobody, name_at, word_before
 
 # What stands in every patronymic; a text without one of these is done. Then the word itself, in any case.
 _HINTS = tuple(map(str.encode, ("ович", "евич", "ёвич", "ьич", "мич", "кич", "овн", "евн", "ёвн", "ичн", "ОВ", "ЕВ")))
-_LATIN_HINTS = (b"vich", b"ovn", b"evn")
+_LATIN_HINT = re.compile(rb"v(?:ich|n)")
+_CYRILLIC_LEAD = b"\xd0"  # every word of Russian has such a byte
 _PATRONYMIC = re.compile(
     r"(?:[^\W\d_]{2,20}(?:[оеё]вич)|[^\W\d_]{1,20}льич|(?:кузьм|фом|никит|лук|фок|сав)ич)(?:а|у|ем|е)?"
     r"|[^\W\d_]{2,20}(?:[оеё]вн|иничн|ьиничн|тичн|мичн|кичн)(?:а|ы|е|у|ой|ою)"
     r"|[a-z]{2,20}(?:[oe]vich|[oe]vn[ay])",
     re.IGNORECASE,
 )
-_JOINTS = (b"bin", b"ibn", b"bint", b"binti", "بن".encode(), "بنت".encode(), "ابن".encode())
 
 
-def by_form(reading: Reading) -> Iterator[tuple[str, Name]]:
-    """Names by their own form, each with its rule."""
+def by_form(reading: Reading, words: Set[bytes]) -> Iterator[tuple[str, Name]]:
+    """Names by their own form, each with its rule.
+
+    Args:
+        words: those of `CUE_WORDS` that are in the text.
+    """
     text = reading.text
     for word in _patronymics(reading):
         length = len(word.decode())
@@ -30,9 +35,7 @@ def by_form(reading: Reading) -> Iterator[tuple[str, Name]]:
             name = _around_patronymic(text, at, at + length)
             if name is not None:
                 yield "NAME_PATRONYMIC", name
-    for joint in _JOINTS:
-        if joint not in reading.folded:
-            continue
+    for joint in JOINTS & words:
         for at in reading.characters(list(reading.places(joint))):
             name = _around_joint(text, at)
             if name is not None:
@@ -41,14 +44,13 @@ def by_form(reading: Reading) -> Iterator[tuple[str, Name]]:
 
 def _patronymics(reading: Reading) -> list[bytes]:
     folded = reading.folded
-    hints = _LATIN_HINTS if len(folded) == len(reading.text) + 2 else (*_LATIN_HINTS, *_HINTS)
-    candidates: set[bytes] = set()
-    for hint in hints:
+    places = [match.start() for match in _LATIN_HINT.finditer(folded)]
+    for hint in _HINTS if _CYRILLIC_LEAD in folded else ():
         place = folded.find(hint)
         while place >= 0:
-            end = folded.index(b" ", place)
-            candidates.add(folded[folded.rindex(b" ", 0, place) + 1 : end])
-            place = folded.find(hint, end)
+            places.append(place)
+            place = folded.find(hint, place + 1)
+    candidates = {folded[folded.rindex(b" ", 0, place) + 1 : folded.index(b" ", place)] for place in places}
     return [word for word in sorted(candidates) if _PATRONYMIC.fullmatch(word.decode("utf-8", "replace"))]
 
 

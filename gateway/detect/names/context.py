@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from sovctl.gateway.detect.finding import Finding
 from sovctl.gateway.detect.names.beside_cues import by_cue
 from sovctl.gateway.detect.names.by_form import by_form
+from sovctl.gateway.detect.names.cues import CUE_WORDS
 from sovctl.gateway.detect.names.in_fields import in_fields, in_rows
 from sovctl.gateway.detect.names.reading import Reading
 from sovctl.gateway.kinds import Kind
@@ -39,7 +40,8 @@ def find_names(reading: Reading, found: Sequence[Finding] = ()) -> Iterator[Find
     Args:
         found: identifiers in the same text; a name in the same row as one is believed with less.
     """
-    text = reading.text
-    for rule, name in itertools.chain(by_cue(reading), in_fields(text), by_form(reading), in_rows(text, found)):
+    text, words = reading.text, reading.words_of(CUE_WORDS)
+    everywhere = by_cue(reading, words), in_fields(text), by_form(reading, words), in_rows(text, found)
+    for rule, name in itertools.chain(*everywhere):
         value = " ".join(text[name.start : name.end].casefold().split())
         yield Finding(name.start, name.end, Kind.PERSON, SCORES[rule], value, rule)

@@ -112,8 +112,10 @@ def _section(name: str) -> frozenset[str]:
 
 CUES: dict[bytes, tuple[Cue, ...]] = _cues()
 """The word that a phrase hangs on -> the phrases."""
-CUE_WORDS = frozenset(CUES)
-"""Those words."""
+JOINTS = frozenset((b"bin", b"ibn", b"bint", b"binti", "بن".encode(), "بنت".encode(), "ابن".encode()))
+"""What joins the names of a person and of the father."""
+CUE_WORDS = frozenset(CUES) | JOINTS
+"""Every word beside which a name may stand, for one look at a text."""
 
 TITLES = frozenset(phrase for phrase in _section("title") if " " not in phrase)
 """Titles of one word, in lower case."""
