@@ -66,7 +66,7 @@ def prefill_apart(
         return slower * serving.decode_s(in_flight, prompt + answer / 2)
 
     wait_s = BUSY * prefill_s / (2 * (1 - BUSY))
-    ttft_s = late * (prefill_s + wait_s) + transfer_s + itl_s(1.0)
+    ttft_s = late * (serving.before_s + prefill_s + wait_s) + transfer_s + itl_s(1.0)
     if (demand.ttft_s is not None and ttft_s > demand.ttft_s) or (demand.itl_s is not None and itl_s(1) > demand.itl_s):
         return None
     in_flight = max(1.0, performance.most)

@@ -26,7 +26,7 @@ def one_request(performance: Performance, demand: PoolDemand) -> Step:
     return Step(
         "one request alone",
         "prefill and decode step = products + attention + links + software; TTFT = before + prefill; "
-        "ITL = decode step; tokens/s = answer / (before + prefill + (answer - 1) x decode step)",
+        "ITL = decode step / tokens of it; tokens/s = answer / (before + prefill + (answer - 1) x ITL)",
         (
             f"prompt {prompt:,.0f} tokens, answer {answer:,.0f}",
             f"{serving.prefix_hit_share * 100:.0f} % of the prompt in the prefix cache",
@@ -52,14 +52,14 @@ def at_the_limit(provenance: str, performance: Performance, limit: Limit, demand
     step_s = serving.decode_s(point.in_flight, demand.prompt + answer / 2)
     each_s = serving.together_s(demand.prompt, point.in_flight / answer)
     cycle_s = serving.cycle_s(point.in_flight, answer, step_s, serving.prefill_s(demand.prompt), each_s)
-    cycle = f"decode step of {point.in_flight:,.1f} {seconds(step_s)}, each prefill {seconds(each_s)}"
+    cycle = f"decode of {point.in_flight:,.1f} {seconds(step_s)} a token, each prefill {seconds(each_s)}"
     cycle += f": cycle {seconds(cycle_s)}"
     return Step(
         "the most that one replica carries",
         "most in flight whose times at the pessimistic edge (90th percentile of measured / computed) keep every limit; "
-        "cycle = before + prefill + (answer - 1) x decode step + (in flight - 1) x each prefill, several together; "
+        "cycle = before + prefill + (answer - 1) x decode + (in flight - 1) x each prefill, several together; "
         "TTFT = before + prefill + 1.5 cycle / answer x (1 - 1 / in flight) + waiting; "
-        "ITL = (cycle - TTFT) / (answer - 1), at least a decode step; tokens/s = in flight x answer / cycle",
+        "ITL = (cycle - TTFT) / (answer - 1), at least decode; tokens/s = in flight x answer / cycle",
         (
             cycle,
             f"at most {performance.most:,.1f} by {performance.most_by}",

@@ -18,6 +18,7 @@ from sovctl.engine.plan.build import context_of
 from sovctl.engine.plan.kinds.pool import flags
 from sovctl.engine.preset import FOLDER
 from sovctl.engine.sizing.explain import explain
+from sovctl.engine.sizing.explain_step import seconds
 from sovctl.engine.sizing.pool import PoolSizing, pool_cases, size_pool
 from sovctl.engine.sizing.summary import summary
 from sovctl.engine.sizing.what_if import changed
@@ -190,6 +191,26 @@ def test_weights_that_do_not_fit_are_not_shown_as_room_below_zero() -> None:
     (problem,) = caught.value.problems
     assert "got none, as the weights alone do not fit" in problem.message
     assert " -" not in problem.message.partition("less weights")[0]
+
+
+def test_the_arithmetic_that_is_shown_gives_the_figures_that_are_planned_with() -> None:
+    loaded = site(workload=asked(1500))
+    case = next(each for each in pool_cases(loaded.spec, load_catalog()) if each.demand is not None)
+    sized = size_pool(case)
+    assert sized.performance is not None
+    assert sized.limit is not None
+    assert case.demand is not None
+    serving, point, demand = sized.performance.serving, sized.limit.point, case.demand
+    prefill_s, each_s = (
+        serving.prefill_s(demand.prompt),
+        serving.together_s(demand.prompt, point.in_flight / demand.answer),
+    )
+    decode_s = serving.decode_s(point.in_flight, demand.prompt + demand.answer / 2)
+    cycle_s = serving.before_s + prefill_s + (demand.answer - 1) * decode_s + (point.in_flight - 1) * each_s
+    assert point.tokens_per_s.middle == pytest.approx(point.in_flight * demand.answer / cycle_s)
+    assert point.itl.middle == pytest.approx(max(decode_s, (cycle_s - point.ttft.middle) / (demand.answer - 1)))
+    shown = next(each for each in explain(sized) if each.title == "the most that one replica carries").inputs
+    assert any(seconds(cycle_s) in each and seconds(decode_s) in each for each in shown)
 
 
 def test_what_if_changes_one_thing_and_is_checked_like_a_site() -> None:
