@@ -115,9 +115,15 @@ def _in_words(done: Mapping[str, Any]) -> str:
     lines = []
     for name, value in done.items():
         if isinstance(value, list):
-            lines += [f"{name}:", *("  " + ", ".join(f"{k} {v}" for k, v in item.items()) for item in value)]
+            lines += [f"{name}:", *("  " + ", ".join(f"{k} {_word(v)}" for k, v in item.items()) for item in value)]
         elif isinstance(value, Mapping):
             lines.append(f"{name}: {', '.join(f'{k}: {v}' for k, v in value.items()) or 'none'}")
         else:
-            lines.append(f"{name}: {value}")
+            lines.append(f"{name}: {_word(value)}")
     return "\n".join(lines)
+
+
+def _word(value: object) -> object:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return value if value != "" else "none"
