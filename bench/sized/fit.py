@@ -26,7 +26,8 @@ from bench.sizing import bands, table
 _FILE = Path(__file__).resolve().parents[2] / "engine/catalog/calibration.yaml"
 _SEED = 20260825  # of the split, as in the data's own
 # How firmly constants stay near their starting values, which are plausible by themselves: without it the fit ran to the
-# ends of their ranges and foretold unseen pairs worse (throughput 16.1 and p90 47 %, now 15.5 and 45; three splits).
+# ends of their ranges and foretold unseen pairs worse (throughput 16.1 and p90 47 % where it was 15.5 and 45; three
+# splits, model of 2026-11-21).
 _PRIOR = 1.2
 _WEIGHT_TTFT = 0.5  # it is the noisiest of the three
 
