@@ -33,7 +33,7 @@ def one_request(performance: Performance, demand: PoolDemand) -> Step:
             f"before a prefill begins {seconds(serving.before_s)}",
             f"prefill {seconds(sum(prefill))}: {_parts(prefill)}",
             f"decode step {seconds(sum(decode))}: {_parts(decode)}",
-            f"{serving.tokens_per_step:g} tokens a decode step (more than 1 with speculative decoding)",
+            f"tokens of a sequence a decode step: {serving.tokens_per_step:g} (more than 1 with speculative decoding)",
         ),
         f"TTFT {band(one.ttft)}, ITL {band(one.itl)}",
     )

@@ -13,6 +13,7 @@ its time is up. The load of a pool's servers is read in the background.
 from __future__ import annotations
 
 import asyncio
+import math
 import random
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -71,7 +72,7 @@ class Upstream:
     servers: list[Server] = field(default_factory=list)
     _budget: RetryBudget = field(default_factory=RetryBudget)
     _hedge: Hedge = field(default_factory=Hedge)
-    _probed: tuple[float, bool] = (0.0, False)
+    _probed: tuple[float, bool] = (-math.inf, False)
     _state: State = FINE
     _state_until_s: float = 0.0
 
@@ -110,7 +111,9 @@ class Upstream:
         """How it is now as plain values, for operators."""
         now_s = self._loop.time()
         servers = [server.as_record(now_s, stale_after_s=self.routing.stale_after_s) for server in self.servers]
-        return {"name": self.settings.name, "is_down": self.state().is_down, "servers": servers}
+        asked_at_s, answered = self._probed
+        is_silent = not answered and now_s - asked_at_s < self.routing.stale_after_s
+        return {"name": self.settings.name, "is_down": is_silent or self.state().is_down, "servers": servers}
 
     def state(self) -> State:
         """How it is now, for whoever has a choice."""

@@ -275,3 +275,13 @@ def test_probes_are_remembered_for_a_moment() -> None:
             assert server.requests[0].startswith(b"GET /v1/models HTTP/1.1\r\n")
 
     asyncio.run(run())
+
+
+def test_operators_see_what_a_probe_saw() -> None:
+    async def run() -> None:
+        async with upstream_of(DOWN) as (upstream, _):
+            assert not upstream.as_record()["is_down"]
+            assert not await upstream.answers()
+            assert upstream.as_record()["is_down"]
+
+    asyncio.run(run())
