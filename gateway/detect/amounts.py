@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
 from sovctl.gateway.detect.runs import Run
 
@@ -27,11 +26,6 @@ _REACH = 6  # characters before a number in which a sign or code fits
 def is_amount(text: str, start: int, end: int) -> bool:
     """True when money or a measure stands right beside `text[start:end]`."""
     return _AFTER.match(text, end) is not None or _BEFORE.search(text, max(0, start - _REACH), start) is not None
-
-
-def are_thousands(lengths: Sequence[int]) -> bool:
-    """True for groups as in 1 234 567 and 12.345.678.901, which are amounts unless something says otherwise."""
-    return len(lengths) > 2 and lengths[0] <= 3 and all(length == 3 for length in lengths[1:])
 
 
 def are_years(run: Run, first: int, last: int) -> bool:

@@ -17,7 +17,6 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from sovctl.gateway.detect.amounts import are_thousands
 from sovctl.gateway.detect.context import Topics
 from sovctl.gateway.detect.finding import Finding
 from sovctl.gateway.detect.runs import Run
@@ -80,7 +79,7 @@ class NumberFinder:
                 yield 0, 0, False
             return
         gaps = run.gaps
-        if are_thousands(lengths):
+        if run.are_thousands:
             total = sum(lengths)
             if total in by_length and (total >= _FEWEST_OF_NO_AMOUNT or tuple(lengths) in self._shapes):
                 yield 0, count - 1, tuple(lengths) not in self._shapes

@@ -14,11 +14,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from sovctl.gateway.detect.amounts import are_thousands, are_years, is_amount
+from sovctl.gateway.detect.amounts import are_years, is_amount
 from sovctl.gateway.detect.context import Topics
 from sovctl.gateway.detect.finding import Finding
 from sovctl.gateway.detect.phone_plan import PhonePlan
-from sovctl.gateway.detect.runs import Run
+from sovctl.gateway.detect.runs import Run, are_thousands
 from sovctl.gateway.detect.surroundings import Surroundings
 from sovctl.gateway.kinds import Kind
 
@@ -142,7 +142,7 @@ class PhoneFinder:
         # A list of small numbers, a path, a standard's: 1 2 3 4, 20/30/600, 1003.1-2001.
         if max(lengths) < (2 if has_trunk else 3) or 1 in lengths[1:] or gaps.count("/") > 1:
             return False
-        if are_thousands(run.lengths) or are_thousands(lengths):  # only nine digits may be a number: 512 345 678
+        if run.are_thousands or are_thousands(lengths):  # only nine digits may be a number: 512 345 678
             return run.lengths == lengths == [3, 3, 3] and "." not in gaps
         if has_trunk:
             return True

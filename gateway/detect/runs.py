@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 
 from sovctl.gateway.detect.scan import Pattern
 
@@ -30,6 +31,11 @@ _IN_DATES = ("-", ".", "/")
 _LONGEST_PART = {":": 5, ",": 9}
 
 
+def are_thousands(lengths: Sequence[int]) -> bool:
+    """True for groups as in 1 234 567 and 12.345.678.901, which are amounts unless something says otherwise."""
+    return len(lengths) > 2 and lengths[0] <= 3 and all(length == 3 for length in islice(lengths, 1, None))
+
+
 class Run:
     """Groups of digits, in order.
 
@@ -38,7 +44,7 @@ class Run:
         ends: where each group ends.
     """
 
-    __slots__ = ("ends", "gaps", "lengths", "starts", "text")
+    __slots__ = ("are_thousands", "ends", "gaps", "lengths", "starts", "text")
 
     def __init__(self, text: str, starts: list[int], ends: list[int]) -> None:
         self.text = text
@@ -46,6 +52,8 @@ class Run:
         self.ends = ends
         self.lengths = [end - start for start, end in zip(starts, ends, strict=True)]
         """Digits in each group."""
+        self.are_thousands = are_thousands(self.lengths)
+        """Of all groups; asked for every number in the run, and as long as the run."""
         self.gaps = [text[end:start] for end, start in zip(ends, starts[1:], strict=False)]
         """What stands between each group and the next."""
 

@@ -123,7 +123,7 @@ def test_later_events_count_from_the_beginning() -> None:
 _USAGE = {"prompt_tokens": 3, "completion_tokens": 4}
 _NESTED = st.recursive(
     st.one_of(
-        st.none(), st.just(_USAGE), st.sampled_from(['"usage":null', "usage", 'x","usage":null', ""]), st.integers()
+        st.none(), st.just(_USAGE), st.sampled_from(['"usage":null', "usage", 'x","usage":null', ""]), st.integers(0, 9)
     ),
     lambda inner: st.dictionaries(st.sampled_from(["usage", "response", "message", "text"]), inner, max_size=3),
     max_leaves=8,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hardware_token import HardwareToken
@@ -19,6 +21,15 @@ def hardware_token(tmp_path_factory: pytest.TempPathFactory) -> HardwareToken:
     for label in ("kek", "another"):
         token.make_key(label)
     return token
+
+
+@pytest.fixture(scope="session")
+def postgresql(pki: Any) -> Iterator[PostgresqlServer]:
+    """A server of the vault's own: whatever is in its dumps, the vault wrote."""
+    server = PostgresqlServer(pki.certificate_file, pki.key_file, pki.ca_file)
+    server.start()
+    yield server
+    server.stop()
 
 
 @pytest.fixture

@@ -314,8 +314,8 @@ def test_a_process_with_an_outdated_wrapping_key_takes_the_new_one(home: Home) -
 
 def test_a_caller_that_gives_up_harms_nobody(home: Home) -> None:
     async def use(vault: Vault) -> None:
-        impatient = asyncio.create_task(vault.store(ONE, {TOKEN: VALUE}))
-        patient = asyncio.create_task(vault.store(TWO, {TOKEN: VALUE}))
+        impatient = vault.store(ONE, {TOKEN: VALUE})
+        patient = vault.store(TWO, {TOKEN: VALUE})
         await asyncio.sleep(0)
         impatient.cancel()
         await patient
