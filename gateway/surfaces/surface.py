@@ -190,8 +190,12 @@ class Surface(ABC):
         return said_in(answer.get(self.answer_list), self.fields)
 
     def added(self, _event: Mapping[str, Any]) -> Added:
-        """What an event of a stream adds to what the model said; for release checks."""
-        raise NotImplementedError
+        """What an event of a stream adds to what the model said; for release checks.
+
+        Raises:
+            UpstreamFailed: there are no streams of this surface.
+        """
+        raise UpstreamFailed("protocol")
 
     def parsed(self, data: bytes) -> Any:
         """What an upstream's answer says.

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import date
-from ipaddress import AddressValueError, IPv4Address
 
 from sovctl.compliance.errors import Problem
 from sovctl.engine.spec.access import CallerLimits, Grant, IdentityProvider
 from sovctl.engine.spec.case import Case, stands_twice, unknown_name
 from sovctl.engine.spec.gateway import Gateway
+from sovctl.engine.spec.rules.own_address import own_address
 
 
 def check_teams(case: Case) -> Iterator[Problem]:
@@ -147,21 +147,9 @@ def _team(gateway: Gateway, name: str | None, tenant: str, where: str) -> Iterat
 
 
 def _inside(provider: IdentityProvider, where: str) -> Iterator[Problem]:
-    url = provider.jwks_url
-    if url is None:
-        return
-    if url.scheme != "https":
-        yield Problem(f"expected https, got {url.scheme}", where=f"{where}.jwks_url", hint="use TLS, or `jwks_file`")
-    try:
-        is_private = IPv4Address(url.host or "").is_private
-    except AddressValueError:
-        is_private = False
-    if not is_private:
-        yield Problem(
-            f"expected a private IPv4 address as host, got `{url.host}`",
-            where=f"{where}.jwks_url",
-            hint="the gateway asks nobody outside; keep the keys of an outer provider under `jwks_file`",
-        )
+    if provider.jwks_url is not None:
+        otherwise = "keep the keys of an outer provider under `jwks_file`"
+        yield from own_address(provider.jwks_url, f"{where}.jwks_url", otherwise=otherwise)
 
 
 def _grants(gateway: Gateway) -> Iterator[tuple[str, IdentityProvider, Grant]]:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from ipaddress import AddressValueError, IPv4Address
-
-from pydantic import AnyHttpUrl
 
 from sovctl.compliance.errors import Problem
 from sovctl.engine.spec.case import Case, stands_twice
+from sovctl.engine.spec.rules.own_address import own_address
 
 
 def check_release(case: Case) -> Iterator[Problem]:
@@ -32,26 +30,10 @@ def check_release(case: Case) -> Iterator[Problem]:
 def check_webhook(case: Case) -> Iterator[Problem]:
     gateway = case.spec.gateway
     if gateway is not None and gateway.handoff is not None and gateway.handoff.webhook is not None:
-        yield from inside(gateway.handoff.webhook.url, "gateway.handoff.webhook.url")
+        yield from own_address(gateway.handoff.webhook.url, "gateway.handoff.webhook.url")
 
 
 def check_tracing(case: Case) -> Iterator[Problem]:
     gateway = case.spec.gateway
     if gateway is not None and gateway.tracing is not None:
-        yield from inside(gateway.tracing.endpoint, "gateway.tracing.endpoint")
-
-
-def inside(url: AnyHttpUrl, where: str) -> Iterator[Problem]:
-    """What is wrong with an address that the gateway calls and that must be the site's own."""
-    if url.scheme != "https":
-        yield Problem(f"expected https, got {url.scheme}", where=where, hint="use TLS")
-    try:
-        is_private = IPv4Address(url.host or "").is_private
-    except AddressValueError:
-        is_private = False
-    if not is_private:
-        yield Problem(
-            f"expected a private IPv4 address as host, got `{url.host}`",
-            where=where,
-            hint="the gateway calls nobody outside but the clouds of its routes",
-        )
+        yield from own_address(gateway.tracing.endpoint, "gateway.tracing.endpoint")
