@@ -7,6 +7,8 @@
     GET  /readyz        vault, ledger and upstreams do, or 503 and what doesn't
     GET  /metrics       Prometheus
 
+HEAD is as GET. Any other method gets 405, OPTIONS says which there are; nothing is opened for other origins (CORS).
+
 Plain ASGI: a framework costs as much as everything else in this file. Every answer carries `x-sovctl-request-id`; one
 of a model also `x-sovctl-route` (`pool` or `cloud`). Nothing that was in a request is ever in an error.
 """
@@ -40,7 +42,14 @@ _JSON = (b"content-type", b"application/json")
 _EVENTS = (b"content-type", b"text/event-stream; charset=utf-8")
 _NO_STORE = (b"cache-control", b"no-store")
 _CONVERSATION = conversation.HEADER.encode()
+_ASKED, _POSTED = (b"allow", b"GET, HEAD, OPTIONS"), (b"allow", b"POST, OPTIONS")
+_UNREADABLE = frozenset({Code.INVALID_JSON, Code.INVALID_REQUEST})
+_PLAIN = "identity"  # RFC 9110, 8.4.1 and 15.5.16
 _WATCH_AFTER_S = 1.0  # how long an answer may take before we look whether the client is still there
+
+
+Page = Callable[[Scope, str], Awaitable[tuple[int, Headers, bytes]]]
+"""Answers a GET, given its request id: status, headers, body."""
 
 
 class ClientLeft(Exception):
@@ -71,12 +80,13 @@ class App:
     def __init__(self, open_context: Callable[[], AbstractAsyncContextManager[Context]]) -> None:
         self._open_context = open_context
         self._context: Context
-        self._pages: Mapping[tuple[str, str], Callable[[Scope, str], Awaitable[tuple[int, Headers, bytes]]]] = {
-            ("GET", "/v1/models"): self._models,
-            ("GET", "/healthz"): self._healthz,
-            ("GET", "/readyz"): self._readyz,
-            ("GET", "/metrics"): self._metrics,
+        self._pages: Mapping[str, Page] = {
+            "/v1/models": self._models,
+            "/healthz": self._healthz,
+            "/readyz": self._readyz,
+            "/metrics": self._metrics,
         }
+        self._below: Mapping[str, Page] = {_MODEL: self._model, _HANDOFF: self._handoff}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -103,15 +113,20 @@ class App:
             if surface is not None:
                 await self._serve(surface, scope, receive, send, request_id)
                 return
-            if (page := self._pages.get((method, path))) is None and method == "GET" and path.startswith(_MODEL):
-                page = self._model
-            if page is None and method == "GET" and path.startswith(_HANDOFF):
-                page = self._handoff
-            if page is None:
+            page = self._page(path)
+            allowed = _ASKED if page is not None else _POSTED if path in SURFACES else None
+            if page is not None and method in ("GET", "HEAD"):
+                status, headers, body = await page(scope, request_id)
+            elif allowed is not None and method == "OPTIONS":
+                status, headers, body = 200, [allowed], b""
+            else:
                 await self._caller(scope)
+                if allowed is not None:
+                    raise Refused(Code.METHOD_NOT_ALLOWED, headers=[allowed])
                 raise Refused(Code.STATE_NOT_KEPT if path.startswith(_REMEMBERED) else Code.NOT_FOUND)
-            status, headers, body = await page(scope, request_id)
         except Refused as refused:
+            if refused.code in _UNREADABLE and (_header(scope["headers"], b"content-encoding") or _PLAIN) != _PLAIN:
+                refused = Refused(Code.UNSUPPORTED_ENCODING, headers=[(b"accept-encoding", _PLAIN.encode())])
             status, headers, body = self._refusal(refused, surface or _spoken(scope), request_id)
         except ClientLeft:
             return
@@ -119,6 +134,10 @@ class App:
             log.event("our mistake", level=40, error=error, request_id=request_id)
             status, headers, body = self._refusal(Refused(Code.INTERNAL), surface or _spoken(scope), request_id)
         await _send_whole(send, status, headers, body, request_id)
+
+    def _page(self, path: str) -> Page | None:
+        below = (page for start, page in self._below.items() if path.startswith(start))
+        return self._pages.get(path) or next(below, None)
 
     async def _serve(self, surface: Surface, scope: Scope, receive: Receive, send: Send, request_id: str) -> None:
         service = self._context.service
@@ -305,11 +324,15 @@ async def _send_stream(send: Send, watch: _Watch, headers: Headers, reply: Reply
         body = ClientBody.behind(send)
         if body is None:
             watch.start()
+        else:
+            body.begin()
         await send({"type": "http.response.start", "status": reply.status, "headers": headers})
         async for piece in reply.content.pieces(body):
             await send({"type": "http.response.body", "body": piece, "more_body": True})
             if body is not None and body.has_left:
                 return
+        if body is not None:
+            body.end()
         await send({"type": "http.response.body", "body": b""})
     finally:
         await reply.content.close()

@@ -11,6 +11,7 @@ What can't be written at once (a client that reads slowly, or has left) is left 
 
 from __future__ import annotations
 
+import sys
 from typing import Self
 
 from starlette.types import Send
@@ -20,7 +21,7 @@ from sovctl.gateway.errors import Headers
 
 
 class ClientBody:
-    """A body in chunks (RFC 9112, 7.1) whose head `send` has sent."""
+    """A body in chunks (RFC 9112, 7.1) whose head and end `send` sends; in HTTP/1.0 the connection's end is its own."""
 
     __slots__ = ("_cycle", "_flow", "_write")
 
@@ -37,6 +38,15 @@ class ClientBody:
     def has_left(self) -> bool:
         """True when the client closed its connection."""
         return self._cycle.disconnected
+
+    def begin(self) -> None:
+        """Before the head. A client of HTTP/1.0 knows no chunks, and uvicorn no body without them or a length."""
+        if self._cycle.scope["http_version"] == "1.0":
+            self._cycle.chunked_encoding, self._cycle.expected_content_length = False, sys.maxsize
+
+    def end(self) -> None:
+        """Before the end."""
+        self._cycle.expected_content_length = 0
 
     def write(self, piece: bytes) -> bool:
         """Write a piece that is not empty; False when it was not written."""

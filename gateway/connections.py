@@ -9,6 +9,9 @@ that a request costs a few assignments and no timer:
     the body               `listen.body_timeout_s` without a byte, or fewer than `_LEAST_BYTES_PER_S`; then 408
     a client that does not read     `listen.write_timeout_s` from the moment its buffers were full; then closed
 
+What is no HTTP/1.1 is told so, in JSON. An offer of another protocol is passed over (RFC 9110, 7.8): Java's client
+makes one with its first request on plain HTTP, and uvicorn would lose that request's body.
+
     uvicorn.Config(..., http=protocol_class(DeadlineProtocol, settings.listen))
 """
 
@@ -21,6 +24,7 @@ from collections import deque
 from math import inf
 from typing import Any, ClassVar
 
+import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from sovctl.gateway import log
@@ -35,7 +39,8 @@ _HEAD = (
     b"HTTP/1.1 %d %b\r\ncontent-type: application/json\r\ncontent-length: %d\r\nx-sovctl-request-id: %b\r\n"
     b"connection: close\r\n\r\n"
 )
-_REASONS = {408: b"Request Timeout", 431: b"Request Header Fields Too Large"}
+_REASONS = {400: b"Bad Request", 408: b"Request Timeout", 431: b"Request Header Fields Too Large"}
+_OF_AN_UPGRADE = frozenset({b"connection", b"upgrade", b"http2-settings"})
 
 
 class DeadlineProtocol(HttpToolsProtocol):
@@ -58,13 +63,49 @@ class DeadlineProtocol(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Count what is no body: a head, or the framing and trailers of chunks."""
-        super().data_received(data)
+        if self._is_over:
+            return
+        self._unset_keepalive_if_required()
+        try:
+            self._feed(data)
+        except httptools.HttpParserError:
+            self._end(Code.INVALID_HTTP)
+            return
         if self._expires_at is inf:
             return
         self._head_bytes += len(data)
         most = self.listen.max_head_bytes + (0 if self._is_in_head else _FRAMING * self._body_bytes)
         if self._head_bytes > most and not self._is_over:
             self._end(Code.HEAD_TOO_LARGE)
+
+    def _feed(self, data: bytes | memoryview) -> None:
+        while True:
+            try:
+                self.parser.feed_data(data)
+                return
+            except httptools.HttpParserUpgrade as upgrade:
+                head = self._head_without_upgrade()
+                data = memoryview(data)[upgrade.args[0] :]
+                self.parser = httptools.HttpRequestParser(self)  # one that read `connection: close` reads no more
+                self.parser.set_dangerous_leniencies(lenient_data_after_close=True)  # as uvicorn's
+                self.parser.feed_data(head)
+
+    def _head_without_upgrade(self) -> bytes:
+        """The head of a request that offered another protocol, as it is without that.
+
+        Raises:
+            HttpParserError: it asks for nothing else.
+        """
+        method = self.parser.get_method()
+        if method == b"CONNECT":
+            raise httptools.HttpParserInvalidMethodError
+        headers = self.scope["headers"]
+        options = b",".join(value for name, value in headers if name == b"connection").lower()
+        lines = [b"%b: %b\r\n" % header for header in headers if header[0] not in _OF_AN_UPGRADE]
+        if b"close" in [option.strip() for option in options.split(b",")]:
+            lines.append(b"connection: close\r\n")
+        version = self.parser.get_http_version().encode()
+        return b"%b %b HTTP/%b\r\n%b\r\n" % (method, self.url, version, b"".join(lines))
 
     def on_message_begin(self) -> None:
         """The first byte of a request."""
@@ -74,6 +115,8 @@ class DeadlineProtocol(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         """The head is whole."""
+        if self.parser.should_upgrade():
+            return  # it is read once more, without that
         self._is_in_head = False
         self._expires_at = self.loop.time() + self.listen.body_timeout_s
         super().on_headers_complete()
@@ -89,6 +132,8 @@ class DeadlineProtocol(HttpToolsProtocol):
 
     def on_message_complete(self) -> None:
         """The request is whole; what follows is ours to do, or the keep-alive timer's."""
+        if self.parser.should_upgrade():
+            return
         self._expires_at = inf
         super().on_message_complete()
 
@@ -129,7 +174,8 @@ class DeadlineProtocol(HttpToolsProtocol):
         """Close; say why if something was asked and no answer has begun."""
         self._is_over = True
         is_answered = self.cycle is None or self.cycle.response_complete
-        if self._is_in_head if is_answered else not self.cycle.response_started:
+        is_asked = self._is_in_head or code is Code.INVALID_HTTP
+        if is_asked if is_answered else not self.cycle.response_started:
             request_id = secrets.token_hex(16)
             status, _ = status_and_message(code)
             log.event("refused", request_id=request_id, reason=code.value, status=status)

@@ -20,6 +20,7 @@ Headers = list[tuple[bytes, bytes]]
 class Code(StrEnum):
     """Reason codes; documented in docs/gateway.md."""
 
+    INVALID_HTTP = "invalid_http"
     INVALID_JSON = "invalid_json"
     INVALID_REQUEST = "invalid_request"
     TOO_DEEP = "too_deep"
@@ -33,6 +34,8 @@ class Code(StrEnum):
     SURFACE_NOT_ALLOWED = "surface_not_allowed"
     MODEL_NOT_FOUND = "model_not_found"
     NOT_FOUND = "not_found"
+    METHOD_NOT_ALLOWED = "method_not_allowed"
+    UNSUPPORTED_ENCODING = "unsupported_encoding"
     SURFACE_NOT_SERVED = "surface_not_served"
     STATE_NOT_KEPT = "state_not_kept"
     POLICY_BLOCKED = "policy_blocked"
@@ -64,6 +67,7 @@ _INVALID, _AUTH, _POLICY, _SERVER = "invalid_request_error", "authentication_err
 _LIMIT = "rate_limit_error"
 
 _ANSWERS: dict[Code, _Answer] = {
+    Code.INVALID_HTTP: _Answer(400, _INVALID, "expected a request in HTTP/1.1; no https where the gateway has no TLS"),
     Code.INVALID_JSON: _Answer(400, _INVALID, "expected a JSON object as the body"),
     Code.INVALID_REQUEST: _Answer(400, _INVALID, "expected a body of this API, with `model` as a string"),
     Code.TOO_DEEP: _Answer(400, _INVALID, "expected JSON that is nested less deeply"),
@@ -81,8 +85,13 @@ _ANSWERS: dict[Code, _Answer] = {
     Code.SURFACE_NOT_ALLOWED: _Answer(403, _AUTH, "expected a path that this key may use"),
     Code.MODEL_NOT_FOUND: _Answer(404, _INVALID, "expected a model of this gateway; GET /v1/models lists them"),
     Code.NOT_FOUND: _Answer(
-        404, _INVALID, "expected a path and a method that this gateway serves; see its documentation"
+        404,
+        _INVALID,
+        "expected a path that this gateway serves; the base URL ends in /v1 for OpenAI's clients, and does not for "
+        "Anthropic's",
     ),
+    Code.METHOD_NOT_ALLOWED: _Answer(405, _INVALID, "expected a method that `allow` names"),
+    Code.UNSUPPORTED_ENCODING: _Answer(415, _INVALID, "expected a body that is not compressed"),
     Code.STATE_NOT_KEPT: _Answer(
         404, _INVALID, "no response, conversation, prompt or file is kept here; send the whole input with each request"
     ),

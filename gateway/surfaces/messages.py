@@ -63,6 +63,7 @@ _TYPES = {
     413: "request_too_large",
     429: "rate_limit_error",
     503: "overloaded_error",
+    504: "timeout_error",
 }
 
 
@@ -136,7 +137,11 @@ class Messages(Surface):
     def error(self, code: Code, *, request_id: str) -> bytes:
         status, message = status_and_message(code)
         reason = {"reason": code.value, "request_id": request_id}
-        error = {"type": _TYPES.get(status, "api_error"), "message": message, "sovctl": reason}
+        error = {
+            "type": _TYPES.get(status, "api_error" if status >= 500 else "invalid_request_error"),
+            "message": message,
+            "sovctl": reason,
+        }
         return orjson.dumps({"type": "error", "error": error, "request_id": request_id})
 
     def error_event(self, code: Code, *, request_id: str) -> bytes:
