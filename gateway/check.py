@@ -17,6 +17,7 @@ from sovctl.compliance import keys as signing
 from sovctl.compliance.errors import Busy, SovctlError, SpecError
 from sovctl.compliance.ledger.store import Ledger
 from sovctl.gateway.access.callers import Callers
+from sovctl.gateway.clean_texts import CleanTexts
 from sovctl.gateway.conversation import Conversation
 from sovctl.gateway.detect import make_detector
 from sovctl.gateway.detect.edm import open_listed
@@ -144,12 +145,12 @@ def _leaving(settings: GatewaySettings) -> str:
         return "no route has a cloud: nothing leaves"
     permissions = Policy.compile(settings.policy, settings.routes, settings.upstreams).of("", route)
     surface = SURFACES["/v1/chat/completions"]
-    detector, key = make_detector(settings.detect), load_token_keys(settings).token
+    finder, key = CleanTexts(make_detector(settings.detect)), load_token_keys(settings).token
     said: dict[str, list[str]] = {"as tokens": [], "as masks": [], "as they are, by policy": [], "not at all": []}
     for kind, specimen in SPECIMENS.items():
         text = f"Please check {specimen} for us."
         body: dict[str, Any] = {"messages": [{"role": "user", "content": text}]}
-        inspector = Inspector(detector, surface, max_depth=settings.limits.max_depth)
+        inspector = Inspector(finder, surface, max_depth=settings.limits.max_depth)
         permit = decide(inspector.inspect(body), permissions)
         if not permit.verdict.may_leave:
             said["not at all"].append(kind.value)
@@ -157,7 +158,7 @@ def _leaving(settings: GatewaySettings) -> str:
         mint = Mint(key, tenant="check", conversation=secrets.token_hex(16))
         outgoing = tokenize_body(body, inspector, permissions, mint, model="check", dropped=surface.dropped)
         sent = orjson.loads(outgoing.data)["messages"][0]["content"]
-        actions = {permissions.action_for(finding.kind, finding.rule) for finding in detector.find(text)}
+        actions = {permissions.action_for(finding.kind, finding.rule) for finding in finder.find(text)}
         if actions == {Action.ALLOW}:
             said["as they are, by policy"].append(kind.value)
         elif Action.MASK in actions:

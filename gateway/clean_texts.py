@@ -7,21 +7,34 @@ with their languages. Neither a text nor anything of it is kept.
     finder = CleanTexts(detector)
     finder.find(text)           # as the detector would
     finder.languages(text)      # as `detect.language` would
+    finder.are_clean(texts)     # several short ones at once
 """
 
 from __future__ import annotations
 
 import hashlib
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from typing import Protocol
 
 from sovctl.gateway.detect.finding import Finding
 from sovctl.gateway.detect.language import languages
-from sovctl.gateway.inspection import Finder
 
 _MOST_KNOWN = 65_536  # digests, about 8 MiB; what was not seen for longest goes first
 _DIGEST_BYTES = 16
+_APART = f"\n{'~' * 96}\n"  # between texts that are read together: wider than any rule looks around for words
+
+
+class Finder(Protocol):
+    """What finds identifiers in one text: `detect.Detector`, or a test's that fails."""
+
+    @property
+    def rule_names(self) -> Sequence[str]:
+        """What a policy may name; asked only when it names any."""
+
+    def find(self, text: str) -> list[Finding]:
+        """Identifiers, sorted, none overlapping."""
 
 
 class CleanMemory:
@@ -83,6 +96,22 @@ class CleanTexts:
         if not found:
             self._clean.add(key)
         return found
+
+    def are_clean(self, texts: Iterable[str]) -> bool:
+        """True when none of these texts holds anything; when in doubt it is False.
+
+        Those that are not known are read as one, because much of a look costs the same for a line and for a page. They
+        stand farther apart than any rule looks, so that none of them hides what is in another.
+
+        Raises:
+            Exception: what the other finder raises; nothing is remembered then.
+        """
+        unknown = {key: text for text in texts if (key := self._clean.key(text)) not in self._clean}
+        if unknown and self._finder.find(_APART.join(unknown.values())):
+            return False
+        for key in unknown:
+            self._clean.add(key)
+        return True
 
     def languages(self, text: str) -> frozenset[str]:
         """The languages of a text."""

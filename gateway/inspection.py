@@ -5,7 +5,7 @@ time: a value found anywhere is found everywhere in the request (a name behind "
 where it stands alone, inflected or with initials: see `aliases`), and values under keys such as `customer_name` in tool
 arguments are names.
 
-    inspector = Inspector(detector, SURFACES["/v1/chat/completions"], max_depth=64)
+    inspector = Inspector(CleanTexts(detector), SURFACES["/v1/chat/completions"], max_depth=64)
     inspector.inspect(body)      # Inspection(found={(Kind.IBAN, "IBAN"): 2}, languages={"en"}, obstacles=frozenset())
     inspector.findings(leaf)     # what stands in one of its leaves
 """
@@ -14,12 +14,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 from sovctl.gateway.aliases import Aliases
+from sovctl.gateway.clean_texts import CleanTexts
 from sovctl.gateway.detect.finding import Finding, resolve
 from sovctl.gateway.detect.language import NONE, UNKNOWN, languages
 from sovctl.gateway.kinds import Kind
@@ -44,17 +45,6 @@ _ORDINARY = frozenset(
 
 
 _ELSEWHERE = ("file_id", "file_url", "url")  # where else a part's file may be
-
-
-class Finder(Protocol):
-    """What finds identifiers in one text: `detect.Detector`, or a test's that fails."""
-
-    @property
-    def rule_names(self) -> Sequence[str]:
-        """What a policy may name; asked only when it names any."""
-
-    def find(self, text: str) -> list[Finding]:
-        """Identifiers, sorted, none overlapping."""
 
 
 @dataclass(frozen=True)
@@ -83,19 +73,10 @@ class Inspector:
 
     Args:
         max_depth: of nesting, strings that hold JSON included.
-        languages_of: tells the languages of a text in which nothing was found; one that remembers them, perhaps.
     """
 
-    def __init__(
-        self,
-        finder: Finder,
-        surface: Surface,
-        *,
-        max_depth: int,
-        languages_of: Callable[[str], frozenset[str]] = languages,
-    ) -> None:
+    def __init__(self, finder: CleanTexts, surface: Surface, *, max_depth: int) -> None:
         self.finder = finder
-        self._languages_of = languages_of
         self.leaves = Leaves()
         self._surface = surface
         self._body: Mapping[str, Any] = {}
@@ -240,7 +221,7 @@ class Inspector:
             if found or others:
                 spoken |= languages("\n\n".join([_without(text, found) for text, found in texts]))
             else:
-                spoken |= self._languages_of(text)
+                spoken |= self.finder.languages(text)
         return Inspection(dict(counts), frozenset(spoken or {NONE}), frozenset(obstacles))
 
 

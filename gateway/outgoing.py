@@ -20,8 +20,9 @@ from typing import Any
 
 import orjson
 
+from sovctl.gateway.clean_texts import CleanTexts
 from sovctl.gateway.detect.finding import Finding
-from sovctl.gateway.inspection import Finder, Inspector
+from sovctl.gateway.inspection import Inspector
 from sovctl.gateway.kinds import Kind, Mark
 from sovctl.gateway.permissions import Permissions
 from sovctl.gateway.replace import Replaced, replace
@@ -32,6 +33,7 @@ from sovctl.gateway.tokens import ID_CHARACTERS, Mint
 _TOUCHING = 32  # characters from a replacement in which it can be part of something new: no identifier is longer
 _SEAM = 96  # characters read on either side: as much again as any rule looks around for words
 _ANY_ID = "X" * ID_CHARACTERS
+_PROSE = bytes(range(97, 123)) + b" \\"
 _SHORTEST_CHECKED = 5  # characters; shorter values also occur inside ordinary words
 
 
@@ -96,11 +98,11 @@ def tokenize_body(
     finally:
         leaves.undo()
     if rewritten:
-        for replaced in rewritten:
-            _look_again(replaced, inspector.finder, permissions)
+        _look_again(rewritten, inspector.finder, permissions)
         values = [(token.rpartition("_")[0], surface) for token, surface in issued.items()]
+        rare = _rare(data)
         for label, surface in [*values, *masked] if masked else values:
-            if label != Mark.TEXT and _occurs(surface, data):
+            if label != Mark.TEXT and _occurs(surface, data, rare):
                 raise Leak(f"a value of {label} a second time")
     return Outgoing(data, issued)
 
@@ -117,10 +119,16 @@ def _sorted_out(findings: Sequence[Finding], permissions: Permissions) -> tuple[
     return found, masks
 
 
-def _look_again(replaced: Replaced, finder: Finder, permissions: Permissions) -> None:
-    ours = replaced.places
-    for first, last in _around(ours, len(replaced.text)):
-        for finding in finder.find(_without_ids(replaced, first, last)):
+def _look_again(rewritten: Sequence[Replaced], finder: CleanTexts, permissions: Permissions) -> None:
+    pieces = [
+        (replaced.places, first, _without_ids(replaced, first, last))
+        for replaced in rewritten
+        for first, last in _around(replaced.places, len(replaced.text))
+    ]
+    if finder.are_clean([text for _, _, text in pieces]):
+        return
+    for ours, first, text in pieces:
+        for finding in finder.find(text):
             action = permissions.action_for(finding.kind, finding.rule)
             span = (finding.start + first, finding.end + first)
             if action is not Action.ALLOW and not _is_ours(span, ours) and _touches(span, ours):
@@ -153,11 +161,22 @@ def _around(ours: Sequence[tuple[int, int]], length: int) -> list[tuple[int, int
     return pieces
 
 
-def _occurs(surface: str, data: bytes) -> bool:
-    """True when a value stands in the body, as JSON has it in a string or in a string that holds JSON."""
+def _rare(data: bytes) -> bytes:
+    """What is left of a body without the characters that prose consists of; a tenth of it."""
+    return data.translate(None, _PROSE)
+
+
+def _occurs(surface: str, data: bytes, rare: bytes) -> bool:
+    """True when a value stands in the body, as JSON has it in a string or in a string that holds JSON.
+
+    Args:
+        rare: of `data`; where a value stands there, its rare characters stand together here.
+    """
     if len(surface) < _SHORTEST_CHECKED:
         return False
     written = orjson.dumps(surface)[1:-1]
+    if _rare(written) not in rare:
+        return False
     return written in data or (b"\\" in written and orjson.dumps(written.decode())[1:-1] in data)
 
 

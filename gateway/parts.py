@@ -30,12 +30,12 @@ from sovctl.gateway import log
 from sovctl.gateway.access.assertion import PrincipalSigner
 from sovctl.gateway.app import Context
 from sovctl.gateway.audit import AuditLog, Sink
+from sovctl.gateway.clean_texts import Finder
 from sovctl.gateway.detect import make_detector
 from sovctl.gateway.errors import Refused
 from sovctl.gateway.handoff.desk import Desk
 from sovctl.gateway.handoff.queue import open_queue
 from sovctl.gateway.handoff.watch import Watch
-from sovctl.gateway.inspection import Finder
 from sovctl.gateway.metrics import Metrics, MetricsFolder
 from sovctl.gateway.metrics.sharing import WRITE_EVERY_S
 from sovctl.gateway.quota.quota import Quota

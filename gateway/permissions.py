@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 from sovctl.compliance.errors import Problem, SpecError
 from sovctl.compliance.policy_table import Row, last
+from sovctl.gateway.clean_texts import Finder
 from sovctl.gateway.detect.language import NONE
-from sovctl.gateway.inspection import Finder
 from sovctl.gateway.kinds import Kind
 from sovctl.gateway.obstacles import Obstacle
 from sovctl.gateway.settings import (

@@ -19,12 +19,12 @@ import orjson
 
 from sovctl.gateway import log
 from sovctl.gateway.access.principal import Principal
-from sovctl.gateway.clean_texts import CleanTexts
+from sovctl.gateway.clean_texts import CleanTexts, Finder
 from sovctl.gateway.conversation import conversation_of
 from sovctl.gateway.errors import Code, Refused
 from sovctl.gateway.escalation import Escalation
 from sovctl.gateway.exchange import Exchange
-from sovctl.gateway.inspection import Finder, Inspection, Inspector
+from sovctl.gateway.inspection import Inspection, Inspector
 from sovctl.gateway.leaves import TooDeep
 from sovctl.gateway.metrics import Metrics
 from sovctl.gateway.permissions import Policy
@@ -119,9 +119,7 @@ class Planner:
             raise Refused(Code.TOO_DEEP) from None
         except ValueError:
             raise Refused(Code.INVALID_CONVERSATION) from None
-        inspector = Inspector(
-            self._finder, surface, max_depth=self._limits.max_depth, languages_of=self._finder.languages
-        )
+        inspector = Inspector(self._finder, surface, max_depth=self._limits.max_depth)
         permissions = self._policy.of(client.tenant, route.model)
         return Exchange(
             surface,

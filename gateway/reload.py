@@ -29,8 +29,8 @@ from pydantic import BaseModel
 from sovctl.compliance.errors import InputError, SovctlError, SpecError
 from sovctl.gateway import log
 from sovctl.gateway.access.callers import Callers
+from sovctl.gateway.clean_texts import Finder
 from sovctl.gateway.errors import Refused
-from sovctl.gateway.inspection import Finder
 from sovctl.gateway.metrics import Metrics
 from sovctl.gateway.permissions import check_rules
 from sovctl.gateway.release.judge import Checks, checks_of

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from bisect import bisect_right
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from sovctl.gateway.detect.finding import Finding
@@ -20,8 +19,7 @@ from sovctl.gateway.token_search import find_literals
 from sovctl.gateway.tokens import Mint
 
 
-@dataclass(frozen=True, slots=True)
-class _Span:
+class _Span(NamedTuple):
     start: int
     end: int
     label: Kind | Mark

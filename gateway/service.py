@@ -21,11 +21,11 @@ from types import MappingProxyType
 from sovctl.gateway.access.assertion import PrincipalSigner
 from sovctl.gateway.access.principal import Principal
 from sovctl.gateway.audit import AuditLog
+from sovctl.gateway.clean_texts import Finder
 from sovctl.gateway.delivery import Delivery
 from sovctl.gateway.errors import Refused
 from sovctl.gateway.escalation import Escalation
 from sovctl.gateway.handoff.desk import Desk
-from sovctl.gateway.inspection import Finder
 from sovctl.gateway.metrics import Metrics
 from sovctl.gateway.planning import Planner, why_not
 from sovctl.gateway.quota.admission import Admission

@@ -33,6 +33,7 @@ _BARE_BEGUN = re.compile(rf"_({_BODY}{{0,{ID_CHARACTERS}}})\Z")
 _WORD = r"(?:(?<![A-Za-z0-9])|(?<=\\[bfnrt]))"  # a letter behind a backslash is an escape of JSON's, not of the word
 _LONGEST_LABEL = max(map(len, LABELS)) + 16  # characters, each underscore as long as it can be written
 _LONGEST_BEGUN = _LONGEST_LABEL + 9 + ID_CHARACTERS
+_ENDING_IN = {end: [label for label in LABELS if label.endswith(end)] for end in {label[-2:] for label in LABELS}}
 _RUN = re.compile(r"[A-Za-z]*\Z")
 _LONGEST_RUN = max(len(part) for label in LABELS for part in label.split("_"))
 
@@ -73,7 +74,8 @@ def _found(text: str, label_end: re.Pattern[str], *, is_bare_wanted: bool) -> It
     pattern = id_pattern(text)
     while (match := pattern.search(text, at)) is not None:
         at = match.start()
-        found = _labelled(text, match, position, LABELS, label_end) or (_bare(text, match) if is_bare_wanted else None)
+        labels = _ENDING_IN.get(text[at - 2 : at], ())
+        found = _labelled(text, match, position, labels, label_end) or (_bare(text, match) if is_bare_wanted else None)
         if found is None or (found.label is None and not found.is_sound):
             at += 1
             continue

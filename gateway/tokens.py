@@ -25,7 +25,7 @@ import hmac
 from collections.abc import Collection, Mapping
 from operator import mul
 
-from sovctl.gateway.kinds import Kind, Mark
+from sovctl.gateway.kinds import LABELS, Kind, Mark
 
 ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXY"
 _BASE = len(ALPHABET)  # 31, a prime: see the check character
@@ -81,8 +81,8 @@ class Mint:
         Args:
             about: the identifiers in it.
         """
-        stem = _encoded(self._mac("value", label, value), _MAC_CHARACTERS)
-        form = 0 if surface == value else 1 + self._mac("form", label, surface) % (_FORMS - 1)
+        stem = _encoded(self._mac(_VALUE_OF[label], value), _MAC_CHARACTERS)
+        form = 0 if surface == value else 1 + self._mac(_FORM_OF[label], surface) % (_FORMS - 1)
         while True:
             body = stem + _PAIRS[form]
             token = f"{label}_{body}{check_character(body)}"
@@ -93,8 +93,8 @@ class Mint:
                 return token
             form = form % (_FORMS - 1) + 1
 
-    def _mac(self, *fields: str) -> int:
-        return int.from_bytes(hmac.digest(self._key, _joined(*fields), hashlib.sha256)[:16])
+    def _mac(self, purpose: bytes, text: str) -> int:
+        return int.from_bytes(hmac.digest(self._key, purpose + _field(text), hashlib.sha256)[:16])
 
 
 def number_of(body: str) -> int:
@@ -122,4 +122,14 @@ def _encoded(number: int, length: int) -> str:
 
 def _joined(*fields: str) -> bytes:
     """The fields, each after its length, so that no two lists of fields give the same bytes."""
-    return b"".join([len(data).to_bytes(4) + data for data in [field.encode() for field in fields]])
+    return b"".join(map(_field, fields))
+
+
+def _field(text: str) -> bytes:
+    data = text.encode()
+    return len(data).to_bytes(4) + data
+
+
+_VALUE_OF = {label: _joined("value", label) for label in LABELS}
+_FORM_OF = {label: _joined("form", label) for label in LABELS}
+"""What a MAC begins with, by label."""

@@ -11,7 +11,8 @@ import time
 from typing import Any
 
 from bench.judging.leaks import Interval, Replacement
-from sovctl.gateway.inspection import Finder, Inspector
+from sovctl.gateway.clean_texts import CleanTexts, Finder
+from sovctl.gateway.inspection import Inspector
 from sovctl.gateway.replace import replace
 from sovctl.gateway.surfaces import SURFACES
 from sovctl.gateway.token_search import find_tokens
@@ -24,7 +25,7 @@ class Masker:
     """Tokenizes one text after the other, each as the only message of a request of its own."""
 
     def __init__(self, finder: Finder) -> None:
-        self._finder = finder
+        self._finder = CleanTexts(finder)
         self._key = secrets.token_bytes(32)
         self.inspect_s: list[float] = []
         """Processor time of each inspection."""

@@ -7,15 +7,14 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from sovctl.gateway.kinds import Kind
 
 _RANK = {kind: rank for rank, kind in enumerate(Kind)}
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(NamedTuple):
     """One identifier in one text."""
 
     start: int
@@ -25,10 +24,13 @@ class Finding:
     kind: Kind
     score: float
     """0 to 1; 1 when a checksum holds."""
-    value: str = field(repr=False)
+    value: str
     """The identifier in one form, whatever it was written like; personal data, so it is never printed."""
     rule: str
     """Which rule found it, such as `DE_TAX_ID`."""
+
+    def __repr__(self) -> str:
+        return f"Finding(start={self.start}, end={self.end}, kind={self.kind}, score={self.score}, rule={self.rule!r})"
 
 
 def resolve(findings: Iterable[Finding]) -> list[Finding]:

@@ -16,7 +16,7 @@ only counts, over UTF-8 bytes, which is several times quicker than over characte
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import repeat
 
 from sovctl.gateway.detect.everyday_words import (
@@ -160,8 +160,7 @@ def _other_passages(votes: str, counts: Mapping[int, int], found: set[str]) -> s
 
 def _has_passage(suspect: str, votes: str, theirs: set[int], found: set[str]) -> bool:
     """True when somewhere some of the suspect's words stand together, more than others."""
-    signs = set(map(chr, theirs))
-    places = [place for place, vote in enumerate(votes) if vote in signs]
+    places = sorted([place for group in theirs for place in _places(votes, chr(group))])
     for first, last in zip(places, places[_FOREIGN_HITS - 1 :], strict=False):
         if last - first >= _WINDOW:
             continue
@@ -171,6 +170,13 @@ def _has_passage(suspect: str, votes: str, theirs: set[int], found: set[str]) ->
         if own > others and own >= _SHARE.get(suspect, _SHARE_OF_OTHERS) * len(passage):
             return True
     return False
+
+
+def _places(votes: str, vote: str) -> Iterator[int]:
+    place = votes.find(vote)
+    while place >= 0:
+        yield place
+        place = votes.find(vote, place + 1)
 
 
 _TELLING = frozenset(number for number, group in enumerate(GROUPS) if 1 <= len(group) <= 6)

@@ -16,8 +16,8 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
+from sovctl.gateway.clean_texts import Finder
 from sovctl.gateway.detect.finding import Finding
-from sovctl.gateway.inspection import Finder
 from sovctl.gateway.release.verdict import Outcome, Verdict
 from sovctl.gateway.settings.release import IdentifierAction, IdentifierSettings
 from sovctl.gateway.token_search import find_tokens

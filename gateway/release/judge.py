@@ -16,8 +16,8 @@ from typing import Any
 import orjson
 
 from sovctl.gateway import log
+from sovctl.gateway.clean_texts import Finder
 from sovctl.gateway.detect.finding import Finding
-from sovctl.gateway.inspection import Finder
 from sovctl.gateway.leaves import TooDeep, leaves_of
 from sovctl.gateway.release import citations, forbidden, identifiers, schema
 from sovctl.gateway.release.asked import AskedSchemas, asked_schemas

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from sovctl.gateway.clean_texts import CleanTexts
+from sovctl.gateway.detect import make_detector
 from sovctl.gateway.detect.finding import Finding
 from sovctl.gateway.detect.language import languages
 from sovctl.gateway.inspection import Inspector
 from sovctl.gateway.kinds import Kind
+from sovctl.gateway.settings import DetectSettings
 from sovctl.gateway.surfaces import SURFACES
 
 CHAT = SURFACES["/v1/chat/completions"]
 
+DETECTOR = make_detector(DetectSettings(phone_regions=["DE"]))
 CLEAN, OTHER = "nothing in here " * 20, "write to anna@example.com " * 10
 
 
@@ -52,6 +57,61 @@ def test_one_character_makes_another_text() -> None:
     assert finder.find(CLEAN + "anna@example.com")
     finder.find(CLEAN + "\ud800")  # half a surrogate pair, as JSON may hold one
     assert len(inner.asked) == 3
+
+
+def test_several_texts_are_read_as_one_and_each_is_remembered() -> None:
+    inner = Counting()
+    finder = CleanTexts(inner)
+    finder.find(CLEAN)
+    assert finder.are_clean([CLEAN, "a", "b"])
+    assert len(inner.asked) == 2
+    assert finder.are_clean(["b", "a"])
+    assert finder.find("a") == []
+    assert len(inner.asked) == 2
+    assert not finder.are_clean(["a", "c", OTHER])
+    assert not finder.are_clean(["c", OTHER])
+    with pytest.raises(RuntimeError):
+        finder.are_clean(["d", "broken"])
+    assert len(inner.asked) == 5
+
+
+_PIECES = st.sampled_from(
+    [
+        "DE89370400440532013000",
+        "to anna@example.com",
+        "4111 1111 1111",
+        "1111",
+        "call 030",
+        "901820",
+        "his BSN is",
+        "111222333",
+        "Dear Mr.",
+        "Nordmann, thank you",
+        "Best regards,",
+        "Ola Nordmann",
+        "name:",
+        "born on",
+        "1980-02-29",
+        "YW5uYUBleGFt",
+        "cGxlLmNvbQ==",
+        "anna%40",
+        "example.com",
+        "9 4 3 4 7 6",
+        "5 9 1 9",
+        "password:",
+        "hunter2hunter",
+        "plain words",
+        "Phone",
+        "2026-00417",
+    ]
+)
+
+
+@settings(max_examples=300)
+@given(st.lists(st.lists(_PIECES, min_size=1, max_size=3).map(" ".join), min_size=2, max_size=5))
+def test_nothing_is_overlooked_in_texts_that_are_read_as_one(texts: list[str]) -> None:
+    if any(DETECTOR.find(text) for text in texts):
+        assert not CleanTexts(DETECTOR).are_clean(texts)
 
 
 def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -96,5 +156,5 @@ def test_a_remembered_language_counts_in_every_request() -> None:
     finder = CleanTexts(Counting())
     body = {"messages": [{"role": "system", "content": "Antworten Sie bitte immer auf Deutsch, kurz und höflich."}]}
     for _ in range(3):
-        inspector = Inspector(finder, CHAT, max_depth=8, languages_of=finder.languages)
+        inspector = Inspector(finder, CHAT, max_depth=8)
         assert inspector.inspect(body).languages == {"de"}

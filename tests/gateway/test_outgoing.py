@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sovctl.gateway.clean_texts import CleanTexts
 from sovctl.gateway.conversation import conversation_of
 from sovctl.gateway.detect import Finding, make_detector
 from sovctl.gateway.inspection import Inspection, Inspector
@@ -33,7 +34,7 @@ def mint() -> Mint:
 
 
 def inspect(body: dict[str, Any], finder: Any = DETECTOR) -> tuple[Inspection, Inspector]:
-    inspector = Inspector(finder, CHAT, max_depth=32)
+    inspector = Inspector(CleanTexts(finder), CHAT, max_depth=32)
     return inspector.inspect(body), inspector
 
 
@@ -225,8 +226,8 @@ def test_nesting_has_a_limit_even_inside_strings() -> None:
     for _ in range(10):
         inner = json.dumps({"arguments": inner})
     with pytest.raises(TooDeep):
-        Inspector(DETECTOR, CHAT, max_depth=8).inspect({"arguments": inner})
-    Inspector(DETECTOR, CHAT, max_depth=16).inspect({"arguments": inner})
+        Inspector(CleanTexts(DETECTOR), CHAT, max_depth=8).inspect({"arguments": inner})
+    Inspector(CleanTexts(DETECTOR), CHAT, max_depth=16).inspect({"arguments": inner})
 
 
 def test_a_body_is_as_it_was_when_its_tokens_have_left() -> None:

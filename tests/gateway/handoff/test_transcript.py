@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sovctl.gateway.clean_texts import CleanTexts
 from sovctl.gateway.detect import make_detector
 from sovctl.gateway.detect.finding import Finding
 from sovctl.gateway.handoff.transcript import HELD_BACK, Transcript, transcript_of
@@ -37,7 +38,7 @@ def transcript(
     found: dict[str, list[Finding]] | None = None,
 ) -> Transcript:
     surface = SURFACES[path]
-    inspector = Inspector(detector(), surface, max_depth=64)
+    inspector = Inspector(CleanTexts(detector()), surface, max_depth=64)
     inspector.inspect(body)
     inspector.add(found or {})
     mint = Mint(bytes(32), tenant="retail", conversation="c", issued=issued)

@@ -10,6 +10,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from identifier_strategies import nested, texts
 
+from sovctl.gateway.clean_texts import CleanTexts
 from sovctl.gateway.detect import make_detector
 from sovctl.gateway.inspection import Inspector
 from sovctl.gateway.outgoing import Leak, Outgoing, tokenize_body
@@ -29,7 +30,7 @@ PERMISSIONS = Policy.compile(PolicySettings(), [RouteSettings(model="m", pool="c
 
 def leave(body: dict[str, Any]) -> Outgoing:
     """The body as a cloud gets it; what the second look keeps at home is no example."""
-    inspector = Inspector(DETECTOR, CHAT, max_depth=64)
+    inspector = Inspector(CleanTexts(DETECTOR), CHAT, max_depth=64)
     inspector.inspect(body)
     mint = Mint(bytes(32), tenant="t", conversation="c")
     try:

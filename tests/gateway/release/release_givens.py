@@ -6,6 +6,7 @@ import json
 from functools import lru_cache
 from typing import Any
 
+from sovctl.gateway.clean_texts import CleanTexts
 from sovctl.gateway.detect import make_detector
 from sovctl.gateway.inspection import Inspector
 from sovctl.gateway.release.judge import Checks, Judge
@@ -34,7 +35,7 @@ def detector() -> Any:
 def judge_of(release: dict[str, Any], body: dict[str, Any] = BODY, *, may_see: bool = True) -> Judge:
     """A judge for an answer to `body` by a route with these settings."""
     checks = Checks(ReleaseSettings.model_validate(release), finder=detector(), schemas=SchemaCheck(), max_depth=64)
-    inspector = Inspector(detector(), CHAT, max_depth=64)
+    inspector = Inspector(CleanTexts(detector()), CHAT, max_depth=64)
     inspector.inspect(body)
     texts = [leaf.text for leaf in inspector.leaves.texts]
     return checks.judge(body, inspector.found, texts, may_see=may_see)

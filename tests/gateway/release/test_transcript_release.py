@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from release_givens import detector, events, framed, judge_of
 
+from sovctl.gateway.clean_texts import CleanTexts
 from sovctl.gateway.inspection import Inspector
 from sovctl.gateway.release.judge import Judge
 from sovctl.gateway.release.stream import Gate
@@ -123,6 +124,6 @@ def test_segments_of_a_stream_are_one_text() -> None:
 
 
 def test_inspection_of_a_form_gives_its_prompt_as_known_text() -> None:
-    inspector = Inspector(detector(), AUDIO, max_depth=8)
+    inspector = Inspector(CleanTexts(detector()), AUDIO, max_depth=8)
     inspector.inspect({**BODY, "prompt": IBAN})
     assert IBAN in [leaf.text for leaf in inspector.leaves.texts]
