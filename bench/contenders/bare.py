@@ -44,6 +44,7 @@ class _Relay(asyncio.Protocol):
     async def _connect(self) -> None:
         other = _Relay(None, is_json=self._is_json, other=self)
         self._other = other
+        assert self._upstream_port is not None  # of the client's side, which alone connects
         await asyncio.get_running_loop().create_connection(lambda: other, "127.0.0.1", self._upstream_port)
         for data in other._held:
             other.write(data)

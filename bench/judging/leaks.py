@@ -102,7 +102,8 @@ def judge(document: Document, replacement: Replacement) -> Outcome:
 
 
 def _without(text: str, intervals: Sequence[Interval]) -> str:
-    pieces, position = [], 0
+    pieces: list[str] = []
+    position = 0
     for start, end in intervals:
         pieces += (text[position:start].replace(_GAP, ""), _GAP)
         position = end

@@ -26,8 +26,10 @@ _FOLDER = Path(__file__).parent / "people"
 LANGUAGES = tuple(sorted(path.stem for path in _FOLDER.glob("*.yaml")))
 COLUMNS = ("id", "given_name", "surname", "date_of_birth", "account", "email", "kind")
 
+_Endings = tuple[tuple[str, str], ...]
+
 # Regular endings of the names in `people/`, by case; what ends in nothing of the table takes the first one's.
-_GIVEN = {
+_GIVEN: dict[str, dict[str, _Endings]] = {
     "ru": {
         "gen": (("", "а"), ("ия", "ии"), ("я", "и"), ("а", "ы")),
         "dat": (("", "у"), ("ия", "ии"), ("я", "е"), ("а", "е")),
@@ -35,7 +37,7 @@ _GIVEN = {
     },
     "pl": {"gen": (("", "a"), ("a", "y")), "dat": (("", "owi"), ("a", "ie")), "ins": (("", "em"), ("a", "ą"))},
 }
-_SURNAME = {
+_SURNAME: dict[str, dict[str, _Endings]] = {
     "ru": {
         "gen": (("", "а"), ("кий", "кого"), ("кая", "кой"), ("ова", "овой")),
         "dat": (("", "у"), ("кий", "кому"), ("кая", "кой"), ("ова", "овой")),
@@ -86,7 +88,7 @@ def people(language: str, *, seed: int) -> list[tuple[str, str]]:
 def customers(*, seed: int) -> list[dict[str, str]]:
     """The institution's list."""
     dice = Random(f"{seed} customers")
-    rows = []
+    rows: list[dict[str, str]] = []
     for language in LANGUAGES:
         for given, surname in people(language, seed=seed):
             year, month, day = dice.randrange(1940, 2000), dice.randrange(1, 13), dice.randrange(1, 29)
@@ -141,7 +143,7 @@ def _forms(language: str, given: str, surname: str, dice: Random) -> Iterator[tu
         yield case, " ".join(inflected), dice.choice(sentences)
 
 
-def _inflected(name: str, endings: tuple[tuple[str, str], ...]) -> str:
+def _inflected(name: str, endings: _Endings) -> str:
     """The longest ending that fits is changed; a name that ends in a consonant gets one."""
     for old, new in sorted(endings, key=lambda pair: -len(pair[0])):
         if old and name.endswith(old):
