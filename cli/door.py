@@ -17,6 +17,9 @@ from sovctl.cli import show
 from sovctl.compliance.errors import ExitCode, SovctlError, SpecError
 
 # What the machine refuses is no mistake in the code: the place and the system's words are enough.
+_MISNAMED = (errno.EISDIR, errno.ENOTDIR, errno.EEXIST, errno.EBUSY, errno.ENAMETOOLONG, errno.ELOOP)
+_ROOM = "make room or give access, then run the same command again"
+_NAME = "name another place for it"
 REFUSALS = {
     errno.ENOSPC: ExitCode.MISSING,
     errno.EDQUOT: ExitCode.MISSING,
@@ -25,6 +28,7 @@ REFUSALS = {
     errno.ENOMEM: ExitCode.MISSING,
     errno.EACCES: ExitCode.BAD_INPUT,
     errno.EPERM: ExitCode.BAD_INPUT,
+    **dict.fromkeys(_MISNAMED, ExitCode.BAD_INPUT),
 }
 
 
@@ -52,8 +56,9 @@ def door() -> Iterator[None]:
         sys.exit(ExitCode.OK)
     except Exception as error:  # noqa: BLE001 - the door: nothing may pass as a traceback
         if isinstance(error, OSError) and error.errno in REFUSALS:
-            place = f"{error.filename}: " if error.filename else ""
-            hint = "make room or give access, then run the same command again"
+            named = error.filename2 or error.filename  # of a rename, the place that was meant and not the draft
+            place = f"{named}: " if named else ""
+            hint = _NAME if error.errno in _MISNAMED else _ROOM
             show.problem(f"{place}this machine refuses: {os.strerror(error.errno).lower()}", hint=hint)
             sys.exit(REFUSALS[error.errno])
         with tempfile.NamedTemporaryFile("w", prefix="sovctl-crash-", suffix=".txt", delete=False) as file:

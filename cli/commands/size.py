@@ -61,6 +61,9 @@ def size(
     from sovctl.engine.sizing.what_if import changed
     from sovctl.engine.spec.file import load
 
+    if autoscaling is not None and as_json:
+        hint = "--json has the bounds, under `autoscaling`"
+        raise InputError("expected one of --autoscaling and --json, got both", where="--autoscaling", hint=hint)
     loaded = load(site, is_draft=True)
     now, then = reckon(loaded.spec, loaded.catalog), None
     if what_if:
