@@ -62,6 +62,8 @@ def parse_measurements(data: bytes, *, where: str = "") -> list[Measurement]:
                 where=place,
                 hint="vllm bench serve --save-result; guidellm's benchmarks.json; profile_export_aiperf.json",
             )
+    if not found:
+        raise InputError("expected a measurement, got none", where=where)
     return found
 
 
@@ -80,20 +82,29 @@ def _documents(data: bytes, where: str) -> Iterator[Any]:
     yield from whole
 
 
+_MOST = 1e12  # of anything that is counted or timed here; more is no measurement
+
+
+def _at(document: Any, *path: str) -> Any:
+    """What stands there; None where nothing does."""
+    for step in path:
+        document = document.get(step) if isinstance(document, dict) else None
+    return document
+
+
 class _Reader:
-    """Numbers of one document, by path; every one finite and above zero."""
+    """Numbers of one document, by path; every one above zero and at most `_MOST`."""
 
     def __init__(self, document: Any, where: str) -> None:
         self.document, self.where = document, where
 
     def optional(self, *path: str) -> float | None:
-        value = self.document
-        for step in path:
-            value = value.get(step) if isinstance(value, dict) else None
+        value = _at(self.document, *path)
         if value is None:
             return None
-        if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value) or value <= 0:
-            message = f"expected a number above 0, got {value!r:.40}"
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= _MOST:
+            bound = f" and at most {_MOST:g}" if isinstance(value, int | float) and value > _MOST else ""
+            message = f"expected a number above 0{bound}, got {value!r:.40}"
             raise InputError(message, where=f"{self.where}: {'.'.join(path)}")
         return float(value)
 
@@ -130,7 +141,7 @@ def _guidellm(document: Mapping[str, Any], where: str) -> Iterator[Measurement]:
         def mean(name: str, read: _Reader = read) -> float:
             return read.number("metrics", name, "successful", "mean")
 
-        kind = str(((benchmark.get("config") or {}).get("strategy") or {}).get("type_", ""))
+        kind = _at(benchmark, "config", "strategy", "type_")
         yield Measurement(
             "GuideLLM",
             mean("request_concurrency"),
@@ -148,8 +159,8 @@ def _aiperf(document: Mapping[str, Any], where: str) -> Iterator[Measurement]:
     read = _Reader(document, where)
     units = {"request_latency": "ms", "time_to_first_token": "ms", "inter_token_latency": "ms"}
     for name, unit in units.items():
-        given = (document.get(name) or {}).get("unit", unit)
-        if given != unit:
+        given = _at(document, name, "unit")
+        if given not in (unit, None):
             raise InputError(f"expected {unit}, got {given!r:.20}", where=f"{where}: {name}.unit")
     littles = read.number("request_throughput", "avg") * read.number("request_latency", "avg") * 1e-3
     yield Measurement(

@@ -5,7 +5,10 @@ The specimens' figures are invented; their fields are those of vllm/benchmarks/s
 
 from __future__ import annotations
 
+import copy
 import json
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +66,17 @@ def test_requests_that_come_on_their_own_are_counted_by_littles_law() -> None:
             {"benchmarks": [{}]},
             "x.json: benchmarks[0]: metrics.request_concurrency.successful.mean: expected a number, got nothing",
         ),
+        (
+            "guidellm.json",
+            {"benchmarks": ["first"]},
+            "x.json: benchmarks[0]: metrics.request_concurrency.successful.mean: expected a number, got nothing",
+        ),
+        (
+            "vllm.json",
+            {"completed": 1e300},
+            "x.json: completed: expected a number above 0 and at most 1e+12, got 1e+300",
+        ),
+        ("guidellm.json", {"benchmarks": []}, "x.json: expected a measurement, got none"),
     ],
 )
 def test_what_cannot_be_is_refused_by_its_path(file: str, change: dict[str, Any], said: str) -> None:
@@ -70,6 +84,33 @@ def test_what_cannot_be_is_refused_by_its_path(file: str, change: dict[str, Any]
     with pytest.raises(InputError) as caught:
         parse_measurements(json.dumps(changed).encode(), where="x.json")
     assert str(caught.value) == said
+
+
+def places(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
+    yield path
+    for key, item in value.items() if isinstance(value, dict) else enumerate(value if isinstance(value, list) else ()):
+        yield from places(item, (*path, key))
+
+
+DOCUMENTS = {name: json.loads((CASES / name).read_text()) for name in ("vllm.json", "guidellm.json", "aiperf.json")}
+NEARLY = [(name, path) for name, document in DOCUMENTS.items() for path in places(document) if path]
+
+
+@given(
+    st.sampled_from(NEARLY),
+    st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=5) | st.just([]) | st.just({"avg": "1"}),
+)
+def test_a_result_with_anything_in_it_is_read_or_refused_and_nothing_breaks(
+    place: tuple[str, tuple[str | int, ...]], instead: object
+) -> None:
+    name, (*before, last) = place
+    document = copy.deepcopy(DOCUMENTS[name])
+    here: Any = document
+    for step in before:
+        here = here[step]
+    here[last] = instead
+    with suppress(InputError):
+        assert parse_measurements(json.dumps(document).encode(), where="x.json")
 
 
 def test_not_a_number_is_refused() -> None:
