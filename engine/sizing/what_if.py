@@ -14,8 +14,9 @@ import yaml
 
 from sovctl.compliance.errors import InputError, Problem, SpecError
 from sovctl.engine.catalog import Catalog
+from sovctl.engine.spec.case import MOST_NAMES
 from sovctl.engine.spec.file import LoadedSpec, parse
-from sovctl.engine.spec.text import resolve, steps
+from sovctl.engine.spec.text import BrokenText, read_text, resolve, steps
 
 
 def changed(loaded: LoadedSpec, settings: Sequence[str], *, today: date, catalog: Catalog) -> LoadedSpec:
@@ -34,7 +35,7 @@ def changed(loaded: LoadedSpec, settings: Sequence[str], *, today: date, catalog
         if not sign or not path.strip():
             hint = "--what-if 'workload[chat].users=3000'"
             raise InputError(f"expected PATH=VALUE, got {setting!r}", where="--what-if", hint=hint)
-        _set(value, loaded.text.by_index(path.strip()), resolve(text.strip()))
+        _set(value, loaded.text.by_index(path.strip()), _value(text.strip()), said=path.strip())
     data = yaml.safe_dump(value, allow_unicode=True, sort_keys=False).encode()
     try:
         return parse(data, path=loaded.path, today=today, catalog=catalog, is_draft=True)
@@ -47,8 +48,18 @@ def _without_line(problem: Problem, path: str) -> Problem:
     return Problem(problem.message, where=f"--what-if: {place}" if place else "--what-if", hint=problem.hint)
 
 
-def _set(value: Any, path: str, new: Any) -> None:
-    *before, last = steps(path)
+def _value(text: str) -> Any:
+    """As in site.yaml, lists in brackets and mappings in braces too; what is no YAML is the text itself."""
+    try:
+        [value] = read_text(f"value: {text}".encode()).value.values()
+    except (BrokenText, ValueError):
+        return resolve(text)
+    return value
+
+
+def _set(value: Any, path: str, new: Any, *, said: str) -> None:
+    """Put `new` at `path`, whose items are numbered; `said` is the path as it was written."""
+    *before, last = steps(path) or [""]
     here = value
     for step in before:
         if isinstance(here, dict) and isinstance(step, str):
@@ -56,9 +67,9 @@ def _set(value: Any, path: str, new: Any) -> None:
         elif _has_item(here, step):
             here = here[step]
         else:
-            raise _no_place(path)
+            raise _no_place(said, here)
     if not (isinstance(here, dict) and isinstance(last, str)) and not _has_item(here, last):
-        raise _no_place(path)
+        raise _no_place(said, here)
     here[last] = new
 
 
@@ -66,6 +77,17 @@ def _has_item(here: Any, step: str | int) -> bool:
     return isinstance(here, list) and isinstance(step, int) and step < len(here)
 
 
-def _no_place(path: str) -> InputError:
-    hint = "name a place as errors do, such as pools[chat].max_num_seqs"
-    return InputError(f"expected a place of site.yaml, got `{path}`", where="--what-if", hint=hint)
+def _no_place(said: str, here: Any) -> InputError:
+    """
+    Args:
+        here: what stands at the last step that is there.
+    """
+    names = (
+        [str(each["name"]) for each in here if isinstance(each, dict) and "name" in each]
+        if isinstance(here, list)
+        else []
+    )
+    hint = (
+        f"there are {', '.join(names[:MOST_NAMES])}" if names else "name a place as errors do: pools[chat].max_num_seqs"
+    )
+    return InputError(f"expected a place of site.yaml, got `{said}`", where="--what-if", hint=hint)
