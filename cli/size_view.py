@@ -54,15 +54,15 @@ def _lines(sized: PoolSizing) -> list[str]:
         )
     if sized.limit is not None and sized.case.demand is not None and server is not None:
         point, demand = sized.point or sized.limit.point, sized.case.demand
-        when = "at rest" if sized.point else "at its limit"
+        when = f"with {count(pool.replicas, 'replica')}" if sized.point else "at its limit"
         times = f"TTFT {_time(point.ttft, demand.ttft_s)}"
         if server.makes_tokens:
             times += f", ITL {_time(point.itl, demand.itl_s)}, {point.tokens_per_s.middle:,.0f} tokens/s"
-        lines.append(f"{when}, {point.in_flight:,.1f} in flight a replica: {times}")
+        lines.append(f"{when}, {point.in_flight:,.1f} in flight each: {times}")
     if sized.limit is not None and sized.need is not None:
         wanted = sized.need.with_reserve if sized.need.with_reserve is not None else "more nodes"
         lines.append(
-            f"{sized.need.in_flight:,.1f} in flight at the peak, {sized.limit.point.in_flight:,.1f} a replica "
+            f"filled to the limit, {sized.limit.point.in_flight:,.1f} each of {sized.need.in_flight:,.1f} in flight "
             f"({sized.limit.binding} binds): needs {sized.need.replicas}, with reserve {wanted}; "
             f"headroom {(sized.headroom or 0) * 100:+,.0f} %"
         )
@@ -143,6 +143,8 @@ def _money(costs: MonthlyCosts) -> list[str]:
     ]
     if costs.rent_per_month is not None:
         back = "never" if costs.pays_back_months is None else f"after {costs.pays_back_months:,.0f} months"
+        if costs.pays_back_months is not None and costs.pays_back_months > 12 * costs.years:
+            back += f", past the {costs.years:g} years"
         lines.append(f"  renting the same GPUs: {costs.rent_per_month:,.0f}; buying has cost less {back}")
     if costs.api_per_month is not None and costs.break_even_requests is not None:
         lines.append(

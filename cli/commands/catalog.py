@@ -89,7 +89,7 @@ def _catalog(site: Path | None) -> Any:
         return load_catalog()
     from sovctl.engine.spec.file import load
 
-    return load(site).catalog
+    return load(site, is_draft=True).catalog
 
 
 def _text(value: Any) -> str:

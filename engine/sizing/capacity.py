@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from sovctl.engine.catalog.calibrations import Band
-from sovctl.engine.sizing.demand import PoolDemand, with_fluctuation
+from sovctl.engine.sizing.demand import PoolDemand
 from sovctl.engine.sizing.serving import Serving
 
 # Waiting for the first token is known well for servers with few requests in flight and badly for full ones: of the 91
@@ -154,11 +154,14 @@ class Performance:
                 high, binding = middle, found
         return Limit(self.at(low, demand), binding, is_held=True)
 
-    def needed_in_flight(self, point: Point, demand: PoolDemand) -> float:
-        """Requests of the whole pool in flight one moment in twenty, when its replicas are at `point`."""
-        return with_fluctuation(
-            demand.in_flight(lambda prompt, answer: self.e2e_s(point, demand, prompt, answer)),
-        )
+    def needed_in_flight(self, point: Point, demand: PoolDemand, *, share: float = 1.0) -> float:
+        """Requests of the whole pool in flight one moment in twenty, when its replicas are at `point`.
+
+        Args:
+            share: of the people who ask at the peak.
+        """
+        asked = demand if share == 1 else demand.scaled(share)
+        return asked.peak_in_flight(lambda prompt, answer: self.e2e_s(point, demand, prompt, answer))
 
     def settled(self, replicas: int, demand: PoolDemand, most: float) -> Point | None:
         """Where `replicas` replicas come to rest under the demand; None when they need more than `most` each."""

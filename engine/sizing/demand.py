@@ -11,8 +11,8 @@ Lengths are lognormal, as published traces are, given by mean and 95th percentil
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from math import exp, log, sqrt
+from dataclasses import dataclass, replace
+from math import exp, inf, log, sqrt
 from typing import Protocol
 
 from sovctl.engine.spec.demand import Reserve, RuleOfThumb, WorkloadClass, WorkloadKind
@@ -145,6 +145,19 @@ class ClassDemand:
             return self.at_work * self.in_flight_share * self.peak_factor
         return self.rate_per_s(e2e_s) * e2e_s
 
+    @property
+    def most(self) -> float:
+        """Calls that can be in flight at all: of people who wait for their answers, one each."""
+        return inf if self.calls_per_user_s is not None else self.at_work * self.peak_factor
+
+    def variance(self, e2e_s: float) -> float:
+        """Of the calls in flight: Poisson where they come at a rate, binomial where people wait for their answers.
+
+        Palm's theorem: however long the calls take, the number in flight of Poisson arrivals is Poisson.
+        """
+        mean = self.in_flight(e2e_s)
+        return mean * (1 - min(1.0, mean / self.most)) if mean else 0.0
+
 
 def _seconds(milliseconds: float | None) -> float | None:
     return None if milliseconds is None else milliseconds / 1000
@@ -216,14 +229,18 @@ class PoolDemand:
         """Calls in flight at the peak, on average."""
         return sum(each.in_flight(timing(each.prompt.mean, each.answer.mean)) for each in self.classes)
 
+    def deviation(self, timing: Timing) -> float:
+        """Standard deviation of the calls in flight at the peak; classes ask independently of each other."""
+        return sqrt(sum(each.variance(timing(each.prompt.mean, each.answer.mean)) for each in self.classes))
 
-def with_fluctuation(in_flight: float) -> float:
-    """Calls in flight that are passed one moment in twenty: arrivals at random make their number Poisson.
+    def peak_in_flight(self, timing: Timing) -> float:
+        """Calls in flight at the peak that are passed one moment in twenty: mean and 1.645 deviations."""
+        most = sum(each.most for each in self.classes)
+        return min(most, self.in_flight(timing) + _Z95 * self.deviation(timing))
 
-    Palm's theorem: however long the calls take, the number in flight of Poisson arrivals is Poisson; its 95th
-    percentile is the mean and 1.645 of its roots.
-    """
-    return in_flight + _Z95 * sqrt(in_flight)
+    def scaled(self, share: float) -> PoolDemand:
+        """The demand of so large a share of the people."""
+        return PoolDemand(tuple(replace(each, at_work=each.at_work * share) for each in self.classes))
 
 
 def growth_factor(reserve: Reserve) -> float:

@@ -9,6 +9,7 @@ Bytes are written in both units: GB is 10^9 bytes, GiB 2^30; labels on products 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import ceil, isfinite
 
 from sovctl.engine.catalog.mig import SEEN_AT_LEAST, SOURCE, slices_of
 from sovctl.engine.sizing.adapters import adapter_bytes
@@ -16,10 +17,12 @@ from sovctl.engine.sizing.capacity import Limit, Performance
 from sovctl.engine.sizing.demand import ClassDemand, PoolDemand, lost
 from sovctl.engine.sizing.explain_step import Step, both_units, seconds
 from sovctl.engine.sizing.explain_times import apart, at_the_limit, one_request
+from sovctl.engine.sizing.kv_cache import Growth, LayerGroup
 from sovctl.engine.sizing.memory import Edge
 from sovctl.engine.sizing.pool import PoolSizing
 from sovctl.engine.sizing.server import Server
 from sovctl.engine.sizing.spread import best_of, spreads
+from sovctl.engine.sizing.weights import Precision
 from sovctl.engine.spec.types import AUTO
 
 
@@ -77,7 +80,10 @@ def _asked(each: ClassDemand, place: tuple[int, object]) -> Step:
 
 def _weights(server: Server) -> Step:
     weights = server.weights
-    total = weights.total_bytes(tensor_parallel_size=server.tensor_parallel_size)
+    cut = 1 if server.enable_expert_parallel else server.tensor_parallel_size  # whole experts are padded once
+    total = weights.total_bytes(tensor_parallel_size=cut)
+    stored = weights.total_parameters - weights.bf16_parameters
+    padding = weights.padding(cut)
     plain_bytes = {"bf16": 2.0, "fp8": 1.0, "int8": 1.0}.get(server.precision.value, 0.5)
     plain = weights.total_parameters * plain_bytes
     return Step(
@@ -85,8 +91,10 @@ def _weights(server: Server) -> Step:
         "parameters x bytes with scales; embeddings and output layer in bf16; padded as kernels want",
         (
             f"{weights.total_parameters / 1e9:,.2f} x 10^9 parameters ({server.model.id})",
-            f"{server.precision.value}: {server.precision.bytes_per_weight:.4f} B each",
-            f"embeddings {weights.embedding_parameters / 1e9:,.2f} x 10^9 in bf16",
+            f"{stored / 1e9:,.2f} x 10^9 in {server.precision.value}, {server.precision.bytes_per_weight:.4f} B each"
+            + (f", padded to {padding:.3f} times" if padding > 1 else ""),
+            f"{weights.bf16_parameters / 1e9:,.2f} x 10^9 always in bf16, 2 B each: "
+            + ("all but experts" if server.precision is Precision.MXFP4 else "embeddings and output layer"),
         ),
         f"{both_units(total)} for one replica",
         ""
@@ -191,32 +199,58 @@ def _memory(server: Server) -> Step:
 
 
 def _token(server: Server) -> Step:
-    arch = server.model.arch
+    arch, tensor, pipeline = server.model.arch, server.tensor_parallel_size, server.pipeline_parallel_size
+    all_layers = server.kv_cache.token_bytes(tensor_parallel_size=tensor, element_bytes=server.kv_element_bytes)
     held = server.kv_cache.token_bytes(
-        tensor_parallel_size=server.tensor_parallel_size, element_bytes=server.kv_element_bytes
+        tensor_parallel_size=tensor, pipeline_parallel_size=pipeline, element_bytes=server.kv_element_bytes
     )
     inputs = tuple(
         f"{group.layers} layers ({group.growth.value}"
         + (f" of {group.window} tokens" if group.window else "")
-        + f"): {group.elements} numbers a head, "
-        + ("the whole on every GPU" if group.heads is None else f"{group.heads} heads")
+        + f"): {_kept(group, tensor)}"
         for group in server.kv_cache.groups
     )
     note = ""
     if arch.layers and arch.hidden:
         hidden = 2 * arch.layers * arch.hidden * server.kv_element_bytes
-        whole = server.kv_cache.token_bytes(element_bytes=server.kv_element_bytes)
         note = (
             f"the common rule (2 x layers x hidden size) says {both_units(hidden)} for all GPUs, we compute "
-            f"{both_units(whole)} because only key-value heads are kept, and windows stop growing"
+            f"{both_units(all_layers * tensor)} because {_why_less(server)}"
         )
     return Step(
         "KV cache of one token",
         "sum over layers of numbers per head x heads on a GPU x bytes",
         (*inputs, f"{server.kv_element_bytes:g} B each"),
-        f"{both_units(held)} on each GPU (TP {server.tensor_parallel_size})",
+        f"{both_units(held)} on each GPU (TP {tensor}, PP {pipeline})",
         note,
     )
+
+
+def _kept(group: LayerGroup, tensor: int) -> str:
+    """What one layer of a group keeps of a token, or of a session."""
+    if group.growth is Growth.STATE:
+        return f"one state a session, {both_units(group.rank_bytes(tensor, 1))} on each GPU"
+    if group.heads is None:
+        return f"{group.elements} numbers, the whole on every GPU"
+    on_each = max(1, ceil(group.heads / tensor))
+    return f"{group.elements} numbers a head, keys and values; {group.heads} heads, {on_each} on each GPU"
+
+
+def _why_less(server: Server) -> str:
+    groups, tensor = server.kv_cache.groups, server.tensor_parallel_size
+    growths = {group.growth for group in groups}
+    is_latent = any(group.heads is None for group in groups)
+    reasons = ["only a compressed latent is kept" if is_latent else "only key-value heads are kept"]
+    if is_latent and tensor > 1:
+        reasons.append(f"each of {tensor} GPUs keeps the whole of it")
+    heads = max((group.heads for group in groups if group.heads and group.growth is not Growth.STATE), default=tensor)
+    if heads < tensor:
+        reasons.append(f"{heads} heads are kept more than once on {tensor} GPUs")
+    if Growth.WINDOW in growths:
+        reasons.append("windows stop growing")
+    if Growth.STATE in growths:
+        reasons.append("states do not grow at all")
+    return ", ".join(reasons)
 
 
 def _encoder(server: Server) -> Step:
@@ -282,13 +316,23 @@ def _ways(sized: PoolSizing, demand: PoolDemand) -> Step:
 def _in_flight(sized: PoolSizing, performance: Performance, limit: Limit, demand: PoolDemand) -> Step:
     assert sized.need is not None
     point = limit.point
-    mean = demand.in_flight(lambda prompt, answer: performance.e2e_s(point, demand, prompt, answer))
+
+    def timing(prompt: float, answer: float) -> float:
+        return performance.e2e_s(point, demand, prompt, answer)
+
+    mean, deviation = demand.in_flight(timing), demand.deviation(timing)
+    most = sum(each.most for each in demand.classes)
     at_work = sum(each.at_work for each in demand.classes)
     thumb = at_work * 0.15 * 0.05 * 3
     return Step(
         "calls in flight",
-        "Little's law: rate x time from question to last token, then mean + 1.645 x root (Poisson, 95th percentile)",
-        (f"one call takes {seconds(point.e2e_s)} at that load", f"mean {mean:,.1f} in flight"),
+        "Little's law: rate x time from question to last token, then mean + 1.645 x deviation (95th percentile); "
+        "deviation = root of the mean of calls at a rate (Poisson), less of people who wait for answers (binomial)",
+        (
+            f"one call takes {seconds(point.e2e_s)} at that load",
+            f"mean {mean:,.1f} in flight, deviation {deviation:,.1f}",
+            *([f"never more than the {most:,.0f} who wait, one call each"] if isfinite(most) else ()),
+        ),
         f"{sized.need.in_flight:,.1f} in flight in the whole pool",
         f"the common rule (users x 15 % x 5 % x 3) says {thumb:,.1f}, we compute {sized.need.in_flight:,.1f} because "
         "it follows from how often these users ask and how long this model takes",

@@ -25,14 +25,20 @@ class Step:
 def both_units(count: float) -> str:
     """Bytes as "141.2 GB = 131.5 GiB"; small ones in MB and MiB, or kB and KiB."""
     for power, letter, binary in ((3, "G", "Gi"), (2, "M", "Mi")):
-        if abs(count) >= 0.5 * 1000**power:
-            return f"{count / 1000**power:,.1f} {letter}B = {count / 1024**power:,.1f} {binary}B"
-    return f"{count / 1000:,.1f} kB = {count / 1024:,.1f} KiB"
+        if abs(count) >= 1000**power:
+            return f"{_digits(count / 1000**power)} {letter}B = {_digits(count / 1024**power)} {binary}B"
+    return f"{_digits(count / 1000)} kB = {_digits(count / 1024)} KiB"
+
+
+def _digits(number: float) -> str:
+    return f"{number:,.1f}" if abs(number) >= 10 or not number else f"{number:,.2f}"
 
 
 def seconds(value: float) -> str:
-    """A time as a person reads it."""
-    return f"{value * 1e3:,.0f} ms" if value < 10 else f"{value:,.1f} s"
+    """A time in three digits, so that a sum can be checked: `12.3 s`, `456 ms`, `7.89 ms`."""
+    number, unit = (value, "s") if value >= 1 else (value * 1e3, "ms")
+    places = 0 if number >= 100 or not number else 1 if number >= 10 else 2
+    return f"{number:,.{places}f} {unit}"
 
 
 def band(value: Banded) -> str:

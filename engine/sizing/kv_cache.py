@@ -111,10 +111,12 @@ class KvCache:
         state = max(group.rank_bytes(tensor_parallel_size, element_bytes) for group in states)
         return ceil(state / min(tokens) / BLOCK_TOKENS) * BLOCK_TOKENS
 
-    def token_bytes(self, *, tensor_parallel_size: int = 1, element_bytes: float = 2) -> float:
-        """Bytes that one more token of a long session costs on one rank."""
+    def token_bytes(
+        self, *, tensor_parallel_size: int = 1, pipeline_parallel_size: int = 1, element_bytes: float = 2
+    ) -> float:
+        """Bytes that one more token of a long session costs on one rank; the fullest stage of a pipeline."""
         return sum(
-            group.layers * group.rank_elements(tensor_parallel_size) * element_bytes
+            ceil(group.layers / pipeline_parallel_size) * group.rank_elements(tensor_parallel_size) * element_bytes
             for group in self.groups
             if group.growth is Growth.FULL
         )

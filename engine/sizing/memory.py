@@ -18,7 +18,7 @@ from sovctl.engine.sizing import GIB
 from sovctl.engine.sizing.adapters import adapter_bytes
 from sovctl.engine.sizing.weights import Weights
 
-DEFAULT_UTILIZATION = 0.9  # vLLM's `--gpu-memory-utilization`
+DEFAULT_UTILIZATION = 0.9  # what published servers ran with; a pool's own, and its default, is spec's
 _MIB = 1 << 20
 
 
@@ -59,11 +59,11 @@ class RankMemory:
         return self.kv_bytes > 0
 
 
-def usable_bytes(gpu: Gpu, *, memory_fraction: float = 1.0) -> float:
-    """What a process sees of a GPU, or of a MIG slice that has `memory_fraction` of it."""
+def usable_bytes(gpu: Gpu) -> float:
+    """What a process sees of a GPU."""
     driver = load_overheads().driver_gib.value
     assert isinstance(driver, float)
-    return (_shown_mib(gpu) * _MIB) * memory_fraction - driver * GIB
+    return _shown_mib(gpu) * _MIB - driver * GIB
 
 
 def _shown_mib(gpu: Gpu) -> float:
@@ -81,7 +81,6 @@ def rank_memory(
     data_parallel_size: int = 1,
     has_whole_experts: bool = False,
     gpu_memory_utilization: float = DEFAULT_UTILIZATION,
-    memory_fraction: float = 1.0,
     adapters: int = 0,
     adapter_rank: int = 16,
     edge: Edge = Edge.PESSIMISTIC,
@@ -92,7 +91,6 @@ def rank_memory(
         vllm: version; the nearest one that was measured counts.
         data_parallel_size: ranks that share the experts and hold the rest each.
         has_whole_experts: with expert parallelism.
-        memory_fraction: of a MIG slice; 1 for the whole GPU.
         adapters: LoRA adapters that vLLM has room for at once (`max_loras`).
         adapter_rank: `max_lora_rank`.
     """
@@ -103,7 +101,7 @@ def rank_memory(
         Edge.OPTIMISTIC: overhead.low_gib,
     }[edge]
     return RankMemory(
-        usable_bytes=usable_bytes(gpu, memory_fraction=memory_fraction),
+        usable_bytes=usable_bytes(gpu),
         utilization=gpu_memory_utilization,
         weights_bytes=weights.rank_bytes(
             tensor_parallel_size=tensor_parallel_size,

@@ -75,7 +75,7 @@ def _curves(sized: PoolSizing) -> list[tuple[str, Markup]]:
     points = [performance.at(each, demand) for each in x]
     marks = [(limit.point.in_flight, f"most ({limit.binding})")] if limit.is_held else []
     if sized.point is not None:
-        marks.insert(0, (sized.point.in_flight, "at rest"))
+        marks.insert(0, (sized.point.in_flight, "at the peak"))
     wanted = [
         ("time to first token", "ms", 1e3, demand.ttft_s, [point.ttft for point in points]),
         ("time between tokens", "ms", 1e3, demand.itl_s, [point.itl for point in points]),

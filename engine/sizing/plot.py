@@ -1,6 +1,6 @@
 """Plots as SVG texts: lines with bands, bars in parts. No script and no style of their own: the page's CSS draws them.
 
-band_plot(Plot("TTFT", "requests in flight", "ms"), lines, limit=2000, marks=[(23, "at rest")])
+band_plot(Plot("TTFT", "requests in flight", "ms"), lines, limit=2000, marks=[(23, "at the peak")])
 """
 
 from __future__ import annotations

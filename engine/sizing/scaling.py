@@ -19,7 +19,6 @@ from typing import Any
 
 from sovctl.engine.catalog.overheads import load_overheads
 from sovctl.engine.sizing.busy_hours import Prescale, is_all_week, prescales
-from sovctl.engine.sizing.demand import with_fluctuation
 from sovctl.engine.sizing.pool import PoolSizing
 from sovctl.engine.spec.demand import Sizing
 
@@ -69,16 +68,20 @@ def bounds_of(sized: PoolSizing, sizing: Sizing) -> Bounds | None:
     if sized.limit is None or sized.need is None or sized.server is None:
         return None
     case, scaling = sized.case, sizing.scaling
-    carries = sized.limit.point.in_flight
+    demand, performance, point = case.demand, sized.performance, sized.limit.point
+    assert demand is not None
+    assert performance is not None
+    carries = point.in_flight
     weights = sized.server.weights.total_bytes(tensor_parallel_size=sized.server.tensor_parallel_size)
     lead_s = load_s(weights / max(1, sized.server.gpus // case.platform.gpus), sizing.storage.read_gb_s)
     warm = sizing.reserve.spare_replicas
     most = max(case.pool.replicas, sized.need.with_reserve or sized.need.replicas)
 
     def replicas(percent: float) -> int:
-        return min(most, max(1, ceil(with_fluctuation(_mean_in_flight(sized) * percent / 100) / carries)) + warm)
+        in_flight = performance.needed_in_flight(point, demand, share=percent / 100)
+        return min(most, max(1, ceil(in_flight / carries - 1e-9)) + warm)
 
-    ttft_s = case.demand.ttft_s if case.demand else None
+    ttft_s = demand.ttft_s
     stays = ""
     if ttft_s is not None and ttft_s < lead_s:
         stays = f"the first token may take {ttft_s:g} s, a start takes {lead_s:.0f} s"
@@ -103,14 +106,6 @@ def bounds_of(sized: PoolSizing, sizing: Sizing) -> Bounds | None:
         ),
         prometheus_url=str(scaling.prometheus_url or "").rstrip("/"),  # KEDA appends "/api/v1/query"
     )
-
-
-def _mean_in_flight(sized: PoolSizing) -> float:
-    assert sized.limit is not None
-    assert sized.performance is not None
-    demand, performance, point = sized.case.demand, sized.performance, sized.limit.point
-    assert demand is not None
-    return demand.in_flight(lambda prompt, answer: performance.e2e_s(point, demand, prompt, answer))
 
 
 def _query(bounds: Bounds) -> str:

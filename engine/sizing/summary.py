@@ -66,7 +66,7 @@ def summary(sized: PoolSizing) -> dict[str, Any]:
         }
         found["headroom"] = round(sized.headroom or 0.0, 4)
     if sized.point is not None:
-        found["at_rest"] = {
+        found["at_peak"] = {
             "in_flight": round(sized.point.in_flight, 2),
             "ttft_s": banded(sized.point.ttft),
             "itl_s": banded(sized.point.itl),

@@ -84,23 +84,25 @@ class Weights:
         params = self.model.params
         return params.computed_total or round(params.published_total_b * 1e9)
 
+    @property
+    def bf16_parameters(self) -> int:
+        """What stays in bf16 whatever the precision: the embeddings, and with MXFP4 everything but the experts."""
+        if self.precision is Precision.MXFP4:
+            return self.total_parameters - self.expert_parameters
+        return self.embedding_parameters
+
     def total_bytes(self, *, tensor_parallel_size: int = 1) -> float:
         """Bytes over all ranks, padding included.
 
         Args:
             tensor_parallel_size: padding depends on how experts are cut.
         """
-        embeddings = self.embedding_parameters
-        experts = self.expert_parameters
-        if self.precision is Precision.MXFP4:  # experts only; everything else is bf16
-            rest = self.total_parameters - experts
-            return rest * _BF16_BYTES + experts * self.precision.bytes_per_weight * self._padding(tensor_parallel_size)
-        return embeddings * _BF16_BYTES + (self.total_parameters - embeddings) * self.precision.bytes_per_weight
+        stored = (self.total_parameters - self.bf16_parameters) * self.precision.bytes_per_weight
+        return self.bf16_parameters * _BF16_BYTES + stored * self.padding(tensor_parallel_size)
 
     def expert_bytes(self, *, tensor_parallel_size: int = 1) -> float:
         """Bytes of all routed experts, padding included; 0 for a dense model."""
-        held = self.expert_parameters * self.precision.bytes_per_weight
-        return held * self._padding(tensor_parallel_size) if self.precision is Precision.MXFP4 else held
+        return self.expert_parameters * self.precision.bytes_per_weight * self.padding(tensor_parallel_size)
 
     def rank_bytes(
         self,
@@ -123,9 +125,10 @@ class Weights:
         rest = self.total_bytes(tensor_parallel_size=cut) - experts
         return (rest + experts / data_parallel_size) * stage / tensor_parallel_size
 
-    def _padding(self, tensor_parallel_size: int) -> float:
+    def padding(self, tensor_parallel_size: int) -> float:
+        """Bytes of an expert with its padding over bytes without; 1 but for MXFP4."""
         arch = self.model.arch
-        if arch.moe is None or arch.hidden is None:
+        if arch.moe is None or arch.hidden is None or self.precision is not Precision.MXFP4:
             return 1.0
         ffn = arch.moe.ffn / tensor_parallel_size
         hidden = _up(arch.hidden, _MXFP4_HIDDEN_TILE) / arch.hidden

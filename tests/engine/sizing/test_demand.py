@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import isclose
+from math import inf, isclose, sqrt
 
 import pytest
 from hypothesis import given
@@ -18,7 +18,6 @@ from sovctl.engine.sizing.demand import (
     growth_factor,
     lost,
     replicas_with_reserve,
-    with_fluctuation,
 )
 from sovctl.engine.spec.demand import Reserve, RuleOfThumb, WorkloadClass, WorkloadKind
 
@@ -116,11 +115,48 @@ def test_a_pool_that_nobody_names_has_no_demand() -> None:
     assert PoolDemand.of([]) is None
 
 
-@given(st.floats(0, 1e6))
-def test_fluctuation_only_adds_and_matters_less_for_many(mean: float) -> None:
-    assert with_fluctuation(mean) >= mean
-    if mean > 1:
-        assert with_fluctuation(mean * 4) / (mean * 4) < with_fluctuation(mean) / mean
+def pool(*workload: WorkloadClass) -> PoolDemand:
+    demand = PoolDemand.of(workload)
+    assert demand is not None
+    return demand
+
+
+@given(classes, seconds)
+def test_calls_at_a_rate_fluctuate_like_poisson_arrivals(workload: WorkloadClass, e2e_s: float) -> None:
+    demand, each = pool(workload), ClassDemand.of(workload)
+    mean = demand.in_flight(lambda *_: e2e_s)
+    assert each.most == inf
+    assert demand.peak_in_flight(lambda *_: e2e_s) == pytest.approx(mean + 1.6449 * sqrt(mean))
+
+
+@given(st.integers(1, 10_000), st.floats(0, 600) | st.none(), st.floats(0.1, 100), seconds)
+def test_people_who_wait_are_never_more_than_there_are(
+    users: int, think_s: float | None, percent: float, e2e_s: float
+) -> None:
+    how = {"in_flight_percent": percent} if think_s is None else {"think_time_s": think_s}
+    demand = pool(work(users=users, **how))
+    mean, peak = demand.in_flight(lambda *_: e2e_s), demand.peak_in_flight(lambda *_: e2e_s)
+    assert mean * (1 - 1e-9) <= peak <= users * (1 + 1e-9)
+
+
+def test_everybody_waiting_is_everybody_and_no_more() -> None:
+    assert pool(work(users=10, in_flight_percent=100)).peak_in_flight(lambda *_: 5.0) == pytest.approx(10)
+    half = pool(work(users=100, in_flight_percent=50))
+    assert half.deviation(lambda *_: 5.0) == pytest.approx(5)  # root of 100 x 0.5 x 0.5
+
+
+def test_classes_fluctuate_independently_and_a_rate_has_no_most() -> None:
+    demand = pool(work(users=100, in_flight_percent=50), work(users=36, requests_per_user_hour=720))
+    assert demand.deviation(lambda *_: 5.0) == pytest.approx(sqrt(25 + 36))
+    assert demand.peak_in_flight(lambda *_: 5.0) == pytest.approx(50 + 36 + 1.6449 * sqrt(61))
+
+
+@given(classes, seconds, st.floats(0, 1))
+def test_a_share_of_the_people_asks_a_share(workload: WorkloadClass, e2e_s: float, share: float) -> None:
+    demand = pool(workload)
+    part = demand.scaled(share)
+    assert part.in_flight(lambda *_: e2e_s) == pytest.approx(share * demand.in_flight(lambda *_: e2e_s))
+    assert part.peak_in_flight(lambda *_: e2e_s) >= part.in_flight(lambda *_: e2e_s)
 
 
 def test_growth_compounds() -> None:

@@ -39,7 +39,6 @@ def test_what_cannot_start_does_not_fit() -> None:
     assert not memory_of("llama-3.1-405b", gpu="H100-80GB-SXM", tensor_parallel_size=8).fits
     assert memory_of("llama-3.1-405b", Precision.FP8, tensor_parallel_size=8).fits
     assert not memory_of("llama-3.1-70b", gpu="H100-80GB-SXM").fits
-    assert not memory_of("llama-3.1-8b", memory_fraction=1 / 8).fits
 
 
 def test_seventy_billion_for_twenty_users_at_32k_do_not_fit_one_h200() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -18,7 +20,7 @@ from sovctl.engine.plan.build import context_of
 from sovctl.engine.plan.kinds.pool import flags
 from sovctl.engine.preset import FOLDER
 from sovctl.engine.sizing.explain import explain
-from sovctl.engine.sizing.explain_step import seconds
+from sovctl.engine.sizing.explain_step import Step, seconds
 from sovctl.engine.sizing.pool import PoolSizing, pool_cases, size_pool
 from sovctl.engine.sizing.summary import summary
 from sovctl.engine.sizing.what_if import changed
@@ -105,7 +107,7 @@ def test_the_plan_is_on_the_pessimistic_edge() -> None:
     assert point.ttft.high <= 2.0
 
 
-def test_at_rest_the_replicas_carry_what_is_asked() -> None:
+def test_at_the_peak_the_replicas_carry_what_is_asked() -> None:
     found = sized(site(workload=asked(1500)))
     assert found.point is not None
     assert found.performance is not None
@@ -223,6 +225,79 @@ def test_what_if_changes_one_thing_and_is_checked_like_a_site() -> None:
     for wrong in ("workload[branches].users", "workload[nobody].users=1", "=1", "pools[7]=1"):
         with pytest.raises(InputError):
             changed(loaded, [wrong], today=TODAY, catalog=load_catalog())
+
+
+def test_what_if_reads_values_as_site_yaml_does_and_names_what_there_is() -> None:
+    loaded = site(workload=asked(1500))
+    settings = ["pools[assistant].nodes=[dgx-1]", "workload=[]", "software={engine: vllm, lock: nvidia-580.126.20}"]
+    other = changed(loaded, settings, today=TODAY, catalog=load_catalog()).spec
+    assert (other.pools[0].nodes, other.workload) == (["dgx-1"], [])
+    with pytest.raises(InputError) as caught:
+        changed(loaded, ["workload[nobody].users=1"], today=TODAY, catalog=load_catalog())
+    assert "`workload[nobody].users`" in str(caught.value)
+    assert caught.value.hint == "there are branches"
+
+
+def test_more_are_never_waiting_than_there_are_people() -> None:
+    found = sized(site(workload=asked(12, in_flight_percent=100)))
+    assert found.need is not None
+    assert found.need.in_flight == pytest.approx(12)
+
+
+def steps_of(model: str, **pool: Any) -> dict[str, Step]:
+    """What is explained of the bank's pool when it serves another model of the catalogue."""
+    value = {**BANK["models"][0], "name": "other", "catalog": model, "licence_approved_by": "A. Person",
+             "licence_approved_because": "read by counsel"}  # fmt: skip
+    settings = [f"models=[{json.dumps(value)}]", "pools[0].model=other", "node_groups[0].platform=dgx-h200"]
+    settings += [f"pools[0].{name}={said}" for name, said in {"kv_cache_dtype": "auto", **pool}.items()]
+    other = changed(site(workload=[]), settings, today=TODAY, catalog=load_catalog())
+    return {step.title: step for step in explain(sized(other))}
+
+
+@pytest.mark.parametrize(
+    ("model", "tensor", "on_each", "on_all", "because"),
+    [  # by hand: layers x numbers x heads x 2 B
+        ("llama-3.3-70b", 4, "81.9 kB", "327.7 kB", "only key-value heads are kept"),  # 80 x 256 x 2; x 4
+        ("deepseek-r1", 8, "70.3 kB", "562.2 kB", "each of 8 GPUs keeps the whole of it"),  # 61 x 576; x 8
+        ("qwen3-235b-a22b", 8, "48.1 kB", "385.0 kB", "4 heads are kept more than once on 8 GPUs"),  # 94 x 256; x 8
+        ("qwen3-next-80b-a3b", 2, "12.3 kB", "24.6 kB", "states do not grow at all"),  # 12 x 512; x 2
+        ("gpt-oss-120b", 2, "18.4 kB", "36.9 kB", "windows stop growing"),  # 18 x 128 x 4; x 2
+    ],
+)
+def test_the_cache_of_a_token_is_explained_by_what_is_kept(
+    model: str, tensor: int, on_each: str, on_all: str, because: str
+) -> None:
+    pool = {"tensor_parallel_size": tensor, "quantization": "fp8" if model != "gpt-oss-120b" else "mxfp4"}
+    if model == "qwen3-235b-a22b":
+        pool["enable_expert_parallel"] = "true"
+    step = steps_of(model, max_model_len=8192, **pool)["KV cache of one token"]
+    assert step.result.startswith(f"{on_each} = ")
+    assert f"we compute {on_all} = " in step.instead
+    assert because in step.instead
+
+
+def test_weights_are_explained_in_parts_that_add_up() -> None:
+    step = steps_of("gpt-oss-120b", tensor_parallel_size=2, max_model_len=8192)["weights"]
+    found = [float(each) for text in step.inputs[1:] for each in re.findall(r"([\d.]+)(?: x 10| B each| times)", text)]
+    stored, each, padded, whole, _ = found
+    total = stored * each * padded + whole * 2
+    assert f"{total:,.1f} GB = " in step.result
+
+
+def test_a_pipeline_keeps_a_stage_of_a_tokens_cache() -> None:
+    pool = {"tensor_parallel_size": 8, "pipeline_parallel_size": 2, "max_model_len": 8192}
+    step = steps_of("llama-3.1-405b", **pool)["KV cache of one token"]
+    assert step.result.startswith("32.3 kB = ")  # 126 / 2 layers x 256 numbers x 1 head x 2 B
+    assert "we compute 516.1 kB = " in step.instead
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [(0, "0 ms"), (0.000412, "0.41 ms"), (0.00833, "8.33 ms"), (0.0412, "41.2 ms"), (0.127, "127 ms"),
+     (2.5, "2.50 s"), (17.46, "17.5 s"), (1220, "1,220 s")],
+)  # fmt: skip
+def test_times_are_written_in_digits_that_can_be_added(value: float, said: str) -> None:
+    assert seconds(value) == said
 
 
 @settings(max_examples=30, deadline=None)
