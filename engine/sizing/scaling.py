@@ -33,7 +33,6 @@ class Bounds:
     """Of one pool."""
 
     pool: str
-    model: str
     least: int
     most: int
     warm: int
@@ -90,7 +89,6 @@ def bounds_of(sized: PoolSizing, sizing: Sizing) -> Bounds | None:
     always = [replicas(each.percent) for each in scaling.calendar if is_all_week(each, lead_s=lead_s)]
     return Bounds(
         pool=case.pool.name,
-        model=case.pool.model,
         least=max([least, *always]),
         most=most,
         warm=warm,
@@ -109,9 +107,13 @@ def bounds_of(sized: PoolSizing, sizing: Sizing) -> Bounds | None:
 
 
 def _query(bounds: Bounds) -> str:
-    """Requests in flight in the whole pool, in PromQL; the metrics' names have a colon."""
-    of_model = f'{{model_name="{bounds.model}"}}'
-    return f"sum(vllm:num_requests_running{of_model}) + sum(vllm:num_requests_waiting{of_model})"
+    """Requests in flight in the whole pool, in PromQL; the metrics' names have a colon.
+
+    By pool, which vLLM cannot know: its `model_name` is that of every pool of one model. Pods carry the label `pool`,
+    and a PodMonitor with `podTargetLabels: [pool]` makes it one of their metrics.
+    """
+    of_pool = f'{{pool="{bounds.pool}"}}'
+    return f"sum(vllm:num_requests_running{of_pool}) + sum(vllm:num_requests_waiting{of_pool})"
 
 
 def _scale_down(bounds: Bounds) -> dict[str, Any]:
@@ -173,6 +175,7 @@ def kserve(bounds: Bounds) -> dict[str, Any]:
         },
         "spec": {
             "predictor": {
+                "labels": {"pool": bounds.pool},  # of its pods
                 "minReplicas": bounds.least,
                 "maxReplicas": bounds.most,
                 "autoScaling": {

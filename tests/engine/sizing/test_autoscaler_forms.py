@@ -2,8 +2,8 @@
 
 The schemas hold only the fields that we write, and no other is allowed: a Kubernetes API server drops a field that it
 does not know, and the bound with it. Read on 2026-11-22 in kedacore/keda 8b4f083c (config/crd/bases, pkg/scalers),
-kserve/kserve aaac4e29 (config/crd/full) and Ray Serve 2.60.0 (ray.serve.schema.ServeDeploySchema); forms of a whole
-site were passed through all three.
+kserve/kserve aaac4e29 (config/crd/full; `labels`: 017d86a9, pkg/apis/serving/v1beta1/component.go) and Ray Serve 2.60.0
+(ray.serve.schema.ServeDeploySchema); forms of a whole site were passed through all three.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from sovctl.engine.spec.hall import Busy
 
 BOUNDS = Bounds(
     pool="chat",
-    model="llama-70b",
     least=2,
     most=6,
     warm=1,
@@ -88,6 +87,7 @@ SCHEMAS = {
         spec=only(
             "predictor",
             predictor=only(
+                labels={"type": "object", "additionalProperties": TEXT},
                 minReplicas=REPLICAS,
                 maxReplicas=REPLICAS,
                 autoScaling=only(
@@ -126,6 +126,18 @@ def test_a_wait_is_never_longer_than_kubernetes_takes() -> None:
     slow = replace(BOUNDS, down_s=9000)
     for form in ("keda", "kserve"):
         jsonschema.validate(FORMS[form](slow), SCHEMAS[form])
+
+
+def test_pools_of_one_model_are_told_apart() -> None:
+    other = replace(BOUNDS, pool="drafts")
+    queries = {
+        each["spec"]["triggers"][0]["metadata"]["query"] for each in (FORMS["keda"](BOUNDS), FORMS["keda"](other))
+    }
+    assert len(queries) == 2
+    served = FORMS["kserve"](other)["spec"]["predictor"]
+    query = served["autoScaling"]["metrics"][0]["external"]["metric"]["query"]
+    assert query.count('{pool="drafts"}') == 2
+    assert served["labels"] == {"pool": "drafts"}
 
 
 def test_modes_and_classes_are_ones_that_kserve_knows() -> None:
