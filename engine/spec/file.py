@@ -11,16 +11,12 @@ Planning from facts needs no file but site.yaml itself; what touches nodes calls
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import stat
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import Annotated, Any
-
-from pydantic import TypeAdapter, ValidationError
 
 from sovctl.compliance.canonical import digest, sha256_hex
 from sovctl.compliance.errors import InputError, Problem, SpecError
@@ -29,10 +25,11 @@ from sovctl.engine.catalog.calibrations import read_calibrations
 from sovctl.engine.catalog.site_file import read_site_catalog
 from sovctl.engine.sizing.choice import FIELDS, settle
 from sovctl.engine.spec import SiteSpec
-from sovctl.engine.spec.problems import meant_path, secret_problems, structure_problems, unknown_keys
+from sovctl.engine.spec.problems import secret_problems
 from sovctl.engine.spec.rules import check
 from sovctl.engine.spec.text import MAX_BYTES, BrokenText, SpecText, parent, read_text, steps
-from sovctl.engine.spec.types import AUTO, Secret
+from sovctl.engine.spec.types import Secret
+from sovctl.engine.spec.well_formed import well_formed
 
 MOST_PROBLEMS = 100  # shown of one file; nobody mends more in one sitting
 
@@ -123,14 +120,19 @@ def parse(data: bytes, *, path: Path, today: date, catalog: Catalog, is_draft: b
     except BrokenText as error:
         raise SpecError([_placed(path, error.problem.where, "", error.problem)]) from None
     problems = list(text.problems)
-    spec, broken, misspelt = _validate(text.value, problems)
-    if not broken & {"node_groups", "models", "pools", "workload", "sizing", "software"}:
+    formed = well_formed(text.value, problems)
+    spec = formed.spec
+    if not formed.places and not formed.broken & {"node_groups", "models", "pools", "workload", "sizing", "software"}:
         spec, unsettled = settle(spec, catalog)
         problems += unsettled
-    elif any(AUTO in (getattr(pool, name) for name in FIELDS) for pool in getattr(spec, "pools", [])):
-        broken |= {"pools"}  # rules over pools wait for numbers
-    said = [*misspelt, *(each.where for each in problems)]
-    found = [*secret_problems(text.value), *check(spec, catalog, today=today, broken=broken, is_draft=is_draft)]
+    else:
+        formed = formed.without_auto(FIELDS)  # rules over pools wait for numbers
+        spec = formed.spec
+    said = [*formed.misspelt, *(each.where for each in problems)]
+    checked = check(
+        spec, catalog, today=today, broken=formed.broken, partial=frozenset(formed.places), is_draft=is_draft
+    )
+    found = [*secret_problems(text.value), *map(formed.placed, checked)]
     # What follows from a mistake that was named already, at that place or inside it, is not said again.
     problems += [
         each for each in found if not any(place == each.where or parent(place) == each.where for place in said)
@@ -159,41 +161,6 @@ def _read(path: Path) -> bytes:
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else "unusable name"
         raise InputError(f"expected a file that can be read, got: {reason.lower()}", where=str(path)) from None
-
-
-def _validate(value: Any, problems: list[Problem]) -> tuple[SiteSpec, frozenset[str], frozenset[str]]:
-    """What is well formed of a site; problems of the rest are added to `problems`.
-
-    Strict, and as JSON: "8" is no number and true is no 1, while addresses and choices are still texts.
-
-    Returns:
-        The spec without what is not well formed, so that rules over the rest still run; the top-level keys that are
-        absent from it; and the paths that misspelt keys probably meant, about which nothing more need be said.
-    """
-    try:
-        return SiteSpec.model_validate_json(json.dumps(value), strict=True), frozenset(), frozenset()
-    except ValidationError as error:
-        problems += structure_problems(error)
-        unknown = unknown_keys(error)
-    known = json.loads(json.dumps(value)) if isinstance(value, dict) else {}
-    for loc in unknown:
-        _remove(known, loc)
-    whole = {}
-    for name, field in SiteSpec.model_fields.items():
-        section: TypeAdapter[Any] = TypeAdapter(Annotated[field.annotation, field])  # type: ignore[arg-type]
-        if name not in known and not field.is_required():
-            whole[name] = field.get_default(call_default_factory=True)
-            continue
-        with contextlib.suppress(ValidationError):
-            whole[name] = section.validate_json(json.dumps(known.get(name)), strict=True)
-    broken = frozenset(SiteSpec.model_fields) - whole.keys()
-    return SiteSpec.model_construct(**whole), broken, frozenset(filter(None, map(meant_path, unknown)))
-
-
-def _remove(value: Any, loc: Sequence[str | int]) -> None:
-    for step in loc[:-1]:
-        value = value[step]
-    del value[loc[-1]]
 
 
 def _in_file_order(path: Path, text: SpecText, problems: Iterable[Problem]) -> list[Problem]:

@@ -125,6 +125,18 @@ def test_rules_read_only_the_sections_they_say(name: str, section: str) -> None:
     assert {each.where.split(": ")[1].split(".")[0].split("[")[0] for each in caught.value.problems} == {section}
 
 
+@pytest.mark.parametrize("section", ["node_groups", "models", "pools", "workload"])
+@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("broken", [{"": 0}, 7, None, {"name": "assistant", "pool": "code", "users": "many"}])
+def test_an_item_that_is_not_well_formed_is_all_that_is_said(name: str, section: str, broken: object) -> None:
+    for index in range(len(TREES[name].get(section, []))):
+        tree = copy.deepcopy(TREES[name])
+        tree[section][index] = broken
+        with pytest.raises(SpecError) as caught:
+            _parse(json.dumps(tree))
+        assert all(f": {section}[{index}]" in each.where for each in caught.value.problems)
+
+
 def test_every_rule_reads_known_sections_and_says_what_it_is() -> None:
     assert len({rule.says for rule in RULES}) == len(RULES)
     for rule in RULES:

