@@ -28,10 +28,8 @@ from sovctl.gateway.detect.secrets import SecretRecognizer
 from sovctl.gateway.detect.surroundings import Surroundings
 from sovctl.gateway.detect.view import View
 from sovctl.gateway.kinds import Kind
-from sovctl.gateway.token_search import find_tokens
 
 _TOPICS = ("order", "phone", "birth", "imei", "passport", "licence", "health", "card", "account", "identity", "tax")
-_TOKEN_PATTERN = Pattern("_[0-9A-HJKMNP-TVWXY]{16}")
 # Where letters and digits meet. "in 2024" and "12 people" are prose: with a space between, the letter is a capital.
 _MIXED = Pattern(
     "[A-Za-z][-.]?[0-9]|[A-Z] [0-9]|[0-9][-./]?[A-Za-z]|[0-9] [A-Z][^A-Za-z]|[a-z]{2} [0-9]{2} [0-9]{4}", has_case=True
@@ -68,7 +66,7 @@ class StructuredFinder:
             FormRecognizer(alone, self._topics),
         ]
         self._mixed = _Recognizers([IbanRecognizer(), FormRecognizer(mixed, self._topics)], last=self._documents)
-        self._plain = _Recognizers(everywhere, START, _MIXED, _TOKEN_PATTERN)
+        self._plain = _Recognizers(everywhere, START, _MIXED)
         rules = {*self._mixed.rules, *self._plain.rules, *self._phones.rules, *(number.rule for number in NUMBERS)}
         self._rules = sorted(rules)
 
@@ -81,9 +79,9 @@ class StructuredFinder:
         """Identifiers in `view`, possibly overlapping."""
         text = view.text
         around = Surroundings(self._topics, text)
-        mine, (runs, mixed, tokens) = self._plain.find(text, around)
-        ours = [(token.start, token.end) for token in find_tokens(text)] if tokens else []
-        if ours:  # their letters and digits are nobody's
+        mine, (runs, mixed) = self._plain.find(text, around)
+        ours = view.tokens
+        if ours:
             held = Spans(ours)
             mixed = [place for place in mixed if not held.hold(place, place + 1)]
         for start, end in _windows(mixed, len(text)):

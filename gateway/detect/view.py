@@ -14,12 +14,15 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+
+from sovctl.gateway.token_search import find_tokens
 
 Edit = tuple[int, int, str]
 """Start, end, and what stands there instead."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class View:
     """What the finders read."""
 
@@ -35,6 +38,11 @@ class View:
     def is_original(self) -> bool:
         """True when its spans are those of the text as it was written."""
         return self._origin is None
+
+    @cached_property
+    def tokens(self) -> Sequence[tuple[int, int]]:
+        """Where our own tokens stand, in order: their letters and digits are nobody's."""
+        return [(token.start, token.end) for token in find_tokens(self.text)] if "_" in self.text else []
 
     def replaced(self, edits: Sequence[Edit]) -> View:
         """A view of this view with pieces replaced.

@@ -24,7 +24,6 @@ from sovctl.gateway.settings.second_look import SECOND_LOOK_RULE, SecondLookSett
 from sovctl.gateway.slow_finders.asked_names import names_in, pieces, places, question
 from sovctl.gateway.slow_finders.gray import is_gray
 from sovctl.gateway.slow_finders.slow_finder import SlowFinderFailed
-from sovctl.gateway.token_search import find_tokens
 from sovctl.gateway.upstream import Upstream
 
 _SCORE = 0.6  # between a name by its context and one by a role
@@ -118,10 +117,9 @@ def wants(settings: SecondLookSettings, text: str, found: Sequence[Finding]) -> 
 
 def _findings(view: View, names: Iterable[str]) -> list[Finding]:
     """Where the names stand; our own tokens are nobody's."""
-    ours = [(token.start, token.end) for token in find_tokens(view.text)] if "_" in view.text else []
     return resolve(
         Finding(*view.span(start, end), Kind.PERSON, _SCORE, " ".join(name.casefold().split()), SECOND_LOOK_RULE)
         for name in names
         for start, end in places(view.text, name)
-        if not any(start < last and first < end for first, last in ours)
+        if not any(start < last and first < end for first, last in view.tokens)
     )

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from sovctl.gateway.detect.finding import Finding
 from sovctl.gateway.detect.view import View
 from sovctl.gateway.kinds import Kind
-from sovctl.gateway.token_search import find_tokens
 
 Entity = tuple[int, int, str, float]
 """Start, end, label, score."""
@@ -38,7 +37,6 @@ class ModelFinder:
     def find(self, view: View, _found: Sequence[Finding]) -> Iterator[Finding]:
         """What the model finds in `view`, without the spaces and marks around it."""
         text = view.text
-        ours = [(token.start, token.end) for token in find_tokens(text)] if "_" in text else []
         for start, end, label, score in self._read(text):
             kind = self._labels.get(label)
             if kind is None or score < self._min_score:
@@ -47,7 +45,7 @@ class ModelFinder:
                 start += 1
             while start < end and not text[end - 1].isalnum():
                 end -= 1
-            if start >= end or any(start < last and first < end for first, last in ours):
+            if start >= end or any(start < last and first < end for first, last in view.tokens):
                 continue
             value = " ".join(text[start:end].casefold().split())
             yield Finding(start, end, kind, score, value, self.rules[0])
