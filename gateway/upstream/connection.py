@@ -263,13 +263,8 @@ class Connection(asyncio.Protocol):
             self._stop_timer()
         elif self._has_head and self._timer is None:
             self._timer = self._loop.call_later(self._read_timeout_s, self._look_at_clock)
-        if self._take is not None and self._pieces and self._failure is None:
-            if self._take(self._unread()):
-                if not self._is_whole:
-                    return  # nobody has to wake
-            else:
-                self._take = None
-        self._wake()
+        if self._take is None or self._is_whole or self._failure is not None:
+            self._wake()
 
     def eof_received(self) -> bool:
         return False
@@ -310,6 +305,10 @@ class Connection(asyncio.Protocol):
 
     def on_body(self, body: bytes) -> None:
         if self._talks_unasked:
+            return
+        if self._take is not None:
+            if not self._take(body):
+                self._take = None
             return
         self._pieces.append(body)
         self._unread_bytes += len(body)
