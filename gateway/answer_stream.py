@@ -19,11 +19,12 @@ from sovctl.gateway import log
 from sovctl.gateway.client_body import ClientBody
 from sovctl.gateway.errors import Code, Refused, UpstreamFailed
 from sovctl.gateway.exchange import Exchange
-from sovctl.gateway.quota.need import may_tell_usage, usage_in
+from sovctl.gateway.quota.need import usage_in
 from sovctl.gateway.release.gated import gated
 from sovctl.gateway.release.stream import Gate
 from sovctl.gateway.release.verdict import Blocked
-from sovctl.gateway.sse import EventTooLarge, Framer
+from sovctl.gateway.restored_events import RestoredEvents
+from sovctl.gateway.sse import EventTooLarge
 from sovctl.gateway.surfaces.handed_over import Instead
 from sovctl.gateway.upstream import Answer
 
@@ -38,6 +39,7 @@ HANDED_OVER = "handed_over"
 # Pieces. A call costs as much as hashing 0.4 KiB; from 2 KiB on hashlib lets other threads run meanwhile, for whom
 # we would have to wait (CPython 3.11, HASHLIB_GIL_MINSIZE).
 _HASHED_TOGETHER = 8
+_NO_ANSWER = (EventTooLarge, UpstreamFailed)
 
 
 class AnswerStream:
@@ -48,14 +50,17 @@ class AnswerStream:
         self._exchange = exchange
         self._answer = answer
         self._events = exchange.surface.stream(exchange.restoration(delivery.bounds))
-        self._framer = Framer(max_event_bytes=delivery.limits.max_event_bytes)
-        self._is_counted = bool(exchange.reservation.accounts)
+        self._restored = RestoredEvents(
+            self._events,
+            max_event_bytes=delivery.limits.max_event_bytes,
+            is_left_out=self._is_usage_alone if exchange.reservation.accounts else None,
+        )
         self._hasher = delivery.audit.hasher()
         self._sent: list[bytes] = []  # and not hashed yet
         self._sent_at = 0.0
         self._ending = exchange.surface.ending(exchange.body) if exchange.checks is not None else None
         self._gate = self._new_gate()
-        self._gated = gated(self._gate, self._restored()) if self._gate is not None else None
+        self._gated = gated(self._gate, self._pieces()) if self._gate is not None else None
         self._body: ClientBody | None = None  # who gets events the moment they come
         self._waiting = b""  # events for who reads this stream
         self._trouble: Exception | None = None
@@ -171,8 +176,6 @@ class AnswerStream:
 
     def _is_usage_alone(self, data: bytes) -> bool:
         """Note what an event says about use; True when it says nothing else, and the client did not ask for it."""
-        if not may_tell_usage(data):
-            return False
         try:
             told = orjson.loads(data)
         except orjson.JSONDecodeError:
@@ -215,43 +218,29 @@ class AnswerStream:
     def _take(self, data: bytes) -> bool:
         """Pass on what came from the upstream; False when somebody has to wake for it."""
         try:
-            if restored := self._fed(data):
+            if restored := self._restored.feed(data):
                 if self._body is None or not self._body.write(restored):
                     self._waiting = restored
                     return False
                 self._note(restored)
         except Exception as error:  # noqa: BLE001 - raised again by who waits for it
-            self._trouble = error
+            self._trouble = self._failed(error) if isinstance(error, _NO_ANSWER) else error
             return False
         return not self._events.is_finished
 
-    async def _restored(self) -> AsyncGenerator[bytes]:
+    async def _pieces(self) -> AsyncGenerator[bytes]:
         """Restored events for a gate, without those that end the stream."""
         async for data in self._answer.chunks():
-            if restored := self._fed(data):
+            try:
+                restored = self._restored.feed(data)
+            except _NO_ANSWER as error:
+                raise self._failed(error) from None
+            if restored:
                 yield restored
             if self._events.is_finished:
                 self._answer.finished()
                 return
         raise self._failed(UpstreamFailed("broken"))  # it ended without saying so
-
-    def _fed(self, data: bytes) -> bytes:
-        """Restored events, framed for the client.
-
-        Raises:
-            UpstreamFailed: it is no answer.
-        """
-        feed = self._events.feed
-        try:
-            told = self._framer.feed(data)
-            if self._is_counted:
-                told = [each for each in told if not self._is_usage_alone(each)]
-            if len(told) == 1:
-                events = feed(told[0])
-                return events[0] if len(events) == 1 else b"".join(events)
-            return b"".join([event for each in told for event in feed(each)])
-        except (EventTooLarge, UpstreamFailed) as error:
-            raise self._failed(error) from None
 
     def _failed(self, error: EventTooLarge | UpstreamFailed) -> UpstreamFailed:
         failure = error if isinstance(error, UpstreamFailed) else UpstreamFailed("too-large")

@@ -32,7 +32,7 @@ class Framer:
     @property
     def is_between_events(self) -> bool:
         """True when no part of an event waits."""
-        return not self._buffer.strip()
+        return not self._buffer
 
     def feed(self, chunk: bytes) -> list[bytes]:
         """The data of every event that is whole now, in order; comments and other fields are left out."""

@@ -161,6 +161,9 @@ class _TranscriptStream:
         self._name = ModelName(restoration.model)
         self._last: list[bytes] = []
 
+    def put(self, _event: bytes) -> None:
+        return None
+
     def feed(self, data: bytes) -> list[bytes]:
         if self.is_finished:
             return []

@@ -53,25 +53,24 @@ class ChoiceStream:
         self._fields = fields
         self._name = ModelName(restoration.model)
         self._channels: dict[_Channel, Restorer] = {}
-        self._forms = forms if forms is not None else EventForms()
-        self._chunk: dict[str, Any] = {}  # the last one, but for its text: the form of one more
+        self._forms = forms if forms is not None else EventForms()  # memo: the last chunk, the form of one more
+        self.put = self._forms.put
 
     def feed(self, data: bytes) -> list[bytes]:
         if self.is_finished:
             return []
-        if (written := self._forms.put(data)) is not None:
-            self._chunk = self._forms.memo
-            return [written]
         if data == DONE:
             self.is_finished = True
-            return self._flush(list(self._channels))
+            flushed = self._flush(list(self._channels))
+            self._forms.forget()
+            return flushed
         try:
             chunk = orjson.loads(data)
         except orjson.JSONDecodeError:
             raise UpstreamFailed("protocol") from None
         if not isinstance(chunk, dict) or not isinstance(chunk.get("choices"), list):
             raise UpstreamFailed("protocol" if not isinstance(chunk, dict) or "error" not in chunk else "error-event")
-        self._chunk, choices = chunk, chunk["choices"]
+        self._forms.memo, choices = chunk, chunk["choices"]
         if len(choices) == 1 and (only := self._only_text(choices[0])) is not None:
             holder, field, channel = only
             feed = self._restorer(channel).feed if self._restoration.issued else None
@@ -195,7 +194,7 @@ class ChoiceStream:
             if held := self._ended(channel):
                 made = _nested(channel[1:], held)
                 choice = {"index": channel[0], self._payload: made, "logprobs": None, "finish_reason": None}
-                more = {key: value for key, value in self._chunk.items() if key != "usage"}
+                more = {key: value for key, value in self._forms.memo.items() if key != "usage"}
                 events.append(self._written({**more, "choices": [choice]}))
         return events
 

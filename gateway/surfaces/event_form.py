@@ -2,12 +2,12 @@
 
 A model's answer comes in hundreds of events that differ in one piece of text. Reading and writing the JSON of each
 costs several times what restoring that text does; so once an event was read, those of its form are known by their
-first and last bytes, and only the string between them is read and written.
+first and last bytes, framing included, and only the string between them is read and written.
 
     forms = EventForms()
     delta = said["choices"][0]["delta"]
     forms.learn(data, said, holder=delta, field="content", change=restorer.feed, write=framed)
-    forms.put(data)        # the framed event, or None when it has another form
+    forms.put(b"data: " + data + b"\n\n")    # the event that stands for it, or None when it has another form
 
 This is safe by JSON's grammar alone: when another string in that place makes the event say the same but for that string
 (which is tried), any other one does too; and whether it is one string is what the JSON parser says.
@@ -32,9 +32,9 @@ class _Form:
     def __init__(
         self, begin: bytes, end: bytes, written: list[bytes], change: Callable[[str], str] | None, memo: Any
     ) -> None:
-        self.begin, self.end = begin + b'"', b'"' + end  # of an event's data
+        self.begin, self.end = begin + b'"', b'"' + end  # of a framed event
         self.opened, self.close = written  # what stands around the string in what is written
-        self.first, self.behind = len(begin), -len(end)  # where the string is in the data, with its quotes
+        self.first, self.behind = len(begin), -len(end)  # where the string is in the event, with its quotes
         self.least_bytes = len(begin) + len(end) + 2
         self.change = change
         self.memo = memo
@@ -51,7 +51,7 @@ class EventForms:
 
     def __init__(self, most_learnt: int = _MOST_LEARNT) -> None:
         self.memo: Any = None
-        """Of the event that was put last: what was given when its form was learnt."""
+        """Of the event that was put last: what was given when its form was learnt. Whoever reads one may set it."""
         self._forms: list[_Form] = []
         self._left = most_learnt
 
@@ -59,15 +59,16 @@ class EventForms:
         """What strings go through has changed."""
         self._forms.clear()
 
-    def put(self, data: bytes) -> bytes | None:
-        """The framed event that stands for `data`, its string changed; None when it has no form that is known."""
+    def put(self, event: bytes) -> bytes | None:
+        """The framed event that stands for `event`, its string changed; None when it has no form that is known, or is
+        more than one event."""
         for form in self._forms:
-            if data.startswith(form.begin) and data.endswith(form.end) and len(data) >= form.least_bytes:
-                literal = data[form.first : form.behind or None]
+            if event.startswith(form.begin) and event.endswith(form.end) and len(event) >= form.least_bytes:
+                literal = event[form.first : form.behind]
                 try:
                     text = orjson.loads(literal)
                 except orjson.JSONDecodeError:
-                    return None  # more than a string, or no JSON
+                    return None  # more than a string, such as two events, or no JSON
                 self.memo = form.memo
                 if form.change is not None and (changed := form.change(text)) is not text:
                     literal = orjson.dumps(changed)
@@ -115,4 +116,5 @@ class EventForms:
             return
         written = write(probed, other).split(probe)
         if len(written) == 2:
-            self._forms = [_Form(begin, end, written, change, memo), *self._forms[: _MOST_FORMS - 1]]
+            form = _Form(b"data: " + begin, end + b"\n\n", written, change, memo)
+            self._forms = [form, *self._forms[: _MOST_FORMS - 1]]

@@ -23,6 +23,7 @@ from sovctl.gateway.surfaces.restoration import Restoration
 
 _KIND = re.compile(r"[a-z_]{1,80}")
 _DELTA, _END = "content_block_delta", "message_stop"
+_DELTA_LINE = b"event: content_block_delta\n"
 
 _Channel = tuple[Any, str]
 """Index of the block, field of its deltas."""
@@ -44,14 +45,16 @@ class MessageStream:
         self._forms = forms if forms is not None else EventForms()
         self._last: list[bytes] = []
 
+    def put(self, event: bytes) -> bytes | None:
+        written = self._forms.put(event.removeprefix(_DELTA_LINE))
+        if written is not None:
+            channel, last = self._forms.memo
+            self._channels[channel] = last
+        return written
+
     def feed(self, data: bytes) -> list[bytes]:
         if self.is_finished:
             return []
-        if (written := self._forms.put(data)) is not None:
-            if self._restoration.issued:
-                channel, last = self._forms.memo
-                self._channels[channel] = last
-            return [written]
         if data == DONE:
             raise UpstreamFailed("broken")  # before the message stopped
         try:
@@ -69,6 +72,7 @@ class MessageStream:
             events = [_framed(kind, self._name.put(data, said, said.get("message")))]
         if kind == _END:
             self.is_finished, self._last = True, events[-1:]
+            self._forms.forget()
             return events[:-1]
         return events
 

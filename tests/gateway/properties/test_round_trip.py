@@ -16,8 +16,8 @@ from sovctl.gateway.inspection import Inspector
 from sovctl.gateway.outgoing import Leak, Outgoing, tokenize_body
 from sovctl.gateway.permissions import Policy
 from sovctl.gateway.restore import RestoreCounts
+from sovctl.gateway.restored_events import RestoredEvents
 from sovctl.gateway.settings import DetectSettings, PolicySettings, RouteSettings
-from sovctl.gateway.sse import Framer
 from sovctl.gateway.surfaces import SURFACES, Restoration
 from sovctl.gateway.tokens import Mint
 
@@ -54,11 +54,11 @@ def event(delta: dict[str, Any], index: int = 0, finish: str | None = None) -> b
 
 def streamed(raw: list[bytes], issued: Any, counts: RestoreCounts | None = None) -> list[dict[str, Any]]:
     """The client's view of a stream that came in these pieces."""
-    framer = Framer(max_event_bytes=1 << 20)
     stream = CHAT.stream(Restoration(issued, "assistant", counts or RestoreCounts()))
-    out = [sent for piece in raw for data in framer.feed(piece) for sent in stream.feed(data)]
+    restored = RestoredEvents(stream, max_event_bytes=1 << 20)
+    out = b"".join(map(restored.feed, raw))
     assert stream.is_finished
-    return [json.loads(each.removeprefix(b"data: ")) for each in out]
+    return [json.loads(each.removeprefix(b"data: ")) for each in out.split(b"\n\n")[:-1]]
 
 
 @settings(max_examples=400, deadline=None)

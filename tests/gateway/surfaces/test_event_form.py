@@ -32,8 +32,8 @@ class CountedForms(EventForms):
 
     known = 0
 
-    def put(self, data: bytes) -> bytes | None:
-        written = super().put(data)
+    def put(self, event: bytes) -> bytes | None:
+        written = super().put(event)
         self.known += written is not None
         return written
 
@@ -56,7 +56,8 @@ def told(
     out: list[bytes] = []
     try:
         for data in [*datas, b'{"type":"message_stop"}' if payload is None else b"[DONE]"]:
-            out += stream.feed(data)
+            written = stream.put(b"data: " + data + b"\n\n")
+            out += [written] if written is not None else stream.feed(data)
     except UpstreamFailed as error:
         out.append(error.cause.encode())
     return [*out, repr(counts).encode()]

@@ -10,7 +10,7 @@ from chunk_invariance import ChunkInvarianceError, assert_chunk_invariant
 
 from sovctl.gateway.kinds import Kind
 from sovctl.gateway.restore import RestoreCounts, Restorer, restore
-from sovctl.gateway.sse import Framer
+from sovctl.gateway.restored_events import RestoredEvents
 from sovctl.gateway.surfaces import SURFACES, Restoration
 from sovctl.gateway.tokens import Mint
 
@@ -68,11 +68,8 @@ def test_tool_arguments_are_restored_the_same_however_they_are_cut(answer: str) 
 
 
 def _events(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    framer = Framer(max_event_bytes=1 << 20)
     stream = SURFACES["/v1/chat/completions"].stream(Restoration(_ISSUED, "assistant", RestoreCounts()))
-    for chunk in chunks:
-        for data in framer.feed(chunk):
-            yield from stream.feed(data)
+    yield from map(RestoredEvents(stream, max_event_bytes=1 << 20).feed, chunks)
     yield from stream.last()
 
 
