@@ -5,8 +5,8 @@ Two words of one person may both merely sound like the list's, because they vouc
 transliterations of Cyrillic are allowed for. A key is a stem and a declension; a text's word has one for every
 declension to which its ending could belong:
 
-    listed_forms("Kowalska")                                 # {"fkowalsk|s"}
-    text_forms("Ковальской") & listed_forms("Kowalska")      # {"fkowalsk|s"}
+    listed_forms("Kowalska")                                         # {"fkowalska|x", "fkowalsk|s"}
+    text_forms("Ковальской") & listed_forms("Kowalska")              # {"fkowalsk|s"}
 """
 
 from __future__ import annotations
@@ -14,9 +14,21 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
+from enum import IntEnum
 
 from sovctl.gateway.detect.edm.spelling import ONE_ARABIC_FORM, is_arabic
 from sovctl.gateway.detect.edm.stems import stems
+
+
+class Form(IntEnum):
+    """How a surname is written in a text, the surest first."""
+
+    AS_LISTED = 0
+    """The nominative of any gender, in any script."""
+    POSSESSIVE = 1
+    """With the s of a genitive, which in other languages is a plural's."""
+    INFLECTED = 2
+    """In another case."""
 
 
 def _declensions(table: str) -> dict[str, tuple[frozenset[str], frozenset[str]]]:
@@ -42,7 +54,7 @@ _CYRILLIC = _declensions(
 _LATIN = _declensions(
     """
     s: i a y iy ij yj aya aia aja oi oy | iego iemu im iej ich imi ie ogo omu ym uyu eho emu e ou
-    a: a                                | y i e o ie u ou ze ce
+    a: a                                | y i e ie u ou ze ce
     o: o                                | y i e ie a om
     c: -                                | a u owi em iem e ie y ow om ami owie ovi s oi oy
     x: -                                | s owi iem ovi em
@@ -83,7 +95,16 @@ def listed_forms(surname: str) -> frozenset[str]:
 
 def text_forms(word: str) -> frozenset[str]:
     """The keys of a text's word, for every declension that its ending allows."""
-    return frozenset(_in_text(_normal(word)))
+    return frozenset(key for key, _ in _in_text(_normal(word)))
+
+
+def forms_of(word: str) -> dict[str, Form]:
+    """The same keys, with the form that the word is in when the surname is that one."""
+    found: dict[str, Form] = {}
+    for key, form in _in_text(_normal(word)):
+        if form < found.get(key, len(Form)):
+            found[key] = form
+    return found
 
 
 def _normal(word: str) -> str:
@@ -107,24 +128,24 @@ def _listed(name: str) -> Iterator[str]:
         yield f"f{stem}|{declension}"
 
 
-def _in_text(word: str) -> Iterator[str]:
-    yield f"f{word}|x"
+def _in_text(word: str) -> Iterator[tuple[str, Form]]:
+    yield f"f{word}|x", Form.AS_LISTED
     if is_arabic(word):
-        yield from (f"f{stem}|x" for stem in stems(word))
+        yield from ((f"f{stem}|x", Form.AS_LISTED) for stem in stems(word))
         return
     if not _is_cyrillic(word):
         for plain in _plain(word):
-            yield from (f"f{stem}|{declension}" for stem, declension in _stems(plain, _LATIN))
+            yield from ((f"f{stem}|{declension}", form) for stem, declension, form in _stems(plain, _LATIN))
         return
-    for stem, declension in _stems(word, _CYRILLIC):
-        yield f"f{stem}|{declension}"
+    for stem, declension, form in _stems(word, _CYRILLIC):
+        yield f"f{stem}|{declension}", form
         for latin in _in_latin(stem):
-            yield f"f{latin}|{declension}"
+            yield f"f{latin}|{declension}", form
             if declension == "c":
-                yield f"f{latin}|x"
+                yield f"f{latin}|x", form
     suffix = _KAZAKH_SUFFIX.search(word)
     if suffix and suffix.start() > _SHORTEST_STEM and _KAZAKH_LETTER.search(word):
-        yield from _in_text(word[: suffix.start()])
+        yield from ((key, Form.INFLECTED) for key, _ in _in_text(word[: suffix.start()]))
 
 
 def _declined(
@@ -142,13 +163,13 @@ def _declined(
     return name, "c" if is_slavic else "x"
 
 
-def _stems(word: str, table: dict[str, tuple[frozenset[str], frozenset[str]]]) -> Iterator[tuple[str, str]]:
-    for declension, halves in table.items():
-        for endings in halves:
-            for ending in endings:
-                stem = word[: len(word) - len(ending)]
-                if word.endswith(ending) and len(stem) >= min(_SHORTEST_STEM, len(word)):
-                    yield stem, declension
+def _stems(word: str, table: dict[str, tuple[frozenset[str], frozenset[str]]]) -> Iterator[tuple[str, str, Form]]:
+    for declension, (nominatives, others) in table.items():
+        for ending in (*nominatives, *others):
+            stem = word[: len(word) - len(ending)]
+            if word.endswith(ending) and len(stem) >= min(_SHORTEST_STEM, len(word)):
+                form = Form.AS_LISTED if ending in nominatives else Form.INFLECTED
+                yield stem, declension, Form.POSSESSIVE if ending == "s" else form
 
 
 def _in_latin(word: str) -> set[str]:

@@ -6,6 +6,7 @@ is_common("Rose")          # True: the flower, a form of rise, and a name
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 from sovctl.gateway.detect.edm.spelling import is_arabic
@@ -13,30 +14,42 @@ from sovctl.gateway.detect.edm.stems import base_stems, stems
 from sovctl.gateway.detect.names.nobody import NOBODY, is_everyday
 
 
-def _read() -> frozenset[str]:
-    lines = (Path(__file__).parent / "common_words.txt").read_text(encoding="utf-8").splitlines()
-    return frozenset(
-        word.replace("ё", "е")
-        for line in lines
-        if not line.lstrip().startswith("#")
-        for word in line.partition(":")[2 if ":" in line else 0].split()
-    )
+def _read() -> Iterator[tuple[str, str]]:
+    """Language and word."""
+    language = ""
+    for line in (Path(__file__).parent / "common_words.txt").read_text(encoding="utf-8").splitlines():
+        if line.lstrip().startswith("#"):
+            continue
+        head, colon, rest = line.partition(":")
+        language = head if colon else language
+        for word in (rest if colon else line).split():
+            yield language, word.replace("ё", "е")
 
 
-_COMMON = _read()
+_COMMON: frozenset[str] = frozenset(word for _, word in _read())
+_WITH_S = frozenset(word for language, word in _read() if language in ("en", "de", "nl"))
+"""Those of languages in which a name has a final s in the genitive."""
 _OF_A_PLACE = re.compile("(?:[وفبك]?ال|لل)\\w{3,}(?:ي|ية)")
 """Arabic surnames that say of which family or place somebody is: القحطاني. Those of countries are listed as words."""
-_COMMON_STEMS = frozenset(stem for word in _COMMON for stem in base_stems(word))
+_COMMON_STEMS = frozenset(
+    stem for language, word in _read() if language in ("ru", "uk", "kk") for stem in base_stems(word)
+)
+_SLAVIC_STEMS = frozenset(stem for language, word in _read() if language in ("pl", "cs") for stem in base_stems(word))
 
 
 def is_common(word: str) -> bool:
-    """True for a word that alone is not believed to be somebody's name; Russian in any of its cases."""
+    """True for a word that alone is not believed to be somebody's name; in Cyrillic, in any of its cases."""
     lowered = word.casefold().replace("ё", "е")
     if is_arabic(lowered) and not _OF_A_PLACE.fullmatch(lowered):
         return True  # without capitals nothing tells a name from a word
-    if lowered in _COMMON or lowered.removesuffix("s") in _COMMON or lowered in NOBODY or is_everyday(lowered):
+    if lowered in _COMMON or lowered.removesuffix("s") in _WITH_S or lowered in NOBODY or is_everyday(lowered):
         return True
     return "\u0400" <= lowered[:1] <= "\u052f" and not _COMMON_STEMS.isdisjoint(stems(lowered))
+
+
+def is_case_of_common(word: str) -> bool:
+    """True for what could be a case of such a word in Polish or Czech; a name in the nominative can look like one."""
+    return not _SLAVIC_STEMS.isdisjoint(stems(word))
 
 
 DETERMINERS: frozenset[str] = frozenset(

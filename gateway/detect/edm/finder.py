@@ -16,6 +16,7 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import combinations, islice, product
 
+from sovctl.gateway.detect.edm.alone import Form
 from sovctl.gateway.detect.edm.common_words import DETERMINERS, is_common
 from sovctl.gateway.detect.edm.index import Index, initial_of
 from sovctl.gateway.detect.edm.keys import initial_classes, text_keys
@@ -90,9 +91,7 @@ class ListedFinder:
             if hash(word) not in unknown:
                 continue
             found = self._vocabulary.look_up(word)
-            if found.is_listed and (
-                not found.is_everyday or f" {word.decode('utf-8', 'surrogatepass').capitalize()}" in reading.text
-            ):
+            if found.is_listed and (not found.is_everyday or _has_capital(reading.text, word)):
                 listed[word] = found
         places = sorted((place, word) for word in listed for place in reading.places(word))
         starts = reading.characters([place for place, _ in places])
@@ -153,7 +152,7 @@ class ListedFinder:
             if not (first in matched or _may_be_one(known[first], known[second], *letters)):
                 continue
             order = self._order(known[first], known[second]) if _may_join(run, first, second) else 0
-            if order:
+            if order and not _is_phrase(text, run, known, (first, second), order):
                 matched |= dict.fromkeys((first, second))
                 if surname < 0:
                     given, surname = (first, second) if order > 0 else (second, first)
@@ -208,10 +207,15 @@ class ListedFinder:
             return False
         if is_lower:
             return len(token.text) >= _SHORTEST_LOWER and values.is_lower
-        if len(token.text) < _SHORTEST_FIRST and not ends_like_surname(token.text):
-            start = run.tokens[first].start
-            return len(token.text) >= _SHORTEST_ALONE and _SENTENCE_START.search(text, max(0, start - 6), start) is None
-        return True
+        if ends_like_surname(token.text):
+            return True
+        start = run.tokens[first].start
+        is_first = _SENTENCE_START.search(text, max(0, start - 6), start) is not None
+        if len(token.text) < (_SHORTEST_FIRST if is_first else _SHORTEST_ALONE):
+            return False
+        if own.form is Form.INFLECTED:
+            return not is_first and values.may_inflect(token.text)
+        return own.form is Form.AS_LISTED or values.has_genitive_s
 
     def _is_supported(self, text: str, values: Values, token: Token, numbers: Sequence[int]) -> bool:
         """True when something else of the same person stands nearby."""
@@ -264,6 +268,12 @@ class ListedFinder:
                 return
 
 
+def _has_capital(text: str, word: bytes) -> bool:
+    """True when a word stands with a capital within a line, or in capitals."""
+    lowered = word.decode("utf-8", "surrogatepass")
+    return f" {lowered.capitalize()}" in text or f" {lowered.upper()}" in text
+
+
 def _person(start: int, end: int, value: str, rule: str) -> Finding:
     return Finding(start, end, Kind.PERSON, SCORES[rule], value, rule)
 
@@ -295,6 +305,23 @@ def _is_written_as_listed(first: Listed, second: Listed) -> bool:
     if first.is_common and second.is_common:
         return False
     return bool((first.exact and second.exact_givens) or (second.exact and first.exact_givens))
+
+
+def _is_phrase(text: str, run: Run, known: Sequence[Listed], places: tuple[int, int], order: int) -> bool:
+    """True for two words whose capitals say nothing, as at a sentence's start, unless they are written as a name is.
+
+    Args:
+        order: as of `_order`.
+    """
+    tokens = [run.tokens[place] for place in places]
+    if not any(known[place].is_everyday for place in places) or not all(token.is_capital for token in tokens):
+        return False
+    start = tokens[0].start
+    is_first = known[places[0]].is_everyday and _SENTENCE_START.search(text, max(0, start - 6), start) is not None
+    if not is_first and not all(token.text.isupper() for token in run.tokens):
+        return False
+    given = tokens[0 if order > 0 else 1]
+    return not (_is_written_as_listed(known[places[0]], known[places[1]]) or is_given_name(given.text))
 
 
 def _may_join(run: Run, first: int, second: int) -> bool:

@@ -65,7 +65,7 @@ class Run:
         """True for `A.` of `A. Kowalska`; `Dr.` is none."""
         token = self.tokens[place]
         return (
-            (token.is_capital or (token.is_caseless and len(token.text) == 1))
+            (token.is_capital or (token.is_caseless and len(token.text) == 1 and token.text.isalpha()))
             and len(token.text) <= _INITIAL_LETTERS
             and text[token.end : token.end + 1] == "."
             and (len(token.text) == 1 or token.text.lower() not in TITLES)

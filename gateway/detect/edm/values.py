@@ -15,6 +15,8 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 
 from sovctl.gateway.detect.edm.table import date_of
+from sovctl.gateway.detect.everyday_words import OWN_LETTERS
+from sovctl.gateway.detect.language import languages
 
 _NOT_ALNUM = re.compile(r"[\W_]+")
 _DATE = re.compile(r"(?<!\d)(?:\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4})(?!\d)")
@@ -32,6 +34,8 @@ _HOUSE = re.compile(r"(?<!\w)\d{1,5}(?:[ ]?[A-Za-z])?(?!\w)")
 
 _GERMAN = re.compile(r"\b(?:der|die|das|und|nicht|ist|ein|eine|mit|den|dem|von|zu|auf|für|im|wird|sich)\b")
 _FEWEST_GERMAN = 3  # of these words
+_WITHOUT_GENITIVE_S = frozenset(("es", "pt", "fr", "it", "ca", "id", "tr", "ms", "vi"))
+_WITHOUT_CASES = _WITHOUT_GENITIVE_S | {"en", "de", "nl", "sv", "da", "no"}
 _NEARBY = 160  # characters around a name in which something of the same person supports it
 _FEWEST_DIGITS = 4
 _SHORTEST_NUMBER = 5  # characters; shorter ones are anybody's
@@ -112,6 +116,20 @@ class Values:
     def is_german(self) -> bool:
         """True for a text in which every noun has a capital."""
         return len(set(_GERMAN.findall(self._text))) >= _FEWEST_GERMAN
+
+    def may_inflect(self, name: str) -> bool:
+        """False when no language of the text, and no letter of the name, is of those in which names have cases."""
+        languages_of_letters = {OWN_LETTERS[letter] for letter in name if letter in OWN_LETTERS}
+        return not (self._languages | languages_of_letters) <= _WITHOUT_CASES
+
+    @cached_property
+    def has_genitive_s(self) -> bool:
+        """False when a final s in the languages of the text is a plural's."""
+        return not self._languages <= _WITHOUT_GENITIVE_S
+
+    @cached_property
+    def _languages(self) -> frozenset[str]:
+        return languages(self._text)
 
     def near(self, place: int) -> list[int]:
         """Those of the values within some 160 characters."""

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sovctl.gateway.detect.edm.alone import text_forms
-from sovctl.gateway.detect.edm.common_words import is_common
+from sovctl.gateway.detect.edm.alone import Form, forms_of
+from sovctl.gateway.detect.edm.common_words import is_case_of_common, is_common
 from sovctl.gateway.detect.edm.index import Index, Role
 from sovctl.gateway.detect.edm.keys import text_keys
 from sovctl.gateway.detect.names.nobody import is_everyday
@@ -31,6 +31,8 @@ class Listed:
     """Surnames that are written like it."""
     alone: tuple[int, ...] = ()
     """Those of `exact` that need no other word: it is no ordinary word, and no surname of half the list."""
+    form: Form = Form.INFLECTED
+    """The surest in which the word is one of `alone`."""
     exact_givens: tuple[int, ...] = ()
     """Given names that are written like it."""
     is_company: bool = False
@@ -101,17 +103,25 @@ class Vocabulary:
         if not every:
             return STRANGER
         flags = index.flags
-        forms = text_forms(word) if any(flags[number] & (Role.SURNAME | Role.GIVEN) for number in sure) else ()
-        exact = dict.fromkeys(number for form in forms for number in index.ids(form))
-        exact_givens = dict.fromkeys(number for form in forms for number in index.ids(f"g{form[1:]}"))
+        forms = forms_of(word) if any(flags[number] & (Role.SURNAME | Role.GIVEN) for number in sure) else {}
+        exact: dict[int, Form] = {}
+        for key, form in forms.items():
+            for number in index.ids(key):
+                exact[number] = min(form, exact.get(number, form))
+        exact_givens = dict.fromkeys(number for key in forms for number in index.ids(f"g{key[1:]}"))
         common = is_common(word)
+        alone = () if common else tuple(number for number in exact if not flags[number] & Role.FREQUENT)
+        form = min(map(exact.__getitem__, alone), default=Form.INFLECTED)
+        if form is Form.INFLECTED and is_case_of_common(word):
+            alone = ()
         return Listed(
             sure=tuple(sure),
             givens=tuple(number for number in every if flags[number] & Role.GIVEN),
             surnames=tuple(number for number in every if flags[number] & Role.SURNAME),
             exact=tuple(exact),
             exact_givens=tuple(exact_givens),
-            alone=() if common else tuple(number for number in exact if not flags[number] & Role.FREQUENT),
+            alone=alone,
+            form=form,
             is_company=any(flags[number] & Role.COMPANY for number in sure),
             is_everyday=is_everyday(word.lower()),
             is_common=common,

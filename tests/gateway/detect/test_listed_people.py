@@ -149,3 +149,59 @@ def test_a_word_meets_itself_in_any_script(word: str, is_arabic_name: bool) -> N
 def test_any_text_can_be_read(common: ListedFinder, text: str) -> None:
     for finding in found_in(common, text):
         assert 0 <= finding.start < finding.end <= len(text)
+
+
+RARE = [
+    {"given_name": "Tomasz", "surname": "Wołga"},
+    {"given_name": "Inés", "surname": "Vaneta"},
+    {"given_name": "Ina", "surname": "Ecke"},
+    {"given_name": "Eileen", "surname": "May"},
+    {"given_name": "Rui", "surname": "Dado"},
+    {"given_name": "Ewa", "surname": "Rada"},
+    {"given_name": "Rui", "surname": "Câmara"},
+    {"given_name": "Can", "surname": "Doğu"},
+]
+
+
+@pytest.fixture(scope="module", name="rare")
+def rare_fixture(tmp_path_factory: pytest.TempPathFactory) -> ListedFinder:
+    return finder_of(tmp_path_factory.mktemp("rare"), RARE)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        # Another case than the nominative: not where every word has a capital, ...
+        ("Wołgę już przepłynął, bo jest ciepło.", []),
+        ("Rozmawiałem wczoraj z Wołgą, bo jest problem.", ["Wołgą"]),
+        ("Wołga pyta, czy karta jest gotowa.", ["Wołga"]),
+        # ... nor in a language without cases, ...
+        ("La respuesta de Vanety que está en el banco es buena.", []),
+        ("Odpowiedź dla Vanety jest już gotowa.", ["Vanety"]),
+        ("La respuesta de Vaneta que está en el banco es buena.", ["Vaneta"]),
+        # ... except when its own letters say that it is of another one.
+        ("We spoke about Wołgę on the phone, and then about the weather.", ["Wołgę"]),
+        # The s of a plural.
+        ("Já não há mais nada, os Dados que estão aqui são do banco.", []),
+        # Words that have a capital as a part of something else's name, in any case.
+        ("Prezes idzie do Rady Miasta, a potem wraca.", []),
+        ("O presidente da Câmara falou ontem.", []),
+        ("Bu sabah Doğu Anadolu çok soğuk.", []),
+        ("Dzwoniła Ewa Rada, a potem pani Rada.", ["Ewa Rada", "Rada"]),
+    ],
+)
+def test_a_surname_alone_is_believed_as_it_is_listed(rare: ListedFinder, text: str, expected: list[str]) -> None:
+    assert surfaces(rare, text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("In der Ecke steht ein Stuhl, und wir sind froh.", []),
+        ("Ina Ecke fragt, und wir sind froh.", ["Ina Ecke"]),
+        ("THE CONTRACT OF EILEEN MAY IS CLOSED", ["EILEEN MAY"]),
+        ("WE MAY CLOSE IT ALL IN MAY", []),
+    ],
+)
+def test_capitals_that_say_nothing_make_no_name(rare: ListedFinder, text: str, expected: list[str]) -> None:
+    assert surfaces(rare, text) == expected
