@@ -29,16 +29,20 @@ class NameModel(SpecModel):
 
     name: Name
     """What audit records call it; its findings have the rule `MODEL_NAME`, in capitals."""
-    kind: Literal["spacy"]
-    """A spaCy pipeline, a folder as `nlp.to_disk` writes it."""
+    kind: Literal["spacy", "onnx", "gliner", "stanza"]
+    """A folder each: a spaCy or stanza pipeline, a token classifier or a GLiNER model of spans in ONNX. All but spaCy
+    need `model_packages`."""
     path: NodePath
     """Where it is; not below /home or /tmp, which the gateway does not see."""
     sha256: Sha256
     """Of a folder, that of its list of files; docs/gateway.md says how to make it. The gateway starts with no other."""
     labels: Annotated[dict[ModelLabel, EntityKind], Field(min_length=1)]
-    """What the model calls something, and its kind, such as `{PER: PERSON}`; other labels are left alone."""
+    """What the model calls something, and its kind, such as `{PER: PERSON}`; other labels are left alone. A GLiNER
+    model is asked for these very words, such as `{name of a person: PERSON}`."""
     languages: Annotated[list[Language], Field(min_length=1)]
     """It is asked about requests in these, and `name_languages` may name them."""
+    min_score: Annotated[float, Field(ge=0, le=1)] | None = None
+    """What an ONNX or GLiNER model is less sure of does not count; 0.5 for GLiNER and 0 for ONNX when absent."""
     timeout_s: Annotated[float, Field(gt=0, le=300)] = 5.0
     """Seconds for one request, its wait included; what takes longer stays on-prem."""
     max_queue: Annotated[int, Field(ge=1, le=10_000)] = 16
@@ -85,6 +89,9 @@ class Detect(SpecModel):
     """Who is found wherever he is named; nobody when absent."""
     models: Annotated[list[NameModel], Field(max_length=16)] = Field(default_factory=list)
     """Models of the site's own that find names."""
+    model_packages: NodePath | None = None
+    """A folder on the gateway's nodes with the Python packages that models need, as `pip install --target` lays them
+    for the nodes' python3. The operator puts it there; it is code that the gateway runs, so only root may write it."""
     second_look: SecondLook | None = None
     """Who looks for names that nobody found; nobody when absent."""
 

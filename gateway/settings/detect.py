@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 from typing import Annotated
 
 from pydantic import Field, StringConstraints, field_validator
@@ -27,6 +28,10 @@ class DetectSettings(SettingsModel):
     models: Annotated[list[NameModelSettings], Field(max_length=16)] = Field(default_factory=list)
     """Models of the site's own that read every request which could leave."""
 
+    model_packages: Path | None = None
+    """A folder with the Python packages that models need and the gateway does not bring, as `pip install --target` lays
+    them: onnxruntime and tokenizers for `onnx` and `gliner`, stanza for `stanza`. It is code, and runs as the gateway:
+    root's alone to write. The gateway's own packages come before it."""
     second_look: SecondLookSettings | None = None
     """A model of one of the pools reads requests that could leave and may hold a name that nobody found."""
 

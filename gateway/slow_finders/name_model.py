@@ -21,6 +21,7 @@ from sovctl.gateway.detect.finding import Finding
 from sovctl.gateway.detect.language import NONE, UNKNOWN
 from sovctl.gateway.detect.models.finder import ModelFinder
 from sovctl.gateway.detect.models.load import load_model
+from sovctl.gateway.detect.models.opening import add_packages
 from sovctl.gateway.inspection import Inspection
 from sovctl.gateway.settings.detect import DetectSettings
 from sovctl.gateway.settings.name_model import NameModelSettings
@@ -84,8 +85,10 @@ def load_models(settings: DetectSettings) -> tuple[NameModel, ...]:
     """The models that the settings name.
 
     Raises:
-        InputError: one is absent, or not the one that was approved.
+        InputError: one is absent, not the one that was approved, or a package that it needs is missing.
     """
+    if settings.model_packages is not None:
+        add_packages(settings.model_packages, where="detect.model_packages")
     return tuple(
         NameModel(each, load_model(each, where=f"detect.models[{index}]")) for index, each in enumerate(settings.models)
     )

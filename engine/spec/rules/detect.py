@@ -7,12 +7,29 @@ from collections.abc import Iterator
 from sovctl.compliance.errors import Problem
 from sovctl.engine.spec.case import Case, stands_twice, unknown_name
 
+_PACKAGES = {"onnx": "onnxruntime and tokenizers", "gliner": "onnxruntime and tokenizers", "stanza": "stanza and torch"}
+"""What the gateway's environment on nodes has not."""
+
 
 def check_name_models(case: Case) -> Iterator[Problem]:
     if case.spec.gateway is None:
         return
-    models = list(enumerate(case.spec.gateway.detect.models))
+    detect = case.spec.gateway.detect
+    models = list(enumerate(detect.models))
     yield from stands_twice("model name", ((f"gateway.detect.models[{i}].name", each.name) for i, each in models))
+    for i, each in models:
+        where = f"gateway.detect.models[{i}]"
+        if each.kind in _PACKAGES and detect.model_packages is None:
+            yield Problem(
+                f"expected model_packages for a model of kind {each.kind}, got none",
+                where=f"{where}.kind",
+                hint=f"name the nodes' folder with {_PACKAGES[each.kind]} as gateway.detect.model_packages",
+            )
+        if each.kind in ("spacy", "stanza") and each.min_score is not None:
+            yield Problem(
+                f"expected none for a {each.kind} model, which gives no scores, got {each.min_score:g}",
+                where=f"{where}.min_score",
+            )
 
 
 def check_second_look(case: Case) -> Iterator[Problem]:

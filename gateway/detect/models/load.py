@@ -7,16 +7,22 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Mapping
-from pathlib import Path
 
 from sovctl.compliance.errors import InputError
 from sovctl.gateway.detect.models.digest import check_sha256
 from sovctl.gateway.detect.models.finder import ModelFinder, Read
+from sovctl.gateway.detect.models.gliner_model import open_gliner
 from sovctl.gateway.detect.models.onnx_model import open_onnx
 from sovctl.gateway.detect.models.spacy_model import open_spacy
+from sovctl.gateway.detect.models.stanza_model import open_stanza
 from sovctl.gateway.settings.name_model import NameModelSettings
 
-_OPEN: Mapping[str, Callable[[Path], tuple[Read, frozenset[str]]]] = {"onnx": open_onnx, "spacy": open_spacy}
+_OPEN: Mapping[str, Callable[[NameModelSettings], tuple[Read, frozenset[str]]]] = {
+    "gliner": open_gliner,
+    "onnx": open_onnx,
+    "spacy": open_spacy,
+    "stanza": open_stanza,
+}
 
 
 def load_model(settings: NameModelSettings, *, where: str) -> ModelFinder:
@@ -29,7 +35,7 @@ def load_model(settings: NameModelSettings, *, where: str) -> ModelFinder:
         InputError: it is absent, another one, damaged, or does not know a label that the settings name.
     """
     check_sha256(settings.path, settings.sha256)
-    read, known = _OPEN[settings.kind](settings.path)
+    read, known = _OPEN[settings.kind](settings)
     for label in settings.labels:
         if label not in known:
             near = difflib.get_close_matches(label, known, n=1)
@@ -38,4 +44,4 @@ def load_model(settings: NameModelSettings, *, where: str) -> ModelFinder:
                 where=f"{where}.labels",
                 hint=f"did you mean {near[0]}?" if near else "",
             )
-    return ModelFinder(read, labels=settings.labels, rule=settings.rule, min_score=settings.min_score)
+    return ModelFinder(read, labels=settings.labels, rule=settings.rule, min_score=settings.min_score or 0.0)

@@ -5,76 +5,48 @@ longer than the model reads at a time is read in windows that overlap. A word is
 the score of its surest piece; words in a row of one label are one name unless a `B-` begins another.
 
 The packages `onnxruntime` and `tokenizers` are not among the gateway's own: whoever names such a model installs them.
-The session has one thread, which is the caller's, so that a worker may be forked from a process that has opened it.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
-from pathlib import Path
-from typing import Any
 
-from sovctl.compliance.errors import InputError
 from sovctl.gateway.detect.models.finder import Entity, Read
+from sovctl.gateway.detect.models.onnx_files import OnnxFiles, open_files
+from sovctl.gateway.detect.models.opening import refused_as_no
+from sovctl.gateway.settings.name_model import NameModelSettings
 
 _BEGINNINGS = ("B-", "S-", "U-")
-_MOST_TOKENS = 512
-_POSITIONS_SPARE = 2  # RoBERTa counts its positions from 2 (transformers, modeling_roberta, read 2026-11)
 _MARGIN = 32  # tokens at a window's edge that the next window reads as well, with more around them
 
 
-def open_onnx(path: Path) -> tuple[Read, frozenset[str]]:
+def open_onnx(settings: NameModelSettings) -> tuple[Read, frozenset[str]]:
     """The classifier in a folder, and its labels without `B-` and the like.
 
     Raises:
         InputError: it can't be loaded, or a package is missing.
     """
-    try:
-        import onnxruntime
-        import tokenizers
-    except ImportError as error:
-        raise InputError(
-            f"expected the packages onnxruntime and tokenizers for this model, got no {error.name}",
-            where=str(path),
-            hint="install them where the gateway runs",
-        ) from error
-    try:
-        config = json.loads((path / "config.json").read_text(encoding="utf-8"))
-        names = [config["id2label"][str(number)] for number in range(len(config["id2label"]))]
-        tokenizer = tokenizers.Tokenizer.from_file(str(path / "tokenizer.json"))
-        tokenizer.no_truncation()
-        tokenizer.no_padding()
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = options.inter_op_num_threads = 1
-        session = onnxruntime.InferenceSession(str(path / "model.onnx"), options, providers=["CPUExecutionProvider"])
-        width = min(_MOST_TOKENS, config.get("max_position_embeddings", _MOST_TOKENS) - _POSITIONS_SPARE)
-        classifier = _Classifier(session, tokenizer, names, width)
+    what = "folder with model.onnx, tokenizer.json and config.json of one token classifier"
+    with refused_as_no(what, settings.path):
+        files = open_files(settings.path, "config.json")
+        names = [files.config["id2label"][str(number)] for number in range(len(files.config["id2label"]))]
+        classifier = _Classifier(files, names)
         classifier.scores([0])  # it fits its labels and inputs, or says so now
-    except Exception as error:
-        kind = type(error).__name__
-        raise InputError(
-            f"expected model.onnx, tokenizer.json and config.json of one token classifier, got {kind}", where=str(path)
-        ) from error
     return classifier.read, frozenset(_plain(name) for name in names) - {"O"}
 
 
 class _Classifier:
-    def __init__(self, session: Any, tokenizer: Any, names: Sequence[str], width: int) -> None:
-        self._session = session
-        self._tokenizer = tokenizer
+    def __init__(self, files: OnnxFiles, names: Sequence[str]) -> None:
+        self._files = files
         self._names = names
-        self._inputs = {each.name for each in session.get_inputs()}
-        special = tokenizer.encode("").ids
-        self._first, self._last = special[: len(special) // 2], special[len(special) // 2 :]
-        self._width = width - len(special)
+        self._width = files.width(files.config)
         if self._width <= 2 * _MARGIN:
             raise ValueError("the model reads too few tokens at a time")
 
     def read(self, text: str) -> Iterator[Entity]:
         """Entities in `text`."""
-        encoded = self._tokenizer.encode(text, add_special_tokens=False)
+        encoded = self._files.tokenizer.encode(text, add_special_tokens=False)
         ids = encoded.ids
         step = self._width - 2 * _MARGIN
         sure: list[tuple[str, float]] = []
@@ -89,12 +61,11 @@ class _Classifier:
         """For each token its likeliest label and how likely that is."""
         import numpy as np
 
-        row = np.array([[*self._first, *ids, *self._last]], dtype=np.int64)
-        given = {"input_ids": row, "attention_mask": np.ones_like(row), "token_type_ids": np.zeros_like(row)}
-        logits = self._session.run(None, {name: given[name] for name in self._inputs})[0][0]
-        if logits.shape != (row.shape[1], len(self._names)):
+        first, last = self._files.first, self._files.last
+        logits = self._files.run([*first, *ids, *last])
+        if logits.shape != (len(first) + len(ids) + len(last), len(self._names)):
             raise ValueError("expected a score for every token and label")
-        logits = logits[len(self._first) : len(self._first) + len(ids)]
+        logits = logits[len(first) : len(first) + len(ids)]
         odds = np.exp(logits - logits.max(axis=1, keepdims=True))
         odds /= odds.sum(axis=1, keepdims=True)
         return [

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
-from sovctl.compliance.errors import InputError
 from sovctl.gateway.detect.models.finder import Entity, Read
+from sovctl.gateway.detect.models.opening import refused_as_no
+from sovctl.gateway.settings.name_model import NameModelSettings
 
 _SCORE = 0.85  # spaCy's entities have none; Presidio gives them this (presidio-analyzer 2.2, read 2026-11)
 
 
-def open_spacy(path: Path) -> tuple[Read, frozenset[str]]:
+def open_spacy(settings: NameModelSettings) -> tuple[Read, frozenset[str]]:
     """The pipeline in a folder, and every label it knows.
 
     Raises:
@@ -19,13 +19,8 @@ def open_spacy(path: Path) -> tuple[Read, frozenset[str]]:
     """
     import spacy.about  # half a second that a site without such a model need not wait
 
-    try:
-        pipeline = spacy.load(path)
-    except (ImportError, KeyError, OSError, ValueError) as error:
-        kind = type(error).__name__
-        raise InputError(
-            f"expected a pipeline that spaCy {spacy.about.__version__} loads, got {kind}", where=str(path)
-        ) from error
+    with refused_as_no(f"pipeline that spaCy {spacy.about.__version__} loads", settings.path):
+        pipeline = spacy.load(settings.path)
 
     def read(text: str) -> Iterator[Entity]:
         with pipeline.memory_zone():  # otherwise its vocabulary keeps every word it ever read

@@ -34,8 +34,10 @@ def test_the_gateway_reads_what_site_yaml_says(tmp_path: Path) -> None:
     path.write_text(yaml.safe_dump(configuration(context_of(spec, EXAMPLES / "lab")), sort_keys=False))
     read = load_settings(path).detect
     assert read.phone_regions == ["KZ", "DE"]
-    [model] = read.models
+    model, gliner, stanza = read.models
     assert (str(model.path), model.languages, model.max_queue) == ("/var/lib/models/kk-names", ["kk"], 4)
+    assert (gliner.kind, gliner.labels, gliner.min_score) == ("gliner", {"name of a person": "PERSON"}, 0.4)
+    assert (stanza.kind, str(read.model_packages)) == ("stanza", "/var/lib/models/packages")
     assert read.second_look is not None
     assert (read.second_look.upstream, read.second_look.when, read.second_look.timeout_s) == ("chat", "always", 5)
     assert read.listed is not None
@@ -58,8 +60,7 @@ def test_a_pool_that_only_looks_is_an_upstream_too() -> None:
 def test_both_ends_have_the_same_words_and_defaults() -> None:
     ends = ((NameModel, NameModelSettings), (SecondLook, SecondLookSettings), (Listed, ListedSettings))
     for spec, settings in ends:
-        unscored = {"min_score"}  # of the kinds whose packages no node has
-        assert [*spec.model_fields] == [name for name in settings.model_fields if name not in unscored]
+        assert [*spec.model_fields] == [*settings.model_fields]
         for name, field in spec.model_fields.items():
             assert field.default == settings.model_fields[name].default, name
     assert LISTED_LANGUAGES == GATEWAYS_LISTED_LANGUAGES

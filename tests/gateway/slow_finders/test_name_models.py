@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import importlib.util
 import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -171,18 +173,35 @@ def test_our_own_tokens_are_nobodys_name() -> None:
 
 
 def test_a_model_whose_package_is_missing_says_which(tmp_path: Path) -> None:
-    (tmp_path / "model").mkdir()
-    (tmp_path / "model/config.json").write_text("{}")
-    try:
-        import onnxruntime  # noqa: F401
-    except ImportError:
-        expected = "expected the packages onnxruntime and tokenizers for this model, got no onnxruntime"
-    else:
-        expected = "of one token classifier, got KeyError"
-    with pytest.raises(InputError, match=expected):
-        load_models(detect(model_settings(tmp_path / "model", kind="onnx")))
+    if importlib.util.find_spec("stanza"):
+        pytest.skip("stanza is installed")
+    with pytest.raises(
+        InputError, match="expected the packages stanza and torch for this model, got no stanza"
+    ) as caught:
+        load_models(detect(model_settings(tmp_path, kind="stanza")))
+    assert "detect.model_packages" in caught.value.hint
+
+
+def test_packages_of_the_site_come_after_the_gateways_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    (tmp_path / "yaml").mkdir()
+    (tmp_path / "only_the_site_has_this.py").write_text("")
+    packages = DetectSettings.model_validate({"model_packages": str(tmp_path)})
+    load_models(packages)
+    load_models(packages)
+    assert sys.path.count(str(tmp_path)) == 1
+    found = importlib.util.find_spec("only_the_site_has_this")
+    assert found is not None
+    assert found.origin == str(tmp_path / "only_the_site_has_this.py")
+    own = importlib.util.find_spec("yaml")
+    assert own is not None
+    assert own.origin is not None
+    assert not own.origin.startswith(str(tmp_path))
+    with pytest.raises(InputError, match="expected a folder with Python packages"):
+        load_models(DetectSettings.model_validate({"model_packages": str(tmp_path / "nowhere")}))
 
 
 def test_a_score_is_not_asked_of_what_gives_none(pipeline: Path) -> None:
-    with pytest.raises(ValueError, match="which gives no scores"):
-        detect(model_settings(pipeline, min_score=0.5))
+    for kind in ("spacy", "stanza"):
+        with pytest.raises(ValueError, match=f"expected none for a {kind} model, which gives no scores"):
+            detect(model_settings(pipeline, kind=kind, min_score=0.5))

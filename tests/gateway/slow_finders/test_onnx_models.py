@@ -15,7 +15,7 @@ from name_model_givens import KAZAKH, UNCUED, model_settings
 
 from sovctl.compliance.errors import InputError
 from sovctl.gateway.settings import DetectSettings
-from sovctl.gateway.slow_finders import NameModel, load_models
+from sovctl.gateway.slow_finders import NameModel, SlowFinderFailed, load_models
 
 numpy, onnx, tokenizers = (import_module(name) for name in ("numpy", "onnx", "tokenizers"))  # untyped
 
@@ -113,11 +113,27 @@ def test_a_name_is_found_wherever_it_stands_in_a_long_text(folder: Path, before:
     assert found_in(loaded(folder), text) == ["Ola Nordmann"]
 
 
+def test_a_classifier_whose_scores_are_no_numbers_has_found_nothing_out(tmp_path: Path) -> None:
+    folder = save_classifier(tmp_path / "nan")
+    made = onnx.load(str(folder / "model.onnx"))
+    table = onnx.numpy_helper.to_array(made.graph.initializer[0]).copy()
+    table[-1] = numpy.nan  # of the last word, "and"
+    made.graph.initializer[0].CopyFrom(onnx.numpy_helper.from_array(table, "table"))
+    onnx.save(made, str(folder / "model.onnx"))
+    model = loaded(folder)
+    assert found_in(model, "Ola") == ["Ola"]
+    with pytest.raises(SlowFinderFailed, match="ValueError"):
+        asyncio.run(model.find(["Ola and Acme"]))
+
+
 def test_what_is_no_such_classifier_is_refused(tmp_path: Path) -> None:
     few = save_classifier(tmp_path / "few", LABELS[:3])
     with pytest.raises(InputError, match="of one token classifier, got ValueError"):
         loaded(few)
     broken = save_classifier(tmp_path / "broken")
+    (broken / "config.json").write_text("{}")
+    with pytest.raises(InputError, match="of one token classifier, got KeyError"):
+        loaded(broken)
     (broken / "model.onnx").write_bytes(b"no model")
     with pytest.raises(InputError, match="of one token classifier"):
         loaded(broken)

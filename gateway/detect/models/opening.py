@@ -1,0 +1,67 @@
+"""What opening a model comes to when it can't be opened: an `InputError` that says what is missing or wrong.
+
+    onnxruntime, tokenizers = packages("onnxruntime", "tokenizers", path=path)
+    with refused_as_no("pipeline that stanza loads", path):
+        ...
+
+Packages that the gateway does not bring are looked for beside its own, and after them in the site's folder
+(`add_packages`), so that nothing in that folder replaces what the gateway runs on.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from sovctl.compliance.errors import InputError
+
+
+def add_packages(folder: Path, *, where: str) -> None:
+    """Let packages in a folder be imported, as `pip install --target` lays them, unless there are others of that name.
+
+    Raises:
+        InputError: there is no such folder.
+    """
+    if not folder.is_dir():
+        raise InputError(f"expected a folder with Python packages, got none at {folder}", where=where)
+    if str(folder) not in sys.path:
+        sys.path.append(str(folder))
+
+
+def packages(*names: str, path: Path) -> list[Any]:
+    """The modules with these names.
+
+    Args:
+        path: of the model that needs them.
+
+    Raises:
+        InputError: one of them is not installed.
+    """
+    try:
+        return [import_module(name) for name in names]
+    except ImportError as error:
+        plural = "packages" if len(names) > 1 else "package"
+        raise InputError(
+            f"expected the {plural} {' and '.join(names)} for this model, got no {error.name}",
+            where=str(path),
+            hint="install it where the gateway runs, or name the folder it is in as detect.model_packages",
+        ) from error
+
+
+@contextmanager
+def refused_as_no(what: str, path: Path) -> Iterator[None]:
+    """Any error but our own means that the files are something else than `what`.
+
+    Raises:
+        InputError: with the error's type and nothing else of it.
+    """
+    try:
+        yield
+    except InputError:
+        raise
+    except Exception as error:
+        raise InputError(f"expected a {what}, got {type(error).__name__}", where=str(path)) from error
