@@ -9,6 +9,7 @@ from sovctl.cli import show
 from sovctl.compliance.errors import ExitCode, InputError
 
 _PARTS = ("models", "gpus", "platforms", "scalable-units")
+_WIDEST_VALUE = 60  # characters of a column; what is longer stands below the table
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 Site = Annotated[Path | None, typer.Option("--site", metavar="SITE", help="With the entries of this site.yaml's own.")]
 
@@ -61,8 +62,17 @@ def show_entry(
     if as_json:
         show.document({"id": name, "figures": [row.as_json() for row in rows], "entry": entry.model_dump(mode="json")})
         return
-    body = [(row.figure, _text(row.value), row.unit, row.kind, row.date, row.source) for row in rows]
+    sources = list(dict.fromkeys(row.source for row in rows))
+    body, long = [], []
+    for row in rows:
+        value, source = _text(row.value), f"[{sources.index(row.source) + 1}]"
+        if len(value) > _WIDEST_VALUE:
+            long.append(f"{row.figure} ({row.kind}, {row.date}) {source}: {value}")
+        else:
+            body.append((row.figure, value, row.unit, row.kind, row.date, source))
     show.table(("FIGURE", "VALUE", "UNIT", "KIND", "READ", "SOURCE"), body)
+    for line in (*long, *(f"[{number}] {source}" for number, source in enumerate(sources, 1))):
+        show.line(line)
 
 
 def check(site: Site = None, as_json: Json = False) -> None:

@@ -43,6 +43,18 @@ class CatalogModel(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, use_attribute_docstrings=True)
 
 
+class Sourced(CatalogModel):
+    """What has an id, and says where its figures are from."""
+
+    id: str
+    source: Sources
+    kind: Kind
+    """How well its figures are known, but for those that say it themselves."""
+    date: date
+    """When the source was read."""
+    verified: bool
+
+
 class Figure(CatalogModel):
     """One expected value."""
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import date
 from functools import cache
 from types import MappingProxyType
 
-from sovctl.engine.catalog.figure import Amount, CatalogModel, Count, Kind, Sources, read_entries
+from sovctl.engine.catalog.figure import Amount, CatalogModel, Count, Kind, Sourced, read_entries
 
 
 class DenseTflops(CatalogModel):
@@ -25,10 +24,9 @@ class ScaleUp(CatalogModel):
     gb_s_per_gpu_per_direction: Amount
 
 
-class Gpu(CatalogModel):
+class Gpu(Sourced):
     """One product."""
 
-    id: str
     memory_label_gb: Count
     usable_mib: Count | None
     """As nvidia-smi shows it; the label x 1024 x 0.99 where nobody has written it down."""
@@ -41,12 +39,6 @@ class Gpu(CatalogModel):
     tdp_w: Count
     compute_capability: str
     """CUDA's, such as "9.0", or the gfx name of an AMD part."""
-    source: Sources
-    kind: Kind
-    """Of every figure but `usable_mib`."""
-    date: date
-    """When the source was read."""
-    verified: bool
     notes: str = ""
 
     @property

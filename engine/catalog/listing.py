@@ -1,7 +1,7 @@
 """The catalogue as rows for people and scripts: every figure with unit, kind, source and date. Pure.
 
 summaries(catalog)["models"][0]                  # one line per entry
-rows_of(catalog, "B200-SXM")                     # every figure of one entry
+rows_of(catalog.gpus["B200-SXM"])                # every figure of one entry
 """
 
 from __future__ import annotations

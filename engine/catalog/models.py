@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from datetime import date
 from functools import cache
 from types import MappingProxyType
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from sovctl.engine.catalog.figure import Amount, CatalogModel, Count, Kind, Sources, read_entries
+from sovctl.engine.catalog.figure import Amount, CatalogModel, Count, Sourced, Sources, read_entries
 
 
 class Params(CatalogModel):
@@ -98,6 +97,22 @@ class Arch(CatalogModel):
     mel_bins: Count | None = None
     output_dim: Count | None = None
 
+    @model_validator(mode="after")
+    def _layers_add_up(self) -> Self:
+        """A cache is reckoned layer by layer: no layer is of two kinds, and none is of a kind without its measures."""
+        full = self.full_attention_layers or self.attention_layers or self.global_layers or 0
+        windows = self.sliding_layers or self.chunked_layers or 0
+        kinds = full + windows + (self.linear_layers or 0) + (self.mamba_layers or 0)
+        if self.layers is not None and kinds > self.layers:
+            raise ValueError(f"at most the {self.layers} layers over all kinds of layers, {kinds} are named")
+        if windows and not (self.window or self.attention_chunk_size):
+            raise ValueError("window beside sliding_layers, or attention_chunk_size beside chunked_layers")
+        if self.heads is not None and self.kv_heads is not None and self.kv_heads > self.heads:
+            raise ValueError(f"at most as many kv_heads as heads, {self.heads}")
+        if self.moe is not None and self.moe.top_k > self.moe.experts:
+            raise ValueError(f"moe.top_k of at most moe.experts, {self.moe.experts}")
+        return self
+
 
 class KvBytes(CatalogModel):
     """Bytes of KV cache for one token, one copy, bf16."""
@@ -150,10 +165,9 @@ class Licence(CatalogModel):
         return self.commercial_use != "yes"
 
 
-class ModelEntry(CatalogModel):
-    """One model."""
+class ModelEntry(Sourced):
+    """One model; `verified` when its shape was read from a configuration file."""
 
-    id: str
     hf_repo: str | None
     role: Literal["chat", "asr", "embedding", "reranker"]
     attention: str
@@ -167,13 +181,6 @@ class ModelEntry(CatalogModel):
     languages: Languages
     vllm: VllmParsers
     licence: Licence
-    source: Sources
-    kind: Kind
-    """Of the shape."""
-    date: date
-    """When the source was read."""
-    verified: bool
-    """True when the shape was read from a configuration file."""
     notes: str = ""
     lab_only: bool = False
     """True for a model that only tests may serve."""

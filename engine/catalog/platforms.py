@@ -11,15 +11,24 @@ A figure that is None is not known: what needs it is UNKNOWN. A figure whose val
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from datetime import date
 from enum import StrEnum
 from functools import cache
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from sovctl.engine.catalog.figure import CatalogModel, Figure, Kind, Sources, read_catalog, read_entries
+from sovctl.engine.catalog.figure import (
+    Amount,
+    CatalogModel,
+    Count,
+    Figure,
+    Sourced,
+    read_catalog,
+    read_entries,
+)
+
+_Number = Annotated[int, Field(ge=0)]
 
 
 class Part(StrEnum):
@@ -92,20 +101,19 @@ class Limit(CatalogModel):
         return str(self.expected.value)
 
 
-class Platform(CatalogModel):
+class Platform(Sourced):
     """One kind of machine."""
 
-    id: str
     system: str | None
     """The product, where it is one."""
     family: Literal["dgx", "hgx", "pcie", "service"]
     gpu: str | None
     """Of the GPU catalogue."""
-    gpus: int
+    gpus: _Number
     """Per operating system: a GB200 tray has 4, its rack 72."""
-    system_gpus: int
+    system_gpus: _Number
     """GPUs of what `max_power_kw` and `form` speak of."""
-    nvlink_domain: int | None = None
+    nvlink_domain: Count | None = None
     """GPUs that NVLink joins, where that is more than one machine."""
     parts: frozenset[Part]
     profile: str | None
@@ -113,20 +121,23 @@ class Platform(CatalogModel):
     checks: CheckProfile
     sysctls: tuple[Sysctl, ...]
     limits: tuple[Limit, ...]
-    max_power_kw: float | None
-    nvswitches: int | None = None
-    gpu_memory_total_gb: int | None = None
+    max_power_kw: Amount | None
+    nvswitches: _Number | None = None
+    gpu_memory_total_gb: Count | None = None
     network: str
     local_storage: str
     cpu: str
     ram: str
     form: str
-    source: Sources
-    kind: Kind
-    date: date
-    """When the source was read."""
-    verified: bool
     notes: str = ""
+
+    @model_validator(mode="after")
+    def _gpus_are_named(self) -> Self:
+        if (self.gpu is None) != (self.gpus == 0):
+            raise ValueError("gpu and a number of gpus, or neither")
+        if self.system_gpus < self.gpus:
+            raise ValueError(f"system_gpus of at least gpus, {self.gpus}")
+        return self
 
     @property
     def has_gpus(self) -> bool:
@@ -134,26 +145,20 @@ class Platform(CatalogModel):
         return self.gpus > 0
 
 
-class ScalableUnit(CatalogModel):
+class ScalableUnit(Sourced):
     """How a SuperPOD grows."""
 
-    id: str
     platform: str
-    nodes_per_su: int | None = None
-    racks_per_su: int | None = None
-    gpus_per_su: int | None = None
-    power_mw_per_su: float | None = None
+    nodes_per_su: Count | None = None
+    racks_per_su: Count | None = None
+    gpus_per_su: Count | None = None
+    power_mw_per_su: Amount | None = None
     table: dict[str, tuple[int, int]] = Field(default_factory=dict)
     """Nodes and GPUs by size."""
     rack_kw: str = ""
     example: str = ""
     scale: str = ""
     datacentre: str = ""
-    source: Sources
-    kind: Kind
-    date: date
-    """When the source was read."""
-    verified: bool
 
 
 # Who gets which settings: the word in the data, and what makes a platform one of them.

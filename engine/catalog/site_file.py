@@ -51,6 +51,8 @@ def read_site_catalog(path: Path) -> Catalog:
     except OSError as error:
         reason = (error.strerror or "unusable").lower()
         raise InputError(f"expected a file that can be read, got: {reason}", where=str(path)) from None
+    if not data.strip():
+        raise InputError(f"expected {_listed(_PARTS)}, got an empty file", where=str(path))
     try:
         text = read_text(data)
     except BrokenText as error:
@@ -75,6 +77,7 @@ def with_entries(shipped: Catalog, content: Any) -> tuple[Catalog, list[Problem]
         if key not in _PARTS
     ]
     entries: dict[str, dict[str, Any]] = {part: {} for part in _PARTS}
+    places: dict[tuple[str, str], str] = {}
     for part, model in _PARTS.items():
         rows = content.get(part) or []
         if not isinstance(rows, list):
@@ -84,13 +87,14 @@ def with_entries(shipped: Catalog, content: Any) -> tuple[Catalog, list[Problem]
             entry = _entry(part, model, row, f"{part}[{index}]", entries[part], problems)
             if entry is not None:
                 entries[part][entry.id] = entry
+                places[part, entry.id] = f"{part}[{index}]"
     made = replace(
         shipped,
         models={**shipped.models, **entries["models"]},
         gpus={**shipped.gpus, **entries["gpus"]},
         platforms={**shipped.platforms, **entries["platforms"]},
     )
-    return made, [*problems, *_cross_problems(made, entries)]
+    return made, [*problems, *_cross_problems(made, entries, places)]
 
 
 def _entry(
@@ -122,7 +126,7 @@ def _entry(
         problems += [
             _problem(where, each, is_new=row["id"] not in ours)
             for each in error.errors(include_url=False)
-            if each["loc"][0] not in missing
+            if not set(each["loc"][:1]) & set(missing)
         ]
         return None
 
@@ -134,18 +138,27 @@ def _problem(where: str, found: Mapping[str, Any], *, is_new: bool) -> Problem:
         return Problem("expected a value, got nothing", where=path, hint=hint)
     if found["type"] == "extra_forbidden":
         return Problem("expected a known key", where=path, hint="compare: sovctl catalog show ID --json")
-    said = found["msg"].removeprefix("Input should be ").removeprefix("Value error, ")
+    if found["type"] == "value_error":  # of several keys together
+        return Problem(f"expected {found['msg'].removeprefix('Value error, ')}", where=path)
+    said = found["msg"].removeprefix("Input should be ")
     return Problem(f"expected {said}, got {found['input']!r:.60}", where=path)
 
 
-def _cross_problems(catalog: Catalog, entries: Mapping[str, Mapping[str, Any]]) -> Iterator[Problem]:
-    for index, platform in enumerate(entries["platforms"].values()):
+def _cross_problems(
+    catalog: Catalog, entries: Mapping[str, Mapping[str, Any]], places: Mapping[tuple[str, str], str]
+) -> Iterator[Problem]:
+    for platform in entries["platforms"].values():
         if platform.gpu is not None and platform.gpu not in catalog.gpus:
             hint = f"add it under gpus; known: {', '.join(list(catalog.gpus)[:6])}, ..."
-            yield Problem(f"expected a known GPU, got `{platform.gpu}`", where=f"platforms[{index}].gpu", hint=hint)
-    for index, model in enumerate(entries["models"].values()):
+            yield Problem(
+                f"expected a known GPU, got `{platform.gpu}`",
+                where=f"{places['platforms', platform.id]}.gpu",
+                hint=hint,
+            )
+    for model in entries["models"].values():
+        where = f"{places['models', model.id]}.arch"
         for sentence in parameter_problems(iter([model])):
-            yield Problem(sentence, where=f"models[{index}].arch", hint="compare with the checkpoint's config.json")
+            yield Problem(sentence, where=where, hint="compare with the checkpoint's config.json")
 
 
 def _merged(ours: Mapping[str, Any], row: Mapping[str, Any]) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 Together, every prompt makes all answers wait for its prefill; apart, answers don't wait, but each prompt's cache
 crosses the fabric. Both are loaded to the same limits, at the pessimistic edge, and compared by requests a GPU.
 
-    apart = prefill_apart(performance, server, demand, link_gb_s=50)
+    apart = prefill_apart(performance, limit, server, demand, link_gb_s=50)
     apart.gain, apart.transfer_s, apart.prefill_per_decode
 
 Sources: the split and its terms, DistServe (OSDI 2024, arXiv 2401.09670); waiting, M/D/1. Not held to measurements.

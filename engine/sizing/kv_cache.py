@@ -218,10 +218,10 @@ def _groups(model: ModelEntry, layers: int, heads: int, elements: int) -> Iterat
     window = arch.window or arch.attention_chunk_size or 0
     full = arch.full_attention_layers or arch.attention_layers or arch.global_layers
     full = full or layers - windows - (arch.linear_layers or 0) - (arch.mamba_layers or 0)
-    if arch.global_kv_heads is not None:
+    if full and arch.global_kv_heads is not None:
         # Gemma 4 keeps keys and values of its global layers as one (models.yaml, read 2026-11-20).
         yield LayerGroup(Growth.FULL, full, arch.global_head_dim or elements // 2, arch.global_kv_heads)
-    else:
+    elif full:
         yield LayerGroup(Growth.FULL, full, elements, heads)
     if windows:
         yield LayerGroup(Growth.WINDOW, windows, elements, heads, window)

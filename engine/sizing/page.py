@@ -1,6 +1,6 @@
 """`sovctl size --html`: a page that needs nothing from anywhere, with memory, latency and money drawn.
 
-render_page(spec, sizings, layout, costs)
+render_page(reckon(spec, catalog))
 """
 
 from __future__ import annotations

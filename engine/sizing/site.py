@@ -36,8 +36,8 @@ def switches(nodes: int, rails: int, ports: int) -> Switches | None:
     """What joins `nodes` nodes without blocking; None where two tiers are not enough.
 
     One switch does where all links fit. Else half of a leaf's ports go down, as in NVIDIA's DGX SuperPOD: with 64-port
-    switches, 32 nodes of 8 rails have 8 leaves and 4 spines, 64 have 16 and 8, 128 have 32 and 16 (reference
-    architecture H100, from memory, 2026-11-21).
+    switches, 64 nodes of 8 rails have 16 leaves and 8 spines, 128 have 32 and 16, 256 have 64 and 32, and 512 a third
+    tier (docs.nvidia.com, DGX SuperPOD reference architecture B200, table of larger counts, read 2026-11-22).
     """
     if nodes < 2 or rails < 1:
         return Switches(rails, 0, 0, 0)

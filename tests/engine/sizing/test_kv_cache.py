@@ -166,3 +166,12 @@ def test_an_encoder_keeps_nothing_however_long_the_text(name: str) -> None:
 def test_an_encoder_that_does_not_fit_serves_nothing() -> None:
     small = load_gpus()["L40S"].model_copy(update={"usable_mib": 1024})
     assert Server.of(load_models()["bge-m3"], small, POOL, vllm="0.32.0").sessions(8192) == 0
+
+
+def test_a_model_of_windows_alone_is_laid_out() -> None:
+    """A site's own entry may have no layer that keeps everything."""
+    llama = load_models()["llama-3.3-70b"]
+    shape = llama.arch.model_copy(update={"sliding_layers": llama.arch.layers, "window": 128})
+    cache = kv_cache(llama.model_copy(update={"arch": shape}))
+    assert [group.growth for group in cache.groups] == [Growth.WINDOW]
+    assert cache.sessions(40e9, 100_000) == pytest.approx(cache.sessions(40e9, 50_000))

@@ -36,12 +36,16 @@ def bank(**sizing: Any) -> tuple[SiteSpec, list[PoolSizing], Layout]:
     return spec, sizings, site_layout(spec, load_catalog(), sizings)
 
 
-# NVIDIA DGX SuperPOD H100, 64-port switches: one, two and four scalable units of 32 nodes.
-@pytest.mark.parametrize(("nodes", "leaves", "spines"), [(32, 8, 4), (64, 16, 8), (128, 32, 16)])
-def test_the_fabric_is_the_superpods(nodes: int, leaves: int, spines: int) -> None:
+# NVIDIA, DGX SuperPOD reference architecture B200, table of larger counts (read 2026-11-22), 64-port switches: leaves,
+# spines, cables from nodes to leaves and from leaves to spines. 512 nodes have a third tier there.
+@pytest.mark.parametrize(
+    ("nodes", "leaves", "spines", "cables"), [(64, 16, 8, 1024), (128, 32, 16, 2048), (256, 64, 32, 4096)]
+)
+def test_the_fabric_is_the_superpods(nodes: int, leaves: int, spines: int, cables: int) -> None:
     found = switches(nodes, 8, 64)
     assert found is not None
-    assert (found.leaves, found.spines) == (leaves, spines)
+    assert (found.leaves, found.spines, found.cables) == (leaves, spines, cables)
+    assert switches(512, 8, 64) is None
 
 
 # NVIDIA's reference architectures: units of 32 DGX B200, of 64 (Ethernet) or 72 (XDR) DGX B300, of 8 racks GB200.
