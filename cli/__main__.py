@@ -1,5 +1,14 @@
-"""`python -m sovctl.cli`: the same as `sovctl`."""
+"""`sovctl`, and `python -m sovctl.cli`: loads the words, and runs what was said."""
 
-from sovctl.cli.main import main
+from sovctl.compliance.interrupt import ends_quietly
 
-main()
+
+def main() -> None:
+    """Entry point of the `sovctl` script."""
+    with ends_quietly():
+        from sovctl.cli.main import main as run
+    run()
+
+
+if __name__ == "__main__":
+    main()

@@ -5,7 +5,6 @@ What is our own mistake is written to a crash file for the report, and says wher
 
 from __future__ import annotations
 
-import errno
 import os
 import sys
 import tempfile
@@ -15,21 +14,7 @@ from contextlib import contextmanager
 
 from sovctl.cli import show
 from sovctl.compliance.errors import ExitCode, SovctlError, SpecError
-
-# What the machine refuses is no mistake in the code: the place and the system's words are enough.
-_MISNAMED = (errno.EISDIR, errno.ENOTDIR, errno.EEXIST, errno.EBUSY, errno.ENAMETOOLONG, errno.ELOOP)
-_ROOM = "make room or give access, then run the same command again"
-_NAME = "name another place for it"
-REFUSALS = {
-    errno.ENOSPC: ExitCode.MISSING,
-    errno.EDQUOT: ExitCode.MISSING,
-    errno.EROFS: ExitCode.MISSING,
-    errno.EMFILE: ExitCode.MISSING,
-    errno.ENOMEM: ExitCode.MISSING,
-    errno.EACCES: ExitCode.BAD_INPUT,
-    errno.EPERM: ExitCode.BAD_INPUT,
-    **dict.fromkeys(_MISNAMED, ExitCode.BAD_INPUT),
-}
+from sovctl.compliance.refusals import refusal
 
 
 @contextmanager
@@ -55,12 +40,9 @@ def door() -> Iterator[None]:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(ExitCode.OK)
     except Exception as error:  # noqa: BLE001 - the door: nothing may pass as a traceback
-        if isinstance(error, OSError) and error.errno in REFUSALS:
-            named = error.filename2 or error.filename  # of a rename, the place that was meant and not the draft
-            place = f"{named}: " if named else ""
-            hint = _NAME if error.errno in _MISNAMED else _ROOM
-            show.problem(f"{place}this machine refuses: {os.strerror(error.errno).lower()}", hint=hint)
-            sys.exit(REFUSALS[error.errno])
+        if (refused := refusal(error)) is not None:
+            show.problem(str(refused), hint=refused.hint)
+            sys.exit(refused.exit_code)
         with tempfile.NamedTemporaryFile("w", prefix="sovctl-crash-", suffix=".txt", delete=False) as file:
             traceback.print_exc(file=file)
         show.problem(

@@ -98,7 +98,7 @@ def _show_usage(error: Any) -> None:
 
 
 def main() -> None:
-    """Entry point of the `sovctl` script."""
+    """Run what was said."""
     command = typer.main.get_command(app)
     with door():
         try:

@@ -47,7 +47,10 @@ async def erase(vault: Vault, settings: GatewaySettings, options: argparse.Names
         found = [len(batch) async for batch in vault.eraser.conversations(scope)]
         sys.stderr.write(f"This destroys keys in up to {sum(found)} conversations, for good. Type erase to go on: ")
         sys.stderr.flush()
-        if sys.stdin.readline().strip() != "erase":
+        answer = sys.stdin.readline()
+        if not answer.endswith("\n"):
+            sys.stderr.write("\n")
+        if answer.strip() != "erase":
             raise InputError("expected `erase`, got something else; nothing was erased", hint="or say --yes")
 
     def progress(done: int) -> None:

@@ -13,6 +13,7 @@ import asyncio
 import difflib
 import json
 import secrets
+import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -48,6 +49,7 @@ def explain(settings: GatewaySettings, request: Path, *, client: str | None = No
     """The decision for the request in a file, as plain values.
 
     Args:
+        request: `-` for standard input.
         client: whose request it is, as the clients file calls him; anyone's when None.
         path: where he would send it.
 
@@ -55,7 +57,7 @@ def explain(settings: GatewaySettings, request: Path, *, client: str | None = No
         InputError: there is no such file, client or path, or the file holds no request for one of the routes.
     """
     try:
-        raw = request.read_bytes()
+        raw = sys.stdin.buffer.read() if str(request) == "-" else request.read_bytes()
     except OSError as error:
         raise InputError(f"expected a readable file, got: {error.strerror}", where=str(request)) from error
     surface = _surface(path)

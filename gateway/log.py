@@ -7,11 +7,13 @@ through, without its message.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import sys
 import time
 import traceback
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +53,17 @@ def event(name: str, *, level: int = logging.INFO, error: BaseException | None =
         fields: names, codes and numbers; never text from a request or an answer.
     """
     _logger.log(level, name, exc_info=error, extra={"fields": fields})
+
+
+@contextlib.contextmanager
+def without(library: str) -> Iterator[None]:
+    """Say nothing of what a library's logger says."""
+    logger = logging.getLogger(library)
+    logger.disabled = True
+    try:
+        yield
+    finally:
+        logger.disabled = False
 
 
 def describe(error: BaseException) -> str:

@@ -71,7 +71,8 @@ class Server(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Open the parts, then the port: only then is `serving` true."""
-        await super().startup(sockets)
+        with log.without("uvicorn.error"):  # what it says of a start that fails, whoever started it says in words
+            await super().startup(sockets)
         log.event("serving", site=self._site, port=self.config.port)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:

@@ -20,6 +20,7 @@ from sovctl.compliance.errors import InputError
 from sovctl.compliance.files import write_atomic
 from sovctl.gateway.access import keys
 from sovctl.gateway.access.clients import Client, dump_clients
+from sovctl.gateway.keyfiles import read_secret
 from sovctl.gateway.settings import check_settings
 from sovctl.gateway.tokens import KEY_BYTES
 
@@ -51,7 +52,7 @@ def init(
         pool: base URL of what may see raw text: a model server of your own.
 
     Raises:
-        InputError: there is a gateway already, or nothing to serve from.
+        InputError: there is a gateway already, nothing to serve from, no place for it, or no key in the cloud's file.
         SpecError: what was given makes no valid settings; nothing is left behind.
     """
     folder = folder.absolute()
@@ -81,8 +82,13 @@ def init(
         "policy": {"entities": {"SECRET": "block"}, "name_languages": list(languages)},
     }
     check_settings(settings, path)
+    if cloud_key_file is not None:
+        read_secret(cloud_key_file)
     key, clients = keys.create([], Client(name="app", tenant="standalone"), now=datetime.now(UTC), valid_for=None)
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"expected a folder that can be made, got: {error.strerror}", where=str(folder)) from error
     for name in ("token.key", "vault.kek"):
         write_atomic(folder / name, secrets.token_hex(KEY_BYTES) + "\n", mode=0o600)
     write_atomic(folder / "clients.json", dump_clients(clients), mode=0o600)

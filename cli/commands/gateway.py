@@ -48,13 +48,15 @@ def serve(config: Config = _DEFAULT) -> None:
 )
 def init(
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Made; it must not hold a gateway yet.")],
-    cloud: Annotated[str, typer.Option(metavar="URL", help="What sees tokens only; ends in /v1.")] = "",
-    cloud_model: Annotated[str, typer.Option(metavar="NAME", help="What the cloud calls the model.")] = "",
+    cloud: Annotated[str | None, typer.Option(metavar="URL", help="What sees tokens only; ends in /v1.")] = None,
+    cloud_model: Annotated[str | None, typer.Option(metavar="NAME", help="What the cloud calls the model.")] = None,
     cloud_key_file: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Our API key there, a file with mode 0600.")
     ] = None,
-    pool: Annotated[str, typer.Option(metavar="URL", help="A model server of your own, which may see raw text.")] = "",
-    pool_model: Annotated[str, typer.Option(metavar="NAME", help="What the pool calls the model.")] = "",
+    pool: Annotated[
+        str | None, typer.Option(metavar="URL", help="A model server of your own, which may see raw text.")
+    ] = None,
+    pool_model: Annotated[str | None, typer.Option(metavar="NAME", help="What the pool calls the model.")] = None,
     serve_as: Annotated[str, typer.Option(metavar="NAME", help="The model name clients ask for.")] = "assistant",
     languages: Annotated[str, typer.Option(metavar="LIST", help="Languages that may leave, such as en,de.")] = "en",
     port: Annotated[int, typer.Option(help="Where it listens, on 127.0.0.1.")] = 8443,
@@ -70,7 +72,7 @@ def init(
         "--languages": languages,
         "--port": port,
     }
-    _become("init", *(f"{name}={value}" for name, value in given.items() if value), "--", str(folder))
+    _become("init", *(f"{name}={value}" for name, value in given.items() if value is not None), "--", str(folder))
 
 
 @gateway.command("check", epilog="Example: sovctl gateway check --config gateway.yaml --json")
@@ -81,7 +83,9 @@ def check(config: Config = _DEFAULT, json: Json = False) -> None:
 
 @gateway.command("explain", epilog="Example: sovctl gateway explain request.json --client branch")
 def explain(
-    request: Annotated[Path, typer.Argument(metavar="REQUEST.json", help="A request, as a client would send it.")],
+    request: Annotated[
+        Path, typer.Argument(metavar="REQUEST.json", help="A request, as a client would send it; - for standard input.")
+    ],
     client: Annotated[str, typer.Option(metavar="NAME", help="Whose request it is; anyone's when absent.")] = "",
     path: Annotated[str, typer.Option(metavar="PATH", help="Where it would be sent.")] = "/v1/chat/completions",
     config: Config = _DEFAULT,

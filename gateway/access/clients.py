@@ -21,6 +21,7 @@ from pydantic import AwareDatetime, Field, StringConstraints, TypeAdapter, Valid
 from sovctl.compliance.errors import InputError
 from sovctl.gateway.settings import GatewaySettings, Name, SettingsModel
 from sovctl.gateway.settings.access import Rights, Text
+from sovctl.gateway.settings.model import in_words
 
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 CertificateName = Annotated[str, StringConstraints(pattern=r"^(dns|uri|email|cn|sha256):[!-~][ -~]{0,254}$")]
@@ -91,7 +92,7 @@ def load_clients(path: Path, *, may_be_absent: bool = False) -> list[Client]:
         return _FILE.validate_python(content)
     except ValidationError as error:
         found = [
-            f"{'.'.join(map(str, each['loc'])) or 'the file'}: {each['msg']}"
+            f"{'.'.join(map(str, each['loc'])) or 'the file'}: {in_words(each)}"
             for each in error.errors(include_url=False, include_input=False)
         ]
         raise InputError(

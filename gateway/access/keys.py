@@ -62,7 +62,7 @@ def rotate(
     """
     client = _find(clients, name)
     text, new = _make(now, valid_for)
-    end = now + overlap
+    end = (now + overlap).replace(microsecond=0)
     kept = [
         key.model_copy(update={"expires_at": min(key.expires_at or end, end)})
         for key in client.all_keys

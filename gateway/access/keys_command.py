@@ -20,6 +20,7 @@ from sovctl.compliance.errors import ExitCode, InputError
 from sovctl.gateway.access import keys
 from sovctl.gateway.access.clients import Client, load_clients
 from sovctl.gateway.settings import GatewaySettings, SurfaceName, load_settings
+from sovctl.gateway.settings.model import in_words
 
 
 def add_words(parser: argparse.ArgumentParser, config: Path) -> None:
@@ -44,13 +45,19 @@ def add_words(parser: argparse.ArgumentParser, config: Path) -> None:
             sub.add_argument("--team")
             sub.add_argument("--group", action="append", default=[], dest="groups")
             sub.add_argument("--route", action="append", default=[], dest="routes", metavar="MODEL")
-            sub.add_argument("--surface", action="append", default=[], dest="surfaces", choices=[*SurfaceName])
+            sub.add_argument("--surface", action="append", default=[], dest="surfaces", metavar="NAME", type=_surface)
             sub.add_argument("--no-restore", action="store_false", dest="may_restore")
             sub.add_argument("--admin", action="store_true", dest="is_admin")
         if word == "rotate":
             sub.add_argument("--overlap", default="7d", metavar="TIME", help="how long the old keys go on; such as 7d")
         if word == "revoke":
             sub.add_argument("--key", metavar="KEY-ID", help="only this one")
+
+
+def _surface(name: str) -> SurfaceName:
+    if name not in [*SurfaceName]:
+        raise argparse.ArgumentTypeError(f"expected one of {', '.join(SurfaceName)}, got {name[:40]}")
+    return SurfaceName(name)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -71,8 +78,8 @@ def _create(settings: GatewaySettings, options: argparse.Namespace) -> Mapping[s
     try:
         client = Client.model_validate({field: getattr(options, field) for field in fields})
     except ValidationError as error:
-        found = [f"{each['loc'][0]}: {each['msg']}" for each in error.errors(include_url=False, include_input=False)]
-        raise InputError(f"expected a client, got problems at {'; '.join(found)}") from error
+        found = [f"{each['loc'][0]}: {in_words(each)}" for each in error.errors(include_url=False, include_input=False)]
+        raise InputError(f"expected a client, got {'; '.join(found)}") from error
     now, valid_for = datetime.now(UTC), keys.parse_duration(options.valid_for)
     with keys.edit(_own_file(settings), settings, others=_others(settings)) as clients:
         key, clients[:] = keys.create(clients, client, now=now, valid_for=valid_for)

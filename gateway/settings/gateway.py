@@ -19,7 +19,7 @@ from sovctl.gateway.settings.handoff import HandoffSettings
 from sovctl.gateway.settings.ledger import LedgerSettings
 from sovctl.gateway.settings.limits import Limits
 from sovctl.gateway.settings.listen import Listen
-from sovctl.gateway.settings.model import Name, SettingsModel
+from sovctl.gateway.settings.model import Name, SettingsModel, in_words
 from sovctl.gateway.settings.policy import PolicySettings, RouteSettings
 from sovctl.gateway.settings.quota import QuotaSettings
 from sovctl.gateway.settings.references import CrossedSettings, problems
@@ -150,7 +150,8 @@ def load_settings(path: Path) -> GatewaySettings:
         line = f" in line {mark.line + 1}" if mark else ""
         raise InputError(f"expected YAML, got a syntax error{line}", where=str(path)) from error
     if not isinstance(content, dict):
-        raise InputError(f"expected a mapping, got {type(content).__name__}", where=str(path))
+        got = "an empty file" if content is None else f"a {type(content).__name__}"
+        raise InputError(f"expected keys with their values, got {got}", where=str(path))
     return check_settings(content, path)
 
 
@@ -171,12 +172,12 @@ def _problems(path: Path, error: Any) -> list[Problem]:
     if isinstance(crossed, CrossedSettings):
         return [Problem(each.message, where=f"{path}: {each.where}", hint=each.hint) for each in crossed.problems]
     place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in error["loc"]).lstrip(".")
-    message, hint = str(error["msg"]).removeprefix("Value error, "), ""
+    message, hint = in_words(error), ""
     if error["type"] == "extra_forbidden":
         known = _keys_at(error["loc"][:-1])
         near = difflib.get_close_matches(str(error["loc"][-1]), known, n=1)
         message, hint = "expected a known key, got another", f"did you mean {near[0]}?" if near else "remove it"
-    return [Problem(message[:1].lower() + message[1:], where=f"{path}: {place}" if place else str(path), hint=hint)]
+    return [Problem(message, where=f"{path}: {place}" if place else str(path), hint=hint)]
 
 
 def _keys_at(loc: Sequence[str | int]) -> list[str]:

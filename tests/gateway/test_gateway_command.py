@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -13,7 +15,7 @@ import pytest
 import yaml
 from echo_upstream import EchoUpstream
 
-from sovctl.gateway.__main__ import main
+from sovctl.gateway.command import main
 from sovctl.gateway.kinds import Kind
 from sovctl.gateway.permissions import Policy
 from sovctl.gateway.settings import Action, load_settings
@@ -239,6 +241,70 @@ def test_a_taken_port_is_one_clear_error(config: Path, pool: EchoUpstream) -> No
     assert result.returncode == 3
     assert f"expected a free port, got none at 127.0.0.1:{pool.port}" in result.stderr
     assert "Traceback" not in result.stderr
+
+
+def test_a_wrong_option_is_bad_input_like_everything_else(config: Path, run: Any) -> None:
+    for words, expected in (
+        (["keys", "create", "branch"], "the following arguments are required: --tenant"),
+        (["keys", "create", "branch", "--tenant", "retail", "--surface", "fax"], "--surface: expected one of chat."),
+        (["keys", "create", "My Branch", "--tenant", "retail"], "got name: expected lower-case letters"),
+        (["sevre"], "invalid choice: 'sevre'"),
+    ):
+        result = run(*words, *(["--config", str(config)] if words[0] == "keys" else []))
+        assert (result.returncode, result.stdout) == (3, "")
+        assert expected in result.stderr
+        assert "usage:" not in result.stderr
+
+
+def test_settings_problems_read_as_ours(tmp_path: Path, config: Path, run: Any) -> None:
+    empty = tmp_path / "empty.yaml"
+    empty.touch()
+    assert "expected keys with their values, got an empty file" in run("check", "--config", str(empty)).stderr
+    change(config, site="Not A Name", policy={"name_languages": ["english"]})
+    told = run("check", "--config", str(config)).stderr
+    assert "site: expected lower-case letters, digits and hyphens" in told
+    assert "name_languages[0]: expected the two letters of a language" in told
+
+
+def test_explain_reads_standard_input(config: Path) -> None:
+    command = [SOVCTL, "gateway", "explain", "-", "--config", str(config), "--json"]
+    request = json.dumps({"model": "assistant", "messages": [{"role": "user", "content": f"Pay {IBAN} today."}]})
+    result = subprocess.run(command, input=request, capture_output=True, text=True, timeout=60)
+    assert json.loads(result.stdout)["kinds"] == {"IBAN": 1}
+
+
+def test_output_that_goes_nowhere_is_no_traceback(config: Path) -> None:
+    command = f"{SOVCTL} gateway keys list --config {config}"
+    gone = subprocess.run(f"{command} | true", shell=True, capture_output=True, text=True, timeout=60)
+    assert gone.stderr == ""
+    full = subprocess.run(f"{command} > /dev/full", shell=True, capture_output=True, text=True, timeout=60)
+    assert full.returncode == 7
+    assert full.stderr.startswith("sovctl: this machine refuses: no space left on device")
+
+
+def test_our_own_mistake_is_said_without_what_it_was_about(config: Path, run: Any, monkeypatch: Any) -> None:
+    def break_(*_: Any) -> None:
+        raise RuntimeError(f"cannot handle {IBAN}")
+
+    monkeypatch.setattr("sovctl.gateway.access.keys_command._in_words", break_)
+    result = run("keys", "list", "--config", str(config))
+    assert result.returncode == 70
+    assert "our mistake: RuntimeError at test_gateway_command.py:" in result.stderr
+    assert IBAN not in result.stderr
+
+
+@pytest.mark.parametrize("words", [["--version"], ["gateway", "check"]])
+def test_ctrl_c_while_modules_load_prints_nothing(words: list[str], config: Path) -> None:
+    """Interrupted at the first module that is not there yet, as only a signal at the right moment would do it."""
+    command = [SOVCTL, *words, *(["--config", str(config)] if "check" in words else [])]
+    library = {"--version": "typer", "check": "orjson"}[words[-1]]
+    folder = config.parent / "first"
+    (folder / library).mkdir(parents=True)
+    (folder / library / "__init__.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n")
+    result = subprocess.run(
+        command, capture_output=True, text=True, timeout=60, env={**os.environ, "PYTHONPATH": str(folder)}
+    )
+    assert (result.returncode, result.stdout, result.stderr) == (-signal.SIGINT, "", "")
 
 
 def test_without_the_extra_the_remedy_is_named(config: Path) -> None:

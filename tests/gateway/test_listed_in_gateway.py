@@ -14,7 +14,7 @@ from loopback_gateway import running_gateway, say, write_loopback_config
 from waiting import until
 
 from sovctl.compliance.errors import ExitCode
-from sovctl.gateway.__main__ import main
+from sovctl.gateway.command import main
 
 
 def build(folder: Path, *people: tuple[str, str]) -> None:

@@ -35,6 +35,23 @@ def test_what_is_wrong_is_said_and_nothing_is_left_behind(tmp_path: Path) -> Non
     assert not folder.exists()
 
 
+def test_a_key_or_a_place_that_is_not_there_is_said_at_once(tmp_path: Path) -> None:
+    cloud = ("--cloud", "https://cloud.example/v1")
+    absent = words("init", str(tmp_path / "a"), *cloud, "--cloud-key-file", str(tmp_path / "none.key"))
+    assert (absent.returncode, "none.key: expected a readable secret" in absent.stderr) == (3, True)
+    nowhere = words("init", "/proc/gateway", *cloud)
+    assert (nowhere.returncode, "/proc/gateway: expected a folder that can be made" in nowhere.stderr) == (3, True)
+    none = words("init", str(tmp_path / "a"), *cloud, "--languages", "")
+    assert (none.returncode, "policy.name_languages[0]" in none.stderr) == (3, True)
+    assert not (tmp_path / "a").exists()
+
+
+def test_a_base_url_without_a_path_is_noted(tmp_path: Path) -> None:
+    made = words("init", str(tmp_path / "a"), "--cloud", "https://cloud.example")
+    assert (made.returncode, "ends in /v1" in made.stderr) == (0, True)
+    assert words("init", str(tmp_path / "b"), "--cloud", "https://cloud.example/v1").stderr == ""
+
+
 def test_a_second_one_overwrites_nothing(tmp_path: Path) -> None:
     first = words("init", str(tmp_path), "--cloud", "https://cloud.example/v1")
     assert first.returncode == 0

@@ -20,9 +20,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sovctl.compliance.errors import InputError
-from sovctl.gateway.__main__ import main
 from sovctl.gateway.access import keys
 from sovctl.gateway.access.clients import Client, load_clients
+from sovctl.gateway.command import main
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 DAY = timedelta(days=1)

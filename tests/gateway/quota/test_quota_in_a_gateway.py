@@ -231,7 +231,7 @@ def test_a_limit_that_is_lowered_holds_without_a_restart(begin: Callable[..., An
 def test_limits_that_could_not_be_held_are_refused(
     tmp_path: Path, write_config: Any, capfd: Any, changes: dict[str, Any], message: str
 ) -> None:
-    from sovctl.gateway.__main__ import main
+    from sovctl.gateway.command import main
 
     config = write_config(tmp_path)
     settings = yaml.safe_load(config.read_text())

@@ -16,7 +16,7 @@ from name_model_givens import KAZAKH, OTHER, UNCUED, model_settings, save_pipeli
 from waiting import until
 
 from sovctl.compliance.errors import SpecError
-from sovctl.gateway.__main__ import main
+from sovctl.gateway.command import main
 from sovctl.gateway.settings import check_settings
 
 

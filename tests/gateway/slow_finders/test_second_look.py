@@ -16,7 +16,7 @@ from loopback_gateway import LoopbackGateway, running_gateway, say, write_loopba
 from waiting import until
 
 from sovctl.compliance.errors import SpecError
-from sovctl.gateway.__main__ import main
+from sovctl.gateway.command import main
 from sovctl.gateway.detect import make_detector
 from sovctl.gateway.settings import DetectSettings, check_settings
 
