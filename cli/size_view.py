@@ -33,12 +33,10 @@ def show_site(outcome: Outcome) -> None:
     show.line()
     for line in (*machines(outcome), *(_money(costs) if costs else ())):
         show.line(line)
-    provenance = dict.fromkeys(sized.provenance for sized in sizings if sized.limit is not None)
-    if provenance:
-        words = " or ".join(provenance)
-        show.line(
-            f"times: middle (pessimistic edge) / limit; plans are made at the pessimistic edge; figures are {words}"
-        )
+    stands = dict.fromkeys((each.provenance, each.provenance_words) for each in sizings if each.limit is not None)
+    if stands:
+        show.line("times: middle (pessimistic edge) / limit; plans are made at the pessimistic edge")
+        show.line(f"figures are {' or '.join(f'{word} ({why})' for word, why in stands)}")
 
 
 def _lines(sized: PoolSizing) -> list[str]:

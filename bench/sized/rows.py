@@ -17,6 +17,7 @@ from typing import Any
 import yaml
 
 from bench.sized.limits import ITL_LIMITS_S
+from sovctl.compliance.errors import InputError
 from sovctl.engine.catalog.gpus import Gpu, load_gpus
 from sovctl.engine.catalog.models import load_models
 from sovctl.engine.sizing.engines import TENSORRT, VLLM, Engine
@@ -137,6 +138,11 @@ class Row:
         return {name: value for name, value in whole.items() if name in self.measured}
 
     @property
+    def model_id(self) -> str:
+        """Of the catalogue's model of that shape, or what the measurement calls it."""
+        return str(_others().get(self.model, {}).get("like", self.model))
+
+    @property
     def _whole(self) -> int:
         return self.replicas if self.regime is not Regime.STATIC else 1
 
@@ -241,6 +247,11 @@ def _smallest_that_fits(replica: Replica, gpus: int) -> Replica:
     return replace(replica, tensor_parallel_size=min(ranks, gpus))
 
 
+def alike(row: Row) -> set[str]:
+    """Ids of models that the time model cannot tell from a row's: its own, and the catalogue's of the same shape."""
+    return {row.model_id} | {name for name in load_models() if _shape(name) == row.replica.shape}
+
+
 def gpu_named(name: str) -> Gpu | None:
     """The GPU that a measurement means; None where it is not in the catalogue."""
     if name == "GH200-96":  # an H100 with more and faster memory; NVIDIA GH200 data sheet, read 2026-11-20
@@ -260,7 +271,10 @@ def _shape(name: str) -> Shape | None:
     other = _others().get(name, {})
     model = load_models().get(other.get("like", name))
     if model is not None:
-        return Shape.of(model) if model.arch.layers and model.arch.kv_heads else None
+        try:
+            return Shape.of(model) if model.arch.layers and model.arch.kv_heads else None
+        except InputError:  # a cache that nobody could hold the arithmetic against
+            return None
     if not other:
         return None
     layers, hidden, heads, kv_heads, head_dim = (

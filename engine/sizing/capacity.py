@@ -1,6 +1,6 @@
 """What one replica carries within its limits: every figure with its band, the plan on the pessimistic edge.
 
-carried = Performance(serving, load_calibration().bands, most=128, most_by=Binding.KV_CACHE)
+carried = Performance(serving, load_calibration().bands[evidence], most=128, most_by=Binding.KV_CACHE)
 point = carried.at(in_flight=20, demand)       # point.ttft.high, point.itl.middle, point.tokens_per_s.low
 carried.limit(demand)                          # the most in flight within the limits, and what binds
 """
@@ -25,9 +25,9 @@ _STEPS = 40  # of halving an interval: exact to a thousandth of a request
 class Provenance(StrEnum):
     """Where a figure comes from."""
 
-    MEASURED = "measured"
-    CALIBRATED = "calibrated"  # the model, fitted to this site's own measurements
-    MODELLED = "modelled"  # the model, fitted to published measurements
+    CALIBRATED = "calibrated"  # the model, held to this site's own measurements
+    MEASURED = "measured"  # the model, fitted to others' measurements of this very model and GPU
+    MODELLED = "modelled"  # the model alone: of this GPU or this model, or of both together, nobody measured anything
 
 
 class Binding(StrEnum):

@@ -43,7 +43,7 @@ def explain(sized: PoolSizing) -> Iterator[Step]:
         return
     yield _ways(sized, demand)
     yield one_request(sized.performance, demand)
-    yield at_the_limit(sized.provenance, sized.performance, sized.limit, demand)
+    yield at_the_limit(f"{sized.provenance}: {sized.provenance_words}", sized.performance, sized.limit, demand)
     yield from apart(sized, sized.performance, sized.limit, demand)
     if sized.need is None:
         return

@@ -21,6 +21,7 @@ from sovctl.engine.catalog.calibrations import ServerCalibration
 from sovctl.engine.catalog.gpus import Gpu
 from sovctl.engine.catalog.models import ModelEntry
 from sovctl.engine.catalog.platforms import Platform
+from sovctl.engine.sizing.calibration import Evidence
 from sovctl.engine.sizing.capacity import Limit, Performance, Point, Provenance
 from sovctl.engine.sizing.demand import PoolDemand, growth_factor, lost, replicas_with_reserve
 from sovctl.engine.sizing.server import Server
@@ -151,8 +152,17 @@ class PoolSizing:
     @property
     def provenance(self) -> Provenance:
         """Where its times come from."""
-        is_calibrated = self.server is not None and self.server.own is not None
-        return Provenance.CALIBRATED if is_calibrated else Provenance.MODELLED
+        if self.server is not None and self.server.own is not None:
+            return Provenance.CALIBRATED
+        is_measured = self.server is not None and self.server.evidence is Evidence.PAIR
+        return Provenance.MEASURED if is_measured else Provenance.MODELLED
+
+    @property
+    def provenance_words(self) -> str:
+        """Why, such as `this GPU was never measured`."""
+        if self.server is None:
+            return ""
+        return "held to this site's measurements" if self.server.own is not None else self.server.evidence.words
 
     @property
     def gpus(self) -> int:

@@ -12,7 +12,7 @@ from functools import cached_property
 from sovctl.engine.catalog.calibrations import ServerCalibration
 from sovctl.engine.catalog.gpus import Gpu
 from sovctl.engine.catalog.models import ModelEntry
-from sovctl.engine.sizing.calibration import load_calibration, with_own_bands
+from sovctl.engine.sizing.calibration import Evidence, load_calibration, with_own_bands
 from sovctl.engine.sizing.capacity import Binding, Performance
 from sovctl.engine.sizing.demand import PoolDemand
 from sovctl.engine.sizing.kv_cache import KvCache, kv_cache
@@ -124,6 +124,11 @@ class Server:
         """GPUs of one replica."""
         return self.tensor_parallel_size * self.pipeline_parallel_size * self.data_parallel_size
 
+    @property
+    def evidence(self) -> Evidence:
+        """What was measured of its model on its GPU."""
+        return load_calibration().evidence(self.model.id, self.gpu.id)
+
     @cached_property
     def kv_cache(self) -> KvCache:
         """How its cache grows."""
@@ -213,7 +218,7 @@ class Server:
         Raises:
             InputError: the catalogue does not know enough of the model's shape.
         """
-        shipped, own = load_calibration(), self.own
+        shipped, own = load_calibration().bands[self.evidence], self.own
         serving = self.serving(
             demand.prompt,
             demand.answer,
@@ -222,7 +227,7 @@ class Server:
         )
         return Performance(
             serving,
-            with_own_bands(shipped, own) if own else shipped.bands,
+            with_own_bands(shipped, own) if own else shipped,
             serving.max_batch,
             Binding.KV_CACHE
             if self.kv_cache.is_kept and serving.kv_sessions <= self.max_num_seqs * self.data_parallel_size

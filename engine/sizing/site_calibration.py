@@ -16,7 +16,7 @@ from statistics import mean, stdev
 
 from sovctl.compliance.errors import InputError
 from sovctl.engine.catalog.calibrations import Band, ServerCalibration
-from sovctl.engine.sizing.calibration import Calibration, load_calibration
+from sovctl.engine.sizing.calibration import Bands, load_calibration
 from sovctl.engine.sizing.measurements import Measurement
 from sovctl.engine.sizing.server import Server
 from sovctl.engine.sizing.serving import Serving
@@ -70,7 +70,7 @@ def calibrate(
             f"expected at most max_model_len = {server.max_model_len} tokens a request, got {longest:.0f}",
             hint="name the pool that was measured with --pool",
         )
-    shipped = load_calibration()
+    shipped = load_calibration().bands[server.evidence]
     factor = 1.0
     for _ in range(_ROUNDS):
         found = ratios(server, measurements, factor=factor)
@@ -109,9 +109,9 @@ def _estimate(serving: Serving, each: Measurement) -> dict[str, float]:
     return {"throughput": found.output_tokens_per_s, "itl": found.itl_s, "ttft": found.ttft_s}
 
 
-def _prior(shipped: Calibration, name: str) -> float:
+def _prior(shipped: Bands, name: str) -> float:
     """Standard deviation of log(measured / computed) over published servers."""
-    band = shipped.bands["closed"][name]
+    band = shipped["closed"][name]
     return log(band.p90 / band.p10) / (2 * _P90)
 
 

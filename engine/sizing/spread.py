@@ -96,7 +96,8 @@ def limit_of(case: PoolCase, pool: Pool, demand: PoolDemand) -> Limit | str:
 
 
 def _ways(case: PoolCase, pool: Pool, demand: PoolDemand, gpus: int) -> Iterator[Way]:
-    band = load_calibration().bands["open"]["itl"]
+    calibration = load_calibration()
+    band = calibration.bands[calibration.evidence(case.model.id, case.gpu.id)]["open"]["itl"]
     ways = ways_of(
         case.model,
         case.gpu,

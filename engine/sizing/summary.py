@@ -20,6 +20,7 @@ def summary(sized: PoolSizing) -> dict[str, Any]:
         "verdict": sized.verdict.value,
         "reason": sized.reason,
         "provenance": sized.provenance.value,
+        "provenance_words": sized.provenance_words,
         "model": case.model.id,
         "gpu": case.gpu.id,
         "platform": case.platform.id,

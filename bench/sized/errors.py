@@ -1,0 +1,107 @@
+"""What the model foretold of measured rows, and how far off it was: errors, the share within the bands, the bands.
+
+said = foretold(rows, calibration.constant, bands)
+errors(said)["itl"]["median"]
+print(table(said))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import mean, median, quantiles
+from typing import TypedDict
+
+from bench.sized.rows import Row
+from sovctl.engine.catalog.calibrations import Band
+
+QUANTITIES = ("throughput", "itl", "ttft")
+Constants = Callable[[str], float]
+BandsOf = Callable[[Row], Mapping[str, Band]]
+"""The bands that hold for a row, by quantity."""
+
+
+class Errors(TypedDict):
+    """Of one quantity, in percent."""
+
+    n: int
+    median: float
+    mean: float
+    p90: float
+    in_band: float
+
+
+@dataclass(frozen=True)
+class Foretold:
+    """One row, and what was said of it."""
+
+    row: Row
+    computed: Mapping[str, float]
+    bands: Mapping[str, Band]
+
+    def ratio(self, name: str) -> float:
+        """Measured / computed."""
+        return self.row.measured[name] / self.computed[name]
+
+
+def foretold(rows: Iterable[Row], constant: Constants, bands_of: BandsOf = lambda _: {}) -> list[Foretold]:
+    """What these constants say of each row."""
+    return [Foretold(row, row.computed(constant), bands_of(row)) for row in rows]
+
+
+def errors(said: Sequence[Foretold]) -> dict[str, Errors]:
+    """Errors by quantity."""
+    found: dict[str, Errors] = {}
+    for name in QUANTITIES:
+        some = [each for each in said if name in each.computed]
+        misses = [abs(1 / each.ratio(name) - 1) * 100 for each in some]
+        banded = [(each.bands[name], each.ratio(name)) for each in some if name in each.bands]
+        if misses:
+            found[name] = {
+                "n": len(misses),
+                "median": median(misses),
+                "mean": mean(misses),
+                "p90": quantiles(misses, n=10)[-1] if len(misses) > 1 else misses[0],
+                "in_band": 100 * mean(band.p10 <= ratio <= band.p90 for band, ratio in banded)
+                if banded
+                else float("nan"),
+            }
+    return found
+
+
+def bands(said: Sequence[Foretold]) -> dict[str, dict[str, Band]]:
+    """Tenth and ninetieth percentile of measured / computed, by regime and quantity."""
+    ratios: dict[tuple[str, str], list[float]] = {}
+    ids: dict[tuple[str, str], set[str]] = {}
+    for each in said:
+        for name in each.computed:
+            key = each.row.regime.value, name
+            ratios.setdefault(key, []).append(each.ratio(name))
+            ids.setdefault(key, set()).add(each.row.id)
+    found: dict[str, dict[str, Band]] = {}
+    for (regime, name), values in sorted(ratios.items()):
+        if len(values) > 1:
+            tenths = quantiles(values, n=10)
+            band = Band(p10=float(f"{tenths[0]:.4g}"), p90=float(f"{tenths[-1]:.4g}"), rows=len(ids[regime, name]))
+            found.setdefault(regime, {})[name] = band
+    return found
+
+
+def table(said: Sequence[Foretold]) -> str:
+    """The errors as text."""
+    lines = [f"{'':<32}{'quantity':<12}{'n':>5}{'median':>9}{'mean':>9}{'p90':>9}{'in band':>9}   percent"]
+    for group, some in by_kind(said).items():
+        for name, each in errors(some).items():
+            lines.append(
+                f"{group:<32}{name:<12}{each['n']:>5.0f}{each['median']:>9.1f}{each['mean']:>9.1f}{each['p90']:>9.1f}"
+                f"{each['in_band']:>9.0f}"
+            )
+    return "\n".join(lines)
+
+
+def by_kind(said: Sequence[Foretold]) -> dict[str, list[Foretold]]:
+    """All, then by the kind of measurement and the engine."""
+    groups: dict[str, list[Foretold]] = {"all": list(said)}
+    for each in said:
+        groups.setdefault(f"{each.row.kind} {each.row.engine.name}", []).append(each)
+    return groups

@@ -1,0 +1,89 @@
+"""How far the model is off, and how wide its bands are, where the fit was not shown what it is asked about.
+
+    left_out(rows, Evidence.NONE, start)         # each GPU foretold by constants fitted without it
+    bands_by_evidence(rows, x)                   # what stands in calibration.yaml
+    nested(rows, Evidence.NONE, start)           # a quarter of the GPUs, with bands that come from the others alone
+
+Bands of a model on a GPU that were measured come half from rows that the fit has seen and half from pairs that it has
+not: a plan asks about other lengths, loads and engines than were measured.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+
+from bench.sized.constants import fit, reader
+from bench.sized.errors import BandsOf, Foretold, bands, foretold
+from bench.sized.rows import Row
+from sovctl.engine.catalog.calibrations import Band
+from sovctl.engine.sizing.calibration import Evidence
+
+_SEED = 20260825  # of the split, as in the data's own
+_QUARTERS = 4
+
+_KEYS: dict[Evidence, Callable[[Row], Hashable]] = {
+    Evidence.APART: lambda row: (row.model_id, row.replica.gpu.id),
+    Evidence.GPU: lambda row: row.model_id,
+    Evidence.NONE: lambda row: row.replica.gpu.id,
+}
+"""What a fit must not have seen of a row, for each evidence that is less than all."""
+
+ByEvidence = Mapping[Evidence, Mapping[str, Mapping[str, Band]]]
+
+
+def folds(rows: Sequence[Row], evidence: Evidence, number: int | None = None) -> Iterator[tuple[list[Row], list[Row]]]:
+    """The rows to fit and the rows to foretell; `number` times, or once for each pair, model or GPU."""
+    key = _KEYS[evidence]
+    keys = sorted({key(row) for row in rows}, key=str)
+    random.Random(_SEED).shuffle(keys)
+    number = min(number or len(keys), len(keys))
+    for first in range(number):
+        out = set(keys[first::number])
+        yield [row for row in rows if key(row) not in out], [row for row in rows if key(row) in out]
+
+
+def left_out(rows: Sequence[Row], evidence: Evidence, start: Sequence[float]) -> list[Foretold]:
+    """Every row, foretold by constants fitted without its GPU, its model, or (in quarters) its pair of both."""
+    number = _QUARTERS if evidence is Evidence.APART else None
+    return [each for kept, apart in folds(rows, evidence, number) for each in foretold(apart, reader(fit(kept, start)))]
+
+
+def bands_by_evidence(rows: Sequence[Row], x: Sequence[float]) -> dict[Evidence, dict[str, dict[str, Band]]]:
+    """The bands, each at least as wide as those of more evidence.
+
+    Args:
+        x: the constants, fitted over all rows.
+    """
+    unseen = {evidence: left_out(rows, evidence, x) for evidence in _KEYS}
+    found = {Evidence.PAIR: bands([*foretold(rows, reader(x)), *unseen[Evidence.APART]])}
+    narrower = found[Evidence.PAIR]
+    for evidence, said in unseen.items():
+        narrower = found[evidence] = _at_least(bands(said), narrower)
+    return found
+
+
+def nested(rows: Sequence[Row], evidence: Evidence, start: Sequence[float]) -> list[Foretold]:
+    """A quarter at a time, foretold with constants and bands of the other three quarters alone."""
+    said: list[Foretold] = []
+    for kept, apart in folds(rows, evidence, _QUARTERS):
+        x = fit(kept, start)
+        said += foretold(apart, reader(x), _looked_up(bands(left_out(kept, evidence, x))))
+    return said
+
+
+def _looked_up(limits: Mapping[str, Mapping[str, Band]]) -> BandsOf:
+    return lambda row: limits.get(row.regime.value, {})
+
+
+def _at_least(
+    found: Mapping[str, Mapping[str, Band]], narrower: Mapping[str, Mapping[str, Band]]
+) -> dict[str, dict[str, Band]]:
+    return {
+        regime: {
+            name: Band(p10=min(band.p10, narrow.p10), p90=max(band.p90, narrow.p90), rows=band.rows)
+            for name, band in by_name.items()
+            if (narrow := narrower[regime][name])
+        }
+        for regime, by_name in found.items()
+    }
