@@ -165,10 +165,13 @@ class Inspector:
     def _spread(self) -> None:
         """Find the known values in all texts."""
         for text, before in self._found.items():
+            if text in _ORDINARY:
+                continue
             known_here = {(finding.start, finding.end, finding.kind) for finding in before}
             more = [
                 Finding(start, start + len(surface), origin.kind, origin.score, origin.value, origin.rule)
                 for surface, origin in self._known.items()
+                if len(surface) <= len(text)
                 for start in _occurrences(text, surface)
                 if (start, start + len(surface), origin.kind) not in known_here
             ]

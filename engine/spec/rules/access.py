@@ -91,20 +91,16 @@ def check_prices(case: Case) -> Iterator[Problem]:
     if gateway is None:
         return
     if gateway.prices is None:
-        for where, limits in _limits(gateway):
-            if limits.has_cost:
-                yield Problem(
-                    "expected `gateway.prices` where cost is limited, got none",
-                    where=where,
-                    hint="name the currency and a price for every pool and cloud",
-                )
+        limited = [where for where, limits in _limits(gateway) if limits.has_cost]
         for index, route in enumerate(gateway.routes):
             if route.max_cost_per_request is not None:
-                yield Problem(
-                    "expected `gateway.prices` where cost is limited, got none",
-                    where=f"gateway.routes[{index}].max_cost_per_request",
-                    hint="name the currency and a price for every pool and cloud",
-                )
+                limited.append(f"gateway.routes[{index}].max_cost_per_request")
+        for where in limited:
+            yield Problem(
+                "expected `gateway.prices` where cost is limited, got none",
+                where=where,
+                hint="name the currency and a price for every pool and cloud",
+            )
         return
     where, prices = "gateway.prices.upstreams", gateway.prices.upstreams
     yield from stands_twice("price", ((f"{where}[{i}].upstream", each.upstream) for i, each in enumerate(prices)))
