@@ -10,6 +10,7 @@ import re
 
 from sovctl.gateway.detect.context import Topics
 from sovctl.gateway.detect.finding import Finding
+from sovctl.gateway.detect.recognizer import is_inside_word
 from sovctl.gateway.detect.scan import Pattern
 from sovctl.gateway.detect.surroundings import Surroundings
 from sovctl.gateway.kinds import Kind
@@ -44,7 +45,7 @@ class BirthDateRecognizer:
         if not around.may_say(self._birth):
             return None
         match = _DATE.match(text, start)
-        if match is None or (start and text[start - 1].isalnum()):
+        if match is None or is_inside_word(text, start, match.end()):
             return None
         end = match.end()
         words = around(start, end)

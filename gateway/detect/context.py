@@ -36,7 +36,12 @@ _SENTENCE_END = re.compile(r"[.!?\n。！？](?:(?<=\w{4}[.!?])\s|(?<=\n)\s*\n|(
 _PHRASE_END = re.compile(r"[.!?\n。！？](?:(?<=\w{4}[.!?])\s|(?<=[\n。！？]))")
 _WORD = re.compile(r"\w{1,20}")
 _DIGIT = re.compile("[0-9]")
+_FIRST_RUN_TOGETHER = "\u3040"
 _FIRST_NOT_KEPT = 0x3000  # letters from here on are too many to keep: Chinese, Korean
+# Where Latin letters and those of a script that runs words together meet: "BIC는", "IP地址".
+_SEAM = re.compile(
+    "(?<=[a-z0-9])(?=[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3])|(?<=[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3])(?=[a-z])"
+)
 _NOT_LETTERS = re.compile(r"[\W_]+")
 # Of ASCII: letters in lower case, digits as zeros, anything else as a space.
 _TO_WORDS = bytes(
@@ -217,6 +222,8 @@ def fold(text: str) -> str:
     text = text.lower()
     if _DIGIT.search(text):
         text = _NUMBER.sub(" 0 ", _LONG_NUMBER.sub(" 00000 ", text))
+    if text and max(text) >= _FIRST_RUN_TOGETHER:
+        text = _SEAM.sub(" ", text)
     return " ".join(["", *text.translate(_FOLDS).split(), ""])
 
 

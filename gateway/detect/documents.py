@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from sovctl.gateway.detect import loose_documents
 from sovctl.gateway.detect.amounts import are_years, is_amount
 from sovctl.gateway.detect.context import Topics
 from sovctl.gateway.detect.finding import Finding
@@ -35,6 +36,8 @@ class _Document:
     fewest: int
     """Letters and digits that the shortest has."""
     most: int
+    has_letters: bool = False
+    """Whether digits alone are none."""
 
 
 # In the order in which they are believed when one word speaks of several.
@@ -42,18 +45,21 @@ _DOCUMENTS = (
     _Document("@imei", Kind.IMEI, "IMEI_BY_WORD", 14, 16),
     _Document("@passport", Kind.PASSPORT, "PASSPORT_BY_WORD", 6, 12),
     _Document("@licence", Kind.DRIVING_LICENCE, "LICENCE_BY_WORD", 5, 20),
+    _Document("@plate", Kind.VEHICLE, "PLATE_BY_WORD", 4, 9, has_letters=True),
     _Document("@health", Kind.HEALTH_ID, "HEALTH_ID_BY_WORD", 7, 16),
-    _Document("@card", Kind.CARD, "CARD_BY_WORD", 14, 19),
-    _Document("@account", Kind.ACCOUNT, "ACCOUNT_BY_WORD", 6, 26),
+    _Document("@card", Kind.CARD, "CARD_BY_WORD", 12, 19),
+    _Document("@account", Kind.ACCOUNT, "ACCOUNT_BY_WORD", 6, 34),
     _Document("@identity", Kind.NATIONAL_ID, "ID_BY_WORD", 6, 20),
     _Document("@tax", Kind.TAX_ID, "TAX_ID_BY_WORD", 7, 16),
 )
-_FEWEST = min(document.fewest for document in _DOCUMENTS)
+_FEWEST = min(document.fewest for document in _DOCUMENTS if not document.has_letters)
 _MOST_GROUPS = 6
 _FEWEST_BEFORE_WORD = 8  # digits; fewer before a word count its things: "250000 patients"
 
 # Capital letters and digits, at most three pieces with a space or hyphen between: "AB 1234567", "C01X00T47".
 _TOKEN = re.compile(r"(?:[A-Z]{1,2} )?[0-9A-Z]{1,20}(?:[ -][0-9][0-9A-Z]{0,9}){0,3}")
+# An IBAN with a wrong digit is somebody's all the same.
+_IBAN_LIKE = re.compile(r"[A-Z]{2}[0-9]{2} ?[0-9A-Z]{4}(?: ?[0-9A-Z]{4}){1,6}(?: ?[0-9A-Z]{1,3})?(?![0-9A-Za-z])")
 _WORD = re.compile(r"[A-Z]{3,}[ -](?=[0-9])")
 # Letters of the series that some countries write before the digits: "МР 1234567".
 _SERIES = re.compile(r"(?<!\w)([^\W\d_]{1,2})[ №-]{0,2}\Z")
@@ -67,14 +73,26 @@ class DocumentFinder:
         Pattern(r"[A-Z]{1,4}-?[0-9]{3}|[A-Z] [0-9]{3}", has_case=True),
         Pattern(r"[A-Z][0-9]{2}[A-Z][0-9]", has_case=True),
         Pattern(r"[0-9]{4}[A-Z]", has_case=True),
+        Pattern(r"[A-Z]{2}[0-9]{2} ?[0-9A-Z]{4} ?[0-9A-Z]{4}", has_case=True),
+        loose_documents.WORDS,
     )
 
     def __init__(self, topics: Topics) -> None:
         self._documents = [(document, topics.mask(document.topic)) for document in _DOCUMENTS]
         self._order = topics.mask("@order")
 
-    def at(self, text: str, start: int, _pattern: int, around: Surroundings) -> Finding | None:
-        """The number with letters that holds the hit at `start`."""
+    def at(self, text: str, start: int, pattern: int, around: Surroundings) -> Finding | None:
+        """The number with letters that holds the hit at `start`, or stands beside the word there."""
+        if self.patterns[pattern] is loose_documents.WORDS:
+            for first, last in loose_documents.beside(text, start):
+                if found := self._by_word(text, first, last, compact(text[first:last]), around):
+                    return found
+            return None
+        if pattern == len(self.patterns) - 2:
+            match = _IBAN_LIKE.match(text, start)
+            if match is None or is_inside_word(text, start, match.end()):
+                return None
+            return self._by_word(text, start, match.end(), compact(match.group()), around)
         while start and text[start - 1].isascii() and (text[start - 1].isupper() or text[start - 1].isdigit()):
             start -= 1
         if text[start : start + 1].isdigit() and (series := _SERIES.search(text, max(0, start - 4), start)):
@@ -114,6 +132,8 @@ class DocumentFinder:
         if words.following & self._order and not words.touching & said:
             return None
         for document, mask in self._documents:
+            if document.has_letters and value.isdigit():
+                continue
             if said & mask and document.fewest <= len(value) <= document.most:
                 series = _SERIES.search(text, max(0, start - 6), start) if value.isdigit() else None
                 if series is not None and series.group(1).isupper():

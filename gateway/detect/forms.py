@@ -17,6 +17,8 @@ _SCORE_WORD, _SCORE_ALONE = 1.0, 0.9
 _ALONE = "(?:^|[^0-9A-Za-z])(?:{})(?:[^0-9A-Za-z]|$)"
 # Here a letter's case is part of the identifier.
 _HAS_CASE = frozenset({Kind.CRYPTO})
+# Nothing that is ordered, sent or built has a number of this form.
+_UNMISTAKABLE = frozenset({Kind.CRYPTO, Kind.MAC})
 
 
 class FormRecognizer:
@@ -54,6 +56,8 @@ class FormRecognizer:
         if match is None or is_inside_word(text, match.start(), match.end()):
             return None
         start = match.start()
+        if text[start].isdigit() and text[start - 1 : start] in (".", ":") and text[start - 2 : start - 1].isdigit():
+            return None  # the end of a time or a decimal: "11:04:09.113Z"
         written = match.group()
         value = written if form.kind in _HAS_CASE else compact(written)
         if form.check is not None and not form.check(value):
@@ -64,7 +68,7 @@ class FormRecognizer:
         if form.needs is Needs.NOTHING:
             words = around(start, match.end())
             if not words.near & mask:
-                if words.touching & self._order:
+                if words.touching & self._order and form.kind not in _UNMISTAKABLE:
                     return None
                 score = _SCORE_ALONE
         return Finding(start, match.end(), form.kind, score, value, form.rule)

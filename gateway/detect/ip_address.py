@@ -6,6 +6,7 @@ import ipaddress
 import re
 
 from sovctl.gateway.detect.finding import Finding
+from sovctl.gateway.detect.recognizer import is_inside_word
 from sovctl.gateway.detect.scan import Pattern
 from sovctl.gateway.detect.surroundings import Surroundings
 from sovctl.gateway.kinds import Kind
@@ -57,9 +58,8 @@ class IpRecognizer:
             else match.group()
         )
         end = start + len(written)
-        touches = text[start - 1 : start].isalnum() or text[end : end + 1].isalnum()
         # Names in code are made of a to f as well: a::b, Dec::Abc.
-        if touches or not any(map(str.isdigit, written)) or written.count(":") < 2:
+        if is_inside_word(text, start, end) or not any(map(str.isdigit, written)) or written.count(":") < 2:
             return None
         try:
             address = ipaddress.IPv6Address(written)

@@ -1,4 +1,4 @@
-"""Keys, tokens and passwords: forms that their issuers publish, and what stands behind `password =`.
+"""Keys, tokens and passwords: forms that their issuers publish, and what is named as one (`named_secrets`).
 
 A secret is never ordinary text, so each form is specific enough to be believed alone. Forms are the issuers' own
 documented prefixes (GitHub 2021-04, GitLab "Token prefixes", AWS IAM identifiers, Slack, Stripe, RFC 7519, RFC 7468),
@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sovctl.gateway.detect.finding import Finding
+from sovctl.gateway.detect.named_secrets import named_secret, spellings
 from sovctl.gateway.detect.scan import Pattern
 from sovctl.gateway.detect.surroundings import Surroundings
 from sovctl.gateway.kinds import Kind
@@ -52,60 +53,6 @@ def _shortest(rest: str) -> str:
         comma = "" if match is ranges[-1] else ","
         rest = f"{rest[: match.start()]}{{{match.group(1)}{comma}}}{rest[match.end() :]}"
     return rest
-
-
-# Secrets that somebody names: the words, what may stand between, and the value.
-_WORDS = (
-    *("password", "passwd", "passphrase", "passcode", "passkey", "pass", "pwd", "secret", "credential", "credentials"),
-    *(
-        "api[_ -]?key",
-        "access[_ -]?key",
-        "access[_ -]?token",
-        "auth[_ -]?key",
-        "auth[_ -]?token",
-        "token",
-        "pin[_ -]?code",
-    ),
-    *("client[_ -]?secret", "private[_ -]?key", "secret[_ -]?key", "encryption[_ -]?key", "account[_ -]?key"),
-    *("sharedaccesskey", "kennwort", "passwort", "zugangscode", "mot de passe", "contraseña", "contrasena", "clave"),
-    *("hasło", "haslo", "hasła", "wachtwoord", "parola", "şifre", "şifresi", "sifre", "senha", "palavra-passe"),
-    *("kata sandi", "sandi", "құпиясөз", "құпия сөз", "пароль", "пароля", "паролем", "пароле", "кодовое слово"),
-    *("lösenord", "adgangskode", "passord", "salasana", "heslo", "jelszó", "parolă", "סיסמה", "סיסמא", "كلمة المرور"),
-    *("كلمة السر", "رمز الدخول", "رمز عبور", "密码", "密碼", "パスワード", "비밀번호", "รหัสผ่าน", "पासवर्ड", "mật khẩu"),
-)
-_IS = "is|ist|est|es|è|é|e|jest|adalah|to|это|هي|هو|bu|lautet|set to"
-_NAMED = re.compile(
-    rf"(?P<word>{'|'.join(sorted(_WORDS, key=len, reverse=True))})(?:[_ -]?[0-9]{{1,3}})?[\"'`]?"
-    rf"(?:\s{{0,3}}(?P<sign>:=|=>|->|[:=：])|\s(?:{_IS})\s|\s[—-]\s)\s{{0,3}}[\"'`«“]?"
-    r"(?P<secret>[^\s\"'`»”,;<>(){}\[\]]{4,512})",
-    re.IGNORECASE,
-)
-# Said of a password, or written in code in its place.
-_NOT_SECRETS = frozenset(
-    re.findall(
-        r"\w+",
-        """
-        required optional none null nil true false string str int bool bytes password passwd secret token incorrect
-        invalid expired wrong missing empty unknown hidden redacted default example value default_value undefined
-        function const return self settings config environ process getenv input prompt must should will not the your
-        weak strong reset changed needed obligatorio requerido erforderlich falsch requis incorrecto obligatoire
-        wymagane неверный обязателен обязательно verplicht obbligatoria obrigatória gerekli yanlış salah wajib
-        """,
-    )
-)
-_REFERENCE = re.compile(
-    r"(?:\$|%|<|\{|os\.|env\.|process\.|settings\.|config\.|self\.|args\.|secrets?\.|vault[:.]|getenv)"
-)
-_PLAIN_WORD = re.compile(r"[^\W\d_]+[.,!?:]?")
-
-
-def _spellings() -> set[str]:
-    """The words as the scanner needs them, which knows the case of A to Z alone."""
-    return {
-        spelling
-        for word in _WORDS
-        for spelling in ((word,) if word.isascii() else (word, word.upper(), word[:1].upper() + word[1:]))
-    }
 
 
 _PEM_LABEL = "(?:[A-Z0-9]{1,16} ){0,3}"
@@ -167,7 +114,6 @@ _FORMS: tuple[_Form, ...] = (
         has_case=False,
         not_behind="",
     ),
-    _Form(_NAMED_RULE, "|".join(sorted(_spellings())), _NAMED, has_case=False, not_behind=""),
 )
 
 
@@ -177,38 +123,24 @@ class SecretRecognizer:
     @property
     def rules(self) -> Sequence[str]:
         """Names of all forms."""
-        return [form.rule for form in _FORMS]
+        return [*(form.rule for form in _FORMS), _NAMED_RULE]
 
     @property
     def patterns(self) -> Sequence[Pattern]:
-        """What secrets begin with."""
-        return [Pattern(form.begins, has_case=form.has_case) for form in _FORMS]
+        """What secrets begin with, and the words that name them."""
+        named = Pattern("|".join(sorted(spellings())))
+        return [*(Pattern(form.begins, has_case=form.has_case) for form in _FORMS), named]
 
     def at(self, text: str, start: int, pattern: int, _around: Surroundings) -> Finding | None:
         """The secret that begins, or is named, at `start`."""
+        if pattern == len(_FORMS):
+            span = named_secret(text, start)
+            return Finding(*span, Kind.SECRET, _SCORE, text[slice(*span)], _NAMED_RULE) if span else None
         form = _FORMS[pattern]
         if start and text[start - 1] in form.not_behind:
             return None
         match = form.whole.match(text, start)
-        if match is None or (form.rule == _NAMED_RULE and not (_is_word(text, start) and _is_secret(match))):
+        if match is None:
             return None
         first, last = match.span("secret" if "secret" in form.whole.groupindex else 0)
         return Finding(first, last, Kind.SECRET, _SCORE, text[first:last], form.rule)
-
-
-def _is_word(text: str, start: int) -> bool:
-    """Whether "password" is a word or a part of a name here: dbPassword, user_password, not gpasswd or /etc/passwd."""
-    before = text[start - 1] if start else " "
-    return before != "/" and not (before.isalpha() and text[start].islower() and text[start].isascii())
-
-
-def _is_secret(match: re.Match[str]) -> bool:
-    """Whether what stands behind "password" is one, and no word about it: "password is required"."""
-    value = match["secret"].rstrip(".!?")
-    if value.isdigit() and (len(value) < 6 or "token" in match["word"].lower()):
-        return False
-    if value.lower() in _NOT_SECRETS or _REFERENCE.match(value) or len(value) < 4:
-        return False
-    if match["sign"] is None or len(value) < 6 or "\n" in match.group()[: match.start("secret") - match.start()]:
-        return _PLAIN_WORD.fullmatch(value) is None
-    return True

@@ -50,7 +50,7 @@ class StructuredFinder:
     """
 
     def __init__(self, *, phone_regions: Sequence[str]) -> None:
-        named = [f"@{topic}" for topic in _TOPICS]
+        named = [f"@{topic}" for topic in (*_TOPICS, "plate")]
         near = {*(each for number in NUMBERS for each in number.near), *(each for form in FORMS for each in form.near)}
         self._topics = Topics([*named, *near])
         self._numbers = NumberFinder(NUMBERS, self._topics)

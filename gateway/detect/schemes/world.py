@@ -8,6 +8,7 @@ Discover, JCB, UnionPay, Maestro, Mir, RuPay, Troy, Elo), 3GPP TS 23.003 (IMEI),
 from __future__ import annotations
 
 import hashlib
+import re
 
 from sovctl.gateway.detect.checkdigits import luhn
 from sovctl.gateway.detect.presidio import validator
@@ -19,7 +20,10 @@ _RANGES: tuple[tuple[str, str, frozenset[int]], ...] = (
     ("2200", "2720", frozenset({16, 17, 18, 19})),  # Mir to 2204, Mastercard from 2221
     ("300", "305", frozenset({14})),  # Diners
     ("34", "34", frozenset({15})),  # American Express
-    ("3528", "3589", frozenset({16, 17, 18, 19})),  # JCB
+    ("1800", "1800", frozenset({15})),  # JCB, until the nineties
+    ("2131", "2131", frozenset({15})),  # the same
+    ("35", "35", frozenset({16})),  # JCB has 3528 to 3589; who invents cards takes all of it
+    ("3528", "3589", frozenset({17, 18, 19})),  # JCB
     ("36", "36", frozenset({14})),  # Diners
     ("37", "37", frozenset({15})),  # American Express
     ("38", "39", frozenset({14, 16})),  # Diners
@@ -32,7 +36,7 @@ _RANGES: tuple[tuple[str, str, frozenset[int]], ...] = (
     ("81", "82", frozenset({16, 19})),  # UnionPay, RuPay
     ("9792", "9792", frozenset({16})),  # Troy
 )
-_FIRST_DIGITS = frozenset("2345689")
+_FIRST_DIGITS = frozenset("12345689")
 _VIN = {character: value for value, character in enumerate("0123456789")} | dict(
     zip("ABCDEFGHJKLMNPRSTUVWXYZ", (*range(1, 9), *range(1, 6), 7, 9, *range(2, 10)), strict=True)
 )
@@ -41,6 +45,18 @@ _BASE58 = {c: v for v, c in enumerate("123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefgh
 _BECH32 = {c: v for v, c in enumerate("qpzry9x8gf2tvdw0s3jn54khce6mua7l")}
 _BECH32_GENERATORS = (0x3B6A57B2, 0x26508E6D, 0x1EA119FA, 0x3D4233DD, 0x2A1462B3)  # BIP 173
 _BECH32_ENDS = (1, 0x2BC830A3)  # BIP 173, BIP 350
+
+# ISO 3166-1, and XK as SWIFT uses it for Kosovo.
+_COUNTRIES = frozenset(
+    re.findall(
+        "[A-Z]{2}",
+        "ADAEAFAGAIALAMAOAQARASATAUAWAXAZBABBBDBEBFBGBHBIBJBLBMBNBOBQBRBSBTBVBWBYBZCACCCDCFCGCHCICKCLCMCNCOCRCUCVCWCXCYCZ"
+        "DEDJDKDMDODZECEEEGEHERESETFIFJFKFMFOFRGAGBGDGEGFGGGHGIGLGMGNGPGQGRGSGTGUGWGYHKHMHNHRHTHUIDIEILIMINIOIQIRISITJEJM"
+        "JOJPKEKGKHKIKMKNKPKRKWKYKZLALBLCLILKLRLSLTLULVLYMAMCMDMEMFMGMHMKMLMMMNMOMPMQMRMSMTMUMVMWMXMYMZNANCNENFNGNINLNONP"
+        "NRNUNZOMPAPEPFPGPHPKPLPMPNPRPSPTPWPYQARERORSRURWSASBSCSDSESGSHSISJSKSLSMSNSOSRSSSTSVSXSYSZTCTDTFTGTHTJTKTLTMTNTO"
+        "TRTTTVTWTZUAUGUMUSUYUZVAVCVEVGVIVNVUWFWSXKYEYTZAZMZW",
+    )
+)
 
 _bitcoin = validator("CRYPTO_BITCOIN")
 
@@ -105,6 +121,11 @@ def bic(text: str) -> bool:
     return text.endswith("XXX")
 
 
+def bic_form(text: str) -> bool:
+    """BIC with the code of a country, which most words of eight letters have not."""
+    return text[4:6] in _COUNTRIES
+
+
 SCHEMES: tuple[Number | Form, ...] = (
     Number(
         "CARD",
@@ -119,11 +140,18 @@ SCHEMES: tuple[Number | Form, ...] = (
     Form("VIN_BY_WORD", Kind.VEHICLE, "[A-HJ-NPR-Z0-9]{17}", vin_form, Needs.WORD, ("@vehicle",)),
     Form("BIC", Kind.SWIFT, "[A-Z]{6}[A-Z0-9]{2}[A-Z0-9]{3}", bic, near=("@swift",), has_case=True),
     Form(
-        "BIC_BY_WORD", Kind.SWIFT, "[A-Z]{6}[A-Z0-9]{2}(?:[A-Z0-9]{3})?", None, Needs.WORD, ("@swift",), has_case=True
+        "BIC_BY_WORD",
+        Kind.SWIFT,
+        "[A-Z]{6}[A-Z0-9]{2}(?:[A-Z0-9]{3})?",
+        bic_form,
+        Needs.WORD,
+        ("@swift",),
+        has_case=True,
     ),
-    Form("MAC", Kind.MAC, "[0-9A-F]{2}(?::[0-9A-F]{2}){5}", mac),
-    Form("MAC", Kind.MAC, "[0-9A-F]{2}(?:-[0-9A-F]{2}){5}", mac),
-    Form("MAC", Kind.MAC, r"[0-9A-F]{4}\.[0-9A-F]{4}\.[0-9A-F]{4}", mac),
+    Form("MAC", Kind.MAC, "[0-9A-F]{2}(?::[0-9A-F]{2}){5}", mac, near=("@mac",)),
+    Form("MAC", Kind.MAC, "[0-9A-F]{2}(?:-[0-9A-F]{2}){5}", mac, near=("@mac",)),
+    Form("MAC", Kind.MAC, r"[0-9A-F]{4}\.[0-9A-F]{4}\.[0-9A-F]{4}", mac, near=("@mac",)),
+    Form("MAC_BY_WORD", Kind.MAC, "[0-9]{2}(?:[:-][0-9]{2}){5}", None, Needs.WORD, ("@mac",)),
     Form("CRYPTO_ETHEREUM", Kind.CRYPTO, "0x[0-9A-F]{40}"),
     Form("CRYPTO_BECH32", Kind.CRYPTO, "(?:bc|ltc|tb)1[02-9AC-HJ-NP-Z]{38,87}", bitcoin_bech32),
     Form("CRYPTO_BASE58", Kind.CRYPTO, "[13LMDTA9][1-9A-HJ-NP-Za-km-z]{25,34}", base58_address, has_case=True),

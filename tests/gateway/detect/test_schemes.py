@@ -42,9 +42,21 @@ UNCHECKED = {
         "EG_NATIONAL_ID",
     ),
     *("GE_PERSONAL", "GH_CARD", "ID_NIK", "ID_NPWP", "IN_IFSC", "IN_PAN", "IN_VOTER", "KE_PIN", "KG_PIN", "KR_RRN"),
-    *("LV_PERSONAS_KODS_2017", "LV_VAT", "MAC", "MT_ID", "MY_NRIC", "NG_BVN", "PH_SSS", "PH_TIN", "PH_UMID", "PK_CNIC"),
+    *(
+        "LV_PERSONAS_KODS_2017",
+        "LV_VAT",
+        "MAC",
+        "MAC_BY_WORD",
+        "MT_ID",
+        "MY_NRIC",
+        "NG_BVN",
+        "PH_SSS",
+        "PH_TIN",
+        "PH_UMID",
+        "PK_CNIC",
+    ),
     *("QA_ID", "RU_ACCOUNT", "RU_BIK", "RU_DRIVING_LICENCE", "RU_KPP", "RU_PASSPORT", "SA_VAT", "UK_DRIVING_LICENCE"),
-    *("UK_NINO", "US_EIN", "US_ITIN", "US_MBI", "US_SSN", "VIN_BY_WORD", "VN_CCCD", "BIC_BY_WORD"),
+    *("UK_NINO", "US_EIN", "US_ITIN", "US_MBI", "US_SSN", "VIN_BY_WORD", "VN_CCCD", "BIC_BY_WORD", "MAC_BY_WORD"),
 }
 
 

@@ -1,0 +1,204 @@
+"""Passwords and keys that somebody names: "password: X", "<pwd>X</pwd>", "mot de passe est X", "X as the password".
+
+    span = named_secret('db_password = "hunter2$"', 3)       # (15, 23)
+
+The surer what joins the word and the value, the less the value must look like a secret: behind a colon or an equals
+sign nearly anything is one; behind a verb it is no ordinary word; with nothing between, or before the word, it mixes
+kinds of characters as only secrets do. Names and calls of code are none.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+_WORDS = (
+    *("password", "passwd", "passphrase", "passcode", "passkey", "pass", "pwd", "secret", "credential", "credentials"),
+    *(
+        "api[_ -]?key",
+        "access[_ -]?key",
+        "access[_ -]?token",
+        "auth[_ -]?key",
+        "auth[_ -]?token",
+        "token",
+        "pin[_ -]?code",
+    ),
+    *("client[_ -]?secret", "private[_ -]?key", "secret[_ -]?key", "encryption[_ -]?key", "account[_ -]?key"),
+    *("sharedaccesskey", "kennwort", "passwort", "zugangscode", "mot de passe", "contraseña", "contrasena", "clave"),
+    *("hasło", "haslo", "hasła", "wachtwoord", "parola", "şifre", "şifresi", "sifre", "senha", "palavra-passe"),
+    *("kata sandi", "sandi", "құпиясөз", "құпия сөз", "пароль", "пароля", "паролем", "пароле", "кодовое слово"),
+    *(
+        "lösenord",
+        "adgangskode",
+        "kodeord",
+        "passord",
+        "salasana",
+        "heslo",
+        "jelszó",
+        "parolă",
+        "parola d'ordine",
+        "lozinka",
+        "geslo",
+    ),
+    *("slaptažodis", "parool", "парола", "συνθηματικό", "κωδικός πρόσβασης", "κωδικό πρόσβασης", "סיסמה", "סיסמא"),
+    *("كلمة المرور", "كلمة السر", "رمز الدخول", "رمز عبور", "密码", "密碼", "口令", "パスワード", "비밀번호", "암호"),
+    *("รหัสผ่าน", "पासवर्ड", "mật khẩu"),
+)
+# Words that mean much else: only what a sign joins to them counts.
+_NEED_SIGN = ("pass", "secret", "credential", "credentials", "token", "key", "sandi", "암호", "口令")
+_WORD = re.compile(
+    rf"(?P<word>{'|'.join(sorted(_WORDS, key=len, reverse=True))})s?(?:[_-]?[0-9]{{1,2}}(?![\w$!?#]))?", re.IGNORECASE
+)
+_IS = (
+    "is|ist|est|es|è|é|e|jest|adalah|to|это|هي|هو|bu|lautet|lautete|set to|är|er|je|este|είναι|є|on|was|war|était|era"
+    "|był|было|был|will be|now"
+)
+_MINE = "le|la|el|il|o|now|jetzt|saya|mein|mon|mu|moje|benim|μου|mea|שלי"
+# How the word and the value are joined, surest first. A line may end between them.
+_SIGN = re.compile(r"[\"'`*]{0,2}(?:\s{0,3}(?::=|=>|->|[:=：])\s{0,3}(?:[\[(] )?|>(?=[^\s<]))")
+_VERB = re.compile(
+    rf"[\"'`*]{{0,2}}(?:(?:\s(?:{_MINE}))?\s(?:{_IS})(?:\s(?:{_MINE}))?\s|\s?[—|→-]\s{{0,3}}|\s?[._]{{3,12}}\s{{0,3}}|\t|"
+    r"[ ]?[\[(][ ]?|는 |은 |は)",
+    re.IGNORECASE,
+)
+_SPACE = re.compile(rf"(?:\s(?:{_MINE}))?\?{{0,1}}\s{{1,3}}(?:[^\n:>]{{0,20}}[:>] )?", re.IGNORECASE)
+_QUOTED = re.compile(r"([\"'`])([^\s\"'`\\]{4,256})\1")
+_BARE = re.compile(r"[\"'`«“]?(?P<value>[^\s\"'`»”<>]{4,512})")
+# Where a value ends though no space follows: the next field, or what closes a sentence or a bracket.
+_NEXT_FIELD = re.compile(r"[,;&](?=[\w-]{1,40}[=:])")
+_CLOSING = ".,;:?)]}*|。，、」）"
+_BEFORE = re.compile(
+    r"(?<![^\s\"'«“„(])(?P<value>[^\s\"'«»“”„=]{6,64})[\s\"'»”]{1,2}(?:[^\s\d.,;:!?@=]{1,14}\s){0,4}\Z"
+)
+_REACH = 96  # characters before the word in which a value and the words between stand
+
+# Said of a password, or written in code in its place.
+_NOT_SECRETS = frozenset(
+    re.findall(
+        r"\w+",
+        """
+        required optional none null nil true false string str int bool bytes password passwd secret token incorrect
+        invalid expired wrong missing empty unknown hidden redacted default example value default_value undefined
+        function const return self settings config environ process getenv input prompt must should will not the your
+        weak strong reset changed needed obligatorio requerido erforderlich falsch requis incorrecto obligatoire
+        wymagane неверный обязателен обязательно verplicht obbligatoria obrigatória gerekli yanlış salah wajib
+        """,
+    )
+)
+_REFERENCE = re.compile(
+    r"\$\{|\$\(|\$(?:[A-Z_]+|[a-z_]+)\Z|%[A-Za-z_]+%|%[sdr(]\Z|<|\{|os\.|env\.|process\.|settings\.|config\.|self\.|args\."
+    r"|secrets?\.|vault[:.]|getenv"
+)
+# `user.password`, `hashed_password`, `getpass(...)`, `Optional[str]`: code, where no quotes stand around it.
+_NAME_IN_CODE = re.compile(r"[A-Za-z_][A-Za-z_.]{0,511}")
+_ENDS_IN_CODE = ("password", "passwd", "pwd", "token", "secret", "key", "hash")
+_CALL = re.compile(r"([A-Za-z_.]{2,64})[(\[]")
+_PART_OF_NAME = re.compile("[A-Z]?[a-z]+|[A-Z]+")
+_SHORTEST_PART = 3  # letters: `get_pass(`, `SecretStr(`, not `koNjCk(`
+_SPECIAL = re.compile(r"[!@#$%^&*?]")
+_WORD_AND_DIGITS = re.compile(r"[^\W\d_]{4,60}[0-9]{2,12}")
+_ALGORITHM = re.compile(r"(?:base|pbkdf|bcrypt|argon|scrypt|blake|sha|aes|utf|oauth|ipv|windows|https?)", re.IGNORECASE)
+_ADDRESS = re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}\.[\w.-]|\w{2,9}://|[\w.-]{0,255}/")
+
+
+def spellings() -> set[str]:
+    """The words as the scanner needs them, which knows the case of A to Z alone."""
+    return {
+        spelling
+        for word in _WORDS
+        for spelling in ((word,) if word.isascii() else (word, word.upper(), word[:1].upper() + word[1:]))
+    }
+
+
+def named_secret(text: str, start: int) -> tuple[int, int] | None:
+    """Where the secret stands that the word at `text[start]` names."""
+    match = _WORD.match(text, start)
+    if match is None or not _is_word(text, start):
+        return None
+    word, end = match["word"].lower(), match.end()
+    needs_sign = word in _NEED_SIGN or word.endswith(("key", "token"))
+    for joint, judge in ((_SIGN, _may_be_any), (_VERB, _is_no_word), (_SPACE, is_mixed)):
+        joined = joint.match(text, end)
+        if joined is None:
+            continue
+        if joint is _SPACE and needs_sign:
+            return None
+        if "\n" in joined.group() and judge is _may_be_any:
+            judge = _is_no_word
+        if (span := _value(text, joined.end())) is not None and judge(text[span[0] : span[1]], word):
+            return span
+        break
+    if needs_sign:
+        return None
+    line = text.rfind("\n", max(0, start - _REACH), start) + 1
+    before = _BEFORE.search(text, max(line, start - _REACH), start)
+    if before is not None and is_mixed(before["value"].rstrip(_CLOSING), word):
+        return before.start("value"), before.start("value") + len(before["value"].rstrip(_CLOSING))
+    return None
+
+
+def is_mixed(value: str, _word: str = "") -> bool:
+    """Whether `value` mixes characters as passwords do: "Tiger1128", "k(D3x!", "hunter22"; no address, no code."""
+    if len(value) < 6 or _ADDRESS.match(value) or _is_code(value):
+        return False
+    has_digit = any(map(str.isdigit, value))
+    has_letter = any(map(str.isalpha, value))
+    if has_letter and len(_SPECIAL.findall(value)) + has_digit > 1:
+        return True
+    if not has_digit or not has_letter or _ALGORITHM.match(value):
+        return False
+    if _WORD_AND_DIGITS.fullmatch(value):
+        return True
+    return len(value) >= 7 and value != value.lower() and value != value.upper()
+
+
+def _value(text: str, start: int) -> tuple[int, int] | None:
+    """The value that begins at `start`, without what closes the sentence."""
+    if quoted := _QUOTED.match(text, start):
+        return None if _REFERENCE.match(quoted[2]) else quoted.span(2)
+    match = _BARE.match(text, start)
+    if match is None:
+        return None
+    value, first = match["value"], match.start("value")
+    if "|" in text[start - 3 : start]:
+        value = value.partition("|")[0]
+    if next_field := _NEXT_FIELD.search(value, 1):
+        value = value[: next_field.start()]
+    value = value.rstrip(_CLOSING)
+    if _is_code(value) or _REFERENCE.match(value) or (value[:1] in "([{" and not is_mixed(value)):
+        return None
+    return first, first + len(value)
+
+
+def _is_code(value: str) -> bool:
+    if call := _CALL.match(value):
+        return all(len(part) >= _SHORTEST_PART for part in _PART_OF_NAME.findall(call[1]))
+    is_name = ("." in value or "_" in value) and _NAME_IN_CODE.fullmatch(value) is not None
+    return is_name and value.lower().endswith(_ENDS_IN_CODE)
+
+
+def _is_plain(value: str) -> bool:
+    """Whether it is a word, two with a hyphen, or a name as `card_number`."""
+    return all(unicodedata.category(c)[0] in "LM" for c in value.replace("_", "").replace("-", "", 1))
+
+
+def _may_be_any(value: str, word: str) -> bool:
+    """Whether it can be a secret behind a sign: "password: required" has none."""
+    if value.isdigit() and (len(value) < 6 or "token" in word.lower()):
+        return False
+    if value.lower() in _NOT_SECRETS or len(value) < 4 or not any(map(str.isalnum, value)):
+        return False
+    return len(value) >= 6 or not _is_plain(value)
+
+
+def _is_no_word(value: str, word: str) -> bool:
+    """Whether it can be a secret behind a verb: "password is required", "password is case-sensitive" have none."""
+    return _may_be_any(value, word) and not _is_plain(value)
+
+
+def _is_word(text: str, start: int) -> bool:
+    """Whether "password" is a word or a part of a name here: dbPassword, user_password, not gpasswd or /etc/passwd."""
+    before = text[start - 1] if start else " "
+    if before == "/":
+        return text[start - 2 : start - 1] == "<"
+    return not (before.isalpha() and text[start].islower() and text[start].isascii())

@@ -1,0 +1,52 @@
+"""Passports, licences, number plates and accounts whose numbers have hardly a form are found beside their words."""
+
+from __future__ import annotations
+
+import pytest
+
+from sovctl.gateway.detect.detector import Detector
+from sovctl.gateway.detect.structured import StructuredFinder
+
+DETECTOR = Detector([StructuredFinder(phone_regions=["US"])])
+
+# Rule, and the number between ⟦ and ⟧ in its text; all of them invented.
+BESIDE = [
+    ("PASSPORT_BY_WORD", "The customer gave ⟦C5KY8WYTL⟧ as passport number"),
+    ("PASSPORT_BY_WORD", "pasnummer : ⟦CHC9MJLPV⟧"),
+    ("PASSPORT_BY_WORD", '{"passportNumber": "⟦C5KY8WYTL⟧"}'),
+    ("LICENCE_BY_WORD", 'driver_license: "⟦26RO9AJGWI6⟧"'),
+    ("LICENCE_BY_WORD", "licenseNumber=⟦W962-4568-9564⟧ status=open"),
+    ("LICENCE_BY_WORD", "el carné de conducir ⟦SO55W4PXTLJ⟧"),
+    ("PLATE_BY_WORD", "licence plate ⟦YO53 PRH⟧ of the car"),
+    ("PLATE_BY_WORD", "Kennzeichen: ⟦B-MW 1234⟧"),
+    ("PLATE_BY_WORD", "госномер ⟦А123ВС 77⟧"),
+    ("ACCOUNT_BY_WORD", "IBAN: ⟦DE12 3456 7890 1234 5678 00⟧"),  # check digits are wrong
+    ("ACCOUNT_BY_WORD", '"accountNumber": "⟦38404049⟧"'),
+    ("BIRTH_DATE", '"dateOfBirth": "⟦2001-12-13⟧"'),
+    ("BIRTH_DATE", "请记录出生日期⟦29/10/1951⟧。"),
+    ("BIC_BY_WORD", "제 BIC는 ⟦DEUTDEFF500⟧입니다"),
+    ("IPV6", "금요일까지 ⟦2001:db8:e9e:e35b:9e26:bdb4:f2c0:6cfc⟧로"),
+    ("MAC_BY_WORD", "mac_address=⟦34:37:00:29:94:06⟧"),
+    ("MAC", "request mac=⟦54:9E:7D:BF:03:27⟧"),
+    ("IBAN", "the account ⟦GB95UXJJ2675751646030⟧ of a test"),  # valid but a digit short for its country
+]
+NOBODYS = [
+    "License plates under ISO 7591 and DIN 74069",
+    "number plate recognition in 2024 with YOLOv8 and ResNet50",
+    "swift_code missing, PASSPORT_NO and BANKACCOUNT too",
+    "2026-03-02T11:04:09.113Z INFO done nationalId missing",
+    "a passport is needed for the 2026 CUP in A4 format",
+]
+
+
+@pytest.mark.parametrize(("rule", "marked"), BESIDE)
+def test_a_number_beside_its_word_is_found(rule: str, marked: str) -> None:
+    before, rest = marked.split("⟦")
+    number, after = rest.split("⟧")
+    text = before + number + after
+    assert [(f.rule, text[f.start : f.end]) for f in DETECTOR.find(text)] == [(rule, number)]
+
+
+@pytest.mark.parametrize("text", NOBODYS)
+def test_what_only_stands_near_such_a_word_is_left_alone(text: str) -> None:
+    assert DETECTOR.find(text) == []

@@ -1,0 +1,61 @@
+"""Passwords are found where people and programs write them down, and what is only said of passwords is left alone."""
+
+from __future__ import annotations
+
+import pytest
+
+from sovctl.gateway.detect.detector import Detector
+from sovctl.gateway.detect.structured import StructuredFinder
+
+DETECTOR = Detector([StructuredFinder(phone_regions=[])])
+
+# Each with the secret between ⟦ and ⟧; invented.
+WRITTEN = r"""
+<password>⟦PACuVWjP26o⟧</password>
+{"passwd": "⟦$wG$T!4a$6whl⟧", "retries": 3}
+{"password": "⟦_#ir#hXvp)p8(⟧"}
+Server=db;User Id=sa;Password=⟦Pa$$w0rd⟧;Database=cards
+https://x.example/?password=⟦abc123!⟧&user=bob
+DB_PASSWORD=⟦Tiger1128$⟧
+Passwort | ⟦qwerty31#⟧
+كلمة السر ....... ⟦2AX09DEzfMJFPgrSu⟧]
+mon mot de passe est le ⟦qwerty8877⟧, merci
+heslo\t⟦TekeYcN7vhMyQ⟧
+What is your password?\nCustomer: ⟦@8^YYflyo⟧)
+Ist ⟦Welcome1756⟧ noch das richtige Passwort?
+Le client a donné ⟦#D)0N6XcyaU⟧ comme mot de passe
+Bitte notieren Sie Passwort ⟦QD1NFN2hK_x⟧ in der Akte.
+Здравствуйте, мой пароль ⟦44gKkP6b_x⟧, прошу изменить.
+συνθηματικό μου είναι ⟦X1@o@Ql4C@fDh⟧
+passwords: ⟦hunter22⟧, and others
+password: ⟦correct-horse⟧
+"""
+ONLY_SAID = r"""
+the password must be at least 8 characters long
+the password is case-sensitive and the token is expired
+Password: (leave blank)
+password=getpass.getpass()
+password = user.password
+def login(user: str, password: Optional[str] = None) -> Token
+password = os.environ["DB_PASSWORD"]
+password=${DB_PASSWORD}
+| password | email | card_number |\n|---|---|---|
+id|name|password|licenseNumber|e-mail
+Reset your password at https://example.com/reset
+use base64, sha256 or PBKDF2 for the password hash
+"""
+
+
+@pytest.mark.parametrize("line", WRITTEN.strip().split("\n"))
+def test_a_named_secret_is_found(line: str) -> None:
+    before, rest = line.replace(r"\t", "\t").replace(r"\n", "\n").split("⟦")
+    secret, after = rest.split("⟧")
+    text = before + secret + after
+    found = [text[f.start : f.end] for f in DETECTOR.find(text) if f.kind == "SECRET"]
+    assert found
+    assert secret in found[0]
+
+
+@pytest.mark.parametrize("line", ONLY_SAID.strip().split("\n"))
+def test_what_is_only_said_of_passwords_is_left_alone(line: str) -> None:
+    assert DETECTOR.find(line.replace(r"\n", "\n")) == []
