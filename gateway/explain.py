@@ -31,7 +31,7 @@ from sovctl.gateway.policy import Verdict
 from sovctl.gateway.quota.admission import Admission
 from sovctl.gateway.quota.need import NANO
 from sovctl.gateway.quota.quota import Quota
-from sovctl.gateway.quota.store import SqliteStore
+from sovctl.gateway.quota.store import open_store
 from sovctl.gateway.routing.plan import Plan
 from sovctl.gateway.routing.servers import FINE
 from sovctl.gateway.settings import Action, GatewaySettings
@@ -78,7 +78,7 @@ async def _explain(settings: GatewaySettings, surface: Surface, caller: Principa
         state=lambda _: FINE,
         slow_finders=load_models(settings.detect),
     )
-    store = SqliteStore.copy(settings.quota.path) if settings.quota.path is not None else None
+    store = await open_store(settings, is_trial=True)
     admission = Admission(settings, Quota(settings.quota, settings.access.teams, store))
     exchange: Exchange | None = None
     plan, refused = Plan((), ()), None

@@ -39,7 +39,7 @@ from sovctl.gateway.handoff.watch import Watch
 from sovctl.gateway.metrics import Metrics, MetricsFolder
 from sovctl.gateway.metrics.sharing import WRITE_EVERY_S
 from sovctl.gateway.quota.quota import Quota
-from sovctl.gateway.quota.store import SqliteStore
+from sovctl.gateway.quota.store import open_store
 from sovctl.gateway.readiness import Readiness
 from sovctl.gateway.reload import InForce, Reloader
 from sovctl.gateway.routing.latch import Latch
@@ -171,8 +171,7 @@ class Parts:
         }
         audit = AuditLog(sink, settings.site, self._keys.audit, settings.policy.digest(), self._metrics)
         readiness = Readiness(settings.routes, vault, sink, upstreams, [self._draining])
-        quota_path = settings.quota.path
-        store = await asyncio.to_thread(SqliteStore.open, quota_path) if quota_path is not None else None
+        store = await open_store(settings)
         quota = await stack.enter_async_context(Quota(settings.quota, settings.access.teams, store))
         desk = await self._open_desk(stack, vault, audit, readiness)
         tracing = Tracing(settings.tracing, site=settings.site) if settings.tracing is not None else None

@@ -119,7 +119,7 @@ def check_clients(clients: Sequence[Client], settings: GatewaySettings, *, where
             problems.append(f"client {client.name}: expected a team of tenant {client.tenant}, got {got}")
         if not client.all_keys and not client.certificates:
             problems.append(f"client {client.name}: expected a key or a certificate, got neither")
-        if problem := settings.quota.problem_with(client.limits):
+        if problem := settings.quota.problem_with(client.limits, has_database=settings.vault.postgresql is not None):
             problems.append(f"client {client.name}: {problem}")
     if problems:
         raise InputError("; ".join(problems), where=where)

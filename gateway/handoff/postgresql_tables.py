@@ -10,23 +10,22 @@ from typing import Any
 
 import asyncpg
 
-from sovctl.compliance.errors import InputError
 from sovctl.gateway.handoff.tables import SCHEMA as TABLES
 from sovctl.gateway.handoff.tables import VERSION, QueueFailed, Step
 from sovctl.gateway.vault.postgresql_link import Address, PostgresqlLink
+from sovctl.gateway.vault.postgresql_schema import Schema, open_schema
 
-SCHEMA = "sovctl_handoffs"
-_LOCK = 0x736F7668  # "sovh"
+SCHEMA = Schema("sovctl_handoffs", "a queue of hand-offs", TABLES, version=VERSION, lock=0x736F7668)  # "sovh"
 
 
 class PostgresqlTables:
     """See `Tables`. Made by `open`."""
 
     def __init__(self, address: Address) -> None:
-        self.where = f"{address}, {SCHEMA}"
         self._link = PostgresqlLink(
-            address, schema=SCHEMA, failure=QueueFailed, hint="answers that are held back are refused meanwhile"
+            address, schema=SCHEMA.name, failure=QueueFailed, hint="answers that are held back are refused meanwhile"
         )
+        self.where = self._link.where
 
     @classmethod
     async def open(cls, address: Address) -> PostgresqlTables:
@@ -38,13 +37,7 @@ class PostgresqlTables:
         """
         tables = cls(address)
         try:
-            version = await tables._link.run(_prepare)
-            if version != VERSION:
-                raise InputError(
-                    f"expected a queue of hand-offs of version {VERSION}, got {version}",
-                    where=tables.where,
-                    hint="was it made by a newer sovctl?",
-                )
+            await open_schema(tables._link, SCHEMA.prepare, version=SCHEMA.version, what=SCHEMA.what)
         except BaseException:
             await tables.close()
             raise
@@ -59,7 +52,7 @@ class PostgresqlTables:
 
         async def use(connection: asyncpg.Connection[Any]) -> list[int]:
             async with connection.transaction():
-                await connection.execute("SELECT pg_advisory_xact_lock($1)", _LOCK)
+                await SCHEMA.alone(connection)
                 done = [await connection.execute(sql, *values) for sql, values in steps]
             return [int(each.rpartition(" ")[2]) for each in done]  # "UPDATE 1", "INSERT 0 1"
 
@@ -69,15 +62,3 @@ class PostgresqlTables:
     async def close(self) -> None:
         """See `Tables.close`."""
         await self._link.close()
-
-
-async def _prepare(connection: asyncpg.Connection[Any]) -> int:
-    """Make the schema where there is none; the version of what is there."""
-    async with connection.transaction():
-        await connection.execute("SELECT pg_advisory_xact_lock($1)", _LOCK)
-        if await connection.fetchval("SELECT to_regclass($1) IS NULL", f"{SCHEMA}.meta"):
-            await connection.execute(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}")
-            await connection.execute(TABLES)
-            await connection.execute("CREATE TABLE meta (version integer NOT NULL)")
-            await connection.execute("INSERT INTO meta VALUES ($1)", VERSION)
-        return int(await connection.fetchval("SELECT version FROM meta"))

@@ -1,4 +1,4 @@
-"""Where leases are taken: one SQLite file for all gateway processes of a host.
+"""Where leases are taken: one SQLite file for all gateway processes of a host, or `postgresql_store` for all hosts.
 
     spent       subject, kind, slot, amount      what was leased and not given back
     holding     subject, holder, amount, until   how many requests a process may run at once
@@ -6,12 +6,13 @@
 A lease is on the disk before it is spent, so a crash or a power cut forgets none. A process that dies keeps what it had
 leased until the window ends, and its right to run requests for `HOLD_S`. All amounts are whole numbers.
 
-    store = SqliteStore.open(Path("quota.db"))
+    store = await open_store(settings)
     (lease,) = await store.lease([Want("client:branch", "tokens_per_day", ...)], [], now=time.time())
 """
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from typing import Protocol
 from sovctl.compliance.errors import SovctlError
 from sovctl.gateway.quota.meter import Owed
 from sovctl.gateway.quota.window import Window, granted
+from sovctl.gateway.settings import GatewaySettings
 from sovctl.gateway.sqlite_database import BUSY_S, FileKind, SqliteDatabase
 
 HOLD_S = 15.0
@@ -36,6 +38,13 @@ CREATE TABLE holding (
     PRIMARY KEY (subject, holder)
 ) WITHOUT ROWID;
 """
+
+
+USED = (
+    "SELECT subject, kind, slot, amount FROM spent WHERE ends_at > ? AND amount > 0 UNION ALL "
+    "SELECT subject, 'concurrent_requests', 0, sum(amount) FROM holding WHERE until > ? GROUP BY subject"
+)
+"""What counts now, in both stores; its one value is that time."""
 
 
 class QuotaUnavailable(SovctlError):
@@ -139,17 +148,32 @@ class SqliteStore:
 
     async def used(self, *, now: float) -> list[tuple[str, str, int, int]]:
         def read(database: sqlite3.Connection) -> list[tuple[str, str, int, int]]:
-            return database.execute(
-                "SELECT subject, kind, slot, amount FROM spent WHERE ends_at > ? AND amount > 0 "
-                "UNION ALL SELECT subject, 'concurrent_requests', 0, sum(amount) FROM holding WHERE until > ? "
-                "GROUP BY subject ORDER BY 1, 2, 3",
-                (now, now),
-            ).fetchall()
+            return sorted(database.execute(USED, (now, now)))
 
         return await self._database.write(read)
 
     async def close(self) -> None:
         await self._database.close()
+
+
+async def open_store(settings: GatewaySettings, *, is_trial: bool = False) -> Store | None:
+    """The store of the settings; None where nothing can be limited.
+
+    Args:
+        is_trial: whatever is leased there is taken from nobody.
+
+    Raises:
+        InputError: not a store of this kind, or not to be opened.
+        QuotaUnavailable: the database does not answer.
+    """
+    if (path := settings.quota.path) is not None:
+        return await asyncio.to_thread(SqliteStore.copy if is_trial else SqliteStore.open, path)
+    if settings.vault.postgresql is None:
+        return None
+    from sovctl.gateway.quota.postgresql_store import PostgresqlStore  # its driver is loaded where it is used
+    from sovctl.gateway.vault.postgresql_link import Address
+
+    return await PostgresqlStore.open(Address.of(settings.vault.postgresql), is_trial=is_trial)
 
 
 def _lease(database: sqlite3.Connection, wants: Sequence[Want], owed: Sequence[Owed]) -> list[Lease]:

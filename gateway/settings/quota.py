@@ -60,7 +60,8 @@ class QuotaSettings(SettingsModel):
     """Where use is counted, and what is counted by default."""
 
     path: Path | None = None
-    """SQLite file that all workers of this host share; made when absent. Needed as soon as anything is limited."""
+    """SQLite file that all workers of this host share; made when absent. Without it use is counted in the vault's
+    PostgreSQL, for all hosts. One of the two is needed as soon as anything is limited."""
     each_caller: CallerLimits = CallerLimits()
     """For every client and every person that has no limits of its own."""
     prices: PriceList | None = None
@@ -70,10 +71,14 @@ class QuotaSettings(SettingsModel):
     completion_tokens: Annotated[int, Field(ge=1, le=16_777_216)] | None = None
     """Reserved for an answer whose request names no maximum; all that the model's context leaves when absent."""
 
-    def problem_with(self, limits: CallerLimits) -> str | None:
-        """Why `limits` can't be held with these settings; None when they can."""
-        if self.path is None and not limits.is_unlimited:
-            return "expected quota.path where something is limited, got none"
+    def problem_with(self, limits: CallerLimits, *, has_database: bool) -> str | None:
+        """Why `limits` can't be held with these settings; None when they can.
+
+        Args:
+            has_database: use can be counted in PostgreSQL.
+        """
+        if self.path is None and not has_database and not limits.is_unlimited:
+            return "expected quota.path or vault.postgresql where something is limited, got neither"
         if self.prices is None and limits.has_cost:
             return "expected quota.prices where cost is limited, got none"
         return None

@@ -61,7 +61,7 @@ def _limits(settings: GatewaySettings) -> Iterator[Problem]:
         named += [(f"access.oidc[{index}].grants[{row}].limits", each.limits) for row, each in enumerate(issuer.grants)]
     named.append(("quota.each_caller", settings.quota.each_caller))
     for where, limits in named:
-        if problem := settings.quota.problem_with(limits):
+        if problem := settings.quota.problem_with(limits, has_database=settings.vault.postgresql is not None):
             yield Problem(problem, where=where)
 
 

@@ -113,6 +113,11 @@ class PostgresqlLink:
         self._down_until = 0.0
         self._is_closed = False
 
+    @property
+    def where(self) -> str:
+        """For errors and reports."""
+        return f"{self.address}, {self._schema}"
+
     async def run(
         self, use: Callable[[asyncpg.Connection[Any]], Awaitable[_Result]], *, is_repeatable: bool = True
     ) -> _Result:

@@ -15,10 +15,10 @@ from typing import Any, Self
 
 import asyncpg
 
-from sovctl.compliance.errors import InputError
 from sovctl.gateway.vault.errors import WrappingKeyRetired
 from sovctl.gateway.vault.postgresql_erasures import LOCK, PostgresqlErasures, empty
 from sovctl.gateway.vault.postgresql_link import Address, PostgresqlLink
+from sovctl.gateway.vault.postgresql_schema import open_schema
 from sovctl.gateway.vault.store import Batch, Census, Change, KeyRow, Row
 
 SCHEMA = "sovctl_vault"
@@ -144,13 +144,7 @@ class PostgresqlStore:
         """
         store = cls(address)
         try:
-            version = await store._writing.run(_prepare)
-            if version != _SCHEMA_VERSION:
-                raise InputError(
-                    f"expected vault version {_SCHEMA_VERSION}, got {version}",
-                    where=store.where,
-                    hint="was it made by a newer sovctl?",
-                )
+            await open_schema(store._writing, _prepare, version=_SCHEMA_VERSION, what="a vault")
         except BaseException:
             await store.close()
             raise

@@ -1,15 +1,18 @@
-"""Callers, limits and a clock that the tests of quotas share."""
+"""Callers, limits, a clock and stores that the tests of quotas share."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from sovctl.gateway.access.principal import Method, Principal
 from sovctl.gateway.quota.need import Need
+from sovctl.gateway.quota.postgresql_store import PostgresqlStore
 from sovctl.gateway.quota.quota import Quota
-from sovctl.gateway.quota.store import Store
-from sovctl.gateway.settings import CallerLimits, TeamSettings
+from sovctl.gateway.quota.store import SqliteStore, Store
+from sovctl.gateway.settings import CallerLimits, PostgresqlSettings, TeamSettings
 from sovctl.gateway.settings.quota import QuotaSettings
+from sovctl.gateway.vault.postgresql_link import Address
 
 NOON = 1_795_262_400.0  # 2026-11-21 12:00 UTC
 ONE = Need(1, 100, 10)
@@ -38,3 +41,10 @@ def quota(store: Store | None, clock: Clock, *, teams: dict[str, Any] | None = N
         for name, limits in (teams or {}).items()
     ]
     return Quota(QuotaSettings(path="x", **settings), made, store, clock=clock)
+
+
+async def opened(argument: str) -> Store:
+    """The store at a path, or with these settings of a database."""
+    if not argument.startswith("{"):
+        return SqliteStore.open(Path(argument))
+    return await PostgresqlStore.open(Address.of(PostgresqlSettings.model_validate_json(argument)))

@@ -9,18 +9,16 @@ from __future__ import annotations
 import asyncio
 import sys
 import time
-from pathlib import Path
 
-from quota_givens import NOON, caller, quota
+from quota_givens import NOON, caller, opened, quota
 
 from sovctl.gateway.quota.need import Need, Usage
 from sovctl.gateway.quota.reservation import LimitReached
-from sovctl.gateway.quota.store import SqliteStore
 
 LIMITS = {"requests_per_minute": 120, "tokens_per_minute": 9000, "tokens_per_day": 40_000, "concurrent_requests": 8}
 
 
-async def main(path: Path, begin: float, speed: float, seconds: float) -> None:
+async def main(place: str, begin: float, speed: float, seconds: float) -> None:
     """Hammer."""
 
     def clock() -> float:
@@ -28,7 +26,7 @@ async def main(path: Path, begin: float, speed: float, seconds: float) -> None:
 
     who = caller(**LIMITS)
     until = time.monotonic() + seconds
-    async with quota(SqliteStore.open(path), clock) as limits:  # type: ignore[arg-type]
+    async with quota(await opened(place), clock) as limits:  # type: ignore[arg-type]
 
         async def hammer() -> None:
             while time.monotonic() < until:
@@ -47,4 +45,4 @@ async def main(path: Path, begin: float, speed: float, seconds: float) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main(Path(sys.argv[1]), *map(float, sys.argv[2:])))
+    asyncio.run(main(sys.argv[1], *map(float, sys.argv[2:])))

@@ -32,7 +32,9 @@ def access(context: Context, *, data: str) -> dict[str, Any]:
 def quota(context: Context, *, data: str) -> dict[str, Any]:
     """`quota` of gateway.yaml."""
     gateway = context.gateway
-    made: dict[str, Any] = {"path": f"{data}/quota.db"}
+    made: dict[str, Any] = {}
+    if gateway.vault.postgresql is None:  # else use is counted there, for all nodes together
+        made["path"] = f"{data}/quota.db"
     if limits := limits_of(gateway.each_caller):
         made["each_caller"] = limits
     if gateway.prices is not None:

@@ -109,10 +109,12 @@ def test_a_site_that_hands_nothing_over_has_no_queue() -> None:
     assert "handoff" not in configuration(context_of(spec, EXAMPLES / "lab"))
 
 
-def test_the_queue_is_a_file_of_the_node_or_where_all_nodes_have_their_vault(site: Context) -> None:
+def test_queue_and_quotas_are_files_of_the_node_or_where_all_nodes_have_their_vault(site: Context) -> None:
     assert configuration(site)["handoff"]["path"] == "/var/lib/sovctl/gateway/handoffs.db"
+    assert configuration(site)["quota"]["path"] == "/var/lib/sovctl/gateway/quota.db"
     database = Postgresql.model_construct(host=IPv4Address("10.77.0.30"))
     vault = site.gateway.vault.model_copy(update={"postgresql": database})
     gateway = site.gateway.model_copy(update={"vault": vault})
     shared = replace(site, spec=site.spec.model_copy(update={"gateway": gateway}))
     assert "path" not in configuration(shared)["handoff"]
+    assert "path" not in configuration(shared)["quota"]

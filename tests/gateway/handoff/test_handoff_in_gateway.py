@@ -144,7 +144,7 @@ def test_hosts_with_one_vault_share_their_hand_offs(
     tmp_path: Path,
     cloud: EchoUpstream,
 ) -> None:
-    for schema in (SCHEMA, "sovctl_vault"):
+    for schema in (SCHEMA.name, "sovctl_vault", "sovctl_quotas"):
         postgresql.psql(f"DROP SCHEMA IF EXISTS {schema} CASCADE")
     for name, text in (("password", PASSWORD), ("one.kek", secrets.token_hex(32)), ("one.key", secrets.token_hex(32))):
         (tmp_path / name).write_text(text)

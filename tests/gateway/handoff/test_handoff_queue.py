@@ -65,7 +65,7 @@ class PostgresqlPlace:
 
     def __init__(self, server: PostgresqlServer, folder: Path) -> None:
         self.server = server
-        server.psql(f"DROP SCHEMA IF EXISTS {SCHEMA} CASCADE")
+        server.psql(f"DROP SCHEMA IF EXISTS {SCHEMA.name} CASCADE")
         (folder / "password").write_text(PASSWORD)
         (folder / "password").chmod(0o600)
         self.settings = {
@@ -242,7 +242,7 @@ def test_a_schema_of_a_newer_version_is_refused(postgresql_place: PostgresqlPlac
         pass
 
     run(postgresql_place, nothing)
-    postgresql_place.server.psql(f"UPDATE {SCHEMA}.meta SET version = 99")
+    postgresql_place.server.psql(f"UPDATE {SCHEMA.name}.meta SET version = 99")
     with pytest.raises(InputError, match="got 99"):
         run(postgresql_place, nothing)
 

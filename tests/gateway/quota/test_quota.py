@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import resource
 import sqlite3
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from quota_givens import NOON, ONE, Clock, caller, quota
+from quota_places import Place
 
 from sovctl.compliance.errors import InputError
 from sovctl.gateway.access.principal import Principal
@@ -53,10 +54,10 @@ def test_who_has_no_limits_asks_nobody() -> None:
     run(work())
 
 
-def test_exactly_the_limit_is_let_through_and_the_refusal_says_when_again(tmp_path: Path) -> None:
+def test_exactly_the_limit_is_let_through_and_the_refusal_says_when_again(place: Place) -> None:
     async def work() -> None:
         clock = Clock(NOON + 3)
-        async with quota(SqliteStore.open(tmp_path / "q.db"), clock) as limits:
+        async with quota(await place.store(), clock) as limits:
             who = caller(requests_per_minute=50)
             assert await count(limits, who, ONE) == 50
             with pytest.raises(LimitReached) as caught:
@@ -70,9 +71,9 @@ def test_exactly_the_limit_is_let_through_and_the_refusal_says_when_again(tmp_pa
     run(work())
 
 
-def test_what_was_not_used_comes_back_and_unknown_use_stays(tmp_path: Path) -> None:
+def test_what_was_not_used_comes_back_and_unknown_use_stays(place: Place) -> None:
     async def work() -> None:
-        async with quota(SqliteStore.open(tmp_path / "q.db"), Clock(), prices=PRICES) as limits:
+        async with quota(await place.store(), Clock(), prices=PRICES) as limits:
             who = caller(tokens_per_day=1000, cost_per_day=1)
             price = Nano(1000, 2000)
             first = await limits.reserve(who, Need(1, 900, 800_000_000))
@@ -95,9 +96,9 @@ def test_what_was_not_used_comes_back_and_unknown_use_stays(tmp_path: Path) -> N
     run(work())
 
 
-def test_what_was_used_beyond_the_reservation_is_counted(tmp_path: Path) -> None:
+def test_what_was_used_beyond_the_reservation_is_counted(place: Place) -> None:
     async def work() -> None:
-        async with quota(SqliteStore.open(tmp_path / "q.db"), Clock()) as limits:
+        async with quota(await place.store(), Clock()) as limits:
             who = caller(tokens_per_day=1000)
             (await limits.reserve(who, Need(1, 600, 0))).settle(Usage(1500, 0), None)
             await limits.flush(is_last=True)
@@ -107,10 +108,10 @@ def test_what_was_used_beyond_the_reservation_is_counted(tmp_path: Path) -> None
     run(work())
 
 
-def test_a_team_shares_its_limit_and_a_member_cannot_pass_his_own(tmp_path: Path) -> None:
+def test_a_team_shares_its_limit_and_a_member_cannot_pass_his_own(place: Place) -> None:
     async def work() -> None:
         teams = {"cards": {"requests_per_minute": 100}}
-        async with quota(SqliteStore.open(tmp_path / "q.db"), Clock(), teams=teams) as limits:
+        async with quota(await place.store(), Clock(), teams=teams) as limits:
             one = caller("one", "cards", requests_per_minute=70)
             assert await count(limits, one, ONE) == 70
             assert await count(limits, caller("two", "cards"), ONE) == 30
@@ -119,10 +120,10 @@ def test_a_team_shares_its_limit_and_a_member_cannot_pass_his_own(tmp_path: Path
     run(work())
 
 
-def test_the_site_s_default_holds_for_each_who_has_none(tmp_path: Path) -> None:
+def test_the_site_s_default_holds_for_each_who_has_none(place: Place) -> None:
     async def work() -> None:
         default = {"requests_per_minute": 3}
-        async with quota(SqliteStore.open(tmp_path / "q.db"), Clock(), each_caller=default) as limits:
+        async with quota(await place.store(), Clock(), each_caller=default) as limits:
             assert await count(limits, caller("one"), ONE) == 3
             assert await count(limits, caller("two"), ONE) == 3
             assert await count(limits, caller("three", requests_per_minute=5), ONE) == 5
@@ -130,9 +131,9 @@ def test_the_site_s_default_holds_for_each_who_has_none(tmp_path: Path) -> None:
     run(work())
 
 
-def test_what_can_never_fit_is_told_so(tmp_path: Path) -> None:
+def test_what_can_never_fit_is_told_so(place: Place) -> None:
     async def work() -> None:
-        async with quota(SqliteStore.open(tmp_path / "q.db"), Clock()) as limits:
+        async with quota(await place.store(), Clock()) as limits:
             with pytest.raises(LimitReached) as caught:
                 await limits.reserve(caller(tokens_per_minute=100), Need(1, 101, 0))
             assert caught.value.retry_after_s is None
@@ -143,11 +144,11 @@ def test_what_can_never_fit_is_told_so(tmp_path: Path) -> None:
     run(work())
 
 
-def test_requests_at_once_are_limited_over_processes_and_free_when_they_end(tmp_path: Path) -> None:
+def test_requests_at_once_are_limited_over_processes_and_free_when_they_end(place: Place) -> None:
     async def work() -> None:
         clock = Clock()
-        here = quota(SqliteStore.open(tmp_path / "q.db"), clock)
-        there = quota(SqliteStore.open(tmp_path / "q.db"), clock)
+        here = quota(await place.store(), clock)
+        there = quota(await place.store(), clock)
         who = caller(concurrent_requests=5)
         async with here, there:
             running = [await here.reserve(who, ONE) for _ in range(3)]
@@ -166,14 +167,14 @@ def test_requests_at_once_are_limited_over_processes_and_free_when_they_end(tmp_
     run(work())
 
 
-def test_a_process_that_died_holds_no_request_for_long(tmp_path: Path) -> None:
+def test_a_process_that_died_holds_no_request_for_long(place: Place) -> None:
     async def work() -> None:
         clock = Clock()
         who = caller(concurrent_requests=1)
-        store = SqliteStore.open(tmp_path / "q.db")
+        store = await place.store()
         await quota(store, clock).reserve(who, ONE)  # and it is never heard of again
         await store.close()
-        async with quota(SqliteStore.open(tmp_path / "q.db"), clock) as alive:
+        async with quota(await place.store(), clock) as alive:
             with pytest.raises(LimitReached):
                 await alive.reserve(who, ONE)
             clock.now += 16
@@ -182,27 +183,27 @@ def test_a_process_that_died_holds_no_request_for_long(tmp_path: Path) -> None:
     run(work())
 
 
-def test_a_lease_of_a_process_that_died_is_gone_and_one_that_stopped_gave_it_back(tmp_path: Path) -> None:
+def test_a_lease_of_a_process_that_died_is_gone_and_one_that_stopped_gave_it_back(place: Place) -> None:
     async def work() -> None:
         clock = Clock()
         who = caller(tokens_per_day=1600)
-        async with quota(SqliteStore.open(tmp_path / "q.db"), clock) as stopped:
+        async with quota(await place.store(), clock) as stopped:
             (await stopped.reserve(who, Need(1, 100, 0))).settle(None, None)
-        store = SqliteStore.open(tmp_path / "q.db")
+        store = await place.store()
         (await quota(store, clock).reserve(who, Need(1, 10, 0))).settle(None, None)
         await store.close()
-        async with quota(SqliteStore.open(tmp_path / "q.db"), clock) as alive:
+        async with quota(await place.store(), clock) as alive:
             lost = 1500 // 16
             assert await count(alive, who, Need(1, 1, 0), at_most=5000) == 1500 - lost
 
     run(work())
 
 
-def test_leases_that_nobody_uses_go_back_in_time_for_others(tmp_path: Path) -> None:
+def test_leases_that_nobody_uses_go_back_in_time_for_others(place: Place) -> None:
     async def work() -> None:
         clock = Clock()
         who = caller(tokens_per_day=1600)
-        idle, busy = (quota(SqliteStore.open(tmp_path / "q.db"), clock) for _ in range(2))
+        idle, busy = [quota(await place.store(), clock) for _ in range(2)]
         async with idle, busy:
             (await idle.reserve(who, Need(1, 1, 0))).settle(None, None)
             for _ in range(2):
@@ -258,9 +259,9 @@ def test_a_file_that_is_no_store_is_refused_and_left_alone(tmp_path: Path, conte
     assert path.read_bytes()[100:] == before[100:]
 
 
-def test_many_who_wait_share_a_transaction_and_none_is_let_through_too_many(tmp_path: Path) -> None:
+def test_many_who_wait_share_a_transaction_and_none_is_let_through_too_many(place: Place) -> None:
     async def work() -> None:
-        store = SqliteStore.open(tmp_path / "q.db")
+        store = await place.store()
         rounds = 0
         lease = store.lease
 
@@ -283,9 +284,9 @@ def test_many_who_wait_share_a_transaction_and_none_is_let_through_too_many(tmp_
     run(work())
 
 
-def test_a_client_that_gives_up_while_it_waits_takes_nothing_with_it(tmp_path: Path) -> None:
+def test_a_client_that_gives_up_while_it_waits_takes_nothing_with_it(place: Place) -> None:
     async def work() -> None:
-        async with quota(SqliteStore.open(tmp_path / "q.db"), Clock()) as limits:
+        async with quota(await place.store(), Clock()) as limits:
             who = caller(concurrent_requests=2, tokens_per_day=1000)
             for _ in range(20):
                 task = asyncio.create_task(limits.reserve(who, ONE))
@@ -300,10 +301,10 @@ def test_a_client_that_gives_up_while_it_waits_takes_nothing_with_it(tmp_path: P
     run(work())
 
 
-def test_headers_tell_the_tighter_limit_as_openai_does(tmp_path: Path) -> None:
+def test_headers_tell_the_tighter_limit_as_openai_does(place: Place) -> None:
     async def work() -> None:
         teams = {"cards": {"requests_per_minute": 10}}
-        async with quota(SqliteStore.open(tmp_path / "q.db"), Clock(), teams=teams) as limits:
+        async with quota(await place.store(), Clock(), teams=teams) as limits:
             who = caller("one", "cards", requests_per_minute=20, tokens_per_minute=1000)
             reservation = await limits.reserve(who, ONE)
             assert dict(limit_headers(reservation.accounts, NOON)) == {
@@ -333,16 +334,16 @@ STEPS = st.lists(
 @settings(max_examples=40, deadline=None)
 @given(STEPS)
 def test_whatever_processes_do_no_minute_no_day_and_no_moment_sees_more_than_the_limit(
-    tmp_path_factory: Any, steps: list[tuple[str, Any, int]]
+    make_place: Callable[[], Place], steps: list[tuple[str, Any, int]]
 ) -> None:
-    path = tmp_path_factory.mktemp("quota") / "q.db"
+    place = make_place()
     clock = Clock(NOON + 12 * 3600 - 100)  # midnight is near
     who = caller(requests_per_minute=6, tokens_per_minute=500, tokens_per_day=900, concurrent_requests=4)
 
     async def work() -> None:
-        stores = [SqliteStore.open(path) for _ in range(3)]
+        stores = [await place.store() for _ in range(3)]
         processes = [quota(store, clock) for store in stores]
-        running: list[tuple[int, int, Reservation]] = []  # process, place in `spent`
+        running: list[tuple[int, int, Reservation]] = []  # process, row in `spent`
         spent: list[list[float]] = []  # time, tokens: what was reserved, then what was used
         for step, number, amount in steps:
             if step == "reserve":
@@ -353,9 +354,9 @@ def test_whatever_processes_do_no_minute_no_day_and_no_moment_sees_more_than_the
                 spent.append([clock.now, amount])
                 running.append((number, len(spent) - 1, reservation))
             elif step == "settle" and running:
-                _, place, reservation = running.pop(number % len(running))
-                spent[place][1] = min(spent[place][1], amount)
-                reservation.settle(Usage(int(spent[place][1]), 0), None)
+                _, row, reservation = running.pop(number % len(running))
+                spent[row][1] = min(spent[row][1], amount)
+                reservation.settle(Usage(int(spent[row][1]), 0), None)
             elif step == "wait":
                 clock.now += number
                 for process in processes:
@@ -364,7 +365,7 @@ def test_whatever_processes_do_no_minute_no_day_and_no_moment_sees_more_than_the
                 await processes[number].flush()
             elif step == "die":
                 await stores[number].close()
-                stores[number] = SqliteStore.open(path)
+                stores[number] = await place.store()
                 processes[number] = quota(stores[number], clock)
                 running = [each for each in running if each[0] != number]
             for start, _ in spent:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import secrets
 import sqlite3
 import threading
 from collections.abc import Callable
@@ -14,7 +15,11 @@ import pytest
 import yaml
 from access_givens import entry
 from echo_upstream import EchoUpstream
+from postgresql_server import PostgresqlServer
+from quota_places import PostgresqlPlace
 from waiting import until
+
+from sovctl.gateway.command import main
 
 KEY = {name: f"test-key-of-{name}" for name in ("slow", "small", "daily", "team-one", "team-two", "single", "free")}
 LIMITS: dict[str, dict[str, Any]] = {
@@ -212,10 +217,32 @@ def test_a_limit_that_is_lowered_holds_without_a_restart(begin: Callable[..., An
     until(lambda: isinstance(attempt(gateway, "free"), openai.RateLimitError), "the new limit holds")
 
 
+def test_hosts_with_one_vault_share_a_limit_and_explain_knows_what_is_left(
+    begin: Callable[..., Any], postgresql: PostgresqlServer, tmp_path: Path, capfd: Any
+) -> None:
+    place = PostgresqlPlace(postgresql, tmp_path)
+    postgresql.psql("DROP SCHEMA IF EXISTS sovctl_vault CASCADE")
+    (tmp_path / "one.kek").write_text(secrets.token_hex(32))
+    (tmp_path / "one.kek").chmod(0o600)
+    vault = {"postgresql": place.settings, "kek_file": str(tmp_path / "one.kek")}
+    one, other = (begin(quota={"path": None}, vault=vault) for _ in range(2))
+    let_through = [attempt(gateway, "slow") for gateway in (one, other, one, other, one)]
+    assert [isinstance(each, openai.RateLimitError) for each in let_through] == [False, False, False, True, True]
+    (tmp_path / "request.json").write_text(
+        json.dumps({"model": "inside", "messages": [{"role": "user", "content": "Hello"}]})
+    )
+    for _ in range(2):
+        words = ["explain", str(tmp_path / "request.json"), "--config", str(other.config), "--client"]
+        assert main([*words, "slow", "--json"]) == 0
+        assert json.loads(capfd.readouterr().out)["refused"] == "rate_limit_exceeded"
+        assert main([*words, "single", "--json"]) == 0
+        assert json.loads(capfd.readouterr().out)["refused"] is None
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"path": None}, "access.teams[0].limits: expected quota.path where something is limited"),
+        ({"path": None}, "access.teams[0].limits: expected quota.path or vault.postgresql where something is limited"),
         (
             {"prices": {"currency": "EUR", "upstreams": {"chat": PRICE}}},
             "expected a price for every upstream, got none for sovereign-cloud",
@@ -231,8 +258,6 @@ def test_a_limit_that_is_lowered_holds_without_a_restart(begin: Callable[..., An
 def test_limits_that_could_not_be_held_are_refused(
     tmp_path: Path, write_config: Any, capfd: Any, changes: dict[str, Any], message: str
 ) -> None:
-    from sovctl.gateway.command import main
-
     config = write_config(tmp_path)
     settings = yaml.safe_load(config.read_text())
     settings["access"] = {"teams": [{"name": "cards", "tenant": "retail", "limits": {"requests_per_minute": 4}}]}

@@ -7,15 +7,18 @@ import sys
 import time
 from pathlib import Path
 
+from quota_places import Place
 from quota_worker import LIMITS
 
 WORKER = Path(__file__).parents[1] / "quota_worker.py"
 SPEED = 40.0  # a minute in one and a half seconds
 
 
-def test_processes_that_hammer_never_pass_a_limit_together_also_when_one_is_killed(tmp_path: Path) -> None:
+def test_processes_that_hammer_never_pass_a_limit_together_also_when_one_is_killed(
+    place: Place, tmp_path: Path
+) -> None:
     begin = time.time()
-    arguments = [str(tmp_path / "quota.db"), str(begin), str(SPEED), "4"]
+    arguments = [place.argument(), str(begin), str(SPEED), "4"]
     outputs = [tmp_path / f"{number}.txt" for number in range(4)]
     processes = []
     for output in outputs:

@@ -95,7 +95,7 @@ def test_a_dsn_file_says_the_same(postgresql_home: PostgresqlHome, tmp_path: Pat
 def test_a_schema_of_another_version_is_refused(postgresql_home: PostgresqlHome) -> None:
     with_vault(postgresql_home, _store)
     postgresql_home.sql("UPDATE meta SET value = '99' WHERE name = 'schema_version'")
-    with pytest.raises(InputError, match="expected vault version 3, got 99"):
+    with pytest.raises(InputError, match="expected a vault of version 3, got 99"):
         with_vault(postgresql_home, _store)
 
 

@@ -1,0 +1,166 @@
+"""Where leases are taken for all hosts: tables beside the vault's, in the PostgreSQL that they share.
+
+Nothing of it is on the way of a request that finds a lease; one that misses a lease waits for a transaction of a few
+round trips, shared by all who wait. An advisory lock lets one lease at a time, as a file does. Windows begin and end by
+the hosts' clocks, so what two hosts disagree about the time is what a limit may be off at a window's edge.
+
+    store = await PostgresqlStore.open(Address.of(settings.vault.postgresql))
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+import asyncpg
+
+from sovctl.gateway.quota.meter import Owed
+from sovctl.gateway.quota.store import HOLD_S, USED, Lease, QuotaUnavailable, Want
+from sovctl.gateway.quota.window import granted
+from sovctl.gateway.vault.postgresql_link import Address, PostgresqlLink
+from sovctl.gateway.vault.postgresql_schema import Schema, open_schema
+
+_Result = TypeVar("_Result")
+_TABLES = """
+CREATE TABLE spent (
+    subject text NOT NULL, kind text NOT NULL, slot bigint NOT NULL, amount bigint NOT NULL,
+    ends_at double precision NOT NULL, PRIMARY KEY (subject, kind, slot)
+);
+CREATE TABLE holding (
+    subject text NOT NULL, holder text NOT NULL, amount bigint NOT NULL, until double precision NOT NULL,
+    PRIMARY KEY (subject, holder)
+);
+"""
+SCHEMA = Schema("sovctl_quotas", "a store of quotas", _TABLES, version=1, lock=0x736F7671)  # "sovq"
+_GIVE_BACK = (
+    "UPDATE spent SET amount = greatest(0, spent.amount - owed.amount) "
+    "FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[]) AS owed(subject, kind, slot, amount) "
+    "WHERE (spent.subject, spent.kind, spent.slot) = (owed.subject, owed.kind, owed.slot)"
+)
+_TAKEN = (
+    "SELECT place, spent.slot, spent.amount "
+    "FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[]) WITH ORDINALITY "
+    "AS wanted(subject, kind, first, last, place) JOIN spent ON (spent.subject, spent.kind) = "
+    "(wanted.subject, wanted.kind) AND spent.slot BETWEEN wanted.first AND wanted.last"
+)
+_TAKE = (
+    "INSERT INTO spent SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[], "
+    "$5::double precision[]) ON CONFLICT (subject, kind, slot) DO UPDATE SET amount = spent.amount + excluded.amount"
+)
+_ELSEWHERE = "SELECT coalesce(sum(amount), 0)::bigint FROM holding WHERE subject = $1 AND holder != $2 AND until > $3"
+_HOLD = (
+    "INSERT INTO holding VALUES ($1, $2, $3, $4) "
+    "ON CONFLICT (subject, holder) DO UPDATE SET amount = excluded.amount, until = excluded.until"
+)
+
+
+class PostgresqlStore:
+    """See `store.Store`. Made by `open`."""
+
+    def __init__(self, address: Address, *, is_trial: bool = False) -> None:
+        self._link = PostgresqlLink(
+            address, schema=SCHEMA.name, failure=QuotaUnavailable, hint="who has limits is not served meanwhile"
+        )
+        self._is_trial = is_trial
+
+    @classmethod
+    async def open(cls, address: Address, *, is_trial: bool = False) -> PostgresqlStore:
+        """Connect; make the schema where there is none.
+
+        Args:
+            is_trial: whatever is leased is given back at once.
+
+        Raises:
+            InputError: the schema is of another version.
+            QuotaUnavailable: the database can't be used.
+        """
+        store = cls(address, is_trial=is_trial)
+        try:
+            await open_schema(store._link, SCHEMA.prepare, version=SCHEMA.version, what=SCHEMA.what)
+        except BaseException:
+            await store.close()
+            raise
+        return store
+
+    async def lease(self, wants: Sequence[Want], owed: Sequence[Owed]) -> list[Lease]:
+        """See `Store.lease`."""
+        # What was given back twice could be spent twice; a lease that is taken twice is only lost.
+        return await self._change(lambda connection: _lease(connection, wants, owed), is_repeatable=not owed)
+
+    async def hold(self, holder: str, subject: str, *, limit: int, need: int, wanted: int, now: float) -> int:
+        """See `Store.hold`."""
+
+        async def use(connection: asyncpg.Connection[Any]) -> int:
+            elsewhere = await connection.fetchval(_ELSEWHERE, subject, holder, now)
+            if amount := granted(limit=limit, taken=elsewhere, need=need, wanted=wanted):
+                await connection.execute(_HOLD, subject, holder, amount, now + HOLD_S)
+            return amount
+
+        return await self._change(use)
+
+    async def renew(self, holder: str, held: Mapping[str, int], *, now: float) -> None:
+        """See `Store.renew`."""
+
+        async def use(connection: asyncpg.Connection[Any]) -> None:
+            await connection.execute("DELETE FROM holding WHERE holder = $1 OR until <= $2", holder, now)
+            rows = [(subject, holder, amount, now + HOLD_S) for subject, amount in held.items() if amount]
+            await connection.executemany(_HOLD, rows)
+            await connection.execute("DELETE FROM spent WHERE ends_at <= $1", now)
+
+        await self._change(use)
+
+    async def used(self, *, now: float) -> list[tuple[str, str, int, int]]:
+        """See `Store.used`."""
+        rows = await self._link.run(lambda connection: connection.fetch(USED.replace("?", "$1"), now))
+        return sorted((subject, kind, slot, int(amount)) for subject, kind, slot, amount in rows)
+
+    async def close(self) -> None:
+        """See `Store.close`."""
+        await self._link.close()
+
+    async def _change(
+        self, use: Callable[[asyncpg.Connection[Any]], Awaitable[_Result]], *, is_repeatable: bool = True
+    ) -> _Result:
+        async def alone(connection: asyncpg.Connection[Any]) -> _Result:
+            transaction = connection.transaction()
+            await transaction.start()
+            try:
+                await SCHEMA.alone(connection)
+                done = await use(connection)
+            except BaseException:
+                await transaction.rollback()
+                raise
+            await (transaction.rollback() if self._is_trial else transaction.commit())
+            return done
+
+        return await self._link.run(alone, is_repeatable=is_repeatable)
+
+
+async def _lease(connection: asyncpg.Connection[Any], wants: Sequence[Want], owed: Sequence[Owed]) -> list[Lease]:
+    if owed:
+        debts: Counter[tuple[str, str, int]] = Counter()
+        for each in owed:
+            debts[each.subject, each.kind, each.slot] += each.amount
+        await connection.execute(_GIVE_BACK, *_columns([(*place, amount) for place, amount in debts.items()]))
+    if not wants:
+        return []
+    places = [(want.subject, want.kind, want.window.first(want.slot), want.slot) for want in wants]
+    taken: dict[int, dict[int, int]] = defaultdict(dict)
+    for place, slot, amount in await connection.fetch(_TAKEN, *_columns(places)):
+        taken[place][slot] = amount
+    leases, rows = [], []
+    for place, want in enumerate(wants, start=1):
+        slots = taken[place]
+        amount = granted(limit=want.limit, taken=sum(slots.values()), need=want.need, wanted=want.wanted)
+        if amount:
+            slots[want.slot] = slots.get(want.slot, 0) + amount
+            rows.append((want.subject, want.kind, want.slot, amount, want.window.free_at(want.slot)))
+        leases.append(Lease(amount, slots))
+    if rows:
+        await connection.execute(_TAKE, *_columns(rows))
+    return leases
+
+
+def _columns(rows: Sequence[tuple[Any, ...]]) -> list[list[Any]]:
+    return [list(column) for column in zip(*rows, strict=True)]
