@@ -119,7 +119,7 @@ def _models(settings: GatewaySettings) -> str:
             asyncio.run(model.find([f"Please check {SPECIMENS[Kind.PERSON]} for us."]))
         except SlowFinderFailed as error:
             raise SovctlError(f"expected {model.name} to read a text, got {error}") from error
-    named = [f"{each.name} ({', '.join(each.languages)})" for each in settings.detect.models]
+    named = [f"{each.name} ({each.kind}: {', '.join(each.languages)})" for each in settings.detect.models]
     said = f"loaded and asked: {', '.join(named)}" if named else "none of the site's own"
     if look := settings.detect.second_look:
         said += f"; a second look by {look.upstream}, when {look.when}, not asked now"

@@ -21,7 +21,7 @@ from typing import Any
 
 from sovctl.gateway.aliases import Aliases
 from sovctl.gateway.clean_texts import CleanTexts
-from sovctl.gateway.detect.finding import Finding, resolve
+from sovctl.gateway.detect.finding import Finding, resolve, resolve_whole
 from sovctl.gateway.detect.language import NONE, UNKNOWN, languages
 from sovctl.gateway.kinds import Kind
 from sovctl.gateway.leaves import JSON, Leaf, Leaves, Path, leaves_of
@@ -112,8 +112,8 @@ class Inspector:
     def add(self, found: Mapping[str, list[Finding]]) -> Inspection:
         """What is in the body once these findings of others, by text, count as well."""
         for text, findings in found.items():
-            self._found[text] = resolve([*self._found[text], *findings])
-            for finding in findings:
+            self._found[text] = resolve_whole([*self._found[text], *findings], text)
+            for finding in self._found[text]:
                 self._remember(text, finding)
         if 0 < len(self._known) <= _MOST_KNOWN:
             self._spread()

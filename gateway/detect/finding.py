@@ -5,12 +5,14 @@ findings = resolve([Finding(4, 26, Kind.IBAN, 1.0, "DE89370400440532013000", "IB
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from sovctl.gateway.kinds import Kind
 
+_WORDS = re.compile(r"[^\W_](?:.*[^\W_])?", re.DOTALL)  # without the spaces and marks around them
 _RANK = {kind: rank for rank, kind in enumerate(Kind)}
 
 
@@ -52,3 +54,36 @@ def resolve(findings: Iterable[Finding]) -> list[Finding]:
         kept.append(finding)
     kept.sort(key=lambda f: f.start)
     return kept
+
+
+def resolve_whole(findings: Iterable[Finding], text: str) -> list[Finding]:
+    """As `resolve`, but of a finding that gives way the words beside the others stand, as findings of their own.
+
+    For those who find by reading, and may take a name and half of the number behind it for one name.
+
+    Args:
+        text: that they are in.
+    """
+    everything = list(findings)
+    standing = resolve(everything)
+    for lost in sorted(
+        set(everything).difference(standing), key=lambda f: (f.start - f.end, f.start, _RANK[f.kind], f.rule)
+    ):
+        for start, end in [*_gaps(standing, lost)]:
+            if words := _WORDS.search(text, start, end):
+                value = " ".join(words.group().casefold().split())
+                part = lost._replace(start=words.start(), end=words.end(), value=value)
+                standing = resolve([*standing, part])
+    return standing
+
+
+def _gaps(standing: Iterable[Finding], lost: Finding) -> Iterator[tuple[int, int]]:
+    """What of a finding none of those that stand covers."""
+    start = lost.start
+    for each in standing:
+        if start < each.end and each.start < lost.end:
+            if start < each.start:
+                yield start, each.start
+            start = each.end
+    if start < lost.end:
+        yield start, lost.end

@@ -4,8 +4,8 @@
     await model.find(["Dear Ola Nordmann"], tenant="retail")     # {"Dear Ola Nordmann": [Finding(5, 17, ...)]}
 
 A thread can't be ended, so a request that was given up still counts as waiting until the model is done with the text it
-reads: the queue is bounded whatever the model does. Disguises are undone before it reads, and a text in which it found
-nothing is remembered by a keyed digest (`clean_texts`), so a conversation's past is read once.
+reads, or with a part of it: the queue is bounded whatever the model does. Disguises are undone before it reads, and a
+text in which it found nothing is remembered by a keyed digest (`clean_texts`), so a conversation's past is read once.
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ class NameModel:
         self._languages = frozenset(settings.languages)
         self._timeout_s = settings.timeout_s
         self._max_queue = settings.max_queue
+        self._model = finder
         self._finder = CleanTexts(Detector([finder]))
         # Its thread begins with the first request, so after workers are forked, and ends with this object.
         self._executor = ThreadPoolExecutor(1, thread_name_prefix=f"model {settings.name}")
@@ -72,6 +73,7 @@ class NameModel:
             raise SlowFinderFailed(type(error).__name__) from error
 
     def _find_all(self, texts: Sequence[str], until_s: float) -> dict[str, list[Finding]]:
+        self._model.until_s = until_s
         found = {}
         for text in texts:
             if time.monotonic() > until_s:

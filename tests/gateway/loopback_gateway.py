@@ -157,7 +157,7 @@ class LoopbackGateway:
 
 
 @contextlib.contextmanager
-def running_gateway(config: Path) -> Iterator[LoopbackGateway]:
+def running_gateway(config: Path, *, start_s: float = 60) -> Iterator[LoopbackGateway]:
     """Start `python -m sovctl.gateway serve`, wait until it answers, stop it at the end."""
     port = yaml.safe_load(config.read_text())["listen"]["port"]
     log_file = config.parent / "log"
@@ -166,7 +166,7 @@ def running_gateway(config: Path) -> Iterator[LoopbackGateway]:
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
     gateway = LoopbackGateway(config, port, process, log_file)
     try:
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + start_s
         while True:
             try:
                 if gateway.get("/healthz")[0] == 200:

@@ -3,11 +3,13 @@
     finder = ModelFinder(read, labels={"PER": Kind.PERSON}, rule="MODEL_RU_NAMES")
     finder.find(View("Звонил Иван Петров"), [])      # [Finding(start=7, end=18, kind=Kind.PERSON, ...)]
 
-`read` is the model: a text in, (start, end, label, score) out, in characters of that text.
+`read` is the model: a text in, (start, end, label, score) out, in characters of that text. Whoever waits for it sets
+`until_s`; a model that reads in windows looks at the clock before each and raises `TimeoutError`, others read on.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from sovctl.gateway.detect.finding import Finding
@@ -16,7 +18,8 @@ from sovctl.gateway.kinds import Kind
 
 Entity = tuple[int, int, str, float]
 """Start, end, label, score."""
-Read = Callable[[str], Iterable[Entity]]
+Read = Callable[[str, float], Iterable[Entity]]
+"""A text, and when to give it up, as `time.monotonic` counts."""
 
 
 class ModelFinder:
@@ -30,6 +33,7 @@ class ModelFinder:
 
     def __init__(self, read: Read, *, labels: Mapping[str, Kind], rule: str, min_score: float = 0.0) -> None:
         self.rules = (rule,)
+        self.until_s = math.inf
         self._read = read
         self._labels = dict(labels)
         self._min_score = min_score
@@ -37,15 +41,33 @@ class ModelFinder:
     def find(self, view: View, _found: Sequence[Finding]) -> Iterator[Finding]:
         """What the model finds in `view`, without the spaces and marks around it."""
         text = view.text
-        for start, end, label, score in self._read(text):
+        for start, end, label, score in self._read(text, self.until_s):
             kind = self._labels.get(label)
             if kind is None or score < self._min_score:
                 continue
-            while start < end and not text[start].isalnum():
+            for first, last in _beside(text, view.tokens, start, end):
+                while first < last and not text[first].isalnum():
+                    first += 1
+                while first < last and not text[last - 1].isalnum():
+                    last -= 1
+                if first < last:
+                    value = " ".join(text[first:last].casefold().split())
+                    yield Finding(first, last, kind, score, value, self.rules[0])
+
+
+def _beside(text: str, tokens: Sequence[tuple[int, int]], start: int, end: int) -> Iterator[tuple[int, int]]:
+    """What of a span is none of our tokens and no part of their words: `PERSON_...'s Nordmann` has one name left."""
+    for first, last in tokens:
+        if start < last and first < end:
+            before = first
+            while before > start and _is_of_word(text[before - 1]):
+                before -= 1
+            yield start, before
+            start = last
+            while start < end and _is_of_word(text[start]):
                 start += 1
-            while start < end and not text[end - 1].isalnum():
-                end -= 1
-            if start >= end or any(start < last and first < end for first, last in view.tokens):
-                continue
-            value = " ".join(text[start:end].casefold().split())
-            yield Finding(start, end, kind, score, value, self.rules[0])
+    yield start, end
+
+
+def _is_of_word(character: str) -> bool:
+    return character.isalnum() or character in "'\u2019"

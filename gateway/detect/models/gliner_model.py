@@ -19,9 +19,11 @@ Three things are ours, for nothing may stay unread or be found beside its place:
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import groupby
 from typing import Any
 
@@ -71,9 +73,9 @@ def open_gliner(settings: NameModelSettings) -> tuple[Read, frozenset[str]]:
                 where=str(path),
                 hint="name fewer labels, or shorter ones",
             )
-        question.scores([Word(0, 1, [0])])  # it fits its labels, or says so now
+        question.scores([Word(0, 1, [0])], math.inf)  # it fits its labels, or says so now
     least = _MIN_SCORE if settings.min_score is None else settings.min_score
-    return lambda text: question.entities(text, least), frozenset(settings.labels)
+    return partial(question.entities, min_score=least), frozenset(settings.labels)
 
 
 class Question:
@@ -96,10 +98,11 @@ class Question:
         self._max_words = files.config.get("max_len", 384)
         self.width = files.width(files.config.get("encoder_config") or {}) - len(encoded.ids)
 
-    def entities(self, text: str, min_score: float) -> list[Entity]:
+    def entities(self, text: str, until_s: float, *, min_score: float) -> list[Entity]:
         """What stands in `text`; none overlap.
 
         Raises:
+            TimeoutError: it took longer than `until_s`.
             ValueError: a word has more tokens than the model reads at a time.
         """
         words = list(self.words(text))
@@ -110,7 +113,7 @@ class Question:
             most_words=self._max_words,
             overlap=max(2 * self._max_width, _LEAST_OVERLAP),
         ):
-            scores = self.scores(words[begin:end])
+            scores = self.scores(words[begin:end], until_s)
             for start, more, label in zip(*(scores > min_score).nonzero(), strict=True):
                 at = begin + int(start)
                 if first <= at < stop and at + more < end:
@@ -155,7 +158,7 @@ class Question:
             "span_mask": (ends < len(words))[None],
         }
 
-    def scores(self, words: Sequence[Word]) -> Any:
+    def scores(self, words: Sequence[Word], until_s: float) -> Any:
         """How sure each label is of each run of words, from 0 to 1: by first word, words more, label.
 
         Raises:
@@ -163,7 +166,7 @@ class Question:
         """
         import numpy as np
 
-        logits = self._files.run(**self.inputs(words))
+        logits = self._files.run(until_s=until_s, **self.inputs(words))
         if logits.shape != (len(words), self._max_width, len(self._labels)):
             raise ValueError("expected a score for every run of words and label")
         return 0.5 + 0.5 * np.tanh(0.5 * logits)

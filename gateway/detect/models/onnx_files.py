@@ -6,6 +6,7 @@ The session has one thread, which is the caller's, so that a worker may be forke
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,14 +30,17 @@ class OnnxFiles:
     last: Sequence[int]
     """Tokens after it."""
 
-    def run(self, ids: Sequence[int], **more: Any) -> Any:
+    def run(self, ids: Sequence[int], until_s: float, **more: Any) -> Any:
         """What the model says of these tokens; an input that it does not have is left out.
 
         Raises:
+            TimeoutError: it is too late to ask.
             ValueError: its answer is not of numbers alone, so it says nothing.
         """
         import numpy as np
 
+        if time.monotonic() > until_s:
+            raise TimeoutError
         row = np.array([ids], dtype=np.int64)
         given = {"input_ids": row, "attention_mask": np.ones_like(row), "token_type_ids": np.zeros_like(row), **more}
         answer = self.session.run(None, {each.name: given[each.name] for each in self.session.get_inputs()})[0]

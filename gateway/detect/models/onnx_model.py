@@ -9,6 +9,7 @@ The packages `onnxruntime` and `tokenizers` are not among the gateway's own: who
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
@@ -32,7 +33,7 @@ def open_onnx(settings: NameModelSettings) -> tuple[Read, frozenset[str]]:
         files = open_files(settings.path, "config.json")
         names = [files.config["id2label"][str(number)] for number in range(len(files.config["id2label"]))]
         classifier = _Classifier(files, names)
-        classifier.scores([0])  # it fits its labels and inputs, or says so now
+        classifier.scores([0], math.inf)  # it fits its labels and inputs, or says so now
     return classifier.read, frozenset(_plain(name) for name in names) - {"O"}
 
 
@@ -44,25 +45,25 @@ class _Classifier:
         if self._width <= 2 * _MARGIN:
             raise ValueError("the model reads too few tokens at a time")
 
-    def read(self, text: str) -> Iterator[Entity]:
+    def read(self, text: str, until_s: float) -> Iterator[Entity]:
         """Entities in `text`."""
         encoded = self._files.tokenizer.encode(text, add_special_tokens=False)
         ids = encoded.ids
         step = self._width - 2 * _MARGIN
         sure: list[tuple[str, float]] = []
         for start in range(0, len(ids), step):
-            window = self.scores(ids[start : start + self._width])
+            window = self.scores(ids[start : start + self._width], until_s)
             sure[start and start + _MARGIN :] = window[_MARGIN if start else 0 :]
             if start + self._width >= len(ids):
                 break
         yield from _joined(_by_word(encoded.word_ids, encoded.offsets, sure))
 
-    def scores(self, ids: Sequence[int]) -> list[tuple[str, float]]:
+    def scores(self, ids: Sequence[int], until_s: float) -> list[tuple[str, float]]:
         """For each token its likeliest label and how likely that is."""
         import numpy as np
 
         first, last = self._files.first, self._files.last
-        logits = self._files.run([*first, *ids, *last])
+        logits = self._files.run([*first, *ids, *last], until_s)
         if logits.shape != (len(first) + len(ids) + len(last), len(self._names)):
             raise ValueError("expected a score for every token and label")
         logits = logits[len(first) : len(first) + len(ids)]

@@ -22,7 +22,7 @@ def open_spacy(settings: NameModelSettings) -> tuple[Read, frozenset[str]]:
     with refused_as_no(f"pipeline that spaCy {spacy.about.__version__} loads", settings.path):
         pipeline = spacy.load(settings.path)
 
-    def read(text: str) -> Iterator[Entity]:
+    def read(text: str, _until_s: float) -> Iterator[Entity]:
         with pipeline.memory_zone():  # otherwise its vocabulary keeps every word it ever read
             for entity in pipeline(text).ents:
                 yield entity.start_char, entity.end_char, entity.label_, _SCORE

@@ -41,7 +41,7 @@ def open_stanza(settings: NameModelSettings) -> tuple[Read, frozenset[str]]:
         tagger = pipeline.processors["ner"]
         known = frozenset(tag for number in range(len(tagger.trainers)) for tag in tagger.get_known_tags(number))
 
-    def read(text: str) -> Iterator[Entity]:
+    def read(text: str, _until_s: float) -> Iterator[Entity]:
         if text.strip():  # it fails at a text without a sentence
             for entity in pipeline(text).entities:
                 yield entity.start_char, entity.end_char, entity.type, _SCORE

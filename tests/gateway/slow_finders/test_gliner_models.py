@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -122,6 +123,15 @@ def test_a_name_is_found_wherever_it_stands_in_a_long_text(folder: Path, before:
 def test_words_without_end_are_read_to_their_end(folder: Path) -> None:
     text = "and-" * 2_000 + " Ola"
     assert found_in(loaded(folder), text) == [("Ola", "PERSON")]
+
+
+def test_a_text_that_takes_too_long_is_given_up_between_two_windows(folder: Path) -> None:
+    question = Question(open_files(folder, "gliner_config.json"), list(LABELS))
+    with pytest.raises(TimeoutError):
+        question.entities("and " * 1_000, time.monotonic(), min_score=0.5)
+    model = loaded(folder, timeout_s=0.001)
+    with pytest.raises(SlowFinderFailed, match="timeout"):
+        asyncio.run(model.find(["and " * 100_000]))
 
 
 def test_a_model_whose_scores_are_no_numbers_has_found_nothing_out(tmp_path: Path) -> None:

@@ -96,7 +96,7 @@ def test_check_and_explain_ask_the_model(
     assert checks["models"] == {
         "check": "models",
         "verdict": "PASS",
-        "detail": "loaded and asked: kk-names (kk)",
+        "detail": "loaded and asked: kk-names (spacy: kk)",
     }
 
 
