@@ -15,8 +15,6 @@ can't be written raises `Refused(AUDIT_UNAVAILABLE)`: no durable audit write, no
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import secrets
 import time
 from collections.abc import Awaitable, Mapping, Sequence
@@ -32,6 +30,7 @@ from sovctl.gateway import log
 from sovctl.gateway.access.principal import Principal
 from sovctl.gateway.errors import Code, Refused
 from sovctl.gateway.exchange import Exchange
+from sovctl.gateway.hmac_key import Digest, HmacKey
 from sovctl.gateway.metrics import Metrics
 from sovctl.gateway.metrics.families import Series
 from sovctl.gateway.restore import RestoreCounts
@@ -64,16 +63,20 @@ class AuditLog:
     metrics: Metrics = field(default_factory=Metrics)
 
     @cached_property
+    def _key(self) -> HmacKey:
+        return HmacKey(self.secret)
+
+    @cached_property
     def _commit_s(self) -> Series:
         return self.metrics.ledger_commit_s.at()
 
     def digest(self, data: bytes) -> str:
         """The keyed digest of what is sent or received, whole."""
-        return hmac.digest(self.secret, data, "sha256").hex()
+        return self._key.digest(data).hex()
 
-    def hasher(self) -> hmac.HMAC:
+    def hasher(self) -> Digest:
         """The same, to be fed piece by piece."""
-        return hmac.new(self.secret, digestmod=hashlib.sha256)
+        return self._key.begin()
 
     async def request(self, exchange: Exchange, reasons: Sequence[str], *, upstream: str | None) -> None:
         """A request, and where it is about to go; `upstream` is None when it goes nowhere.

@@ -9,13 +9,14 @@ restores only what its own request sent, and only a named one also what it sent 
 from __future__ import annotations
 
 import hashlib
-import hmac
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import orjson
+
+from sovctl.gateway.hmac_key import HmacKey
 
 HEADER = "x-sovctl-conversation"
 _NAME = re.compile(r"[!-~]{1,128}")
@@ -40,7 +41,7 @@ class Conversation:
 
 
 def conversation_of(
-    beginning: Sequence[Any], *, header: str | None, tenant: str, client: str, secret: bytes, key_version: int = 1
+    beginning: Sequence[Any], *, header: str | None, tenant: str, client: str, secret: HmacKey, key_version: int = 1
 ) -> Conversation:
     """The conversation of a request.
 
@@ -60,6 +61,6 @@ def conversation_of(
     return Conversation(tenant, _keyed(secret, ["derived", tenant, client, beginning]), False, key_version)
 
 
-def _keyed(secret: bytes, value: Any) -> str:
+def _keyed(secret: HmacKey, value: Any) -> str:
     content = orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
-    return hmac.digest(secret, b"sovctl conversation v1" + content, "sha256").hex()
+    return secret.digest(b"sovctl conversation v1" + content).hex()

@@ -22,6 +22,7 @@ from sovctl.compliance.ledger.store import Ledger
 from sovctl.gateway.audit import AuditLog, erased_fields
 from sovctl.gateway.conversation import Conversation, conversation_of
 from sovctl.gateway.errors import Refused
+from sovctl.gateway.hmac_key import HmacKey
 from sovctl.gateway.keyfiles import read_secret
 from sovctl.gateway.settings import GatewaySettings
 from sovctl.gateway.token_keys import load_token_keys
@@ -104,7 +105,7 @@ async def _conversation_key(vault: Vault, settings: GatewaySettings, options: ar
 
 def _named(name: str, options: argparse.Namespace, secret: bytes, version: int) -> Conversation:
     return conversation_of(
-        (), header=name, tenant=options.tenant, client=options.client, secret=secret, key_version=version
+        (), header=name, tenant=options.tenant, client=options.client, secret=HmacKey(secret), key_version=version
     )
 
 

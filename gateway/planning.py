@@ -24,6 +24,7 @@ from sovctl.gateway.conversation import conversation_of
 from sovctl.gateway.errors import Code, Refused
 from sovctl.gateway.escalation import Escalation
 from sovctl.gateway.exchange import Exchange
+from sovctl.gateway.hmac_key import HmacKey
 from sovctl.gateway.inspection import Inspection, Inspector
 from sovctl.gateway.leaves import TooDeep
 from sovctl.gateway.metrics import Metrics
@@ -62,7 +63,7 @@ class Planner:
         escalation: Escalation | None = None,
     ) -> None:
         self._limits = settings.limits
-        self._keys = keys
+        self._secrets = [(HmacKey(each.conversation), each.version) for each in (keys, *keys.older)]
         self._finder = CleanTexts(finder)
         self._metrics = metrics
         self._state = state
@@ -110,10 +111,10 @@ class Planner:
                     header=header,
                     tenant=client.tenant,
                     client=client.name,
-                    secret=keys.conversation,
-                    key_version=keys.version,
+                    secret=secret,
+                    key_version=version,
                 )
-                for keys in (self._keys, *self._keys.older)
+                for secret, version in self._secrets
             )
         except orjson.JSONEncodeError:  # it nests deeper than orjson writes, which is deeper than any limit here
             raise Refused(Code.TOO_DEEP) from None

@@ -20,11 +20,10 @@ The alphabet leaves out I, L, O and U (read as 1, 1, 0, V) and Z (so that its si
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 from collections.abc import Collection, Mapping
 from operator import mul
 
+from sovctl.gateway.hmac_key import HmacKey
 from sovctl.gateway.kinds import LABELS, Kind, Mark
 
 ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXY"
@@ -64,7 +63,7 @@ class Mint:
         if len(key) != KEY_BYTES:
             raise ValueError(f"expected a key of {KEY_BYTES} bytes, got {len(key)}")
         context = _joined("sovctl token v1", str(key_version), tenant, conversation, str(generation))
-        self._key = hmac.digest(key, context, hashlib.sha256)
+        self._key = HmacKey(HmacKey(key).digest(context))
         self._issued = dict(issued or {})
         self.surrogates = surrogates
         self.about: dict[str, Collection[str]] = {}
@@ -94,7 +93,7 @@ class Mint:
             form = form % (_FORMS - 1) + 1
 
     def _mac(self, purpose: bytes, text: str) -> int:
-        return int.from_bytes(hmac.digest(self._key, purpose + _field(text), hashlib.sha256)[:16])
+        return int.from_bytes(self._key.digest(purpose + _field(text))[:16])
 
 
 def number_of(body: str) -> int:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from sovctl.gateway.clean_texts import CleanTexts
 from sovctl.gateway.conversation import conversation_of
 from sovctl.gateway.detect import Finding, make_detector
+from sovctl.gateway.hmac_key import HmacKey
 from sovctl.gateway.inspection import Inspection, Inspector
 from sovctl.gateway.kinds import Kind
 from sovctl.gateway.leaves import TooDeep
@@ -241,8 +242,10 @@ def test_a_body_is_as_it_was_when_its_tokens_have_left() -> None:
 
 
 def test_conversations_are_told_apart_by_how_they_began() -> None:
+    secret = HmacKey(bytes(32))
+
     def key(body: dict[str, Any], header: str | None = None, tenant: str = "t", client: str = "c") -> str:
-        return conversation_of(CHAT.beginning(body), header=header, tenant=tenant, client=client, secret=bytes(32)).key
+        return conversation_of(CHAT.beginning(body), header=header, tenant=tenant, client=client, secret=secret).key
 
     first = say("hello")
     later = {"messages": [*first["messages"], {"role": "assistant", "content": "x"}, {"role": "user", "content": "y"}]}
