@@ -17,6 +17,7 @@ import asyncio
 import ssl
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import inf
 from typing import Self, cast
 
 import httptools
@@ -25,6 +26,7 @@ from sovctl.gateway.errors import UpstreamFailed
 
 _MAX_HEAD_BYTES = 64 << 10  # of an answer; four times what uvicorn and h11 accept of a request (h11 0.16: 16 KiB)
 _LINGER_S = 1.0  # for the end of a stream whose last event is there: one round trip, generously
+_CLOCK_S = 0.001  # libuv's clock counts milliseconds
 _PAUSE_BYTES = 256 << 10  # a client that reads slowly does not fill our memory; four of asyncio's own 64 KiB reads
 
 
@@ -66,9 +68,8 @@ class Connection(asyncio.Protocol):
         self._heard_bytes = 0
         self._waiter: asyncio.Future[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
-        self._limit_s = 0.0
+        self._timer_at_s = self._due_s = inf
         self._read_timeout_s = 0.0
-        self._heard_at = 0.0
         self._lingering: Callable[[], None] | None = None
         self._take: Callable[[bytes], bool] | None = None
 
@@ -108,7 +109,7 @@ class Connection(asyncio.Protocol):
         self._is_busy, self._has_head, self._is_whole, self._keeps_alive = True, False, False, False
         self.status, self._heard_bytes, self._read_timeout_s = 0, 0, read_timeout_s
         self.headers.clear()
-        self._timer = self._loop.call_later(timeout_s, self._fail, "timeout")
+        self._give_up_in(timeout_s)
         self._transport.write(request)
 
     async def head(self) -> int:
@@ -169,8 +170,7 @@ class Connection(asyncio.Protocol):
         """Read the rest of an answer that says nothing new; `done` when the connection is reusable or closed."""
         self._lingering = done
         self._pieces = []
-        self._stop_timer()
-        self._timer = self._loop.call_later(_LINGER_S, self._fail, "stalled")
+        self._give_up_in(_LINGER_S)
 
     def close(self) -> None:
         """End the connection at once."""
@@ -209,7 +209,7 @@ class Connection(asyncio.Protocol):
             self._pieces = []
             if self._is_whole or self._failure is not None:
                 done, self._lingering = self._lingering, None
-                self._stop_timer()
+                self._due_s = inf
                 done()
 
     def _fail(self, cause: str) -> None:
@@ -218,22 +218,32 @@ class Connection(asyncio.Protocol):
         self._stop_timer()
         self._wake()
 
-    # Time.
+    # Time. One timer serves many answers and all their pieces: when it fires, it looks whether anything is due.
+
+    def _give_up_in(self, seconds: float) -> None:
+        self._due_s = self._loop.time() + seconds
+        if self._due_s < self._timer_at_s:
+            if self._timer is not None:
+                self._timer.cancel()
+            self._timer, self._timer_at_s = self._loop.call_later(seconds, self._look_at_clock), self._due_s
 
     def _stop_timer(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
-            self._timer = None
+        self._timer, self._timer_at_s, self._due_s = None, inf, inf
 
     def _look_at_clock(self) -> None:
-        """One timer serves all pieces of an answer: it is not set anew for each of them."""
-        quiet_s = self._loop.time() - self._heard_at
-        if quiet_s >= self._read_timeout_s and self._waiter is not None:
-            self._fail("stalled")
-        else:
+        due_s, left_s = self._due_s, self._due_s - self._loop.time()
+        self._timer, self._timer_at_s = None, inf
+        if due_s == inf:
+            return
+        if left_s > _CLOCK_S:
+            self._give_up_in(left_s)
+        elif self._has_head and self._waiter is None and self._lingering is None:
             # Nobody is waiting while the client is slow: that is not the server's silence.
-            left_s = self._read_timeout_s - quiet_s
-            self._timer = self._loop.call_later(left_s if left_s > 0 else self._read_timeout_s, self._look_at_clock)
+            self._give_up_in(self._read_timeout_s)
+        else:
+            self._fail("stalled" if self._has_head else "timeout")
 
     # What the transport says.
 
@@ -256,13 +266,13 @@ class Connection(asyncio.Protocol):
         self._heard()
 
     def _heard(self) -> None:
-        self._heard_at = self._loop.time()
-        if not self._has_head and self._heard_bytes > _MAX_HEAD_BYTES:
+        if self._is_whole:
+            self._due_s = inf
+        elif self._has_head:
+            if self._lingering is None:
+                self._give_up_in(self._read_timeout_s)
+        elif self._heard_bytes > _MAX_HEAD_BYTES:
             self._fail("protocol")
-        elif self._is_whole:
-            self._stop_timer()
-        elif self._has_head and self._timer is None:
-            self._timer = self._loop.call_later(self._read_timeout_s, self._look_at_clock)
         if self._take is None or self._is_whole or self._failure is not None:
             self._wake()
 
@@ -271,11 +281,11 @@ class Connection(asyncio.Protocol):
 
     def connection_lost(self, _error: Exception | None) -> None:
         self._is_lost = True
+        self._stop_timer()
         if not self._is_busy or self._is_whole:
             return
         if self._has_head and not self._has_length():
             self._is_whole = True  # RFC 9112, 6.3: such a body ends with the connection
-            self._stop_timer()
             self._wake()
         else:
             self._fail("broken" if self._heard_bytes else "stale")
@@ -301,7 +311,6 @@ class Connection(asyncio.Protocol):
             self.headers.clear()  # RFC 9110, 15.2: an interim answer; the real one follows
             return
         self.status, self._has_head = status, True
-        self._stop_timer()
 
     def on_body(self, body: bytes) -> None:
         if self._talks_unasked:

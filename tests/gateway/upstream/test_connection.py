@@ -188,6 +188,44 @@ def test_the_end_of_a_stream_is_waited_for_in_the_background() -> None:
     asyncio.run(run())
 
 
+def test_the_time_of_one_answer_is_not_that_of_the_next() -> None:
+    """Of two answers on one connection, each has its own time, whatever timer the one before has left."""
+
+    async def run() -> None:
+        late, never = asyncio.Event(), asyncio.Event()
+        steps: list[list[Step]] = [[ok(b"a")], [late, ok(b"b")], [never]]
+        scripts = iter(steps)
+        async with RawServer(lambda _: next(scripts)) as server:
+            connection = await Connection.open(Address("127.0.0.1", server.port, None), timeout_s=60)
+            assert await exchange(connection, timeout_s=0.2) == (200, b"a")
+            asyncio.get_running_loop().call_later(0.5, late.set)
+            assert await exchange(connection, timeout_s=60) == (200, b"b")
+            with pytest.raises(UpstreamFailed, match="timeout"):
+                await exchange(connection, timeout_s=0.05)
+
+    asyncio.run(run())
+
+
+def test_a_server_that_does_not_end_its_stream_is_not_waited_for_any_longer_because_it_talks() -> None:
+    async def run() -> None:
+        turns = [asyncio.Event() for _ in range(9)]
+        talk: list[Step] = [step for turn in turns for step in (turn, b"1\r\n:\r\n")]
+        async with RawServer(lambda _: [*chunked(b"data: [DONE]", is_ended=False), *talk, asyncio.Event()]) as server:
+            connection = await Connection.open(Address("127.0.0.1", server.port, None), timeout_s=60)
+            connection.send(REQUEST, timeout_s=60, read_timeout_s=60)
+            await connection.head()
+            await connection.piece()
+            done = asyncio.Event()
+            connection.linger(done.set)
+            for number, turn in enumerate(turns):
+                asyncio.get_running_loop().call_later(0.2 * number, turn.set)
+            async with asyncio.timeout(20):
+                await done.wait()
+            assert not connection.is_reusable
+
+    asyncio.run(run())
+
+
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.binary(min_size=1, max_size=40), max_size=6), st.integers(1, 30))
 def test_a_chunked_body_is_the_same_in_any_pieces(pieces: list[bytes], size: int) -> None:
