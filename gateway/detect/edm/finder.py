@@ -14,19 +14,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import combinations, islice, product
+from itertools import islice, product
 
 from sovctl.gateway.detect.edm.alone import Form
 from sovctl.gateway.detect.edm.common_words import DETERMINERS, is_common
 from sovctl.gateway.detect.edm.index import Index, initial_of
 from sovctl.gateway.detect.edm.keys import initial_classes, text_keys
-from sovctl.gateway.detect.edm.people import ARTICLES, JOINTS, SERVANT, is_legal_form
+from sovctl.gateway.detect.edm.pairs import is_at_sentence_start, is_phrase, joined, may_be_one, may_join, pairs_of
+from sovctl.gateway.detect.edm.people import ARTICLES, JOINTS, is_legal_form
 from sovctl.gateway.detect.edm.run import Run, Token, run_at
 from sovctl.gateway.detect.edm.values import DIGITS, LONGEST_PREFIX, Values, forms_of, numbers_at
 from sovctl.gateway.detect.edm.vocabulary import Listed, Vocabulary, folded
 from sovctl.gateway.detect.finding import Finding
 from sovctl.gateway.detect.names.cues import PARTICLES, PERSON_WORDS
-from sovctl.gateway.detect.names.given_names import is_given_name
 from sovctl.gateway.detect.names.nobody import is_everyday
 from sovctl.gateway.detect.names.reading import Reading
 from sovctl.gateway.detect.names.shape import ends_like_surname, word_before
@@ -46,12 +46,9 @@ _FAMILY = "آل"
 _BEFORE_SURNAMES = PERSON_WORDS | {_FAMILY}
 _NEAR_SURNAMES = _BEFORE_SURNAMES | PARTICLES | JOINTS | ARTICLES
 _ADJECTIVE = re.compile(r"[a-zäöüß]{2,30}(?:(?<!t)e|(?<!t)en|er|es|em)|(?:weite|mehre|ande|nächs|letz|ers)\w{1,4}")
-_JOINED_BY = JOINTS | {"e", "y", "i", "o", "d"}
-"""Between two names of one person besides particles: "Albuquerque e Castro", "o'flannery"."""
-_CUT_WORD = re.compile(r"([^\W\d_]{2,30})['’]([^\W\d_]{2,30})")
+_CUT_WORD = re.compile(r"([^\W\d_]{2,30})(?:['’]|-\r?\n[ \t]{0,2})([^\W\d_]{2,30})")
 _INITIAL_BEFORE = re.compile(r"(?<![^\W\d_])[^\W\d_]{1,2}\.[ \u00a0]{0,2}\Z")
 _INITIAL_BEHIND = re.compile(r",?[ \u00a0][^\W\d_]{1,2}\.")
-_SENTENCE_START = re.compile(r"(?:^|[.!?:\n\r>•*«“\"(-])[ \t]{0,4}\Z")
 
 _Mark = tuple[int, int, Listed]
 
@@ -74,15 +71,17 @@ class ListedFinder:
             yield from self._numbers(text)
         unknown = {*map(hash, reading.words)} - self._vocabulary.strangers
         marks = self._marks(reading, unknown) if unknown else []
-        if "'" in text or "’" in text:
+        if "'" in text or "’" in text or "-\n" in text or "-\r" in text:
             marks = sorted([*marks, *self._cut_words(text)], key=lambda mark: mark[:2])
         done, values = -1, Values(text, self._index.supporting, has_addresses=self._index.has_addresses)
         for place, (start, end, listed) in enumerate(marks):
             if start < done or not self._is_worth_a_look(text, marks, place, values):
                 continue
             for finding in self._around(text, start, end, listed, values):
-                done = max(done, finding.end)
-                yield finding
+                rest = _behind(text, finding, done)
+                if rest is not None:
+                    done = max(done, rest.end)
+                    yield rest
 
     def _marks(self, reading: Reading, unknown: set[int]) -> list[_Mark]:
         """Where listed words stand; everyday words only where they have a capital within a sentence."""
@@ -99,7 +98,7 @@ class ListedFinder:
         return [(start, end, listed[word]) for start, end, (_, word) in zip(starts, ends, places, strict=True)]
 
     def _cut_words(self, text: str) -> Iterator[_Mark]:
-        """Listed words that an apostrophe cuts in two: their halves are listed nowhere."""
+        """Listed words that an apostrophe or a line's end cuts in two: their halves are listed nowhere."""
         for match in _CUT_WORD.finditer(text):
             listed = self._vocabulary.look_up(folded(match[1] + match[2]))
             if listed.is_listed:
@@ -113,16 +112,26 @@ class ListedFinder:
         for following, _, other in islice(marks, place + 1, place + 5):
             if following - end > _REACH:
                 break
-            if _may_be_one(listed, other, text[start], text[following]) and self._order(listed, other):
+            if may_be_one(listed, other, (text[start], text[following]), values) and self._order(listed, other):
                 return True
         if text[start].islower():
-            return bool(listed.alone) and values.is_lower
+            return (bool(listed.alone) and values.is_lower) or self._is_behind_given(text, start, listed)
         if listed.alone or _INITIAL_BEFORE.search(text, max(0, start - 5), start) or _INITIAL_BEHIND.match(text, end):
             return True
         before = word_before(text, start)
         if before is not None and before[1].lower() in _NEAR_SURNAMES:
             return True
         return bool(values.near(start))
+
+    def _is_behind_given(self, text: str, start: int, listed: Listed) -> bool:
+        """True behind a given name that is also somewhere's everyday word, which is no mark itself: "kim harvey"."""
+        if listed.is_common or not listed.exact:
+            return False
+        before = word_before(text, start)
+        if before is None:
+            return False
+        given = self._vocabulary.look_up(folded(before[1]))
+        return given.is_everyday and self._index.has_pair(given.exact_givens, listed.exact)
 
     def _around(self, text: str, start: int, end: int, listed: Listed, values: Values) -> Iterator[Finding]:
         run = run_at(text, start, end)
@@ -134,33 +143,37 @@ class ListedFinder:
                 run.tokens[run.at] = Token(start, end, text[start:end], run.tokens[run.at].gap)
             elif not known[run.at].is_listed:
                 known[run.at] = listed
-        person = self._person(text, run, known) or self._surname(text, run, known[run.at], values)
+        person = self._person(text, run, known, values)
+        if person is None or person.end <= start:
+            person = self._surname(text, run, known[run.at], values)
         if person is not None:
             yield person
         company = self._company(run, known)
         if company is not None:
             yield company
 
-    def _person(self, text: str, run: Run, known: Sequence[Listed]) -> Finding | None:
+    def _person(self, text: str, run: Run, known: Sequence[Listed], values: Values) -> Finding | None:
         """Two words of one person in this run, and what belongs to them."""
-        matched: dict[int, None] = {}
-        given = surname = -1
-        for first, second in combinations(range(len(run.tokens)), 2):
-            if second - first > 3 or not (known[first].is_listed and known[second].is_listed):
-                continue
-            letters = run.tokens[first].text[0], run.tokens[second].text[0]
-            if not (first in matched or _may_be_one(known[first], known[second], *letters)):
-                continue
-            order = self._order(known[first], known[second]) if _may_join(run, first, second) else 0
-            if order and not _is_phrase(text, run, known, (first, second), order):
-                matched |= dict.fromkeys((first, second))
-                if surname < 0:
-                    given, surname = (first, second) if order > 0 else (second, first)
-        if not matched or min(abs(place - run.at) for place in matched) > 3:
-            return None
-        first, last = run.first_of(min(matched), text), run.last_of(max(matched), text)
-        value = f"{self._sound(run.tokens[given])} {self._sound(run.tokens[surname])}"
-        return _person(run.tokens[first].start, run.end_of(last, text), value, "LISTED_PERSON")
+        for candidates in pairs_of(run):
+            named: dict[tuple[int, int], int] = {}
+            for first, second in candidates:
+                if not (known[first].is_listed and known[second].is_listed):
+                    continue
+                letters = run.tokens[first].text[0], run.tokens[second].text[0]
+                is_third = letters[0].isupper() == letters[1].isupper() and any(first in pair for pair in named)
+                if not (is_third or may_be_one(known[first], known[second], letters, values)):
+                    continue
+                order = self._order(known[first], known[second]) if may_join(run, known, first, second) else 0
+                if order and not is_phrase(text, run, known, first, second, given=first if order > 0 else second):
+                    named[first, second] = order
+            if named:
+                first, last = joined(list(named), run.at)
+                (one, other), order = next(item for item in named.items() if first <= item[0][0] <= last)
+                given, surname = (one, other) if order > 0 else (other, one)
+                first, last = run.first_of(first, text), run.last_of(last, text)
+                value = f"{self._sound(run.tokens[given])} {self._sound(run.tokens[surname])}"
+                return _person(run.tokens[first].start, run.end_of(last, text), value, "LISTED_PERSON")
+        return None
 
     def _order(self, first: Listed, second: Listed) -> int:
         """1 for a given name before a surname of the same person, -1 the other way round, 0 for neither."""
@@ -199,7 +212,7 @@ class ListedFinder:
             classes = {letter for initial in initials for letter in initial_classes(initial)}
             if index.has_pair(map(initial_of, classes), own.sure):
                 return True
-        if not own.alone or (before in DETERMINERS and before not in JOINTS):
+        if not own.alone or _is_determined(run, first, last, values):
             return False
         if token.is_caseless:
             return True
@@ -209,8 +222,7 @@ class ListedFinder:
             return len(token.text) >= _SHORTEST_LOWER and values.is_lower
         if ends_like_surname(token.text):
             return True
-        start = run.tokens[first].start
-        is_first = _SENTENCE_START.search(text, max(0, start - 6), start) is not None
+        is_first = is_at_sentence_start(text, run.tokens[first].start)
         if len(token.text) < (_SHORTEST_FIRST if is_first else _SHORTEST_ALONE):
             return False
         if own.form is Form.INFLECTED:
@@ -221,7 +233,7 @@ class ListedFinder:
         """True when something else of the same person stands nearby."""
         if len(token.text) < _SHORTEST_SUPPORTED or (not token.is_capital and not token.is_caseless):
             return False
-        if is_everyday(token.text.lower()) and _SENTENCE_START.search(text, max(0, token.start - 6), token.start):
+        if is_everyday(token.text.lower()) and is_at_sentence_start(text, token.start):
             return False
         return any(self._index.supports(hashed, number) for hashed in values.near(token.start) for number in numbers)
 
@@ -268,6 +280,14 @@ class ListedFinder:
                 return
 
 
+def _behind(text: str, finding: Finding, done: int) -> Finding | None:
+    """What of a finding stands behind the one before: in a list of people the same words vouch for both."""
+    if finding.start >= done or finding.kind is not Kind.PERSON:
+        return finding
+    start = next((place for place in range(done, finding.end) if text[place].isalnum()), finding.end)
+    return finding._replace(start=start) if start < finding.end else None
+
+
 def _has_capital(text: str, word: bytes) -> bool:
     """True when a word stands with a capital within a line, or in capitals."""
     lowered = word.decode("utf-8", "surrogatepass")
@@ -278,63 +298,23 @@ def _person(start: int, end: int, value: str, rule: str) -> Finding:
     return Finding(start, end, Kind.PERSON, SCORES[rule], value, rule)
 
 
+def _is_determined(run: Run, first: int, last: int, values: Values) -> bool:
+    """True behind an article or its like, except for the surname in "the Shcherbakov case", "der Kowalska-Kredit"."""
+    token, opening = run.tokens[run.at], run.tokens[first]
+    if ends_like_surname(token.text) or last > run.at:
+        return False
+    if first < run.at and opening.is_capital and values.is_german and opening.text.lower() in DETERMINERS:
+        return True  # "Der" of "Der Müller mahlt" looks like a part of the name
+    before = run.tokens[first - 1].text.lower() if first > 0 else ""
+    return before in DETERMINERS and before not in JOINTS
+
+
 def _is_noun(run: Run, place: int, values: Values) -> bool:
     """True for a German noun behind its adjective or a number."""
     if place == 0 or ends_like_surname(run.tokens[run.at].text) or not values.is_german:
         return False
     before = run.tokens[place - 1].text
     return before[-1].isdigit() or (_ADJECTIVE.fullmatch(before) is not None and not is_everyday(before))
-
-
-def _may_be_one(first: Listed, second: Listed, *letters: str) -> bool:
-    """True for two capitals; without them one must be written as listed, and one be no ordinary word.
-
-    Args:
-        letters: with which they begin.
-    """
-    if letters[0].isupper() and letters[1].isupper():
-        return True
-    if first.is_everyday or second.is_everyday:
-        return False
-    if not letters[0].islower() or not letters[1].islower():
-        return (not letters[0].isupper() and not letters[1].isupper()) or _is_written_as_listed(first, second)
-    return _is_written_as_listed(first, second)
-
-
-def _is_written_as_listed(first: Listed, second: Listed) -> bool:
-    if first.is_common and second.is_common:
-        return False
-    return bool((first.exact and second.exact_givens) or (second.exact and first.exact_givens))
-
-
-def _is_phrase(text: str, run: Run, known: Sequence[Listed], places: tuple[int, int], order: int) -> bool:
-    """True for two words whose capitals say nothing, as at a sentence's start, unless they are written as a name is.
-
-    Args:
-        order: as of `_order`.
-    """
-    tokens = [run.tokens[place] for place in places]
-    if not any(known[place].is_everyday for place in places) or not all(token.is_capital for token in tokens):
-        return False
-    start = tokens[0].start
-    is_first = known[places[0]].is_everyday and _SENTENCE_START.search(text, max(0, start - 6), start) is not None
-    if not is_first and not all(token.text.isupper() for token in run.tokens):
-        return False
-    given = tokens[0 if order > 0 else 1]
-    return not (_is_written_as_listed(known[places[0]], known[places[1]]) or is_given_name(given.text))
-
-
-def _may_join(run: Run, first: int, second: int) -> bool:
-    """True when what stands between two words may stand within a name."""
-    both_capital = run.tokens[first].is_capital and run.tokens[second].is_capital
-    if any("," in token.gap for token in run.tokens[first + 1 : second + 1]):
-        return both_capital and second == first + 1
-    for token in run.tokens[first + 1 : second]:
-        lowered = token.text.casefold()
-        is_part = lowered in PARTICLES or lowered in SERVANT or lowered in _JOINED_BY or is_given_name(lowered)
-        if not is_part and not (both_capital and token.is_capital):
-            return False
-    return True
 
 
 def _is_company(run: Run, places: Sequence[int]) -> bool:

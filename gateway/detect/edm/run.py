@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import pairwise
 
 from sovctl.gateway.detect.edm.people import ARTICLES, JOINTS, SERVANT
 from sovctl.gateway.detect.names.cues import PARTICLES, TITLES
 
 _LETTERS = r"[^\W_](?:[^\W_]|[\u0300-\u036f\u0610-\u061a\u064b-\u065f\u0670])*"
 _GAP = (
-    r"(?:\.?[ \t\u00a0]{1,3}|[ \t]?\r?\n[ \t]{0,2}|,[ \t\u00a0]{0,2}|['’\-&/][ \t]?|[ \t][\-–&][ \t]|\.(?=\w)"
-    r"|[\"'«»“”„][ \t]?|[ \t][\"'«“„])"
+    r"(?:\.?[ \t\u00a0]{1,3}|[ \t]?\r?\n[ \t]{0,2}|-\r?\n[ \t]{0,2}|,[ \t\u00a0]{0,2}|['’\-&/_+][ \t]?|[ \t][\-–&][ \t]"
+    r"|\.(?=\w)|[\"'«»“”„][ \t]?|[ \t][\"'“«„]|[\"']?[ \t]{0,3}[;|\t,،][ \t]{0,3}[\"']?|(?:</?\w{1,8}>){1,3})"
 )
+_SEPARATORS = re.compile(r"(?<!-)\n|[,،;|\t<]")
 _OWN_PARTS = ARTICLES | PARTICLES | JOINTS
 _NOBILITY = frozenset(("van", "von", "vom", "zum", "zur", "ter", "ten", "bin", "ibn", "bint", "al", "el", "آل", "بن"))
 """Parts of names that are no words of their own; `de` is one in Spanish."""
@@ -47,10 +49,15 @@ class Token:
         """True in a script without capitals."""
         return not self.text[0].isupper() and not self.text[0].islower()
 
+    @property
+    def is_separated(self) -> bool:
+        """True behind a comma, the end of a line or of a cell."""
+        return _SEPARATORS.search(self.gap) is not None
+
     def gap_is_letter(self, following: Token) -> bool:
-        """True when only an apostrophe stands before the next token, and both are pieces of one word."""
-        is_apostrophe = following.gap in ("'", "’")
-        return is_apostrophe and len(self.text) > 1 and len(following.text) > 1 and following.text[0].islower()
+        """True when an apostrophe or a line's end is before the next token, and both are pieces of one word."""
+        is_within = following.gap in ("'", "’") or (following.gap[:1] == "-" and "\n" in following.gap)
+        return is_within and len(self.text) > 1 and len(following.text) > 1 and following.text[0].islower()
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +67,11 @@ class Run:
     tokens: list[Token]
     at: int
     """Which of them it is."""
+
+    def parts(self) -> list[range]:
+        """The tokens between separators."""
+        cuts = [place for place, token in enumerate(self.tokens) if place > 0 and token.is_separated]
+        return [range(first, last) for first, last in pairwise([0, *cuts, len(self.tokens)])]
 
     def is_initial(self, place: int, text: str) -> bool:
         """True for `A.` of `A. Kowalska`; `Dr.` is none."""

@@ -94,7 +94,7 @@ _LATIN: dict[str, tuple[str, ...]] = {
     "dz": ("s",),
     "ck": ("k", "sk"),
     "qu": ("kv", "k"),
-    "q": ("k",),
+    "q": ("k", "g"),
     "x": ("ks", "h"),
     "w": ("v",),
     "j": ("i", "S"),
@@ -145,6 +145,8 @@ _LATIN: dict[str, tuple[str, ...]] = {
     "eye": ("e", "aie"),
     "eie": ("e", "aie"),
     "jou": ("u", "Su"),
+    "you": ("iou", "u", "eu"),
+    "iou": ("iou", "u", "eu"),
     "jo": ("io", "e", "So"),
     "io": ("io", "e"),
     "ye": ("e", "i"),
@@ -157,11 +159,11 @@ _KEPT_MARKS = frozenset("äöüåøæœßçćčšžżşșğłıñđþóąęâû�
 _MERGERS: tuple[tuple[str, re.Pattern[str], str], ...] = tuple(
     (needed, re.compile(pattern), merged)
     for needed, pattern, merged in (
+        ("off", r"off$", "ov"),
         ("ei", r"ei", "ai"),  # Meier, Maier; Aleksey, Aleksay
         ("ie", r"(?<=[aeou])i(?=e)|^i(?=e)", ""),  # Dmitrieva, Dmitriyeva; Yelena, Elena
         ("iu", r"iu", "u"),  # Yulia, Julia, Iuliia
         ("", r"(.)\1+", r"\1"),
-        ("off", r"off$", "ov"),
         ("er", r"(?<=[^aeiou])er$", "r"),  # Alexander, Aleksandr
         ("h", r"(?<=[aeou])h(?![aeiou])", ""),  # Johnson, Jonson; Hahn, Han
         ("", r"(.)\1+", r"\1"),
@@ -179,7 +181,7 @@ _ARABIC: dict[str, tuple[str, ...]] = {
     "ج": ("S", "g"),
     "ذ": ("d", "s"),
     "ظ": ("s", "d"),
-    "ق": ("k",),
+    "ق": ("k", "g"),
     "چ": ("S",),
     "ژ": ("S",),
 }

@@ -97,6 +97,8 @@ def _stems(word: str) -> Iterator[str]:
             yield word[1:]
             if word.startswith("لل"):
                 yield "ال" + word[2:]
+            if word[0] in "وف" and word[1] in _ARABIC_CLITICS and len(word) >= 5:
+                yield word[2:]
         return
     is_cyrillic = "\u0400" <= word[:1] <= "\u052f"
     bases = _CYRILLIC_BASES if is_cyrillic else _LATIN_BASES

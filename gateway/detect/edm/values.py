@@ -16,7 +16,7 @@ from functools import cached_property
 
 from sovctl.gateway.detect.edm.table import date_of
 from sovctl.gateway.detect.everyday_words import OWN_LETTERS
-from sovctl.gateway.detect.language import languages
+from sovctl.gateway.detect.language import NONE, UNKNOWN, languages
 
 _NOT_ALNUM = re.compile(r"[\W_]+")
 _DATE = re.compile(r"(?<!\d)(?:\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4})(?!\d)")
@@ -116,6 +116,10 @@ class Values:
     def is_german(self) -> bool:
         """True for a text in which every noun has a capital."""
         return len(set(_GERMAN.findall(self._text))) >= _FEWEST_GERMAN
+
+    def is_foreign(self, everyday_in: frozenset[str]) -> bool:
+        """True for a word that is an everyday one only of languages that the text is not in."""
+        return self._languages.isdisjoint(everyday_in | {UNKNOWN, NONE})
 
     def may_inflect(self, name: str) -> bool:
         """False when no language of the text, and no letter of the name, is of those in which names have cases."""

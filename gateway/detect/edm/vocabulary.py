@@ -12,7 +12,7 @@ from sovctl.gateway.detect.edm.alone import Form, forms_of
 from sovctl.gateway.detect.edm.common_words import is_case_of_common, is_common
 from sovctl.gateway.detect.edm.index import Index, Role
 from sovctl.gateway.detect.edm.keys import text_keys
-from sovctl.gateway.detect.names.nobody import is_everyday
+from sovctl.gateway.detect.names.nobody import everyday_languages, is_everyday
 
 _MOST_KNOWN = 1 << 17  # words of which a verdict is kept; some 10 MB when full
 
@@ -38,6 +38,8 @@ class Listed:
     is_company: bool = False
     """A company is noticed by it."""
     is_everyday: bool = False
+    everyday_in: frozenset[str] = frozenset()
+    """The languages of which it is an everyday word, ISO 639-1."""
     is_common: bool = False
     """A word that is not only a name."""
 
@@ -124,5 +126,6 @@ class Vocabulary:
             form=form,
             is_company=any(flags[number] & Role.COMPANY for number in sure),
             is_everyday=is_everyday(word.lower()),
+            everyday_in=everyday_languages(word.lower()),
             is_common=common,
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sovctl.gateway.detect.everyday_words import GROUP_OF
+from sovctl.gateway.detect.everyday_words import GROUP_OF, GROUPS
 
 NOBODY: frozenset[str] = frozenset(
     word
@@ -18,3 +18,8 @@ NOBODY: frozenset[str] = frozenset(
 def is_everyday(lowered: str) -> bool:
     """True for an everyday word of any language, given in lower case."""
     return lowered.encode("utf-8", "surrogatepass") in GROUP_OF
+
+
+def everyday_languages(lowered: str) -> frozenset[str]:
+    """The languages, ISO 639-1, of which a word in lower case is an everyday one."""
+    return GROUPS[GROUP_OF.get(lowered.encode("utf-8", "surrogatepass"), 0)]

@@ -1,0 +1,106 @@
+"""When two listed words of one run are taken for one person's name: what they look like, and what stands between them.
+
+    may_be_one(known[0], known[1], ("A", "K"), values)          # Anna, Kowalska
+    may_join(run, known, 0, 1)                        # nothing between them, or what stands in names
+    is_phrase(text, run, known, 0, 1, given=0)        # "In der Ecke", not a name: capitals that say nothing
+
+That the list has a person with both is for `finder` to ask.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import combinations, product
+
+from sovctl.gateway.detect.edm.people import ARTICLES, JOINTS, SERVANT
+from sovctl.gateway.detect.edm.run import Run
+from sovctl.gateway.detect.edm.values import Values
+from sovctl.gateway.detect.edm.vocabulary import Listed
+from sovctl.gateway.detect.names.cues import PARTICLES
+from sovctl.gateway.detect.names.given_names import is_given_name
+
+_WITHIN = PARTICLES | ARTICLES | SERVANT | JOINTS | {"e", "y", "i", "o", "d"}
+"""Between two names of one person; the letters are those of "Albuquerque e Castro", "o'flannery"."""
+_MOST_BETWEEN = 2  # words besides those
+_SENTENCE_START = re.compile(r"(?:^|[.!?:\n\r>•*«“\"(-])[ \t]{0,4}\Z")
+
+
+def is_at_sentence_start(text: str, start: int) -> bool:
+    """True where every word has a capital."""
+    return _SENTENCE_START.search(text, max(0, start - 6), start) is not None
+
+
+def pairs_of(run: Run) -> Iterator[list[tuple[int, int]]]:
+    """Tokens that could be one name with or beside the run's word: in its part, then across one separator."""
+    parts = run.parts()
+    at = next(number for number, part in enumerate(parts) if run.at in part)
+    yield list(combinations(parts[at], 2))
+    if at + 1 < len(parts):
+        yield list(product(parts[at], parts[at + 1]))
+    if at > 0:
+        yield list(product(parts[at - 1], parts[at]))
+
+
+def may_be_one(first: Listed, second: Listed, letters: tuple[str, str], values: Values) -> bool:
+    """True for two capitals; without them one must be written as listed, and one be no ordinary word.
+
+    Args:
+        letters: with which they begin.
+        values: of the text.
+    """
+    if letters[0].isupper() and letters[1].isupper():
+        return True
+    if any(each.is_everyday and not values.is_foreign(each.everyday_in) for each in (first, second)):
+        return False
+    if not letters[0].islower() or not letters[1].islower():
+        return (not letters[0].isupper() and not letters[1].isupper()) or _is_written_as_listed(first, second)
+    return _is_written_as_listed(first, second)
+
+
+def may_join(run: Run, known: Sequence[Listed], first: int, second: int) -> bool:
+    """True when what stands between two words may stand within a name."""
+    both_capital = run.tokens[first].is_capital and run.tokens[second].is_capital
+    is_separated = any(token.is_separated for token in run.tokens[first + 1 : second + 1])
+    if is_separated and not both_capital:
+        return False
+    others = 0
+    for token, listed in zip(run.tokens[first + 1 : second], known[first + 1 : second], strict=True):
+        lowered = token.text.casefold()
+        if lowered in _WITHIN or is_given_name(lowered):
+            continue
+        others += 1
+        if not (both_capital and token.is_capital and (listed.is_listed or not is_separated)):
+            return False
+    return others <= _MOST_BETWEEN
+
+
+def joined(pairs: Sequence[tuple[int, int]], at: int) -> tuple[int, int]:
+    """The first and last token of one name: the pair at `at`, or else the first, with all that overlap it."""
+    first, last = next((pair for pair in pairs if pair[0] <= at <= pair[1]), pairs[0])
+    for _ in pairs:
+        for start, end in pairs:
+            if start <= last and end >= first:
+                first, last = min(first, start), max(last, end)
+    return first, last
+
+
+def is_phrase(text: str, run: Run, known: Sequence[Listed], first: int, second: int, *, given: int) -> bool:
+    """True for two words whose capitals say nothing, as at a sentence's start, unless they are written as a name is.
+
+    Args:
+        given: which of both would be the given name.
+    """
+    tokens = run.tokens[first], run.tokens[second]
+    if not (known[first].is_everyday or known[second].is_everyday) or not all(token.is_capital for token in tokens):
+        return False
+    is_first = known[first].is_everyday and is_at_sentence_start(text, tokens[0].start)
+    if not is_first and not all(token.text.isupper() for token in run.tokens):
+        return False
+    return not (_is_written_as_listed(known[first], known[second]) or is_given_name(run.tokens[given].text))
+
+
+def _is_written_as_listed(first: Listed, second: Listed) -> bool:
+    if first.is_common and second.is_common:
+        return False
+    return bool((first.exact and second.exact_givens) or (second.exact and first.exact_givens))

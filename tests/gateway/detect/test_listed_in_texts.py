@@ -1,0 +1,50 @@
+"""Listed names in lists, tables, code, addresses and sentences: covered whole, and the words beside them are not."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from listed_givens import finder_of, found_in
+
+from sovctl.gateway.detect.edm.finder import ListedFinder
+
+_ROWS = (Path(__file__).parents[1] / "data" / "listed_in_texts.txt").read_text(encoding="utf-8").splitlines()
+_MARK = re.compile("([⟦⟧])")
+_REST = re.compile(r"[^\W\d_]{3,}")
+PEOPLE = [row.split(" | ") for row in _ROWS if " | " in row and "⟦" not in row and not row.startswith("#")]
+TEXTS = [row.partition(": ")[2] for row in _ROWS if re.match("[a-z]{2}: ", row)]
+
+
+@pytest.fixture(scope="module", name="listed")
+def listed_fixture(tmp_path_factory: pytest.TempPathFactory) -> ListedFinder:
+    rows = [{"given_name": given, "surname": surname} for given, surname in PEOPLE]
+    return finder_of(tmp_path_factory.mktemp("listed"), rows)
+
+
+def named(marked: str) -> tuple[str, set[int]]:
+    """The text without its marks, and the places of every name."""
+    text, places, is_name = "", set[int](), False
+    for piece in _MARK.split(marked.replace("\\n", "\n").replace("\\t", "\t")):
+        if piece in ("⟦", "⟧"):
+            is_name = piece == "⟦"
+            continue
+        places |= set(range(len(text), len(text) + len(piece))) if is_name else set()
+        text += piece
+    return text, places
+
+
+@pytest.mark.parametrize("marked", TEXTS, ids=lambda marked: str(TEXTS.index(marked)))
+def test_a_listed_name_is_covered_wherever_it_stands_and_nothing_else(listed: ListedFinder, marked: str) -> None:
+    text, names = named(marked)
+    covered = {place for finding in found_in(listed, text) for place in range(finding.start, finding.end)}
+    assert not _REST.findall("".join(text[place] if place in names - covered else " " for place in range(len(text))))
+    assert not [text[place] for place in sorted(covered - names) if text[place].isalpha()]
+
+
+def test_people_of_one_surname_in_a_row_keep_their_own_values(listed: ListedFinder) -> None:
+    text = "Vera Klein and Grace May, Will Hope or Piotr Zieliński; Budi Santoso\nDewi Kusumaningrum"
+    found = found_in(listed, text)
+    assert [text[finding.start : finding.end] for finding in found] == re.split(r" and | or |, |; |\n", text)
+    assert len({finding.value for finding in found}) == len(found)
