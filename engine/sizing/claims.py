@@ -184,6 +184,7 @@ COMPUTED: Mapping[str, Callable[[], float]] = MappingProxyType(
         "s0-rack-throughput": _rack_tokens_per_s,
         "s0-racks-for-throughput": lambda: 780 * 512 / 50_000,
         "s0-power": lambda: 4 * (load_platforms()["dgx-gb200-nvl72"].max_power_kw or 0),
+        "s0-cloud-month": lambda: 576 * 12.5 * 730 / 1e6,
         "s0-context-growth": lambda: 1e6 / 2048,
         # S1: an 8B model on one card
         "s1-8b-weights": lambda: _weights(L8, BF16) / 1e9,
@@ -207,6 +208,7 @@ COMPUTED: Mapping[str, Callable[[], float]] = MappingProxyType(
         "s3-worked-example-h200": lambda: _least_gpus(L70, INT8, H200, 32768, 20, element_bytes=2),
         "s3-worked-example-h200-fp8": lambda: _least_gpus(L70, INT8, H200, 32768, 20, element_bytes=1),
         "s3-235b-total": lambda: Weights.of(load_models()[Q235]).total_parameters / 1e9,
+        "s3-235b-gpus": lambda: next(n for n in (1, 2, 4, 8) if _memory(Q235, FP8, H100, n).fits),
         "s3-235b-over-8": lambda: _widest(8),
         "s3-150-in-flight": lambda: _sessions(Q235, FP8, H100, 8, 32768),
         "s3-client-pools": lambda: ceil(1000 / 150) + 1,
@@ -214,6 +216,8 @@ COMPUTED: Mapping[str, Callable[[], float]] = MappingProxyType(
         "s3-disaggregation": lambda: 10.0 / 0.355,
         "s3-gb200-su": lambda: load_scalable_units()["SuperPOD-GB200"].racks_per_su or 0,
         "s3-gb200-su-power": lambda: load_scalable_units()["SuperPOD-GB200"].power_mw_per_su or 0,
+        "s3-pod-power": lambda: load_platforms()["dgx-h100"].max_power_kw or 0,
+        "s3-eight-gpus": lambda: 45e6 / 760 * 8 / 1e3,
         # S4: costs
         "s4-h100-fp8": lambda: _H100.dense_tflops.fp8 or 0,
         "s4-prefill": lambda: _steps(L70, FP8, H100, 1).prefill_s(4096, 4096) * 1e3,
@@ -247,6 +251,8 @@ COMPUTED: Mapping[str, Callable[[], float]] = MappingProxyType(
         "s4-rule-of-thumb": lambda: 4608 / 10,
         "s4-8-gpus-a-year": lambda: 8 * 2.5 * 8760 / 1e3,
         "s4-40-gpus-a-year": lambda: 40 * 2.5 * 8760 / 1e3,
+        "s4-4-gpus-a-year": lambda: 4 * 2.5 * 8760 / 1e3,
+        "s4-month": lambda: 4 * 1.6 * 730,
         "s4-adapter-share": lambda: 100 * 700e6 / _weights(L70, BF16),
         "s4-cold-start": lambda: max(each.high_s for each in load_overheads().cold_start),
         "s3-non-kv": lambda: load_overheads().of_vllm(_VLLM).high_gib * GIB / 1e9,

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from datetime import date
+
 import pytest
 
+from sovctl.compliance.errors import InputError
+from sovctl.engine.catalog import load_catalog
 from sovctl.engine.catalog.gpus import load_gpus
 from sovctl.engine.catalog.models import load_models
 from sovctl.engine.sizing.parallel import Objective, Way, best, ways_of
 from sovctl.engine.sizing.replica import ExpertMode
 from sovctl.engine.sizing.weights import Precision
+from sovctl.engine.spec import Model, Pool, SiteSpec
+from sovctl.engine.spec.case import Case
+from sovctl.engine.spec.rules.pools import check_shapes
 
 CHAT = Objective(prompt=2000, answer=500)
 
@@ -77,3 +84,34 @@ def test_the_choice_is_the_submitters(
     chosen = best(spread(model, gpu, precision, objective=Objective(*lengths)))
     assert chosen is not None
     assert chosen.gpus == gpus
+
+
+NOT_OF_SHAPE = ("weights do not fit", "no room for one session")
+
+
+SHAPES = sorted(name for name, each in load_models().items() if each.arch.layers and not each.lab_only)
+
+
+@pytest.mark.parametrize("model", SHAPES)
+def test_what_auto_does_not_try_is_what_validation_refuses(model: str) -> None:
+    """The rules stand twice: with figures of our own here, with the user's, their places and remedies in `spec`."""
+    known = load_models()[model]
+    try:
+        ways = spread(model, "H200-141GB-SXM", Precision.FP8, gpus=64, link_domain=64)
+    except InputError:
+        pytest.skip("how its cache is laid out is not in the catalogue")
+    for each in ways:
+        is_apart = each.expert_mode is ExpertMode.EXPERT
+        if is_apart and each.pipeline_parallel_size > 1:
+            continue  # never offered
+        pool = Pool(
+            name="pool", model="model", node_group="gpus", max_model_len=4096, quantization="fp8",
+            tensor_parallel_size=1 if is_apart else each.tensor_parallel_size,
+            data_parallel_size=each.tensor_parallel_size if is_apart else 1,
+            pipeline_parallel_size=each.pipeline_parallel_size, enable_expert_parallel=is_apart,
+        )  # fmt: skip
+        named = Model(name="model", catalog=known.id, manifest_sha256="0" * 64)
+        spec = SiteSpec.model_construct(pools=[pool], models=[named])
+        problems = list(check_shapes(Case(spec, load_catalog(), date(2026, 11, 22))))
+        is_refused = bool(each.refused) and not each.refused.startswith(NOT_OF_SHAPE)
+        assert is_refused == bool(problems), (pool.spread, each.refused, problems)
