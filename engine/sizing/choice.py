@@ -18,7 +18,7 @@ from sovctl.engine.sizing.capacity import Limit
 from sovctl.engine.sizing.demand import PoolDemand
 from sovctl.engine.sizing.pool import PoolCase, need_of, pool_cases
 from sovctl.engine.sizing.spread import MOST_SEQS, Spread, best_of, limit_of, spreads
-from sovctl.engine.spec import Pool, SiteSpec
+from sovctl.engine.spec import MOST_REPLICAS, Pool, SiteSpec
 from sovctl.engine.spec.demand import WorkloadClass
 from sovctl.engine.spec.types import AUTO
 
@@ -104,7 +104,7 @@ def _spread(case: PoolCase, pool: Pool, demand: PoolDemand) -> tuple[Pool, Limit
     if AUTO not in (getattr(pool, name) for name in _SIZES):
         limit = limit_of(case, pool, demand)
         if isinstance(limit, str):
-            raise _NotFound(_open(pool)[0], f"expected a server that can work, got one where {limit}", _HINT)
+            raise _NotFound(_open(case.pool)[0], f"expected a server that can work, got one where {limit}", _HINT)
         return pool, limit
     found: list[Spread] = []
     for gpus in dict.fromkeys((case.platform.gpus, case.platform.gpus * case.nodes)):
@@ -134,5 +134,11 @@ def _replicas(case: PoolCase) -> int:
             "replicas",
             f"expected a pool on more than {away} nodes, as many as may be away at once, got {case.nodes}",
             "add nodes, or lower sizing.reserve",
+        )
+    if need.with_reserve > MOST_REPLICAS:
+        raise _NotFound(
+            "replicas",
+            f"expected a workload for at most {MOST_REPLICAS:,} replicas, got one for {need.with_reserve:,}",
+            "look for a slip in its users and rates, or divide them over several pools",
         )
     return need.with_reserve

@@ -10,6 +10,7 @@ Lengths are lognormal, as published traces are, given by mean and 95th percentil
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import exp, inf, log, sqrt
@@ -262,14 +263,14 @@ def replicas_with_reserve(needed: int, reserve: Reserve, *, nodes: int, replicas
         None when so many nodes may go that none is left.
     """
     away = reserve.failed_nodes + reserve.maintenance_nodes
-    if away and away >= nodes:
+    least = needed + reserve.spare_replicas
+    if not away:
+        return least
+    if away >= nodes:
         return None
-    count = needed + reserve.spare_replicas
-    while away and count - lost(count, nodes, away, replicas_per_node) < needed:
-        count += 1
-        if count > needed * nodes + nodes + reserve.spare_replicas:
-            return None
-    return count
+    # One more replica leaves no fewer, and nodes times as many leave enough on the one node that stays at least.
+    counts = range(least, least + nodes * (needed + 1) + 1)
+    return counts[bisect_left(counts, needed, key=lambda count: count - lost(count, nodes, away, replicas_per_node))]
 
 
 def lost(replicas: int, nodes: int, away: int, replicas_per_node: int) -> int:

@@ -9,6 +9,7 @@ A node whose power or height nobody has written down is not guessed: its racks a
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import ceil
@@ -93,24 +94,39 @@ class Layout:
 
 
 def nodes_for(replicas: Iterable[tuple[int, int]], gpus: int) -> int:
-    """Nodes of `gpus` GPUs that hold so many replicas of so many GPUs; the largest are placed first.
+    """Nodes of `gpus` GPUs that hold so many replicas of so many GPUs; the largest first, each where it fits best.
+
+    Nodes with as many GPUs left are counted together, so that it takes no longer for a million replicas.
 
     Args:
         replicas: (how many, GPUs of each); one that is larger than a node takes whole nodes.
     """
-    free: list[int] = []
+    left_on: Counter[int] = Counter()  # nodes by the GPUs that they have left
     count = 0
     for number, size in sorted(replicas, key=lambda each: -each[1]):
-        for _ in range(number):
-            if size >= gpus:
-                count += ceil(size / gpus)
-                continue
-            place = next((index for index, left in enumerate(free) if left >= size), None)
-            if place is None:
-                free.append(gpus)
-                place = len(free) - 1
-            free[place] -= size
-    return count + len(free)
+        if size >= gpus:
+            count += number * ceil(size / gpus)
+            continue
+        wanted = number
+        for left in sorted(left for left in left_on if left >= size):
+            placed = min(wanted, left_on[left] * (left // size))
+            _fill(left_on, left, placed, size)
+            wanted -= placed
+        opened = ceil(wanted / (gpus // size))
+        count += opened
+        left_on[gpus] += opened
+        _fill(left_on, gpus, wanted, size)
+    return count
+
+
+def _fill(left_on: Counter[int], left: int, placed: int, size: int) -> None:
+    """Put `placed` replicas of `size` GPUs on nodes that have `left`, each filled before the next."""
+    each = left // size
+    full, rest = divmod(placed, each)
+    left_on[left] -= full + (rest > 0)
+    left_on[left - each * size] += full
+    if rest:
+        left_on[left - rest * size] += 1
 
 
 def wanted_replicas(sized: PoolSizing) -> int:

@@ -197,6 +197,9 @@ class Model(SpecModel):
     """For the auditor: how that was tried; with `languages_approved_by`."""
 
 
+MOST_REPLICAS = 1024  # of one pool: a SuperPOD of 128 nodes with a GPU each
+
+
 class Pool(SpecModel):
     """One or more equal vLLM servers behind one name. Parameters have vLLM's names and go to it unchanged."""
 
@@ -208,7 +211,7 @@ class Pool(SpecModel):
     """One of `node_groups`."""
     nodes: list[Name] = Field(default_factory=list)
     """Nodes of the group to use, in this order; all of them when empty."""
-    replicas: Sized[Annotated[int, Field(ge=1, le=1024)]] = 1
+    replicas: Sized[Annotated[int, Field(ge=1, le=MOST_REPLICAS)]] = 1
     """Equal servers; spread over the nodes. `auto`: as many as `workload` and `sizing.reserve` need."""
     tensor_parallel_size: Sized[Annotated[int, Field(ge=1, le=64)]] = 1
     """GPUs that share every layer; all on one node. Must divide the model's attention heads."""

@@ -183,3 +183,10 @@ def test_what_is_needed_is_left_when_nodes_are_away(needed: int, reserve: Reserv
     assert wanted - lost(wanted, nodes, away, per_node) >= needed
     if wanted > needed + reserve.spare_replicas:  # the fewest
         assert wanted - 1 - lost(wanted - 1, nodes, away, per_node) < needed
+
+
+def test_the_reserve_of_a_crowd_is_found_as_fast_as_of_a_few() -> None:
+    reserve = Reserve(spare_replicas=1, failed_nodes=1)
+    wanted = replicas_with_reserve(10**12, reserve, nodes=4, replicas_per_node=1)
+    assert wanted is not None
+    assert wanted - lost(wanted, 4, 1, 1) == 10**12

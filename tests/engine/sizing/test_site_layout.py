@@ -99,6 +99,23 @@ def test_nodes_hold_every_replica_and_none_is_wasted(replicas: list[tuple[int, i
 
 def test_odd_sizes_leave_holes() -> None:
     assert nodes_for([(3, 5)], 8) == 3
+    assert nodes_for([(3, 5), (3, 3), (1, 2)], 8) == 4
+    assert nodes_for([(2, 6), (1, 3), (4, 1), (1, 16)], 8) == 2 + 3  # the four fill what the six leave
+
+
+@given(st.lists(st.tuples(st.integers(0, 6), st.integers(1, 20)), max_size=4), st.integers(1, 10))
+def test_nodes_are_no_fewer_than_gpus_need_and_no_more_than_replicas(
+    replicas: list[tuple[int, int]], gpus: int
+) -> None:
+    whole = sum(number * ceil(size / gpus) for number, size in replicas if size >= gpus)
+    parts = [(number, size) for number, size in replicas if size < gpus]
+    found = nodes_for(replicas, gpus) - whole
+    assert ceil(sum(number * size for number, size in parts) / gpus) <= found <= sum(number for number, _ in parts)
+
+
+def test_a_crowd_is_counted_as_fast_as_a_few() -> None:
+    crowd = 10**12
+    assert nodes_for([(crowd, 4), (crowd, 2), (3, 1)], 8) == crowd // 2 + crowd // 4 + 1
 
 
 def test_racks_follow_from_power_and_height() -> None:
