@@ -28,6 +28,7 @@ from sovctl.gateway.access.callers import Callers, bearer
 from sovctl.gateway.access.certificate import PEER
 from sovctl.gateway.access.principal import Principal
 from sovctl.gateway.client_body import ClientBody, written_at_once
+from sovctl.gateway.connections import LEFT
 from sovctl.gateway.deadline import OWN_HEADER, SDK_HEADER, timeout_s
 from sovctl.gateway.errors import Code, Headers, Refused
 from sovctl.gateway.handoff.desk import Desk
@@ -45,7 +46,6 @@ _CONVERSATION = conversation.HEADER.encode()
 _ASKED, _POSTED = (b"allow", b"GET, HEAD, OPTIONS"), (b"allow", b"POST, OPTIONS")
 _UNREADABLE = frozenset({Code.INVALID_JSON, Code.INVALID_REQUEST})
 _PLAIN = "identity"  # RFC 9110, 8.4.1 and 15.5.16
-_WATCH_AFTER_S = 1.0  # how long an answer may take before we look whether the client is still there
 
 
 Page = Callable[[Scope, str], Awaitable[tuple[int, Headers, bytes]]]
@@ -150,7 +150,7 @@ class App:
             receive, headers, at_most=limits.max_upload_bytes if surface.is_upload else limits.max_body_bytes
         )
         service.metrics.in_flight.move(1)
-        watch = _Watch(receive)
+        watch = _Watch(scope)
         try:
             named = _header(headers, _CONVERSATION)
             reply = await service.serve(
@@ -165,11 +165,10 @@ class App:
             )
             route = (b"x-sovctl-route", reply.route.value.encode())
             if isinstance(reply.content, bytes):
-                watch.stop()
                 told = [(b"content-type", surface.content_type(reply.content)), _NO_STORE, route, *reply.headers]
                 await _send_whole(send, reply.status, told, reply.content, request_id)
             else:
-                await _send_stream(send, watch, [_EVENTS, _NO_STORE, route, *reply.headers], reply, request_id)
+                await _send_stream(send, [_EVENTS, _NO_STORE, route, *reply.headers], reply, request_id)
         except asyncio.CancelledError:
             if not watch.has_left:
                 raise
@@ -248,32 +247,19 @@ def _is_anthropic(headers: Headers) -> bool:
 
 
 class _Watch:
-    """Ends the request when its client leaves before the answer is out.
+    """Ends the request when its client leaves before the answer is out."""
 
-    An answer that is quick is not watched, that would cost a task each; a stream knows when it writes its next event.
-    """
-
-    def __init__(self, receive: Receive) -> None:
+    def __init__(self, scope: Scope) -> None:
         self.has_left = False
-        self._receive = receive
         self._request = asyncio.current_task()
-        self._watching: asyncio.Task[None] | None = None
-        self._timer = asyncio.get_running_loop().call_later(_WATCH_AFTER_S, self.start)
-
-    def start(self) -> None:
-        """Watch from now on."""
-        if self._watching is None:
-            self._watching = asyncio.create_task(self._watch(), name="client watch")
+        self._state = scope["state"]
+        self._state[LEFT] = self._end
 
     def stop(self) -> None:
         """Watch no longer."""
-        self._timer.cancel()
-        if self._watching is not None:
-            self._watching.cancel()
+        self._state.pop(LEFT, None)
 
-    async def _watch(self) -> None:
-        while (await self._receive())["type"] != "http.disconnect":
-            pass
+    def _end(self) -> None:
         self.has_left = True
         if self._request is not None:
             self._request.cancel()
@@ -316,15 +302,13 @@ def _ids(request_id: str) -> Headers:
     return [(b"x-sovctl-request-id", value), (b"x-request-id", value), (b"request-id", value)]
 
 
-async def _send_stream(send: Send, watch: _Watch, headers: Headers, reply: Reply, request_id: str) -> None:
+async def _send_stream(send: Send, headers: Headers, reply: Reply, request_id: str) -> None:
     """A stream; it is closed whatever becomes of the client."""
     assert not isinstance(reply.content, bytes)
     headers += _ids(request_id)
     try:
         body = ClientBody.behind(send)
-        if body is None:
-            watch.start()
-        else:
+        if body is not None:
             body.begin()
         await send({"type": "http.response.start", "status": reply.status, "headers": headers})
         async for piece in reply.content.pieces(body):

@@ -9,6 +9,8 @@ that a request costs a few assignments and no timer:
     the body               `listen.body_timeout_s` without a byte, or fewer than `_LEAST_BYTES_PER_S`; then 408
     a client that does not read     `listen.write_timeout_s` from the moment its buffers were full; then closed
 
+A client that closes its connection before its answer is out is told of through `LEFT` in the request's state, at once.
+
 What is no HTTP/1.1 is told so, in JSON. An offer of another protocol is passed over (RFC 9110, 7.8): Java's client
 makes one with its first request on plain HTTP, and uvicorn would lose that request's body.
 
@@ -31,6 +33,8 @@ from sovctl.gateway import log
 from sovctl.gateway.errors import Code, error_body, status_and_message
 from sovctl.gateway.settings import Listen
 
+LEFT = "sovctl.left"
+"""Where in `scope["state"]` the application may put what is to be called when the client leaves before its answer."""
 _LOOK_EVERY_S = 1.0
 _LEAST_BYTES_PER_S = 500  # Apache httpd 2.4, mod_reqtimeout: MinRate of its default, header=20-40 body=20
 _FRAMING = 8  # bytes around each byte of a body that comes in chunks of one: its length and two line ends
@@ -60,6 +64,14 @@ class DeadlineProtocol(HttpToolsProtocol):
         self._is_over = False
         if not self._is_looking:
             self._look_later()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Tell whoever still works on the answer."""
+        cycle = self.cycle
+        is_waiting = cycle is not None and not cycle.response_complete
+        super().connection_lost(exc)
+        if is_waiting and (left := cycle.scope["state"].get(LEFT)) is not None:
+            left()
 
     def data_received(self, data: bytes) -> None:
         """Count what is no body: a head, or the framing and trailers of chunks."""

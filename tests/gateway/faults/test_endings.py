@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import openai
+import pytest
 from echo_upstream import EchoUpstream
 from fault_givens import IBAN, PROMPT, ask, ledger_folder
 from waiting import until
@@ -46,6 +47,21 @@ def test_a_client_that_leaves_is_recorded_and_the_upstream_let_go(
     until(lambda: gateway.records()[-1].get("reason") == "client-left", "it is on record")
     pool.script.hold.set()
     assert b"sovctl_gateway_in_flight_requests 0.0\n" in gateway.request("GET", "/metrics")[2]
+
+
+def test_a_client_that_leaves_before_an_answer_begins_is_noticed_though_the_upstream_is_silent(
+    gateway: Any, pool: EchoUpstream
+) -> None:
+    for more in ({}, {"stream": True}):
+        pool.script.hold_answer = threading.Event()
+        before = len(gateway.records())
+        with pytest.raises(openai.APITimeoutError):
+            ask(gateway, model="inside", timeout=1, extra_headers={"x-stainless-read-timeout": "60"}, **more)
+        until(lambda: gateway.records()[-1].get("reason") == "client-left", "it is on record")
+        assert [each["type"] for each in gateway.records()[before:]] == ["gateway.request", "gateway.answer"]
+        assert b"sovctl_gateway_in_flight_requests 0.0\n" in gateway.request("GET", "/metrics")[2]
+        pool.script.hold_answer.set()
+        pool.script.hold_answer = None
 
 
 def test_kill_9_under_load_loses_nothing_that_was_answered(
