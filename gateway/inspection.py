@@ -112,8 +112,9 @@ class Inspector:
     def add(self, found: Mapping[str, list[Finding]]) -> Inspection:
         """What is in the body once these findings of others, by text, count as well."""
         for text, findings in found.items():
-            self._found[text] = resolve_whole([*self._found[text], *findings], text)
-            for finding in self._found[text]:
+            before = self._found[text]
+            self._found[text] = resolve_whole([*before, *findings], text)
+            for finding in set(self._found[text]).difference(before):
                 self._remember(text, finding)
         if 0 < len(self._known) <= _MOST_KNOWN:
             self._spread()

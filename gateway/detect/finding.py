@@ -35,6 +35,11 @@ class Finding(NamedTuple):
         return f"Finding(start={self.start}, end={self.end}, kind={self.kind}, score={self.score}, rule={self.rule!r})"
 
 
+def name_value(name: str) -> str:
+    """A name in one form, whatever its case and the spaces in it."""
+    return " ".join(name.casefold().split())
+
+
 def resolve(findings: Iterable[Finding]) -> list[Finding]:
     """The findings that stand: longest first, then highest score, then the order of `Kind`; none overlap.
 
@@ -71,8 +76,7 @@ def resolve_whole(findings: Iterable[Finding], text: str) -> list[Finding]:
     ):
         for start, end in [*_gaps(standing, lost)]:
             if words := _WORDS.search(text, start, end):
-                value = " ".join(words.group().casefold().split())
-                part = lost._replace(start=words.start(), end=words.end(), value=value)
+                part = lost._replace(start=words.start(), end=words.end(), value=name_value(words.group()))
                 standing = resolve([*standing, part])
     return standing
 

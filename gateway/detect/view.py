@@ -11,12 +11,15 @@ needs no places at all. What is undone in a view is said in `disguise`, `escapes
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from sovctl.gateway.token_search import find_tokens
+
+_WORDS = re.compile(r"[^\W_](?:.*[^\W_])?", re.DOTALL)  # without the spaces and marks around them
 
 Edit = tuple[int, int, str]
 """Start, end, and what stands there instead."""
@@ -43,6 +46,20 @@ class View:
     def tokens(self) -> Sequence[tuple[int, int]]:
         """Where our own tokens stand, in order: their letters and digits are nobody's."""
         return [(token.start, token.end) for token in find_tokens(self.text)] if "_" in self.text else []
+
+    def beside_tokens(self, start: int, end: int) -> Iterator[tuple[int, int]]:
+        """The words of a span without our own tokens: of `PERSON_...'s Nordmann` the second.
+
+        For those who find by reading, and may take a token and the name beside it for one name.
+        """
+        parts = []
+        for first, last in self.tokens:
+            if start < last and first < end:
+                parts.append((start, _word_start(self.text, first)))
+                start = _word_end(self.text, last)
+        for first, last in (*parts, (start, end)):
+            if words := _WORDS.search(self.text, first, last):
+                yield words.span()
 
     def replaced(self, edits: Sequence[Edit]) -> View:
         """A view of this view with pieces replaced.
@@ -101,3 +118,21 @@ class View:
             first_start if is_first_replaced else first_start + start - self._places[first],
             last_end if is_last_replaced else last_start + end - self._places[last],
         )
+
+
+def _word_start(text: str, place: int) -> int:
+    """Where the word begins that a token is the end of."""
+    while place and _is_of_word(text[place - 1]):
+        place -= 1
+    return place
+
+
+def _word_end(text: str, place: int) -> int:
+    """Where the word ends that a token is the beginning of."""
+    while place < len(text) and _is_of_word(text[place]):
+        place += 1
+    return place
+
+
+def _is_of_word(character: str) -> bool:
+    return character.isalnum() or character in "'\u2019"

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from sovctl.gateway.clean_texts import CleanMemory
 from sovctl.gateway.detect.disguise import plain
-from sovctl.gateway.detect.finding import Finding, resolve
+from sovctl.gateway.detect.finding import Finding, name_value, resolve
 from sovctl.gateway.detect.view import View
 from sovctl.gateway.errors import UpstreamFailed, UpstreamRejected
 from sovctl.gateway.inspection import Inspection
@@ -118,8 +118,8 @@ def wants(settings: SecondLookSettings, text: str, found: Sequence[Finding]) -> 
 def _findings(view: View, names: Iterable[str]) -> list[Finding]:
     """Where the names stand; our own tokens are nobody's."""
     return resolve(
-        Finding(*view.span(start, end), Kind.PERSON, _SCORE, " ".join(name.casefold().split()), SECOND_LOOK_RULE)
+        Finding(*view.span(start, end), Kind.PERSON, _SCORE, name_value(view.text[start:end]), SECOND_LOOK_RULE)
         for name in names
-        for start, end in places(view.text, name)
-        if not any(start < last and first < end for first, last in view.tokens)
+        for place in places(view.text, name)
+        for start, end in view.beside_tokens(*place)
     )

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from sovctl.gateway.detect.finding import Finding
+from sovctl.gateway.detect.finding import Finding, name_value
 from sovctl.gateway.detect.view import View
 from sovctl.gateway.kinds import Kind
 
@@ -45,29 +45,5 @@ class ModelFinder:
             kind = self._labels.get(label)
             if kind is None or score < self._min_score:
                 continue
-            for first, last in _beside(text, view.tokens, start, end):
-                while first < last and not text[first].isalnum():
-                    first += 1
-                while first < last and not text[last - 1].isalnum():
-                    last -= 1
-                if first < last:
-                    value = " ".join(text[first:last].casefold().split())
-                    yield Finding(first, last, kind, score, value, self.rules[0])
-
-
-def _beside(text: str, tokens: Sequence[tuple[int, int]], start: int, end: int) -> Iterator[tuple[int, int]]:
-    """What of a span is none of our tokens and no part of their words: `PERSON_...'s Nordmann` has one name left."""
-    for first, last in tokens:
-        if start < last and first < end:
-            before = first
-            while before > start and _is_of_word(text[before - 1]):
-                before -= 1
-            yield start, before
-            start = last
-            while start < end and _is_of_word(text[start]):
-                start += 1
-    yield start, end
-
-
-def _is_of_word(character: str) -> bool:
-    return character.isalnum() or character in "'\u2019"
+            for first, last in view.beside_tokens(start, end):
+                yield Finding(first, last, kind, score, name_value(text[first:last]), self.rules[0])

@@ -12,7 +12,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 
-from sovctl.gateway.detect.finding import Finding
+from sovctl.gateway.detect.finding import Finding, name_value
 from sovctl.gateway.detect.names.beside_cues import by_cue
 from sovctl.gateway.detect.names.by_form import by_form
 from sovctl.gateway.detect.names.cues import CUE_WORDS
@@ -43,5 +43,5 @@ def find_names(reading: Reading, found: Sequence[Finding] = ()) -> Iterator[Find
     text, words = reading.text, reading.words_of(CUE_WORDS)
     everywhere = by_cue(reading, words), in_fields(text), by_form(reading, words), in_rows(text, found)
     for rule, name in itertools.chain(*everywhere):
-        value = " ".join(text[name.start : name.end].casefold().split())
+        value = name_value(text[name.start : name.end])
         yield Finding(name.start, name.end, Kind.PERSON, SCORES[rule], value, rule)

@@ -27,7 +27,7 @@ def sides_fixture() -> Iterator[tuple[EchoUpstream, EchoUpstream]]:
 
 
 def configured(folder: Path, sides: tuple[EchoUpstream, EchoUpstream], **changes: Any) -> Path:
-    pipeline = save_pipeline(folder / "kk", UNCUED, OTHER)
+    pipeline = save_pipeline(folder / "kk", UNCUED, OTHER, f"{OTHER} DE89")
     pool, cloud = sides
     return write_loopback_config(
         folder,
@@ -62,6 +62,18 @@ def test_a_name_that_only_the_model_knows_leaves_as_a_token_and_comes_back(
     record = last_request(gateway)
     assert record["looked_by"] == ["kk-names"]
     assert record["kinds"] == {"PERSON": 1}
+
+
+def test_a_name_that_the_model_took_half_a_number_for_leaves_as_a_token_too(
+    gateway: LoopbackGateway, sides: tuple[EchoUpstream, EchoUpstream]
+) -> None:
+    text = f"Құрметті әріптестер, мына шотқа қараңыз: {OTHER} DE89 3704 0044 0532 0130 00, бүгін жауап күтеміз."
+    _, headers, answer = gateway.post(say(text))
+    assert headers["x-sovctl-route"] == "cloud"
+    assert json.loads(answer)["choices"][0]["message"]["content"] == text
+    sent = sides[1].requests[-1]["messages"][0]["content"]
+    assert not any(word in sent for word in (*OTHER.split(), "DE89"))
+    assert last_request(gateway)["kinds"] == {"IBAN": 1, "PERSON": 1}
 
 
 def test_a_model_is_not_asked_about_other_languages(gateway: LoopbackGateway) -> None:

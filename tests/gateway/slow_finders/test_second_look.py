@@ -108,7 +108,9 @@ def test_a_text_without_names_is_asked_about_once(
     assert len(pool.requests) == 1
 
 
-def test_our_own_tokens_are_nobodys_name(gateway: LoopbackGateway, sides: tuple[EchoUpstream, EchoUpstream]) -> None:
+def test_our_own_tokens_are_nobodys_name_and_hide_none_beside_them(
+    gateway: LoopbackGateway, sides: tuple[EchoUpstream, EchoUpstream]
+) -> None:
     pool, cloud = sides
     pool.script = Script(message=sees(NAME))
     gateway.post(say(PROMPT))
@@ -119,6 +121,9 @@ def test_our_own_tokens_are_nobodys_name(gateway: LoopbackGateway, sides: tuple[
     assert status == 200
     assert json.loads(answer)["choices"][0]["message"]["content"] == text
     assert last_request(gateway)["kinds"] == {"PERSON": 1}
+    pool.script = Script(message=sees(f"{token} {NAME}"))
+    gateway.post(say(f"{token} {NAME} wrote to us again"))
+    assert NAME not in cloud.raw[-1].decode()
 
 
 FAILURES = {
