@@ -28,7 +28,7 @@ def list_entries(
     site: Site = None,
     as_json: Json = False,
 ) -> None:
-    """Every entry in one line, with how well it is known, since when, and from where."""
+    """Every entry at a glance; below it how well it is known, since when, and from where."""
     from sovctl.engine.catalog.listing import summaries
 
     if part and part not in _PARTS:
@@ -39,7 +39,9 @@ def list_entries(
         return
     for name, rows in found.items():
         show.line(show.style(f"{name} ({len(rows)})", "bold"))
-        show.table(("ID", "WHAT", "KIND", "READ", "SOURCE"), [list(map(str, row.values())) for row in rows])
+        for row in rows:
+            show.line(f"{row['id']}: {row['about']}")
+            show.line(f"    {row['kind']}, read {row['date']}: {row['source']}")
         show.line()
 
 

@@ -10,7 +10,9 @@ import typer
 
 from sovctl.cli import show
 from sovctl.compliance.errors import InputError
+from sovctl.compliance.files import why_unreadable, write_atomic
 
+MOST_BYTES = 1 << 28  # of one result; GuideLLM's with every request in it has some ten megabytes
 EPILOG = "Example: sovctl size calibrate run-8.json run-32.json run-96.json --site site.yaml --pool assistant"
 
 
@@ -29,7 +31,6 @@ def calibrate(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Read vllm bench serve, GuideLLM or AIPerf results and write how far this site's servers are from the model."""
-    from sovctl.compliance.files import write_atomic
     from sovctl.engine.catalog.calibrations import calibrations_text, read_calibrations
     from sovctl.engine.sizing.measurements import parse_measurements
     from sovctl.engine.sizing.pool import pool_cases
@@ -64,7 +65,12 @@ def calibrate(
 
 def _read(file: Path) -> bytes:
     try:
-        return file.read_bytes()
+        with file.open("rb") as opened:
+            data = opened.read(MOST_BYTES + 1)
     except OSError as error:
-        reason = (error.strerror or "unusable").lower()
+        reason = why_unreadable(error)
         raise InputError(f"expected a file that can be read, got: {reason}", where=str(file)) from None
+    if len(data) > MOST_BYTES:
+        hint = "leave single requests out of it: vllm bench serve without --save-detailed"
+        raise InputError(f"expected at most {MOST_BYTES >> 20} MiB, got more", where=str(file), hint=hint)
+    return data

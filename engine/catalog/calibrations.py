@@ -17,6 +17,7 @@ import yaml
 from pydantic import TypeAdapter, ValidationError
 
 from sovctl.compliance.errors import InputError, Problem, SpecError
+from sovctl.compliance.files import why_unreadable
 from sovctl.engine.catalog.figure import Amount, CatalogModel, Count, Sources
 
 MOST_BYTES = 1 << 20
@@ -71,7 +72,7 @@ def read_calibrations(path: Path) -> tuple[ServerCalibration, ...]:
             data = file.read(MOST_BYTES + 1)
         content = yaml.safe_load(data) if len(data) <= MOST_BYTES else None
     except OSError as error:
-        reason = (error.strerror or "unusable").lower()
+        reason = why_unreadable(error)
         raise InputError(f"expected a file that can be read, got: {reason}", where=str(path), hint=_HINT) from None
     except (yaml.YAMLError, UnicodeDecodeError):
         content = None

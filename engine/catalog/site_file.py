@@ -25,6 +25,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from sovctl.compliance.errors import InputError, Problem, SpecError
+from sovctl.compliance.files import why_unreadable
 from sovctl.engine.catalog import Catalog, load_catalog
 from sovctl.engine.catalog.figure import CatalogModel, read_entries
 from sovctl.engine.catalog.gpus import Gpu
@@ -49,7 +50,7 @@ def read_site_catalog(path: Path) -> Catalog:
         with path.open("rb") as file:
             data = file.read(MAX_BYTES + 1)
     except OSError as error:
-        reason = (error.strerror or "unusable").lower()
+        reason = why_unreadable(error)
         raise InputError(f"expected a file that can be read, got: {reason}", where=str(path)) from None
     if not data.strip():
         raise InputError(f"expected {_listed(_PARTS)}, got an empty file", where=str(path))
