@@ -60,7 +60,8 @@ _ODD = re.compile(
     "\u05b0-\u05f4\u060b\u060c\u061b\u061e-\u065f\u066a-\u066f\u0671-\u06d5\u0900-\u0965\u0e01-\u0e4f\u10a0-\u10ff\u2018-\u2023\u2025-\u2027\u2030-\u205e"
     "\u20a0-\u20bf\u2116\u2122\u2190-\u23ff\u2500-\u2bff\u3001\u3002\u3005-\u30ff\u3105-\u3130\u3400-\u9fff\uac00-\ud7a3\U0001f300-\U0001faff]"
 )
-_MARKS = re.compile(r"(?<=[0-9@.])[\u0300-\u036f]+")  # struck through, underlined, piled up
+# Struck through, framed; behind digits underlined and piled up as well.
+_MARKS = re.compile(r"[\u0334-\u0338\u20d0-\u20f0]+|(?<=[0-9@.+])[\u0300-\u036f]+")
 
 
 def plain(view: View) -> View:

@@ -26,6 +26,7 @@ _QUOTED = re.compile(r"\"[^\"\n@]{1,64}\"\Z")
 _NO_SPACES = "\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
 _WORD_BEFORE = re.compile(rf".*[{_NO_SPACES}](?=[0-9A-Za-z])", re.DOTALL)
 _WORD_AFTER = re.compile(rf"(?<=[0-9A-Za-z])[{_NO_SPACES}]")
+_DIGITS_AND_DOT = re.compile(r"@[0-9]{1,63}\.[0-9]{1,63}")
 _SCORE = 0.9
 
 
@@ -40,6 +41,8 @@ class EmailRecognizer:
         domain = _DOMAIN.match(text, start)
         if domain is None:
             return None
+        if _DIGITS_AND_DOT.fullmatch(domain.group()):
+            return None  # "x=4092.10" as quoted-printable
         first, end = _local_start(text, start), domain.end()
         if first == start:
             return None

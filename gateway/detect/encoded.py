@@ -87,8 +87,9 @@ _FORMS = ((_HEX, _from_hex), (_BASE64, _from_base64))
 
 def _text_of(data: bytes) -> str:
     """`data` as text; empty when it is none."""
+    is_wide = len(data) > 7 and not any(data[1:9:2])  # UTF-16 as PowerShell has it
     try:
-        text = data.decode()
+        text = data.decode("utf-16-le" if is_wide else "utf-8")
     except UnicodeDecodeError:
         return ""
     return "" if _UNPRINTABLE.search(text) else text

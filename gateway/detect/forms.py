@@ -13,6 +13,7 @@ from sovctl.gateway.detect.schemes.scheme import Form, Needs, compact
 from sovctl.gateway.detect.surroundings import Surroundings
 from sovctl.gateway.kinds import Kind
 
+_REST_OF_UUID = re.compile("-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-")
 _SCORE_WORD, _SCORE_ALONE = 1.0, 0.9
 _ALONE = "(?:^|[^0-9A-Za-z])(?:{})(?:[^0-9A-Za-z]|$)"
 # Here a letter's case is part of the identifier.
@@ -58,6 +59,8 @@ class FormRecognizer:
         start = match.start()
         if text[start].isdigit() and text[start - 1 : start] in (".", ":") and text[start - 2 : start - 1].isdigit():
             return None  # the end of a time or a decimal: "11:04:09.113Z"
+        if _REST_OF_UUID.match(text, match.end()):
+            return None
         written = match.group()
         value = written if form.kind in _HAS_CASE else compact(written)
         if form.check is not None and not form.check(value):

@@ -31,6 +31,9 @@ _EXTENSION = re.compile(
     r"[ .:]{0,2}(?P<digits>[0-9]{1,6})(?![0-9])",
     re.IGNORECASE,
 )
+# "doi:10.1016/j.cell.2019.01.023": the word is a piece of a name.
+_PATH_BEFORE = re.compile(r"[./]\w{1,20}\.\Z")
+_LONGEST_PATH = 24
 
 
 class PhoneFinder:
@@ -114,6 +117,8 @@ class PhoneFinder:
         national = self._plan.national(digits) if total >= _FEWEST else None
         is_written = national is not None and self._is_written(run, first, last, has_trunk=national[1])
         is_said = may_say and bool(((words.before & words.closest) | words.after) & self._phone)
+        if is_said and _PATH_BEFORE.search(run.text, max(0, start - _LONGEST_PATH), start):
+            return None
         if not (abroad or is_written or is_said) or is_amount(run.text, start, end):
             return None
         if abroad:

@@ -14,6 +14,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from sovctl.gateway.detect import said_digits
 from sovctl.gateway.detect.scan import Pattern
 from sovctl.gateway.detect.view import Edit
 
@@ -32,11 +33,12 @@ class Undoing:
 # RFC 3986 2.1, and RFC 2045 6.7: bytes in hexadecimal.
 _PERCENT = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
 _QUOTED_PRINTABLE = re.compile(r"=\r?\n|(?:=[0-9A-F]{2})+")
-_ENTITY = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
-# RFC 8259 7, and the escapes of JavaScript, Python and C.
+# HTML 13.2.5.80: a numeric reference ends without its semicolon as well.
+_ENTITY = re.compile(r"&(?:#[0-9]{1,7};?|#[xX][0-9A-Fa-f]{1,6};?|[A-Za-z][A-Za-z0-9]{1,31};)")
+# RFC 8259 7, and the escapes of JavaScript, Python, C and CSS.
 _BACKSLASH = re.compile(
     r"\\u[dD][89abAB][0-9A-Fa-f]{2}\\u[dD][c-fC-F][0-9A-Fa-f]{2}|\\u[0-9A-Fa-f]{4}|\\u\{[0-9A-Fa-f]{1,6}\}"
-    r"|\\U[0-9A-Fa-f]{8}|\\x[0-9A-Fa-f]{2}|(?<=[0-9])\\[nrt](?=[0-9])"
+    r"|\\U[0-9A-Fa-f]{8}|\\x[0-9A-Fa-f]{2}|(?<=[0-9])\\[nrt](?=[0-9])|\\0000[0-9A-Fa-f]{2}(?: (?=\\0))?|\\[0-3][0-7]{2}"
 )
 
 
@@ -71,7 +73,8 @@ def _entities(text: str) -> list[Edit]:
 def _entity(entity: str) -> str:
     if entity[1] != "#":
         return html.entities.html5.get(entity[1:], "")
-    code = int(entity[3:-1], 16) if entity[2] in "xX" else int(entity[2:-1])
+    number = entity.rstrip(";")
+    code = int(number[3:], 16) if entity[2] in "xX" else int(number[2:])
     return chr(code) if code <= 0x10FFFF else ""
 
 
@@ -82,6 +85,8 @@ def _backslashes(text: str) -> list[Edit]:
 def _unescaped(escape: str) -> str:
     if escape[1] in "nrt":
         return " "
+    if escape[1] in "0123":
+        return chr(int(escape[1:4], 8) if len(escape) == 4 else int(escape[1:7], 16))
     if len(escape) == 12:
         return (bytes.fromhex(escape[2:6]) + bytes.fromhex(escape[8:])).decode("utf-16-be")
     code = int(escape[2:].strip("{}"), 16)
@@ -163,17 +168,78 @@ def _spaced_out(text: str) -> list[Edit]:
     ]
 
 
+# The same with signs between: "4, 1, 1, 1", "'4' + '1'", "[4][1]", "D.E.8.9".
+_SIGN = r"[ ,./+'\"\[\]()]"
+_SIGNS_BETWEEN = re.compile(rf"(?<![\w@])(?:[0-9A-Za-z@]{_SIGN}{{1,5}}){{7,120}}[0-9A-Za-z@](?![\w@])")
+_SIGNS = re.compile(f"{_SIGN}+")
+
+
+def _signs_between(text: str) -> list[Edit]:
+    return [
+        (gap.start(), gap.end(), "")
+        for match in _SIGNS_BETWEEN.finditer(text)
+        if _SIGNS.sub("", match.group())[:8] not in _COUNTING
+        for gap in _SIGNS.finditer(text, match.start(), match.end())
+    ]
+
+
+# What no reader sees in the middle of a number: emphasis, tags within a line, thin spaces of LaTeX, quoting of mail,
+# string literals put together.
+_MARKS = (
+    r"\*{2,4}|</?(?:b|i|u|s|em|strong|span|mark|code|font|wbr|sub|sup)(?: [^<>]{0,80})?/?>|<!--[^<>]{0,80}-->|\\[,;:! ]"
+    r"|\r?\n(?:> ?){1,4}|[\"'] ?\+ ?[\"']|·|•"
+)
+_MARKUP = re.compile(rf"(?<=[0-9A-Za-z])(?:{_MARKS}){{1,2}}(?=[0-9A-Za-z])")
+
+
+def _markup(text: str) -> list[Edit]:
+    return [(m.start(), m.end(), "") for m in _MARKUP.finditer(text)]
+
+
+# ECMA-48 5.4: colours of a terminal; and control characters that show nothing.
+_CONTROLS = re.compile(r"\x1b\[[0-9;]{0,16}[A-Za-z]|[\x00-\x08\x0e-\x1f\x7f]")
+
+
+def _controls(text: str) -> list[Edit]:
+    return [(m.start(), m.end(), "") for m in _CONTROLS.finditer(text)]
+
+
+# RFC 3490 3.1: dots that name servers take for one, and the one dot leader.
+_OTHER_DOT = re.compile(r"(?<=[0-9A-Za-z])[\u3002\uff61\u2024](?=[0-9A-Za-z])")
+
+
+def _other_dots(text: str) -> list[Edit]:
+    return [(m.start(), m.end(), ".") for m in _OTHER_DOT.finditer(text)]
+
+
 # In this order: what one leaves, the next may undo.
 UNDOINGS: tuple[Undoing, ...] = (
+    Undoing("control characters", Pattern(r"[\x00-\x08\x0e-\x1f\x7f]", is_once=True), _controls),
     Undoing("URL encoding", Pattern("%[0-9a-f]{2}", is_once=True), _percent),
-    Undoing("HTML entities", Pattern("&(?:#[0-9x]|[a-z])[0-9a-z]{0,31};", is_once=True), _entities),
-    Undoing("backslash escapes", Pattern(r"\\(?:u[0-9a-f{]|x[0-9a-f]|[nrt][0-9])", is_once=True), _backslashes),
+    Undoing("HTML entities", Pattern("&(?:#x?[0-9a-f]|[a-z][0-9a-z]{1,31};)", is_once=True), _entities),
+    Undoing(
+        "backslash escapes",
+        Pattern(r"\\(?:u[0-9a-f{]|x[0-9a-f]|[nrt][0-9]|[0-3][0-7]{2}|0000[0-9a-f]{2})", is_once=True),
+        _backslashes,
+    ),
     Undoing(
         "quoted-printable",
         Pattern(r"=\r?\n|=(?:40|2[BDE]|3[0-9D]|[CD][0-9A-F]=[89AB])", is_once=True, has_case=True),
         _quoted_printable,
     ),
     Undoing("characters apart", Pattern(f"(?:{_ONE}{_APART}{{1,3}}){{7}}{_ONE}", is_once=True), _spaced_out),
+    Undoing(
+        "signs between characters",
+        Pattern(f"(?:[0-9A-Za-z@]{_SIGN}{{1,5}}){{7}}[0-9A-Za-z@]", is_once=True),
+        _signs_between,
+    ),
+    Undoing(
+        "markup in a number",
+        Pattern(rf"[0-9](?:{_MARKS}){{1,2}}[0-9A-Za-z]|[A-Za-z](?:{_MARKS}){{1,2}}[0-9]", is_once=True),
+        _markup,
+    ),
+    Undoing("digits said aloud", said_digits.GATE, said_digits.edits),
+    Undoing("other dots", Pattern("[0-9a-z](?:\u3002|\uff61|\u2024)[0-9a-z]", is_once=True), _other_dots),
     Undoing(
         "look-alike letters",
         Pattern(rf"[0-9a-z@.+_-]{_LETTER}|{_LETTER}[0-9a-z@+_]", is_once=True),
