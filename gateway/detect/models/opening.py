@@ -10,6 +10,8 @@ Packages that the gateway does not bring are looked for beside its own, and afte
 
 from __future__ import annotations
 
+import os
+import stat
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,10 +26,18 @@ def add_packages(folder: Path, *, where: str) -> None:
     """Let packages in a folder be imported, as `pip install --target` lays them, unless there are others of that name.
 
     Raises:
-        InputError: there is no such folder.
+        InputError: there is no such folder, or somebody else could put code there.
     """
     if not folder.is_dir():
         raise InputError(f"expected a folder with Python packages, got none at {folder}", where=where)
+    laid = folder.stat()
+    if laid.st_mode & (stat.S_IWGRP | stat.S_IWOTH) or laid.st_uid not in (0, os.geteuid()):
+        got = f"mode {stat.S_IMODE(laid.st_mode):04o}, user {laid.st_uid}"
+        raise InputError(
+            f"expected a folder that root alone may write, got {got}",
+            where=where,
+            hint=f"chown root {folder}; chmod go-w {folder}",
+        )
     if str(folder) not in sys.path:
         sys.path.append(str(folder))
 

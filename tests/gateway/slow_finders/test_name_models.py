@@ -207,6 +207,10 @@ def test_packages_of_the_site_come_after_the_gateways_own(tmp_path: Path, monkey
     assert own is not None
     assert own.origin is not None
     assert not own.origin.startswith(str(tmp_path))
+    tmp_path.chmod(0o770)
+    with pytest.raises(InputError, match="expected a folder that root alone may write, got mode 0770") as caught:
+        load_models(packages)
+    assert caught.value.where == "detect.model_packages"
     with pytest.raises(InputError, match="expected a folder with Python packages"):
         load_models(DetectSettings.model_validate({"model_packages": str(tmp_path / "nowhere")}))
 
