@@ -191,7 +191,7 @@ class App:
         headers = [_JSON, *refused.headers]
         if refused.code is Code.INVALID_API_KEY:
             headers.append((b"www-authenticate", b"Bearer"))
-        return refused.status, headers, surface.error(refused.code, request_id=request_id)
+        return refused.status, headers, surface.error(refused.code, request_id=request_id, param=refused.param)
 
     async def _models(self, scope: Scope, _request_id: str) -> tuple[int, Headers, bytes]:
         usable = await self._usable(scope)

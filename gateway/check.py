@@ -89,7 +89,8 @@ def _certificate(settings: GatewaySettings) -> str:
 
 
 def _clients(settings: GatewaySettings) -> str:
-    return f"{len(Callers(settings).clients)} clients, keys as digests only"
+    count = len(Callers(settings).clients)
+    return f"{count} client{'s' if count != 1 else ''}, keys as digests only"
 
 
 def _keys(settings: GatewaySettings) -> str:

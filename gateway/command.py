@@ -93,6 +93,12 @@ def _add_init(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--pool-model", metavar="NAME", help="what the pool calls the model")
     parser.add_argument("--serve-as", default="assistant", metavar="NAME", help="the model name clients ask for")
     parser.add_argument("--languages", default="en", metavar="LIST", help="languages that may leave, such as en,de")
+    parser.add_argument(
+        "--surfaces",
+        default="chat.completions",
+        metavar="LIST",
+        help="APIs that they serve, such as responses,messages",
+    )
     parser.add_argument("--port", type=int, default=8443, help="on 127.0.0.1")
 
 
@@ -109,6 +115,7 @@ def _init(options: argparse.Namespace) -> int:
         cloud_key_file=options.cloud_key_file,
         pool=options.pool,
         pool_model=options.pool_model,
+        surfaces=options.surfaces.split(","),
     )
     config = options.folder / "gateway.yaml"
     _print(f"wrote {config}, with keys of its own beside it")

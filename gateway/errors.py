@@ -69,7 +69,7 @@ _LIMIT = "rate_limit_error"
 _ANSWERS: dict[Code, _Answer] = {
     Code.INVALID_HTTP: _Answer(400, _INVALID, "expected a request in HTTP/1.1; no https where the gateway has no TLS"),
     Code.INVALID_JSON: _Answer(400, _INVALID, "expected a JSON object as the body"),
-    Code.INVALID_REQUEST: _Answer(400, _INVALID, "expected a body of this API, with `model` as a string"),
+    Code.INVALID_REQUEST: _Answer(400, _INVALID, "expected a body of this API"),
     Code.TOO_DEEP: _Answer(400, _INVALID, "expected JSON that is nested less deeply"),
     Code.BODY_TOO_LARGE: _Answer(413, _INVALID, "expected a smaller body"),
     Code.HEAD_TOO_LARGE: _Answer(431, _INVALID, "expected fewer or shorter header fields"),
@@ -173,9 +173,11 @@ class UpstreamRejected(Exception):
 class Refused(Exception):
     """The request gets this answer instead of a model's. Its text is the code, nothing else."""
 
-    def __init__(self, code: Code, *, headers: Headers | None = None) -> None:
+    def __init__(self, code: Code, *, headers: Headers | None = None, param: str | None = None) -> None:
         super().__init__(code.value)
         self.code = code
+        self.param = param
+        """A field of this API that is absent or of another form; a name of ours, never of the request."""
         self.headers: Headers = headers or []
 
     @property
@@ -184,21 +186,31 @@ class Refused(Exception):
         return _ANSWERS[self.code].status
 
 
-def status_and_message(code: Code) -> tuple[int, str]:
-    """What `code` is in HTTP and in words."""
+def status_and_message(code: Code, param: str | None = None) -> tuple[int, str]:
+    """What `code` is in HTTP and in words.
+
+    Args:
+        param: the field that it is about.
+    """
     answer = _ANSWERS[code]
-    return answer.status, answer.message
+    where = f"; `{param}` is absent, or not as it should be" if param is not None else ""
+    return answer.status, answer.message + where
 
 
-def error_body(code: Code, *, request_id: str) -> bytes:
-    """The JSON body for `code`."""
+def error_body(code: Code, *, request_id: str, param: str | None = None) -> bytes:
+    """The JSON body for `code`.
+
+    Args:
+        param: the field that it is about.
+    """
     answer = _ANSWERS[code]
+    _, message = status_and_message(code, param)
     return orjson.dumps(
         {
             "error": {
-                "message": answer.message,
+                "message": message,
                 "type": answer.type,
-                "param": None,
+                "param": param,
                 "code": code.value,
                 "sovctl": {"reason": code.value, "request_id": request_id},
             }

@@ -42,6 +42,7 @@ def init(
     cloud_key_file: Path | None,
     pool: str | None,
     pool_model: str | None,
+    surfaces: Sequence[str],
 ) -> str:
     """Make the folder; the client's key.
 
@@ -50,6 +51,7 @@ def init(
         languages: in which the gateway's finding of names is accepted; text in any other never leaves.
         cloud: base URL, ending in /v1, of what sees tokens only.
         pool: base URL of what may see raw text: a model server of your own.
+        surfaces: the APIs that these serve.
 
     Raises:
         InputError: there is a gateway already, nothing to serve from, no place for it, or no key in the cloud's file.
@@ -62,8 +64,8 @@ def init(
     if cloud is None and pool is None:
         raise InputError("expected --cloud, --pool or both, got neither")
     upstreams = [
-        _upstream("cloud", cloud, cloud_model or serve_as, cloud_key_file),
-        _upstream("pool", pool, pool_model or serve_as, None),
+        _upstream("cloud", cloud, cloud_model or serve_as, surfaces, cloud_key_file),
+        _upstream("pool", pool, pool_model or serve_as, surfaces, None),
     ]
     named = {kind: kind for kind, url in (("pool", pool), ("cloud", cloud)) if url is not None}
     settings = {
@@ -97,7 +99,9 @@ def init(
     return key
 
 
-def _upstream(name: str, url: str | None, model: str, key_file: Path | None) -> dict[str, Any] | None:
+def _upstream(
+    name: str, url: str | None, model: str, surfaces: Sequence[str], key_file: Path | None
+) -> dict[str, Any] | None:
     if url is None:
         return None
     upstream: dict[str, Any] = {
@@ -105,6 +109,7 @@ def _upstream(name: str, url: str | None, model: str, key_file: Path | None) -> 
         "kind": name,
         "base_urls": [url],
         "model": model,
+        "surfaces": list(surfaces),
         "max_model_len": 131_072,
     }
     if key_file is not None:

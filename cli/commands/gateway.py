@@ -59,6 +59,9 @@ def init(
     pool_model: Annotated[str | None, typer.Option(metavar="NAME", help="What the pool calls the model.")] = None,
     serve_as: Annotated[str, typer.Option(metavar="NAME", help="The model name clients ask for.")] = "assistant",
     languages: Annotated[str, typer.Option(metavar="LIST", help="Languages that may leave, such as en,de.")] = "en",
+    surfaces: Annotated[
+        str, typer.Option(metavar="LIST", help="APIs that cloud and pool serve, such as chat.completions,responses.")
+    ] = "chat.completions",
     port: Annotated[int, typer.Option(help="Where it listens, on 127.0.0.1.")] = 8443,
 ) -> None:
     """Make a gateway on this machine. Settings, keys and one client; without a site around it."""
@@ -70,6 +73,7 @@ def init(
         "--pool-model": pool_model,
         "--serve-as": serve_as,
         "--languages": languages,
+        "--surfaces": surfaces,
         "--port": port,
     }
     _become("init", *(f"{name}={value}" for name, value in given.items() if value is not None), "--", str(folder))

@@ -82,10 +82,11 @@ class AdminApp:
         await answer.send(send, policy=self._pages.policy)
 
     async def _answer(self, asked: Asked) -> Answer:
-        handler = self._paths.get((asked.method, asked.path))
-        if handler is None and asked.method == "POST" and asked.path.startswith("/actions/"):
+        method = "GET" if asked.method == "HEAD" else asked.method
+        handler = self._paths.get((method, asked.path))
+        if handler is None and method == "POST" and asked.path.startswith("/actions/"):
             handler = self._act
-        if handler is None and asked.method == "GET" and asked.path.startswith((_HANDOFF, _API_HANDOFF)):
+        if handler is None and method == "GET" and asked.path.startswith((_HANDOFF, _API_HANDOFF)):
             handler = self._handoff
         if handler is None:
             return plain(404, "no such path\n")

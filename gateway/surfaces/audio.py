@@ -79,7 +79,7 @@ class Transcriptions(Surface):
     def check(self, body: Mapping[str, Any]) -> None:
         super().check(body)
         if not body.get("file"):
-            raise Refused(Code.INVALID_REQUEST)
+            raise Refused(Code.INVALID_REQUEST, param="file")
 
     def is_stream(self, body: Mapping[str, Any]) -> bool:
         return str(body.get("stream", "")).lower() in _TRUE

@@ -60,7 +60,7 @@ class ChatCompletions(Surface):
     def check(self, body: Mapping[str, Any]) -> None:
         super().check(body)
         if not is_objects(body.get("messages")):
-            raise Refused(Code.INVALID_REQUEST)
+            raise Refused(Code.INVALID_REQUEST, param="messages")
 
     def prose(self, path: Path) -> Path | None:
         return path[:2] if path[0] == "messages" and path[-1] not in _NOT_PROSE else None
@@ -109,7 +109,7 @@ class ChatBatch(ChatCompletions):
         Surface.check(self, body)
         conversations = body.get("messages")
         if not isinstance(conversations, list) or not all(map(is_objects, conversations)):
-            raise Refused(Code.INVALID_REQUEST)
+            raise Refused(Code.INVALID_REQUEST, param="messages")
 
     def prose(self, path: Path) -> Path | None:
         return path[:3] if path[0] == "messages" and path[-1] not in _NOT_PROSE else None

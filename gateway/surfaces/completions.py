@@ -30,7 +30,7 @@ class Completions(Surface):
     def check(self, body: Mapping[str, Any]) -> None:
         super().check(body)
         if not (is_text_or_tokens(body.get("prompt")) or "prompt_embeds" in body):
-            raise Refused(Code.INVALID_REQUEST)
+            raise Refused(Code.INVALID_REQUEST, param="prompt")
 
     def prose(self, path: Path) -> Path | None:
         return path if path[0] in ("prompt", "suffix") else None

@@ -33,7 +33,7 @@ class Embeddings(Surface):
     def check(self, body: Mapping[str, Any]) -> None:
         super().check(body)
         if not (is_text_or_tokens(body.get("input")) or is_objects(body.get("messages"))):
-            raise Refused(Code.INVALID_REQUEST)
+            raise Refused(Code.INVALID_REQUEST, param="input")
 
     def prose(self, path: Path) -> Path | None:
         if path[0] == "messages":

@@ -83,7 +83,7 @@ class Messages(Surface):
     def check(self, body: Mapping[str, Any]) -> None:
         super().check(body)
         if not is_objects(body.get("messages")):
-            raise Refused(Code.INVALID_REQUEST)
+            raise Refused(Code.INVALID_REQUEST, param="messages")
 
     def prose(self, path: Path) -> Path | None:
         if path[0] == "system":
@@ -134,8 +134,8 @@ class Messages(Surface):
     def added(self, event: Mapping[str, Any]) -> Added:
         return added_to_message(event, FIELDS)
 
-    def error(self, code: Code, *, request_id: str) -> bytes:
-        status, message = status_and_message(code)
+    def error(self, code: Code, *, request_id: str, param: str | None = None) -> bytes:
+        status, message = status_and_message(code, param)
         reason = {"reason": code.value, "request_id": request_id}
         error = {
             "type": _TYPES.get(status, "api_error" if status >= 500 else "invalid_request_error"),

@@ -30,8 +30,10 @@ class Rerank(Surface):
 
     def check(self, body: Mapping[str, Any]) -> None:
         super().check(body)
-        if "query" not in body or not isinstance(body.get("documents"), list | dict):
-            raise Refused(Code.INVALID_REQUEST)
+        if "query" not in body:
+            raise Refused(Code.INVALID_REQUEST, param="query")
+        if not isinstance(body.get("documents"), list | dict):
+            raise Refused(Code.INVALID_REQUEST, param="documents")
 
     def prose(self, path: Path) -> Path | None:
         return _side(path) if path[0] in ("query", "documents") else None

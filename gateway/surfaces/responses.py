@@ -77,7 +77,7 @@ class Responses(Surface):
         if any(body.get(name) for name in _REMEMBERED) or any(item.get("type") == _BY_ID for item in items):
             raise Refused(Code.STATE_NOT_KEPT)
         if not isinstance(asked, str) and not items:
-            raise Refused(Code.INVALID_REQUEST)
+            raise Refused(Code.INVALID_REQUEST, param="input")
 
     def prose(self, path: Path) -> Path | None:
         if path[0] == "instructions":

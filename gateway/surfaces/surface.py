@@ -128,8 +128,10 @@ class Surface(ABC):
         Raises:
             Refused: it is not.
         """
-        if not isinstance(body.get("model"), str) or (self.is_stream(body) and not self.has_stream):
-            raise Refused(Code.INVALID_REQUEST)
+        if not isinstance(body.get("model"), str):
+            raise Refused(Code.INVALID_REQUEST, param="model")
+        if self.is_stream(body) and not self.has_stream:
+            raise Refused(Code.INVALID_REQUEST, param="stream")
 
     def is_stream(self, body: Mapping[str, Any]) -> bool:
         """True when the client asks for a stream."""
@@ -232,9 +234,13 @@ class Surface(ABC):
         has no form for that."""
         return None
 
-    def error(self, code: Code, *, request_id: str) -> bytes:
-        """The body of an error."""
-        return error_body(code, request_id=request_id)
+    def error(self, code: Code, *, request_id: str, param: str | None = None) -> bytes:
+        """The body of an error.
+
+        Args:
+            param: the field of the request that it is about.
+        """
+        return error_body(code, request_id=request_id, param=param)
 
     def error_event(self, code: Code, *, request_id: str) -> bytes:
         """An error in the middle of a stream, framed."""

@@ -29,7 +29,7 @@ class Tokenize(Surface):
     def check(self, body: Mapping[str, Any]) -> None:
         super().check(body)
         if not (isinstance(body.get("prompt"), str) or is_objects(body.get("messages"))):
-            raise Refused(Code.INVALID_REQUEST)
+            raise Refused(Code.INVALID_REQUEST, param="prompt")
 
     def prose(self, path: Path) -> Path | None:
         return path[:2] if path[0] in ("prompt", "messages") and path[-1] not in ("role", "type") else None
@@ -56,7 +56,7 @@ class Detokenize(Tokenize):
     def check(self, body: Mapping[str, Any]) -> None:
         Surface.check(self, body)
         if not isinstance(body.get("tokens"), list):
-            raise Refused(Code.INVALID_REQUEST)
+            raise Refused(Code.INVALID_REQUEST, param="tokens")
 
     def whole(self, answer: Any, _restoration: Restoration) -> dict[str, Any]:
         if not isinstance(answer, dict) or not isinstance(answer.get("prompt"), str):

@@ -14,6 +14,7 @@ from echo_upstream import EchoUpstream
 from loopback_ports import unused_port
 
 from sovctl.compliance.ledger.reader import LedgerReader
+from sovctl.gateway.settings import SurfaceName, load_settings
 
 
 def words(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -44,6 +45,15 @@ def test_a_key_or_a_place_that_is_not_there_is_said_at_once(tmp_path: Path) -> N
     none = words("init", str(tmp_path / "a"), *cloud, "--languages", "")
     assert (none.returncode, "policy.name_languages[0]" in none.stderr) == (3, True)
     assert not (tmp_path / "a").exists()
+
+
+def test_apis_that_the_upstream_serves_are_named_and_known(tmp_path: Path) -> None:
+    cloud = ("--cloud", "https://cloud.example/v1")
+    assert words("init", str(tmp_path / "a"), *cloud, "--surfaces", "chat.completions,responses").returncode == 0
+    (upstream,) = load_settings(tmp_path / "a" / "gateway.yaml").upstreams
+    assert upstream.surfaces == [SurfaceName.CHAT, SurfaceName.RESPONSES]
+    unknown = words("init", str(tmp_path / "b"), *cloud, "--surfaces", "chat")
+    assert (unknown.returncode, "upstreams[0].surfaces[0]" in unknown.stderr) == (3, True)
 
 
 def test_a_base_url_without_a_path_is_noted(tmp_path: Path) -> None:
