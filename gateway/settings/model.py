@@ -16,6 +16,7 @@ Name = Annotated[str, StringConstraints(pattern=_NAME)]
 _PATTERNS = {
     _NAME: "lower-case letters, digits and hyphens, a letter first, at most 31 in all",
     "^[a-z]{2}$": "the two letters of a language (ISO 639-1)",
+    "^[0-9a-f]{64}$": "a SHA-256 in 64 lower-case hex digits",
 }
 
 
