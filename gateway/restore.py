@@ -28,6 +28,7 @@ from sovctl.gateway.token_search import PLAIN_ID, Found, TokenSearch, id_pattern
 from sovctl.gateway.tokens import ID_CHARACTERS
 
 _LABEL_OF: dict[str, Kind | Mark] = {**{k.value: k for k in Kind}, **{m.value: m for m in Mark}}
+_URL = Mark.URL.value
 _PENDING_CHARACTERS = 4096  # of plain text until the links in it are looked for, all at once
 
 
@@ -114,27 +115,24 @@ class Issued:
         """
         if self.surrogates is not None or "\\" in text or "&" in text or has_link_hint(text):
             return None
-        found: list[tuple[int, int, str, str]] = []
-        behind = 0
-        for match in PLAIN_ID.finditer(text):
-            token_id, at = match.group(1), match.start()
-            if (issued := self._by_id.get(token_id)) is None:
+        *pieces, last = PLAIN_ID.split(text)  # text that ends with a token's label, the token's characters, text, ...
+        befores, ids = pieces[::2], pieces[1::2]
+        try:
+            issued = [self._by_id[token_id] for token_id in ids]
+        except KeyError:
+            return None
+        for before, (label, _) in zip(befores, issued, strict=True):
+            if label == _URL or not before.endswith(label):  # what follows a URL belongs to it
                 return None
-            label, value = issued
-            if not text.endswith(label, behind, at) or label == Mark.URL.value:  # what follows a URL belongs to it
-                return None
-            behind = match.end()
-            found.append((at - len(label), behind, token_id, value))
         out: list[str] = []
-        position = 0
-        for start, end, token_id, value in found:
+        for before, token_id, (label, value) in zip(befores, ids, issued, strict=True):
             if self.may_take(token_id, value):
                 counts.restored += 1
-                out += text[position:start], json_inside(value) if is_json else value
-                position = end
+                out += before[: -len(label)], json_inside(value) if is_json else value
             else:
                 counts.capped += 1
-        out.append(text[position:])
+                out += before, "_", token_id
+        out.append(last)
         return "".join(out)
 
 
