@@ -136,7 +136,7 @@ class Connection(asyncio.Protocol):
         return self._unread()
 
     async def pour(self, take: Callable[[bytes], bool]) -> bool:
-        """Give what comes of the body to `take` the moment it comes, until that returns False; True at the body's end.
+        """Give what comes of the body to `take`, one read together, until that returns False; True at the body's end.
 
         No task has to wake for it, which costs more than a short piece itself.
 
@@ -273,8 +273,12 @@ class Connection(asyncio.Protocol):
                 self._give_up_in(self._read_timeout_s)
         elif self._heard_bytes > _MAX_HEAD_BYTES:
             self._fail("protocol")
-        if self._take is None or self._is_whole or self._failure is not None:
-            self._wake()
+        if self._take is not None and self._pieces and self._failure is None:
+            if not self._take(self._unread()):
+                self._take = None
+            elif not self._is_whole:
+                return  # nobody has to wake
+        self._wake()
 
     def eof_received(self) -> bool:
         return False
@@ -314,10 +318,6 @@ class Connection(asyncio.Protocol):
 
     def on_body(self, body: bytes) -> None:
         if self._talks_unasked:
-            return
-        if self._take is not None:
-            if not self._take(body):
-                self._take = None
             return
         self._pieces.append(body)
         self._unread_bytes += len(body)
