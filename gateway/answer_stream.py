@@ -67,6 +67,8 @@ class AnswerStream:
         self._first = b""
         self.instead: Instead | None = None
         """What the client gets when nothing of the answer goes out."""
+        self.is_over = False
+        """What `pieces` gave out last is the end of what the client gets."""
         self._is_recorded = False
         self._reason = ""
         self._began_ns = time.time_ns() if exchange.trace is not None else 0
@@ -117,6 +119,7 @@ class AnswerStream:
                             yield last
                         gate.check()
                     await self._end(ANSWERED)
+                    self.is_over = True
                     yield last
                     return
             except Blocked as blocked:
@@ -126,11 +129,13 @@ class AnswerStream:
             last = b"".join(self._ending.events(self.instead))
             self._sent.append(last)
             await self._end(HANDED_OVER)
+            self.is_over = True
             yield last
         except (UpstreamFailed, Refused) as error:
             code = error.code if isinstance(error, Refused) else Code.UPSTREAM_FAILED
             log.event("stream broke off", level=30, reason=str(error), request_id=exchange.request_id)
             self._record(code.value)
+            self.is_over = True
             yield exchange.surface.error_event(code, request_id=exchange.request_id)
 
     async def _end(self, reason: str) -> None:

@@ -304,22 +304,26 @@ def _ids(request_id: str) -> Headers:
 
 async def _send_stream(send: Send, headers: Headers, reply: Reply, request_id: str) -> None:
     """A stream; it is closed whatever becomes of the client."""
-    assert not isinstance(reply.content, bytes)
+    stream = reply.content
+    assert not isinstance(stream, bytes)
     headers += _ids(request_id)
     try:
-        body = ClientBody.behind(send)
-        if body is not None:
-            body.begin()
-        await send({"type": "http.response.start", "status": reply.status, "headers": headers})
-        async for piece in reply.content.pieces(body):
-            await send({"type": "http.response.body", "body": piece, "more_body": True})
+        body, has_begun = ClientBody.behind(send), False
+        async for piece in stream.pieces(body):
+            if not has_begun:
+                has_begun = True
+                if body is not None and body.begin(reply.status, headers, piece):
+                    piece = b""
+                else:
+                    await send({"type": "http.response.start", "status": reply.status, "headers": headers})
+            if stream.is_over and body is not None:
+                body.end(piece)
+            if piece or stream.is_over:
+                await send({"type": "http.response.body", "body": piece, "more_body": not stream.is_over})
             if body is not None and body.has_left:
                 return
-        if body is not None:
-            body.end()
-        await send({"type": "http.response.body", "body": b""})
     finally:
-        await reply.content.close()
+        await stream.close()
 
 
 def _header(headers: Headers, name: bytes) -> str | None:

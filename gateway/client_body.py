@@ -21,7 +21,7 @@ from sovctl.gateway.errors import Headers
 
 
 class ClientBody:
-    """A body in chunks (RFC 9112, 7.1) whose head and end `send` sends; in HTTP/1.0 the connection's end is its own."""
+    """A body in chunks (RFC 9112, 7.1) whose end `send` sends; in HTTP/1.0 the connection's end is its own."""
 
     __slots__ = ("_cycle", "_flow", "_write")
 
@@ -39,14 +39,28 @@ class ClientBody:
         """True when the client closed its connection."""
         return self._cycle.disconnected
 
-    def begin(self) -> None:
-        """Before the head. A client of HTTP/1.0 knows no chunks, and uvicorn no body without them or a length."""
-        if self._cycle.scope["http_version"] == "1.0":
-            self._cycle.chunked_encoding, self._cycle.expected_content_length = False, sys.maxsize
+    def begin(self, status: int, headers: Headers, piece: bytes) -> bool:
+        """Write the head and a first piece in one go; False when `send` is to send both.
 
-    def end(self) -> None:
-        """Before the end."""
-        self._cycle.expected_content_length = 0
+        Args:
+            headers: in lower case; not `connection` nor `transfer-encoding`.
+        """
+        cycle = self._cycle
+        if cycle.scope["http_version"] == "1.0":  # it knows no chunks, and uvicorn no body without them or a length
+            cycle.chunked_encoding, cycle.expected_content_length = False, sys.maxsize
+            return False
+        head = _head(cycle, status, [*headers, (b"transfer-encoding", b"chunked")])
+        if head is None:
+            return False
+        cycle.response_started = cycle.chunked_encoding = True
+        cycle.waiting_for_100_continue = False
+        self._write(b"%b%x\r\n%b\r\n" % (head, len(piece), piece))
+        return True
+
+    def end(self, piece: bytes) -> None:
+        """Before the last piece."""
+        if not self._cycle.chunked_encoding:
+            self._cycle.expected_content_length = len(piece)
 
     def write(self, piece: bytes) -> bool:
         """Write a piece that is not empty; False when it was not written."""
@@ -64,19 +78,24 @@ def written_at_once(send: Send, status: int, headers: Headers, body: bytes) -> b
         headers: all of them, in lower case, the body's length among them; not `connection` nor `transfer-encoding`.
     """
     cycle = getattr(send, "__self__", None)
-    if not isinstance(cycle, RequestResponseCycle) or cycle.response_started:
+    if not isinstance(cycle, RequestResponseCycle) or (head := _head(cycle, status, headers)) is None:
         return False
-    if cycle.flow.write_paused or cycle.disconnected or not cycle.keep_alive:
-        return False
-    if cycle.scope["method"] == "HEAD" or cycle.access_log:
-        return False
-    lines = [b"%b: %b\r\n" % header for header in (*cycle.default_headers, *headers)]
-    head = b"".join(lines)
-    if head.count(b"\n") != len(lines) or head.count(b"\r") != len(lines) or b"\0" in head:
-        return False  # `send` says what is wrong with it
     cycle.response_started = cycle.response_complete = True
     cycle.waiting_for_100_continue, cycle.chunked_encoding = False, False
-    cycle.transport.write(b"%b%b\r\n%b" % (STATUS_LINE[status], head, body))
+    cycle.transport.write(head + body)
     cycle.message_event.set()
     cycle.on_response()
     return True
+
+
+def _head(cycle: RequestResponseCycle, status: int, headers: Headers) -> bytes | None:
+    """The head of an answer; None when `send` is to write it, or to say what is wrong with it."""
+    if cycle.response_started or cycle.flow.write_paused or cycle.disconnected or not cycle.keep_alive:
+        return None
+    if cycle.scope["method"] == "HEAD" or cycle.access_log:
+        return None
+    lines = [b"%b: %b\r\n" % header for header in (*cycle.default_headers, *headers)]
+    head = b"".join(lines)
+    if head.count(b"\n") != len(lines) or head.count(b"\r") != len(lines) or b"\0" in head:
+        return None
+    return b"%b%b\r\n" % (STATUS_LINE[status], head)

@@ -1,4 +1,4 @@
-"""A whole answer written at once is, byte for byte, what two messages to the server's `send` would have written."""
+"""What is written past the server's `send`, whole or streamed, is byte for byte what messages to it would have been."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from sovctl.gateway.client_body import written_at_once
+from sovctl.gateway.client_body import ClientBody, written_at_once
 
 ANSWERS: list[tuple[int, list[tuple[bytes, bytes]], bytes]] = [
     (200, [(b"content-type", b"application/json"), (b"x-request-id", b"0" * 32)], b'{"a":1}'),
@@ -39,7 +39,27 @@ class Both:
             await send({"type": "http.response.body", "body": body})
 
 
-def asked(app: Both, *requests: bytes) -> list[bytes]:
+class Streams:
+    """Streams three pieces, `/at-once` or `/by-messages`."""
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        first, second, last = b"data: 1\n\n", b"data: 22222222222222222\n\n", b"data: [DONE]\n\n"
+        headers = [(b"content-type", b"text/event-stream")]
+        if scope["path"] == "/at-once":
+            body = ClientBody.behind(send)
+            assert body is not None
+            assert body.begin(200, headers, first)
+            assert body.write(second)
+            body.end(last)
+        else:
+            await send({"type": "http.response.start", "status": 200, "headers": headers})
+            for piece in (first, second):
+                await send({"type": "http.response.body", "body": piece, "more_body": True})
+        await send({"type": "http.response.body", "body": last})
+
+
+def asked(app: Both | Streams, *requests: bytes) -> list[bytes]:
     """What a real server says to each of these on one connection, without its date; empty where it hung up."""
 
     async def run() -> list[bytes]:
@@ -58,12 +78,15 @@ def asked(app: Both, *requests: bytes) -> list[bytes]:
                 except asyncio.IncompleteReadError:
                     said.append(b"")
                     break
+                lines = [line for line in head.split(b"\r\n") if not line.startswith(b"date: ")]
+                assert b"\r\ndate: " in head
+                if b"transfer-encoding: chunked" in lines:
+                    said.append(b"\r\n".join(lines) + await reader.readuntil(b"\r\n0\r\n\r\n"))
+                    continue
                 length = int(head.lower().partition(b"content-length: ")[2].partition(b"\r")[0])
                 is_head = request.startswith(b"HEAD")
                 body = b"" if is_head else await reader.readexactly(length)
-                lines = [line for line in head.split(b"\r\n") if not line.startswith(b"date: ")]
                 said.append(b"\r\n".join(lines) + body)
-                assert b"\r\ndate: " in head
             writer.close()
             server.should_exit = True
             await serving
@@ -82,6 +105,12 @@ def test_a_whole_answer_is_the_same_however_it_is_written() -> None:
     said = asked(app, *requests)
     assert said[::2] == said[1::2]
     assert app.at_once == [True] * len(ANSWERS)
+
+
+def test_a_stream_is_the_same_however_it_is_written() -> None:
+    said = asked(Streams(), *[request(path) for path in ("/at-once", "/by-messages", "/at-once")])
+    assert said == [said[1]] * 3
+    assert said[0].count(b"data: ") == 3
 
 
 def test_what_needs_more_care_is_left_to_the_server() -> None:
