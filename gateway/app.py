@@ -40,8 +40,12 @@ from sovctl.gateway.service import Service, new_request_id
 from sovctl.gateway.surfaces import SURFACES, Surface, models
 
 _JSON = (b"content-type", b"application/json")
-_EVENTS = (b"content-type", b"text/event-stream; charset=utf-8")
 _NO_STORE = (b"cache-control", b"no-store")
+_STREAMED = [
+    (b"content-type", b"text/event-stream; charset=utf-8"),
+    _NO_STORE,
+    (b"x-accel-buffering", b"no"),  # nginx in front of us would collect events (ngx_http_proxy_module, read 2026-11)
+]
 _CONVERSATION = conversation.HEADER.encode()
 _ASKED, _POSTED = (b"allow", b"GET, HEAD, OPTIONS"), (b"allow", b"POST, OPTIONS")
 _UNREADABLE = frozenset({Code.INVALID_JSON, Code.INVALID_REQUEST})
@@ -168,7 +172,7 @@ class App:
                 told = [(b"content-type", surface.content_type(reply.content)), _NO_STORE, route, *reply.headers]
                 await _send_whole(send, reply.status, told, reply.content, request_id)
             else:
-                await _send_stream(send, [_EVENTS, _NO_STORE, route, *reply.headers], reply, request_id)
+                await _send_stream(send, [*_STREAMED, route, *reply.headers], reply, request_id)
         except asyncio.CancelledError:
             if not watch.has_left:
                 raise

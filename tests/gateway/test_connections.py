@@ -179,3 +179,10 @@ def test_what_is_no_http_is_told_so_and_is_in_the_log(gateway: LoopbackGateway, 
     last = json.loads(gateway.log().splitlines()[-1])
     assert (last["event"], last["reason"]) == ("refused", "invalid_http")
     assert last["request_id"] == json.loads(said)["error"]["sovctl"]["request_id"]
+
+
+def test_a_stream_asks_proxies_to_pass_on_each_event(gateway: LoopbackGateway) -> None:
+    _, streamed, _ = gateway.post(say(WORDS, stream=True))
+    assert streamed["content-type"] == "text/event-stream; charset=utf-8"
+    assert (streamed["x-accel-buffering"], streamed["cache-control"]) == ("no", "no-store")
+    assert "x-accel-buffering" not in gateway.post(say(WORDS))[1]
