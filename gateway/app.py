@@ -48,6 +48,7 @@ _STREAMED = [
 ]
 _CONVERSATION = conversation.HEADER.encode()
 _ASKED, _POSTED = (b"allow", b"GET, HEAD, OPTIONS"), (b"allow", b"POST, OPTIONS")
+_ELSEWHERE = frozenset({"cross-site", "same-site"})  # W3C Fetch Metadata, 2.4
 _UNREADABLE = frozenset({Code.INVALID_JSON, Code.INVALID_REQUEST})
 _PLAIN = "identity"  # RFC 9110, 8.4.1 and 15.5.16
 
@@ -184,6 +185,8 @@ class App:
         callers, headers = self._context.callers, scope["headers"]
         credential = bearer(_header(headers, b"authorization")) or _header(headers, b"x-api-key")  # Anthropic's clients
         peer = scope["state"].get(PEER)
+        if credential is None and (_header(headers, b"sec-fetch-site") or "none") in _ELSEWHERE:
+            raise Refused(Code.INVALID_API_KEY)  # a browser shows its certificate for any page that asks
         caller = callers.known(credential, peer) or await callers.identify(credential, peer)
         if caller is None:
             raise Refused(Code.INVALID_API_KEY)

@@ -49,13 +49,16 @@ def served(start: Callable[..., Any], pki: Any, folder: Path) -> Any:
     )
 
 
-def ask(gateway: Any, *, pki: Any, key: str | None = None, certificate: bool = False) -> tuple[int, Any]:
+def ask(
+    gateway: Any, *, pki: Any, key: str | None = None, certificate: bool = False, site: str = ""
+) -> tuple[int, Any]:
     """Status and body of a chat completion."""
     context = ssl.create_default_context(cafile=pki.ca_file)
     if certificate:
         context.load_cert_chain(pki.client_certificate_file, pki.client_key_file)
     body = json.dumps({"model": "inside", "messages": [{"role": "user", "content": "Hello"}]})
     headers = {"Authorization": f"Bearer {key}"} if key else {}
+    headers |= {"Sec-Fetch-Site": site} if site else {}
     with closing(http.client.HTTPSConnection("127.0.0.1", gateway.port, context=context, timeout=20)) as connection:
         connection.request("POST", "/v1/chat/completions", body, headers)
         response = connection.getresponse()
@@ -81,6 +84,12 @@ def test_whoever_shows_nothing_good_gets_401(served: Any, pki: Any) -> None:
     assert ask(served, key="wrong", pki=pki)[0] == 401
     assert ask(served, key=token("ec", aud="other"), pki=pki)[0] == 401
     assert ask(served, key="wrong", certificate=True, pki=pki)[0] == 401
+
+
+def test_a_page_of_another_origin_cannot_use_the_certificate_of_its_browser(served: Any, pki: Any) -> None:
+    for site, status in (("cross-site", 401), ("same-site", 401), ("same-origin", 200), ("none", 200)):
+        assert ask(served, certificate=True, site=site, pki=pki)[0] == status
+    assert ask(served, certificate=True, key=KEY, site="cross-site", pki=pki)[0] == 200
 
 
 def test_a_key_without_the_surface_gets_403(served: Any, pki: Any) -> None:
