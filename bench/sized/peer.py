@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -103,6 +104,7 @@ def _answers(questions: Sequence[Mapping[str, Any]]) -> Mapping[str, dict[str, A
     if not open_ones:
         return known
     AICONFIGURATOR.make()
+    print(f"asking {AICONFIGURATOR.name} {len(open_ones)} questions, two seconds of CPU each", file=sys.stderr)
     todo = sorted(open_ones.values(), key=lambda each: str(each["system_name"]))
     share = max(1, ceil(len(todo) / max(1, os.cpu_count() or 1)))
     parts = [todo[first : first + share] for first in range(0, len(todo), share)]
