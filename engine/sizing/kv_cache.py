@@ -14,7 +14,7 @@ Source: vLLM 0.22 `v1/core/kv_cache_utils.py` and `v1/kv_cache_interface.py`, he
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from math import ceil, inf
@@ -67,6 +67,10 @@ class LayerGroup:
         return ceil(tokens / block_tokens)
 
 
+_Pieces = Sequence[tuple[LayerGroup, int]]
+"""Groups cut to equal size, each with its number of layers."""
+
+
 @dataclass(frozen=True, slots=True)
 class KvCache:
     """The cache of one model."""
@@ -84,20 +88,17 @@ class KvCache:
         max_num_batched_tokens: int = 8192,
         element_bytes: float = 2,
     ) -> int:
-        """Bytes that one session of `tokens` holds on one rank; the fullest stage of a pipeline.
+        """Bytes that one session of `tokens` holds on one rank, with the layers that equal groups are padded by; the
+        fullest stage of a pipeline.
 
         Args:
             element_bytes: 2 for bf16, 1 for FP8.
         """
         if not self.is_kept:
             return 0
-        held = 0.0
-        block_tokens = self.block_tokens(tensor_parallel_size, element_bytes)
-        for group in self.groups:
-            layers = ceil(group.layers / pipeline_parallel_size)
-            blocks = group.blocks(tokens, max_num_batched_tokens, block_tokens)
-            held += layers * blocks * self._page_bytes(group, tensor_parallel_size, element_bytes)
-        return ceil(held)
+        pieces = list(_equal(self.groups, pipeline_parallel_size, has_hybrid_allocator=True))
+        block = self._block_bytes(pieces, tensor_parallel_size, element_bytes)
+        return ceil(block * self._blocks(pieces, tokens, tensor_parallel_size, max_num_batched_tokens, element_bytes))
 
     def block_tokens(self, tensor_parallel_size: int, element_bytes: float) -> int:
         """Tokens of a block: as many as make it as large as a state, where layers keep states; a multiple of 16.
@@ -140,12 +141,8 @@ class KvCache:
         if not self.is_kept:
             return inf
         pieces = list(_equal(self.groups, pipeline_parallel_size, has_hybrid_allocator))
-        layers = max(layers for _, layers in pieces)
-        page = max(self._page_bytes(group, tensor_parallel_size, element_bytes) for group, _ in pieces)
-        blocks = available_bytes // (page * layers)
-        block_tokens = self.block_tokens(tensor_parallel_size, element_bytes)
-        needed = sum(group.blocks(tokens, max_num_batched_tokens, block_tokens) for group, _ in pieces)
-        return blocks / needed
+        blocks = available_bytes // self._block_bytes(pieces, tensor_parallel_size, element_bytes)
+        return blocks / self._blocks(pieces, tokens, tensor_parallel_size, max_num_batched_tokens, element_bytes)
 
     def log_tokens(
         self,
@@ -169,6 +166,23 @@ class KvCache:
             has_hybrid_allocator=has_hybrid_allocator,
         )
         return int(fitting * max_model_len)
+
+    def _block_bytes(self, pieces: _Pieces, tensor_parallel_size: int, element_bytes: float) -> float:
+        """One block number: a page in each layer of a group, as large as the largest."""
+        page = max(self._page_bytes(group, tensor_parallel_size, element_bytes) for group, _ in pieces)
+        return page * max(layers for _, layers in pieces)
+
+    def _blocks(
+        self,
+        pieces: _Pieces,
+        tokens: int,
+        tensor_parallel_size: int,
+        max_num_batched_tokens: int,
+        element_bytes: float,
+    ) -> int:
+        """Block numbers that one session takes, of all groups."""
+        block_tokens = self.block_tokens(tensor_parallel_size, element_bytes)
+        return sum(group.blocks(tokens, max_num_batched_tokens, block_tokens) for group, _ in pieces)
 
     def _page_bytes(self, group: LayerGroup, tensor_parallel_size: int, element_bytes: float) -> float:
         tokens = 1 if group.growth is Growth.STATE else self.block_tokens(tensor_parallel_size, element_bytes)
