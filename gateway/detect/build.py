@@ -6,6 +6,7 @@ detector = make_detector(settings.detect)
 from __future__ import annotations
 
 from sovctl.compliance.errors import InputError
+from sovctl.gateway.detect.columns import ColumnFinder
 from sovctl.gateway.detect.detector import Detector
 from sovctl.gateway.detect.edm import open_listed
 from sovctl.gateway.detect.finder import Finder
@@ -25,5 +26,5 @@ def make_detector(settings: DetectSettings) -> Detector:
     except ValueError as error:
         raise InputError(str(error), where="detect.phone_regions") from error
     names = NameFinder(open_listed(settings.listed) if settings.listed else None)
-    finders: list[Finder] = [structured, names]
+    finders: list[Finder] = [structured, ColumnFinder(), names]
     return Detector(finders)

@@ -137,6 +137,12 @@ def named_secret(text: str, start: int) -> tuple[int, int] | None:
     return None
 
 
+def names_a_password(head: str) -> bool:
+    """Whether the header of a column ends with a word for passwords: "userPassword", not "password_changed"."""
+    found = list(_WORD.finditer(head))
+    return bool(found) and found[-1].end() == len(head) and found[-1]["word"].lower() not in _NEED_SIGN
+
+
 def is_mixed(value: str, _word: str = "") -> bool:
     """Whether `value` mixes characters as passwords do: "Tiger1128", "k(D3x!", "hunter22"; no address, no code."""
     if len(value) < 6 or _ADDRESS.match(value) or _is_code(value):

@@ -1,0 +1,174 @@
+"""Cells of a table whose header says what they hold: CSV, tabs, Markdown.
+
+    id;name;passport_no
+    17;A. Weber;C5KY8WYTL        # PASSPORT
+
+A header is a line whose next one has as many separators; the words over a column stand for the words that elsewhere
+stand beside a number. They stand farther from it, so a cell counts only when it is nothing but such a number. What a
+checksum or a form gives away was found before.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from sovctl.gateway.detect.context import Topics
+from sovctl.gateway.detect.finding import Finding
+from sovctl.gateway.detect.named_secrets import names_a_password
+from sovctl.gateway.detect.schemes.scheme import compact
+from sovctl.gateway.detect.schemes.world import bic_form
+from sovctl.gateway.detect.view import View
+from sovctl.gateway.kinds import Kind
+
+_SEPARATORS = ("\t", ";", "|", ",")
+_LONGEST_HEADER, _LONGEST_HEAD = 600, 40  # characters of the line, and of one cell
+_LONGEST_VALUE = 64
+_SCORE = 0.4
+_HUMP = re.compile("(?<=[a-z])(?=[A-Z])")
+_LONG_NUMBER = re.compile("[0-9]{5}")
+_MARKS = " \t\r\"'`*"  # around a cell
+
+_PHONE = re.compile(
+    r"(?=[+(0]|[0-9]{8,15}\Z|[0-9]{1,5}[ ./()-])[0-9+(][0-9 ./()+-]{5,22}(?: ?(?:x|ext\.?) ?[0-9]{1,6})?"
+)
+_DATE = re.compile(r"[0-9]{4}([-./])[0-9]{1,2}\1[0-9]{1,2}|[0-9]{1,2}([-./])[0-9]{1,2}\2(?:[0-9]{2}){1,2}")
+_DIGITS = re.compile(r"[0-9](?:[ .-]?[0-9]){3,34}")
+_CODE = re.compile("(?=[0-9A-ZА-Я -]*[0-9])[0-9A-ZА-Я]{1,20}(?:[ -][0-9A-ZА-Я]{1,9}){0,7}")
+_BIC = re.compile("[A-Z]{6}[0-9A-Z]{2}(?:[0-9A-Z]{3})?")
+
+
+def _is_phone(value: str) -> bool:
+    return _PHONE.fullmatch(value) is not None and 6 < sum(map(str.isdigit, value)) < 20
+
+
+def _is_bic(value: str) -> bool:
+    return _BIC.fullmatch(value) is not None and bic_form(value)
+
+
+def _is_date(value: str) -> bool:
+    return _DATE.fullmatch(value) is not None
+
+
+def _is_one_word(value: str) -> bool:
+    return len(value) > 5 and any(map(str.isalnum, value)) and not any(map(str.isspace, value))
+
+
+def _sized(form: re.Pattern[str], fewest: int, most: int) -> Callable[[str], bool]:
+    def is_one(value: str) -> bool:
+        return not _is_date(value) and form.fullmatch(value) is not None and fewest <= len(compact(value)) <= most
+
+    return is_one
+
+
+@dataclass(frozen=True)
+class _Column:
+    topic: str
+    kind: Kind
+    rule: str
+    is_one: Callable[[str], bool]
+
+
+# Numbers are longer than beside a word: a column may as well count something.
+_COLUMNS = (
+    _Column("@passport", Kind.PASSPORT, "PASSPORT_BY_WORD", _sized(_CODE, 7, 12)),
+    _Column("@licence", Kind.DRIVING_LICENCE, "LICENCE_BY_WORD", _sized(_CODE, 7, 20)),
+    _Column("@plate", Kind.VEHICLE, "PLATE_BY_WORD", _sized(_CODE, 4, 9)),
+    _Column("@card", Kind.CARD, "CARD_BY_WORD", _sized(_DIGITS, 12, 19)),
+    _Column("@swift", Kind.SWIFT, "BIC_BY_WORD", _is_bic),
+    _Column("@birth", Kind.BIRTH_DATE, "BIRTH_DATE", _is_date),
+    _Column("@phone", Kind.PHONE, "PHONE_BY_WORD", _is_phone),
+    _Column("@account", Kind.ACCOUNT, "ACCOUNT_BY_WORD", _sized(_CODE, 8, 34)),
+    _Column("@health", Kind.HEALTH_ID, "HEALTH_ID_BY_WORD", _sized(_CODE, 8, 16)),
+    _Column("@tax", Kind.TAX_ID, "TAX_ID_BY_WORD", _sized(_CODE, 9, 16)),
+    _Column("@identity", Kind.NATIONAL_ID, "ID_BY_WORD", _sized(_CODE, 7, 20)),
+)
+_SECRET = _Column("", Kind.SECRET, "SECRET_NAMED", _is_one_word)
+
+Cell = tuple[int, int]
+"""Where a cell stands in the text, without the space and the quotes around it."""
+
+
+class ColumnFinder:
+    """Finds what headers speak of."""
+
+    rules = tuple(column.rule for column in (*_COLUMNS, _SECRET))
+
+    def __init__(self) -> None:
+        self._topics = Topics([*(column.topic for column in _COLUMNS), "@order"])
+        self._columns = [(column, self._topics.mask(column.topic)) for column in _COLUMNS]
+        self._order = self._topics.mask("@order")
+
+    def find(self, view: View, _found: Sequence[Finding]) -> Iterator[Finding]:
+        """What stands in such columns."""
+        text = view.text
+        if "\n" not in text:
+            return
+        for separator in _SEPARATORS:
+            if text.count(separator) > 1:
+                for finding in self._in_tables(text, separator):
+                    if not any(finding.start < end and start < finding.end for start, end in view.tokens):
+                        yield finding
+
+    def _in_tables(self, text: str, separator: str) -> Iterator[Finding]:
+        start, width, header, columns = 0, 0, (0, 0), None
+        while start < len(text):
+            end = text.find("\n", start)
+            end = len(text) if end < 0 else end
+            count = text.count(separator, start, end)
+            if count and count == width:
+                if columns is None:
+                    columns = self._read_header(text, header, separator)
+                if columns:
+                    yield from _in_row(text, _cells(text, start, end, separator), columns)
+            else:
+                width, header, columns = count, (start, end), None
+            start = end + 1
+
+    def _read_header(self, text: str, header: Cell, separator: str) -> dict[int, list[_Column]]:
+        """Number of a column -> what its header may mean."""
+        if header[1] - header[0] > _LONGEST_HEADER or _LONG_NUMBER.search(text, *header):
+            return {}
+        cells = _cells(text, *header, separator)
+        if any(end - start > _LONGEST_HEAD or (start == end and separator == ",") for start, end in cells):
+            return {}  # a line of prose
+        return {
+            number: columns for number, (start, end) in enumerate(cells) if (columns := self._meant(text[start:end]))
+        }
+
+    def _meant(self, head: str) -> list[_Column]:
+        if names_a_password(head):
+            return [_SECRET]
+        words = _HUMP.sub(" ", head) + " "
+        near = self._topics.before(words, len(words)).near
+        return [] if near & self._order else [column for column, mask in self._columns if near & mask]
+
+
+def _in_row(text: str, cells: Sequence[Cell], columns: dict[int, list[_Column]]) -> Iterator[Finding]:
+    for number, meant in columns.items():
+        start, end = cells[number]
+        if not 3 < end - start <= _LONGEST_VALUE:
+            continue
+        value = text[start:end]
+        for column in meant:
+            if column.is_one(value):
+                written = value if column.kind in (Kind.SECRET, Kind.BIRTH_DATE) else compact(value)
+                yield Finding(start, end, column.kind, _SCORE, written, column.rule)
+                break
+
+
+def _cells(text: str, start: int, end: int, separator: str) -> list[Cell]:
+    cells: list[Cell] = []
+    while True:
+        last = text.find(separator, start, end)
+        cells.append(_stripped(text, start, end if last < 0 else last))
+        if last < 0:
+            return cells
+        start = last + 1
+
+
+def _stripped(text: str, start: int, end: int) -> Cell:
+    cell = text[start:end]
+    first = len(cell) - len(cell.lstrip(_MARKS))
+    return start + first, start + max(first, len(cell.rstrip(_MARKS)))
