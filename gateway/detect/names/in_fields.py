@@ -17,6 +17,7 @@ _BEFORE_LABEL = "\n,;{|:>"
 _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _NOT_LETTERS = re.compile(r"[\W\d_]+")
 _BEFORE_VALUE = re.compile(r"[ \t\u00a0]{0,8}(?:\r?\n[ \t]{0,4})?[\"'“«*_]{0,2}[ \t]{0,2}")
+_COMMA = re.compile(r",[ \t]{0,2}")
 _ENDS = frozenset(f" {label}"[-2:] for label in FIELDS)
 _VALUE_END = re.compile(r"[ \t]*(?:$|[\n\r\"'”»,;|<(\[\])}*_/.،؛-])")
 
@@ -44,9 +45,18 @@ def in_fields(text: str) -> Iterator[tuple[str, Name]]:
             continue
         value = _BEFORE_VALUE.match(text, at + 1)
         assert value is not None  # it may be empty
-        name = name_at(text, value.end(), may_be_lower=True)
+        name = _with_given(text, name_at(text, value.end(), may_be_lower=True))
         if name is not None and _is_believed(text, name, label) and not is_company(text, name.end):
             yield "NAME_FIELD", name
+
+
+def _with_given(text: str, name: Name | None) -> Name | None:
+    """The name, with a known given name behind its comma: "Nordmann, Anna"."""
+    comma = _COMMA.match(text, name.end) if name is not None else None
+    given = name_at(text, comma.end()) if comma is not None else None
+    if name is None or given is None or not given.given:
+        return name
+    return Name(name.start, given.end, name.words + given.words, name.initials + given.initials, given.given)
 
 
 def _signs(text: str) -> list[int]:
