@@ -90,8 +90,10 @@ class ListedFinder:
             if hash(word) not in unknown:
                 continue
             found = self._vocabulary.look_up(word)
-            if found.is_listed and (not found.is_everyday or _has_capital(reading.text, word)):
-                listed[word] = found
+            if found.is_listed:
+                title, upper = found.capitals
+                if not found.is_everyday or title in reading.text or upper in reading.text:
+                    listed[word] = found
         places = sorted((place, word) for word in listed for place in reading.places(word))
         starts = reading.characters([place for place, _ in places])
         ends = reading.characters([place + len(word) for place, word in places])
@@ -121,6 +123,8 @@ class ListedFinder:
         before = word_before(text, start)
         if before is not None and before[1].lower() in _NEAR_SURNAMES:
             return True
+        if listed.is_everyday and is_at_sentence_start(text, start):
+            return False
         return bool(values.near(start))
 
     def _is_behind_given(self, text: str, start: int, listed: Listed) -> bool:
@@ -286,12 +290,6 @@ def _behind(text: str, finding: Finding, done: int) -> Finding | None:
         return finding
     start = next((place for place in range(done, finding.end) if text[place].isalnum()), finding.end)
     return finding._replace(start=start) if start < finding.end else None
-
-
-def _has_capital(text: str, word: bytes) -> bool:
-    """True when a word stands with a capital within a line, or in capitals."""
-    lowered = word.decode("utf-8", "surrogatepass")
-    return f" {lowered.capitalize()}" in text or f" {lowered.upper()}" in text
 
 
 def _person(start: int, end: int, value: str, rule: str) -> Finding:

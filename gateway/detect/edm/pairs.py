@@ -49,13 +49,12 @@ def may_be_one(first: Listed, second: Listed, letters: tuple[str, str], values: 
         letters: with which they begin.
         values: of the text.
     """
-    if letters[0].isupper() and letters[1].isupper():
+    is_upper, is_lower = [letter.isupper() for letter in letters], [letter.islower() for letter in letters]
+    if all(is_upper):
         return True
-    if any(each.is_everyday and not values.is_foreign(each.everyday_in) for each in (first, second)):
+    if (any(is_upper) or all(is_lower)) and not _is_written_as_listed(first, second):
         return False
-    if not letters[0].islower() or not letters[1].islower():
-        return (not letters[0].isupper() and not letters[1].isupper()) or _is_written_as_listed(first, second)
-    return _is_written_as_listed(first, second)
+    return all(not each.is_everyday or values.is_foreign(each.everyday_in) for each in (first, second))
 
 
 def may_join(run: Run, known: Sequence[Listed], first: int, second: int) -> bool:

@@ -40,6 +40,8 @@ class Listed:
     is_everyday: bool = False
     everyday_in: frozenset[str] = frozenset()
     """The languages of which it is an everyday word, ISO 639-1."""
+    capitals: tuple[str, str] = ("", "")
+    """How it stands in a line with a capital, and in capitals."""
     is_common: bool = False
     """A word that is not only a name."""
 
@@ -127,5 +129,6 @@ class Vocabulary:
             is_company=any(flags[number] & Role.COMPANY for number in sure),
             is_everyday=is_everyday(word.lower()),
             everyday_in=everyday_languages(word.lower()),
+            capitals=(f" {word.capitalize()}", f" {word.upper()}"),
             is_common=common,
         )

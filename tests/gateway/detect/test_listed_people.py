@@ -75,6 +75,7 @@ def test_words_that_are_also_names_are_nobody(common: ListedFinder, text: str) -
         ("Baker, born 03.02.1985, asks for a card.", "Baker"),
         ("The account 4471 220 981 is held by Baker since June.", "Baker"),
         ("Tell May (w.may@example.com) that it is done.", "May"),
+        ("Write to x@example.org @ noon, @all, tell May: w.may@example.com @", "May"),
         ("Передайте Волку Славе, что карта готова.", "Волку Славе"),
         ("Клиент Волк, 30.11.1979, ждёт ответа.", "Волк"),
     ],
