@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from sovctl.gateway.detect.context import Topics
 from sovctl.gateway.detect.finding import Finding
 from sovctl.gateway.detect.named_secrets import names_a_password
+from sovctl.gateway.detect.runs import Spans
 from sovctl.gateway.detect.schemes.scheme import compact
 from sovctl.gateway.detect.schemes.world import bic_form
 from sovctl.gateway.detect.view import View
@@ -105,10 +106,11 @@ class ColumnFinder:
         text = view.text
         if "\n" not in text:
             return
+        held = Spans(view.tokens)
         for separator in _SEPARATORS:
             if text.count(separator) > 1:
                 for finding in self._in_tables(text, separator):
-                    if not any(finding.start < end and start < finding.end for start, end in view.tokens):
+                    if not held.meet(finding.start, finding.end):
                         yield finding
 
     def _in_tables(self, text: str, separator: str) -> Iterator[Finding]:
