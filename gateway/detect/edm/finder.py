@@ -206,7 +206,9 @@ class ListedFinder:
         """
         token, index = run.tokens[run.at], self._index
         before = run.tokens[first - 1].text.lower() if first > 0 else ""
-        if before in _BEFORE_SURNAMES and (token.is_capital or token.is_caseless or own.alone):
+        # "12 ms." is no lady.
+        is_unit = first > 1 and run.tokens[first - 2].text[-1].isdigit() and run.tokens[first - 1].text.islower()
+        if before in _BEFORE_SURNAMES and not is_unit and (token.is_capital or token.is_caseless or own.alone):
             return True
         if token.is_caseless and run.at > 0 and run.tokens[run.at - 1].text == _FAMILY:
             return True

@@ -61,6 +61,7 @@ def common_fixture(tmp_path_factory: pytest.TempPathFactory) -> ListedFinder:
         "A Baker is a person who bakes; May is a month; Will is a word.",
         "Слава труду! Волк ушёл в лес.",
         "die Grace Periode endet im Mai",
+        "It took 2052 ms. Baker street is long.",
     ],
 )
 def test_words_that_are_also_names_are_nobody(common: ListedFinder, text: str) -> None:
