@@ -78,16 +78,10 @@ def _has_item(here: Any, step: str | int) -> bool:
 
 
 def _no_place(said: str, here: Any) -> InputError:
-    """
-    Args:
-        here: what stands at the last step that is there.
-    """
-    names = (
-        [str(each["name"]) for each in here if isinstance(each, dict) and "name" in each]
-        if isinstance(here, list)
-        else []
-    )
-    hint = (
-        f"there are {', '.join(names[:MOST_NAMES])}" if names else "name a place as errors do: pools[chat].max_num_seqs"
-    )
+    """What is said of a path that leads nowhere; `here` is what stands at its last step that is there."""
+    items = here if isinstance(here, list) else []
+    names = [str(each["name"]) for each in items if isinstance(each, dict) and "name" in each]
+    hint = "name a place as errors do: pools[chat].max_num_seqs"
+    if names:
+        hint = f"there are {', '.join(names[:MOST_NAMES])}"
     return InputError(f"expected a place of site.yaml, got `{said}`", where="--what-if", hint=hint)
