@@ -4,7 +4,7 @@ Levenberg and Marquardt's steps on a soft L1 loss: beyond `scale` a residual cou
 that few odd measurements don't lead. Unknowns stay within their ranges. Same cost, up to rounding, as
 `scipy.optimize.least_squares(loss="soft_l1", f_scale=scale)`.
 
-    found = minimise(terms, start, least, most, scale=0.15)
+    found = minimise(terms, start, least, most, scale=0.15, enough=1e-4)
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from math import sqrt
 
 _STEP = 1e-3  # of a finite difference
 _ROUNDS = 40
-_ENOUGH = 1e-4  # share of the cost that a round must gain to go on
 
 
 @dataclass(frozen=True)
@@ -27,13 +26,20 @@ class Term:
 
 
 def minimise(
-    terms: Sequence[Term], start: Sequence[float], least: Sequence[float], most: Sequence[float], *, scale: float
+    terms: Sequence[Term],
+    start: Sequence[float],
+    least: Sequence[float],
+    most: Sequence[float],
+    *,
+    scale: float,
+    enough: float,
 ) -> list[float]:
     """Where the sum of losses is least, near `start`.
 
     Args:
         least: of each unknown; `most` likewise.
         scale: of a residual, up to which it counts by its square.
+        enough: share of the cost that a round must gain to go on.
     """
     x = [min(max(value, low), high) for value, low, high in zip(start, least, most, strict=True)]
     cost, damping = _cost(terms, x, scale), 1e-3
@@ -48,7 +54,7 @@ def minimise(
                 x, cost, damping = tried, tried_cost, damping / 5
                 break
             damping *= 4
-        if before - cost < _ENOUGH * before:
+        if before - cost < enough * before:
             break
     return x
 
@@ -58,7 +64,7 @@ def _cost(terms: Sequence[Term], x: Sequence[float], scale: float) -> float:
 
 
 def _normal(terms: Sequence[Term], x: list[float], scale: float) -> tuple[list[list[float]], list[float]]:
-    """Gauss and Newton's matrix and the gradient, residuals weighted by the loss."""
+    """Gauss and Newton's matrix and the gradient of the loss."""
     number = len(x)
     hessian, gradient = [[0.0] * number for _ in range(number)], [0.0] * number
     for term in terms:
@@ -75,6 +81,7 @@ def _normal(terms: Sequence[Term], x: list[float], scale: float) -> tuple[list[l
                 by = weight * slopes[row][place]
                 if by:
                     gradient[i] += by * residual
+                    by *= weight * weight  # the loss bends less where it is far from its least
                     line = hessian[i]
                     for column in range(row + 1):
                         line[unknowns[column]] += by * slopes[column][place]

@@ -21,6 +21,7 @@ from sovctl.engine.sizing.calibration import Evidence
 
 _SEED = 20260825  # of the split, as in the data's own
 _QUARTERS = 4
+_ENOUGH = 1e-3  # of a fit that begins where all rows led: one or two rounds
 
 _KEYS: dict[Evidence, Callable[[Row], Hashable]] = {
     Evidence.APART: lambda row: (row.model_id, row.replica.gpu.id),
@@ -46,7 +47,11 @@ def folds(rows: Sequence[Row], evidence: Evidence, number: int | None = None) ->
 def left_out(rows: Sequence[Row], evidence: Evidence, start: Sequence[float]) -> list[Foretold]:
     """Every row, foretold by constants fitted without its GPU, its model, or (in quarters) its pair of both."""
     number = _QUARTERS if evidence is Evidence.APART else None
-    return [each for kept, apart in folds(rows, evidence, number) for each in foretold(apart, reader(fit(kept, start)))]
+    return [
+        each
+        for kept, apart in folds(rows, evidence, number)
+        for each in foretold(apart, reader(fit(kept, start, enough=_ENOUGH)))
+    ]
 
 
 def bands_by_evidence(rows: Sequence[Row], x: Sequence[float]) -> dict[Evidence, dict[str, dict[str, Band]]]:

@@ -105,7 +105,7 @@ class Row:
         """What the model says of one replica."""
         steps = Steps(self.replica, constant, self.engine)
         most = constant("max_batch") * (2 if self.kind == "mlperf_offline" else 1)
-        most *= self.replica.tensor_parallel_size if self.replica.expert_mode is ExpertMode.EXPERT else 1
+        most *= self.replica.tensor_parallel_size
         serving = Serving(steps, self.kv_sessions, most)
         if self.regime is Regime.STATIC:
             return serving.static(self.clients or 1.0, self.prompt, self.answer)

@@ -64,6 +64,7 @@ def cut(gpu: Gpu, profile: str) -> Gpu:
             "usable_mib": round(whole_mib * memory * SEEN_AT_LEAST),
             "usable_kind": "guess",
             "usable_source": f"{SOURCE}; {SEEN_AT_LEAST} of the share, the least that listings show",
+            "tdp_w": max(1, round(gpu.tdp_w * compute)),
             "memory_bandwidth_gb_s": gpu.memory_bandwidth_gb_s * memory,
             "dense_tflops": DenseTflops(
                 bf16=tflops.bf16 * compute,

@@ -138,14 +138,14 @@ class Replica:
 
     @property
     def arithmetic(self) -> tuple[str, float]:
-        """In which precision it computes, and the GPU's dense FLOP/s in it; weights it has no arithmetic for widen."""
+        """In which precision it computes, and the GPU's dense TFLOP/s in it; weights it has no arithmetic for widen."""
         tflops = self.gpu.dense_tflops
         has_scales = self.precision in (Precision.NVFP4, Precision.MXFP4)
         if has_scales and tflops.fp4 is not None:
-            return "fp4", tflops.fp4 * 1e12
+            return "fp4", tflops.fp4
         if self.precision in (Precision.NVFP4, Precision.FP8, Precision.INT8) and tflops.fp8 is not None:
-            return "fp8", tflops.fp8 * 1e12
-        return "bf16", tflops.bf16 * 1e12
+            return "fp8", tflops.fp8
+        return "bf16", tflops.bf16
 
     @property
     def has_fast_links(self) -> bool:

@@ -24,6 +24,9 @@ _MORE_HOPS = (
     0.15  # of an all-reduce's latency more with each doubling of its ranks: guess, of the reference's prototype
 )
 
+_WATTS_PER_TFLOPS = 0.7  # of an H100 SXM in bf16, dense: what `arithmetic_power` counts from
+_MOST_SHARE = 0.95  # of its peak that any GPU reaches: guess, for the likes of H20 with power to spare
+
 
 class Parts(NamedTuple):
     """Seconds that a step is the sum of."""
@@ -72,7 +75,7 @@ class Steps:
         """What a prefill is made of."""
         replica, shape = self.replica, self.replica.shape
         scores = 2 * shape.attention_width * prompt * tokens * shape.attention_layers  # causal: half of both products
-        bf16 = replica.gpu.dense_tflops.bf16 * 1e12 * self.constant(f"arithmetic_{replica.generation}")
+        bf16 = self._flops(replica.gpu.dense_tflops.bf16)
         attention_s = scores / (bf16 * self.constant("attention_share")) / replica.tensor_parallel_size
         return self._parts(self._products_s(tokens, tokens / prompt), attention_s, tokens, self._overhead_s())
 
@@ -92,10 +95,21 @@ class Steps:
         cache_s = read / (replica.gpu.memory_bandwidth_gb_s * 1e9 * constant("hbm_cache"))
         if replica.shape.latent_width:  # every head over the one latent: arithmetic may take longer than reading
             products = 2 * batch * context * replica.shape.latent_width * replica.shape.attention_layers
-            bf16 = replica.gpu.dense_tflops.bf16 * 1e12 * constant(f"arithmetic_{replica.generation}")
+            bf16 = self._flops(replica.gpu.dense_tflops.bf16)
             compute_s = products / (bf16 * constant("attention_share")) / replica.tensor_parallel_size
             cache_s = _soft_max(cache_s, compute_s, constant("corner"))
         return cache_s
+
+    def _flops(self, tflops: float) -> float:
+        """FLOP/s that products reach, of a peak in TFLOP/s.
+
+        A GPU whose peak is high for its power cannot hold its clock through a prefill: the share falls with the watts
+        that it has for each of its TFLOP/s.
+        """
+        gpu, constant = self.replica.gpu, self.constant
+        watts = gpu.tdp_w / gpu.dense_tflops.bf16 / _WATTS_PER_TFLOPS
+        share = constant("arithmetic") * constant(f"arithmetic_{self.replica.generation}")
+        return tflops * 1e12 * min(_MOST_SHARE, share * float(watts ** constant("arithmetic_power")))
 
     @property
     def _longer(self) -> float:
@@ -104,8 +118,8 @@ class Steps:
     def _products_s(self, tokens: float, outputs: float) -> float:
         """All matrix products of a step over `tokens` tokens, of which `outputs` go through the output layer."""
         replica, shape, constant = self.replica, self.replica.shape, self.constant
-        precision, flops = replica.arithmetic
-        flops *= constant(f"arithmetic_{replica.generation}")
+        precision, tflops = replica.arithmetic
+        flops = self._flops(tflops)
         if precision != "bf16":
             flops *= constant(f"arithmetic_{precision}")
         bandwidth = replica.gpu.memory_bandwidth_gb_s * 1e9 * constant("hbm_weights")

@@ -129,9 +129,23 @@ def test_every_gpu_has_a_generation_with_a_constant() -> None:
         assert f"arithmetic_{generation_of(gpu)}" in load_calibration().constants
 
 
+@given(st.sampled_from(sorted(load_gpus())), st.floats(0.2, 5))
+def test_more_power_for_the_same_peak_helps_a_prefill_and_never_past_the_peak(gpu: str, times: float) -> None:
+    one = load_gpus()[gpu]
+    other = one.model_copy(update={"tdp_w": max(1, round(one.tdp_w * times))})
+    took = [
+        Steps(Replica.of(load_models()["llama-3.1-8b"], each, precision=Precision.BF16), CONSTANT).prefill_s(4096, 4096)
+        for each in (one, other)
+    ]
+    assert (took[1] <= took[0]) == (other.tdp_w >= one.tdp_w) or took[0] == took[1]
+    at_peak_s = 2 * 8.03e9 * 4096 / (one.dense_tflops.bf16 * 1e12)
+    assert min(took) > 0.85 * at_peak_s  # embeddings are looked up, not multiplied
+
+
 def test_heads_over_one_latent_cost_arithmetic_not_only_reading() -> None:
     model, gpu = load_models()["deepseek-r1"], load_gpus()["H200-141GB-SXM"]
-    slower = gpu.model_copy(update={"dense_tflops": gpu.dense_tflops.model_copy(update={"bf16": 200.0})})
+    tflops = gpu.dense_tflops.model_copy(update={"bf16": 200.0})
+    slower = gpu.model_copy(update={"dense_tflops": tflops, "tdp_w": 141})  # as much power for each TFLOP/s
     took = [
         Steps(Replica.of(model, each, precision=Precision.FP8, tensor_parallel_size=8), CONSTANT).decode_s(16, 100_000)
         for each in (gpu, slower)
