@@ -7,8 +7,10 @@ print(table(said))
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from math import sqrt
 from statistics import mean, median, quantiles
 from typing import TypedDict
 
@@ -69,22 +71,39 @@ def errors(said: Sequence[Foretold]) -> dict[str, Errors]:
     return found
 
 
-def bands(said: Sequence[Foretold]) -> dict[str, dict[str, Band]]:
-    """Tenth and ninetieth percentile of measured / computed, by regime and quantity."""
-    ratios: dict[tuple[str, str], list[float]] = {}
+def bands(said: Sequence[Foretold], unit: Callable[[Row], Hashable] = lambda row: row.id) -> dict[str, dict[str, Band]]:
+    """Tenth and ninetieth percentile of measured / computed, by regime and quantity.
+
+    Args:
+        unit: rows of one are off together, as those of a GPU that the fit was not shown: it counts by the root of
+            its rows, so that the GPU with the most of them does not speak for all.
+    """
+    ratios: dict[tuple[str, str], list[tuple[float, Hashable]]] = {}
     ids: dict[tuple[str, str], set[str]] = {}
     for each in said:
         for name in each.computed:
             key = each.row.regime.value, name
-            ratios.setdefault(key, []).append(each.ratio(name))
+            ratios.setdefault(key, []).append((each.ratio(name), unit(each.row)))
             ids.setdefault(key, set()).add(each.row.id)
     found: dict[str, dict[str, Band]] = {}
     for (regime, name), values in sorted(ratios.items()):
         if len(values) > 1:
-            tenths = quantiles(values, n=10)
-            band = Band(p10=float(f"{tenths[0]:.4g}"), p90=float(f"{tenths[-1]:.4g}"), rows=len(ids[regime, name]))
+            counts = Counter(each for _, each in values)
+            weighed = sorted((ratio, 1 / sqrt(counts[each])) for ratio, each in values)
+            low, high = (float(f"{_quantile(weighed, share):.4g}") for share in (0.1, 0.9))
+            band = Band(p10=low, p90=high, rows=len(ids[regime, name]))
             found.setdefault(regime, {})[name] = band
     return found
+
+
+def _quantile(weighed: Sequence[tuple[float, float]], share: float) -> float:
+    """The value below which `share` of the weight lies; values in order, each with its weight."""
+    rest = share * sum(weight for _, weight in weighed)
+    for value, weight in weighed:
+        rest -= weight
+        if rest <= 0:
+            return value
+    return weighed[-1][0]
 
 
 def table(said: Sequence[Foretold]) -> str:

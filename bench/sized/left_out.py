@@ -30,8 +30,6 @@ _KEYS: dict[Evidence, Callable[[Row], Hashable]] = {
 }
 """What a fit must not have seen of a row, for each evidence that is less than all."""
 
-ByEvidence = Mapping[Evidence, Mapping[str, Mapping[str, Band]]]
-
 
 def folds(rows: Sequence[Row], evidence: Evidence, number: int | None = None) -> Iterator[tuple[list[Row], list[Row]]]:
     """The rows to fit and the rows to foretell; `number` times, or once for each pair, model or GPU."""
@@ -64,7 +62,7 @@ def bands_by_evidence(rows: Sequence[Row], x: Sequence[float]) -> dict[Evidence,
     found = {Evidence.PAIR: bands([*foretold(rows, reader(x)), *unseen[Evidence.APART]])}
     narrower = found[Evidence.PAIR]
     for evidence, said in unseen.items():
-        narrower = found[evidence] = _at_least(bands(said), narrower)
+        narrower = found[evidence] = _at_least(bands(said, _KEYS[evidence]), narrower)
     return found
 
 
@@ -73,7 +71,7 @@ def nested(rows: Sequence[Row], evidence: Evidence, start: Sequence[float]) -> l
     said: list[Foretold] = []
     for kept, apart in folds(rows, evidence, _QUARTERS):
         x = fit(kept, start)
-        said += foretold(apart, reader(x), _looked_up(bands(left_out(kept, evidence, x))))
+        said += foretold(apart, reader(x), _looked_up(bands(left_out(kept, evidence, x), _KEYS[evidence])))
     return said
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from bench import sizing
 from bench.sized import peer
+from bench.sized.errors import bands, foretold
 from bench.sized.parallelism import read_choices
 from bench.sized.rows import read_rows
 from sovctl.engine.sizing.calibration import Evidence, load_calibration
@@ -55,6 +56,17 @@ ROWS = (
     "a,closed_loop,vllm,0.22,gpt-oss-120b,mxfp4,bf16,H200,2,2,1,,1024,1024,64,,4000,150,15,,invented,\n"
     "b,mlperf_offline,rocm-vllm,,llama-3.1-8b,fp8,fp8,MI325X,8,1,1,,870,129,,,9000,,,,invented,\n"
 )
+
+
+def test_the_gpu_with_most_rows_does_not_speak_for_all(tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text(HEAD + ROWS)
+    [row, _] = read_rows(tmp_path / "rows.csv")[0]
+    computed = row.computed(CONSTANT)
+    many = [replace(row, id=f"many-{n}", measured=computed) for n in range(90)]
+    other = replace(row, gpu="other", measured={name: 2 * value for name, value in computed.items()})
+    said = foretold([*many, *(replace(other, id=f"other-{n}") for n in range(9))], CONSTANT)
+    assert bands(said)["closed"]["itl"].p90 == 1
+    assert bands(said, lambda row: row.gpu)["closed"]["itl"].p90 == 2
 
 
 def test_the_peer_is_asked_what_the_row_says(tmp_path: Path) -> None:
