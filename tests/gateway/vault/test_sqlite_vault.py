@@ -8,13 +8,16 @@ import sqlite3
 import stat
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from vault_homes import ONE, TOKEN, TWO, VALUE, SqliteHome, open_vault, with_vault
+from waiting import until
 
 from sovctl.compliance.errors import InputError
 from sovctl.gateway.conversation import Conversation
 from sovctl.gateway.vault import Vault, VaultFailed
+from sovctl.gateway.vault.sqlite_file import SqliteFile
 
 
 async def _store(vault: Vault) -> None:
@@ -91,6 +94,31 @@ def test_an_erasure_that_cannot_reach_the_copies_says_so(sqlite_home: SqliteHome
     with_vault(sqlite_home, use)
 
 
+def test_a_log_is_emptied_after_others_who_copy_it(sqlite_home: SqliteHome) -> None:
+    """Another worker's erasure, or a commit that made the log too long: SQLite itself does not wait for them."""
+    with_vault(sqlite_home, _store)
+    file = SqliteFile(sqlite_home.path, busy_timeout_s=60)
+    reader, copier, looker = (
+        sqlite3.connect(sqlite_home.path, isolation_level=None, timeout=60, check_same_thread=False) for _ in range(3)
+    )
+    reader.execute("BEGIN")
+    reader.execute("SELECT count(*) FROM pieces").fetchall()
+    sqlite_home.sql("UPDATE pieces SET expires_at = expires_at + 1")  # which the reader does not see
+    with ThreadPoolExecutor() as pool:
+        copying = pool.submit(copier.execute, "PRAGMA wal_checkpoint(TRUNCATE)")
+        until(lambda: looker.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()[0], "somebody copies the log")
+        emptying = pool.submit(file.forget_copies)
+        with pytest.raises(TimeoutError):
+            emptying.result(timeout=0.2)
+        reader.execute("ROLLBACK")
+        copying.result()
+        emptying.result()
+    assert sqlite_home.path.with_name(f"{sqlite_home.path.name}-wal").stat().st_size == 0
+    file.close()
+    for each in (reader, copier, looker):
+        each.close()
+
+
 def test_a_locked_vault_fails_and_recovers(sqlite_home: SqliteHome) -> None:
     async def use(vault: Vault) -> None:
         await vault.store(ONE, {TOKEN: VALUE})
@@ -133,6 +161,7 @@ _FILLER = """
 import asyncio, resource, sys
 from sovctl.gateway.conversation import Conversation
 from sovctl.gateway.vault import Vault, VaultFailed
+from sovctl.gateway.vault.sqlite_file import SqliteFile
 from sovctl.gateway.vault.keks import LocalKek
 
 async def main():
