@@ -172,6 +172,8 @@ def _spaced_out(text: str) -> list[Edit]:
 _SIGN = r"[ ,./+'\"\[\]()]"
 _SIGNS_BETWEEN = re.compile(rf"(?<![\w@])(?:[0-9A-Za-z@]{_SIGN}{{1,5}}){{7,120}}[0-9A-Za-z@](?![\w@])")
 _SIGNS = re.compile(f"{_SIGN}+")
+# One gate for both, at the price of one.
+_ONE_BY_ONE = Pattern(f"(?:{_ONE}{_SIGN[:-1]}{_APART[1:]}{{1,5}}){{7}}{_ONE}", is_once=True)
 
 
 def _signs_between(text: str) -> list[Edit]:
@@ -227,12 +229,8 @@ UNDOINGS: tuple[Undoing, ...] = (
         Pattern(r"=\r?\n|=(?:40|2[BDE]|3[0-9D]|[CD][0-9A-F]=[89AB])", is_once=True, has_case=True),
         _quoted_printable,
     ),
-    Undoing("characters apart", Pattern(f"(?:{_ONE}{_APART}{{1,3}}){{7}}{_ONE}", is_once=True), _spaced_out),
-    Undoing(
-        "signs between characters",
-        Pattern(f"(?:[0-9A-Za-z@]{_SIGN}{{1,5}}){{7}}[0-9A-Za-z@]", is_once=True),
-        _signs_between,
-    ),
+    Undoing("characters apart", _ONE_BY_ONE, _spaced_out),
+    Undoing("signs between characters", _ONE_BY_ONE, _signs_between),
     Undoing(
         "markup in a number",
         Pattern(rf"[0-9](?:{_MARKS}){{1,2}}[0-9A-Za-z]|[A-Za-z](?:{_MARKS}){{1,2}}[0-9]", is_once=True),
