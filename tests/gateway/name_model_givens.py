@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import spacy
+from echo_upstream import EchoUpstream
+from loopback_gateway import running_gateway, say, write_loopback_config
 
 from sovctl.gateway.detect.models.digest import sha256_of
 
@@ -36,3 +39,26 @@ def model_settings(path: Path, **changes: Any) -> dict[str, Any]:
         "languages": ["kk"],
         **changes,
     }
+
+
+def two_workers_find(name: str, settings: dict[str, Any], folder: Path, *, start_s: float = 60) -> None:
+    """Serve with two workers and this model: `KAZAKH` goes to the cloud and comes back, and the name never leaves.
+
+    Args:
+        start_s: what the gateway may take to start.
+    """
+    with EchoUpstream() as cloud:
+        config = write_loopback_config(
+            folder,
+            cloud_port=cloud.port,
+            workers=2,
+            detect={"models": [settings]},
+            policy={"name_languages": ["kk"]},
+        )
+        with running_gateway(config, start_s=start_s) as gateway:
+            for _ in range(6):
+                status, headers, answer = gateway.post(say(KAZAKH))
+                assert (status, headers["x-sovctl-route"]) == (200, "cloud")
+                assert json.loads(answer)["choices"][0]["message"]["content"] == KAZAKH
+        assert all(name not in raw.decode() for raw in cloud.raw)
+        assert len(cloud.requests) == 6

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import time
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
-from echo_upstream import EchoUpstream
 from gliner_givens import INPUTS, save_gliner
 from hypothesis import given
 from hypothesis import strategies as st
-from loopback_gateway import running_gateway, say, write_loopback_config
-from name_model_givens import KAZAKH, UNCUED, model_settings
+from name_model_givens import KAZAKH, UNCUED, model_settings, two_workers_find
 
 from sovctl.compliance.errors import InputError
 from sovctl.gateway.detect.models.gliner_model import Question, surest, windows
@@ -225,18 +222,4 @@ def test_what_stays_does_not_overlap_and_what_goes_was_less_sure(runs: list[tupl
 
 
 def test_two_workers_serve_with_it(folder: Path, tmp_path: Path) -> None:
-    with EchoUpstream() as cloud:
-        config = write_loopback_config(
-            tmp_path,
-            cloud_port=cloud.port,
-            workers=2,
-            detect={"models": [settings_of(folder)]},
-            policy={"name_languages": ["kk"]},
-        )
-        with running_gateway(config) as gateway:
-            for _ in range(6):
-                status, headers, answer = gateway.post(say(KAZAKH))
-                assert (status, headers["x-sovctl-route"]) == (200, "cloud")
-                assert json.loads(answer)["choices"][0]["message"]["content"] == KAZAKH
-        assert all("Қоңыр" not in raw.decode() for raw in cloud.raw)
-        assert len(cloud.requests) == 6
+    two_workers_find("Қоңыр", settings_of(folder), tmp_path)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import importlib.util
-import json
 import os
 import shutil
 import subprocess
@@ -14,9 +13,7 @@ from typing import Any
 
 import pytest
 import stanza_givens
-from echo_upstream import EchoUpstream
-from loopback_gateway import running_gateway, say, write_loopback_config
-from name_model_givens import KAZAKH, OTHER, UNCUED, model_settings
+from name_model_givens import KAZAKH, OTHER, UNCUED, model_settings, two_workers_find
 
 from sovctl.compliance.errors import InputError
 from sovctl.gateway.settings import DetectSettings
@@ -71,18 +68,6 @@ def test_what_is_no_such_folder_is_refused(folder: Path, tmp_path: Path) -> None
 
 
 def test_two_workers_serve_with_it(folder: Path, tmp_path: Path) -> None:
-    with EchoUpstream() as cloud:
-        config = write_loopback_config(
-            tmp_path,
-            cloud_port=cloud.port,
-            workers=2,
-            detect={"models": [settings_of(folder)]},
-            policy={"name_languages": ["kk"]},
-        )
-        with running_gateway(config, start_s=300) as gateway:  # torch and stanza take nine seconds of CPU to import
-            for _ in range(6):
-                status, headers, answer = gateway.post(say(KAZAKH))
-                assert (status, headers["x-sovctl-route"]) == (200, "cloud")
-                assert json.loads(answer)["choices"][0]["message"]["content"] == KAZAKH
-        assert all("Қоңыр" not in raw.decode() for raw in cloud.raw)
-        assert len(cloud.requests) == 6
+    two_workers_find(
+        "Қоңыр", settings_of(folder), tmp_path, start_s=300
+    )  # torch and stanza take nine seconds of CPU to import
