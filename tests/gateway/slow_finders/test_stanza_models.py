@@ -68,6 +68,5 @@ def test_what_is_no_such_folder_is_refused(folder: Path, tmp_path: Path) -> None
 
 
 def test_two_workers_serve_with_it(folder: Path, tmp_path: Path) -> None:
-    two_workers_find(
-        "Қоңыр", settings_of(folder), tmp_path, start_s=300
-    )  # torch and stanza take nine seconds of CPU to import
+    # torch and stanza take nine seconds of CPU to import.
+    two_workers_find("Қоңыр", settings_of(folder), tmp_path, start_s=300)
