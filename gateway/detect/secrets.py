@@ -117,7 +117,7 @@ _FORMS: tuple[_Form, ...] = (
         "SECRET_PEM",
         f"-----BEGIN {_PEM_LABEL}PRIVATE KEY",
         re.compile(
-            rf"-----BEGIN {_PEM_LABEL}PRIVATE KEY(?: BLOCK)?-----[^-]{{0,32768}}"
+            rf"-----BEGIN {_PEM_LABEL}PRIVATE KEY(?: BLOCK)?-----(?:[^-]|-(?!----)){{0,32768}}"
             rf"(?:-----END {_PEM_LABEL}PRIVATE KEY(?: BLOCK)?-----)?"
         ),
         not_behind="",

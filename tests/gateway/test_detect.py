@@ -158,6 +158,19 @@ def test_a_private_key_is_one_secret() -> None:
 
 
 @pytest.mark.parametrize(
+    ("label", "headers"),
+    [
+        ("RSA PRIVATE KEY", "Proc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,0123456789ABCDEF0123456789ABCDEF"),
+        ("PGP PRIVATE KEY BLOCK", "Version: GnuPG v2\nComment: made on a work-station"),
+    ],
+)
+def test_a_private_key_with_headers_is_one_secret(label: str, headers: str) -> None:
+    body = "\n".join(["MIIEvQIBADANBgkqhkiG9w0BAQEFAASC"] * 20)
+    key = f"-----BEGIN {label}-----\n{headers}\n\n{body}\n-----END {label}-----"
+    assert found(f"use {key} here") == [("SECRET", key)]
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "order 9280345612 and invoice no. 20240117 of build 4815162342",
@@ -281,6 +294,7 @@ def test_findings_never_show_their_value() -> None:
             "://a:b",
             "eyJa.",
             "Aa-",
+            "12345678Z ",
         ),
         "-----BEGIN PRIVATE KEY-----",
     ],
