@@ -152,9 +152,9 @@ class _Recognizers:
             elif (finding := recognizer.at(text, start, index, around)) is not None:
                 found.append(finding)
         if self._last is not None:
-            spans = [(finding.start, finding.end) for finding in found]
+            held = Spans((finding.start, finding.end) for finding in found)
             for start, index in postponed:
-                if any(first <= start < end for first, end in spans):
+                if held.meet(start, start + 1):
                     continue
                 if (finding := self._last.at(text, start, index, around)) is not None:
                     found.append(finding)
