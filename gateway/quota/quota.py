@@ -145,7 +145,8 @@ class Quota:
     ) -> None:
         if self._store is None or self._flushing is None:
             return
-        self._flushing.cancel()
+        async with self._asking:  # what a flush has given back must not be given back again
+            self._flushing.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await self._flushing
         if self._leasing is not None:
@@ -168,7 +169,8 @@ class Quota:
             meters = [meter for account in self._accounts.values() for meter in account.meters]
             await self._pay(store, [], {meter: meter.debts(all_of_it=is_last) for meter in meters})
             accounts = list(self._accounts.values())
-            if any(each.held > each.running for each in accounts) or now - self._renewed_at >= HOLD_S / 3:
+            is_due = not 0 <= now - self._renewed_at < HOLD_S / 3  # also when the clock went back
+            if is_due or any(each.held > each.running for each in accounts):
                 for each in accounts:
                     each.held = min(each.held, each.running)
                 await store.renew(self._holder, {each.subject: each.held for each in accounts}, now=now)

@@ -183,6 +183,51 @@ def test_a_process_that_died_holds_no_request_for_long(place: Place) -> None:
     run(work())
 
 
+def test_a_clock_that_went_back_hides_no_running_request(place: Place) -> None:
+    async def work() -> None:
+        clock = Clock()
+        who = caller(concurrent_requests=1)
+        async with quota(await place.store(), clock) as mine, quota(await place.store(), clock) as other:
+            await mine.flush()
+            clock.now -= 3600
+            running = await mine.reserve(who, ONE)
+            for _ in range(4):
+                clock.now += 5
+                await mine.flush()
+            with pytest.raises(LimitReached):
+                await other.reserve(who, ONE)
+            running.release()
+
+    run(work())
+
+
+def test_a_process_that_ends_while_it_gives_back_gives_back_once(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def work() -> None:
+        clock, giving = Clock(), asyncio.Event()
+        who = caller(tokens_per_day=1600)
+        store = await place.store()
+        lease = store.lease
+
+        async def told(wants: Any, owed: Any) -> Any:
+            leases = await lease(wants, owed)
+            if owed and not giving.is_set():
+                giving.set()
+                await asyncio.sleep(0.1)  # the store has committed, and its word is on the way
+            return leases
+
+        monkeypatch.setattr(store, "lease", told)
+        async with quota(await place.store(), clock) as other:
+            (await other.reserve(who, Need(1, 800, 0))).settle(None, None)
+        async with quota(store, clock) as ending:
+            (await ending.reserve(who, Need(1, 1, 0))).settle(None, None)
+            await giving.wait()
+        async with quota(await place.store(), clock) as after:
+            assert await used(after) == {("client:branch", "tokens_per_day"): 801}
+
+    monkeypatch.setattr("sovctl.gateway.quota.quota._FLUSH_EVERY_S", 0.01)
+    run(work())
+
+
 def test_a_lease_of_a_process_that_died_is_gone_and_one_that_stopped_gave_it_back(place: Place) -> None:
     async def work() -> None:
         clock = Clock()
