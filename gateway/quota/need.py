@@ -97,7 +97,9 @@ def usage_said(said: object) -> Usage | None:
     completion = _first(said, ("output_tokens", "completion_tokens"))
     if prompt is None:
         return None
-    return Usage(prompt, completion or 0)
+    # Anthropic's `input_tokens` are those that no cache had; of these two OpenAI's surfaces say nothing.
+    cached = sum(_first(said, (name,)) or 0 for name in ("cache_creation_input_tokens", "cache_read_input_tokens"))
+    return Usage(prompt + cached, completion or 0)
 
 
 def may_tell_usage(data: bytes) -> bool:

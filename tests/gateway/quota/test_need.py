@@ -70,6 +70,11 @@ def test_a_price_is_whole_and_exact_to_a_thousandth(price: Any) -> None:
         ({"prompt_tokens": 5, "completion_tokens": 7, "total_tokens": 12}, Usage(5, 7)),
         ({"prompt_tokens": 5, "total_tokens": 5}, Usage(5, 0)),
         ({"input_tokens": 3, "output_tokens": 4}, Usage(3, 4)),
+        (
+            {"input_tokens": 3, "cache_creation_input_tokens": 20, "cache_read_input_tokens": 100, "output_tokens": 4},
+            Usage(123, 4),
+        ),
+        ({"input_tokens": 3, "cache_read_input_tokens": None, "output_tokens": 4}, Usage(3, 4)),
         (None, None),
         ([], None),
         ({}, None),
