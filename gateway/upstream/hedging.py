@@ -86,9 +86,14 @@ async def first_of_two(
         losers = [task for task in tasks if task is not winner]
         for task in losers:
             task.cancel()
-        for came in await asyncio.gather(*losers, return_exceptions=True):
-            if isinstance(came, Answer):
-                came.release()
+        try:
+            for came in await asyncio.gather(*losers, return_exceptions=True):
+                if isinstance(came, Answer):
+                    came.release()
+        except asyncio.CancelledError:  # the client left meanwhile
+            if winner is not None:
+                winner.result().release()
+            raise
         for place, task in enumerate(tasks, begun):
             if winner not in (None, task) and (task.cancelled() or task.exception() is None):
                 attempts.end(place, _OVERTAKEN)

@@ -13,8 +13,8 @@ from raw_server import RawServer, Step, ok
 
 from sovctl.gateway.errors import UpstreamFailed, UpstreamRejected
 from sovctl.gateway.settings import Limits, RoutingSettings, UpstreamKind, UpstreamSettings
-from sovctl.gateway.upstream import Attempts, Upstream
-from sovctl.gateway.upstream.hedging import delay_s
+from sovctl.gateway.upstream import Answer, Attempts, Upstream
+from sovctl.gateway.upstream.hedging import delay_s, first_of_two
 
 Script = Callable[[bytes], Sequence[Step]]
 
@@ -170,6 +170,36 @@ def test_a_client_that_leaves_ends_both() -> None:
             asking.cancel()
             await asyncio.wait([asking])
             await asyncio.wait_for(asyncio.gather(first.gone(), second.gone()), 5)
+
+    asyncio.run(run())
+
+
+def test_a_client_that_leaves_while_the_loser_is_let_go_holds_no_connection() -> None:
+    async def run() -> None:
+        released, overtaken = [], asyncio.Event()
+
+        class Won(Answer):
+            def __init__(self) -> None:
+                pass
+
+            def release(self) -> None:
+                released.append(self)
+
+        async def ask(number: int) -> Answer:
+            if number == 1:
+                return Won()
+            try:
+                return await asyncio.Future()
+            finally:
+                overtaken.set()
+                await asyncio.sleep(0)
+
+        asking = asyncio.create_task(first_of_two(ask, 0, lambda: 1, after_s=0, attempts=Attempts()))
+        await overtaken.wait()
+        asking.cancel()
+        await asyncio.wait([asking])
+        assert asking.cancelled()
+        assert len(released) == 1
 
     asyncio.run(run())
 
