@@ -14,6 +14,7 @@ import asyncio
 import contextlib
 import os
 import sqlite3
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ from typing import Self, TypeVar
 from sovctl.compliance.errors import InputError, SovctlError
 
 BUSY_S = 2.0  # a transaction takes about 1 ms, some while a disk is slow
+_PAUSE_S = 0.01
 _Result = TypeVar("_Result")
 
 
@@ -66,7 +68,7 @@ class SqliteDatabase:
             os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
             return sqlite3.connect(path, isolation_level=None, timeout=busy_s, check_same_thread=False)
 
-        return cls(path, kind, _prepared(connect, path, kind))
+        return cls(path, kind, _prepared(connect, path, kind, busy_s=busy_s))
 
     @classmethod
     def copy(cls, path: Path, kind: FileKind) -> Self:
@@ -129,11 +131,29 @@ class SqliteDatabase:
         return await asyncio.get_running_loop().run_in_executor(self._thread, run)
 
 
+def keep_log(connection: sqlite3.Connection, *, busy_s: float) -> None:
+    """Write ahead to a log from now on. For another process that makes the same file SQLite does not wait here itself.
+
+    Raises:
+        sqlite3.OperationalError: it was busy for longer than `busy_s`.
+    """
+    until = time.monotonic() + busy_s
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                raise
+        time.sleep(_PAUSE_S)
+
+
 def _prepared(
     connect: Callable[[], sqlite3.Connection],
     path: Path,
     kind: FileKind,
     *,
+    busy_s: float = BUSY_S,
     fill: Callable[[sqlite3.Connection], None] = lambda _: None,
 ) -> sqlite3.Connection:
     with contextlib.ExitStack() as undo:
@@ -141,6 +161,7 @@ def _prepared(
             connection = connect()
             undo.callback(connection.close)
             fill(connection)
+            keep_log(connection, busy_s=busy_s)
             _prepare(connection, kind)
         except (OSError, sqlite3.Error) as error:
             raise InputError(f"expected {kind.name}, got: {_reason(error)}", where=str(path)) from error
@@ -149,7 +170,6 @@ def _prepared(
 
 
 def _prepare(connection: sqlite3.Connection, kind: FileKind) -> None:
-    connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = FULL")  # NORMAL may lose the last commits when the power goes
     connection.execute(f"PRAGMA secure_delete = {'ON' if kind.is_wiped else 'OFF'}")
     connection.execute("BEGIN IMMEDIATE")

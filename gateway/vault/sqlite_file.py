@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from sovctl.compliance.errors import InputError
+from sovctl.gateway.sqlite_database import keep_log
 from sovctl.gateway.vault.errors import VaultFailed, WrappingKeyRetired
 from sovctl.gateway.vault.store import Batch, Census, Change, KeyRow, Row
 
@@ -213,8 +214,8 @@ class SqliteFile:
         is_new = not database.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchall()
         if not is_new and database.execute("PRAGMA application_id").fetchone()[0] != _APPLICATION_ID:
             raise InputError("expected a vault, got another SQLite database", where=str(self._path))
+        keep_log(database, busy_s=self._busy_timeout_s)
         for pragma in (
-            "journal_mode = WAL",
             "synchronous = FULL",
             "secure_delete = ON",
             "temp_store = MEMORY",
