@@ -3,7 +3,7 @@
 Every string of a choice's payload (`delta` in a chat, `text` in a completion) is a channel of its own and restored,
 whatever field it stands in: content, refusal, reasoning, tool arguments (as JSON), and what an upstream may add
 tomorrow. What a channel holds back comes out before the choice's `finish_reason`, and a tool call's before the next
-tool call begins.
+tool call begins; calls that have begun may then take turns.
 
     stream = ChoiceStream(restoration, payload="delta", fields=fields)
     stream.feed(b'{"choices":[{"index":0,"delta":{"content":"Sent to IBAN_7K2"}}]}')
@@ -53,6 +53,7 @@ class ChoiceStream:
         self._fields = fields
         self._name = ModelName(restoration.model)
         self._channels: dict[_Channel, Restorer] = {}
+        self._calls: set[_Channel] = set()  # tool calls that have begun
         self._forms = forms if forms is not None else EventForms()  # memo: the last chunk, the form of one more
         self.put = self._forms.put
 
@@ -157,11 +158,13 @@ class ChoiceStream:
         if choice.get("finish_reason") is not None:
             ending = [channel for channel in self._channels if channel[0] == index]
         else:
-            tools = {channel[:3] for channel in fed if len(channel) > 2 and channel[1] == "tool_calls"}
+            calls = {channel[:3] for channel in fed if len(channel) > 2 and channel[1] == "tool_calls"}
+            is_next = not calls <= self._calls
+            self._calls |= calls
             ending = [
                 channel
                 for channel in self._channels
-                if tools and channel[:2] == (index, "tool_calls") and channel[:3] not in tools
+                if is_next and channel[:2] == (index, "tool_calls") and channel[:3] not in calls
             ]
         for channel in fed:
             if channel in ending:

@@ -117,6 +117,27 @@ def test_tool_arguments_are_restored_as_json_call_by_call() -> None:
     assert calls[2] == "{}"
 
 
+@given(st.data())
+def test_tool_calls_that_take_turns_are_restored_each(data: st.DataObject) -> None:
+    arguments = {call: json.dumps({"to": TOKEN, "call": call}) for call in range(3)}
+    left = {**arguments}
+    deltas = [_tool(call, "", id=f"call_{call}") for call in left]
+    while left:
+        call = data.draw(st.sampled_from(sorted(left)))
+        size = data.draw(st.integers(1, 12))
+        deltas.append(_tool(call, left[call][:size]))
+        if not (rest := left.pop(call)[size:]):
+            continue
+        left[call] = rest
+    calls = dict.fromkeys(arguments, "")
+    for event in run(*map(chunk, deltas), chunk({}, finish="tool_calls")):
+        for call in event["choices"][0]["delta"].get("tool_calls", []):
+            calls[call["index"]] += call["function"]["arguments"]
+    assert {call: json.loads(text) for call, text in calls.items()} == {
+        call: {"to": VALUE, "call": call} for call in arguments
+    }
+
+
 def test_usage_logprobs_and_unknown_fields_pass() -> None:
     logprobs = {"content": [{"token": TOKEN[:4], "logprob": -0.1, "bytes": None, "top_logprobs": []}]}
     first = chunk({"role": "assistant", "content": "hi", "odd": [f"about {TOKEN}"]}, service_tier="x")
