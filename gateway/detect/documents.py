@@ -56,11 +56,11 @@ _FEWEST = min(document.fewest for document in _DOCUMENTS if not document.has_let
 _MOST_GROUPS = 6
 _FEWEST_BEFORE_WORD = 8  # digits; fewer before a word count its things: "250000 patients"
 
-# Capital letters and digits, at most three pieces with a space or hyphen between: "AB 1234567", "C01X00T47".
-_TOKEN = re.compile(r"(?:[A-Z]{1,2} )?[0-9A-Z]{1,20}(?:[ -][0-9][0-9A-Z]{0,9}){0,3}")
+# Capital letters and digits, a few pieces with a space or hyphen between: "AB 1234567", "C01X00T47", "88291-LK".
+_TOKEN = re.compile(r"(?:[A-Z]{1,2} )?[0-9A-Z]{1,20}(?:[ -][0-9][0-9A-Z]{0,9}){0,3}(?:-[A-Z]{1,4}(?![0-9A-Za-z]))?")
 # An IBAN with a wrong digit is somebody's all the same.
 _IBAN_LIKE = re.compile(r"[A-Z]{2}[0-9]{2} ?[0-9A-Z]{4}(?: ?[0-9A-Z]{4}){1,6}(?: ?[0-9A-Z]{1,3})?(?![0-9A-Za-z])")
-_WORD = re.compile(r"[A-Z]{3,}[ -](?=[0-9])")
+_WORD = re.compile(r"[A-Z]{3,} (?=[0-9])")
 # Letters of the series that some countries write before the digits: "МР 1234567".
 _SERIES = re.compile(r"(?<!\w)([^\W\d_]{1,2})[ №-]{0,2}\Z")
 
@@ -72,7 +72,7 @@ class DocumentFinder:
     patterns = (
         Pattern(r"[A-Z]{1,4}-?[0-9]{3}|[A-Z] [0-9]{3}", has_case=True),
         Pattern(r"[A-Z][0-9]{2}[A-Z][0-9]", has_case=True),
-        Pattern(r"[0-9]{4}[A-Z]", has_case=True),
+        Pattern(r"[0-9]{4}-?[A-Z]", has_case=True),
         Pattern(r"[A-Z]{2}[0-9]{2} ?[0-9A-Z]{4} ?[0-9A-Z]{4}", has_case=True),
         loose_documents.WORDS,
     )

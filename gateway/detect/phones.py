@@ -5,6 +5,7 @@ What counts, from the surest to the weakest:
     +49 30 901820, 0049 30 901820, tel:+4930901820    of any country
     030 901820, (212) 555-0123, 0812-3456-7890         valid in a region of the site, with its trunk prefix or grouping
     "call me: 555 0123 4567"                            any 6 to 15 digits beside a word such as phone, tel., тел.
+    "416 60 039 office, 416 60 040 fax"                 which one it is counts too where a text speaks of phones
 
 Bare digits without such a word, amounts and dates are nobody's number. Only what no checksum claimed comes here.
 """
@@ -31,6 +32,13 @@ _EXTENSION = re.compile(
     r"[ .:]{0,2}(?P<digits>[0-9]{1,6})(?![0-9])",
     re.IGNORECASE,
 )
+_WHICH = (
+    "desk|office|work|home|direct|main|switchboard|büro|privat|dienstlich|bureau|domicile|oficina|trabajo|ufficio"
+    "|kantoor|werk|biuro|praca|dom|casa|kantor|rumah|iş|ev|раб|рабочий|домашний|مكتب|منزل"
+)
+_WHICH_AFTER = re.compile(rf"[ ,;-]{{1,2}}[(]?(?:{_WHICH})(?![^\W_])", re.IGNORECASE)
+_WHICH_BEFORE = re.compile(rf"(?<![^\W_])(?:{_WHICH})[.]?[)]?(?:[ ]?[:=][ ]?|[ ])\Z", re.IGNORECASE)
+_LONGEST_WHICH = 16
 # "doi:10.1016/j.cell.2019.01.023": the word is a piece of a name.
 _PATH_BEFORE = re.compile(r"[./]\w{1,20}\.\Z")
 _LONGEST_PATH = 24
@@ -116,7 +124,10 @@ class PhoneFinder:
             return None
         national = self._plan.national(digits) if total >= _FEWEST else None
         is_written = national is not None and self._is_written(run, first, last, has_trunk=national[1])
-        is_said = may_say and bool(((words.before & words.closest) | words.after) & self._phone)
+        is_said = may_say and (
+            bool(((words.before & words.closest) | words.after) & self._phone)
+            or (total >= _FEWEST and _says_which(run.text, start, end))
+        )
         if is_said and _PATH_BEFORE.search(run.text, max(0, start - _LONGEST_PATH), start):
             return None
         if not (abroad or is_written or is_said) or is_amount(run.text, start, end):
@@ -152,6 +163,11 @@ class PhoneFinder:
         if has_trunk:
             return True
         return len(lengths) >= 3 and (sum(lengths) >= 9 or "." not in gaps)
+
+
+def _says_which(text: str, start: int, end: int) -> bool:
+    """Whether a word right beside it tells this number of somebody from his others."""
+    return bool(_WHICH_AFTER.match(text, end) or _WHICH_BEFORE.search(text, max(0, start - _LONGEST_WHICH), start))
 
 
 def _is_gap(gap: str) -> bool:

@@ -26,6 +26,9 @@ _DIGITS = re.compile(r"[0-9]+")
 _ISO_DATE = re.compile(r"(?:1[89]|20)[0-9]{2}([-./])(?:0?[1-9]|1[0-2])\1(?:0?[1-9]|[12][0-9]|3[01])(?![0-9])")
 _DATE = re.compile(r"(?:0?[1-9]|[12][0-9]|3[01])([-./])(?:0?[1-9]|[12][0-9]|3[01])\1(?:1[89]|20)[0-9]{2}(?![0-9])")
 _IN_DATES = ("-", ".", "/")
+_EXTENSION = re.compile(r"[xX][0-9]{1,6}(?![0-9A-Za-z])")
+"""Of a phone number, glued to it: "345-899-3560x4587"."""
+_FEWEST_EXTENDED = 3  # digits of the group before it, which "3x4" and "0x1f" have not
 
 # Digits from which on a group beside a colon or comma and another digit is no time or amount, but a list's next field.
 _LONGEST_PART = {":": 5, ",": 9}
@@ -159,9 +162,11 @@ def _is_part(text: str, start: int, end: int) -> bool:
     """True for digits that letters touch, and for parts of times and decimal numbers: `x1`, 10:30, 1,5."""
     before = text[start - 1] if start else " "
     after = text[end] if end < len(text) else " "
-    if (before.isalnum() and before.isascii()) or (after.isalnum() and after.isascii()):
-        return True
     length = end - start
+    if before.isalnum() and before.isascii():
+        return True
+    if after.isalnum() and after.isascii():
+        return length < _FEWEST_EXTENDED or _EXTENSION.match(text, end) is None
     if before in ":," and start > 1 and text[start - 2].isdigit():
         return length < _LONGEST_PART[before]
     return after in ":," and end + 1 < len(text) and text[end + 1].isdigit() and length < _LONGEST_PART[after]

@@ -22,6 +22,9 @@ BESIDE = [
     ("PLATE_BY_WORD", "госномер ⟦А123ВС 77⟧"),
     ("ACCOUNT_BY_WORD", "IBAN: ⟦DE12 3456 7890 1234 5678 00⟧"),  # check digits are wrong
     ("ACCOUNT_BY_WORD", '"accountNumber": "⟦38404049⟧"'),
+    ("HEALTH_ID_BY_WORD", "patient ID ⟦AHC-0933289⟧ was swapped"),
+    ("HEALTH_ID_BY_WORD", "the insurance policy #⟦88291-LK⟧"),
+    ("CARD_BY_WORD", "the last bill for cc ⟦503802053770⟧"),
     ("BIRTH_DATE", '"dateOfBirth": "⟦2001-12-13⟧"'),
     ("BIRTH_DATE", "请记录出生日期⟦29/10/1951⟧。"),
     ("BIC_BY_WORD", "제 BIC는 ⟦DEUTDEFF500⟧입니다"),

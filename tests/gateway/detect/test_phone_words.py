@@ -1,0 +1,46 @@
+"""Numbers that only the words beside them make phone numbers, and their extensions."""
+
+import pytest
+
+from sovctl.gateway.detect import Detector, make_detector
+from sovctl.gateway.kinds import Kind
+from sovctl.gateway.settings import DetectSettings
+
+
+@pytest.fixture(scope="module")
+def detector() -> Detector:
+    return make_detector(DetectSettings(phone_regions=["US", "GB"]))
+
+
+def found(detector: Detector, text: str) -> list[str]:
+    return [text[finding.start : finding.end] for finding in detector.find(text) if finding.kind is Kind.PHONE]
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        ("Fax: 345-555-0160x4587", ["345-555-0160x4587"]),
+        ("Desk: (898)555-0135x0135, call me", ["(898)555-0135x0135"]),
+        ("416 60 039 office\n+44 7700 900123 fax", ["416 60 039", "+44 7700 900123"]),
+        ("Mobile: 737 219 628\nDesk: 5403926876", ["737 219 628", "5403926876"]),
+        ("They're not answering at 78 651 450", ["78 651 450"]),
+        ("No more messages to 699 956 915, please", ["699 956 915"]),
+        ("Ich bin erreichbar unter 699 956 915", ["699 956 915"]),
+    ],
+)
+def test_words_beside_a_number_make_it_a_phone_number(detector: Detector, text: str, numbers: list[str]) -> None:
+    assert found(detector, text) == numbers
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The office has 1,234,567 files; call me about 3 of them.",
+        "Call me about work order 1234567.",
+        "A screen of 1920x1080 or 3840x2160 pixels, call for a quote",
+        "0x1234567 and 640x480x24",
+        "416 60 039 office",
+    ],
+)
+def test_such_a_word_alone_makes_no_number_of_somebody(detector: Detector, text: str) -> None:
+    assert found(detector, text) == []
