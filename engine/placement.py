@@ -86,6 +86,12 @@ def try_place(spec: SiteSpec, catalog: Catalog) -> tuple[list[Replica], list[Pro
     return [each for index in order for each in placed[index]], [each for index in order for each in problems[index]]
 
 
+def too_large(spec: SiteSpec, catalog: Catalog) -> list[Problem]:
+    """A problem for every pool that no node of its group can hold, however many there are; in the order of the file."""
+    board = _Board(spec, catalog)
+    return [problem for index in range(len(spec.pools)) if (problem := board.too_large(index)) is not None]
+
+
 class _Board:
     """GPUs of all nodes, and who holds them."""
 
@@ -121,6 +127,11 @@ class _Board:
                 )
                 return trial, []
         return [], [self._no_room(pool, where, nodes)]
+
+    def too_large(self, index: int) -> Problem | None:
+        """Why no node can hold a stage of the pool; None where one can, and where its nodes do not resolve."""
+        pool = self.pools[index]
+        return self._too_large(pool, f"pools[{index}]") if self._nodes(pool) else None
 
     def _nodes(self, pool: Pool) -> list[str]:
         if pool.node_group not in self._gpus:

@@ -50,7 +50,8 @@ def settle(spec: SiteSpec, catalog: Catalog) -> tuple[SiteSpec, list[Problem]]:
             problems.append(Problem(error.message, where=where, hint=error.hint))
         except InputError as error:
             where = f"pools[{case.index}].{_open(case.pool)[0]}"
-            problems.append(Problem(f"{error.message} ({error.where})", where=where, hint="write the numbers yourself"))
+            of = f" ({error.where})" if error.where else ""
+            problems.append(Problem(error.message + of, where=where, hint=error.hint or "write the numbers yourself"))
     return spec.model_copy(update={"pools": pools}), problems
 
 

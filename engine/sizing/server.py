@@ -17,22 +17,12 @@ from sovctl.engine.sizing.capacity import Binding, Performance
 from sovctl.engine.sizing.demand import PoolDemand
 from sovctl.engine.sizing.kv_cache import KvCache, kv_cache
 from sovctl.engine.sizing.memory import Edge, RankMemory, rank_memory
+from sovctl.engine.sizing.quantization import named_precision
 from sovctl.engine.sizing.replica import ExpertMode, Replica
 from sovctl.engine.sizing.serving import Serving
 from sovctl.engine.sizing.step import Steps
 from sovctl.engine.sizing.weights import Precision, Weights, released_precision
 from sovctl.engine.spec import Pool
-
-_BY_METHOD = {
-    "fp8": Precision.FP8,
-    "int8": Precision.INT8,
-    "awq": Precision.INT4,
-    "gptq": Precision.INT4,
-    "compressed-tensors": None,  # says nothing of the precision
-    "modelopt_fp4": Precision.NVFP4,
-    "nvfp4": Precision.NVFP4,
-    "mxfp4": Precision.MXFP4,
-}
 
 
 def precision_of(pool: Pool, model: ModelEntry) -> Precision:
@@ -41,11 +31,8 @@ def precision_of(pool: Pool, model: ModelEntry) -> Precision:
     Raises:
         InputError: a precision that is not known here.
     """
-    method = pool.quantization or ""
-    for beginning, precision in _BY_METHOD.items():
-        if method.startswith(beginning) and precision is not None:
-            return precision
-    return released_precision(model)
+    named = named_precision(pool.quantization) if pool.quantization else None
+    return named or released_precision(model)
 
 
 @dataclass(frozen=True)

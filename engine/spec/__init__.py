@@ -25,6 +25,7 @@ from sovctl.engine.spec.types import (
     Country,
     Day,
     FilePath,
+    ModelName,
     Name,
     Port,
     Sized,
@@ -181,8 +182,8 @@ class Model(SpecModel):
 
     name: Name
     """What pools refer to, and the folder below `artifacts.models_url`."""
-    catalog: CatalogId
-    """Entry of the model catalogue: shapes, licence, languages."""
+    catalog: ModelName
+    """Entry of the model catalogue, such as `llama-3.3-70b`: shapes, licence, languages."""
     manifest_sha256: Annotated[
         str, StringConstraints(pattern=r"^[0-9a-f]{64}$"), words("64 lower-case hex digits", kind="SHA-256")
     ]

@@ -65,6 +65,8 @@ RULES: tuple[Rule, ...] = (
     Rule("tensor_parallel_size divides attention heads, fits key-value heads and FP8 blocks; "
          "pipeline_parallel_size is at most the layers; experts are shared equally, without TP or PP beside "
          "data_parallel_size", ("pools", "models"), pools.check_shapes, is_of_items=True),
+    Rule("quantization is a method of vLLM whose weights are known", ("pools",), pools.check_quantization,
+         is_of_items=True),
     Rule("max_model_len is within the model's context", ("pools", "models"), pools.check_context, is_of_items=True),
     Rule("an FP8 KV cache is on GPUs that compute in FP8", ("pools", "node_groups"),
          pools.check_kv_cache_dtype, is_of_items=True),
@@ -87,8 +89,8 @@ RULES: tuple[Rule, ...] = (
          demand.check_memory, is_of_items=True),
     Rule("limits of a workload class can be kept for a single request at least", demand.READS,
          demand.check_reachable_limits, is_of_items=True),
-    Rule("pools fit their GPUs and share none; a stage stays on one node", ("pools", "node_groups"), pools.check_gpus,
-         is_of_machines=True),
+    Rule("a stage fits the GPUs of one node", ("pools", "node_groups"), pools.check_stages, is_of_items=True),
+    Rule("pools fit their GPUs and share none", ("pools", "node_groups"), pools.check_gpus, is_of_machines=True),
     Rule("GPUs are cut as the catalogue says that they can be, and a server has one slice", ("pools", "node_groups"),
          pools.check_slices),
     Rule("ports on one node differ: ssh, gateway, pools", ("access", "gateway", "pools", "node_groups"),

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sovctl.compliance.errors import Problem
+from sovctl.compliance.errors import InputError, Problem
 from sovctl.engine.catalog import ModelEntry
 from sovctl.engine.catalog.mig import slices_of
-from sovctl.engine.placement import try_place
+from sovctl.engine.placement import too_large, try_place
+from sovctl.engine.sizing.quantization import named_precision
 from sovctl.engine.spec import Pool
 from sovctl.engine.spec.case import Case, unknown_name
 
@@ -126,6 +127,15 @@ def _divisors(number: int) -> str:
     return ", ".join(str(each) for each in range(1, min(number, 64) + 1) if number % each == 0)
 
 
+def check_quantization(case: Case) -> Iterator[Problem]:
+    for index, pool in enumerate(case.spec.pools):
+        if pool.quantization is not None:
+            try:
+                named_precision(pool.quantization)
+            except InputError as error:
+                yield Problem(error.message, where=f"pools[{index}].quantization", hint=error.hint)
+
+
 def check_context(case: Case) -> Iterator[Problem]:
     for index, pool in enumerate(case.spec.pools):
         model = case.model_of(pool)
@@ -177,8 +187,13 @@ def check_lab_only(case: Case) -> Iterator[Problem]:
                 )
 
 
+def check_stages(case: Case) -> Iterator[Problem]:
+    yield from too_large(case.spec, case.catalog)
+
+
 def check_gpus(case: Case) -> Iterator[Problem]:
-    yield from try_place(case.spec, case.catalog)[1]
+    said = {each.where for each in too_large(case.spec, case.catalog)}
+    yield from (each for each in try_place(case.spec, case.catalog)[1] if each.where not in said)
 
 
 def check_slices(case: Case) -> Iterator[Problem]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import date
 from ipaddress import AddressValueError, IPv4Address
 from typing import get_args
@@ -11,9 +11,11 @@ from pydantic import AnyHttpUrl
 
 from sovctl.compliance.errors import Problem
 from sovctl.compliance.policy_table import table_of
+from sovctl.engine.catalog import ModelEntry
 from sovctl.engine.spec.case import Case, stands_twice, unknown_name
 from sovctl.engine.spec.gateway import Gateway
 from sovctl.engine.spec.policy import NAME_LANGUAGES, Action, EntityKind
+from sovctl.engine.spec.problems import nearest_few
 from sovctl.engine.spec.routing import Route
 from sovctl.engine.spec.types import Secret
 
@@ -73,8 +75,21 @@ def check_platforms(case: Case) -> Iterator[Problem]:
 
 def check_catalog_models(case: Case) -> Iterator[Problem]:
     for index, model in enumerate(case.spec.models):
-        where = f"models[{index}].catalog"
-        yield from unknown_name("model of the catalogue", model.catalog, case.catalog.models, where)
+        if model.catalog not in case.catalog.models:
+            near = [f"`{each}`" for each in _near_models(model.catalog, case.catalog.models)]
+            yield Problem(
+                f"expected a known model of the catalogue, got `{model.catalog}`",
+                where=f"models[{index}].catalog",
+                hint=(f"did you mean {' or '.join(near)}? " if near else "")
+                + f"`sovctl catalog list models` has all {len(case.catalog.models)}; catalog_file adds your own",
+            )
+
+
+def _near_models(name: str, models: Mapping[str, ModelEntry]) -> list[str]:
+    """The entry of that repository, by its whole name or the part behind the owner; else the names most like it."""
+    own = name.rpartition("/")[2].lower()
+    of_repo = [each.id for each in models.values() if (each.hf_repo or "").rpartition("/")[2].lower() == own]
+    return of_repo or nearest_few(own, list(models))
 
 
 def check_software(case: Case) -> Iterator[Problem]:

@@ -38,6 +38,7 @@ def site(
     value = {key: item for key, item in BANK.items() if key != "gateway"}
     value["site"] = {**value["site"], "placement": "on-prem"}
     value["perimeter"] = {"management": ["10.20.0.0/28"]}
+    value["models"] = [*BANK["models"], {**BANK["models"][1], "name": "whisper", "catalog": "whisper-large-v3"}]
     value["pools"] = [{**BANK["pools"][0], **(pool or {})}]
     value["workload"] = BANK["workload"][:1] if workload is None else workload
     value["sizing"] = sizing
@@ -185,6 +186,30 @@ def test_auto_that_cannot_be_settled_says_why() -> None:
     with pytest.raises(SpecError) as caught:
         site(pool={"tensor_parallel_size": "auto", "max_model_len": 131072}, workload=asked(10, itl_p95_ms=2))
     assert any("slower than" in each.message or "ITL" in each.message for each in caught.value.problems)
+
+
+def test_a_stage_larger_than_a_node_is_refused_in_a_draft_too() -> None:
+    with pytest.raises(SpecError) as caught:
+        site(pool={"tensor_parallel_size": 16}, workload=asked(10))
+    (problem,) = caught.value.problems
+    assert problem.where.endswith("pools[0].tensor_parallel_size")
+    assert "at most 8 GPUs per stage" in problem.message
+
+
+def test_what_a_speech_model_hears_is_no_prompt_in_tokens() -> None:
+    calls = {"kind": "voice", "output_tokens": 63}
+    loaded = site(pool=speech(), workload=asked(100, **calls))
+    assert sized(loaded).verdict is Verdict.UNKNOWN
+    with pytest.raises(SpecError) as caught:
+        site(pool=speech(), workload=asked(100, **{**calls, "output_tokens": 500}))
+    (problem,) = caught.value.problems
+    assert "at most 448 tokens of prompt and answer" in problem.message
+    assert "got 500 on average" in problem.message
+
+
+def speech() -> dict[str, Any]:
+    """A pool of Whisper."""
+    return {"model": "whisper", "tensor_parallel_size": 1, "max_model_len": 448, "kv_cache_dtype": "auto"}
 
 
 def test_weights_that_do_not_fit_are_not_shown_as_room_below_zero() -> None:
