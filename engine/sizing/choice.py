@@ -39,7 +39,7 @@ def settle(spec: SiteSpec, catalog: Catalog) -> tuple[SiteSpec, list[Problem]]:
         return spec, []
     context = {model.name: known.max_context for model in spec.models if (known := catalog.models.get(model.catalog))}
     # A pool whose model or machine is not known has no case: other rules say that, and need numbers meanwhile.
-    pools, problems = [_assumed(pool, context.get(pool.model)) for pool in spec.pools], []
+    pools, problems = [assumed(pool, context.get(pool.model)) for pool in spec.pools], []
     for case in pool_cases(spec, catalog):
         if not _open(case.pool):
             continue
@@ -59,7 +59,7 @@ def _open(pool: Pool) -> list[str]:
     return [name for name in FIELDS if getattr(pool, name) == AUTO]
 
 
-def _assumed(pool: Pool, context: int | None) -> Pool:
+def assumed(pool: Pool, context: int | None) -> Pool:
     """Some numbers for what is open, so that other rules can go on without finding fault with them.
 
     Args:

@@ -48,6 +48,7 @@ class Rule:
         reads: top-level keys of site.yaml that `find` looks at. Where one of them is not well formed, the rule waits.
         find: problems, `where` being a path.
         is_of_machines: True where it asks whether there are enough of them; a draft that is only sized needs none.
+        is_of_numbers: True where it reckons with values, so that none may be a stand-in for a wrong one.
         is_of_items: True where it judges every item of a list by itself, or against the others; it needs no item that
             is not well formed, as one would that looks for names.
     """
@@ -57,6 +58,7 @@ class Rule:
     find: Callable[[Case], Iterator[Problem]]
     is_of_machines: bool = False
     is_of_items: bool = False
+    is_of_numbers: bool = False
 
 
 def unknown_name(what: str, name: str, known: Iterable[str], where: str) -> Iterator[Problem]:

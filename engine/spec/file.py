@@ -23,7 +23,7 @@ from sovctl.compliance.errors import InputError, Problem, SpecError
 from sovctl.engine.catalog import Catalog, load_catalog
 from sovctl.engine.catalog.calibrations import read_calibrations
 from sovctl.engine.catalog.site_file import read_site_catalog
-from sovctl.engine.sizing.choice import FIELDS, settle
+from sovctl.engine.sizing.choice import FIELDS, assumed, settle
 from sovctl.engine.spec import SiteSpec
 from sovctl.engine.spec.problems import secret_problems
 from sovctl.engine.spec.rules import check
@@ -133,6 +133,19 @@ def parse(data: bytes, *, path: Path, today: date, catalog: Catalog, is_draft: b
         spec, catalog, today=today, broken=formed.broken, partial=frozenset(formed.places), is_draft=is_draft
     )
     found = [*secret_problems(text.value), *map(formed.placed, checked)]
+    if (stood_in := formed.mended) is not None:
+        pools = [assumed(pool, 1) for pool in getattr(stood_in.spec, "pools", [])]
+        more = check(
+            stood_in.spec.model_copy(update={"pools": pools}) if pools else stood_in.spec,
+            catalog,
+            today=today,
+            broken=stood_in.broken,
+            partial=frozenset(stood_in.places),
+            is_draft=is_draft,
+            has_stand_ins=True,
+        )
+        known = {(each.where, each.message) for each in found}
+        found += [each for each in map(stood_in.placed, more) if (each.where, each.message) not in known]
     # What follows from a mistake that was named already, at that place or inside it, is not said again.
     problems += [
         each for each in found if not any(place == each.where or parent(place) == each.where for place in said)

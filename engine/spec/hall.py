@@ -105,7 +105,9 @@ class Scaling(SpecModel):
     prometheus_url: AnyHttpUrl | None = None
     """Where the autoscaler reads vLLM's metrics."""
     timezone: Annotated[
-        str, StringConstraints(pattern=r"^[A-Za-z]+(/[A-Za-z_+-]+)*$"), words("such as Europe/Berlin", kind="time zone")
+        str,
+        StringConstraints(pattern=r"^[A-Za-z]+(/[A-Za-z0-9_+-]+)*$"),
+        words("a time zone such as Europe/Berlin", kind="time zone"),
     ] = "UTC"
     """IANA's name, of `calendar`."""
     calendar: Annotated[list[Busy], Field(max_length=20)] = Field(default_factory=list)

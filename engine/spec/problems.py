@@ -16,6 +16,7 @@ from sovctl.compliance.errors import Problem
 from sovctl.engine.spec import SiteSpec, schema
 from sovctl.engine.spec.text import join
 from sovctl.engine.spec.types import Secret
+from sovctl.engine.spec.units import in_unit
 
 LONGEST_ECHO = 40  # characters of a value that a message repeats; a longer one is described
 
@@ -87,12 +88,14 @@ def _problem(kind: str, loc: tuple[str | int, ...], got: Any) -> Problem:
     if kind == "extra_forbidden":
         return _unknown_key(loc, where, got)
     if kind == "missing":
-        return Problem(f"expected {schema.words(node)}, got nothing", where=where, hint=_hint(node))
+        return Problem(f"expected {schema.words(node)}, got nothing", where=where, hint=_hint(node, loc))
     if _is_secret(loc, got):
         is_reference = schema.node_at(loc).get("properties", {}).keys() == Secret.model_fields.keys()
         expected = "a reference to a secret" if is_reference else schema.words(node)
         return Problem(f"expected {expected}, got a literal value (not shown)", where=where, hint=_SECRET_HINT)
-    return Problem(f"expected {schema.words(node, got=got)}, got {show_value(got)}", where=where, hint=_hint(node, got))
+    return Problem(
+        f"expected {schema.words(node, got=got)}, got {show_value(got)}", where=where, hint=_hint(node, loc, got)
+    )
 
 
 def _wrong_key(loc: tuple[str | int, ...]) -> Problem:
@@ -133,7 +136,11 @@ def _sections_with(key: str) -> str:
     return " or ".join(found[:3])
 
 
-def _hint(node: dict[str, Any], got: Any = None) -> str:
+def _hint(node: dict[str, Any], loc: Sequence[str | int], got: Any = None) -> str:
+    if written := in_unit(loc, got):
+        return written
+    if "x-or" in node and str(got).lower() == node["x-or"]:
+        return f"did you mean `{node['x-or']}`?"
     listed = schema.choices(node)
     if listed and isinstance(got, str):
         near = nearest(got, listed)
@@ -145,7 +152,8 @@ def _hint(node: dict[str, Any], got: Any = None) -> str:
         return "write the number without quotes, unit or leading zero"
     if node.get("type") == "boolean" and str(got).lower() in ("yes", "no", "on", "off", "1", "0"):
         return "write true or false"
-    meaning = node.get("description", "").split(". ")[0].replace("\n", " ").rstrip(".")
+    about = node if "description" in node else schema.node_at(loc[:-1])  # items and values have none of their own
+    meaning = about.get("description", "").split(". ")[0].replace("\n", " ").rstrip(".")
     default = node.get("default")
     leave = f"leave it out for {default}" if default is not None and not isinstance(default, dict | list) else ""
     return "; ".join(part for part in (meaning, leave) if part) or "compare with docs/site-yaml.md"

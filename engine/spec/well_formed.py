@@ -20,6 +20,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from sovctl.compliance.errors import Problem
 from sovctl.engine.spec import SiteSpec
+from sovctl.engine.spec.mended import mended
 from sovctl.engine.spec.problems import meant_path, structure_problems, unknown_keys
 from sovctl.engine.spec.types import AUTO
 
@@ -42,6 +43,8 @@ class WellFormed:
     """Of every list that lacks items, where each of the others stands in the file."""
     misspelt: frozenset[str] = frozenset()
     """Paths that misspelt keys probably meant, about which nothing more need be said."""
+    mended: WellFormed | None = None
+    """For rules over names and single fields, with stand-ins where a value is wrong; None where all is well."""
 
     def without_auto(self, names: Iterable[str]) -> WellFormed:
         """The same without pools of which one of these fields is still `auto`."""
@@ -85,8 +88,15 @@ def well_formed(value: Any, problems: list[Problem]) -> WellFormed:
     known = json.loads(json.dumps(value)) if isinstance(value, dict) else {}
     for loc in unknown:
         _remove(known, loc)
+    misspelt = frozenset(filter(None, map(meant_path, unknown)))
+    stood_in = _parts(mended(known, [loc for loc in wrong if loc not in unknown]))
     for loc in wrong:
         _mend(known, loc)
+    return replace(_parts(known), misspelt=misspelt, mended=stood_in)
+
+
+def _parts(known: Mapping[str, Any]) -> WellFormed:
+    """The top-level keys, and items of lists, that are well formed."""
     whole: dict[str, Any] = {}
     places: dict[str, tuple[int, ...]] = {}
     for name, about in SiteSpec.model_fields.items():
@@ -100,9 +110,7 @@ def well_formed(value: Any, problems: list[Problem]) -> WellFormed:
             items = list(_items(get_args(about.annotation)[0], known[name]))
             if items:
                 whole[name], places[name] = [item for _, item in items], tuple(index for index, _ in items)
-    broken = frozenset(SiteSpec.model_fields) - whole.keys()
-    misspelt = frozenset(filter(None, map(meant_path, unknown)))
-    return WellFormed(SiteSpec.model_construct(**whole), broken, places, misspelt)
+    return WellFormed(SiteSpec.model_construct(**whole), frozenset(SiteSpec.model_fields) - whole.keys(), places)
 
 
 def _items(kind: Any, values: Sequence[Any]) -> Iterable[tuple[int, Any]]:

@@ -20,6 +20,7 @@ from sovctl.engine.catalog import load_catalog
 from sovctl.engine.preset import FOLDER, names
 from sovctl.engine.spec import SiteSpec
 from sovctl.engine.spec.file import MOST_PROBLEMS, LoadedSpec, check_files, load, parse
+from sovctl.engine.spec.problems import path_of
 from sovctl.engine.spec.rules import RULES
 
 TODAY = date(2026, 11, 21)
@@ -135,6 +136,73 @@ def test_an_item_that_is_not_well_formed_is_all_that_is_said(name: str, section:
         with pytest.raises(SpecError) as caught:
             _parse(json.dumps(tree))
         assert all(f": {section}[{index}]" in each.where for each in caught.value.problems)
+
+
+def _leaves(name: str) -> list[tuple[Any, ...]]:
+    """Single values of the parts that are mended, and lists of values."""
+    parts = ("node_groups", "models", "pools", "workload", "sizing")
+    found = [path for path in _places(TREES[name]) if path]
+    return [path for path in found if path[0] in parts and not isinstance(_at(name, path), dict)]
+
+
+def _at(name: str, path: tuple[Any, ...]) -> Any:
+    value = TREES[name]
+    for step in path:
+        value = value[step]
+    return value
+
+
+@pytest.mark.parametrize("name", ["bank-hybrid", "closed-perimeter"])
+def test_a_stand_in_for_a_wrong_value_is_no_fault_of_its_own(name: str) -> None:
+    for path in _leaves(name):
+        tree = copy.deepcopy(TREES[name])
+        inner = tree
+        for step in path[:-1]:
+            inner = inner[step]
+        inner[path[-1]] = {"": 0}
+        with pytest.raises(SpecError) as caught:
+            _parse(json.dumps(tree))
+        said = {each.where.partition(": ")[2] for each in caught.value.problems}
+        assert all(where.startswith(path_of(path)) for where in said), (path, said)
+
+
+def test_everything_that_is_wrong_is_said_at_once() -> None:
+    """What the issue of sizing names, and wrong names, in one file: nothing waits for something else to be mended."""
+    tree = copy.deepcopy(TREES["bank-hybrid"])
+    models, pools, asked, sizing = (tree[part] for part in ("models", "pools", "workload", "sizing"))
+    models[0]["catalog"] = "llama-3.3-7b"
+    models[1]["licence_approved_by"] = "x"
+    pools[0] |= {"gpus": "all", "nodes": ["dgx-9"]}
+    pools[1] |= {"kv_cache_memory_bytes": "80GiB", "tensor_parallel_size": 3}
+    pools[2] |= {"gpu_memory_utilization": 92, "max_model_len": 1_000_000}
+    asked[0] |= {"users": 0, "pool": "asistant"}
+    asked[1] |= {"ttft_p95_ms": "1500 ms", "think_time_s": 5, "itl_p95_ms": float("nan")}
+    sizing["hall"] |= {"rack_kw": "20kW", "node_kw": {"dgxx": 3}}
+    sizing["costs"] |= {"network": -5, "nodes": {"l40": 1}}
+    sizing["tokens_per_step"] = {"codes": 2, "assistant": 0}
+    with pytest.raises(SpecError) as caught:
+        _parse(yaml.safe_dump(tree))
+    assert {each.where.partition(": ")[2] for each in caught.value.problems} == {
+        "models[0].catalog",
+        "models[1].licence_approved_by",
+        "pools[0].gpus",
+        "pools[0].nodes[0]",
+        "pools[1].kv_cache_memory_bytes",
+        "pools[1].tensor_parallel_size",
+        "pools[2].gpu_memory_utilization",
+        "pools[2].max_model_len",
+        "workload[0].users",
+        "workload[0].pool",
+        "workload[1].ttft_p95_ms",
+        "workload[1].think_time_s",
+        "workload[1].itl_p95_ms",
+        "sizing.hall.rack_kw",
+        "sizing.hall.node_kw.dgxx",
+        "sizing.costs.network",
+        "sizing.costs.nodes.l40",
+        "sizing.tokens_per_step.codes",
+        "sizing.tokens_per_step.assistant",
+    }
 
 
 def test_every_rule_reads_known_sections_and_says_what_it_is() -> None:

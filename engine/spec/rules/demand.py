@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 from sovctl.compliance.errors import InputError, Problem
 from sovctl.engine.sizing.demand import MOST_SPREAD, ClassDemand, PoolDemand
@@ -15,8 +16,10 @@ from sovctl.engine.sizing.explain_step import both_units
 from sovctl.engine.sizing.memory import Edge, RankMemory
 from sovctl.engine.sizing.pool import PoolCase, pool_cases
 from sovctl.engine.sizing.server import Server
+from sovctl.engine.spec import SiteSpec
 from sovctl.engine.spec.case import Case, unknown_name
 from sovctl.engine.spec.demand import WorkloadClass
+from sovctl.engine.spec.problems import nearest_few
 
 READS = ("workload", "pools", "models", "node_groups", "software", "sizing")
 """What a pool's case is made of."""
@@ -33,20 +36,20 @@ def check_demand(case: Case) -> Iterator[Problem]:
                 where=f"{where}.{name}",
                 hint=f"leave one of the two out; known ways: {', '.join(_WAYS)}",
             )
-        yield from _spread(each, where)
         yield from _limits(each, where)
 
 
-def _spread(each: WorkloadClass, where: str) -> Iterator[Problem]:
-    asked = ClassDemand.of(each)
-    for name, lengths in (("input_tokens", asked.prompt), ("output_tokens", asked.answer)):
-        if not 1 <= lengths.p95 / lengths.mean <= MOST_SPREAD:
-            yield Problem(
-                f"expected {lengths.mean:.0f} to {lengths.mean * MOST_SPREAD:.0f}, 1 to {MOST_SPREAD} times the "
-                f"average, got {lengths.p95:.0f}",
-                where=f"{where}.{name}_p95",
-                hint="split the class in two where a few requests are far longer than the rest",
-            )
+def check_percentiles(case: Case) -> Iterator[Problem]:
+    for index, each in enumerate(case.spec.workload):
+        asked = ClassDemand.of(each)
+        for name, lengths in (("input_tokens", asked.prompt), ("output_tokens", asked.answer)):
+            if not 1 <= lengths.p95 / lengths.mean <= MOST_SPREAD:
+                yield Problem(
+                    f"expected {lengths.mean:.0f} to {lengths.mean * MOST_SPREAD:.0f}, 1 to {MOST_SPREAD} times the "
+                    f"average, got {lengths.p95:.0f}",
+                    where=f"workload[{index}].{name}_p95",
+                    hint="split the class in two where a few requests are far longer than the rest",
+                )
 
 
 def _limits(each: WorkloadClass, where: str) -> Iterator[Problem]:
@@ -56,6 +59,60 @@ def _limits(each: WorkloadClass, where: str) -> Iterator[Problem]:
             "come before the first one has to",
             where=f"{where}.e2e_p95_ms",
             hint="e2e_p95_ms counts from the question to the last token",
+        )
+
+
+def check_percents(case: Case) -> Iterator[Problem]:
+    """Percents below one, which are shares that somebody forgot to multiply; fewer people can be said by `users`."""
+    for where, value in _percents(case.spec):
+        if 0 < value < 1:
+            yield Problem(
+                f"expected 0 or at least 1 percent, got {value:g}",
+                where=where,
+                hint=f"write {value * 100:g} for {value * 100:g} percent",
+            )
+
+
+def _percents(spec: SiteSpec) -> Iterator[tuple[str, float]]:
+    sizing = spec.sizing
+    for index, each in enumerate(spec.workload):
+        yield f"workload[{index}].online_percent", each.online_percent
+        yield f"workload[{index}].prefix_hit_percent", each.prefix_hit_percent
+    yield "sizing.reserve.growth_percent_per_year", sizing.reserve.growth_percent_per_year
+    yield "sizing.scaling.base_percent", sizing.scaling.base_percent
+    for index, busy in enumerate(sizing.scaling.calendar):
+        yield f"sizing.scaling.calendar[{index}].percent", busy.percent
+    if sizing.costs is not None:
+        yield "sizing.costs.support_percent_per_year", sizing.costs.support_percent_per_year
+
+
+def check_prices(case: Case) -> Iterator[Problem]:
+    costs = case.spec.sizing.costs
+    if costs is None:
+        return
+    ways = {name: getattr(costs, name) for name in ("api_input_per_million", "api_output_per_million")}
+    missing = [name for name, price in ways.items() if price is None]
+    if len(missing) == 1:
+        yield Problem(
+            f"expected both prices of an API, got none as `{missing[0]}`",
+            where=f"sizing.costs.{missing[0]}",
+            hint="0 says that it costs nothing; without both an API is not compared",
+        )
+
+
+def check_timezone(case: Case) -> Iterator[Problem]:
+    """Held to the time zones of the machine where sovctl runs; a machine without any says nothing."""
+    name = case.spec.sizing.scaling.timezone
+    with suppress(ZoneInfoNotFoundError, OSError, ValueError):  # "Europe" is a folder
+        ZoneInfo(name)
+        return
+    known = available_timezones()
+    if known:
+        near = nearest_few(name, sorted(known))
+        yield Problem(
+            f"expected a time zone of IANA's, got `{name}`",
+            where="sizing.scaling.timezone",
+            hint=f"did you mean {' or '.join(f'`{each}`' for each in near)}?" if near else "such as Europe/Berlin",
         )
 
 
