@@ -6,8 +6,8 @@ findings = resolve([Finding(4, 26, Kind.IBAN, 1.0, "DE89370400440532013000", "IB
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from bisect import bisect_left, insort
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from sovctl.gateway.kinds import Kind
@@ -77,17 +77,28 @@ def resolve_whole(findings: Iterable[Finding], text: str) -> list[Finding]:
         for start, end in [*_gaps(standing, lost)]:
             if words := _WORDS.search(text, start, end):
                 part = lost._replace(start=words.start(), end=words.end(), value=name_value(words.group()))
-                standing = resolve([*standing, part])
+                insort(standing, part, key=_start_of)
     return standing
 
 
-def _gaps(standing: Iterable[Finding], lost: Finding) -> Iterator[tuple[int, int]]:
-    """What of a finding none of those that stand covers."""
+def _gaps(standing: Sequence[Finding], lost: Finding) -> Iterator[tuple[int, int]]:
+    """What of a finding none of those that stand covers.
+
+    Args:
+        standing: sorted by start, none overlapping.
+    """
     start = lost.start
-    for each in standing:
-        if start < each.end and each.start < lost.end:
+    for place in range(max(0, bisect_left(standing, start, key=_start_of) - 1), len(standing)):
+        each = standing[place]
+        if each.start >= lost.end:
+            break
+        if start < each.end:
             if start < each.start:
                 yield start, each.start
             start = each.end
     if start < lost.end:
         yield start, lost.end
+
+
+def _start_of(finding: Finding) -> int:
+    return finding.start

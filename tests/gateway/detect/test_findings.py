@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -37,6 +39,18 @@ def test_of_two_names_that_share_a_word_both_are_covered() -> None:
         ("Ola", "ola"),
         ("Nordmann, IBAN", "nordmann, iban"),
     ]
+
+
+def test_many_names_that_give_way_take_linear_time() -> None:
+    def seconds(count: int) -> float:
+        text = TEXT * count
+        names = [name(12 * place, 12 * place + 9, text) for place in range(count)]
+        others = [IBAN._replace(start=each.start + 4, end=each.end + 2) for each in names]
+        started = time.process_time()
+        resolve_whole([*names, *others], text)
+        return time.process_time() - started
+
+    assert seconds(4000) < 10 * max(seconds(1000), 0.02)  # quadratic: sixteenfold
 
 
 @given(
