@@ -13,6 +13,7 @@ patterns hold no repetition.
 from __future__ import annotations
 
 import re
+import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from contextvars import ContextVar
@@ -37,6 +38,7 @@ MOST_REFERENCES = 5000
 _followed: ContextVar[list[int]] = ContextVar("followed")
 _patterns: ContextVar[Mapping[str, hyperscan.Database]] = ContextVar("patterns")
 _NO_REPETITION = re.compile(r"[^*+{?()\\|]*")
+_SCANNING = threading.Lock()  # a database of Hyperscan has one working memory, and large answers are judged in threads
 _NOT_A_SCHEMA = "schema-refused"
 
 
@@ -120,10 +122,10 @@ class SchemaCheck:
             key = orjson.dumps(schema, option=orjson.OPT_SORT_KEYS)
         except orjson.JSONEncodeError:
             return _Schema(None, {})
-        if key in self._compiled:
-            self._compiled.move_to_end(key)
-            return self._compiled[key]
-        compiled = self._compiled[key] = _compile(schema, len(key))
+        compiled = self._compiled.pop(key, None)  # to the end; another thread may be at it as well
+        if compiled is None:
+            compiled = _compile(schema, len(key))
+        self._compiled[key] = compiled
         if len(self._compiled) > self._most:
             self._compiled.popitem(last=False)
         return compiled
@@ -167,5 +169,6 @@ def _database(pattern: str) -> hyperscan.Database:
 
 def _matches(database: hyperscan.Database, text: str) -> bool:
     hits: list[int] = []
-    database.scan(text.encode(), match_event_handler=lambda *_: hits.append(1))
+    with _SCANNING:
+        database.scan(text.encode(), match_event_handler=lambda *_: hits.append(1))
     return bool(hits)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
 from sovctl.gateway.release.asked import asked_schemas
 from sovctl.gateway.release.schema import MOST_SCHEMA_BYTES, SchemaCheck
+from sovctl.gateway.release.verdict import Verdict
 
 PERSON = {
     "type": "object",
@@ -67,6 +69,14 @@ def test_no_pattern_backtracks(pattern: str) -> None:
     # With a backtracking engine each of these takes longer than anybody waits.
     outcome = SchemaCheck().judge({"type": "string", "pattern": pattern}, json.dumps("a" * 5000 + "!"))
     assert f"{outcome.verdict} {outcome.reason}" in ("FAIL invalid", "UNKNOWN schema-refused")
+
+
+def test_threads_judge_at_the_same_time() -> None:
+    check, schema = SchemaCheck(), {"items": {"pattern": "^(a|b)+$"}}
+    text = json.dumps(["ab" * 20_000] * 10)
+    with ThreadPoolExecutor(4) as threads:
+        outcomes = list(threads.map(lambda _: check.judge(schema, text), range(40)))
+    assert {outcome.verdict for outcome in outcomes} == {Verdict.PASS}
 
 
 def test_only_so_many_schemas_are_remembered() -> None:
