@@ -104,8 +104,8 @@ class Delivery:
         Raises:
             UpstreamFailed: there is none.
         """
-        stream = AnswerStream(self, exchange, answer)
         try:
+            stream = AnswerStream(self, exchange, answer)
             await stream.begin()
         except Blocked as blocked:
             answer.release()

@@ -24,6 +24,7 @@ import orjson
 _LISTS = ("documents", "passages", "sources", "results", "chunks")
 _TEXTS = ("text", "content", "snippet", "passage", "page_content", "body")
 _IDS = ("id", "doc_id", "document_id", "source_id", "index", "number", "source")
+_MOST_DEPTH = 128  # twice what a request may have, for what its strings hold; what lies deeper is no passage
 _MODELS_OWN = frozenset({"assistant", "model"})
 _CALLS = frozenset({"tool_use", "function_call", "reasoning", "thinking"})
 
@@ -38,17 +39,19 @@ _EMPTY_LINE = re.compile(r"\n[ \t]*\n")
 def passages_of(body: Mapping[str, Any]) -> dict[str, str]:
     """The passages of a request, by id."""
     found: dict[str, str] = {}
-    for name, text in _passages(body):
+    for name, text in _passages(body, _MOST_DEPTH):
         found[name] = f"{found[name]}\n{text}" if name in found else text
     return found
 
 
-def _passages(value: Any) -> Iterator[tuple[str, str]]:
+def _passages(value: Any, depth_left: int) -> Iterator[tuple[str, str]]:
+    if not depth_left:
+        return
     if isinstance(value, str):
-        yield from _in_text(value)
+        yield from _in_text(value, depth_left - 1)
     elif isinstance(value, list):
         for item in value:
-            yield from _passages(item)
+            yield from _passages(item, depth_left - 1)
     elif isinstance(value, Mapping):
         if value.get("role") in _MODELS_OWN or value.get("type") in _CALLS:
             return
@@ -56,17 +59,17 @@ def _passages(value: Any) -> Iterator[tuple[str, str]]:
             if key in _LISTS and isinstance(item, list):
                 yield from _listed(item)
             elif key != "tool_calls":
-                yield from _passages(item)
+                yield from _passages(item, depth_left - 1)
 
 
-def _in_text(text: str) -> Iterator[tuple[str, str]]:
+def _in_text(text: str, depth_left: int) -> Iterator[tuple[str, str]]:
     if text.lstrip()[:1] in ("{", "["):
         try:
             decoded = orjson.loads(text)
         except orjson.JSONDecodeError:
             pass
         else:
-            yield from _listed(decoded) if isinstance(decoded, list) else _passages(decoded)
+            yield from _listed(decoded) if isinstance(decoded, list) else _passages(decoded, depth_left)
             return
     if "<" in text:
         yield from _tagged(text)

@@ -135,6 +135,11 @@ def test_passages_are_found_in_every_documented_form() -> None:
     }
 
 
+def test_a_text_of_json_that_nests_without_end_holds_no_passage() -> None:
+    deep = '{"a":' * 1000 + '{"documents":["The rate is 4 %."]}' + "}" * 1000
+    assert passages_of({"messages": [{"role": "user", "content": deep}]}) == {}
+
+
 def test_passages_of_other_surfaces() -> None:
     anthropic = {
         "messages": [
