@@ -90,6 +90,14 @@ class Sender:
         Raises:
             Refused: none of them gave an answer.
         """
+        try:
+            return await self._send(exchange, plan)
+        except asyncio.CancelledError:
+            if exchange.upstream is not None:
+                self._delivery.client_left(exchange)
+            raise
+
+    async def _send(self, exchange: Exchange, plan: Plan) -> Reply:
         exchange.reasons = list(plan.reasons)
         failure: UpstreamFailed | UpstreamRejected | None = None
         bad: BadAnswer | None = None
@@ -142,9 +150,6 @@ class Sender:
             has_left = has_left or not upstream.settings.kind.may_see_raw_text
             try:
                 return await self._ask(exchange, upstream, data, is_last=name == plan.upstreams[-1])
-            except asyncio.CancelledError:
-                self._delivery.client_left(exchange)
-                raise
             except BadAnswer as error:
                 bad = error
                 exchange.settle()
@@ -168,23 +173,17 @@ class Sender:
                 log.event("upstream failed", level=30, upstream=name, cause=error.cause, request_id=exchange.request_id)
         if bad is not None:  # better than none
             bad.take_back(exchange)
-            try:
-                return await self._deliver(exchange, bad.made)
-            except asyncio.CancelledError:
-                self._delivery.client_left(exchange)
-                raise
+            return await self._deliver(exchange, bad.made)
         raise await self._failed(exchange, failure, has_left=has_left)
 
     async def _admitted(self, exchange: Exchange, upstream: str) -> bool:
-        """True when there is a reservation for this upstream; the one before may have used what was reserved.
-
-        Raises:
-            Refused: a limit is reached.
-        """
+        """True when there is a reservation for this upstream; the one before may have used what was reserved."""
         if exchange.usage is None:
             exchange.settle()
-            if not await self._admission.reserve_again(exchange, upstream):
-                exchange.reasons.append(f"budget:{upstream}")
+            try:
+                await self._admission.reserve_again(exchange, upstream)
+            except Refused as refused:
+                exchange.reasons.append(f"{refused.code.value}:{upstream}")
                 return False
             exchange.usage = NOTHING
         return True

@@ -70,27 +70,21 @@ class Admission:
         if exchange.reservation.accounts and exchange.is_stream:
             exchange.hides_usage = asks_for_usage(exchange.body, exchange.surface.family)
 
-    async def reserve_again(self, exchange: Exchange, upstream: str) -> bool:
+    async def reserve_again(self, exchange: Exchange, upstream: str) -> None:
         """Reserve for one more upstream, since the one before may have used what was reserved.
 
-        Returns:
-            False when no budget has room for it.
-
         Raises:
-            Refused: another limit is reached, or nobody can say.
+            Refused: a limit is reached, or nobody can say.
         """
         if not self._quota.is_limited(exchange.client):
-            return True
+            return
         size, asked = self._size(exchange)
         tokens = self._tariff.tokens(exchange.route.model, size, asked=asked)
         cost = exchange.costs.get(upstream, 0) if exchange.costs is not None else 0
         try:
             exchange.reservation = await self._take(exchange.client, Need(0, tokens, cost))
         except LimitReached as reached:
-            if reached.is_cost:
-                return False
             raise _refused(reached) from None
-        return True
 
     async def _take(self, caller: Principal, need: Need) -> Reservation:
         try:

@@ -36,6 +36,8 @@ class Script:
 
     message: Callable[[dict[str, Any]], dict[str, Any]] = echo
     status: int = 200
+    used: tuple[int, int] = (1, 2)
+    """Tokens of prompt and answer, as it says."""
     piece_bytes: int = 7
     break_after_bytes: int | None = None
     """Close a stream after so many bytes."""
@@ -155,7 +157,8 @@ class EchoUpstream:
                 {"index": index, "message": message, "logprobs": None, "finish_reason": "stop"}
                 for index in range(body.get("n") or 1)
             ]
-            usage = {"prompt_tokens": 1, "completion_tokens": 2, "total_tokens": 3}
+            prompt, completion = self.script.used
+            usage = {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
             return JSONResponse({**envelope, "object": "chat.completion", "choices": choices, "usage": usage})
         return self.streamed(_events(envelope, message, body))
 

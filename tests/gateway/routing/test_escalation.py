@@ -14,6 +14,7 @@ from echo_upstream import EchoUpstream
 
 KEY = "test-key-of-branch"
 LIMITED = "test-key-of-limited"
+TIGHT = "test-key-of-tight"
 PRICE = {"prompt_per_million": 100.0, "completion_per_million": 1000.0}
 
 
@@ -27,7 +28,11 @@ def gateway(write_config: Callable[[Path], Path], start_from: Callable[..., Any]
         "escalate_on": ["empty", "truncated", "unknown-tool", "invalid-json"],
         "shadow": {"simple": "chat", "complex": "sovereign-cloud"},
     }
-    clients = [entry("branch", KEY), entry("limited", LIMITED, limits={"tokens_per_day": 100_000, "cost_per_day": 5.0})]
+    clients = [
+        entry("branch", KEY),
+        entry("tight", TIGHT, limits={"tokens_per_day": 1000}),
+        entry("limited", LIMITED, limits={"tokens_per_day": 100_000, "cost_per_day": 5.0}),
+    ]
     (tmp_path / "clients.json").write_text(json.dumps(clients))
     settings["clients_file"] = str(tmp_path / "clients.json")
     prices = {"currency": "EUR", "upstreams": {"chat": PRICE, "sovereign-cloud": PRICE}}
@@ -100,6 +105,15 @@ def test_a_bad_answer_is_better_than_none(gateway: Any, pool: EchoUpstream, clou
     recorded = last(gateway, "answer")
     assert (recorded["upstream"], recorded["tokens"]["restored"]) == ("sovereign-cloud", 1)
     assert recorded["attempts"][0] == "sovereign-cloud/0:invalid-json"
+
+
+def test_a_bad_answer_that_used_up_a_limit_is_delivered(gateway: Any, pool: EchoUpstream, cloud: EchoUpstream) -> None:
+    says(cloud, "")
+    cloud.script.used = (990, 0)
+    answer = ask(gateway, key=TIGHT, max_tokens=50)
+    assert (answer.parse().choices[0].message.content, answer.headers["x-sovctl-route"]) == ("", "cloud")
+    assert not pool.requests
+    assert last(gateway, "answer")["attempts"] == ["sovereign-cloud/0:empty"]
 
 
 def test_two_bad_answers_in_a_conversation_and_the_other_model_is_asked_first(
