@@ -116,8 +116,8 @@ class Watch:
         expired = await self._queue.expired(now=now)
         for case in expired:
             if case.state.is_open:
-                self._metrics.handoffs.add("expired")
                 await self._audit.handoff(case.request_id, event="expired", handoff_id=case.id, digest=None)
+                self._metrics.handoffs.add("expired")
         if expired:
             await self._queue.forget(now=now)
 

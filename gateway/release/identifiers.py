@@ -18,6 +18,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from sovctl.gateway.clean_texts import Finder
 from sovctl.gateway.detect.finding import Finding
+from sovctl.gateway.detect.runs import Spans
 from sovctl.gateway.release.verdict import Outcome, Verdict
 from sovctl.gateway.settings.release import IdentifierAction, IdentifierSettings
 from sovctl.gateway.token_search import find_tokens
@@ -74,10 +75,10 @@ def rescan(
     whole, new = before + text, list[Finding]()
     found = finder.find(whole)
     found = sorted([*found, *_without_words(whole, finder, found)], key=lambda finding: finding.start)
-    tokens = [(token.start, token.end) for token in find_tokens(whole)] if found else []
+    tokens = Spans((token.start, token.end) for token in find_tokens(whole)) if found else Spans(())
     for finding in found:
         start, end = max(0, finding.start - len(before)), finding.end - len(before)
-        if end <= 0 or any(first <= finding.start and finding.end <= last for first, last in tokens):
+        if end <= 0 or tokens.hold(finding.start, finding.end):
             continue
         if not known.holds(finding, whole[finding.start : finding.end]):
             new.append(Finding(start, end, finding.kind, finding.score, finding.value, finding.rule))
@@ -90,13 +91,14 @@ def rescan(
 
 def _without_words(text: str, finder: Finder, found: Sequence[Finding]) -> Iterator[Finding]:
     """What stands in numbers of several groups, read by themselves, and was not found already."""
+    taken = Spans((other.start, other.end) for other in found)
     for match in _GROUPED.finditer(text):
         number, start = match.group(), match.start()
         if not ("-" in number or ")" in number) or sum(map(str.isdigit, number)) < _FEWEST_DIGITS:
             continue
         for each in finder.find(number):
             first, last = each.start + start, each.end + start
-            if not any(other.start < last and first < other.end for other in found):
+            if not taken.meet(first, last):
                 yield Finding(first, last, each.kind, each.score, each.value, each.rule)
 
 
