@@ -218,7 +218,7 @@ def _handoffs(settings: GatewaySettings) -> str:
 
 
 def _vault(settings: GatewaySettings) -> str:
-    async def round_trip() -> None:
+    async def round_trip() -> str:
         vault = await open_vault(settings.vault, load_keks(settings.vault))
         try:
             conversation = Conversation("check", secrets.token_hex(32), True)
@@ -228,9 +228,9 @@ def _vault(settings: GatewaySettings) -> str:
             await vault.drop(conversation)
         finally:
             await vault.close()
+        return vault.where
 
-    asyncio.run(round_trip())
-    return f"{settings.vault.path}: stored, read and erased a value"
+    return f"{asyncio.run(round_trip())}: stored, read and erased a value"
 
 
 def _ledger(settings: GatewaySettings) -> str:

@@ -170,9 +170,9 @@ class Parts:
             for each in settings.upstreams
         }
         audit = AuditLog(sink, settings.site, self._keys.audit, settings.policy.digest(), self._metrics)
-        readiness = Readiness(settings.routes, vault, sink, upstreams, [self._draining])
         store = await open_store(settings)
         quota = await stack.enter_async_context(Quota(settings.quota, settings.access.teams, store))
+        readiness = Readiness(settings.routes, vault, sink, quota, upstreams, [self._draining])
         desk = await self._open_desk(stack, vault, audit, readiness)
         tracing = Tracing(settings.tracing, site=settings.site) if settings.tracing is not None else None
         if tracing is not None:

@@ -12,25 +12,28 @@ from dataclasses import dataclass, field
 
 from sovctl.compliance.errors import SovctlError
 from sovctl.gateway.audit import Sink
+from sovctl.gateway.quota.quota import Quota
 from sovctl.gateway.settings import RouteSettings
 from sovctl.gateway.upstream import Upstream
 from sovctl.gateway.vault import Vault
 
-# Anybody may ask, so what it costs is paid twice a second at most: a write to vault and ledger, a probe per upstream.
+# Anybody may ask, so what it costs is paid twice a second at most: a write to vault, ledger and limits, and a probe
+# per upstream.
 _VALID_S = 0.5
 
-NOT_READY = frozenset({"vault", "ledger", "routes", "draining"})
+NOT_READY = frozenset({"vault", "ledger", "limits", "routes", "draining"})
 """What makes a gateway unready. One upstream that is down does not, as long as every route has another; settings that
 were refused do not, because the ones before them are in force."""
 
 
 @dataclass
 class Readiness:
-    """Asks vault, ledger and upstreams."""
+    """Asks vault, ledger, limits and upstreams."""
 
     routes: Sequence[RouteSettings]
     vault: Vault
     ledger: Sink
+    quota: Quota
     upstreams: Mapping[str, Upstream]
     others: list[Callable[[], Mapping[str, str]]] = field(default_factory=list)
     """What else may be wrong, by name; asked every time, so it must cost nothing."""
@@ -56,6 +59,10 @@ class Readiness:
             await self.ledger.check()
         except SovctlError:
             wrong["ledger"] = "can't be written"
+        try:
+            await self.quota.check()
+        except SovctlError:
+            wrong["limits"] = "can't be held"
         asked = await asyncio.gather(*(upstream.answers() for upstream in self.upstreams.values()))
         answers = dict(zip(self.upstreams, asked, strict=True))
         wrong |= {f"upstream:{name}": "doesn't answer" for name, does in answers.items() if not does}

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import asyncpg
 
 from sovctl.gateway.quota.meter import Owed
-from sovctl.gateway.quota.store import HOLD_S, USED, Lease, QuotaUnavailable, Want
+from sovctl.gateway.quota.store import CHECK, HOLD_S, USED, Lease, QuotaUnavailable, Want
 from sovctl.gateway.quota.window import granted
 from sovctl.gateway.vault.postgresql_link import Address, PostgresqlLink
 from sovctl.gateway.vault.postgresql_schema import Schema, open_schema
@@ -114,6 +114,15 @@ class PostgresqlStore:
         """See `Store.used`."""
         rows = await self._link.run(lambda connection: connection.fetch(USED.replace("?", "$1"), now))
         return sorted((subject, kind, slot, int(amount)) for subject, kind, slot, amount in rows)
+
+    async def check(self) -> None:
+        """See `Store.check`."""
+
+        async def write(connection: asyncpg.Connection[Any]) -> None:
+            for statement in CHECK:
+                await connection.execute(statement)
+
+        await self._change(write)
 
     async def close(self) -> None:
         """See `Store.close`."""

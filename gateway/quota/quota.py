@@ -135,6 +135,15 @@ class Quota:
         """
         return await self._store.used(now=self._clock()) if self._store is not None else []
 
+    async def check(self) -> None:
+        """Return when limits can be held.
+
+        Raises:
+            QuotaUnavailable: who has limits is not served now.
+        """
+        if self._store is not None:
+            await self._store.check()
+
     async def __aenter__(self) -> Self:
         if self._store is not None:
             self._flushing = asyncio.create_task(self._flush_now_and_then(), name="quota flush")

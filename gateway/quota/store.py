@@ -46,6 +46,12 @@ USED = (
 )
 """What counts now, in both stores; its one value is that time."""
 
+CHECK = (
+    "INSERT INTO spent VALUES ('', 'check', 0, 0, 0)",
+    "DELETE FROM spent WHERE subject = '' AND kind = 'check'",
+)
+"""One transaction that changes something and leaves nothing behind, in both stores."""
+
 
 class QuotaUnavailable(SovctlError):
     """The store can't say what may be used. Who has limits is not served."""
@@ -106,6 +112,13 @@ class Store(Protocol):
     async def used(self, *, now: float) -> list[tuple[str, str, int, int]]:
         """What counts now, as subject, kind, slot and amount; sorted."""
 
+    async def check(self) -> None:
+        """Write something, so that a full or read-only disk is noticed.
+
+        Raises:
+            QuotaUnavailable: it can't be written.
+        """
+
     async def close(self) -> None:
         """Let go of the file or the connection."""
 
@@ -151,6 +164,13 @@ class SqliteStore:
             return sorted(database.execute(USED, (now, now)))
 
         return await self._database.write(read)
+
+    async def check(self) -> None:
+        def write(database: sqlite3.Connection) -> None:
+            for statement in CHECK:
+                database.execute(statement)
+
+        await self._database.write(write)
 
     async def close(self) -> None:
         await self._database.close()

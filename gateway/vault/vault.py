@@ -151,6 +151,11 @@ class Vault:
             await self._store.forget_copies()
         return purged
 
+    @property
+    def where(self) -> str:
+        """The file or the database, for people."""
+        return self._store.where
+
     async def renew_keys(self) -> bool:
         """Begin a new wrapping key when it is time; True when that was done here."""
         return await self._keys.renew(self._now())
@@ -163,7 +168,7 @@ class Vault:
         """Keys and counts, as plain values; no names, nothing of anybody."""
         census, rows = await self._store.census(self._now()), await self._keys.rows()
         return {
-            "store": self._store.where,
+            "store": self.where,
             "kek": self._keys.kek_id,
             "keys": [
                 {

@@ -36,7 +36,11 @@ def test_without_the_database_nobody_with_limits_is_served_and_afterwards_again(
     async def work() -> None:
         who = caller(tokens_per_day=2000)
         async with quota(await database.store(), Clock()) as limits:
+            await limits.check()
+            assert await limits.used() == []
             database.server.kill()
+            with pytest.raises(QuotaUnavailable):
+                await limits.check()
             with pytest.raises(QuotaUnavailable):
                 await limits.reserve(who, ONE)
             database.server.start()
