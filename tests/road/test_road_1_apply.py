@@ -36,6 +36,18 @@ def test_apply_ends_with_0_and_journal_and_ledger_have_it(site: RoadSite) -> Non
     assert all(record["simulated"] is True for record in records[:2])
 
 
+@pytest.mark.parametrize(("node", "environment", "package"), [("n1", "vllm", "vllm"), ("s1", "gateway", "sovctl")])
+def test_no_service_compiles_its_own_code_at_every_start(
+    site: RoadSite, node: str, environment: str, package: str
+) -> None:
+    """They may not write there, so what is not compiled when the environment is built never will be."""
+    folder = f"/opt/sovctl/{environment}/lib/python3*/site-packages/{package}"
+    sources = int(site.on(node, f"find {folder} -name '*.py' | wc -l"))
+    compiled = int(site.on(node, f"find {folder} -name '*.cpython-*.pyc' | wc -l"))
+    assert sources > 0
+    assert compiled >= 0.99 * sources  # a package may carry files that are no Python
+
+
 def test_second_plan_is_empty_and_exits_0(site: RoadSite) -> None:
     assert _detailed(site) == (ExitCode.OK, [])
 
