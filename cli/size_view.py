@@ -11,13 +11,15 @@ import yaml
 from sovctl.cli import show
 from sovctl.compliance.errors import InputError
 from sovctl.engine.sizing.capacity import Banded
+from sovctl.engine.sizing.cautions import cautions
 from sovctl.engine.sizing.costs import MonthlyCosts
 from sovctl.engine.sizing.explain_step import Step, both_units
+from sovctl.engine.sizing.growth import MOST_YEARS, growth_of, lasts
 from sovctl.engine.sizing.outcome import Outcome
 from sovctl.engine.sizing.pool import PoolSizing
 from sovctl.engine.sizing.scalable_units import UnitShare
 from sovctl.engine.sizing.scaling import FORMS, bounds_of
-from sovctl.engine.sizing.site import GroupLayout, wanted_replicas
+from sovctl.engine.sizing.site import GroupLayout
 
 _WIDTH = 110
 
@@ -64,7 +66,19 @@ def _lines(sized: PoolSizing) -> list[str]:
             f"({sized.limit.binding} binds): needs {sized.need.replicas}, with reserve {wanted}; "
             f"headroom {(sized.headroom or 0) * 100:+,.0f} %"
         )
+        if years := growth_of(sized):
+            last = lasts(years, has=pool.replicas)
+            enough = "not enough today" if last is None else f"enough {_until(last)}"
+            lines.append(
+                f"at {sized.case.reserve.growth_percent_per_year:g} % more a year, {count(pool.replicas, 'replica')}: "
+                f"{enough}, reserve counted"
+            )
+    lines += [f"! {each}" for each in cautions(sized)]
     return lines
+
+
+def _until(year: int) -> str:
+    return f"for {MOST_YEARS} years and more" if year >= MOST_YEARS else "this year" if not year else f"to year {year}"
 
 
 def count(number: int, word: str) -> str:
@@ -93,7 +107,7 @@ def machines(outcome: Outcome) -> list[str]:
             continue
         there = len(group.nodes) * on_it[0].case.platform.gpus
         taken = sum(sized.gpus for sized in on_it)
-        needed = sum(wanted_replicas(sized) * sized.gpus // sized.case.pool.replicas for sized in on_it)
+        needed = laid.gpus_needed
         short = f"; {needed - there} GPUs are missing" if needed > there else ""
         lines.append(
             f"{group.name}: {count(len(group.nodes), 'node')} {group.platform}, {there} GPUs, {taken} taken, "

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from sovctl.engine.catalog.calibrations import Band
-from sovctl.engine.sizing.demand import PoolDemand
+from sovctl.engine.sizing.demand import ClassDemand, PoolDemand
 from sovctl.engine.sizing.serving import Serving
 
 # Waiting for the first token is known well for servers with few requests in flight and badly for full ones: of the 91
@@ -120,6 +120,10 @@ class Performance:
         """Of a prompt of another length in the same company, at the pessimistic edge; not below its own prefill."""
         own, average = self.serving.prefill_s(prompt), self.serving.prefill_s(demand.prompt)
         return max(own, point.ttft.high + (own - average))
+
+    def long_ttft_s(self, point: Point, demand: PoolDemand) -> list[tuple[ClassDemand, float]]:
+        """For each class, the time to the first token of its 95th percentile's prompt, at the pessimistic edge."""
+        return [(each, self.ttft_s(point, demand, each.prompt.p95)) for each in demand.classes]
 
     def passed(self, point: Point, demand: PoolDemand) -> Binding | None:
         """The first limit that is passed at a point; None within all of them."""

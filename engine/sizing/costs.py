@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sovctl.engine.sizing.pool import PoolSizing
-from sovctl.engine.sizing.site import Layout, wanted_replicas
+from sovctl.engine.sizing.site import Layout
 from sovctl.engine.spec import SiteSpec
 
 HOURS_PER_MONTH = 730.0  # 365.25 days of 24 hours in 12 months
@@ -88,8 +88,7 @@ def costs_of(spec: SiteSpec, layout: Layout, sizings: Sequence[PoolSizing]) -> M
         api += volume.output_tokens / 1e6 * prices.api_output_per_million
     rent = None
     if prices.rent_per_gpu_hour is not None:
-        gpus = sum(wanted_replicas(each) * each.gpus // each.case.pool.replicas for each in sizings)
-        rent = gpus * prices.rent_per_gpu_hour * HOURS_PER_MONTH
+        rent = sum(each.gpus_needed for each in layout.groups) * prices.rent_per_gpu_hour * HOURS_PER_MONTH
     own = sum(amount for _, amount in parts)
     running = own - bought / months
     return MonthlyCosts(

@@ -13,7 +13,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import exp, inf, log, sqrt
+from math import erfc, exp, inf, log, sqrt
 from typing import Protocol
 
 from sovctl.engine.spec.demand import Reserve, RuleOfThumb, WorkloadClass, WorkloadKind
@@ -33,10 +33,22 @@ class Lengths:
     @property
     def p99(self) -> float:
         """One in a hundred is longer."""
+        sigma = self._sigma
+        return self.mean * exp(_Z99 * sigma - sigma * sigma / 2)
+
+    def share_above(self, tokens: float) -> float:
+        """How many are longer than that, from 0 to 1."""
+        sigma = self._sigma
+        if tokens <= 0 or not sigma:
+            return float(self.mean > tokens)
+        return erfc((log(tokens / self.mean) + sigma * sigma / 2) / sigma / sqrt(2)) / 2
+
+    @property
+    def _sigma(self) -> float:
+        """Standard deviation of the logarithm."""
         ratio = min(max(self.p95 / self.mean, 1.0), MOST_SPREAD)
         # p95 / mean = exp(z sigma - sigma^2 / 2): the smaller root.
-        sigma = _Z95 - sqrt(max(0.0, _Z95 * _Z95 - 2 * log(ratio)))
-        return self.mean * exp(_Z99 * sigma - sigma * sigma / 2)
+        return _Z95 - sqrt(max(0.0, _Z95 * _Z95 - 2 * log(ratio)))
 
 
 @dataclass(frozen=True, slots=True)

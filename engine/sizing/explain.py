@@ -17,6 +17,7 @@ from sovctl.engine.sizing.capacity import Limit, Performance
 from sovctl.engine.sizing.demand import ClassDemand, PoolDemand, lost
 from sovctl.engine.sizing.explain_step import Step, both_units, seconds
 from sovctl.engine.sizing.explain_times import apart, at_the_limit, one_request
+from sovctl.engine.sizing.growth import growth_of, lasts
 from sovctl.engine.sizing.kv_cache import Growth, LayerGroup
 from sovctl.engine.sizing.memory import Edge
 from sovctl.engine.sizing.pool import PoolSizing
@@ -49,6 +50,7 @@ def explain(sized: PoolSizing) -> Iterator[Step]:
         return
     yield _in_flight(sized, sized.performance, sized.limit, demand)
     yield _replicas(sized)
+    yield from _growth(sized)
 
 
 def _asked(each: ClassDemand, place: tuple[int, object]) -> Step:
@@ -336,6 +338,25 @@ def _in_flight(sized: PoolSizing, performance: Performance, limit: Limit, demand
         f"{sized.need.in_flight:,.1f} in flight in the whole pool",
         f"the common rule (users x 15 % x 5 % x 3) says {thumb:,.1f}, we compute {sized.need.in_flight:,.1f} because "
         "it follows from how often these users ask and how long this model takes",
+    )
+
+
+def _growth(sized: PoolSizing) -> Iterator[Step]:
+    years, reserve = growth_of(sized), sized.case.reserve
+    if not years:
+        return
+    last = lasts(years, has=sized.case.pool.replicas)
+    yield Step(
+        "growth",
+        "today's users x (1 + growth) ^ years, each year sized as above",
+        tuple(
+            f"year {each.year}: {each.in_flight:,.1f} in flight, {each.replicas} replicas, with reserve "
+            f"{'no number' if each.with_reserve is None else each.with_reserve}"
+            + (" (sized for)" if each.year == reserve.growth_years else "")
+            for each in years
+        ),
+        f"site.yaml has {sized.case.pool.replicas}, "
+        + ("not enough with reserve today" if last is None else f"enough with reserve to year {last}"),
     )
 
 

@@ -63,7 +63,12 @@ def at_the_limit(provenance: str, performance: Performance, limit: Limit, demand
         (
             cycle,
             f"at most {performance.most:,.1f} by {performance.most_by}",
-            f"TTFT {band(point.ttft)}, limit {_or_none(demand.ttft_s)}",
+            f"TTFT {band(point.ttft)}, limit {_or_none(demand.ttft_s)}, for prompts of average length",
+            *(
+                f"prompts of {each.prompt.p95:,.0f} tokens, the 95th percentile of {each.name}: TTFT {seconds(took_s)} "
+                "at the pessimistic edge"
+                for each, took_s in performance.long_ttft_s(point, demand)
+            ),
             f"ITL {band(point.itl)}, limit {_or_none(demand.itl_s)}",
             f"{tokens.middle:,.0f} tokens/s (band {tokens.low:,.0f} to {tokens.high:,.0f})",
         ),

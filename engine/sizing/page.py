@@ -11,6 +11,7 @@ from markupsafe import Markup
 
 from sovctl.compliance.page import page_template
 from sovctl.engine.sizing import GIB
+from sovctl.engine.sizing.cautions import cautions
 from sovctl.engine.sizing.costs import MonthlyCosts
 from sovctl.engine.sizing.explain import explain
 from sovctl.engine.sizing.explain_step import Step, both_units
@@ -32,6 +33,7 @@ class _Block:
     curves: tuple[tuple[str, Markup], ...]
     """Title and plot."""
     steps: tuple[Step, ...]
+    cautions: tuple[str, ...]
 
 
 def render_page(outcome: Outcome) -> str:
@@ -62,7 +64,7 @@ def _block(sized: PoolSizing) -> _Block:
         parts = [Part(f"{name} {size / GIB:.0f} GiB", css, size) for css, name, size in sizes]
         memory = Markup(bar(f"memory of one {sized.case.gpu.id}", parts))  # noqa: S704 - our own SVG, texts escaped
         named = tuple((css, name, both_units(size)) for css, name, size in sizes)
-    return _Block(sized, memory, named, tuple(_curves(sized)), tuple(explain(sized)))
+    return _Block(sized, memory, named, tuple(_curves(sized)), tuple(explain(sized)), tuple(cautions(sized)))
 
 
 def _curves(sized: PoolSizing) -> list[tuple[str, Markup]]:

@@ -16,6 +16,7 @@ from math import ceil
 
 from sovctl.engine.catalog import Catalog
 from sovctl.engine.catalog.platforms import Platform
+from sovctl.engine.sizing.demand import replicas_with_reserve
 from sovctl.engine.sizing.pool import PoolSizing
 from sovctl.engine.sizing.scalable_units import UnitShare, shares
 from sovctl.engine.spec import NodeGroup, SiteSpec
@@ -70,6 +71,8 @@ class GroupLayout:
     """Weights on the node that holds most, of all versions kept."""
     units: tuple[UnitShare, ...] = ()
     """The nodes as SuperPOD units, of each architecture that has the platform."""
+    gpus_needed: int = 0
+    """Of all its pools with reserve, spread over `nodes`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,11 +132,32 @@ def _fill(left_on: Counter[int], left: int, placed: int, size: int) -> None:
         left_on[left - rest * size] += 1
 
 
-def wanted_replicas(sized: PoolSizing) -> int:
-    """Replicas that a pool needs with reserve; those it has where nobody says what it needs."""
-    if sized.need is None:
-        return sized.case.pool.replicas
-    return sized.need.with_reserve or sized.need.replicas
+_MOST_NODES = 4096  # looked for; more than any site has
+
+
+def nodes_with_reserve(on_it: Sequence[PoolSizing], gpus: int) -> tuple[int, int]:
+    """The fewest nodes on which the pools are enough when those that may go are away, and the GPUs taken of them.
+
+    More nodes spread a pool thinner, so that each takes less with it: how many replicas are needed depends on them.
+    """
+    reserve = on_it[0].case.reserve
+    away = reserve.failed_nodes + reserve.maintenance_nodes if any(each.need for each in on_it) else 0
+    shapes: list[tuple[int, int]] = []
+    for nodes in range(away + 1, _MOST_NODES):
+        shapes = [(_wanted_replicas(each, nodes), each.case.pool.gpus_per_replica) for each in on_it]
+        if nodes_for(shapes, gpus) <= nodes:
+            return nodes, sum(count * size for count, size in shapes)
+    return max(1, nodes_for(shapes, gpus)), sum(count * size for count, size in shapes)
+
+
+def _wanted_replicas(sized: PoolSizing, nodes: int) -> int:
+    """Replicas that a pool needs with reserve on so many nodes; those it has where nobody says what it needs."""
+    case, need = sized.case, sized.need
+    if need is None:
+        return case.pool.replicas
+    spread = len(case.pool.nodes) or nodes
+    found = replicas_with_reserve(need.replicas, case.reserve, nodes=spread, replicas_per_node=case.replicas_per_node)
+    return need.replicas + case.reserve.spare_replicas if found is None else found
 
 
 def site_layout(spec: SiteSpec, catalog: Catalog, sizings: Sequence[PoolSizing]) -> Layout:
@@ -154,10 +178,7 @@ def _group(
     assert machine is not None
     platform, hall = machine[0], spec.sizing.hall
     on_it = [sized for sized in sizings if sized.case.pool.node_group == group.name]
-    nodes = len(group.nodes)
-    if on_it:
-        shapes = [(wanted_replicas(each), each.gpus // each.case.pool.replicas) for each in on_it]
-        nodes = max(1, nodes_for(shapes, platform.gpus))
+    nodes, gpus = nodes_with_reserve(on_it, platform.gpus) if on_it else (len(group.nodes), 0)
     kw = _node_kw(platform, group.name, hall)
     per_rack = racks = None
     if hall is not None:
@@ -172,7 +193,7 @@ def _group(
             problems.append(f"{group.name}: {nodes} nodes need a third tier of {ports}-port switches, not reckoned")
     store = _store_bytes(group, on_it) * spec.sizing.storage.versions
     units = shares(platform, nodes)
-    return GroupLayout(group.name, platform, len(group.nodes), nodes, kw, per_rack, racks, fabric, store, units)
+    return GroupLayout(group.name, platform, len(group.nodes), nodes, kw, per_rack, racks, fabric, store, units, gpus)
 
 
 def _store_bytes(group: NodeGroup, on_it: Sequence[PoolSizing]) -> float:

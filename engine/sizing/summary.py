@@ -6,7 +6,9 @@ from dataclasses import asdict
 from typing import Any
 
 from sovctl.engine.sizing.capacity import Banded
+from sovctl.engine.sizing.cautions import cautions
 from sovctl.engine.sizing.explain import explain
+from sovctl.engine.sizing.growth import growth_of
 from sovctl.engine.sizing.outcome import Outcome
 from sovctl.engine.sizing.pool import PoolSizing
 from sovctl.engine.sizing.scaling import bounds_of
@@ -73,6 +75,8 @@ def summary(sized: PoolSizing) -> dict[str, Any]:
             "itl_s": banded(sized.point.itl),
             "output_tokens_per_s": banded(sized.point.tokens_per_s),
         }
+    found["years"] = [asdict(each) for each in growth_of(sized)]
+    found["cautions"] = cautions(sized)
     found["steps"] = [
         {
             "title": step.title,

@@ -73,7 +73,8 @@ class WorkloadClass(SpecModel):
     prefix_hit_percent: Annotated[float, Field(ge=0, le=99)] = 0.0
     """Percent of the input that the prefix cache has already; 0 until you have measured it."""
     ttft_p95_ms: _LimitMs | None = None
-    """Time to first token, 95th percentile, milliseconds."""
+    """Time to first token of a prompt of average length, 95th percentile, milliseconds; sizing also says where prompts
+    of `input_tokens_p95` pass it."""
     itl_p95_ms: _LimitMs | None = None
     """Time between tokens, 95th percentile, milliseconds."""
     e2e_p95_ms: _LimitMs | None = None

@@ -194,7 +194,9 @@ def test_buying_pays_back_when_rent_saved_makes_up_for_what_was_bought() -> None
 
 
 def test_what_has_no_price_is_absent_and_named() -> None:
-    found = money(nodes={"dgx": 300_000}, rent_per_gpu_hour=None, api_input_per_million=None)
+    found = money(
+        nodes={"dgx": 300_000}, rent_per_gpu_hour=None, api_input_per_million=None, api_output_per_million=None
+    )
     assert found.rent_per_month is None
     assert found.api_per_month is None
     assert found.unknown == ("no price for a node of l40s", "no price for a node of service")
