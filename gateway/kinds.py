@@ -24,7 +24,7 @@ class Kind(StrEnum):
     TAX_ID = "TAX_ID"  # tax and register numbers that companies carry as well
     PASSPORT = "PASSPORT"
     DRIVING_LICENCE = "DRIVING_LICENCE"
-    ACCOUNT = "ACCOUNT"  # bank accounts other than IBANs, with their bank's number
+    ACCOUNT = "ACCOUNT"  # bank accounts other than IBANs, with their bank's number; customers' and members' numbers
     SWIFT = "SWIFT"
     VEHICLE = "VEHICLE"  # vehicle identification numbers
     IMEI = "IMEI"

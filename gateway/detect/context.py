@@ -34,6 +34,12 @@ _NUMBER = re.compile(r"(?<![0-9])[0-9]{1,4}(?![0-9])")
 # The character first, what it needs behind it: so most of a text is skipped in one step.
 _SENTENCE_END = re.compile(r"[.!?\n。！？](?:(?<=\w{4}[.!?])\s|(?<=\n)\s*\n|(?<=[。！？]))")
 _PHRASE_END = re.compile(r"[.!?\n。！？](?:(?<=\w{4}[.!?])\s|(?<=[\n。！？]))")
+# "Your account number?\n[10:17] Anna: Sure, it's 20481632": what a question asks for, its answer need not say again.
+_ANSWER = re.compile(
+    r"[?？؟][\s\"'»”)*_]{1,4}(?:[\[(][^\]\n)]{1,20}[\])] ?)?[-–—*>]?(?: ?[\w.-]{1,16}(?: [\w.-]{1,16})?: ?)?"
+    r"(?P<said>[^\n?:;？؟]{0,28})\Z"
+)
+_LONGEST_ANSWER = 88  # characters up to the number, with who gives it
 _WORD = re.compile(r"\w{1,20}")
 _DIGIT = re.compile("[0-9]")
 _FIRST_RUN_TOGETHER = "\u3040"
@@ -132,6 +138,8 @@ class Topics:
 
     def before(self, text: str, start: int) -> Before:
         """What stands before `text[start]`."""
+        if (asked := _question(text, start)) is not None:
+            text, start = asked, len(asked)
         first = max(0, start - _NEAR_BEFORE)
         if first and text[first - 1].isalnum() and (half := _WORD.match(text, first, start)):
             first = half.end()  # half a word says nothing
@@ -190,6 +198,19 @@ class Topics:
     def _placed(self, text: str, first: int, words: Iterable[re.Match[str]]) -> Iterator[tuple[int, int]]:
         """Where each of these words ends in `text` from `first` on, folded, and its bits."""
         return ((len(_folded(text[first : word.end()])), self._capitals[word.group()]) for word in words)
+
+
+def _question(text: str, start: int) -> str | None:
+    """The question that `text[start:]` answers, and what the answer says before it; None when it answers none."""
+    first = max(0, start - _LONGEST_ANSWER)
+    # Asked of every number, and nearly every text has no question mark there.
+    if not any(text.find(mark, first, start) >= 0 for mark in "?？؟"):
+        return None
+    answer = _ANSWER.search(text, first, start)
+    if answer is None:
+        return None
+    end = answer.start()
+    return f"{text[max(0, end - _NEAR_BEFORE) : end]} {answer['said']}"
 
 
 def _before(text: str) -> tuple[bytes, int]:

@@ -46,9 +46,11 @@ _DOCUMENTS = (
     _Document("@passport", Kind.PASSPORT, "PASSPORT_BY_WORD", 6, 12),
     _Document("@licence", Kind.DRIVING_LICENCE, "LICENCE_BY_WORD", 5, 20),
     _Document("@plate", Kind.VEHICLE, "PLATE_BY_WORD", 4, 9, has_letters=True),
+    _Document("@patient", Kind.HEALTH_ID, "HEALTH_ID_BY_WORD", 6, 16),
     _Document("@health", Kind.HEALTH_ID, "HEALTH_ID_BY_WORD", 7, 16),
     _Document("@card", Kind.CARD, "CARD_BY_WORD", 12, 19),
     _Document("@account", Kind.ACCOUNT, "ACCOUNT_BY_WORD", 6, 34),
+    _Document("@customer", Kind.ACCOUNT, "CUSTOMER_BY_WORD", 6, 20),
     _Document("@identity", Kind.NATIONAL_ID, "ID_BY_WORD", 6, 20),
     _Document("@tax", Kind.TAX_ID, "TAX_ID_BY_WORD", 7, 16),
 )

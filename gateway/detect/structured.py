@@ -25,11 +25,13 @@ from sovctl.gateway.detect.runs import START, Run, Spans, runs_at
 from sovctl.gateway.detect.scan import Pattern, Scanner
 from sovctl.gateway.detect.schemes import FORMS, NUMBERS
 from sovctl.gateway.detect.secrets import SecretRecognizer
+from sovctl.gateway.detect.short_codes import ShortCodeRecognizer
 from sovctl.gateway.detect.surroundings import Surroundings
 from sovctl.gateway.detect.view import View
 from sovctl.gateway.kinds import Kind
 
 _TOPICS = ("order", "phone", "birth", "imei", "passport", "licence", "health", "card", "account", "identity", "tax")
+_MORE_TOPICS = ("plate", "patient", "customer")  # of what only `documents` knows
 # Where letters and digits meet. "in 2024" and "12 people" are prose: with a space between, the letter is a capital.
 _MIXED = Pattern(
     "[A-Za-z][-.]?[0-9]|[A-Z] [0-9]|[0-9][-./]?[A-Za-z]|[0-9] [A-Z][^A-Za-z]|[a-z]{2} [0-9]{2} [0-9]{4}", has_case=True
@@ -50,7 +52,7 @@ class StructuredFinder:
     """
 
     def __init__(self, *, phone_regions: Sequence[str]) -> None:
-        named = [f"@{topic}" for topic in (*_TOPICS, "plate")]
+        named = [f"@{topic}" for topic in (*_TOPICS, *_MORE_TOPICS)]
         near = {*(each for number in NUMBERS for each in number.near), *(each for form in FORMS for each in form.near)}
         self._topics = Topics([*named, *near])
         self._numbers = NumberFinder(NUMBERS, self._topics)
@@ -62,6 +64,7 @@ class StructuredFinder:
             EmailRecognizer(),
             IpRecognizer(),
             SecretRecognizer(),
+            ShortCodeRecognizer(),
             BirthDateRecognizer(self._topics),
             FormRecognizer(alone, self._topics),
         ]

@@ -24,6 +24,12 @@ BESIDE = [
     ("ACCOUNT_BY_WORD", '"accountNumber": "⟦38404049⟧"'),
     ("HEALTH_ID_BY_WORD", "patient ID ⟦AHC-0933289⟧ was swapped"),
     ("HEALTH_ID_BY_WORD", "the insurance policy #⟦88291-LK⟧"),
+    ("HEALTH_ID_BY_WORD", "Patient ID: ⟦123456⟧, seen today"),
+    ("CUSTOMER_BY_WORD", "Kundennummer: ⟦20481632⟧"),
+    ("CUSTOMER_BY_WORD", "her policy number is ⟦POL-8829311⟧"),
+    ("ACCOUNT_BY_WORD", "And your account number?\n[10:17 AM] Customer: Sure, it's ⟦123456789⟧."),
+    ("ACCOUNT_BY_WORD", "Wie lautet Ihre Kontonummer? ⟦20481632⟧"),
+    ("ACCOUNT_BY_WORD", "Какой у вас номер счёта?\n- Он такой: ⟦20481632⟧"),
     ("CARD_BY_WORD", "the last bill for cc ⟦503802053770⟧"),
     ("BIRTH_DATE", '"dateOfBirth": "⟦2001-12-13⟧"'),
     ("BIRTH_DATE", "请记录出生日期⟦29/10/1951⟧。"),
@@ -34,6 +40,9 @@ BESIDE = [
     ("IBAN", "the account ⟦GB95UXJJ2675751646030⟧ of a test"),  # valid but a digit short for its country
 ]
 NOBODYS = [
+    "Did the parcel arrive? Order 20481632 is late",
+    "Who is the customer? 20481632 bytes were read",
+    "our customers need 250000 EUR",
     "License plates under ISO 7591 and DIN 74069",
     "number plate recognition in 2024 with YOLOv8 and ResNet50",
     "swift_code missing, PASSPORT_NO and BANKACCOUNT too",

@@ -1,0 +1,50 @@
+"""PINs, card verification codes and one-time passwords: a few digits that only their name makes secret."""
+
+import pytest
+
+from sovctl.gateway.detect.detector import Detector
+from sovctl.gateway.detect.structured import StructuredFinder
+
+DETECTOR = Detector([StructuredFinder(phone_regions=["US"])])
+
+
+def codes(text: str) -> list[str]:
+    return [text[found.start : found.end] for found in DETECTOR.find(text) if found.rule == "SECRET_CODE"]
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("my PIN is 4821, thanks", "4821"),
+        ("pin: 4821", "4821"),
+        ("CVV 123", "123"),
+        ("card 4111 1111 1111 1111, exp 04/27, cvc2: 931", "931"),
+        ("Your verification code is 482913.", "482913"),
+        ("OTP 482 913 expires in five minutes", "482 913"),
+        ("Die mTAN lautet: 593021", "593021"),
+        ("mTAN=593021&step=2", "593021"),
+        ("Meine Geheimzahl ist 4821", "4821"),
+        ("Ваш код подтверждения: 593021", "593021"),
+        ("ПИН-код 4821", "4821"),
+        ("رمز التحقق 593021", "593021"),
+        ("验证码：593021", "593021"),
+        ('{"cvv": "123"}', "123"),
+    ],
+)
+def test_a_code_is_found_beside_its_name(text: str, code: str) -> None:
+    assert codes(text) == [code]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "the pin 1234 of the board and GPIO pin: 12",
+        "spinning 4821 wheels, tan 4821 leather",
+        "the security code of 2,400 pages",
+        "verification code is sent within 300.5 seconds",
+        "CVV has 3 digits, OTP has 6",
+        "standard 4821",
+    ],
+)
+def test_digits_without_such_a_name_are_none(text: str) -> None:
+    assert codes(text) == []
