@@ -52,6 +52,9 @@ def _lines(sized: PoolSizing) -> list[str]:
             f"each GPU: weights {both_units(server.memory().weights_bytes)}, {cache}; "
             f"{server.sessions(pool.max_model_len):,.1f} sessions of {pool.max_model_len:,} tokens a replica"
         )
+    elif sized.weights is not None:
+        held = f"{both_units(sized.weights.total_bytes())} of weights a replica"
+        lines.append(f"{held}; how its cache is laid out is not in the catalogue")
     if sized.limit is not None and sized.case.demand is not None and server is not None:
         point, demand = sized.point or sized.limit.point, sized.case.demand
         when = f"with {count(pool.replicas, 'replica')}" if sized.point else "at its limit"

@@ -120,6 +120,10 @@ def _rows(entry: Entry, value: Any, path: str) -> Iterator[FigureRow]:
     if value in (None, "", [], {}) and not path.startswith(("dense_tflops", "usable_mib", "max_power")):
         return
     kind, source = _provenance(entry, path)
+    if isinstance(value, list) and value and isinstance(value[0], dict):
+        for number, item in enumerate(value):
+            yield from _rows(entry, item, f"{path}[{number}]")
+        return
     if isinstance(value, list):
         value = sorted(value)  # a set has no order of its own
     elif value is None and not path.startswith("dense_tflops"):

@@ -46,6 +46,16 @@ class MoE(CatalogModel):
     """Block of the FP8 checkpoint; a rank's slice of an expert must be a multiple of it."""
 
 
+class Compressed(CatalogModel):
+    """Layers that keep one entry for several tokens."""
+
+    ratio: Count
+    """Tokens of an entry."""
+    layers: Count
+    indexer: Count | None = None
+    """Numbers of the smaller entry by which the entries that matter are found."""
+
+
 class Arch(CatalogModel):
     """The shape; what is absent is not known."""
 
@@ -82,6 +92,8 @@ class Arch(CatalogModel):
     """Of one number of a linear layer's or a state space's state; its cache's precision does not change it."""
     kv_lora_rank: Count | None = None
     q_lora_rank: Count | None = None
+    compressed: tuple[Compressed, ...] = ()
+    """Beside a window of tokens in full, in every layer."""
     qk_rope_head_dim: Count | None = None
     qk_nope_head_dim: Count | None = None
     v_head_dim: Count | None = None
@@ -95,6 +107,8 @@ class Arch(CatalogModel):
     encoder_hidden: Count | None = None
     decoder_layers: Count | None = None
     mel_bins: Count | None = None
+    audio_positions: Count | None = None
+    """Of one window of sound, behind the encoder."""
     output_dim: Count | None = None
 
     @model_validator(mode="after")

@@ -27,9 +27,9 @@ from sovctl.engine.catalog.models import load_models
 from sovctl.engine.catalog.overheads import load_overheads
 from sovctl.engine.catalog.platforms import load_platforms, load_scalable_units
 from sovctl.engine.sizing import GIB
+from sovctl.engine.sizing.caches import kv_cache
 from sovctl.engine.sizing.calibration import load_calibration
 from sovctl.engine.sizing.engines import TENSORRT
-from sovctl.engine.sizing.kv_cache import kv_cache
 from sovctl.engine.sizing.memory import RankMemory, rank_memory
 from sovctl.engine.sizing.parallel import Objective, ways_of
 from sovctl.engine.sizing.replica import ExpertMode, Replica

@@ -86,6 +86,13 @@ def _weights(server: Server) -> Step:
     total = weights.total_bytes(tensor_parallel_size=cut)
     stored = weights.total_parameters - weights.bf16_parameters
     padding = weights.padding(cut)
+    if server.precision is Precision.MXFP4_FP8:
+        held = (
+            f"{stored / 1e9:,.2f} x 10^9 in {server.precision.value}, experts {server.precision.bytes_per_weight:.4f} B"
+        )
+        held += " each, the rest 1 B and scales"
+    else:
+        held = f"{stored / 1e9:,.2f} x 10^9 in {server.precision.value}, {server.precision.bytes_per_weight:.4f} B each"
     plain_bytes = {"bf16": 2.0, "fp8": 1.0, "int8": 1.0}.get(server.precision.value, 0.5)
     plain = weights.total_parameters * plain_bytes
     return Step(
@@ -93,8 +100,7 @@ def _weights(server: Server) -> Step:
         "parameters x bytes with scales; embeddings and output layer in bf16; padded as kernels want",
         (
             f"{weights.total_parameters / 1e9:,.2f} x 10^9 parameters ({server.model.id})",
-            f"{stored / 1e9:,.2f} x 10^9 in {server.precision.value}, {server.precision.bytes_per_weight:.4f} B each"
-            + (f", padded to {padding:.3f} times" if padding > 1 else ""),
+            held + (f", padded to {padding:.3f} times" if padding > 1 else ""),
             f"{weights.bf16_parameters / 1e9:,.2f} x 10^9 always in bf16, 2 B each: "
             + ("all but experts" if server.precision is Precision.MXFP4 else "embeddings and output layer"),
         ),
@@ -208,7 +214,7 @@ def _token(server: Server) -> Step:
     )
     inputs = tuple(
         f"{group.layers} layers ({group.growth.value}"
-        + (f" of {group.window} tokens" if group.window else "")
+        + (f" of {group.window:,} {'positions' if group.growth is Growth.FIXED else 'tokens'}" if group.window else "")
         + f"): {_kept(group, tensor)}"
         for group in server.kv_cache.groups
     )
@@ -232,6 +238,8 @@ def _kept(group: LayerGroup, tensor: int) -> str:
     """What one layer of a group keeps of a token, or of a session."""
     if group.growth is Growth.STATE:
         return f"one state a session, {both_units(group.rank_bytes(tensor, 1))} on each GPU"
+    if group.tokens_per_entry > 1:
+        return f"one entry of {group.elements} numbers for {group.tokens_per_entry} tokens, the whole on every GPU"
     if group.heads is None:
         return f"{group.elements} numbers, the whole on every GPU"
     on_each = max(1, ceil(group.heads / tensor))
@@ -280,7 +288,7 @@ def _sessions(server: Server, demand: PoolDemand | None) -> Step:
     optimistic = server.sessions(full, Edge.OPTIMISTIC)
     return Step(
         "sessions at once in one replica",
-        "blocks of 16 tokens that fit / blocks of one session",
+        server.kv_cache.how,
         tuple(rows),
         f"{server.sessions(full):,.1f} of full length; {optimistic:,.1f} at the optimistic edge",
     )

@@ -32,6 +32,7 @@ class Growth(StrEnum):
     FULL = "full"  # with every token
     WINDOW = "window"  # up to a window or chunk
     STATE = "state"  # not at all: a state of fixed size
+    FIXED = "fixed"  # not at all: as many entries for every request
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +46,24 @@ class LayerGroup:
     heads: int | None
     """Heads that tensor parallelism divides; None when every rank holds the whole, as for latent attention."""
     window: int = 0
-    """Tokens; 0 unless the growth is a window."""
+    """Tokens; 0 unless the growth is a window, or a fixed number of entries."""
+    tokens_per_entry: int = 1
+    """More than 1 where several tokens are kept as one."""
+    fp8_bytes: int | None = None
+    """Of one entry in FP8 with its scales, where it is not a byte a number."""
 
     def rank_bytes(self, tensor_parallel_size: int, element_bytes: float) -> float:
         """Bytes kept for one token (or one state) in one layer on one rank."""
+        if element_bytes == 1 and self.fp8_bytes is not None:
+            return self.fp8_bytes
         return self.rank_elements(tensor_parallel_size) * (1 if self.growth is Growth.STATE else element_bytes)
+
+    def entries(self, tokens: int) -> float:
+        """Kept of a request of `tokens` in one layer and one head."""
+        if self.growth in (Growth.STATE, Growth.FIXED):
+            return max(1, self.window)
+        held = min(self.window, tokens) if self.growth is Growth.WINDOW else tokens
+        return held / self.tokens_per_entry
 
     def rank_elements(self, tensor_parallel_size: int) -> int:
         """Numbers kept for one token (or one state) in one layer on one rank; no rank holds less than a head."""
@@ -78,6 +92,11 @@ class KvCache:
     groups: tuple[LayerGroup, ...]
     is_kept: bool = True
     """False for an encoder, which is done with a text in one step: vLLM 0.32.0, EncoderOnlyAttentionSpec."""
+
+    @property
+    def how(self) -> str:
+        """How sessions are counted, in words."""
+        return f"blocks of {BLOCK_TOKENS} tokens that fit / blocks of one session"
 
     def session_bytes(
         self,
@@ -117,7 +136,9 @@ class KvCache:
     ) -> float:
         """Bytes that one more token of a long session costs on one rank; the fullest stage of a pipeline."""
         return sum(
-            ceil(group.layers / pipeline_parallel_size) * group.rank_elements(tensor_parallel_size) * element_bytes
+            ceil(group.layers / pipeline_parallel_size)
+            * group.rank_bytes(tensor_parallel_size, element_bytes)
+            / group.tokens_per_entry
             for group in self.groups
             if group.growth is Growth.FULL
         )
@@ -210,8 +231,8 @@ def _equal(
             yield group, size
 
 
-def kv_cache(model: ModelEntry) -> KvCache:
-    """The cache of a model in the catalogue.
+def paged_cache(model: ModelEntry) -> KvCache:
+    """The cache of a model in the catalogue whose layers have pages of equal size; of any, see `caches.kv_cache`.
 
     Raises:
         InputError: the catalogue does not know enough of its shape.
@@ -220,8 +241,6 @@ def kv_cache(model: ModelEntry) -> KvCache:
     if arch.kv_lora_rank is not None:
         latent = arch.kv_lora_rank + (arch.qk_rope_head_dim or 0)
         return KvCache((LayerGroup(Growth.FULL, _known(model, "layers"), latent, None),))
-    if model.attention.startswith("compressed"):
-        raise InputError(f"expected an attention whose cache is known, got {model.attention}", where=model.id)
     heads, head_dim, layers = _known(model, "kv_heads"), _known(model, "head_dim"), _known(model, "layers")
     return KvCache(tuple(_groups(model, layers, heads, 2 * head_dim)), is_kept=model.attention != "encoder")
 

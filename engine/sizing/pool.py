@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from math import ceil
@@ -25,6 +26,7 @@ from sovctl.engine.sizing.calibration import Evidence
 from sovctl.engine.sizing.capacity import Limit, Performance, Point, Provenance
 from sovctl.engine.sizing.demand import PoolDemand, growth_factor, lost, replicas_with_reserve
 from sovctl.engine.sizing.server import Server
+from sovctl.engine.sizing.weights import Weights
 from sovctl.engine.spec import Pool, SiteSpec
 from sovctl.engine.spec.demand import Reserve, WorkloadClass
 
@@ -148,6 +150,13 @@ class PoolSizing:
     need: Need | None = None
     point: Point | None = None
     """Where each replica comes to rest with all of them serving; None when they are too few."""
+
+    @property
+    def weights(self) -> Weights | None:
+        """What each of its servers loads; None where not even that is known."""
+        with suppress(InputError):
+            return self.server.weights if self.server is not None else self.case.server().weights
+        return None
 
     @property
     def provenance(self) -> Provenance:

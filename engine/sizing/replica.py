@@ -11,9 +11,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from sovctl.compliance.errors import InputError
 from sovctl.engine.catalog.gpus import Gpu
 from sovctl.engine.catalog.models import Arch, ModelEntry
-from sovctl.engine.sizing.kv_cache import Growth, KvCache, LayerGroup, kv_cache
+from sovctl.engine.sizing.caches import kv_cache
+from sovctl.engine.sizing.kv_cache import Growth, KvCache, LayerGroup
+from sovctl.engine.sizing.summed_cache import SummedCache
 from sovctl.engine.sizing.weights import Precision, Weights
 
 _BF16_BYTES = 2
@@ -58,6 +61,10 @@ class Shape:
             InputError: the catalogue does not know enough of it.
         """
         kv, arch, weights = kv_cache(model), model.arch, Weights.of(model, Precision.BF16)
+        if isinstance(kv, SummedCache):  # nothing to hold the time of such layers against was published
+            raise InputError(
+                f"expected a kind of attention whose times are known, got {model.attention}", where=model.id
+            )
         assert arch.layers is not None
         assert arch.hidden is not None
         embedding = (arch.vocab or 0) * arch.hidden

@@ -12,10 +12,11 @@ from functools import cached_property
 from sovctl.engine.catalog.calibrations import ServerCalibration
 from sovctl.engine.catalog.gpus import Gpu
 from sovctl.engine.catalog.models import ModelEntry
+from sovctl.engine.sizing.caches import kv_cache
 from sovctl.engine.sizing.calibration import Evidence, load_calibration, with_own_bands
 from sovctl.engine.sizing.capacity import Binding, Performance
 from sovctl.engine.sizing.demand import PoolDemand
-from sovctl.engine.sizing.kv_cache import KvCache, kv_cache
+from sovctl.engine.sizing.kv_cache import KvCache
 from sovctl.engine.sizing.memory import Edge, RankMemory, rank_memory
 from sovctl.engine.sizing.quantization import named_precision
 from sovctl.engine.sizing.replica import ExpertMode, Replica

@@ -201,7 +201,7 @@ def _store_bytes(group: NodeGroup, on_it: Sequence[PoolSizing]) -> float:
     most = 0.0
     for node in group.nodes:
         here = [each for each in on_it if not each.case.pool.nodes or node.name in each.case.pool.nodes]
-        models = {each.case.pool.model: each.server.weights.total_bytes() for each in here if each.server}
+        models = {each.case.pool.model: each.weights.total_bytes() for each in here if each.weights is not None}
         most = max(most, sum(models.values()))
     return most
 

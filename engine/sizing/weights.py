@@ -28,6 +28,7 @@ class Precision(StrEnum):
     INT4 = "int4"
     NVFP4 = "nvfp4"
     MXFP4 = "mxfp4"
+    MXFP4_FP8 = "mxfp4+fp8"  # routed experts in MXFP4, the rest in FP8, as DeepSeek-V4 is published
 
     @property
     def bytes_per_weight(self) -> float:
@@ -42,6 +43,7 @@ _BYTES = {
     Precision.INT4: 0.5 + 2.5 / 128,  # AWQ and GPTQ, groups of 128: an fp16 scale and a 4-bit zero
     Precision.NVFP4: 0.5 + 1 / 16,  # an fp8 scale for each 16; NVIDIA, NVFP4 format, read 2026-11-20
     Precision.MXFP4: 0.5 + 1 / 32,  # an 8-bit exponent for each 32; OCP Microscaling Formats 1.0, 5.1
+    Precision.MXFP4_FP8: 0.5 + 1 / 32,  # of its experts
 }
 
 # Kernels want whole tiles. vLLM's MXFP4 experts are padded to these on Hopper: gpt-oss-120b loads as 66.14 GiB on one
@@ -97,6 +99,10 @@ class Weights:
         Args:
             tensor_parallel_size: padding depends on how experts are cut.
         """
+        if self.precision is Precision.MXFP4_FP8:
+            rest = self.total_parameters - self.bf16_parameters - self.expert_parameters
+            stored = rest * _BYTES[Precision.FP8] + self.expert_bytes()
+            return self.bf16_parameters * _BF16_BYTES + stored
         stored = (self.total_parameters - self.bf16_parameters) * self.precision.bytes_per_weight
         return self.bf16_parameters * _BF16_BYTES + stored * self.padding(tensor_parallel_size)
 
@@ -141,6 +147,8 @@ def released_precision(model: ModelEntry) -> Precision:
     Raises:
         InputError: a precision that is not known here.
     """
+    if model.released_dtype.startswith("fp8") and model.released_dtype.endswith("experts fp4"):
+        return Precision.MXFP4_FP8
     for beginning, precision in _RELEASED.items():
         if model.released_dtype.startswith(beginning):
             return precision

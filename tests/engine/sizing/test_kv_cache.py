@@ -12,7 +12,8 @@ import pytest
 from sovctl.engine.catalog.gpus import load_gpus
 from sovctl.engine.catalog.models import ModelEntry, load_models
 from sovctl.engine.sizing import GIB
-from sovctl.engine.sizing.kv_cache import Growth, KvCache, LayerGroup, kv_cache
+from sovctl.engine.sizing.caches import kv_cache
+from sovctl.engine.sizing.kv_cache import Growth, KvCache, LayerGroup
 from sovctl.engine.sizing.server import Server
 from sovctl.engine.spec import Pool
 

@@ -8,7 +8,7 @@ from sovctl.engine.catalog.gpus import load_gpus
 from sovctl.engine.catalog.models import load_models
 from sovctl.engine.sizing import GIB
 from sovctl.engine.sizing.adapters import adapter_bytes
-from sovctl.engine.sizing.kv_cache import kv_cache
+from sovctl.engine.sizing.caches import kv_cache
 from sovctl.engine.sizing.memory import Edge, RankMemory, rank_memory, usable_bytes
 from sovctl.engine.sizing.weights import Precision, Weights
 

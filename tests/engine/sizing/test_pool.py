@@ -88,6 +88,7 @@ def test_a_shape_that_the_catalogue_does_not_know_is_unknown_and_blocks() -> Non
     found = size_pool(case.__class__(**{**vars(case), "model": shapeless}))
     assert found.verdict is Verdict.UNKNOWN
     assert found.verdict.blocks
+    assert found.weights is not None  # they are stored on nodes whether or not their times are known
 
 
 @settings(max_examples=25, deadline=None)
@@ -199,7 +200,10 @@ def test_a_stage_larger_than_a_node_is_refused_in_a_draft_too() -> None:
 def test_what_a_speech_model_hears_is_no_prompt_in_tokens() -> None:
     calls = {"kind": "voice", "output_tokens": 63}
     loaded = site(pool=speech(), workload=asked(100, **calls))
-    assert sized(loaded).verdict is Verdict.UNKNOWN
+    found = sized(loaded)
+    assert found.verdict is Verdict.UNKNOWN
+    assert found.server is not None  # its memory is known, its times are not
+    assert found.performance is None
     with pytest.raises(SpecError) as caught:
         site(pool=speech(), workload=asked(100, **{**calls, "output_tokens": 500}))
     (problem,) = caught.value.problems
