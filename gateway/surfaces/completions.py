@@ -55,7 +55,8 @@ class Completions(Surface):
 
     def ending(self, body: Mapping[str, Any]) -> Ending:
         prompt = body.get("prompt")
-        prompts = len(prompt) if isinstance(prompt, list) and not isinstance(prompt[:1], int) else 1
+        is_many = isinstance(prompt, list) and not all(isinstance(item, int) for item in prompt)  # else token ids
+        prompts = len(prompt) if is_many else 1
         return ChoicesEnding("text_completion", choices=prompts * choices_in(body))
 
     def added(self, event: Mapping[str, Any]) -> Added:

@@ -12,6 +12,9 @@ import openai
 import pytest
 from surface_givens import API_KEY
 
+from sovctl.gateway.surfaces import SURFACES
+from sovctl.gateway.surfaces.handed_over import Instead
+
 PHRASES = "insider trading\n"
 GOOD, BAD = "This is a good sentence. ", "Now we turn to insider trading."
 TEXT = "A person looks at this answer."
@@ -115,6 +118,13 @@ def test_messages(manned: Any, prompt: str) -> None:
     assert text.endswith(TEXT)
     assert "insider" not in text
     assert final.stop_reason == "refusal"
+
+
+@pytest.mark.parametrize(("prompt", "count"), [([101, 102, 103], 2), (["a", "b", "c"], 6), ([[101], [102]], 4)])
+def test_a_prompt_of_token_ids_is_one(prompt: list[Any], count: int) -> None:
+    ending = SURFACES["/v1/completions"].ending({"prompt": prompt, "n": 2})
+    assert ending is not None
+    assert len(ending.whole(Instead("ho-1", TEXT, "assistant", "r", 0))["choices"]) == count
 
 
 def test_a_batch_gets_the_text_for_each_conversation(manned: Any) -> None:
