@@ -134,9 +134,16 @@ class AnswerStream:
         except (UpstreamFailed, Refused) as error:
             code = error.code if isinstance(error, Refused) else Code.UPSTREAM_FAILED
             log.event("stream broke off", level=30, reason=str(error), request_id=exchange.request_id)
-            self._record(code.value)
-            self.is_over = True
-            yield exchange.surface.error_event(code, request_id=exchange.request_id)
+            yield self._broken(code)
+        except Exception as error:  # noqa: BLE001 - the head is out, so this is its last door; see `app`
+            log.event("our mistake", level=40, error=error, request_id=exchange.request_id)
+            yield self._broken(Code.INTERNAL)
+
+    def _broken(self, code: Code) -> bytes:
+        """The event with which the stream ends."""
+        self._record(code.value)
+        self.is_over = True
+        return self._exchange.surface.error_event(code, request_id=self._exchange.request_id)
 
     async def _end(self, reason: str) -> None:
         self._is_recorded = True  # or refused: not twice in any case

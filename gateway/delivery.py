@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import asyncio
 
+import orjson
+
 from sovctl.gateway import log
 from sovctl.gateway.answer_stream import ANSWERED, CLIENT_LEFT, HANDED_OVER, AnswerStream
 from sovctl.gateway.audit import AuditLog
@@ -78,6 +80,7 @@ class Delivery:
 
         Raises:
             Refused: its record could not be written, or it must not be released.
+            UpstreamFailed: it nests deeper than it can be written again.
         """
         if (judge := exchange.new_judge()) is not None:
             try:
@@ -94,7 +97,10 @@ class Delivery:
                 content = exchange.surface.written(_ending(exchange).whole(instead))
                 await self.ended(exchange, HANDED_OVER, self.audit.digest(content))
                 return content
-        content = exchange.surface.written(made.answer)
+        try:
+            content = exchange.surface.written(made.answer)
+        except orjson.JSONEncodeError:
+            raise UpstreamFailed("protocol") from None
         await self.ended(exchange, ANSWERED, self.audit.digest(content))
         return content
 

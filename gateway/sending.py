@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import contextlib
 import hmac
 import time
 from collections.abc import Mapping
@@ -173,7 +174,8 @@ class Sender:
                 log.event("upstream failed", level=30, upstream=name, cause=error.cause, request_id=exchange.request_id)
         if bad is not None:  # better than none
             bad.take_back(exchange)
-            return await self._deliver(exchange, bad.made)
+            with contextlib.suppress(UpstreamFailed):
+                return await self._deliver(exchange, bad.made)
         raise await self._failed(exchange, failure, has_left=has_left)
 
     async def _admitted(self, exchange: Exchange, upstream: str) -> bool:

@@ -18,6 +18,7 @@ from sovctl.gateway.multipart import FormError, parse_form
 from sovctl.gateway.obstacles import Obstacle
 from sovctl.gateway.settings import SurfaceName
 from sovctl.gateway.sse import DONE, event
+from sovctl.gateway.surfaces.answer_json import read_json
 from sovctl.gateway.surfaces.captions import Captions
 from sovctl.gateway.surfaces.fields import Fields
 from sovctl.gateway.surfaces.model_name import ModelName
@@ -170,10 +171,7 @@ class _TranscriptStream:
         if data == DONE:
             self.is_finished, self._last = True, [event(DONE)]
             return []
-        try:
-            said = orjson.loads(data)
-        except orjson.JSONDecodeError:
-            raise UpstreamFailed("protocol") from None
+        said = read_json(data)
         if not isinstance(said, dict) or not ("choices" in said or "type" in said):
             raise UpstreamFailed("protocol" if not isinstance(said, dict) or "error" not in said else "error-event")
         events = [event(self._name.put(data, said, said))]

@@ -18,6 +18,7 @@ import orjson
 from sovctl.gateway.errors import UpstreamFailed
 from sovctl.gateway.restore import Restorer
 from sovctl.gateway.sse import DONE, event
+from sovctl.gateway.surfaces.answer_json import read_json
 from sovctl.gateway.surfaces.event_form import EventForms
 from sovctl.gateway.surfaces.fields import Fields
 from sovctl.gateway.surfaces.model_name import ModelName
@@ -65,13 +66,12 @@ class ChoiceStream:
             flushed = self._flush(list(self._channels))
             self._forms.forget()
             return flushed
-        try:
-            chunk = orjson.loads(data)
-        except orjson.JSONDecodeError:
-            raise UpstreamFailed("protocol") from None
+        chunk = read_json(data)
         if not isinstance(chunk, dict) or not isinstance(chunk.get("choices"), list):
             raise UpstreamFailed("protocol" if not isinstance(chunk, dict) or "error" not in chunk else "error-event")
         self._forms.memo, choices = chunk, chunk["choices"]
+        if any(type(choice) is not dict for choice in choices):
+            raise UpstreamFailed("protocol")
         if len(choices) == 1 and (only := self._only_text(choices[0])) is not None:
             holder, field, channel = only
             feed = self._restorer(channel).feed if self._restoration.issued else None
@@ -93,7 +93,7 @@ class ChoiceStream:
     def _restored(self, chunk: dict[str, Any], choices: list[Any]) -> list[bytes]:
         before: list[bytes] = []
         for choice in choices:
-            if not isinstance(choice, dict) or not isinstance(choice.get("index", 0), int):
+            if not isinstance(choice.get("index", 0), int):
                 raise UpstreamFailed("protocol")
             before += self._choice(choice)
         return [*before, self._written(chunk)]

@@ -16,6 +16,7 @@ import orjson
 from sovctl.gateway.errors import UpstreamFailed
 from sovctl.gateway.restore import Restorer
 from sovctl.gateway.sse import DONE
+from sovctl.gateway.surfaces.answer_json import read_json
 from sovctl.gateway.surfaces.event_form import EventForms
 from sovctl.gateway.surfaces.fields import Fields, restored
 from sovctl.gateway.surfaces.model_name import ModelName
@@ -57,10 +58,7 @@ class MessageStream:
             return []
         if data == DONE:
             raise UpstreamFailed("broken")  # before the message stopped
-        try:
-            said = orjson.loads(data)
-        except orjson.JSONDecodeError:
-            raise UpstreamFailed("protocol") from None
+        said = read_json(data)
         kind = said.get("type") if isinstance(said, dict) else None
         if not isinstance(kind, str) or not _KIND.fullmatch(kind):
             raise UpstreamFailed("protocol")

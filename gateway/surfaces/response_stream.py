@@ -18,6 +18,7 @@ import orjson
 from sovctl.gateway.errors import UPSTREAM_ERROR, UpstreamFailed
 from sovctl.gateway.restore import Restorer
 from sovctl.gateway.sse import DONE
+from sovctl.gateway.surfaces.answer_json import read_json
 from sovctl.gateway.surfaces.fields import Fields, restored
 from sovctl.gateway.surfaces.model_name import ModelName
 from sovctl.gateway.surfaces.restoration import Restoration
@@ -56,10 +57,7 @@ class ResponseStream:
             return []
         if data == DONE:
             raise UpstreamFailed("broken")  # before an event that ends it
-        try:
-            said = orjson.loads(data)
-        except orjson.JSONDecodeError:
-            raise UpstreamFailed("protocol") from None
+        said = read_json(data)
         kind = said.get("type") if isinstance(said, dict) else None
         if not isinstance(kind, str) or not _KIND.fullmatch(kind):
             raise UpstreamFailed("protocol" if not isinstance(said, dict) or "error" not in said else "error-event")

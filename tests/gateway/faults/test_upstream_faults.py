@@ -30,6 +30,11 @@ def answer(content: str) -> bytes:
     return json.dumps({"id": "x", "model": "big", "choices": [{"index": 0, "message": message}]}).encode()
 
 
+def deep(levels: int) -> bytes:
+    """JSON that is well-formed, and nests."""
+    return b'{"a":' * levels + b"1" + b"}" * levels
+
+
 FIRST = event("Dear customer, ")
 DONE = b"data: [DONE]\n\n"
 HUGE = b"data: " + b"x" * (2 << 20)
@@ -65,6 +70,15 @@ STREAMS: dict[str, tuple[list[Any], bool]] = {
     "has bytes that are no UTF-8": (after_first(b'data: {"choices": "\xff\xfe\x00"}\n\n'), True),
     "has a lone surrogate": (after_first(event("x").replace(b'"content": "x"', b'"content": "\\ud83d"')), True),
     "nests without end": (after_first(b'data: {"choices": ' + b"[" * 100_000 + b"\n\n"), True),
+    "nests deeper than can be written": (
+        after_first(event("x").replace(b'"content": "x"', b'"content": ' + deep(300))),
+        True,
+    ),
+    "nests deeper than can be read": (
+        after_first(event("x").replace(b'"content": "x"', b'"content": ' + deep(900))),
+        True,
+    ),
+    "has a choice that is none": (after_first(b'data: {"choices": [null]}\n\n'), True),
     "has a bad chunk length": ([*stream(FIRST), GATE, b"zz\r\n" + WORDS], True),
 }
 WHOLES: dict[str, list[Any]] = {
@@ -80,6 +94,8 @@ WHOLES: dict[str, list[Any]] = {
     "has half a UTF-8 sequence": whole(answer("caf\u00e9").replace(b"\\u00e9", b"\xc3")),
     "has a lone surrogate": whole(answer("x").replace(b'"x"', b'"\\ud83d"')),
     "nests without end": whole(b'{"choices": ' + b"[" * 100_000),
+    "nests deeper than can be written": whole(answer("x").replace(b'"content": "x"', b'"content": ' + deep(300))),
+    "nests deeper than can be read": whole(answer("x").replace(b'"content": "x"', b'"content": ' + deep(900))),
     "redirects": [b"HTTP/1.1 307 X\r\nlocation: http://127.0.0.1:9/" + WORDS + b"\r\ncontent-length: 0\r\n\r\n"],
     "switches protocols": [b"HTTP/1.1 101 X\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n" + WORDS],
     "is longer than allowed": [
