@@ -55,9 +55,10 @@ class Completions(Surface):
 
     def ending(self, body: Mapping[str, Any]) -> Ending:
         prompt = body.get("prompt")
-        is_many = isinstance(prompt, list) and not all(isinstance(item, int) for item in prompt)  # else token ids
-        prompts = len(prompt) if is_many else 1
-        return ChoicesEnding("text_completion", choices=prompts * choices_in(body))
+        prompts = [prompt]
+        if isinstance(prompt, list) and not all(isinstance(item, int) for item in prompt):  # not one, as token ids
+            prompts = prompt
+        return ChoicesEnding("text_completion", choices=len(prompts) * choices_in(body))
 
     def added(self, event: Mapping[str, Any]) -> Added:
         return added_to_choices(event, "text", FIELDS)
