@@ -19,9 +19,9 @@ from sovctl.engine.catalog.drivers import DriverLock, load_driver_locks
 from sovctl.engine.catalog.gpus import Gpu, load_gpus
 from sovctl.engine.catalog.mig import cut, slices_of, with_slices
 from sovctl.engine.catalog.models import ModelEntry, load_models
-from sovctl.engine.catalog.platforms import Platform, load_platforms
+from sovctl.engine.catalog.platforms import Platform, ScalableUnit, load_platforms, load_scalable_units
 
-__all__ = ["Catalog", "DriverLock", "Gpu", "ModelEntry", "Platform", "load_catalog"]
+__all__ = ["Catalog", "DriverLock", "Gpu", "ModelEntry", "Platform", "ScalableUnit", "load_catalog"]
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,7 @@ class Catalog:
     models: Mapping[str, ModelEntry]
     gpus: Mapping[str, Gpu]
     platforms: Mapping[str, Platform]
+    scalable_units: Mapping[str, ScalableUnit]
     driver_locks: Mapping[str, DriverLock]
     engines: frozenset[str]
     """Engines whose Python dependencies are locked, such as `vllm-0.32.0`."""
@@ -69,6 +70,7 @@ def load_catalog() -> Catalog:
         models=load_models(),
         gpus=load_gpus(),
         platforms=load_platforms(),
+        scalable_units=load_scalable_units(),
         driver_locks=load_driver_locks(),
         engines=frozenset(path.stem for path in locks.glob("vllm*.txt")),
         packs=frozenset(path.stem for path in packs.glob("*.yaml") if not path.stem.endswith(".map")),

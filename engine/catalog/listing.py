@@ -17,7 +17,7 @@ from sovctl.engine.catalog.mig import SOURCE as MIG_SOURCE
 from sovctl.engine.catalog.mig import slices_of
 from sovctl.engine.catalog.models import ModelEntry
 from sovctl.engine.catalog.parameters import count_parameters
-from sovctl.engine.catalog.platforms import Platform, ScalableUnit, load_scalable_units
+from sovctl.engine.catalog.platforms import Platform, ScalableUnit
 
 Entry = ModelEntry | Gpu | Platform | ScalableUnit
 
@@ -70,7 +70,7 @@ def entries(catalog: Catalog) -> dict[str, Mapping[str, Entry]]:
         "models": catalog.models,
         "gpus": catalog.gpus,
         "platforms": catalog.platforms,
-        "scalable-units": load_scalable_units(),
+        "scalable-units": catalog.scalable_units,
     }
 
 

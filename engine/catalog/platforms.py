@@ -149,6 +149,7 @@ class ScalableUnit(Sourced):
     """How a SuperPOD grows."""
 
     platform: str
+    """Which has several such units where an architecture offers several networks."""
     nodes_per_su: Count | None = None
     racks_per_su: Count | None = None
     gpus_per_su: Count | None = None
@@ -159,6 +160,12 @@ class ScalableUnit(Sourced):
     example: str = ""
     scale: str = ""
     datacentre: str = ""
+
+    @model_validator(mode="after")
+    def _has_a_size(self) -> Self:
+        if self.nodes_per_su is None and self.racks_per_su is None:
+            raise ValueError("nodes_per_su, or racks_per_su of a platform that is a whole rack")
+        return self
 
 
 # Who gets which settings: the word in the data, and what makes a platform one of them.

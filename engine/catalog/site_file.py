@@ -31,10 +31,17 @@ from sovctl.engine.catalog.figure import CatalogModel, read_entries
 from sovctl.engine.catalog.gpus import Gpu
 from sovctl.engine.catalog.models import ModelEntry
 from sovctl.engine.catalog.parameters import problems as parameter_problems
-from sovctl.engine.catalog.platforms import Platform, completed
+from sovctl.engine.catalog.platforms import Platform, ScalableUnit, completed
+from sovctl.engine.spec.problems import nearest
 from sovctl.engine.spec.text import MAX_BYTES, BrokenText, SpecText, read_text
 
-_PARTS: dict[str, type[CatalogModel]] = {"models": ModelEntry, "gpus": Gpu, "platforms": Platform}
+_PARTS: dict[str, type[CatalogModel]] = {
+    "models": ModelEntry,
+    "gpus": Gpu,
+    "platforms": Platform,
+    "scalable_units": ScalableUnit,
+}
+_FILES = {"scalable_units": "platforms"}  # where ours stand, if not in a file of that name
 _OWN = ("source", "kind", "date")
 _MADE = ("checks", "sysctls", "limits")  # of a platform: they follow from its profile
 
@@ -94,6 +101,7 @@ def with_entries(shipped: Catalog, content: Any) -> tuple[Catalog, list[Problem]
         models={**shipped.models, **entries["models"]},
         gpus={**shipped.gpus, **entries["gpus"]},
         platforms={**shipped.platforms, **entries["platforms"]},
+        scalable_units={**shipped.scalable_units, **entries["scalable_units"]},
     )
     return made, [*problems, *_cross_problems(made, entries, places)]
 
@@ -112,7 +120,7 @@ def _entry(
     for key in missing:
         hint = "every entry says where from: source, kind (measured, config, vendor, community, guess) and date"
         problems.append(Problem(f"expected {key}, got nothing", where=f"{where}.{key}", hint=hint))
-    ours = {each["id"]: each for each in read_entries(part, part)}
+    ours = {each["id"]: each for each in read_entries(_FILES.get(part, part), part)}
     whole = {"verified": False, **_merged(ours.get(row["id"], {}), row)}
     if part == "platforms":
         problems += [
@@ -125,20 +133,22 @@ def _entry(
         return model.model_validate_json(json.dumps(whole, default=str))
     except ValidationError as error:
         problems += [
-            _problem(where, each, is_new=row["id"] not in ours)
+            _problem(where, each, list(model.model_fields), is_new=row["id"] not in ours)
             for each in error.errors(include_url=False)
             if not set(each["loc"][:1]) & set(missing)
         ]
         return None
 
 
-def _problem(where: str, found: Mapping[str, Any], *, is_new: bool) -> Problem:
+def _problem(where: str, found: Mapping[str, Any], known: list[str], *, is_new: bool) -> Problem:
     path = where + "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in found["loc"])
     if found["type"] == "missing":
         hint = "a new entry has everything; compare: sovctl catalog show ID --json" if is_new else ""
         return Problem("expected a value, got nothing", where=path, hint=hint)
     if found["type"] == "extra_forbidden":
-        return Problem("expected a known key", where=path, hint="compare: sovctl catalog show ID --json")
+        near = nearest(str(found["loc"][0]), known) if len(found["loc"]) == 1 else ""
+        hint = f"did you mean `{near}`?" if near else "compare: sovctl catalog show ID --json"
+        return Problem(f"expected a known key, got `{found['loc'][-1]}`", where=path, hint=hint)
     if found["type"] == "value_error":  # of several keys together
         return Problem(f"expected {found['msg'].removeprefix('Value error, ')}", where=path)
     said = found["msg"].removeprefix("Input should be ")
@@ -155,6 +165,13 @@ def _cross_problems(
                 f"expected a known GPU, got `{platform.gpu}`",
                 where=f"{places['platforms', platform.id]}.gpu",
                 hint=hint,
+            )
+    for unit in entries["scalable_units"].values():
+        if unit.platform not in catalog.platforms:
+            yield Problem(
+                f"expected a known platform, got `{unit.platform}`",
+                where=f"{places['scalable_units', unit.id]}.platform",
+                hint=f"add it under platforms; known: {', '.join(catalog.platforms)}",
             )
     for model in entries["models"].values():
         where = f"{places['models', model.id]}.arch"

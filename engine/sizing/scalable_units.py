@@ -1,17 +1,19 @@
 """How much of a SuperPOD a number of nodes is: the whole units in which NVIDIA's reference architectures grow. Pure.
 
-    shares(load_platforms()["dgx-b200"], nodes=40)     # (UnitShare(id="SuperPOD-B200", unit_nodes=32, ..., units=2),)
+    shares(catalog.scalable_units, catalog.platforms["dgx-b200"], nodes=40)
+    # (UnitShare(id="SuperPOD-B200", unit_nodes=32, ..., units=2),)
 
 A platform may have several architectures, as the DGX B300 with Ethernet and with InfiniBand XDR; each is given.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import ceil
 
 from sovctl.engine.catalog.figure import Kind
-from sovctl.engine.catalog.platforms import Platform, ScalableUnit, load_scalable_units
+from sovctl.engine.catalog.platforms import Platform, ScalableUnit
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +42,11 @@ class UnitShare:
         return self.units * self.unit_nodes - self.nodes
 
 
-def shares(platform: Platform, nodes: int) -> tuple[UnitShare, ...]:
+def shares(known: Mapping[str, ScalableUnit], platform: Platform, nodes: int) -> tuple[UnitShare, ...]:
     """What so many nodes of a platform are in each architecture that has it; empty where none has."""
     return tuple(
         UnitShare(unit.id, size, nodes, unit.kind, unit.power_mw_per_su)
-        for unit in load_scalable_units().values()
+        for unit in known.values()
         if unit.platform == platform.id and (size := _nodes(unit, platform)) is not None
     )
 

@@ -192,7 +192,7 @@ def _group(
             ports = spec.sizing.fabric.switch_ports
             problems.append(f"{group.name}: {nodes} nodes need a third tier of {ports}-port switches, not reckoned")
     store = _store_bytes(group, on_it) * spec.sizing.storage.versions
-    units = shares(platform, nodes)
+    units = shares(catalog.scalable_units, platform, nodes)
     return GroupLayout(group.name, platform, len(group.nodes), nodes, kw, per_rack, racks, fabric, store, units, gpus)
 
 

@@ -11,6 +11,7 @@ import pytest
 from sovctl.compliance.errors import SpecError
 from sovctl.engine.catalog import load_catalog
 from sovctl.engine.catalog.site_file import read_site_catalog, with_entries
+from sovctl.engine.sizing.scalable_units import shares
 from sovctl.engine.spec.file import load
 
 OWN = {"source": "our own tests", "kind": "measured", "date": "2026-11-21"}
@@ -50,10 +51,22 @@ def test_a_new_entry_is_a_whole_one() -> None:
     assert "gpus[0].memory_bandwidth_gb_s: expected a value, got nothing" in problems
 
 
+def test_a_site_has_scalable_units_of_its_own() -> None:
+    unit = {"id": "house-unit", "platform": "dgx-h200", "nodes_per_su": 12, **OWN}
+    catalog, problems = entries(scalable_units=[unit, {"id": "SuperPOD-H200", "nodes_per_su": 31, **OWN}])
+    assert problems == []
+    found = shares(catalog.scalable_units, catalog.platforms["dgx-h200"], nodes=40)
+    assert {each.id: (each.unit_nodes, each.units) for each in found} == {
+        "SuperPOD-H200": (31, 2),
+        "house-unit": (12, 4),
+    }
+    assert load_catalog().scalable_units["SuperPOD-H200"].nodes_per_su == 32
+
+
 @pytest.mark.parametrize(
     ("parts", "said"),
     [
-        ({"modles": []}, "modles: expected one of models, gpus, platforms, got `modles`"),
+        ({"modles": []}, "modles: expected one of models, gpus, platforms, scalable_units, got `modles`"),
         (
             {
                 "models": [
@@ -95,7 +108,15 @@ def test_a_new_entry_is_a_whole_one() -> None:
             {"gpus": [{"id": "L4", "memory_label_gb": "80GiB", **OWN}]},
             "gpus[0].memory_label_gb: expected a valid integer, unable to parse string as an integer, got '80GiB'",
         ),
-        ({"gpus": [{"id": "L4", "watts": 3, **OWN}]}, "gpus[0].watts: expected a known key"),
+        ({"gpus": [{"id": "L4", "watts": 3, **OWN}]}, "gpus[0].watts: expected a known key, got `watts`"),
+        (
+            {"scalable_units": [{"id": "house-unit", "platform": "dgx-h20", "nodes_per_su": 4, **OWN}]},
+            "scalable_units[0].platform: expected a known platform, got `dgx-h20`",
+        ),
+        (
+            {"scalable_units": [{"id": "house-unit", "platform": "dgx-h200", **OWN}]},
+            "scalable_units[0]: expected nodes_per_su, or racks_per_su",
+        ),
         (
             {"platforms": [{"id": "l40s-4", "gpu": "L40T", **OWN}]},
             "platforms[0].gpu: expected a known GPU, got `L40T`",

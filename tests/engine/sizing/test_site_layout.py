@@ -62,7 +62,7 @@ def test_the_fabric_is_the_superpods(nodes: int, leaves: int, spines: int, cable
     ],
 )
 def test_nodes_are_counted_in_whole_units_of_the_superpod(platform: str, nodes: int, units: dict[str, int]) -> None:
-    found = shares(load_platforms()[platform], nodes)
+    found = shares(load_scalable_units(), load_platforms()[platform], nodes)
     assert {share.id: share.units for share in found} == units
     assert all(share.nodes + share.spare_nodes == share.units * share.unit_nodes for share in found)
 
@@ -70,7 +70,7 @@ def test_nodes_are_counted_in_whole_units_of_the_superpod(platform: str, nodes: 
 def test_every_unit_of_the_catalogue_is_offered_for_its_platform() -> None:
     for unit in load_scalable_units().values():
         platform = load_platforms()[unit.platform]
-        (share,) = (each for each in shares(platform, 1) if each.id == unit.id)
+        (share,) = (each for each in shares(load_scalable_units(), platform, 1) if each.id == unit.id)
         assert share.unit_nodes * platform.gpus == (unit.gpus_per_su or share.unit_nodes * 8)
 
 
