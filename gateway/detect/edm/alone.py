@@ -16,8 +16,9 @@ import unicodedata
 from collections.abc import Iterator
 from enum import IntEnum
 
-from sovctl.gateway.detect.edm.spelling import ONE_ARABIC_FORM, is_arabic
-from sovctl.gateway.detect.edm.stems import stems
+from sovctl.gateway.detect.edm.spelling import ONE_ARABIC_FORM, is_arabic, is_greek, without_accents
+from sovctl.gateway.detect.edm.stems import is_baltic, stems
+from sovctl.gateway.detect.edm.transliteration import in_latin
 
 
 class Form(IntEnum):
@@ -29,6 +30,8 @@ class Form(IntEnum):
     """With the s of a genitive, which in other languages is a plural's."""
     INFLECTED = 2
     """In another case."""
+    SUFFIXED = 3
+    """With a suffix of a language that puts them behind any name: Turkish, Hungarian, Finnish, Indonesian."""
 
 
 def _declensions(table: str) -> dict[str, tuple[frozenset[str], frozenset[str]]]:
@@ -44,8 +47,8 @@ def _declensions(table: str) -> dict[str, tuple[frozenset[str], frozenset[str]]]
 # Declension: endings of the nominative | of the other cases. A hyphen is no ending.
 _CYRILLIC = _declensions(
     """
-    s: ий ый ой ая яя | ого его ому ему ым им ом ем ей ую юю ых их
-    a: а я            | ы и е у ю ой ей ою ею
+    s: ий ый ой ая яя а | ого его ому ему ым им ом ем ей ую юю ых их ої ій у ою
+    a: а я            | ы и е у ю ой ей ою ею і ї єю
     y: ь й            | я ю ем ём е и
     o: о              | а у ом ові
     c: -              | а у ом ем ым е ы ых ой ові
@@ -53,14 +56,44 @@ _CYRILLIC = _declensions(
 )
 _LATIN = _declensions(
     """
-    s: i a y iy ij yj aya aia aja oi oy | iego iemu im iej ich imi ie ogo omu ym uyu eho emu e ou
+    s: i a y iy ij yj ii yi yy aya aia aja aa oi oy | iego iemu im iej ich imi ie ogo omu ym uyu eho emu e ou
     a: a                                | y i e ie u ou ze ce
     o: o                                | y i e ie a om
     c: -                                | a u owi em iem e ie y ow om ami owie ovi s oi oy
-    x: -                                | s owi iem ovi em
+    x: -                                | s owi iem ovi em a u
     """
 )
-_ADJECTIVE = re.compile(r"(?:[sc]k|dzk)(?:i|a|y|iy|ij|yj|aya|aia|aja)\Z|(?:[сц]к|[нвл])(?:ий|ый|ой|ая|яя)\Z")
+_BALTIC = _declensions("b: ienė as is ys us ius ias š s ė e a | -")
+_BALTIC_PLAIN = _declensions(
+    """
+    b: iene as is ys us ius ias s e a   | o ui a u i ai e aus iaus iu io iui iumi umi ei es os am im ienes ienei
+    """
+)
+_GREEK = _declensions(
+    """
+    g: οσ ησ ασ ου α η ω ο              | ε ου ο η α ησ ασ ωσ
+    """
+)
+# Suffixes of Turkish, Hungarian, Finnish and Indonesian, without marks, and what stood in their place.
+_SUFFIXES = tuple(
+    tuple(pair.partition(">")[::2])
+    for pair in """
+    in un nin nun yi yu i u e a ye ya de da te ta den dan ten tan le la yle yla
+    nak nek t ot et al el val vel tol rol hoz hez ert ban ben bol bel ra re nal
+    n lle lla lta ssa sta ksi sen>nen selle>nen sella>nen selta>nen sessa>nen sesta>nen seen>nen sta>nen seksi>nen
+    nya
+    """.split()  # noqa: SIM905 - a table is read more easily than a list of quoted words
+)
+_DOUBLED = re.compile(r"([^aeiou])\1[ae]l\Z")  # Hungarian: Szabadossal
+_SHORTEST_BEFORE_SUFFIX = 4  # letters
+_FLEETING = tuple(
+    pair.split(">")
+    for pair in "iec>c ec>c ek>k ok>k el>l ец>ц ець>ц ок>к ек>к ёк>ьк ів>ов".split()  # noqa: SIM905 - as above
+)
+"""Endings whose vowel falls out, and what is left."""
+_ADJECTIVE = re.compile(
+    r"(?:[sc]k|dzk)(?:i|a|y|iy|ij|yj|ii|yi|yy|aya|aia|aja)\Z|(?:[сцз]ь?к|[бвлнргмт])(?:ий|ый|ой|ая|яя)\Z|[сцз]ька\Z"
+)
 _SLAVIC = re.compile(
     r"(?:wicz|witsch|vich|vic|czyk|cik|[aeiy]k|uk|chuk|[oe]w|[oe]v|[iy]n|enko|ic|iec|ec|arz|acz|en|an|on|[oe]va|[iy]na|[oe]wa"
     r"|sz|asz|ko)\Z"
@@ -69,21 +102,8 @@ _KAZAKH_SUFFIX = re.compile(r"(?:[дтн][ыі]ң|[ғқ]а|[гк]е|[дтн][а�
 _KAZAKH_LETTER = re.compile("[әғқңөұүһі]")
 _SHORTEST_STEM = 3  # letters
 
-_LETTERS = "абвгдежзийклмнопрстуфхцчшщъыьэюя"
-# How passports and habits of several countries write these letters; each row is one way, `-` is nothing.
-_STANDARDS = tuple(
-    str.maketrans(dict(zip(_LETTERS, ("" if sound == "-" else sound for sound in row.split()), strict=True)))
-    for row in """
-    a b v g d e zh z i i k l m n o p r s t u f kh ts  ch   sh  shch    ie y - e iu  ia
-    a b v g d e zh z i y k l m n o p r s t u f kh ts  ch   sh  shch    -  y - e yu  ya
-    a b w g d e sh s i j k l m n o p r s t u f ch z   tsch sch schtsch -  y - e ju  ja
-    a b w g d e z  z i j k l m n o p r s t u f ch c   cz   sz  szcz    -  y - e ju  ja
-    a b v g d e z  z i j k l m n o p r s t u f h  c   c    s   sc      -  y - e ju  ja
-    a b v g d e j  z i i k l m n o p r s t ou f kh ts tch  ch  chtch   -  y - e iou ia
-    """.strip().splitlines()
-)
-_HARD_K = re.compile("([kg])e")  # Polish: Dudkiewicz
-_SOFT_E = re.compile(r"(?:^|(?<=[аеёиоуыэюяьъ]))е")
+_WITHIN_WORDS = dict.fromkeys((*map(ord, "'’`ʼʹʺ"), 0x360, 0x361, 0x362))
+"""Apostrophes, soft signs and ties of transliterations."""
 _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ø": "oe", "å": "aa"})
 _PLAIN = str.maketrans({"ł": "l", "ø": "o", "đ": "d", "ı": "i", "ß": "ss", "æ": "ae", "œ": "oe", "þ": "th"})
 
@@ -108,38 +128,66 @@ def forms_of(word: str) -> dict[str, Form]:
 
 
 def _normal(word: str) -> str:
-    return unicodedata.normalize("NFC", word.casefold()).replace("ё", "е").translate(ONE_ARABIC_FORM)
+    composed = unicodedata.normalize("NFC", word.casefold()).translate(_WITHIN_WORDS)
+    return without_accents(composed) if is_greek(composed) else composed.translate(ONE_ARABIC_FORM)
 
 
-def _listed(name: str) -> Iterator[str]:
+def _listed(written: str) -> Iterator[str]:
+    name = written.replace("ё", "е")
     yield f"f{name}|x"
     if is_arabic(name):
         return
-    if _is_cyrillic(name):
-        stem, declension = _declined(name, _CYRILLIC, is_slavic=True)
+    if is_greek(name):
+        stem, declension = _declined(name, _GREEK, is_slavic=True)
         yield f"f{stem}|{declension}"
-        for latin in _in_latin(stem):
-            yield f"f{latin}|{declension}"
-        for latin in _in_latin(name):
-            yield f"f{latin}|x"
+        yield from (f"f{latin}|x" for latin in in_latin(name))
         return
+    if _is_cyrillic(name):
+        for each in dict.fromkeys((name, written)):
+            stem, declension = _declined(each, _CYRILLIC, is_slavic=True)
+            yield f"f{stem}|{declension}"
+            yield from (f"f{latin}|{declension}" for latin in in_latin(stem))
+            yield from (f"f{latin}|x" for latin in in_latin(each))
+        yield from (f"f{short}|c" for short in _fleeting(name))
+        return
+    baltic = _declined(name, _BALTIC, is_slavic=True) if is_baltic(name) else None
     for plain in _plain(name):
-        stem, declension = _declined(plain, _LATIN, is_slavic=_SLAVIC.search(plain) is not None)
+        is_slavic = _SLAVIC.search(plain) is not None
+        stem, declension = _declined(plain, _LATIN, is_slavic=is_slavic)
+        yield f"f{plain}|x"
         yield f"f{stem}|{declension}"
+        if is_slavic:
+            yield from (f"f{short}|c" for short in _fleeting(plain))
+        if baltic is not None:
+            yield f"f{_unmarked(baltic[0])}|b"
+
+
+def _fleeting(name: str) -> Iterator[str]:
+    """What stands before the endings when a vowel falls out: Havlíček, Havlíčka."""
+    for ending, short in _FLEETING:
+        if name.endswith(ending) and len(name) - len(ending) >= _SHORTEST_STEM - 1:
+            yield name[: -len(ending)] + short
+            return
 
 
 def _in_text(word: str) -> Iterator[tuple[str, Form]]:
+    word = word.replace("ё", "е")
     yield f"f{word}|x", Form.AS_LISTED
     if is_arabic(word):
         yield from ((f"f{stem}|x", Form.AS_LISTED) for stem in stems(word))
         return
+    if is_greek(word):
+        yield from ((f"f{stem}|{declension}", form) for stem, declension, form in _stems(word, _GREEK))
+        return
     if not _is_cyrillic(word):
         for plain in _plain(word):
             yield from ((f"f{stem}|{declension}", form) for stem, declension, form in _stems(plain, _LATIN))
+            yield from ((f"f{stem}|b", form) for stem, _, form in _stems(plain, _BALTIC_PLAIN))
+            yield from ((f"f{stem}|x", Form.SUFFIXED) for stem in _before_suffix(plain))
         return
     for stem, declension, form in _stems(word, _CYRILLIC):
         yield f"f{stem}|{declension}", form
-        for latin in _in_latin(stem):
+        for latin in in_latin(stem, is_usual=True):
             yield f"f{latin}|{declension}", form
             if declension == "c":
                 yield f"f{latin}|x", form
@@ -172,12 +220,12 @@ def _stems(word: str, table: dict[str, tuple[frozenset[str], frozenset[str]]]) -
                 yield stem, declension, Form.POSSESSIVE if ending == "s" else form
 
 
-def _in_latin(word: str) -> set[str]:
-    soft = _SOFT_E.sub("ье", word)
-    found = {word.translate(standard) for standard in _STANDARDS}
-    found |= {soft.replace("ье", "йе").translate(standard) for standard in _STANDARDS[1:]} if soft != word else set()
-    found |= {_HARD_K.sub(r"\1ie", each) for each in found}
-    return {each for each in found if each.isascii()}
+def _before_suffix(word: str) -> Iterator[str]:
+    for suffix, instead in _SUFFIXES:
+        if word.endswith(suffix) and len(word) - len(suffix) >= _SHORTEST_BEFORE_SUFFIX:
+            yield word[: -len(suffix)] + instead
+    if _DOUBLED.search(word):
+        yield word[:-3]
 
 
 def _plain(word: str) -> set[str]:

@@ -18,6 +18,7 @@ from itertools import islice, product
 
 from sovctl.gateway.detect.edm.alone import Form
 from sovctl.gateway.detect.edm.common_words import DETERMINERS, is_common
+from sovctl.gateway.detect.edm.glued import glued_runs
 from sovctl.gateway.detect.edm.index import Index, initial_of
 from sovctl.gateway.detect.edm.keys import initial_classes, text_keys
 from sovctl.gateway.detect.edm.pairs import is_at_sentence_start, is_phrase, joined, may_be_one, may_join, pairs_of
@@ -37,7 +38,9 @@ _REACH = 30  # characters between two words of one name, with particles, initial
 _SHORTEST_SUPPORTED = 3  # letters of a name beside something of the same person
 _SHORTEST_ALONE = 4  # letters of a surname that stands alone
 _SHORTEST_FIRST = 5  # the same at the beginning of a sentence, where every word has a capital
+_SHORTEST_FIRST_INFLECTED = 7  # and in another case
 _SHORTEST_LOWER = 6  # the same in a text without any capitals
+_TWO_SURNAMES = 2
 _COMPANY_REACH = 3  # words before the one by which a company is noticed
 
 SCORES = {"LISTED_PERSON": 0.95, "LISTED_SURNAME": 0.8, "LISTED_COMPANY": 0.9, "LISTED_NUMBER": 0.95}
@@ -73,8 +76,16 @@ class ListedFinder:
         marks = self._marks(reading, unknown) if unknown else []
         if "'" in text or "’" in text or "-\n" in text or "-\r" in text:
             marks = sorted([*marks, *self._cut_words(text)], key=lambda mark: mark[:2])
-        done, values = -1, Values(text, self._index.supporting, has_addresses=self._index.has_addresses)
+        values = Values(text, self._index.supporting, has_addresses=self._index.has_addresses)
+        for run in glued_runs(text):
+            known = [self._vocabulary.look_up(folded(token.text)) for token in run.tokens]
+            if sum(each.is_listed for each in known) > 1 and (person := self._person(text, run, known, values)):
+                yield person
+        done = -1
         for place, (start, end, listed) in enumerate(marks):
+            if start >= done and (user := self._user_name(text, start, end, listed)):
+                done = user.end
+                yield user
             if start < done or not self._is_worth_a_look(text, marks, place, values):
                 continue
             for finding in self._around(text, start, end, listed, values):
@@ -137,16 +148,31 @@ class ListedFinder:
         given = self._vocabulary.look_up(folded(before[1]))
         return given.is_everyday and self._index.has_pair(given.exact_givens, listed.exact)
 
+    def _user_name(self, text: str, start: int, end: int, listed: Listed) -> Finding | None:
+        """An initial and a surname as user names have them: `a.kowalska`, `kowalska_a`."""
+        if listed.is_everyday or not listed.exact or not text[start].islower() or end - start < _SHORTEST_ALONE:
+            return None
+        for initial, sign, beyond in ((start - 2, start - 1, start - 3), (end + 1, end, end + 2)):
+            letter = text[initial : initial + 1] if initial >= 0 else ""
+            is_own = letter.isalpha() and not text[max(beyond, 0) : max(beyond + 1, 0)].isalnum()
+            if not is_own or text[sign : sign + 1] not in (".", "_"):
+                continue
+            if self._index.has_pair(map(initial_of, initial_classes(letter)), listed.exact):
+                first, last = min(start, initial), max(end, initial + 1)
+                return _person(first, last, self._sound(Token(start, end, text[start:end], "")), "LISTED_SURNAME")
+        return None
+
     def _around(self, text: str, start: int, end: int, listed: Listed, values: Values) -> Iterator[Finding]:
         run = run_at(text, start, end)
         known = [self._vocabulary.look_up(folded(token.text)) for token in run.tokens]
-        if not known[run.at].is_listed or not known[run.at].exact:
+        if run.tokens[run.at].end != end:
             # A suffix behind an apostrophe belongs to another language: the word is the part before it.
-            if run.tokens[run.at].end != end and (own := self._vocabulary.look_up(folded(text[start:end]))).is_listed:
+            own, whole = self._vocabulary.look_up(folded(text[start:end])), known[run.at]
+            if own.is_listed and (not whole.exact or own.form < whole.form):
                 known[run.at] = own
                 run.tokens[run.at] = Token(start, end, text[start:end], run.tokens[run.at].gap)
-            elif not known[run.at].is_listed:
-                known[run.at] = listed
+        if not known[run.at].is_listed:
+            known[run.at] = listed
         person = self._person(text, run, known, values)
         if person is None or person.end <= start:
             person = self._surname(text, run, known[run.at], values)
@@ -158,6 +184,7 @@ class ListedFinder:
 
     def _person(self, text: str, run: Run, known: Sequence[Listed], values: Values) -> Finding | None:
         """Two words of one person in this run, and what belongs to them."""
+        surnames_only = None
         for candidates in pairs_of(run):
             named: dict[tuple[int, int], int] = {}
             for first, second in candidates:
@@ -167,8 +194,12 @@ class ListedFinder:
                 is_third = letters[0].isupper() == letters[1].isupper() and any(first in pair for pair in named)
                 if not (is_third or may_be_one(known[first], known[second], letters, values)):
                     continue
-                order = self._order(known[first], known[second]) if may_join(run, known, first, second) else 0
-                if order and not is_phrase(text, run, known, first, second, given=first if order > 0 else second):
+                order = self._order(known[first], known[second])
+                if (
+                    order
+                    and may_join(run, known, first, second, is_reversed=order < 0)
+                    and not is_phrase(text, run, known, first, second, given=first if order > 0 else second)
+                ):
                     named[first, second] = order
             if named:
                 first, last = joined(list(named), run.at)
@@ -176,17 +207,20 @@ class ListedFinder:
                 given, surname = (one, other) if order > 0 else (other, one)
                 first, last = run.first_of(first, text), run.last_of(last, text)
                 value = f"{self._sound(run.tokens[given])} {self._sound(run.tokens[surname])}"
-                return _person(run.tokens[first].start, run.end_of(last, text), value, "LISTED_PERSON")
-        return None
+                person = _person(run.tokens[first].start, run.end_of(last, text), value, "LISTED_PERSON")
+                if any(order != _TWO_SURNAMES for order in named.values()):
+                    return person
+                surnames_only = surnames_only or person  # the given name may stand behind a comma
+        return surnames_only
 
     def _order(self, first: Listed, second: Listed) -> int:
-        """1 for a given name before a surname of the same person, -1 the other way round, 0 for neither."""
+        """1 for a given name before a surname of the same person, -1 the other way round, 2 for its surnames, or 0."""
         has_pair = self._index.has_pair
         if has_pair(first.givens, second.surnames) or has_pair(first.givens, second.givens):  # the latter: a patronymic
             return 1
         if has_pair(second.givens, first.surnames):
             return -1
-        return int(has_pair(first.surnames, second.surnames))  # two surnames of one person
+        return _TWO_SURNAMES * has_pair(first.surnames, second.surnames)
 
     def _surname(self, text: str, run: Run, own: Listed, values: Values) -> Finding | None:
         """The word itself, without another part of its name that the list knows."""
@@ -231,8 +265,12 @@ class ListedFinder:
         is_first = is_at_sentence_start(text, run.tokens[first].start)
         if len(token.text) < (_SHORTEST_FIRST if is_first else _SHORTEST_ALONE):
             return False
+        if is_first and own.form > Form.POSSESSIVE and len(token.text) < _SHORTEST_FIRST_INFLECTED:
+            return False
+        if own.form is Form.SUFFIXED:
+            return values.has_suffixes
         if own.form is Form.INFLECTED:
-            return not is_first and values.may_inflect(token.text)
+            return values.may_inflect(token.text)
         return own.form is Form.AS_LISTED or values.has_genitive_s
 
     def _is_supported(self, text: str, values: Values, token: Token, numbers: Sequence[int]) -> bool:

@@ -21,7 +21,7 @@ _HARAKAT = re.compile("[\u0610-\u061a\u064b-\u065f\u0670]")
 
 
 # Soft signs, ties and breves of library transliterations.
-_LIBRARY = str.maketrans({"ĭ": "i", **dict.fromkeys("'’`\u0360\u0361\u0362", None)})
+_LIBRARY = str.maketrans({"ĭ": "i", "ï": "i", **dict.fromkeys("'’`\u0360\u0361\u0362", None)})
 _LIBRARY |= dict.fromkeys(range(0x02B0, 0x0300), None)
 
 
@@ -29,18 +29,21 @@ def _plain(word: str) -> str:
     return unicodedata.normalize("NFC", word).casefold().translate(_LIBRARY).replace("jj", "j")
 
 
-def listed_keys(word: str, *, is_arabic_name: bool, is_given: bool) -> tuple[str, ...]:
+def listed_keys(word: str, *, is_arabic_name: bool, is_given: bool, is_baltic_name: bool = False) -> tuple[str, ...]:
     """The keys under which a word of a list can be found.
 
     Args:
         is_arabic_name: the whole name is Arabic, in whatever script.
         is_given: a given name; it may have fewer consonants than a surname, which has to vouch for it.
+        is_baltic_name: the whole name is Lithuanian or Latvian.
     """
     fewest = _FEWEST_CONSONANTS - is_given
     word = _plain(word)
     if is_arabic(word):
         return (f"a{_arabic_letters(word)}", *_skeleton_keys("K", word, fewest))
-    found = dict.fromkeys(f"w{reading}" for stem in base_stems(word) for reading in readings(stem))
+    found = dict.fromkeys(
+        f"w{reading}" for stem in base_stems(word, is_baltic_name=is_baltic_name) for reading in readings(stem)
+    )
     if is_arabic_name:
         found.update(dict.fromkeys(f"v{shape}" for shape in blurred(word)))
         found.update(dict.fromkeys(_skeleton_keys("k", word, fewest)))

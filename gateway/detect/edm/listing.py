@@ -38,7 +38,7 @@ class Listing:
         self.companies = 0
         self._hasher = hasher
         self._numbers: dict[tuple[str, ...], int] = {}
-        self._number_of: dict[tuple[str, bool, bool], int] = {}
+        self._number_of: dict[tuple[str, bool, bool, bool], int] = {}
         self._surnames: set[str] = set()
         self._given_names: set[str] = set()
         self._roles: list[Role] = []
@@ -106,13 +106,17 @@ class Listing:
     def _add_person(self, person: Person) -> set[int]:
         self.people += 1
         self._arabic_names += person.is_arabic
-        is_arabic = person.is_arabic
-        givens = {self._number(word, Role.GIVEN, is_arabic=is_arabic): word for word in person.givens}
+        is_arabic, is_baltic = person.is_arabic, person.is_baltic
+        givens = {
+            self._number(word, Role.GIVEN, is_arabic=is_arabic, is_baltic=is_baltic): word for word in person.givens
+        }
         for number, word in givens.items():
             if word not in self._given_names:
                 self._given_names.add(word)
                 self._forms.setdefault(number, set()).update(f"g{form[1:]}" for form in listed_forms(word))
-        surnames = [self._number(word, Role.SURNAME, is_arabic=is_arabic) for word in person.surnames]
+        surnames = [
+            self._number(word, Role.SURNAME, is_arabic=is_arabic, is_baltic=is_baltic) for word in person.surnames
+        ]
         for surname, word in zip(surnames, person.surnames, strict=True):
             if word not in self._surnames:
                 self._surnames.add(word)
@@ -124,7 +128,7 @@ class Listing:
                 for letter in self._initials_of(word):
                     self._pairs.append(pair(initial_of(letter), surname))
         for word in person.patronymics:
-            patronymic = self._number(word, Role.GIVEN, is_arabic=is_arabic)
+            patronymic = self._number(word, Role.GIVEN, is_arabic=is_arabic, is_baltic=is_baltic)
             self._pairs.extend(pair(number, patronymic) for number in givens if number != patronymic)
         for first, second in pairwise(surnames):
             self._pairs.append(pair(first, second))
@@ -142,14 +146,15 @@ class Listing:
         numbers = [self._number(w, Role.COMPANY if w == anchor else Role(0), is_arabic=False) for w in words]
         self._rows_of_words.add(tuple(numbers))
 
-    def _number(self, word: str, role: Role, *, is_arabic: bool) -> int:
+    def _number(self, word: str, role: Role, *, is_arabic: bool, is_baltic: bool = False) -> int:
         is_given = role is Role.GIVEN
-        number = self._number_of.get((word, is_arabic, is_given))
+        number = self._number_of.get((word, is_arabic, is_given, is_baltic))
         if number is None:
-            keys = tuple(sorted(listed_keys(word, is_arabic_name=is_arabic, is_given=is_given))) or (f"x{word}",)
+            found = listed_keys(word, is_arabic_name=is_arabic, is_given=is_given, is_baltic_name=is_baltic)
+            keys = tuple(sorted(found)) or (f"x{word}",)
             number = self._numbers.setdefault(keys, len(self._roles))
             if number == len(self._roles):
                 self._roles.append(Role(0))
-            self._number_of[word, is_arabic, is_given] = number
+            self._number_of[word, is_arabic, is_given, is_baltic] = number
         self._roles[number] |= role
         return number

@@ -57,12 +57,16 @@ def may_be_one(first: Listed, second: Listed, letters: tuple[str, str], values: 
     return all(not each.is_everyday or values.is_foreign(each.everyday_in) for each in (first, second))
 
 
-def may_join(run: Run, known: Sequence[Listed], first: int, second: int) -> bool:
-    """True when what stands between two words may stand within a name."""
+def may_join(run: Run, known: Sequence[Listed], first: int, second: int, *, is_reversed: bool = False) -> bool:
+    """True when what stands between two words may stand within a name.
+
+    Args:
+        is_reversed: the surname is the first; then a comma may be between them in a script without capitals.
+    """
     both_capital = run.tokens[first].is_capital and run.tokens[second].is_capital
     is_separated = any(token.is_separated for token in run.tokens[first + 1 : second + 1])
     if is_separated and not both_capital:
-        return False
+        return is_reversed and second == first + 1 and run.tokens[first].is_caseless and run.tokens[second].is_caseless
     others = 0
     for token, listed in zip(run.tokens[first + 1 : second], known[first + 1 : second], strict=True):
         lowered = token.text.casefold()
@@ -102,4 +106,11 @@ def is_phrase(text: str, run: Run, known: Sequence[Listed], first: int, second: 
 def _is_written_as_listed(first: Listed, second: Listed) -> bool:
     if first.is_common and second.is_common:
         return False
-    return bool((first.exact and second.exact_givens) or (second.exact and first.exact_givens))
+    return _is_name(first, second) or _is_name(second, first)
+
+
+def _is_name(given: Listed, surname: Listed) -> bool:
+    """True for a given name and a surname of which at least one is written as listed, the other at least as a name."""
+    if given.exact_givens:
+        return bool(surname.exact) or (given.is_given and bool(surname.surnames) and not surname.is_common)
+    return given.is_given and bool(given.givens) and bool(surname.surnames) and not surname.is_common

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from sovctl.gateway.detect.edm.spelling import is_arabic
+from sovctl.gateway.detect.edm.stems import is_baltic
 from sovctl.gateway.detect.names.cues import PARTICLES, TITLES
 from sovctl.gateway.detect.names.given_names import is_given_name, names_of
 
@@ -26,6 +27,7 @@ SERVANT = frozenset(("abd", "abdul", "abdel", "abdal", "abdu", "عبد"))
 """The first half of names such as Abdul Rahman, which are written in one word or two."""
 _SERVANT_PREFIX = re.compile(r"^(?:abd[aeu]l|عبدال)(?=\w{3})")
 _ARABIC_GIVENS = names_of("ar-latin")
+_ARABIC_PARTS = re.compile(r"(?i)(?:^|[ -])(?:al|el|bin|ibn|bint|binti|abu|abou|umm)[ -](?=\w{3})|^al\w{3,}[iy]$")
 JOINTS = frozenset(
     (
         "degli",
@@ -75,10 +77,20 @@ class Person:
     patronymics: tuple[str, ...] = ()
     """Those of `givens` that with another given name are the person as well."""
 
+    has_arabic_parts: bool = False
+    """It has an article or "son of" as Arabic names have."""
+
     @property
     def is_arabic(self) -> bool:
         """True for a name whose vowels vary from one spelling to the next."""
-        return any(is_arabic(word) or word in _ARABIC_GIVENS or _SERVANT_PREFIX.match(word) for word in self.givens)
+        return self.has_arabic_parts or any(
+            is_arabic(word) or word in _ARABIC_GIVENS or _SERVANT_PREFIX.match(word) for word in self.givens
+        )
+
+    @property
+    def is_baltic(self) -> bool:
+        """True for a Lithuanian or Latvian name."""
+        return any(map(is_baltic, (*self.givens, *self.surnames)))
 
 
 def person_of(fields: Mapping[str, str]) -> Person | None:
@@ -97,7 +109,9 @@ def person_of(fields: Mapping[str, str]) -> Person | None:
         return None
     every = tuple(dict.fromkeys(_with_joined(givens)))
     patronymics = tuple(word for word in every if _PATRONYMIC.search(word))
-    return Person(every, tuple(dict.fromkeys(_with_joined(surnames))), patronymics)
+    raw = (fields.get("surname", ""), fields.get("middle_name", ""), full)
+    has_arabic_parts = any(_ARABIC_PARTS.search(each.strip()) for each in raw if each)
+    return Person(every, tuple(dict.fromkeys(_with_joined(surnames))), patronymics, has_arabic_parts)
 
 
 def company_words(name: str) -> tuple[str, ...]:

@@ -16,7 +16,8 @@ from sovctl.gateway.detect.names.cues import PARTICLES, TITLES
 _LETTERS = r"[^\W_](?:[^\W_]|[\u0300-\u036f\u0610-\u061a\u064b-\u065f\u0670])*"
 _GAP = (
     r"(?:\.?[ \t\u00a0]{1,3}|[ \t]?\r?\n[ \t]{0,2}|-\r?\n[ \t]{0,2}|,[ \t\u00a0]{0,2}|['’\-&/_+][ \t]?|[ \t][\-–&][ \t]"
-    r"|\.(?=\w)|[\"'«»“”„][ \t]?|[ \t][\"'“«„]|[\"']?[ \t]{0,3}[;|\t,،][ \t]{0,3}[\"']?|(?:</?\w{1,8}>){1,3})"
+    r"|\.(?=\w)|[\"'«»“”„][ \t]?|[ \t][\"'“«„]|[\"']?[ \t]{0,3}[;|\t,،][ \t]{0,3}[\"']?|(?:</?\w{1,8}>){1,3}"
+    r"|[*_`~]{1,3}[ \t]{1,2}[*_`~]{0,3}|[ \t][*_`~]{1,3})"
 )
 _SEPARATORS = re.compile(r"(?<!-)\n|[,،;|\t<]")
 _OWN_PARTS = ARTICLES | PARTICLES | JOINTS
@@ -143,5 +144,5 @@ def _joined(tokens: list[Token], at: int) -> tuple[list[Token], int]:
 
 
 def _ends_sentence(word: str, gap: str) -> bool:
-    """A full stop ends a name, but not behind an initial or an abbreviation."""
-    return gap.startswith(".") and len(word) > 3
+    """A full stop ends a name, but not behind an initial or an abbreviation, nor in `anna.kowalska`."""
+    return gap.startswith(".") and len(gap) > 1 and len(word) > 3

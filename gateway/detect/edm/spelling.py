@@ -29,7 +29,8 @@ _LONGEST_WORD = 40  # characters; what is longer is no name
 
 # Cyrillic, Russian first, then what its neighbours add. A tuple is read in several ways.
 _CYRILLIC: dict[str, tuple[str, ...]] = {
-    **{letter: (sound,) for letter, sound in zip("абвгдзиклмнопрстуфэ", "abvgdsiklmnoprstufe", strict=True)},
+    **{letter: (sound,) for letter, sound in zip("абвдзиклмнопрстуфэ", "abvdsiklmnoprstufe", strict=True)},
+    "г": ("g", "h"),
     "е": ("e",),
     "ё": ("e", "io", "o"),
     "ж": ("S",),
@@ -71,12 +72,37 @@ _CYRILLIC: dict[str, tuple[str, ...]] = {
 }
 _PAIRS = re.compile("дж|дз|.")
 
+# Greek without its accents, as it sounds; a tuple is read in several ways.
+_GREEK: dict[str, tuple[str, ...]] = {
+    **{letter: (sound,) for letter, sound in zip("αβγδεζθικλμνοπρστφω", "avgdestiklmnoprstfo", strict=True)},
+    "ξ": ("ks",),
+    "ψ": ("ps",),
+    "η": ("i",),
+    "υ": ("i", "u"),
+    "χ": ("h", "S"),
+    "ου": ("u",),
+    "αι": ("e", "ai"),
+    "ει": ("i", "ai"),
+    "οι": ("i", "oi"),
+    "μπ": ("b", "mp"),
+    "ντ": ("nt", "d"),
+    "γκ": ("gk", "g"),
+    "γγ": ("ng", "gg"),
+    "τζ": ("ts", "S"),
+    "αυ": ("av", "af", "au"),
+    "ευ": ("ev", "ef", "eu"),
+}
+_GREEK_PAIRS = re.compile("ου|αι|ει|οι|μπ|ντ|γκ|γγ|τζ|αυ|ευ|.")
+
 # Latin letters and groups of letters, as English, German, French, Polish, Turkish and scientific spellings use them.
 _LATIN: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(
-        ("schtsch", "shtch", "chtch", "shch", "szcz", "stsch", "šč", "tsch", "tch", "dzh", "dsch", "dž"), ("S",)
+        ("schtsch", "shtch", "chtch", "shch", "szcz", "stsch", "šč", "tsch", "dzh", "dsch", "dž", "shh"), ("S",)
     ),
-    **dict.fromkeys(("sch", "sh", "zh", "cz", "dż"), ("S",)),
+    **dict.fromkeys(("sch", "sh", "zh", "dż"), ("S",)),
+    "cz": ("S", "s"),  # Polish, and ц of GOST 7.79
+    "tch": ("S", "tS"),
+    "tc": ("tk", "s"),  # ц of GOST R 52535
     "ch": ("S", "h"),
     "sz": ("S", "s"),
     "cs": ("S", "ks"),
@@ -142,6 +168,7 @@ _LATIN: dict[str, tuple[str, ...]] = {
     "ę": ("e", "en"),
     "eau": ("o",),
     "yo": ("io", "e"),
+    "yoe": ("io", "ie"),  # Gyoergy
     "eye": ("e", "aie"),
     "eie": ("e", "aie"),
     "jou": ("u", "Su"),
@@ -198,6 +225,16 @@ def is_arabic(word: str) -> bool:
     return _ARABIC_LETTER.match(word) is not None
 
 
+def is_greek(word: str) -> bool:
+    """True for a word in Greek script."""
+    return "\u0370" <= word[:1] <= "\u03ff" or "\u1f00" <= word[:1] <= "\u1fff"
+
+
+def without_accents(word: str) -> str:
+    """A Greek word in lower case without accents and breathings; Greek in capitals has none either."""
+    return "".join(c for c in unicodedata.normalize("NFD", word) if not unicodedata.combining(c))
+
+
 def readings(word: str) -> tuple[str, ...]:
     """The keys of a word, most likely first; none for a word of Arabic script, which has only skeletons."""
     return sounds(word)[0]
@@ -243,6 +280,10 @@ def _spellings(lowered: str) -> list[str]:
     """A word in the alphabet of the keys, before what sounds alike is merged."""
     if "\u0400" <= lowered[0] <= "\u052f":
         parts = [_cyrillic(piece) for piece in _PAIRS.findall(unicodedata.normalize("NFC", lowered))]
+    elif is_greek(lowered):
+        parts = [
+            _GREEK.get(piece, (anyascii(piece).lower(),)) for piece in _GREEK_PAIRS.findall(without_accents(lowered))
+        ]
     else:
         plain = lowered if lowered.isascii() else _plain_latin(lowered)
         parts = [_LATIN.get(piece, (piece,)) for piece in _GROUPS.findall(plain)]

@@ -11,9 +11,10 @@ No language is asked for: a text may mix them, and a wrong stem only costs a loo
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
-from sovctl.gateway.detect.edm.spelling import is_arabic
+from sovctl.gateway.detect.edm.spelling import is_arabic, is_greek, without_accents
 
 _SHORTEST_STEM = 3  # letters; one less of a short word, such as Яна
 _SHORT_WORD = 4
@@ -29,7 +30,7 @@ def _by_length(text: str) -> tuple[tuple[int, frozenset[str]], ...]:
 _CYRILLIC = _by_length(
     """
     ого его ому ему ыми ими ую юю ой ою ей ею ым им ом ем ём ых их ами ями ам ям ах ях ая яя ий ый ии ию ие ье ия
-    ием ёй ёю а я у ю ы и е о й ь і ї є ові еві єві єю
+    ием ёй ёю ій ої а я у ю ы и е о й ь і ї є ові еві єві єю
     """
 )
 # Kazakh and its neighbours; two letters at the least, and only behind four.
@@ -43,40 +44,71 @@ _LATIN = _by_length(
     """
     ego iego emu iemu ym im ia ej iej ą ę owi em iem om ami ach ów owie ie a e i j o u y á é í ý â as es
     ovi ou ého ému ým ové ovou ů ům ím ího ogo omu oi oy ei ey ii ij iy yy aya aia aja uyu ju ja yu ya lui ul
+    ě ae oe ai am ui iui umi iumi os us ius is š aus iaus io ų ių į iu ė ės ę
     """
 )
 # The possessive s, suffixes of Turkish, Finnish, Hungarian, Indonesian without an apostrophe; only behind four.
 _LATIN_SUFFIXES = _by_length(
     """
     s in ın un ün nin nın nun nün ye ya de da te ta den dan ten tan le la yle yla yi yı yu yü
-    n än an ssa ssä sta stä lla llä lle lta ltä ksi na nä nak nek t at et val vel ra re nál nél ban ben nya
+    n än an ssa ssä sta stä lla llä lle lta ltä ksi na nä nak nek t at et ot öt val vel ra re nál nél ban ben nya
+    ta tä tól től ról ről hoz hez höz ért ı ü
     """
 )
-# Consonants that change before an ending: Polish, Czech. Text form -> list form.
+# Consonants that change before an ending: Polish, Czech, Lithuanian. Text form -> list form.
 _LATIN_CHANGES = dict(
     change.split(">")
     for change in """
     cie>t ce>k dze>g rze>r sie>s zie>z dzie>d nie>n wie>w mie>m bie>b pie>p le>ł ście>st śnie>sn szcze>sk
-    ři>r ře>r ti>t ďi>d ci>t dzi>d
+    ři>r ře>r ti>t ďi>d ci>t dzi>d čio>t čiui>t čiu>t čių>t džio>d džiui>d
     """.split()  # noqa: SIM905 - a table is read more easily than a list of quoted words
 )
 
 # Nominatives, longest first: what a list form loses. Adjectives have their gender in it.
 _CYRILLIC_BASES = ("ий", "ый", "ой", "ая", "яя", "а", "я", "о", "й", "ь")
 _LATIN_BASES = ("aya", "aia", "aja", "iy", "yy", "ij", "ii", "a", "j", "o", "y", "i", "e", "é", "á", "ý", "ä", "â")
-_FLEETING = {"ец": "ц", "ок": "к", "ек": "к", "ёк": "к", "ел": "л", "лев": "льв"}
-_FLEETING_LATIN = {"iec": "c", "ec": "c", "ek": "k", "ok": "k", "eł": "ł", "el": "l", "ień": "n", "ioł": "ł"}
+_FLEETING = {"ів": "ов", "ець": "ц", "ец": "ц", "ок": "к", "ек": "к", "ёк": "к", "ел": "л", "лев": "льв"}
+_FLEETING_LATIN = {"ěk": "k", "iec": "c", "ec": "c", "ek": "k", "ok": "k", "eł": "ł", "el": "l", "ień": "n", "ioł": "ł"}
+
+# Nominatives of Greek, without accents and with σ for ς, as case folding has it.
+_GREEK_BASES = ("οσ", "ησ", "ασ", "ου", "α", "η", "ω", "ο")
+_GREEK = _by_length("οσ ησ ασ ου ο ε α η ω ωσ ων εα εωσ")
+_BALTIC_BASES = ("ienė", "ius", "ias", "as", "is", "ys", "us", "os", "ė", "š", "s", "a", "e")
+"""Of Lithuanian and Latvian, only for people whose name is of these languages."""
+_BALTIC = re.compile(
+    "(?:auskas|[ei]nskas|evičius|avičius|aitis|utis|ėnas|ūnas|[aiuy]tė|ienė|iņš|iņa|ītis|ītes?)$|[ėįųģķļņ]"
+)
+_FINNISH = re.compile("nen$")
+_ASSIMILATED = re.compile(r"(?:([^aeiou])\1|(c)cs|(s)sz|(g)gy|(n)ny|(l)ly|(t)ty|(z)zs)[ae]l$")
+"""Hungarian: Istvánnal, Kováccsal; what is before the doubled letter is the name's."""
+_CYRILLIC_CHANGES = {"ці": "к", "зі": "г", "сі": "х"}
+"""Ukrainian: Ользі is Ольга."""
 
 _ARABIC_CLITICS = ("و", "ف", "ب", "ل", "ك")
 
 
-def base_stems(name: str) -> tuple[str, ...]:
-    """The stems of a name as it stands in a list."""
+def is_baltic(name: str) -> bool:
+    """True for a name of Lithuanian or Latvian form, of which the nominative has an ending of its own."""
+    return _BALTIC.search(name.casefold()) is not None
+
+
+def base_stems(name: str, *, is_baltic_name: bool = False) -> tuple[str, ...]:
+    """The stems of a name as it stands in a list.
+
+    Args:
+        is_baltic_name: the whole name is Lithuanian or Latvian.
+    """
     word = name.casefold()
     if is_arabic(word):
         return (word,)
+    if is_greek(word):
+        return (_without_first(without_accents(word), _GREEK_BASES),)
     is_cyrillic = "\u0400" <= word[:1] <= "\u052f"
     found = [_without_first(word, _CYRILLIC_BASES if is_cyrillic else _LATIN_BASES)]
+    if is_baltic_name:
+        found.append(_without_first(word, _BALTIC_BASES))
+    if _FINNISH.search(word):
+        found.append(word[:-3] + "s")
     if word.endswith("ая"):
         found.append(word[:-1])  # Аглая has no adjective's cases
     for ending, short in (_FLEETING if is_cyrillic else _FLEETING_LATIN).items():
@@ -100,14 +132,28 @@ def _stems(word: str) -> Iterator[str]:
             if word[0] in "وف" and word[1] in _ARABIC_CLITICS and len(word) >= 5:
                 yield word[2:]
         return
+    if is_greek(word):
+        plain = without_accents(word)
+        yield plain
+        yield from _cut(plain, _GREEK, _SHORTEST_STEM)
+        return
     is_cyrillic = "\u0400" <= word[:1] <= "\u052f"
     bases = _CYRILLIC_BASES if is_cyrillic else _LATIN_BASES
-    yield from _cut(word, _CYRILLIC if is_cyrillic else _LATIN, _SHORTEST_STEM)
+    for stem in _cut(word, _CYRILLIC if is_cyrillic else _LATIN, _SHORTEST_STEM):
+        yield stem
+        if stem[-1] == "j" and len(stem) > _SHORTEST_STEM:
+            yield stem[:-1]  # Błażejowi: of a nominative its j is lost as well
     yield _without_first(word, bases)
     for nominative in _cut(word, _TURKIC_CYRILLIC if is_cyrillic else _LATIN_SUFFIXES, _SHORTEST_STEM + 1):
         yield nominative
         yield _without_first(nominative, bases)
-    if not is_cyrillic:
+    if is_cyrillic:
+        base = _CYRILLIC_CHANGES.get(word[-2:])
+        if base is not None and len(word) > _SHORT_WORD:
+            yield word[:-2] + base
+    else:
+        if match := _ASSIMILATED.search(word):
+            yield word[: match.start() + 1] if match[1] else word[: match.start()] + word[match.start() + 1 : -2]
         for length in (2, 3, 4, 5):
             base = _LATIN_CHANGES.get(word[-length:])
             if base is not None and len(word) - length + len(base) >= _SHORTEST_STEM:

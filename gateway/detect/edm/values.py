@@ -38,6 +38,7 @@ _GERMAN = re.compile(r"\b(?:der|die|das|und|nicht|ist|ein|eine|mit|den|dem|von|z
 _FEWEST_GERMAN = 3  # of these words
 _WITHOUT_GENITIVE_S = frozenset(("es", "pt", "fr", "it", "ca", "id", "tr", "ms", "vi"))
 _WITHOUT_CASES = _WITHOUT_GENITIVE_S | {"en", "de", "nl", "sv", "da", "no"}
+_WITH_SUFFIXES = frozenset(("tr", "az", "uz", "tk", "kk", "hu", "fi", "et", "id", "ms"))
 _NEARBY = 160  # characters around a name in which something of the same person supports it
 _FEWEST_DIGITS = 4
 _SHORTEST_NUMBER = 5  # characters; shorter ones are anybody's
@@ -127,6 +128,11 @@ class Values:
         """False when no language of the text, and no letter of the name, is of those in which names have cases."""
         languages_of_letters = {OWN_LETTERS[letter] for letter in name if letter in OWN_LETTERS}
         return not (self._languages | languages_of_letters) <= _WITHOUT_CASES
+
+    @cached_property
+    def has_suffixes(self) -> bool:
+        """True in a language that puts suffixes behind names."""
+        return not self._languages.isdisjoint(_WITH_SUFFIXES)
 
     @cached_property
     def has_genitive_s(self) -> bool:

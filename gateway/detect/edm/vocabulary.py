@@ -12,6 +12,7 @@ from sovctl.gateway.detect.edm.alone import Form, forms_of
 from sovctl.gateway.detect.edm.common_words import is_case_of_common, is_common
 from sovctl.gateway.detect.edm.index import Index, Role
 from sovctl.gateway.detect.edm.keys import text_keys
+from sovctl.gateway.detect.names.given_names import is_given_name
 from sovctl.gateway.detect.names.nobody import everyday_languages, is_everyday
 
 _MOST_KNOWN = 1 << 17  # words of which a verdict is kept; some 10 MB when full
@@ -31,10 +32,12 @@ class Listed:
     """Surnames that are written like it."""
     alone: tuple[int, ...] = ()
     """Those of `exact` that need no other word: it is no ordinary word, and no surname of half the list."""
-    form: Form = Form.INFLECTED
+    form: Form = Form.SUFFIXED
     """The surest in which the word is one of `alone`."""
     exact_givens: tuple[int, ...] = ()
     """Given names that are written like it."""
+    is_given: bool = False
+    """A common given name, whatever the list has."""
     is_company: bool = False
     """A company is noticed by it."""
     is_everyday: bool = False
@@ -115,8 +118,8 @@ class Vocabulary:
         exact_givens = dict.fromkeys(number for key in forms for number in index.ids(f"g{key[1:]}"))
         common = is_common(word)
         alone = () if common else tuple(number for number in exact if not flags[number] & Role.FREQUENT)
-        form = min(map(exact.__getitem__, alone), default=Form.INFLECTED)
-        if form is Form.INFLECTED and is_case_of_common(word):
+        form = min(map(exact.__getitem__, alone), default=Form.SUFFIXED)
+        if form > Form.POSSESSIVE and is_case_of_common(word):
             alone = ()
         return Listed(
             sure=tuple(sure),
@@ -126,6 +129,7 @@ class Vocabulary:
             exact_givens=tuple(exact_givens),
             alone=alone,
             form=form,
+            is_given=is_given_name(word),
             is_company=any(flags[number] & Role.COMPANY for number in sure),
             is_everyday=is_everyday(word.lower()),
             everyday_in=everyday_languages(word.lower()),

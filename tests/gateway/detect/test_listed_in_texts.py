@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from listed_givens import finder_of, found_in
+from listed_givens import finder_of, found_in, surfaces
 
 from sovctl.gateway.detect.edm.finder import ListedFinder
 
@@ -48,3 +48,44 @@ def test_people_of_one_surname_in_a_row_keep_their_own_values(listed: ListedFind
     found = found_in(listed, text)
     assert [text[finding.start : finding.end] for finding in found] == re.split(r" and | or |, |; |\n", text)
     assert len({finding.value for finding in found}) == len(found)
+
+
+GLUED = [
+    {"given_name": "Anna", "surname": "Kowalczykowa"},
+    {"given_name": "Анна", "surname": "Ковальчинская"},
+    {"given_name": "Ramón", "surname": "Albarracín Benavides"},
+    {"given_name": "عائشة", "surname": "القحطاني"},
+]
+
+
+@pytest.fixture(scope="module", name="glued")
+def glued_fixture(tmp_path_factory: pytest.TempPathFactory) -> ListedFinder:
+    return finder_of(tmp_path_factory.mktemp("glued"), GLUED)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("see scan_AnnaKowalczykowa_2.pdf", "AnnaKowalczykowa"),
+        ("thanks to #KowalczykowaAnna for this", "KowalczykowaAnna"),
+        ("спасибо #АннаКовальчинская за это", "АннаКовальчинская"),
+        ("login anna.kowalczykowa failed", "anna.kowalczykowa"),
+        ("/home/anna_kowalczykowa/loan", "anna_kowalczykowa"),
+        ("user=a_kowalczykowa ok", "a_kowalczykowa"),
+        ("user=kowalczykowa.a ok", "kowalczykowa.a"),
+        ("from A n n a   K o w a l c z y k o w a today", "A n n a   K o w a l c z y k o w a"),
+        ("from A n n a K o w a l c z y k o w a today", "A n n a K o w a l c z y k o w a"),
+        ("told **Anna** **Kowalczykowa** so", "Anna** **Kowalczykowa"),
+        ("Albarracín Benavides, Ramón", "Albarracín Benavides, Ramón"),
+        ("ملف القحطاني، عائشة جاهز", "القحطاني، عائشة"),
+    ],
+)
+def test_a_name_is_found_however_its_words_are_joined(glued: ListedFinder, text: str, expected: str) -> None:
+    assert surfaces(glued, text) == [expected]
+
+
+@pytest.mark.parametrize(
+    "text", ["camelCase and HashMap, iPhone", "user=b_kowalczykowaxyz_table", "a b c d e f g h", "x.y.z e.g. this_one"]
+)
+def test_what_only_looks_joined_is_no_name(glued: ListedFinder, text: str) -> None:
+    assert not surfaces(glued, text)

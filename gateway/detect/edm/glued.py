@@ -1,0 +1,69 @@
+"""Where names are written in one word or letter by letter: `AnnaKowalska`, `A n n a  K o w a l s k a`.
+
+Both are looked for with one pass in C over the bytes of a text; only what it notices is read. What is found is a `Run`
+of the name's words, for `finder` to ask the list about.
+
+    [[each.text for each in run.tokens] for run in glued_runs("#AnnaKowalska asked")]    # [["Anna", "Kowalska"]]
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+
+from sovctl.gateway.detect.edm.run import Run, Token
+
+# ASCII capitals are A; other letters a; continuation bytes of UTF-8 are left out; all else is a space.
+_SHAPES = bytes(65 if 65 <= byte <= 90 else 97 if 97 <= byte <= 122 or byte >= 0xC2 else 32 for byte in range(256))
+_CONTINUATIONS = bytes(range(0x80, 0xC0))
+_HUMP = re.compile(
+    r"[a-zß-öø-ÿāăąćčďđēęěğģīįıķļłńņňőœřśşšţťūůűųźżžа-яёіїєґәғқңөұүһα-ωά-ώ](?=[A-ZÀ-ÖØ-ÞĄĆČĎĐĘĚĞĢİĶĻŁŃŅŇŐŒŘŚŞŠŢŤŪŮŰŲŹŻŽА-ЯЁІЇЄҐӘҒҚҢӨҰҮҺΑ-Ω])"
+)
+_LETTERS = re.compile(r"[^\W\d_]+")
+_SPACED = re.compile(r"(?<![^\W_])[^\W\d_](?:[ \u00a0]{1,4}[^\W\d_]){5,40}(?![^\W_])")
+_MOST_PIECES = 6
+
+
+def glued_runs(text: str) -> Iterator[Run]:
+    """The words of a text that could be a whole name without its spaces, or with too many."""
+    shapes = text.encode("utf-8", "surrogatepass").translate(_SHAPES, _CONTINUATIONS)
+    if b"aA" in shapes or not text.isascii():
+        done = -1
+        for hump in _HUMP.finditer(text):
+            if hump.start() >= done:
+                word = _word_around(text, hump.start())
+                done = word[1]
+                cuts = [word[0], *(each.end() for each in _HUMP.finditer(text, *word)), word[1]]
+                if len(cuts) <= _MOST_PIECES + 1:
+                    yield Run([Token(start, end, text[start:end], "") for start, end in pairwise(cuts)], 0)
+    if b"a a a a a" in shapes.lower():
+        for match in _SPACED.finditer(text):
+            yield from _spaced(text, *match.span())
+
+
+def _word_around(text: str, place: int) -> tuple[int, int]:
+    start = place
+    while start > 0 and text[start - 1].isalpha():
+        start -= 1
+    match = _LETTERS.match(text, start)
+    assert match is not None  # there is a letter at `place`
+    return match.span()
+
+
+def _spaced(text: str, start: int, end: int) -> Iterator[Run]:
+    """Words between the wider gaps; without any, every way to cut the letters in two."""
+    places = [place for place in range(start, end) if text[place].isalpha()]
+    narrow = min(second - first for first, second in pairwise(places))
+    wide = [at for at, (first, second) in enumerate(pairwise(places), start=1) if second - first > narrow]
+    if wide:
+        cuts = [0, *wide, len(places)]
+        if len(cuts) <= _MOST_PIECES + 1:
+            yield Run([_joined(text, places[first:last]) for first, last in pairwise(cuts)], 0)
+        return
+    for cut in range(3, len(places) - 2):
+        yield Run([_joined(text, places[:cut]), _joined(text, places[cut:])], 0)
+
+
+def _joined(text: str, places: list[int]) -> Token:
+    return Token(places[0], places[-1] + 1, "".join(text[place] for place in places), "")
