@@ -24,6 +24,11 @@ _DATE = re.compile(
 )
 _WORD = r"[A-Za-z\x80-\xff]{3,24}"
 _SCORE = 0.7
+_REACH = 64  # characters before a date in which another one takes the word: `context` reads no farther
+_OTHER = re.compile(
+    rf"(?:[0-9]{{1,2}}[-./]\s?[0-9]{{1,2}}[-./]\s?[0-9]{{2,4}}|{_YEAR}[-./][0-9]{{1,2}}[-./][0-9]{{1,2}})(?![0-9])"
+)
+_LETTERS = re.compile(r"[^\W\d_]{4}")  # more than "and" and "und" between two dates
 
 
 class BirthDateRecognizer:
@@ -51,4 +56,12 @@ class BirthDateRecognizer:
         words = around(start, end)
         if not (words.closest | words.after) & self._birth:
             return None
+        if not (words.before | words.after) & self._birth and _is_taken(text, start):
+            return None
         return Finding(start, end, Kind.BIRTH_DATE, _SCORE, " ".join(match.group().split()), "BIRTH_DATE")
+
+
+def _is_taken(text: str, start: int) -> bool:
+    """Whether the word before `start` spoke of another date, and of that alone: "born 12.05.1980, since 01.04.2019"."""
+    others = list(_OTHER.finditer(text, max(0, start - _REACH), start))
+    return bool(others) and _LETTERS.search(text, others[-1].end(), start) is not None

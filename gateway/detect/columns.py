@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 from sovctl.gateway.detect.context import Topics
 from sovctl.gateway.detect.finding import Finding
+from sovctl.gateway.detect.loose_documents import is_national_plate
 from sovctl.gateway.detect.named_secrets import names_a_password
 from sovctl.gateway.detect.runs import Spans
 from sovctl.gateway.detect.schemes.scheme import compact
@@ -26,6 +27,8 @@ from sovctl.gateway.kinds import Kind
 _SEPARATORS = ("\t", ";", "|", ",")
 _LONGEST_HEADER, _LONGEST_HEAD = 600, 40  # characters of the line, and of one cell
 _LONGEST_VALUE = 64
+_CARD_IN_CODE = "pan"  # in Polish "Mr" elsewhere
+_MOST_IN_CELLS = 3  # separators of a row that part no cells
 _SCORE = 0.4
 _HUMP = re.compile("(?<=[a-z])(?=[A-Z])")
 _LONG_NUMBER = re.compile("[0-9]{5}")
@@ -36,12 +39,16 @@ _PHONE = re.compile(
 )
 _DATE = re.compile(r"[0-9]{4}([-./])[0-9]{1,2}\1[0-9]{1,2}|[0-9]{1,2}([-./])[0-9]{1,2}\2(?:[0-9]{2}){1,2}")
 _DIGITS = re.compile(r"[0-9](?:[ .-]?[0-9]){3,34}")
-_CODE = re.compile("(?=[0-9A-ZА-Я -]*[0-9])[0-9A-ZА-Я]{1,20}(?:[ -][0-9A-ZА-Я]{1,9}){0,7}")
+_CODE = re.compile("(?=[0-9A-ZÄÖÜА-ЯІЇЄ .-]*[0-9])[0-9A-ZÄÖÜА-ЯІЇЄ]{1,20}(?:[ .-][0-9A-ZÄÖÜА-ЯІЇЄ]{1,9}){0,7}")
 _BIC = re.compile("[A-Z]{6}[0-9A-Z]{2}(?:[0-9A-Z]{3})?")
 
 
 def _is_phone(value: str) -> bool:
     return _PHONE.fullmatch(value) is not None and 6 < sum(map(str.isdigit, value)) < 20
+
+
+def _is_plate(value: str) -> bool:
+    return is_national_plate(value) or _is_car(value)
 
 
 def _is_bic(value: str) -> bool:
@@ -63,6 +70,9 @@ def _sized(form: re.Pattern[str], fewest: int, most: int) -> Callable[[str], boo
     return is_one
 
 
+_is_car = _sized(_CODE, 4, 10)
+
+
 @dataclass(frozen=True)
 class _Column:
     topic: str
@@ -75,14 +85,14 @@ class _Column:
 _COLUMNS = (
     _Column("@passport", Kind.PASSPORT, "PASSPORT_BY_WORD", _sized(_CODE, 7, 12)),
     _Column("@licence", Kind.DRIVING_LICENCE, "LICENCE_BY_WORD", _sized(_CODE, 7, 20)),
-    _Column("@plate", Kind.VEHICLE, "PLATE_BY_WORD", _sized(_CODE, 4, 9)),
+    _Column("@plate", Kind.VEHICLE, "PLATE_BY_WORD", _is_plate),
     _Column("@card", Kind.CARD, "CARD_BY_WORD", _sized(_DIGITS, 12, 19)),
     _Column("@swift", Kind.SWIFT, "BIC_BY_WORD", _is_bic),
     _Column("@birth", Kind.BIRTH_DATE, "BIRTH_DATE", _is_date),
     _Column("@phone", Kind.PHONE, "PHONE_BY_WORD", _is_phone),
     _Column("@account", Kind.ACCOUNT, "ACCOUNT_BY_WORD", _sized(_CODE, 8, 34)),
     _Column("@health", Kind.HEALTH_ID, "HEALTH_ID_BY_WORD", _sized(_CODE, 8, 16)),
-    _Column("@tax", Kind.TAX_ID, "TAX_ID_BY_WORD", _sized(_CODE, 9, 16)),
+    _Column("@tax", Kind.TAX_ID, "TAX_ID_BY_WORD", _sized(_CODE, 9, 20)),
     _Column("@identity", Kind.NATIONAL_ID, "ID_BY_WORD", _sized(_CODE, 7, 20)),
 )
 _SECRET = _Column("", Kind.SECRET, "SECRET_NAMED", _is_one_word)
@@ -119,11 +129,15 @@ class ColumnFinder:
             end = text.find("\n", start)
             end = len(text) if end < 0 else end
             count = text.count(separator, start, end)
-            if count and count == width:
+            more = count - width  # a cell may hold separators: "Weber, Anna"
+            if count and (more == 0 or (0 < more <= _MOST_IN_CELLS < width + 1)):
                 if columns is None:
-                    columns = self._read_header(text, header, separator)
+                    is_prose = more and text.find(separator + " ", *header) >= 0
+                    columns = {} if is_prose else self._read_header(text, header, separator)
+                if more and not columns:
+                    width, header, columns = count, (start, end), None
                 if columns:
-                    yield from _in_row(text, _cells(text, start, end, separator), columns)
+                    yield from _in_row(text, _cells(text, start, end, separator), columns, more)
             else:
                 width, header, columns = count, (start, end), None
             start = end + 1
@@ -142,19 +156,21 @@ class ColumnFinder:
     def _meant(self, head: str) -> list[_Column]:
         if names_a_password(head):
             return [_SECRET]
+        if head.lower() == _CARD_IN_CODE:
+            head = "card"
         words = _HUMP.sub(" ", head) + " "
         near = self._topics.before(words, len(words)).near
         return [] if near & self._order else [column for column, mask in self._columns if near & mask]
 
 
-def _in_row(text: str, cells: Sequence[Cell], columns: dict[int, list[_Column]]) -> Iterator[Finding]:
+def _in_row(text: str, cells: Sequence[Cell], columns: dict[int, list[_Column]], more: int) -> Iterator[Finding]:
     for number, meant in columns.items():
-        start, end = cells[number]
-        if not 3 < end - start <= _LONGEST_VALUE:
-            continue
-        value = text[start:end]
-        for column in meant:
-            if column.is_one(value):
+        for start, end in cells[number : number + more + 1]:
+            if not 3 < end - start <= _LONGEST_VALUE:
+                continue
+            value = text[start:end]
+            column = next((each for each in meant if each.is_one(value)), None)
+            if column is not None:
                 written = value if column.kind in (Kind.SECRET, Kind.BIRTH_DATE) else compact(value)
                 yield Finding(start, end, column.kind, _SCORE, written, column.rule)
                 break

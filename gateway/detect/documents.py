@@ -37,7 +37,7 @@ class _Document:
     """Letters and digits that the shortest has."""
     most: int
     has_letters: bool = False
-    """Whether digits alone are none."""
+    """Whether digits alone count only right behind the word."""
 
 
 # In the order in which they are believed when one word speaks of several.
@@ -45,14 +45,14 @@ _DOCUMENTS = (
     _Document("@imei", Kind.IMEI, "IMEI_BY_WORD", 14, 16),
     _Document("@passport", Kind.PASSPORT, "PASSPORT_BY_WORD", 6, 12),
     _Document("@licence", Kind.DRIVING_LICENCE, "LICENCE_BY_WORD", 5, 20),
-    _Document("@plate", Kind.VEHICLE, "PLATE_BY_WORD", 4, 9, has_letters=True),
+    _Document("@plate", Kind.VEHICLE, "PLATE_BY_WORD", 4, 10, has_letters=True),
     _Document("@patient", Kind.HEALTH_ID, "HEALTH_ID_BY_WORD", 6, 16),
     _Document("@health", Kind.HEALTH_ID, "HEALTH_ID_BY_WORD", 7, 16),
     _Document("@card", Kind.CARD, "CARD_BY_WORD", 12, 19),
     _Document("@account", Kind.ACCOUNT, "ACCOUNT_BY_WORD", 6, 34),
     _Document("@customer", Kind.ACCOUNT, "CUSTOMER_BY_WORD", 6, 20),
     _Document("@identity", Kind.NATIONAL_ID, "ID_BY_WORD", 6, 20),
-    _Document("@tax", Kind.TAX_ID, "TAX_ID_BY_WORD", 7, 16),
+    _Document("@tax", Kind.TAX_ID, "TAX_ID_BY_WORD", 7, 20),
 )
 _FEWEST = min(document.fewest for document in _DOCUMENTS if not document.has_letters)
 _MOST_GROUPS = 6
@@ -63,6 +63,9 @@ _TOKEN = re.compile(r"(?:[A-Z]{1,2} )?[0-9A-Z]{1,20}(?:[ -][0-9][0-9A-Z]{0,9}){0
 # An IBAN with a wrong digit is somebody's all the same.
 _IBAN_LIKE = re.compile(r"[A-Z]{2}[0-9]{2} ?[0-9A-Z]{4}(?: ?[0-9A-Z]{4}){1,6}(?: ?[0-9A-Z]{1,3})?(?![0-9A-Za-z])")
 _WORD = re.compile(r"[A-Z]{3,} (?=[0-9])")
+# In code the number of a card; elsewhere Polish for "Mr".
+_PAN = re.compile(r"(?:^|[^A-Za-z])pan[\"'`]?\s?[:=>]\s?[\"'`]?\Z", re.IGNORECASE)
+_CARD_LENGTHS, _REACH_OF_PAN = range(12, 20), 12
 # Letters of the series that some countries write before the digits: "МР 1234567".
 _SERIES = re.compile(r"(?<!\w)([^\W\d_]{1,2})[ №-]{0,2}\Z")
 
@@ -82,6 +85,7 @@ class DocumentFinder:
     def __init__(self, topics: Topics) -> None:
         self._documents = [(document, topics.mask(document.topic)) for document in _DOCUMENTS]
         self._order = topics.mask("@order")
+        self._said = self._order | topics.mask(*(document.topic for document in _DOCUMENTS))
 
     def at(self, text: str, start: int, pattern: int, around: Surroundings) -> Finding | None:
         """The number with letters that holds the hit at `start`, or stands beside the word there."""
@@ -123,10 +127,13 @@ class DocumentFinder:
             if found := self._by_word(run.text, start, run.ends[end], digits, around):
                 yield found
                 return
+            if len(digits) in _CARD_LENGTHS and _PAN.search(run.text, max(0, start - _REACH_OF_PAN), start):
+                yield Finding(start, run.ends[end], Kind.CARD, _SCORE, digits, "CARD_BY_WORD")
+                return
 
     def _by_word(self, text: str, start: int, end: int, value: str, around: Surroundings) -> Finding | None:
         words = around(start, end)
-        said = words.before & words.closest
+        said = words.before & words.closest & self._said
         if not said and (len(value) >= _FEWEST_BEFORE_WORD or not value.isdigit()):
             said = words.after
         if not said or said & self._order or is_amount(text, start, end):
@@ -134,7 +141,7 @@ class DocumentFinder:
         if words.following & self._order and not words.touching & said:
             return None
         for document, mask in self._documents:
-            if document.has_letters and value.isdigit():
+            if document.has_letters and value.isdigit() and not words.touching & mask:
                 continue
             if said & mask and document.fewest <= len(value) <= document.most:
                 series = _SERIES.search(text, max(0, start - 6), start) if value.isdigit() else None

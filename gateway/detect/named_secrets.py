@@ -52,24 +52,30 @@ _WORD = re.compile(
 _IS = (
     "is|ist|est|es|è|é|e|jest|adalah|to|это|هي|هو|bu|lautet|lautete|set to|är|er|je|este|είναι|є|on|was|war|était|era"
     "|był|было|был|will be|now"
+    "|as|als|come|como|comme|jako|як|как|olarak|sebagai|som"
 )
-_MINE = "le|la|el|il|o|now|jetzt|saya|mein|mon|mu|moje|benim|μου|mea|שלי"
+_MINE = (
+    "le|la|el|il|o|now|jetzt|saya|mein|mon|mu|moje|benim|μου|mea|meu|mia|mio|minha|mitt|min|mijn|my|our|votre|ihr|minun"
+    "|mój|moja|meg|שלי"
+)
 # How the word and the value are joined, surest first. A line may end between them.
 _SIGN = re.compile(r"[\"'`*]{0,2}(?:\s{0,3}(?::=|=>|->|[:=：])\s{0,3}(?:[\[(] )?|>(?=[^\s<]))")
 _VERB = re.compile(
     rf"[\"'`*]{{0,2}}(?:(?:\s(?:{_MINE}))?\s(?:{_IS})(?:\s(?:{_MINE}))?\s|\s?[—|→-]\s{{0,3}}|\s?[._]{{3,12}}\s{{0,3}}|\t|"
-    r"[ ]?[\[(][ ]?|는 |은 |は)",
+    r"[ ]?[\[(][ ]?|[는은이가로]\s|は|として|就?是|[为為])",
     re.IGNORECASE,
 )
 _SPACE = re.compile(rf"(?:\s(?:{_MINE}))?\?{{0,1}}\s{{1,3}}(?:[^\n:>]{{0,20}}[:>] )?", re.IGNORECASE)
+_GLUED = re.compile("(?<=[\u3040-\u9fff\uac00-\ud7a3])(?=[!-~])")  # "密码5r9A4DoI"
 _QUOTED = re.compile(r"([\"'`])([^\s\"'`\\]{4,256})\1")
 _BARE = re.compile(r"[\"'`«“]?(?P<value>[^\s\"'`»”<>]{4,512})")
+_RULER = re.compile(r"\n[ \t]{0,8}(?:\|[ \t]{0,8})?:?---")
+_RUN_TOGETHER = re.compile("(?<=[!-~]{4})[\u3000-\u9fff\uac00-\ud7a3]")  # where prose goes on behind a secret
 # Where a value ends though no space follows: the next field, or what closes a sentence or a bracket.
 _NEXT_FIELD = re.compile(r"[,;&](?=[\w-]{1,40}[=:])")
 _CLOSING = ".,;:?)]}*|。，、」）"
-_BEFORE = re.compile(
-    r"(?<![^\s\"'«“„(])(?P<value>[^\s\"'«»“”„=]{6,64})[\s\"'»”]{1,2}(?:[^\s\d.,;:!?@=]{1,14}\s){0,4}\Z"
-)
+_BEFORE = re.compile(r"(?<![^\s\"'«“„(])[^\s\"'«»“”„=]{6,64}(?=[\s\"'»”])")
+_BETWEEN = re.compile(r"[\s\"'»”]{1,2}(?:[^\s\d.,;:!?@=]{1,14}\s){0,4}")  # "... was given as the "
 _REACH = 96  # characters before the word in which a value and the words between stand
 
 # Said of a password, or written in code in its place.
@@ -96,7 +102,12 @@ _CALL = re.compile(r"([A-Za-z_.]{2,64})[(\[]")
 _PART_OF_NAME = re.compile("[A-Z]?[a-z]+|[A-Z]+")
 _SHORTEST_PART = 3  # letters: `get_pass(`, `SecretStr(`, not `koNjCk(`
 _SPECIAL = re.compile(r"[!@#$%^&*?]")
-_WORD_AND_DIGITS = re.compile(r"[^\W\d_]{4,60}[0-9]{2,12}")
+_WORD_AND_DIGITS = re.compile(r"[^\W\d_]{4,60}[0-9]{1,12}")
+# "PasswordReset", "userPIN"; letters in other cases were not written by hand: "fzSYRTQlORZM".
+_WORDS_IN_ONE = re.compile(
+    r"(?:[A-Z]?[a-z]{2,64}|Id|Of|No|To|By|At|Ip|In|On|[A-Z]{2,5}(?![a-z])){1,8}s?|[A-Z]*|Mc[A-Z][a-z]+"
+)
+_FEWEST_RANDOM = 8  # letters
 _ALGORITHM = re.compile(r"(?:base|pbkdf|bcrypt|argon|scrypt|blake|sha|aes|utf|oauth|ipv|windows|https?)", re.IGNORECASE)
 _ADDRESS = re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}\.[\w.-]|\w{2,9}://|[\w.-]{0,255}/")
 
@@ -117,7 +128,7 @@ def named_secret(text: str, start: int) -> tuple[int, int] | None:
         return None
     word, end = match["word"].lower(), match.end()
     needs_sign = word in _NEED_SIGN or word.endswith(("key", "token"))
-    for joint, judge in ((_SIGN, _may_be_any), (_VERB, _is_no_word), (_SPACE, is_mixed)):
+    for joint, judge in ((_SIGN, _may_be_any), (_VERB, _is_no_word), (_SPACE, is_mixed), (_GLUED, is_mixed)):
         joined = joint.match(text, end)
         if joined is None:
             continue
@@ -131,22 +142,27 @@ def named_secret(text: str, start: int) -> tuple[int, int] | None:
     if needs_sign:
         return None
     line = text.rfind("\n", max(0, start - _REACH), start) + 1
-    before = _BEFORE.search(text, max(line, start - _REACH), start)
-    if before is not None and is_mixed(before["value"].rstrip(_CLOSING), word):
-        return before.start("value"), before.start("value") + len(before["value"].rstrip(_CLOSING))
+    for before in reversed(list(_BEFORE.finditer(text, max(line, start - _REACH), start))):
+        value = before.group().rstrip(_CLOSING)
+        if is_mixed(value, word) and _BETWEEN.fullmatch(text, before.end(), start):
+            return before.start(), before.start() + len(value)
     return None
 
 
 def names_a_password(head: str) -> bool:
     """Whether the header of a column ends with a word for passwords: "userPassword", not "password_changed"."""
     found = list(_WORD.finditer(head))
-    return bool(found) and found[-1].end() == len(head) and found[-1]["word"].lower() not in _NEED_SIGN
+    if not found or found[-1].end() != len(head):
+        return False
+    return found[-1]["word"].lower() not in _NEED_SIGN or (found[-1].start() == 0 and not head.isascii())
 
 
 def is_mixed(value: str, _word: str = "") -> bool:
     """Whether `value` mixes characters as passwords do: "Tiger1128", "k(D3x!", "hunter22"; no address, no code."""
     if len(value) < 6 or _ADDRESS.match(value) or _is_code(value):
         return False
+    if _is_random_case(value):
+        return True
     has_digit = any(map(str.isdigit, value))
     has_letter = any(map(str.isalpha, value))
     if has_letter and len(_SPECIAL.findall(value)) + has_digit > 1:
@@ -168,6 +184,10 @@ def _value(text: str, start: int) -> tuple[int, int] | None:
     value, first = match["value"], match.start("value")
     if "|" in text[start - 3 : start]:
         value = value.partition("|")[0]
+        if _RULER.match(text, text.find("\n", start)):
+            return None  # the header of the next column
+    if run_together := _RUN_TOGETHER.search(value):
+        value = value[: run_together.start()]
     if next_field := _NEXT_FIELD.search(value, 1):
         value = value[: next_field.start()]
     value = value.rstrip(_CLOSING)
@@ -185,7 +205,16 @@ def _is_code(value: str) -> bool:
 
 def _is_plain(value: str) -> bool:
     """Whether it is a word, two with a hyphen, or a name as `card_number`."""
-    return all(unicodedata.category(c)[0] in "LM" for c in value.replace("_", "").replace("-", "", 1))
+    if not all(unicodedata.category(c)[0] in "LM" for c in value.replace("_", "").replace("-", "", 1)):
+        return False
+    return not _is_random_case(value)
+
+
+def _is_random_case(value: str) -> bool:
+    """Whether large and small letters are mixed as in no word and no name of code: "fzSYRTQlORZM"."""
+    return (
+        len(value) >= _FEWEST_RANDOM and value.isascii() and value.isalpha() and _WORDS_IN_ONE.fullmatch(value) is None
+    )
 
 
 def _may_be_any(value: str, word: str) -> bool:

@@ -17,6 +17,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from sovctl.gateway.detect.amounts import is_amount
 from sovctl.gateway.detect.context import Topics
 from sovctl.gateway.detect.finding import Finding
 from sovctl.gateway.detect.runs import Run
@@ -26,6 +27,7 @@ from sovctl.gateway.kinds import Kind
 
 _SCORE_OWN_WORD, _SCORE_WORD, _SCORE_SHAPE, _SCORE_ALONE = 1.0, 0.97, 0.95, 0.9
 _NEVER_ORDERED = frozenset({Kind.CARD, Kind.ACCOUNT})  # whatever it stands behind: the harm is too great
+_FEWEST_OF_CARD = 15  # digits; parcels and goods have 12 to 14, hardly a card does today
 _FEWEST_OF_NO_AMOUNT = 13  # digits; a thousand thousand millions are nobody's balance
 _LONGEST = 26  # digits of the longest scheme, Poland's account numbers
 # "INV-2024-44051401359", a part of a UUID: what stands before a hyphen and holds a digit makes a code of the whole.
@@ -118,9 +120,11 @@ class NumberFinder:
             if needs is Needs.NOTHING or (needs is Needs.SHAPE and is_shape):
                 if not number.check(digits):
                     continue
-                if near & mask:
+                if heard & mask:
                     score = _SCORE_OWN_WORD if near & own else _SCORE_WORD
-                elif words.touching & self._order and number.kind not in _NEVER_ORDERED:
+                elif (words.touching & self._order and not _is_never_ordered(number.kind, digits)) or (
+                    not gaps and number.kind not in _NEVER_ORDERED and is_amount(run.text, start, end)
+                ):
                     continue
                 else:
                     if is_code is None:
@@ -135,6 +139,10 @@ class NumberFinder:
                     continue
                 score = _SCORE_OWN_WORD if near & own else _SCORE_WORD
             yield Finding(start, end, number.kind, score, digits, number.rule)
+
+
+def _is_never_ordered(kind: Kind, digits: str) -> bool:
+    return kind in _NEVER_ORDERED and not (kind is Kind.CARD and len(digits) < _FEWEST_OF_CARD)
 
 
 def _is_odd(lengths: list[int], gaps: list[str], shapes: set[tuple[int, ...]]) -> bool:

@@ -42,6 +42,7 @@ _LONGEST_WHICH = 16
 # "doi:10.1016/j.cell.2019.01.023": the word is a piece of a name.
 _PATH_BEFORE = re.compile(r"[./]\w{1,20}\.\Z")
 _LONGEST_PATH = 24
+_DECIMALS = re.compile(r"\.[0-9]{1,2}(?![0-9])")  # what ends so is an interval: 9244.38-1461.29
 
 
 class PhoneFinder:
@@ -131,6 +132,8 @@ class PhoneFinder:
         if is_said and _PATH_BEFORE.search(run.text, max(0, start - _LONGEST_PATH), start):
             return None
         if not (abroad or is_written or is_said) or is_amount(run.text, start, end):
+            return None
+        if not is_said and _DECIMALS.match(run.text, end):
             return None
         if abroad:
             return abroad, _SCORE_INTERNATIONAL, "PHONE"

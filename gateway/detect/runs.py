@@ -32,6 +32,9 @@ _FEWEST_EXTENDED = 3  # digits of the group before it, which "3x4" and "0x1f" ha
 
 # Digits from which on a group beside a colon or comma and another digit is no time or amount, but a list's next field.
 _LONGEST_PART = {":": 5, ",": 9}
+# Digits from which on several groups are a list's next field as well: no decimals of "12,3540 9021 6060 6123".
+_FEWEST_OF_FIELD = 9
+_DECIMAL = re.compile(r"[0-9]{3}\.[0-9]{1,2}(?![.0-9])")
 
 
 def are_thousands(lengths: Sequence[int]) -> bool:
@@ -141,9 +144,11 @@ def _pieces(text: str, start: int, end: int, taken: Spans) -> Iterator[Run]:
     ends: list[int] = []
     skip_to = 0
     is_taken = taken.meet(start, end)
+    is_field = _is_field(text, start, end)
     for match in _DIGITS.finditer(text, start, end):
         first, last = match.span()
-        is_apart = first < skip_to or (is_taken and taken.meet(first, last)) or _is_part(text, first, last)
+        is_apart = first < skip_to or (is_taken and taken.meet(first, last))
+        is_apart = is_apart or _is_part(text, first, last, is_field=is_field)
         may_be_date = last - first <= 4 and text[last : last + 1] in _IN_DATES
         if may_be_date and not is_apart and (date := _ISO_DATE.match(text, first) or _DATE.match(text, first)):
             skip_to, is_apart = date.end(), True
@@ -158,8 +163,22 @@ def _pieces(text: str, start: int, end: int, taken: Spans) -> Iterator[Run]:
         yield Run(text, starts, ends)
 
 
-def _is_part(text: str, start: int, end: int) -> bool:
-    """True for digits that letters touch, and for parts of times and decimal numbers: `x1`, 10:30, 1,5."""
+def _is_field(text: str, start: int, end: int) -> bool:
+    """True when commas part a run from its neighbours in a list, so that they are no decimal commas."""
+    if "," not in (text[start - 1 : start], text[end : end + 1]):
+        return False
+    lengths = [len(group) for group in _DIGITS.findall(text, start, end)]
+    if "\n" in text[start:end] or _DECIMAL.search(text, start, end):
+        return False
+    return len(lengths) > 1 and sum(lengths) >= _FEWEST_OF_FIELD and not are_thousands(lengths)
+
+
+def _is_part(text: str, start: int, end: int, *, is_field: bool = False) -> bool:
+    """True for digits that letters touch, and for parts of times and decimal numbers: `x1`, 10:30, 1,5.
+
+    Args:
+        is_field: a comma beside them parts two fields.
+    """
     before = text[start - 1] if start else " "
     after = text[end] if end < len(text) else " "
     length = end - start
@@ -167,6 +186,7 @@ def _is_part(text: str, start: int, end: int) -> bool:
         return True
     if after.isalnum() and after.isascii():
         return length < _FEWEST_EXTENDED or _EXTENSION.match(text, end) is None
-    if before in ":," and start > 1 and text[start - 2].isdigit():
+    signs = ":" if is_field else ":,"
+    if before in signs and start > 1 and text[start - 2].isdigit():
         return length < _LONGEST_PART[before]
-    return after in ":," and end + 1 < len(text) and text[end + 1].isdigit() and length < _LONGEST_PART[after]
+    return after in signs and end + 1 < len(text) and text[end + 1].isdigit() and length < _LONGEST_PART[after]

@@ -18,6 +18,7 @@ from sovctl.gateway.detect.finding import Finding
 from sovctl.gateway.detect.forms import FormRecognizer
 from sovctl.gateway.detect.iban import IbanRecognizer
 from sovctl.gateway.detect.ip_address import IpRecognizer
+from sovctl.gateway.detect.loose_documents import PLATE_WORDS
 from sovctl.gateway.detect.numbers import NumberFinder
 from sovctl.gateway.detect.phones import PhoneFinder
 from sovctl.gateway.detect.recognizer import Recognizer
@@ -69,7 +70,7 @@ class StructuredFinder:
             FormRecognizer(alone, self._topics),
         ]
         self._mixed = _Recognizers([IbanRecognizer(), FormRecognizer(mixed, self._topics)], last=self._documents)
-        self._plain = _Recognizers(everywhere, START, _MIXED)
+        self._plain = _Recognizers(everywhere, START, _MIXED, PLATE_WORDS)
         rules = {*self._mixed.rules, *self._plain.rules, *self._phones.rules, *(number.rule for number in NUMBERS)}
         self._rules = sorted(rules)
 
@@ -82,7 +83,8 @@ class StructuredFinder:
         """Identifiers in `view`, possibly overlapping."""
         text = view.text
         around = Surroundings(self._topics, text)
-        mine, (runs, mixed) = self._plain.find(text, around)
+        mine, (runs, mixed, plates) = self._plain.find(text, around)
+        mixed = sorted([*mixed, *plates]) if plates else mixed
         ours = view.tokens
         if ours:
             held = Spans(ours)

@@ -19,6 +19,7 @@ _NOT_LETTERS = re.compile(r"[\W\d_]+")
 _BEFORE_VALUE = re.compile(r"[ \t\u00a0]{0,8}(?:\r?\n[ \t]{0,4})?[\"'“«*_]{0,2}[ \t]{0,2}")
 _COMMA = re.compile(r",[ \t]{0,2}")
 _ENDS = frozenset(f" {label}"[-2:] for label in FIELDS)
+_RULER = re.compile(r"\n[ \t]{0,8}(?:\|[ \t]{0,8})?:?---")
 _VALUE_END = re.compile(r"[ \t]*(?:$|[\n\r\"'”»,;|<(\[\])}*_/.،؛-])")
 
 _ROW_KINDS = frozenset(Kind) - {Kind.PERSON, Kind.ORG, Kind.SECRET, Kind.IP, Kind.MAC, Kind.SWIFT, Kind.CRYPTO}
@@ -45,6 +46,8 @@ def in_fields(text: str) -> Iterator[tuple[str, Name]]:
             continue
         value = _BEFORE_VALUE.match(text, at + 1)
         assert value is not None  # it may be empty
+        if text[at] == "|" and _RULER.match(text, text.find("\n", at)):
+            continue  # the headers of a table
         name = _with_given(text, name_at(text, value.end(), may_be_lower=True))
         if name is not None and _is_believed(text, name, label) and not is_company(text, name.end):
             yield "NAME_FIELD", name

@@ -114,7 +114,7 @@ def name_at(text: str, position: int, *, may_be_lower: bool = False, most: int =
     """
     words = _words_at(text, position)
     first = next(words, None)
-    if first is None:
+    if first is None or (len(first.text) == 1 and text[first.end : first.end + 1] == "_"):  # `E_MAIL`
         return None
     if is_caseless(first.text):
         return _arabic(text, [first, *words])

@@ -20,7 +20,9 @@ COLUMNS = [
     (Kind.PASSPORT, "Reisepassnummer", "187339495"),
     (Kind.DRIVING_LICENCE, "driverLicense", "W962-4568-9564"),
     (Kind.VEHICLE, "Kennzeichen", "B-MW 1234"),
+    (Kind.VEHICLE, "license_plate", "沪A-12345"),
     (Kind.CARD, "card_number", "4111 1111 1111 1112"),
+    (Kind.CARD, "pan", "502097429786"),
     (Kind.SWIFT, "swiftCode", "DEUTDEFF"),
     (Kind.BIRTH_DATE, "dateOfBirth", "1983-10-05"),
     (Kind.PHONE, "phone", "(503) 947 63"),
@@ -54,6 +56,22 @@ def test_a_cell_is_what_its_header_says(kind: Kind, head: str, value: str, separ
 def test_markdown_and_quoted_cells_are_read() -> None:
     text = '| Server | Passwort |\n|---|---|\n| x | Tiger1128$ |\n\n"id","passport"\n"1","C5KY8WYTL"\n'
     assert [text[f.start : f.end] for f in DETECTOR.find(text)] == ["Tiger1128$", "C5KY8WYTL"]
+
+
+def test_a_row_whose_cells_hold_commas_is_read() -> None:
+    text = "id,name,password,dob\n1,R. Weber, B.A.,k)3Mr!_x,1983-10-05\n2,A. Weber,Tiger1128$,1984-10-05\n"
+    found = [text[f.start : f.end] for f in DETECTOR.find(text) if f.kind is not Kind.PERSON]
+    assert found == ["k)3Mr!_x", "1983-10-05", "Tiger1128$", "1984-10-05"]
+
+
+def test_groups_of_digits_behind_a_cell_of_digits_are_one_number() -> None:
+    text = "id,card,ssn\n17,4111 1111 1111 1111,219-09-9999\n"
+    assert [text[f.start : f.end] for f in DETECTOR.find(text)] == ["4111 1111 1111 1111", "219-09-9999"]
+
+
+def test_the_headers_of_a_table_are_no_names_and_no_secrets() -> None:
+    text = "| Name | Passwort | E-Mail-Adresse |\n|---|---|---|\n| x | Tiger1128$ | - |\n"
+    assert [text[f.start : f.end] for f in DETECTOR.find(text)] == ["Tiger1128$"]
 
 
 @pytest.mark.parametrize("text", NOBODYS.strip().split("\n"))

@@ -29,9 +29,20 @@ Bitte notieren Sie Passwort ⟦QD1NFN2hK_x⟧ in der Akte.
 συνθηματικό μου είναι ⟦X1@o@Ql4C@fDh⟧
 passwords: ⟦hunter22⟧, and others
 password: ⟦correct-horse⟧
+password:\n⟦fzSYRTQlORZM⟧
+客户在电话中提供的密码为⟦Berlin5$⟧。
+请记录密码⟦5r9A4DoINWoRDS⟧。
+お客様は電話でパスワードとして⟦qwerty814⟧を伝えました。
+고객이 통화 중 비밀번호로 ⟦Summer92⟧를 알려 주었습니다.
+Bună ziua, parola meu este ⟦^E&LqxUg0GEmX⟧
+Клієнт назвав ⟦OZjxserOmMyFq⟧ як пароль
+Müşteri görüşmede şifre olarak ⟦A2ZvLM3w@)H1+⟧ verdi
+Apakah ⟦hunter4⟧ masih password yang benar?
 """
 ONLY_SAID = r"""
 the password must be at least 8 characters long
+the password is stored as PasswordHash, not as userPassword
+| Passwort | E-Mail-Adresse |\n|---|---|
 the password is case-sensitive and the token is expired
 Password: (leave blank)
 password=getpass.getpass()
