@@ -12,13 +12,13 @@ good as the best, the smallest.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sovctl.engine.catalog.gpus import Gpu
 from sovctl.engine.catalog.models import ModelEntry
 from sovctl.engine.sizing.calibration import load_calibration
 from sovctl.engine.sizing.engines import VLLM, Engine
-from sovctl.engine.sizing.memory import DEFAULT_UTILIZATION, rank_memory
+from sovctl.engine.sizing.memory import DEFAULT_UTILIZATION, RankMemory, rank_memory
 from sovctl.engine.sizing.replica import ExpertMode, Replica
 from sovctl.engine.sizing.serving import Estimate, Serving
 from sovctl.engine.sizing.step import Steps
@@ -72,42 +72,35 @@ class Way:
         return self.weights_share <= _WEIGHTS_AT_MOST
 
 
-def ways_of(
+def startable(
     model: ModelEntry,
     gpu: Gpu,
     *,
     precision: Precision,
     gpus: int,
-    objective: Objective,
     vllm: str,
     link_domain: int = 8,
-    kv_element_bytes: float = 2,
     gpu_memory_utilization: float = DEFAULT_UTILIZATION,
     adapters: int = 0,
     adapter_rank: int = 16,
     has_whole_experts: bool = False,
-    engine: Engine = VLLM,
-) -> list[Way]:
-    """Every way to spread `model` over at most `gpus` GPUs, the refused ones with their reason.
+) -> Iterator[tuple[Way, RankMemory | None]]:
+    """Every way to spread `model` over at most `gpus` GPUs by its shape and its weights alone, with the memory of the
+    fullest GPU; refused ones with their reason, and without memory where the shape refuses them.
 
     Args:
         gpus: of one node or rack, all equal.
         link_domain: GPUs that talk over fast links; tensor parallelism stays inside.
         adapters: LoRA adapters that there is room for at once.
         has_whole_experts: with expert parallelism in ways of tensor parallelism too.
-        engine: whose times; what can start is always vLLM's to say.
-
-    Raises:
-        InputError: the catalogue does not know enough of the model's shape.
     """
     weights = Weights.of(model, precision)
-    ways = []
     for tensor, pipeline, mode in _sizes(model, gpus):
         is_apart = mode is ExpertMode.EXPERT
         whole = is_apart or (has_whole_experts and model.arch.moe is not None)
         refused = _refusal(model, precision, tensor, pipeline, mode, link_domain, has_whole_experts=whole)
         if refused:
-            ways.append(Way(tensor, pipeline, mode, refused))
+            yield Way(tensor, pipeline, mode, refused), None
             continue
         memory = rank_memory(
             gpu,
@@ -122,30 +115,56 @@ def ways_of(
             adapter_rank=adapter_rank,
         )
         share = memory.weights_bytes / memory.budget_bytes
+        yield Way(tensor, pipeline, mode, "" if memory.fits else "weights do not fit", weights_share=share), memory
+
+
+def ways_of(
+    model: ModelEntry,
+    gpu: Gpu,
+    *,
+    precision: Precision,
+    gpus: int,
+    objective: Objective,
+    vllm: str,
+    link_domain: int = 8,
+    kv_element_bytes: float = 2,
+    engine: Engine = VLLM,
+) -> list[Way]:
+    """The same, each with what it delivers within an objective.
+
+    Args:
+        engine: whose times; what can start is always vLLM's to say.
+
+    Raises:
+        InputError: the catalogue does not know enough of the model's shape.
+    """
+    ways = []
+    for way, memory in startable(model, gpu, precision=precision, gpus=gpus, vllm=vllm, link_domain=link_domain):
+        if way.refused or memory is None:
+            ways.append(way)
+            continue
         replica = Replica.of(
             model,
             gpu,
             precision=precision,
             kv_element_bytes=kv_element_bytes,
-            tensor_parallel_size=tensor,
-            pipeline_parallel_size=pipeline,
-            expert_mode=mode,
+            tensor_parallel_size=way.tensor_parallel_size,
+            pipeline_parallel_size=way.pipeline_parallel_size,
+            expert_mode=way.expert_mode,
         )
         sessions = _sessions(replica, memory.kv_bytes, objective)
         if sessions < 1:
             asked = objective.prompt + objective.answer
-            why = "weights do not fit" if not memory.fits else f"no room for one session of {asked:.0f} tokens"
-            ways.append(Way(tensor, pipeline, mode, why, weights_share=share))
+            ways.append(replace(way, refused=f"no room for one session of {asked:.0f} tokens"))
             continue
         estimate = _best_estimate(Steps(replica, load_calibration().constant, engine), sessions, objective)
         if estimate is None:
             assert objective.itl_s is not None
             why = f"slower than {objective.itl_s * 1e3:.0f} ms between tokens, even for one request"
-            ways.append(Way(tensor, pipeline, mode, why, weights_share=share))
+            ways.append(replace(way, refused=why))
             continue
-        used = gpus // (tensor * pipeline) * tensor * pipeline / gpus
-        worth = estimate.output_tokens_per_s / (tensor * pipeline) * used
-        ways.append(Way(tensor, pipeline, mode, "", estimate, share, worth))
+        used = gpus // way.gpus * way.gpus / gpus
+        ways.append(replace(way, estimate=estimate, worth=estimate.output_tokens_per_s / way.gpus * used))
     return ways
 
 

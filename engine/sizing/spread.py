@@ -11,10 +11,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from sovctl.engine.sizing import GIB
-from sovctl.engine.sizing.calibration import load_calibration
 from sovctl.engine.sizing.capacity import Limit
 from sovctl.engine.sizing.demand import PoolDemand
-from sovctl.engine.sizing.parallel import Objective, Way, best, ways_of
+from sovctl.engine.sizing.parallel import Way, best, startable
 from sovctl.engine.sizing.pool import PoolCase
 from sovctl.engine.sizing.replica import ExpertMode
 from sovctl.engine.sizing.server import precision_of
@@ -51,7 +50,7 @@ def spreads(case: PoolCase, pool: Pool, demand: PoolDemand, gpus: int) -> Iterat
     Raises:
         InputError: the catalogue does not know enough of the model's shape.
     """
-    for way in _ways(case, pool, demand, 1 if case.mig else gpus):
+    for way in _ways(case, pool, 1 if case.mig else gpus):
         sized = pool.model_copy(update=_sizes(way))
         limit = way.refused or limit_of(case, sized, demand)
         if isinstance(limit, str):
@@ -95,29 +94,20 @@ def limit_of(case: PoolCase, pool: Pool, demand: PoolDemand) -> Limit | str:
     return f"{limit.binding} of a single request is {took * 1e3:.0f} ms at the pessimistic edge"
 
 
-def _ways(case: PoolCase, pool: Pool, demand: PoolDemand, gpus: int) -> Iterator[Way]:
-    calibration = load_calibration()
-    band = calibration.bands[calibration.evidence(case.model.id, case.gpu.id)]["open"]["itl"]
-    ways = ways_of(
+def _ways(case: PoolCase, pool: Pool, gpus: int) -> Iterator[Way]:
+    found = startable(
         case.model,
         case.gpu,
         precision=precision_of(pool, case.model),
         gpus=gpus,
-        objective=Objective(
-            demand.prompt,
-            demand.answer,
-            demand.itl_s / band.p90 * case.tokens_per_step if demand.itl_s else None,
-            max_num_seqs=MOST_SEQS,
-        ),
         vllm=case.vllm,
         link_domain=case.platform.gpus,
-        kv_element_bytes=1 if pool.kv_cache_dtype.startswith("fp8") else 2,
         gpu_memory_utilization=pool.gpu_memory_utilization,
         adapters=pool.lora.max_loras if pool.lora else 0,
         adapter_rank=pool.lora.max_lora_rank if pool.lora else 16,
         has_whole_experts=pool.enable_expert_parallel,
     )
-    for way in ways:
+    for way, _ in found:
         is_asked = all(getattr(pool, name) in (AUTO, size) for name, size in _sizes(way).items())
         if way.expert_mode is ExpertMode.EXPERT:  # off unless site.yaml says so: few measurements stand behind it
             is_asked &= pool.enable_expert_parallel and way.pipeline_parallel_size == 1
