@@ -115,9 +115,28 @@ class _Reader:
         return found
 
 
+_MOST_FAILED = 0.05
+"""Share of requests that may fail before a load test says nothing of a server that answers; our guess, 2026-11-22."""
+
+
+def _refuse_failures(document: Any, answered: float, path: tuple[str, ...], where: str) -> None:
+    """A server that fails requests is fast with the others."""
+    failed = _at(document, *path)
+    if isinstance(failed, bool) or not isinstance(failed, int | float) or not 0 < failed <= _MOST:
+        return
+    if failed > _MOST_FAILED * (answered + failed):
+        raise InputError(
+            f"expected at most {_MOST_FAILED * 100:.0f} % of the requests to fail, got {failed:.0f} of "
+            f"{answered + failed:.0f}",
+            where=f"{where}: {'.'.join(path)}",
+            hint="find out why they failed, and measure again",
+        )
+
+
 def _vllm(document: Mapping[str, Any], where: str) -> Iterator[Measurement]:
     read = _Reader(document, where)
     requests, rate = read.number("completed"), read.number("request_throughput")
+    _refuse_failures(document, requests, ("failed",), where)
     prompt = read.number("total_input_tokens") / requests
     answer = read.number("total_output_tokens") / requests
     ttft_ms, itl_ms = read.optional("mean_ttft_ms"), read.optional("mean_itl_ms") or read.optional("mean_tpot_ms")
@@ -142,6 +161,8 @@ def _guidellm(document: Mapping[str, Any], where: str) -> Iterator[Measurement]:
             return read.number("metrics", name, "successful", "mean")
 
         kind = _at(benchmark, "config", "strategy", "type_")
+        requests = read.number("metrics", "request_totals", "successful")
+        _refuse_failures(benchmark, requests, ("metrics", "request_totals", "errored"), read.where)
         yield Measurement(
             "GuideLLM",
             mean("request_concurrency"),
@@ -150,7 +171,7 @@ def _guidellm(document: Mapping[str, Any], where: str) -> Iterator[Measurement]:
             mean("output_tokens_per_second"),
             _seconds(read.optional("metrics", "time_to_first_token_ms", "successful", "mean")),
             _seconds(read.optional("metrics", "inter_token_latency_ms", "successful", "mean")),
-            int(read.number("metrics", "request_totals", "successful")),
+            int(requests),
             is_open=kind in ("constant", "poisson", "async"),
         )
 
@@ -162,6 +183,8 @@ def _aiperf(document: Mapping[str, Any], where: str) -> Iterator[Measurement]:
         given = _at(document, name, "unit")
         if given not in (unit, None):
             raise InputError(f"expected {unit}, got {given!r:.20}", where=f"{where}: {name}.unit")
+    requests = read.number("request_count", "avg")
+    _refuse_failures(document, requests, ("error_request_count", "avg"), where)
     littles = read.number("request_throughput", "avg") * read.number("request_latency", "avg") * 1e-3
     yield Measurement(
         "AIPerf",
@@ -171,7 +194,7 @@ def _aiperf(document: Mapping[str, Any], where: str) -> Iterator[Measurement]:
         read.number("output_token_throughput", "avg"),
         _seconds(read.optional("time_to_first_token", "avg")),
         _seconds(read.optional("inter_token_latency", "avg")),
-        int(read.number("request_count", "avg")),
+        int(requests),
     )
 
 

@@ -64,17 +64,27 @@ def test_requests_that_come_on_their_own_are_counted_by_littles_law() -> None:
         (
             "guidellm.json",
             {"benchmarks": [{}]},
-            "x.json: benchmarks[0]: metrics.request_concurrency.successful.mean: expected a number, got nothing",
+            "x.json: benchmarks[0]: metrics.request_totals.successful: expected a number, got nothing",
         ),
         (
             "guidellm.json",
             {"benchmarks": ["first"]},
-            "x.json: benchmarks[0]: metrics.request_concurrency.successful.mean: expected a number, got nothing",
+            "x.json: benchmarks[0]: metrics.request_totals.successful: expected a number, got nothing",
         ),
         (
             "vllm.json",
             {"completed": 1e300},
             "x.json: completed: expected a number above 0 and at most 1e+12, got 1e+300",
+        ),
+        (
+            "vllm.json",
+            {"completed": 100, "failed": 300},
+            "x.json: failed: expected at most 5 % of the requests to fail, got 300 of 400",
+        ),
+        (
+            "aiperf.json",
+            {"request_count": {"unit": "requests", "avg": 10}, "error_request_count": {"unit": "requests", "avg": 1}},
+            "x.json: error_request_count.avg: expected at most 5 % of the requests to fail, got 1 of 11",
         ),
         ("guidellm.json", {"benchmarks": []}, "x.json: expected a measurement, got none"),
     ],
