@@ -5,8 +5,9 @@
 
 The supervisor has one thread and no event loop, so it can fork at any time; what the workers share (detector, keys) is
 loaded before and lies in memory once. A socket stays open while its worker is replaced at once, so no connection that
-waits is lost; one whose worker has to wait is closed, so that nobody waits on it. The supervisor ends when it was told
-to stop and all workers have finished their answers; a worker that lost it ends too.
+waits is lost; one whose worker has to wait is closed, so that nobody waits on it. Once it was told to stop, new
+connections are refused; the supervisor ends when all workers have finished their answers. A worker that lost it
+ends too.
 """
 
 from __future__ import annotations
@@ -54,6 +55,12 @@ class _Place:
     started: float = 0.0
     deaths: int = 0
     restart_at: float | None = None
+
+    def close_listening(self) -> None:
+        """Let nobody wait on a socket that nobody accepts from."""
+        if self.listening is not None:
+            self.listening.close()
+            self.listening = None
 
 
 class Supervisor:
@@ -174,9 +181,8 @@ class Supervisor:
             place.deaths = 1 if lived_s >= _STEADY_S else place.deaths + 1
             delay_s = _RESTART_AFTER_S[min(place.deaths, len(_RESTART_AFTER_S)) - 1]
             place.restart_at = time.monotonic() + delay_s
-            if delay_s and place.listening is not None:
-                place.listening.close()
-                place.listening = None
+            if delay_s:
+                place.close_listening()
             log.event("worker ended", level=40, status=code, restart_in_s=delay_s)
 
     @contextlib.contextmanager
@@ -204,6 +210,8 @@ class Supervisor:
         self._is_stopping = True
         self._kill_at = time.monotonic() + self._settings.limits.drain_s + _KILL_AFTER_S
         self._pass_on(signal.SIGTERM)
+        for place in self._places:  # ours would take connections on, for as long as the last answer takes
+            place.close_listening()
 
     def _pass_on(self, number: int) -> None:
         for place in self._places:

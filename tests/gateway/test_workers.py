@@ -6,6 +6,7 @@ import contextlib
 import http.client
 import os
 import signal
+import socket
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -99,6 +100,28 @@ def test_workers_finish_their_answers_when_told_to_stop(start: Callable[..., Any
     assert "".join(c.delta.content or "" for chunk in (first, *stream) for c in chunk.choices) == PROMPT
     assert gateway.stop() == 0
     assert gateway.records()[-1]["reason"] == "answered"
+
+
+def test_whoever_comes_while_the_last_answers_end_is_refused_at_once(
+    start: Callable[..., Any], pool: EchoUpstream
+) -> None:
+    gateway = start(workers=2)
+    pool.script.hold = threading.Event()
+    stream = ask(gateway, model="inside", stream=True).parse()
+    first = next(stream)
+    gateway.process.send_signal(signal.SIGTERM)
+
+    def is_refused() -> bool:
+        try:
+            socket.create_connection(("127.0.0.1", gateway.port)).close()
+        except ConnectionRefusedError:
+            return True
+        return False
+
+    until(is_refused, "connections are refused")
+    assert gateway.process.poll() is None
+    pool.script.hold.set()
+    assert "".join(c.delta.content or "" for chunk in (first, *stream) for c in chunk.choices) == PROMPT
 
 
 def test_workers_end_when_the_process_that_writes_the_ledger_is_killed(start: Callable[..., Any]) -> None:
