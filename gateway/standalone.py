@@ -22,6 +22,7 @@ from sovctl.gateway.access import keys
 from sovctl.gateway.access.clients import Client, dump_clients
 from sovctl.gateway.keyfiles import read_secret
 from sovctl.gateway.settings import check_settings
+from sovctl.gateway.settings.upstream import INSIDE
 from sovctl.gateway.tokens import KEY_BYTES
 
 _HEAD = """\
@@ -51,7 +52,7 @@ def init(
         languages: in which the gateway's finding of names is accepted; text in any other never leaves.
         cloud: base URL, ending in /v1, of what sees tokens only.
         pool: base URL of what may see raw text: a model server of your own.
-        surfaces: the APIs that these serve.
+        surfaces: the APIs that these serve; beside a pool, the cloud gets those that it may serve.
 
     Raises:
         InputError: there is a gateway already, nothing to serve from, no place for it, or no key in the cloud's file.
@@ -63,8 +64,9 @@ def init(
         raise InputError("expected a folder without a gateway, got one", where=str(path), hint="choose another folder")
     if cloud is None and pool is None:
         raise InputError("expected --cloud, --pool or both, got neither")
+    outside = surfaces if pool is None else [name for name in surfaces if name not in INSIDE]
     upstreams = [
-        _upstream("cloud", cloud, cloud_model or serve_as, surfaces, cloud_key_file),
+        _upstream("cloud", cloud, cloud_model or serve_as, outside, cloud_key_file),
         _upstream("pool", pool, pool_model or serve_as, surfaces, None),
     ]
     named = {kind: kind for kind, url in (("pool", pool), ("cloud", cloud)) if url is not None}

@@ -34,8 +34,8 @@ class Capability(StrEnum):
     REASONING = "reasoning"
 
 
-# APIs whose requests can't be tokenized: what they hold is no text.
-_INSIDE = frozenset({SurfaceName.TRANSCRIPTIONS, SurfaceName.TRANSLATIONS, SurfaceName.TOKENIZE})
+INSIDE = frozenset({SurfaceName.TRANSCRIPTIONS, SurfaceName.TRANSLATIONS, SurfaceName.TOKENIZE})
+"""APIs whose requests can't be tokenized: what they hold is no text."""
 
 
 class UpstreamSettings(SettingsModel):
@@ -93,7 +93,7 @@ class UpstreamSettings(SettingsModel):
 
     @model_validator(mode="after")
     def _text_only_outside(self) -> UpstreamSettings:
-        inside = [surface.value for surface in self.surfaces if self.kind is UpstreamKind.CLOUD and surface in _INSIDE]
+        inside = [surface.value for surface in self.surfaces if self.kind is UpstreamKind.CLOUD and surface in INSIDE]
         if inside:
             raise ValueError(
                 f"surfaces: expected APIs that take text, which a cloud may see as tokens, got {inside[0]}"

@@ -56,6 +56,17 @@ def test_apis_that_the_upstream_serves_are_named_and_known(tmp_path: Path) -> No
     assert (unknown.returncode, "upstreams[0].surfaces[0]" in unknown.stderr) == (3, True)
 
 
+def test_recordings_are_for_the_pool_alone(tmp_path: Path) -> None:
+    cloud, pool = ("--cloud", "https://cloud.example/v1"), ("--pool", "http://127.0.0.1:8000/v1")
+    wanted = ("--surfaces", "chat.completions,audio.transcriptions")
+    assert words("init", str(tmp_path / "both"), *cloud, *pool, *wanted).returncode == 0
+    outside, inside = load_settings(tmp_path / "both" / "gateway.yaml").upstreams
+    assert outside.surfaces == [SurfaceName.CHAT]
+    assert inside.surfaces == [SurfaceName.CHAT, SurfaceName.TRANSCRIPTIONS]
+    alone = words("init", str(tmp_path / "alone"), *cloud, *wanted)
+    assert (alone.returncode, "which a cloud may see as tokens" in alone.stderr) == (3, True)
+
+
 def test_a_base_url_without_a_path_is_noted(tmp_path: Path) -> None:
     made = words("init", str(tmp_path / "a"), "--cloud", "https://cloud.example")
     assert (made.returncode, "ends in /v1" in made.stderr) == (0, True)
