@@ -23,7 +23,7 @@ from sovctl.engine.sizing.memory import Edge
 from sovctl.engine.sizing.pool import PoolSizing
 from sovctl.engine.sizing.server import Server
 from sovctl.engine.sizing.spread import best_of, spreads
-from sovctl.engine.sizing.weights import Precision
+from sovctl.engine.sizing.weights import ONLY_EXPERTS, Precision
 from sovctl.engine.spec.types import AUTO
 
 
@@ -102,7 +102,7 @@ def _weights(server: Server) -> Step:
             f"{weights.total_parameters / 1e9:,.2f} x 10^9 parameters ({server.model.id})",
             held + (f", padded to {padding:.3f} times" if padding > 1 else ""),
             f"{weights.bf16_parameters / 1e9:,.2f} x 10^9 always in bf16, 2 B each: "
-            + ("all but experts" if server.precision is Precision.MXFP4 else "embeddings and output layer"),
+            + ("all but experts" if server.precision in ONLY_EXPERTS else "embeddings and output layer"),
         ),
         f"{both_units(total)} for one replica",
         ""

@@ -17,7 +17,7 @@ from sovctl.engine.catalog.models import Arch, ModelEntry
 from sovctl.engine.sizing.caches import kv_cache
 from sovctl.engine.sizing.kv_cache import Growth, KvCache, LayerGroup
 from sovctl.engine.sizing.summed_cache import SummedCache
-from sovctl.engine.sizing.weights import Precision, Weights
+from sovctl.engine.sizing.weights import ONLY_EXPERTS, Precision, Weights
 
 _BF16_BYTES = 2
 
@@ -124,8 +124,8 @@ class Replica:
         Raises:
             InputError: the catalogue does not know enough of the model's shape.
         """
-        # MXFP4 as released is for experts only.
-        dense = _BF16_BYTES if precision is Precision.MXFP4 and model.arch.moe else precision.bytes_per_weight
+        is_for_experts = precision in ONLY_EXPERTS and model.arch.moe is not None
+        dense = _BF16_BYTES if is_for_experts else precision.bytes_per_weight
         return cls(
             Shape.of(model),
             gpu,

@@ -28,6 +28,7 @@ class Precision(StrEnum):
     INT4 = "int4"
     NVFP4 = "nvfp4"
     MXFP4 = "mxfp4"
+    INT4_BF16 = "int4+bf16"  # routed experts in INT4, the rest in bf16, as Kimi-K2.5 is published
     MXFP4_FP8 = "mxfp4+fp8"  # routed experts in MXFP4, the rest in FP8, as DeepSeek-V4 is published
 
     @property
@@ -35,6 +36,9 @@ class Precision(StrEnum):
         """Bytes of one weight with its share of the scales."""
         return _BYTES[self]
 
+
+ONLY_EXPERTS = (Precision.MXFP4, Precision.INT4_BF16)
+"""Precisions of routed experts beside which everything else is in bf16."""
 
 _BYTES = {
     Precision.BF16: 2.0,
@@ -44,6 +48,7 @@ _BYTES = {
     Precision.NVFP4: 0.5 + 1 / 16,  # an fp8 scale for each 16; NVIDIA, NVFP4 format, read 2026-11-20
     Precision.MXFP4: 0.5 + 1 / 32,  # an 8-bit exponent for each 32; OCP Microscaling Formats 1.0, 5.1
     Precision.MXFP4_FP8: 0.5 + 1 / 32,  # of its experts
+    Precision.INT4_BF16: 0.5 + 2 / 32,  # a bf16 scale for each 32: 594 GB, where its checkpoint has 595 (models.yaml)
 }
 
 # Kernels want whole tiles. vLLM's MXFP4 experts are padded to these on Hopper: gpt-oss-120b loads as 66.14 GiB on one
@@ -88,8 +93,8 @@ class Weights:
 
     @property
     def bf16_parameters(self) -> int:
-        """What stays in bf16 whatever the precision: the embeddings, and with MXFP4 everything but the experts."""
-        if self.precision is Precision.MXFP4:
+        """What stays in bf16 in any precision: the embeddings, and all but the experts where only they are cut."""
+        if self.precision in ONLY_EXPERTS:
             return self.total_parameters - self.expert_parameters
         return self.embedding_parameters
 
@@ -159,6 +164,7 @@ _RELEASED = {
     "bfloat16": Precision.BF16,
     "float16": Precision.BF16,
     "fp8": Precision.FP8,
+    "int4 experts": Precision.INT4_BF16,
     "int4": Precision.INT4,
     "mxfp4": Precision.MXFP4,
     "nvfp4": Precision.NVFP4,

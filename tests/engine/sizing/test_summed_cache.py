@@ -54,6 +54,11 @@ def test_a_shape_without_what_a_sum_needs_is_not_known() -> None:
             kv_cache(shapeless)
 
 
+def test_experts_in_four_bits_and_the_rest_in_sixteen() -> None:
+    """The catalogue's note on Kimi-K2.5: a checkpoint of 595 GB."""
+    assert Weights.of(load_models()["kimi-k2.5"]).total_bytes() / 1e9 == pytest.approx(595, abs=3)
+
+
 def test_experts_in_four_bits_and_the_rest_in_eight() -> None:
     """The catalogue's note on V4-Pro: its experts alone are about 822 GB at 4.25 bits."""
     weights = Weights.of(load_models()["deepseek-v4-pro"])
