@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
+from operator import itemgetter
 from statistics import mean, median, quantiles
 from typing import TypedDict
 
@@ -71,28 +72,35 @@ def errors(said: Sequence[Foretold]) -> dict[str, Errors]:
     return found
 
 
-def bands(said: Sequence[Foretold], unit: Callable[[Row], Hashable] = lambda row: row.id) -> dict[str, dict[str, Band]]:
+def bands(
+    said: Sequence[Foretold], unit: Callable[[Row], Hashable] = lambda row: row.id, borrowed: float = 0.0
+) -> dict[str, dict[str, Band]]:
     """Tenth and ninetieth percentile of measured / computed, by regime and quantity.
 
     Args:
         unit: rows of one are off together, as those of a GPU that the fit was not shown: it counts by the root of
             its rows, so that the GPU with the most of them does not speak for all.
+        borrowed: how much the other regimes weigh beside a regime's own rows: few GPUs were measured in each.
     """
-    ratios: dict[tuple[str, str], list[tuple[float, Hashable]]] = {}
+    ratios: dict[str, list[tuple[float, tuple[str, Hashable]]]] = {}
     ids: dict[tuple[str, str], set[str]] = {}
     for each in said:
+        regime = each.row.regime.value
         for name in each.computed:
-            key = each.row.regime.value, name
-            ratios.setdefault(key, []).append((each.ratio(name), unit(each.row)))
-            ids.setdefault(key, set()).add(each.row.id)
+            ratios.setdefault(name, []).append((each.ratio(name), (regime, unit(each.row))))
+            ids.setdefault((regime, name), set()).add(each.row.id)
     found: dict[str, dict[str, Band]] = {}
-    for (regime, name), values in sorted(ratios.items()):
-        if len(values) > 1:
-            counts = Counter(each for _, each in values)
-            weighed = sorted((ratio, 1 / sqrt(counts[each])) for ratio, each in values)
+    for regime, name in sorted(ids):
+        counts = Counter(key for _, key in ratios[name])
+        own, other = (sum(sqrt(n) for (of, _), n in counts.items() if (of == regime) is mine) for mine in (True, False))
+        weighed = [
+            (ratio, 1 / sqrt(counts[key]) / own if key[0] == regime else borrowed / sqrt(counts[key]) / other)
+            for ratio, key in sorted(ratios[name], key=itemgetter(0))
+            if key[0] == regime or borrowed
+        ]
+        if len(weighed) > 1:
             low, high = (float(f"{_quantile(weighed, share):.4g}") for share in (0.1, 0.9))
-            band = Band(p10=low, p90=high, rows=len(ids[regime, name]))
-            found.setdefault(regime, {})[name] = band
+            found.setdefault(regime, {})[name] = Band(p10=low, p90=high, rows=len(ids[regime, name]))
     return found
 
 

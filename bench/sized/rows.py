@@ -16,7 +16,7 @@ from typing import Any
 
 import yaml
 
-from bench.sized.limits import ITL_LIMITS_S
+from bench.sized.limits import ANSWER_TOKENS, ITL_LIMITS_S
 from sovctl.compliance.errors import InputError
 from sovctl.engine.catalog.gpus import Gpu, load_gpus
 from sovctl.engine.catalog.models import load_models
@@ -68,11 +68,13 @@ MLPERF = Engine("MLPerf", "engine_mlperf", per_sequence="server_us")
 # 2026-11-22): half of them and the next one.
 _MLPERF_AMD = replace(MLPERF, name="MLPerf, AMD", steps_before=11 / 2 + 1)
 # NVIDIA's harness gathers prompts for 10 steps where attention is data parallel (`adp_balancing_batching_wait_iters`,
-# read 2026-11-22), which is how latent attention is served. Step times are those of the TP that the file names: of
-# attention apart the model makes 1.5 times the throughput that was measured.
+# read 2026-11-22), which is how latent attention is served. Offline rows are computed so; here step times are those of
+# the TP that the file names: of attention apart the model makes 1.5 times the throughput that was measured.
 _MLPERF_LATENT = replace(MLPERF, name="MLPerf, latent", steps_before=10 + 1.5)
 _MLPERF_OFFLINE = Engine("MLPerf", "engine_mlperf")
+_ANSWER_TOKENS = 200.0  # where nobody says; a guess that no row of the public file needs
 _HALVINGS = 12  # of an interval of at most some thousand requests: exact to one
+_NODE = 8  # GPUs over which submitters spread the experts of a latent model, where they say it
 _ROOM = 0.8  # of the budget that weights may take, where a row does not say on how many GPUs a replica stood
 # Rows that are wrong in themselves: fake weights wake one expert, outliers were marked by whoever collected them.
 _EXCLUDED = ("moe_fake_weights", "source_outlier")
@@ -168,12 +170,14 @@ def _row(line: Mapping[str, str], shape: Shape, gpu: Gpu) -> Row:
     def number(name: str) -> float | None:
         return float(line[name]) if line[name] else None
 
-    gpus, prompt, answer = int(float(line["n_gpus"])), number("isl"), number("osl") or 200.0
+    gpus, prompt = int(float(line["n_gpus"])), number("isl")
+    answer = number("osl") or ANSWER_TOKENS.get(line["model"], _ANSWER_TOKENS)
     assert prompt is not None
     precision = Precision(_PRECISIONS.get(line["w_prec"], line["w_prec"]))
     if "precision inferred" in line["note"]:
         precision = _SUBMITTED.get((line["model"], line["gpu"]), precision)
-    mode = ExpertMode.EXPERT if line["ep_mode"] == "DEP" else ExpertMode.TENSOR
+    is_latent_offline = line["kind"] == "mlperf_offline" and shape.latent_width > 0  # data parallel: _MLPERF_LATENT
+    mode = ExpertMode.EXPERT if line["ep_mode"] == "DEP" or is_latent_offline else ExpertMode.TENSOR
     dense = 2.0 if precision is Precision.MXFP4 and shape.expert_parameters else precision.bytes_per_weight
     replica = Replica(
         shape,
@@ -186,7 +190,9 @@ def _row(line: Mapping[str, str], shape: Shape, gpu: Gpu) -> Row:
         int(number("pp") or 1),
         mode,
     )
-    if not line["tp"]:
+    if not line["tp"] and is_latent_offline:
+        replica = replace(replica, tensor_parallel_size=min(_NODE, gpus))
+    elif not line["tp"]:
         replica = _smallest_that_fits(replica, gpus)
     budget = (usable_bytes(gpu) * _UTILIZATION - _OVERHEAD_BYTES) * replica.gpus - _resident_bytes(replica)
     context = prompt + answer

@@ -22,12 +22,13 @@ from sovctl.engine.catalog.figure import CatalogModel, read_catalog
 
 
 class Evidence(StrEnum):
-    """What the constants were fitted over, of a model on a GPU; each has wider bands than the one before."""
+    """What the constants were fitted over, of a model on a GPU; what less was measured of has wider bands."""
 
     PAIR = "pair"
     APART = "apart"
     GPU = "gpu"
     NONE = "none"
+    NEITHER = "neither"
 
     @property
     def words(self) -> str:
@@ -39,7 +40,8 @@ _WORDS = {
     Evidence.PAIR: "this model on this GPU was measured by others",
     Evidence.APART: "this model and this GPU were measured, never together",
     Evidence.GPU: "this GPU was measured, this model never",
-    Evidence.NONE: "this GPU was never measured",
+    Evidence.NONE: "this model was measured, this GPU never",
+    Evidence.NEITHER: "neither this model nor this GPU was ever measured",
 }
 
 Bands = Mapping[str, Mapping[str, Band]]
@@ -72,11 +74,12 @@ class Calibration(CatalogModel):
 
     def evidence(self, model: str, gpu: str) -> Evidence:
         """What was measured of a model on a GPU, by their ids; a MIG slice is a GPU of its own."""
+        is_known = any(model in models for models in self.measured.values())
         if gpu not in self.measured:
-            return Evidence.NONE
+            return Evidence.NONE if is_known else Evidence.NEITHER
         if model in self.measured[gpu]:
             return Evidence.PAIR
-        return Evidence.APART if any(model in models for models in self.measured.values()) else Evidence.GPU
+        return Evidence.APART if is_known else Evidence.GPU
 
 
 @cache

@@ -27,11 +27,12 @@ class Engine:
     first: str = "first_ms"
     """What passes before a prefill begins."""
     queue: str = "queue_closed"
-    """Prefills of others that a request of a closed loop waits for."""
+    """Prefills of others that a request of a closed loop waits for where all answers are of one length; empty where
+    they were not."""
     steps_before: float = 1.5
     """Steps that an arrival among others waits for: half of the one under way, as it falls anywhere into it, and all of
     the next, which its prefill is part of."""
 
 
-VLLM = Engine("vLLM or SGLang", "engine_vllm", per_sequence="server_us", first="first_vllm_ms", queue="queue_chunked")
+VLLM = Engine("vLLM or SGLang", "engine_vllm", per_sequence="server_us", first="first_vllm_ms", queue="")
 TENSORRT = Engine("TensorRT-LLM 1.x")

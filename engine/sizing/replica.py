@@ -20,6 +20,7 @@ from sovctl.engine.sizing.summed_cache import SummedCache
 from sovctl.engine.sizing.weights import ONLY_EXPERTS, Precision, Weights
 
 _BF16_BYTES = 2
+_ARITHMETIC_BYTES = {"bf16": 2.0, "fp8": 1.0, "fp4": 0.5}
 
 
 class ExpertMode(StrEnum):
@@ -153,6 +154,11 @@ class Replica:
         if self.precision in (Precision.NVFP4, Precision.FP8, Precision.INT8) and tflops.fp8 is not None:
             return "fp8", tflops.fp8
         return "bf16", tflops.bf16
+
+    @property
+    def is_widened(self) -> bool:
+        """True when its weights have fewer bits than what it computes in: each is unpacked before it is multiplied."""
+        return self.precision.bytes_per_weight < _ARITHMETIC_BYTES[self.arithmetic[0]]
 
     @property
     def has_fast_links(self) -> bool:

@@ -16,6 +16,7 @@ from sovctl.engine.sizing.step import Steps
 
 # Tokens that the engine prefills at once when nobody waits: vLLM's `--max-num-batched-tokens` on large GPUs.
 _PREFILL_TOKENS = 8192
+_CORNER = 3  # how sharply a convoy stops growing; 2 to 5 foretell unseen rows alike
 _FULLEST = 0.97  # of what a replica can do; beyond it the queue grows without end, and no formula holds
 
 
@@ -72,18 +73,12 @@ class Serving:
         return Estimate(batch * answer / cycle_s, cycle_s / answer, None, batch)
 
     def closed(self, clients: float, prompt: float, answer: float) -> Estimate:
-        """`clients` that each ask again as soon as they are answered.
-
-        Answers of one length end together, so their clients ask together and wait for each other's prefill; the more
-        tokens that is, the further such a convoy comes apart.
-        """
+        """`clients` that each ask again as soon as they are answered; who is not alone waits for the step under way."""
         batch = max(1.0, min(clients, self.kv_sessions, self.max_batch))
         step_s = self.decode_s(batch, prompt + answer / 2)
-        others, constant = batch - 1, self.steps.constant
-        others /= 1 + others * prompt * (1 - self.prefix_hit_share) / constant("convoy_tokens")
         prefill_s, each_s = self.prefill_s(prompt), self.together_s(prompt, batch)
         cycle_s = self.cycle_s(batch, answer, step_s, prefill_s, each_s)
-        first_s = self.before_s + prefill_s + step_s + constant(self.steps.engine.queue) * others * each_s
+        first_s = self.before_s + prefill_s + step_s * (1 - 1 / batch) + self._before_own(batch - 1, prompt) * each_s
         waiting_s = max(0.0, clients - batch) / batch * cycle_s
         itl_s = _rest_s(cycle_s, first_s, step_s, answer)
         return Estimate(batch * answer / cycle_s, itl_s, first_s + waiting_s, batch)
@@ -102,6 +97,19 @@ class Serving:
         steps_s = self.steps.engine.steps_before * cycle_s / answer * (1 - 1 / batch)
         first_s = self.before_s + prefill_s + steps_s + busy * each_s / (2 * (1 - busy))
         return Estimate(batch * answer / cycle_s, _rest_s(cycle_s, first_s, step_s, answer), first_s, batch)
+
+    def _before_own(self, others: float, prompt: float) -> float:
+        """Prefills of others that a request waits for where clients ask again at once.
+
+        All ask together when they begin, and of that something stays. Answers of one length end together too, so that
+        their clients ask together ever again, in convoys that come apart beyond so many tokens of prompts.
+        """
+        engine, constant = self.steps.engine, self.steps.constant
+        prefills = constant("queue_start") * others
+        if engine.queue:
+            convoys = others * prompt * (1 - self.prefix_hit_share) / constant("convoy_tokens")
+            prefills += constant(engine.queue) * others / float(1 + convoys**_CORNER) ** (1 / _CORNER)
+        return prefills
 
     def decode_s(self, batch: float, context: float) -> float:
         """Time of one more token for each of `batch` sequences."""

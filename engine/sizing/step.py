@@ -122,6 +122,8 @@ class Steps:
         flops = self._flops(tflops)
         if precision != "bf16":
             flops *= constant(f"arithmetic_{precision}")
+        if replica.is_widened:
+            flops *= constant("arithmetic_widened")
         bandwidth = replica.gpu.memory_bandwidth_gb_s * 1e9 * constant("hbm_weights")
         ranks, corner = replica.tensor_parallel_size, constant("corner")
         compute_s = 2 * (shape.dense_parameters * tokens + shape.head_parameters * outputs) / flops
@@ -154,7 +156,8 @@ class Steps:
 
     def _overhead_s(self) -> float:
         per_layer = "layer_experts_us" if self.replica.shape.expert_parameters else self.engine.layer
-        return (self.replica.shape.layers * self.constant(per_layer) + self.constant("step_us")) * 1e-6
+        layers = self.replica.shape.exchanges / 2  # an attention or state and an MLP, be they one layer or two
+        return (layers * self.constant(per_layer) + self.constant("step_us")) * 1e-6
 
 
 def _soft_max(a: float, b: float, corner: float) -> float:

@@ -69,6 +69,40 @@ def test_the_gpu_with_most_rows_does_not_speak_for_all(tmp_path: Path) -> None:
     assert bands(said, lambda row: row.gpu)["closed"]["itl"].p90 == 2
 
 
+def test_a_band_may_borrow_from_other_regimes(tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text(HEAD + ROWS)
+    closed, offline = read_rows(tmp_path / "rows.csv")[0]
+    rows = [
+        replace(row, id=f"{row.kind}-{n}", measured={"throughput": times * row.computed(CONSTANT)["throughput"]})
+        for row, times in ((closed, 1.0), (offline, 2.0))
+        for n in range(50)
+    ]
+    said = foretold(rows, CONSTANT)
+    assert bands(said)["closed"]["throughput"].p90 == pytest.approx(1)
+    lent = bands(said, borrowed=0.5)
+    assert lent["closed"]["throughput"].p90 == pytest.approx(2)
+    assert lent["offline"]["throughput"].p10 == pytest.approx(1)
+    assert lent["closed"]["throughput"].rows == 50
+
+
+def test_answers_that_a_row_leaves_out_are_as_long_as_the_task_says(tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text(
+        HEAD + "a,mlperf_offline,,MLPerf v6.0,gpt-oss-120b,mxfp4,fp8,B200,8,,,,5010.6,,,,90000,,,,invented,\n"
+    )
+    [row], _ = read_rows(tmp_path / "rows.csv")
+    assert row.answer == 1278.2
+
+
+@pytest.mark.parametrize(("kind", "mode"), [("mlperf_offline", "expert"), ("mlperf_server", "tensor")])
+def test_latent_attention_is_spread_where_only_throughput_counts(tmp_path: Path, kind: str, mode: str) -> None:
+    (tmp_path / "rows.csv").write_text(
+        HEAD + f"a,{kind},,MLPerf v6.0,deepseek-r1,nvfp4,fp8,B200,8,,,,803.8,3700,,,58000,,,,invented,\n"
+    )
+    [row], _ = read_rows(tmp_path / "rows.csv")
+    assert row.replica.expert_mode.value == mode
+    assert (row.replica.tensor_parallel_size == 8) is (mode == "expert")
+
+
 def test_the_peer_is_asked_what_the_row_says(tmp_path: Path) -> None:
     (tmp_path / "rows.csv").write_text(HEAD + ROWS)
     known, unknown = (peer.question_of(row) for row in read_rows(tmp_path / "rows.csv")[0])

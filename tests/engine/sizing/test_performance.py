@@ -86,7 +86,54 @@ def test_littles_law_holds_where_prefills_make_answers_wait(load: float, prompt:
 
 def test_a_request_alone_waits_for_nobody() -> None:
     serving = Serving(steps(), kv_sessions=50, max_batch=256)
-    assert serving.open(1, 1000, 500).ttft_s == pytest.approx(serving.before_s + serving.prefill_s(1000))
+    for found in (serving.open(1, 1000, 500), serving.closed(1, 1000, 500)):
+        assert found.ttft_s == pytest.approx(serving.before_s + serving.prefill_s(1000))
+
+
+def test_clients_whose_answers_are_of_one_length_wait_in_convoys_that_stop_growing() -> None:
+    one = steps()
+    alike, varied = (
+        Serving(Steps(one.replica, CONSTANT, replace(VLLM, queue=queue)), kv_sessions=4096, max_batch=4096)
+        for queue in ("queue_closed", "")
+    )
+
+    def longer_s(clients: float) -> float:
+        with_convoy, without = (each.closed(clients, 2000, 500).ttft_s for each in (alike, varied))
+        assert with_convoy is not None
+        assert without is not None
+        return with_convoy - without
+
+    assert longer_s(1) == 0
+    assert longer_s(16) == pytest.approx(2 * longer_s(8.5), rel=0.1)
+    assert longer_s(4000) == pytest.approx(longer_s(2000), rel=0.05)
+
+
+def test_software_is_counted_by_attention_and_mlp_be_they_one_layer_or_two() -> None:
+    layers = 52  # of Nemotron-3-Nano, each an attention, a state or an MLP
+    replica = Replica.of(load_models()["nemotron-3-nano-30b-a3b"], load_gpus()["B200-SXM"], precision=Precision.FP8)
+    spent_us = Steps(replica, CONSTANT, TENSORRT).decode_parts(0, 1).software_s * 1e6
+    assert spent_us == pytest.approx(layers / 2 * CONSTANT("layer_experts_us") + CONSTANT("step_us"))
+
+
+@pytest.mark.parametrize(
+    ("precision", "gpu", "is_widened"),
+    [
+        (Precision.BF16, "H100-80GB-SXM", False),
+        (Precision.FP8, "H100-80GB-SXM", False),
+        (Precision.MXFP4, "B200-SXM", False),
+        (Precision.MXFP4, "H100-80GB-SXM", True),
+        (Precision.INT4, "B200-SXM", True),
+        (Precision.FP8, "A100-80GB-SXM", True),
+    ],
+)
+def test_weights_that_a_gpu_has_no_arithmetic_for_are_unpacked(
+    precision: Precision, gpu: str, is_widened: bool
+) -> None:
+    replica = Replica.of(load_models()["gpt-oss-120b"], load_gpus()[gpu], precision=precision)
+    assert replica.is_widened is is_widened
+    others = {"arithmetic_widened": 0.1}
+    slow = Steps(replica, lambda name: others.get(name) or CONSTANT(name))
+    assert (slow.prefill_s(4096, 4096) > Steps(replica, CONSTANT).prefill_s(4096, 4096)) is is_widened
 
 
 def test_stages_of_a_pipeline_prefill_different_prompts() -> None:
