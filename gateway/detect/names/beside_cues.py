@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 
-from sovctl.gateway.detect.names.cues import CUES, SAINTS, Cue, Place
+from sovctl.gateway.detect.names.cues import CUES, SAINTS, SURNAMES, Cue, Place
+from sovctl.gateway.detect.names.given_names import GIVEN_WORDS
 from sovctl.gateway.detect.names.reading import Reading
 from sovctl.gateway.detect.names.shape import (
     Name,
@@ -29,6 +30,17 @@ _LINE_END = re.compile(r"[ \t]*(?:[.,،][ \t]*)?(?:$|[\n,(|–—-])")
 _LINE_START = re.compile(r"(?:^|[\n.!?:>\"«“(*-])[ \t>]{0,4}\Z")
 # A colon within the line makes it a label: "Guten Tag, AHV: 756...".
 _AFTER_ADDRESSEE = re.compile(r"[ \t]?(?:$|[,!;\n–—-]|\.(?!:)|:[ \t]*(?:\n|$))")
+_OWNS = re.compile(r"['’]s [a-z]")
+# What somebody says right before the name of who is meant, in a chat.
+_SPOKEN_TO = re.compile(
+    r"(?<![^\W_])(?:thanks|thank you|thx|sure|yes|yeah|no|ok|okay|wow|great|sorry|morning|congratulations|congrats"
+    r"|perfect|please|welcome|bye|goodbye|well done|of course|absolutely|right|you|danke|ja|nein|klar|merci|oui|non"
+    r"|gracias|sí|dziękuję|tak|nie|dzięki|спасибо|да|нет|конечно|makasih|terima kasih|ya|tidak|grazie|bedankt"
+    r"|obrigad[oa]),? \Z",
+    re.IGNORECASE,
+)
+_LONGEST_CALL = 20  # characters
+_CALL_END = re.compile(r"[!?.,](?![\w])")
 _NUMBER_BEFORE = re.compile(r"[0-9][ \t\u00a0]?\Z")
 
 
@@ -154,12 +166,17 @@ def _by_role(text: str, at: int, cue: Cue) -> Name | None:
     return name if text[at - cue.length].islower() and not match[0].strip() and cue.language == "en" else None
 
 
-def _given(text: str, at: int, _cue: Cue) -> Name | None:
+def _given(text: str, at: int, cue: Cue) -> Name | None:
     if is_lower(text, at):
         return None
+    if _OWNS.match(text, at + cue.length):  # "Anna's account"
+        return Name(at, at + cue.length, 1, 0, 1) if text[at : at + cue.length].lower() not in GIVEN_WORDS else None
     name = name_at(text, at)
     if name is None:
         return None
+    if not name.given:
+        rest = text[at : name.end].lower().split()[1:]
+        return name if rest and rest[-1] in SURNAMES else None
     if not text[at].isupper():  # Arabic script: two names, or a name and a nisba
         rest = text[name.start : name.end].split()
         is_certain = (
@@ -171,12 +188,21 @@ def _given(text: str, at: int, _cue: Cue) -> Name | None:
         return None
     if name.words + name.initials >= 2:
         return name
+    if _is_called(text, at, name.end):
+        return name
     # "Kowalska Anna": the surname stands first, within a sentence or with a surname's ending.
     if before is None or not before[1][0].isupper() or is_nobody(before[1], before[1].lower()) or len(before[1]) < 3:
         return None
     if ends_like_surname(before[1]) or _LINE_START.search(text, max(0, before[0] - 6), before[0]) is None:
         return Name(before[0], name.end, 2, 0, 1)
     return None
+
+
+def _is_called(text: str, start: int, end: int) -> bool:
+    """Whether somebody is spoken to by this name: "Thanks, Anna.", "well done, Anna!"."""
+    if text[end : end + 1] == "!" and text[max(0, start - 2) : start] == ", ":
+        return True
+    return bool(_CALL_END.match(text, end) and _SPOKEN_TO.search(text, max(0, start - _LONGEST_CALL), start))
 
 
 _LOOKS: dict[Place, tuple[str, Callable[[str, int, Cue], Name | None]]] = {

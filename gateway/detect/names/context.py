@@ -16,7 +16,7 @@ from sovctl.gateway.detect.finding import Finding, name_value
 from sovctl.gateway.detect.names.beside_cues import by_cue
 from sovctl.gateway.detect.names.by_form import by_form
 from sovctl.gateway.detect.names.cues import CUE_WORDS
-from sovctl.gateway.detect.names.in_fields import in_fields, in_rows
+from sovctl.gateway.detect.names.in_fields import in_fields, in_rows, speakers
 from sovctl.gateway.detect.names.reading import Reading
 from sovctl.gateway.kinds import Kind
 
@@ -30,6 +30,7 @@ SCORES = {
     "NAME_GIVEN": 0.65,
     "NAME_ROLE": 0.6,
     "NAME_ROW": 0.6,
+    "NAME_SPEAKER": 0.7,
     "NAME_JOINED": 0.6,
 }
 
@@ -41,7 +42,7 @@ def find_names(reading: Reading, found: Sequence[Finding] = ()) -> Iterator[Find
         found: identifiers in the same text; a name in the same row as one is believed with less.
     """
     text, words = reading.text, reading.words_of(CUE_WORDS)
-    everywhere = by_cue(reading, words), in_fields(text), by_form(reading, words), in_rows(text, found)
+    everywhere = by_cue(reading, words), in_fields(text), speakers(text), by_form(reading, words), in_rows(text, found)
     for rule, name in itertools.chain(*everywhere):
         value = name_value(text[name.start : name.end])
         yield Finding(name.start, name.end, Kind.PERSON, SCORES[rule], value, rule)

@@ -12,7 +12,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from sovctl.gateway.detect.everyday_words import GROUP_OF
-from sovctl.gateway.detect.names.given_names import GIVEN_NAMES
+from sovctl.gateway.detect.names.given_names import GIVEN_NAMES, GIVEN_WORDS
 
 
 class Place(StrEnum):
@@ -89,7 +89,7 @@ def _with_prefixes(language: str, phrase: str) -> Iterator[str]:
 def _cues() -> dict[bytes, tuple[Cue, ...]]:
     places = set(Place)
     rows = [row for row in _read() if row[0] in places]
-    rows += [(Place.GIVEN, "", name, "") for name in sorted(GIVEN_NAMES)]
+    rows += [(Place.GIVEN, "", name, "") for name in sorted(GIVEN_NAMES | GIVEN_WORDS)]
     found: dict[bytes, dict[bytes, dict[Place, Cue]]] = {}
     for section, language, phrase, marks in rows:
         for form in _with_prefixes(language, phrase):
@@ -128,6 +128,8 @@ OTHER_FIELDS = _section("other")
 """What makes a `name` field somebody else's: `product`."""
 PARTICLES = _section("particle")
 """Lower-case words within a name."""
+SURNAMES = _section("surname")
+"""What makes a word that is a given name as well one."""
 COMPANIES = _section("company")
 """What follows a name that is no person's."""
 SAINTS = _section("saint")

@@ -11,6 +11,7 @@ from pathlib import Path
 from sovctl.gateway.detect.names.nobody import NOBODY, is_everyday
 
 _FOLDER = Path(__file__).parent
+_WORDS = "?"  # ends the language of a row of words that are names as well
 
 # What replaces the end of a nominative: first row that fits. The endings of nouns of that shape, all cases, singular.
 _CASES: dict[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
@@ -73,8 +74,12 @@ def _cases(language: str, name: str) -> Iterable[str]:
     return (form for form in forms if form not in NOBODY and not is_everyday(form))
 
 
-GIVEN_NAMES: frozenset[str] = frozenset(form for language, name in _read() for form in (name, *_cases(language, name)))
+GIVEN_NAMES: frozenset[str] = frozenset(
+    form for language, name in _read() if not language.endswith(_WORDS) for form in (name, *_cases(language, name))
+)
 """Every form, in lower case."""
+GIVEN_WORDS: frozenset[str] = frozenset(name for language, name in _read() if language.endswith(_WORDS))
+"""Everyday words that are given names as well, in lower case; only a surname behind one makes it a person."""
 
 
 def names_of(language: str) -> frozenset[str]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from sovctl.gateway.detect.finding import Finding
 from sovctl.gateway.detect.names.cues import FIELDS, OTHER_FIELDS, WEAK_FIELDS
+from sovctl.gateway.detect.names.given_names import GIVEN_WORDS
 from sovctl.gateway.detect.names.shape import Name, is_company, is_lower, name_at
 from sovctl.gateway.kinds import Kind
 
@@ -22,6 +23,11 @@ _ENDS = frozenset(f" {label}"[-2:] for label in FIELDS)
 _RULER = re.compile(r"\n[ \t]{0,8}(?:\|[ \t]{0,8})?:?---")
 _VALUE_END = re.compile(r"[ \t]*(?:$|[\n\r\"'”»,;|<(\[\])}*_/.،؛-])")
 
+_SPEAKER = re.compile(
+    r"[ \t>*-]{0,4}(?P<time>[\[(][^\])\n]{0,20}[0-9]:[0-9]{2}[^\])\n]{0,12}[\])][ \t]?"
+    r"|[0-9]{1,2}:[0-9]{2}[^\w\n]{1,4})?[*_]{0,2}"
+    r"(?P<name>[^\W\d_][^\n:;,()\[\]<>|*_]{1,40}?)(?:,? ?[(\[][^)\]\n]{1,40}[)\]])?[*_]{0,2}:[ \t\n]"
+)
 _ROW_KINDS = frozenset(Kind) - {Kind.PERSON, Kind.ORG, Kind.SECRET, Kind.IP, Kind.MAC, Kind.SWIFT, Kind.CRYPTO}
 _LONGEST_ROW = 300  # characters; longer lines are prose
 _BEFORE_CELL = r"[ \t]{0,4}(?:\d{1,4}[.)][ \t]{1,3}|[-*•][ \t]{1,3})?[\"']?"
@@ -51,6 +57,26 @@ def in_fields(text: str) -> Iterator[tuple[str, Name]]:
         name = _with_given(text, name_at(text, value.end(), may_be_lower=True))
         if name is not None and _is_believed(text, name, label) and not is_company(text, name.end):
             yield "NAME_FIELD", name
+
+
+def speakers(text: str) -> Iterator[tuple[str, Name]]:
+    """Who says something in a transcript: "[10:17] Anna: yes", "Anna Nordmann (sales): yes"."""
+    for start in _lines(text):
+        match = _SPEAKER.match(text, start)
+        name = name_at(text, match.start("name")) if match is not None else None
+        if match is None or name is None or name.end != match.end("name"):
+            continue
+        if name.given or (match["time"] and match["name"].lower() in GIVEN_WORDS):
+            yield "NAME_SPEAKER", name
+
+
+def _lines(text: str) -> Iterator[int]:
+    """Where each line begins; an expression would look at every character for that."""
+    yield 0
+    start = text.find("\n") + 1
+    while start:
+        yield start
+        start = text.find("\n", start) + 1
 
 
 def _with_given(text: str, name: Name | None) -> Name | None:
