@@ -133,7 +133,8 @@ def _hall(laid: GroupLayout) -> str:
         words += f", {laid.nodes_per_rack} a rack: {count(laid.racks, 'rack')}"
     if laid.switches is not None and laid.switches.leaves:
         words += (
-            f"; {laid.switches.rails} rails on {laid.switches.leaves} leaf and {laid.switches.spines} spine switches, "
+            f"; {laid.switches.rails} rails on {laid.switches.leaves} leaf and {laid.switches.spines} spine switches"
+            f"{f' and {laid.switches.cores} cores' if laid.switches.cores else ''}, "
             f"{count(laid.switches.cables, 'cable')}"
         )
     return words

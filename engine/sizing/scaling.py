@@ -20,6 +20,7 @@ from typing import Any
 from sovctl.engine.catalog.overheads import load_overheads
 from sovctl.engine.sizing.busy_hours import Prescale, is_all_week, prescales
 from sovctl.engine.sizing.pool import PoolSizing
+from sovctl.engine.sizing.server import Server
 from sovctl.engine.spec.demand import Sizing
 
 TARGET_SHARE = 0.7
@@ -62,6 +63,12 @@ def load_s(weights_bytes_per_node: float, read_gb_s: float | None) -> float:
     return weights_bytes_per_node / (read_gb_s * 1e9) + min(each.high_s for each in starts)
 
 
+def node_weights(server: Server, node_gpus: int) -> float:
+    """Bytes of weights that one node reads for a replica."""
+    total = server.weights.total_bytes(tensor_parallel_size=server.tensor_parallel_size)
+    return total / max(1, server.gpus // node_gpus)
+
+
 def bounds_of(sized: PoolSizing, sizing: Sizing) -> Bounds | None:
     """The bounds of a pool; None where its workload was not sized."""
     if sized.limit is None or sized.need is None or sized.server is None:
@@ -71,8 +78,7 @@ def bounds_of(sized: PoolSizing, sizing: Sizing) -> Bounds | None:
     assert demand is not None
     assert performance is not None
     carries = point.in_flight
-    weights = sized.server.weights.total_bytes(tensor_parallel_size=sized.server.tensor_parallel_size)
-    lead_s = load_s(weights / max(1, sized.server.gpus // case.platform.gpus), sizing.storage.read_gb_s)
+    lead_s = load_s(node_weights(sized.server, case.platform.gpus), sizing.storage.read_gb_s)
     warm = sizing.reserve.spare_replicas
     most = max(case.pool.replicas, sized.need.with_reserve or sized.need.replicas)
 

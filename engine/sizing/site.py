@@ -25,21 +25,23 @@ from sovctl.engine.spec.hall import Hall
 
 @dataclass(frozen=True, slots=True)
 class Switches:
-    """A rail-optimised fabric of two tiers: NIC number i of every node is on leaf i of its group of nodes."""
+    """A rail-optimised fabric: NIC number i of every node is on leaf i of its group of nodes."""
 
     rails: int
     leaves: int
     spines: int
     cables: int
-    """From nodes to leaves, and from leaves to spines."""
+    """From nodes to leaves, and from tier to tier."""
+    cores: int = 0
+    """Of a third tier, where two are not enough."""
 
 
 def switches(nodes: int, rails: int, ports: int) -> Switches | None:
-    """What joins `nodes` nodes without blocking; None where two tiers are not enough.
+    """What joins `nodes` nodes without blocking; None where three tiers are not enough.
 
     One switch does where all links fit. Else half of a leaf's ports go down, as in NVIDIA's DGX SuperPOD: with 64-port
-    switches, 64 nodes of 8 rails have 16 leaves and 8 spines, 128 have 32 and 16, 256 have 64 and 32, and 512 a third
-    tier (docs.nvidia.com, DGX SuperPOD reference architecture B200, table of larger counts, read 2026-11-22).
+    switches, 64 nodes of 8 rails have 16 leaves and 8 spines, 256 have 64 and 32, and 512 have 128, 128 and 64 cores
+    (docs.nvidia.com, DGX SuperPOD reference architecture B200, table of larger counts, read 2026-11-22).
     """
     if nodes < 2 or rails < 1:
         return Switches(rails, 0, 0, 0)
@@ -47,10 +49,13 @@ def switches(nodes: int, rails: int, ports: int) -> Switches | None:
         return Switches(rails, 1, 0, nodes * rails)
     down = ports // 2
     leaves = rails * ceil(nodes / down)
-    if leaves > ports:
-        return None
     up = leaves * (ports - down)
-    return Switches(rails, leaves, ceil(up / ports), nodes * rails + up)
+    if leaves <= ports:
+        return Switches(rails, leaves, ceil(up / ports), nodes * rails + up)
+    if nodes * rails > ports * down * down:  # what three tiers of such switches hold
+        return None
+    # Half of a spine's ports go down as well, so that as much goes up to the cores as comes.
+    return Switches(rails, leaves, ceil(up / down), nodes * rails + 2 * up, ceil(up / ports))
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,22 +137,24 @@ def _fill(left_on: Counter[int], left: int, placed: int, size: int) -> None:
         left_on[left - rest * size] += 1
 
 
-_MOST_NODES = 4096  # looked for; more than any site has
-
-
 def nodes_with_reserve(on_it: Sequence[PoolSizing], gpus: int) -> tuple[int, int]:
     """The fewest nodes on which the pools are enough when those that may go are away, and the GPUs taken of them.
 
-    More nodes spread a pool thinner, so that each takes less with it: how many replicas are needed depends on them.
+    More nodes spread a pool thinner, so that each takes less with it: how many replicas are needed depends on them, and
+    is never more on more nodes.
     """
     reserve = on_it[0].case.reserve
     away = reserve.failed_nodes + reserve.maintenance_nodes if any(each.need for each in on_it) else 0
-    shapes: list[tuple[int, int]] = []
-    for nodes in range(away + 1, _MOST_NODES):
-        shapes = [(_wanted_replicas(each, nodes), each.case.pool.gpus_per_replica) for each in on_it]
-        if nodes_for(shapes, gpus) <= nodes:
-            return nodes, sum(count * size for count, size in shapes)
-    return max(1, nodes_for(shapes, gpus)), sum(count * size for count, size in shapes)
+
+    def shapes(nodes: int) -> list[tuple[int, int]]:
+        return [(_wanted_replicas(each, nodes), each.case.pool.gpus_per_replica) for each in on_it]
+
+    few = away + 1
+    enough = max(few, nodes_for(shapes(few), gpus))
+    while few < enough:
+        middle = (few + enough) // 2
+        few, enough = (few, middle) if nodes_for(shapes(middle), gpus) <= middle else (middle + 1, enough)
+    return enough, sum(count * size for count, size in shapes(enough))
 
 
 def _wanted_replicas(sized: PoolSizing, nodes: int) -> int:
@@ -190,7 +197,7 @@ def _group(
         fabric = switches(nodes, rails.value, spec.sizing.fabric.switch_ports)
         if fabric is None:
             ports = spec.sizing.fabric.switch_ports
-            problems.append(f"{group.name}: {nodes} nodes need a third tier of {ports}-port switches, not reckoned")
+            problems.append(f"{group.name}: {nodes} nodes need a fourth tier of {ports}-port switches, not reckoned")
     store = _store_bytes(group, on_it) * spec.sizing.storage.versions
     units = shares(catalog.scalable_units, platform, nodes)
     return GroupLayout(group.name, platform, len(group.nodes), nodes, kw, per_rack, racks, fabric, store, units, gpus)

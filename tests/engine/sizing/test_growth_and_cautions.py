@@ -17,9 +17,11 @@ from hypothesis import strategies as st
 from sovctl.engine.catalog import load_catalog
 from sovctl.engine.preset import FOLDER
 from sovctl.engine.sizing.cautions import cautions
-from sovctl.engine.sizing.demand import MOST_SPREAD, Lengths
+from sovctl.engine.sizing.demand import MOST_SPREAD, Lengths, lost, replicas_with_reserve
 from sovctl.engine.sizing.growth import MOST_YEARS, growth_of, lasts
 from sovctl.engine.sizing.outcome import Outcome, reckon
+from sovctl.engine.sizing.pool import PoolSizing
+from sovctl.engine.sizing.site import nodes_for
 from sovctl.engine.spec.file import parse
 
 BANK = yaml.safe_load((FOLDER / "bank-hybrid.yaml").read_text())
@@ -54,10 +56,40 @@ def test_replicas_last_to_the_year_before_they_are_too_few() -> None:
     assert growth_of(bank().sizings[0]) == ()
 
 
+def test_a_crowd_past_all_counting_is_counted() -> None:
+    found = bank(asked={"users": 100_000_000}, growth_percent_per_year=1000, growth_years=10, failed_nodes=1)
+    years = growth_of(found.sizings[0])
+    assert (years[-1].with_reserve or 0) > years[-1].replicas > 10**12
+
+
 def test_more_nodes_are_wanted_where_more_may_go_and_never_fewer() -> None:
     nodes = [bank(failed_nodes=away).layout.groups[0].nodes for away in range(6)]
     assert nodes == sorted(nodes)
     assert all(count > away for away, count in enumerate(nodes))
+
+
+def test_on_the_nodes_that_are_wanted_enough_is_left_and_on_one_fewer_it_is_not() -> None:
+    for away in range(1, 5):
+        found = bank(asked={"users": 20_000}, failed_nodes=away)
+        nodes, gpus = found.layout.groups[0].nodes, found.layout.groups[0].platform.gpus
+        on_it = [each for each in found.sizings if each.case.pool.node_group == "dgx"]
+
+        def taken(count: int, away: int = away, gpus: int = gpus, on_it: list[PoolSizing] = on_it) -> int:
+            shapes = []
+            for each in on_it:
+                case, kept = each.case, each.case.pool.replicas
+                if each.need is not None:
+                    most = replicas_with_reserve(
+                        each.need.replicas, case.reserve, nodes=count, replicas_per_node=case.replicas_per_node
+                    )
+                    assert most is not None
+                    assert most - lost(most, count, away, case.replicas_per_node) >= each.need.replicas
+                    kept = most
+                shapes.append((kept, case.pool.gpus_per_replica))
+            return nodes_for(shapes, gpus)
+
+        assert taken(nodes) <= nodes
+        assert nodes == away + 1 or taken(nodes - 1) > nodes - 1
 
 
 def test_a_limit_that_only_average_prompts_keep_is_said() -> None:

@@ -37,15 +37,23 @@ def bank(**sizing: Any) -> tuple[SiteSpec, list[PoolSizing], Layout]:
 
 
 # NVIDIA, DGX SuperPOD reference architecture B200, table of larger counts (read 2026-11-22), 64-port switches: leaves,
-# spines, cables from nodes to leaves and from leaves to spines. 512 nodes have a third tier there.
+# spines, cores, cables from nodes to leaves and from tier to tier.
 @pytest.mark.parametrize(
-    ("nodes", "leaves", "spines", "cables"), [(64, 16, 8, 1024), (128, 32, 16, 2048), (256, 64, 32, 4096)]
+    ("nodes", "leaves", "spines", "cores", "cables"),
+    [
+        (64, 16, 8, 0, 1024),
+        (128, 32, 16, 0, 2048),
+        (256, 64, 32, 0, 4096),
+        (512, 128, 128, 64, 3 * 4096),
+        (1024, 256, 256, 128, 3 * 8192),
+        (2048, 512, 512, 256, 3 * 16384),
+    ],
 )
-def test_the_fabric_is_the_superpods(nodes: int, leaves: int, spines: int, cables: int) -> None:
+def test_the_fabric_is_the_superpods(nodes: int, leaves: int, spines: int, cores: int, cables: int) -> None:
     found = switches(nodes, 8, 64)
     assert found is not None
-    assert (found.leaves, found.spines, found.cables) == (leaves, spines, cables)
-    assert switches(512, 8, 64) is None
+    assert (found.leaves, found.spines, found.cores, found.cables) == (leaves, spines, cores, cables)
+    assert switches(10_000, 8, 64) is None
 
 
 # NVIDIA's reference architectures: units of 32 DGX B200, of 64 (Ethernet) or 72 (XDR) DGX B300, of 8 racks GB200.
@@ -74,13 +82,16 @@ def test_every_unit_of_the_catalogue_is_offered_for_its_platform() -> None:
         assert share.unit_nodes * platform.gpus == (unit.gpus_per_su or share.unit_nodes * 8)
 
 
-def test_one_node_needs_no_switch_a_few_need_one_and_too_many_need_a_third_tier() -> None:
+def test_one_node_needs_no_switch_a_few_need_one_and_the_next_tier_begins_where_it_must() -> None:
     alone, few = switches(1, 8, 64), switches(8, 8, 64)
     assert alone is not None
     assert few is not None
     assert alone.leaves == 0
     assert (few.leaves, few.spines, few.cables) == (1, 0, 64)
-    assert switches(257, 8, 64) is None
+    two, three = switches(256, 8, 64), switches(257, 8, 64)
+    assert two is not None
+    assert three is not None
+    assert (two.cores, three.cores > 0) == (0, True)
 
 
 @given(st.integers(1, 300), st.sampled_from([4, 8]), st.sampled_from([32, 64, 128]))
