@@ -131,10 +131,21 @@ class Supervisor:
     def _start(self, place: _Place) -> None:
         if place.listening is None:
             place.listening = bind(self._settings.listen)
+        if place.started:
+            self._renew_line(place)
         place.restart_at, place.started = None, time.monotonic()
         place.pid = os.fork()
         if place.pid == 0:
             self._be_worker(place)
+
+    def _renew_line(self, place: _Place) -> None:
+        """What the worker before said last is written; nobody may take the answer to it for one to himself."""
+        self._writer.answer([place.writer_end])
+        self._selector.unregister(place.writer_end)
+        place.writer_end.close()
+        place.worker_end.close()
+        place.worker_end, place.writer_end = line()
+        self._selector.register(place.writer_end, selectors.EVENT_READ)
 
     def _be_worker(self, place: _Place) -> None:
         """In the child. Never returns."""

@@ -7,6 +7,8 @@ import http.client
 import os
 import signal
 import socket
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -15,6 +17,7 @@ from typing import Any
 
 import pytest
 from echo_upstream import EchoUpstream
+from loopback_ports import unused_port
 from waiting import until
 
 PROMPT = "Please write to anna@example.com today"
@@ -156,3 +159,49 @@ def test_a_port_that_is_taken_is_said(
     assert second.process.wait(60) == 3
     assert "expected a free port" in second.log()
     assert "serving" not in second.log()
+
+
+_TWO_LIVES = """
+import asyncio, os, sys, time
+from pathlib import Path
+from types import SimpleNamespace
+from sovctl.compliance.keys import load_or_create
+from sovctl.compliance.ledger.line import LineSender
+from sovctl.compliance.ledger.store import Ledger
+from sovctl.gateway.settings import Listen
+from sovctl.gateway.supervisor import Supervisor
+
+hears, told = os.pipe()
+
+def first_life(_listening, end):
+    end.send(b"A" + (2).to_bytes(4) + b"{}")
+
+def second_life(_listening, end):
+    async def work():
+        recorded = LineSender(end).append_encoded(b"{}")
+        await asyncio.sleep(0)  # it is on its way
+        await asyncio.sleep(0)
+        os.write(told, b"s")
+        os.write(told, b"%d" % await recorded)
+    asyncio.run(work())
+
+folder = Path(sys.argv[1])
+settings = SimpleNamespace(listen=Listen(host="127.0.0.1", port=int(sys.argv[2])), workers=1)
+with Ledger.open(folder / "ledger", origin="sovctl.lab/gateway", key=load_or_create(folder / "key")) as ledger:
+    supervisor = Supervisor(settings, ledger, first_life)
+    place, = supervisor._places
+    supervisor._start(place)
+    os.waitid(os.P_PID, place.pid, os.WEXITED | os.WNOWAIT)
+    supervisor._reap()
+    supervisor._run_worker = second_life
+    supervisor._start(place)
+    assert os.read(hears, 1) == b"s"
+    supervisor._writer.answer([place.writer_end])
+    print(int(os.read(hears, 9)), ledger.size)
+"""
+
+
+def test_a_worker_takes_no_answer_for_its_own_that_was_meant_for_the_one_before(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", _TWO_LIVES, str(tmp_path), str(unused_port())]
+    told = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert (told.stdout.split(), told.returncode) == (["1", "2"], 0), told.stderr
