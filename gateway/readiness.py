@@ -39,15 +39,25 @@ class Readiness:
     """What else may be wrong, by name; asked every time, so it must cost nothing."""
     _asked_at: float = 0.0
     _wrong: dict[str, str] = field(default_factory=dict)
+    _asking: asyncio.Task[None] | None = None
 
     async def wrong(self) -> dict[str, str]:
         """What is wrong now, by name; empty when all is well."""
-        if time.monotonic() - self._asked_at >= _VALID_S:
-            self._asked_at, self._wrong = time.monotonic(), await self._ask()
+        if self._asking is None and time.monotonic() - self._asked_at >= _VALID_S:
+            self._asking = asyncio.create_task(self._look(), name="readiness")
+        if self._asking is not None:
+            await asyncio.shield(self._asking)  # whoever leaves takes no answer from the others who wait
         wrong = dict(self._wrong)
         for other in self.others:
             wrong |= other()
         return wrong
+
+    async def _look(self) -> None:
+        try:
+            self._wrong = await self._ask()
+            self._asked_at = time.monotonic()
+        finally:
+            self._asking = None
 
     async def _ask(self) -> dict[str, str]:
         wrong: dict[str, str] = {}
