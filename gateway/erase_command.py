@@ -57,9 +57,17 @@ async def erase(vault: Vault, settings: GatewaySettings, options: argparse.Names
     def progress(done: int) -> None:
         sys.stderr.write(f"{done} conversations\n")
 
-    erasure = await vault.eraser.erase(scope, by=pwd.getpwuid(os.getuid()).pw_name, progress=progress)
+    erasure = await vault.eraser.erase(scope, by=account(), progress=progress)
     await _record(vault, settings, erasure)
     return {"id": erasure.id, "site": settings.site, **erased_fields(erasure), "is_recorded": True}
+
+
+def account() -> str:
+    """Who asks; by number where the system knows no name, as in a container."""
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
+        return str(os.getuid())
 
 
 async def _scope(vault: Vault, settings: GatewaySettings, options: argparse.Namespace) -> Scope:

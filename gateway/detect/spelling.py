@@ -129,7 +129,6 @@ def _spoken(text: str) -> list[Edit]:
 _LOOKALIKES = dict(zip("АВЕЅІЈКМНОРСТУХҮԚԜаеѕіјкорсухүһԁԛԝӏ", "ABESIJKMHOPCTYXYQWaesijkopcyxyhdqwl", strict=True))
 _LOOKALIKES |= dict(zip("ΑΒΕΖΗΙΚΜΝΟΡΤΥΧαικνορυχϲϳ", "ABEZHIKMNOPTYXaikvopuxcj", strict=True))
 _LOOKALIKES |= dict(zip("օսոհɑɡıɩʏ", "ounhagiiy", strict=True))
-_TO_LATIN = str.maketrans(_LOOKALIKES)
 _OTHER_LETTERS = re.compile(r"[^\x00-\u024f]")
 _RUN = re.compile(r"[\w@.+-]{2,512}")
 

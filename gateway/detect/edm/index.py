@@ -238,7 +238,7 @@ class Index:
         return found
 
     def has_pair(self, firsts: Iterable[int], seconds: Sequence[int]) -> bool:
-        """True when any two of these, one of each, are a `pair` or an `initial_pair` of the list."""
+        """True when any two of these, one of each, are a `pair` of the list; a number may be an `initial_of`."""
         sieve, shift = self._sieve, 62 - len(self._sieve).bit_length()
         for first in firsts:
             for second in seconds:

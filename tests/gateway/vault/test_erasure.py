@@ -13,6 +13,7 @@ import pytest
 from vault_homes import KEK, ONE, TOKEN, TTL_S, TWO, VALUE, Clock, Home, open_vault, with_vault
 
 from sovctl.gateway.conversation import Conversation
+from sovctl.gateway.erase_command import account
 from sovctl.gateway.vault import Superseded, Vault, VaultFailed
 from sovctl.gateway.vault.erasures import CLAIM_S, CUT_OFF_AFTER_S, Erasure, chained
 
@@ -364,3 +365,9 @@ def test_nothing_of_a_person_is_in_what_is_kept_about_an_erasure(home: Home) -> 
     dump = home.dump().lower()
     assert not [each for each in (VALUE, IBAN.lower(), "retail") if each.encode() in dump]
     assert KEK.id.encode() in dump
+
+
+def test_who_asks_for_an_erasure_has_a_name_or_at_least_a_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert account()
+    monkeypatch.setattr(os, "getuid", lambda: 4_294_000_000)  # as in a container whose users nobody listed
+    assert account() == "4294000000"
