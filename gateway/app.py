@@ -241,7 +241,10 @@ class App:
 
 _MODEL = "/v1/models/"
 _HANDOFF = "/v1/handoffs/"
-_REMEMBERED = ("/v1/responses/resp", "/v1/conversations", "/v1/files", "/v1/uploads", "/v1/batches")  # never here
+_REMEMBERED = (  # never here
+    *("/v1/responses/resp", "/v1/conversations", "/v1/files", "/v1/uploads", "/v1/batches"),
+    *("/v1/chat/completions/chatcmpl", "/v1/messages/batches"),
+)
 
 
 def _spoken(scope: Scope) -> Surface:

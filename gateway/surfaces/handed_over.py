@@ -70,10 +70,15 @@ class ChoicesEnding(Ending):
         self._kind = kind
         self._left = list(range(choices))
         self._last: Mapping[str, Any] = {}
+        self._begun: set[int] = set()
+        self._said: set[int] = set()
 
     def sent(self, event: Mapping[str, Any]) -> None:
         self._last = event
         for choice in event.get("choices", ()):
+            self._begun.add(choice.get("index"))
+            if choice.get("text") or (choice.get("delta") or {}).get("content"):
+                self._said.add(choice.get("index"))
             if choice.get("finish_reason") is not None and choice.get("index") in self._left:
                 self._left.remove(choice["index"])
 
@@ -86,11 +91,12 @@ class ChoicesEnding(Ending):
     def events(self, instead: Instead) -> list[bytes]:
         head = self._head(instead, self._kind if self._is_plain else f"{self._kind}.chunk")
         head |= {name: self._last[name] for name in ("id", "created") if name in self._last}
-        text = f"\n\n{instead.text}" if self._last else instead.text
-        made: dict[str, Any] = {"text": text} if self._is_plain else {"delta": {"role": "assistant", "content": text}}
         nothing: dict[str, Any] = {"text": ""} if self._is_plain else {"delta": {}}
         events = []
         for index in self._left:
+            text = f"\n\n{instead.text}" if index in self._said else instead.text
+            role = {} if index in self._begun else {"role": "assistant"}
+            made = {"text": text} if self._is_plain else {"delta": {**role, "content": text}}
             choice = {"index": index, "logprobs": None}
             events.append({**head, "choices": [{**choice, **made, "finish_reason": None}]})
             last = {**head, "choices": [{**choice, **nothing, "finish_reason": "content_filter"}]}

@@ -120,6 +120,16 @@ def test_messages(manned: Any, prompt: str) -> None:
     assert final.stop_reason == "refusal"
 
 
+def test_a_streamed_choice_says_its_role_once_and_what_was_said_stands_apart() -> None:
+    ending = SURFACES["/v1/chat/completions"].ending({"messages": [], "n": 3})
+    deltas = (0, {"role": "assistant", "content": ""}), (1, {"role": "assistant"}), (1, {"content": "So."})
+    for index, delta in deltas:
+        ending.sent({"id": "chatcmpl-1", "choices": [{"index": index, "delta": delta, "finish_reason": None}]})
+    *events, _ = ending.events(Instead("ho-1", TEXT, "assistant", "r", 0))
+    said = [json.loads(each.removeprefix(b"data: "))["choices"][0]["delta"] for each in events[::2]]
+    assert said == [{"content": TEXT}, {"content": f"\n\n{TEXT}"}, {"role": "assistant", "content": TEXT}]
+
+
 @pytest.mark.parametrize(("prompt", "count"), [([101, 102, 103], 2), (["a", "b", "c"], 6), ([[101], [102]], 4)])
 def test_a_prompt_of_token_ids_is_one(prompt: list[Any], count: int) -> None:
     ending = SURFACES["/v1/completions"].ending({"prompt": prompt, "n": 2})

@@ -131,6 +131,14 @@ def test_what_a_server_would_have_to_remember_is_refused(
     assert not cloud.requests
 
 
+def test_no_stored_chat_and_no_batch_of_messages_is_here(gateway: Any, pool: SurfaceUpstream) -> None:
+    key = {"authorization": "Bearer test-key-of-the-branch-application"}
+    for method, path in (("GET", "/v1/chat/completions/chatcmpl-1"), ("POST", "/v1/messages/batches")):
+        status, _, body = gateway.request(method, path, b"{}", key)
+        assert (status, b"state_not_kept" in body) == (404, True)
+    assert not pool.requests
+
+
 def test_no_response_can_be_fetched_by_its_id(gateway: Any, pool: SurfaceUpstream) -> None:
     client = gateway.client()
     for ask in (client.responses.retrieve, client.responses.cancel, client.responses.delete):
