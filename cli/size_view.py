@@ -10,6 +10,7 @@ import yaml
 
 from sovctl.cli import show
 from sovctl.compliance.errors import InputError
+from sovctl.compliance.verdict import Verdict
 from sovctl.engine.sizing.capacity import Banded
 from sovctl.engine.sizing.cautions import cautions
 from sovctl.engine.sizing.costs import MonthlyCosts
@@ -77,6 +78,8 @@ def _lines(sized: PoolSizing) -> list[str]:
                 f"{enough}, reserve counted"
             )
     lines += [f"! {each}" for each in cautions(sized)]
+    if sized.verdict is Verdict.UNKNOWN and sized.case.model.notes:
+        lines.append(f"the catalogue knows: {sized.case.model.notes}")
     return lines
 
 

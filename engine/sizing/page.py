@@ -11,6 +11,7 @@ from markupsafe import Markup
 
 from sovctl.compliance.page import page_template
 from sovctl.engine.sizing import GIB
+from sovctl.engine.sizing.capacity import Banded
 from sovctl.engine.sizing.cautions import cautions
 from sovctl.engine.sizing.costs import MonthlyCosts
 from sovctl.engine.sizing.explain import explain
@@ -34,6 +35,9 @@ class _Block:
     """Title and plot."""
     steps: tuple[Step, ...]
     cautions: tuple[str, ...]
+    ttft: str = ""
+    """Middle, pessimistic edge in brackets, limit."""
+    itl: str = ""
 
 
 def render_page(outcome: Outcome) -> str:
@@ -64,7 +68,19 @@ def _block(sized: PoolSizing) -> _Block:
         parts = [Part(f"{name} {size / GIB:.0f} GiB", css, size) for css, name, size in sizes]
         memory = Markup(bar(f"memory of one {sized.case.gpu.id}", parts))  # noqa: S704 - our own SVG, texts escaped
         named = tuple((css, name, both_units(size)) for css, name, size in sizes)
-    return _Block(sized, memory, named, tuple(_curves(sized)), tuple(explain(sized)), tuple(cautions(sized)))
+    point, demand = sized.point or (sized.limit.point if sized.limit else None), sized.case.demand
+    ttft = itl = ""
+    if point is not None and demand is not None:
+        ttft = _against(point.ttft, demand.ttft_s)
+        itl = _against(point.itl, demand.itl_s) if sized.performance and sized.performance.answers else "-"
+    return _Block(sized, memory, named, tuple(_curves(sized)), tuple(explain(sized)), tuple(cautions(sized)), ttft, itl)
+
+
+def _against(value: Banded, limit_s: float | None) -> str:
+    """A time and its limit, in milliseconds."""
+    places = 1 if value.middle < 0.1 else 0
+    limit = "" if limit_s is None else f" / {limit_s * 1e3:,.0f}"
+    return f"{value.middle * 1e3:,.{places}f} ({value.high * 1e3:,.{places}f}){limit}"
 
 
 def _curves(sized: PoolSizing) -> list[tuple[str, Markup]]:
