@@ -25,7 +25,7 @@ from sovctl.engine.catalog.calibrations import read_calibrations
 from sovctl.engine.catalog.site_file import read_site_catalog
 from sovctl.engine.sizing.choice import FIELDS, assumed, settle
 from sovctl.engine.spec import SiteSpec
-from sovctl.engine.spec.problems import secret_problems
+from sovctl.engine.spec.problems import SECRET_FIELDS, secret_problems
 from sovctl.engine.spec.rules import check
 from sovctl.engine.spec.text import MAX_BYTES, BrokenText, SpecText, parent, read_text, steps
 from sovctl.engine.spec.types import Secret
@@ -225,13 +225,14 @@ def references(spec: SiteSpec) -> Iterator[FileReference]:
             yield FileReference(f"gateway.clouds[{index}].ca_file", cloud.ca_file, None, is_secret=False)
         if cloud.api_key is not None:
             yield _secret(f"gateway.clouds[{index}].api_key", cloud.api_key)
-    if spec.gateway.client_ca_file is not None:
-        if database := spec.gateway.vault.postgresql:
-            yield _secret("gateway.vault.postgresql.password", database.password)
+    if database := spec.gateway.vault.postgresql:
+        yield _secret("gateway.vault.postgresql.password", database.password)
+        if database.ca_file is not None:
             yield FileReference("gateway.vault.postgresql.ca_file", database.ca_file, None, is_secret=False)
-        for index, kek in enumerate(spec.gateway.vault.kek):
-            if kek.pkcs11:
-                yield _secret(f"gateway.vault.kek[{index}].pkcs11.pin", kek.pkcs11.pin)
+    for index, kek in enumerate(spec.gateway.vault.kek):
+        if kek.pkcs11:
+            yield _secret(f"gateway.vault.kek[{index}].pkcs11.pin", kek.pkcs11.pin)
+    if spec.gateway.client_ca_file is not None:
         yield FileReference("gateway.client_ca_file", spec.gateway.client_ca_file, None, is_secret=False)
     if (listed := spec.gateway.detect.listed) is not None:
         yield FileReference("gateway.detect.listed.index_file", listed.index_file, None, is_secret=False)
@@ -272,7 +273,7 @@ def check_files(loaded: LoadedSpec, *, environ: Mapping[str, str] | None = None)
 
 
 def _leaf(reference: FileReference) -> str:
-    if steps(reference.place)[-1] != "api_key":
+    if steps(reference.place)[-1] not in SECRET_FIELDS:
         return reference.place
     return f"{reference.place}.{'file' if reference.file is not None else 'env'}"
 

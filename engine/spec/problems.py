@@ -36,8 +36,10 @@ _SECRET_VALUE = re.compile(
 
 _SECRET_HINT = "put it into a file of mode 600 beside site.yaml and write `{file: secrets/NAME}`, or use `{env: NAME}`"
 
-# Fields of the spec that hold a secret's reference, and fields whose names only sound like a secret.
-_SECRET_FIELDS = ("api_key", "password", "pin")
+SECRET_FIELDS = ("api_key", "password", "pin")
+"""Of the spec, that hold a secret's reference."""
+
+# Fields whose names only sound like a secret.
 _NOT_SECRET = ("apt_key_file", "key_file")
 
 
@@ -166,7 +168,7 @@ def _looks_like_number(text: str) -> bool:
 def _is_secret(loc: Sequence[str | int], got: Any) -> bool:
     names = [step for step in loc if isinstance(step, str)]
     return bool(names) and (
-        any(name in _SECRET_FIELDS for name in names)
+        any(name in SECRET_FIELDS for name in names)
         or (isinstance(got, str) and _SECRET_VALUE.search(got) is not None)
         or (names[-1] not in _NOT_SECRET and names[-1].islower() and _SECRET_NAME.search(names[-1]) is not None)
     )

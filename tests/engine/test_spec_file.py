@@ -290,6 +290,31 @@ def test_secret_files_are_closed_to_others(whole_site: Path) -> None:
     ]
 
 
+VAULT = """\
+  vault:
+    postgresql: {host: 10.77.0.9, password: {file: secrets/database}}
+    kek:
+      - version: 2
+        pkcs11: {module: /usr/lib/token.so, token_label: bank, key_label: kek, pin: {env: TOKEN_PIN}}
+  clients:
+"""
+
+
+def test_the_vaults_secrets_are_looked_at_whatever_else_the_gateway_has(whole_site: Path) -> None:
+    site = whole_site / "site.yaml"
+    site.write_text(LAB.replace("  clients:\n", VAULT, 1))
+    assert _file_problems(whole_site) == [
+        "gateway.vault.postgresql.password.file: expected a file, got: no such file or directory",
+        "gateway.vault.kek[0].pkcs11.pin.env: expected a variable with a value, got none in the environment",
+    ]
+    (whole_site / "secrets" / "database").write_text("specimen\n")
+    (whole_site / "secrets" / "database").chmod(0o644)
+    [said] = _file_problems(whole_site, {"TOKEN_PIN": "1"})
+    assert said.startswith("gateway.vault.postgresql.password.file: expected a secret that only its owner may read")
+    (whole_site / "secrets" / "database").chmod(0o600)
+    assert _file_problems(whole_site, {"TOKEN_PIN": "1"}) == []
+
+
 def test_empty_files_folders_and_loops_are_no_files(whole_site: Path) -> None:
     (whole_site / "access" / "apt-key.asc").write_text("")
     (whole_site / "secrets" / "cloud-key").unlink()
