@@ -160,7 +160,11 @@ class Topics:
                 phrase |= mask
                 if place >= here - _TOUCHING * scale and place > last_digit:
                     touching |= mask
-            closest = mask | (closest if place == closest_at else 0)
+            # Topics know the same word by more or less of it: "codice fiscal", "codice fiscale ".
+            is_same = place == closest_at or (
+                folded[closest_at - 1 : closest_at] != b" " and folded.find(b" ", closest_at, place - 1) < 0
+            )
+            closest = mask | (closest if is_same else 0)
             closest_at = place
         return Before(near, phrase, touching, closest, scale)
 
