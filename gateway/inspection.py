@@ -1,7 +1,7 @@
 """What is in a request: kinds and counts, languages, and what stands in the way of letting it leave.
 
-Every string is scanned once, however often it occurs. Two things go beyond the detector, which sees one text at a
-time: a value found anywhere is found everywhere in the request (a name behind "Mr." in the first message also counts
+Every string is scanned once, however often it occurs. Three things go beyond the detector, which sees one text at a
+time: a short text behind a question is read as its answer (see `asked`), a value found anywhere is found everywhere in the request (a name behind "Mr." in the first message also counts
 where it stands alone, inflected or with initials: see `aliases`), and values under keys such as `customer_name` in tool
 arguments are names.
 
@@ -20,6 +20,7 @@ from functools import cached_property
 from typing import Any
 
 from sovctl.gateway.aliases import Aliases
+from sovctl.gateway.asked import answers
 from sovctl.gateway.clean_texts import CleanTexts
 from sovctl.gateway.detect.finding import Finding, resolve, resolve_whole
 from sovctl.gateway.detect.language import NONE, UNKNOWN, languages
@@ -99,6 +100,8 @@ class Inspector:
             self._look_at(leaf, body)
         for leaf in leaves.numbers:
             self._find(leaf.text)
+        for text, question in answers(leaf.text for leaf in leaves.texts if leaf.text not in _ORDINARY):
+            self._answer(text, question)
         if 0 < len(self._known) <= _MOST_KNOWN:
             self._spread()
         return self._result()
@@ -156,6 +159,19 @@ class Inspector:
             for finding in found:
                 self._remember(text, finding)
         return found
+
+    def _answer(self, text: str, question: str) -> None:
+        """Find in `text` what only the question before it explains."""
+        shift = len(question)
+        found = [
+            finding._replace(start=finding.start - shift, end=finding.end - shift)
+            for finding in self.finder.find(question + text)
+            if finding.start >= shift
+        ]
+        if more := set(found).difference(before := self._found[text]):
+            self._found[text] = resolve([*before, *found])
+            for finding in more:
+                self._remember(text, finding)
 
     def _remember(self, text: str, finding: Finding) -> None:
         surface = text[finding.start : finding.end]

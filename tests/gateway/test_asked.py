@@ -1,0 +1,62 @@
+"""An answer is read with the question before it, also when both are messages of their own."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sovctl.gateway.asked import answers
+from sovctl.gateway.clean_texts import CleanTexts
+from sovctl.gateway.detect import make_detector
+from sovctl.gateway.inspection import Inspector
+from sovctl.gateway.kinds import Kind
+from sovctl.gateway.settings import DetectSettings
+from sovctl.gateway.surfaces import SURFACES
+
+FINDER = CleanTexts(make_detector(DetectSettings(phone_regions=["US"])))
+
+
+def found(*messages: str) -> list[tuple[Kind, str]]:
+    """Kinds and values in the last message of a chat."""
+    body = {"model": "m", "messages": [{"role": "user", "content": message} for message in messages]}
+    inspector = Inspector(FINDER, SURFACES["/v1/chat/completions"], max_depth=64)
+    inspector.inspect(body)
+    last = inspector.leaves.texts[-1]
+    return [(finding.kind, last.text[finding.start : finding.end]) for finding in inspector.findings(last)]
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "kind", "value"),
+    [
+        ("Of course. What is your account number?", "20481632", Kind.ACCOUNT, "20481632"),
+        ("Could you give me your phone number?", "sure, it's 416 60 039", Kind.PHONE, "416 60 039"),
+        ("Wie lautet Ihre Ausweisnummer?", "T2200012X9", Kind.NATIONAL_ID, "T2200012X9"),
+        ("And your full name?", "Zorka Blurp", Kind.PERSON, "Zorka Blurp"),
+        ("Какой у вас номер паспорта?\n", "750012345", Kind.PASSPORT, "750012345"),
+        ("What is the PIN?", "4821", Kind.SECRET, "4821"),
+    ],
+)
+def test_an_answer_is_what_was_asked_for(question: str, answer: str, kind: Kind, value: str) -> None:
+    assert found(question, answer) == [(kind, value)]
+
+
+@pytest.mark.parametrize(
+    ("before", "text"),
+    [
+        ("How many pages does it have?", "20481632"),
+        ("Your account number is known.", "20481632"),
+        ("What is your order number?", "20481632"),
+    ],
+)
+def test_a_number_that_nobody_asked_for_is_nobodys(before: str, text: str) -> None:
+    assert found(before, text) == []
+
+
+@given(st.lists(st.text(max_size=120)))
+def test_only_short_texts_behind_a_question_are_answers(texts: list[str]) -> None:
+    for text, question in answers(texts):
+        place = texts.index(text)
+        assert len(text) <= 96
+        assert len(question) <= 74
+        assert place or texts.count(text) > 1
