@@ -1,9 +1,9 @@
 """What is in a request: kinds and counts, languages, and what stands in the way of letting it leave.
 
 Every string is scanned once, however often it occurs. Three things go beyond the detector, which sees one text at a
-time: a short text behind a question is read as its answer (see `asked`), a value found anywhere is found everywhere in the request (a name behind "Mr." in the first message also counts
-where it stands alone, inflected or with initials: see `aliases`), and values under keys such as `customer_name` in tool
-arguments are names.
+time: a short text behind a question is read as its answer (see `asked`); a value found anywhere is found everywhere in
+the request (a name behind "Mr." in the first message also counts where it stands alone, inflected or with initials: see
+`aliases`); and values under keys such as `customer_name` in tool arguments are names.
 
     inspector = Inspector(CleanTexts(detector), SURFACES["/v1/chat/completions"], max_depth=64)
     inspector.inspect(body)      # Inspection(found={(Kind.IBAN, "IBAN"): 2}, languages={"en"}, obstacles=frozenset())
