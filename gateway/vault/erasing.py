@@ -178,12 +178,13 @@ class Eraser:
         async def touch() -> None:
             while True:
                 await asyncio.sleep(_TOUCH_EVERY_S)
-                await self._store.erasures.touch(erasure_id, now=self._now())
+                with contextlib.suppress(VaultFailed):  # the erasure itself says so, if it lasts
+                    await self._store.erasures.touch(erasure_id, now=self._now())
 
         touching = asyncio.create_task(touch(), name="erasure")
         try:
             yield
         finally:
             touching.cancel()
-            with contextlib.suppress(asyncio.CancelledError, VaultFailed):
+            with contextlib.suppress(asyncio.CancelledError):
                 await touching

@@ -367,6 +367,28 @@ def test_nothing_of_a_person_is_in_what_is_kept_about_an_erasure(home: Home) -> 
     assert KEK.id.encode() in dump
 
 
+def test_an_erasure_is_not_taken_for_cut_off_because_its_database_was_away_for_a_moment(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sovctl.gateway.vault.erasing._TOUCH_EVERY_S", 0.001)
+
+    async def use(vault: Vault) -> None:
+        heard, touched = asyncio.Event(), 0
+
+        async def touch(_erasure_id: str, *, now: int) -> None:
+            nonlocal touched
+            touched += 1
+            if touched == 1:
+                raise VaultFailed(f"away at {now}")
+            heard.set()
+
+        monkeypatch.setattr(vault.eraser._store.erasures, "touch", touch)
+        async with vault.eraser._going_on("0" * 32):
+            await asyncio.wait_for(heard.wait(), 5)
+
+    with_vault(home, use)
+
+
 def test_who_asks_for_an_erasure_has_a_name_or_at_least_a_number(monkeypatch: pytest.MonkeyPatch) -> None:
     assert account()
     monkeypatch.setattr(os, "getuid", lambda: 4_294_000_000)  # as in a container whose users nobody listed
