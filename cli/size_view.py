@@ -167,9 +167,10 @@ def _money(costs: MonthlyCosts) -> list[str]:
             back += f", past the {costs.years:g} years"
         lines.append(f"  renting the same GPUs: {costs.rent_per_month:,.0f}; buying has cost less {back}")
     if costs.api_per_month is not None and costs.break_even_requests is not None:
+        tokens = (costs.break_even_tokens or 0.0) / 1e6
         lines.append(
             f"  an API, for {costs.volume.requests:,.0f} requests: {costs.api_per_month:,.0f}; as much as the own site "
-            f"at {costs.break_even_requests:,.0f} requests"
+            f"at {costs.break_even_requests:,.0f} requests, {tokens:,.0f} million tokens"
         )
     return [*lines, *(f"! {each}" for each in costs.unknown)]
 

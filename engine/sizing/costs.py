@@ -49,6 +49,14 @@ class MonthlyCosts:
     """What was left out, and why."""
 
     @property
+    def break_even_tokens(self) -> float | None:
+        """The same in tokens in and out together, as the workload mixes them."""
+        if self.break_even_requests is None:
+            return None
+        tokens = self.volume.input_tokens + self.volume.output_tokens
+        return self.break_even_requests * tokens / self.volume.requests
+
+    @property
     def own_per_month(self) -> float:
         """Sum of the parts."""
         return sum(amount for _, amount in self.parts_per_month)

@@ -99,6 +99,7 @@ def document(outcome: Outcome) -> dict[str, Any]:
             "platform": each.platform.id,
             "nodes": each.there,
             "nodes_needed": each.nodes,
+            "gpus_needed": each.gpus_needed,
             "node_kw": each.node_kw,
             "nodes_per_rack": each.nodes_per_rack,
             "racks": each.racks,
@@ -113,7 +114,14 @@ def document(outcome: Outcome) -> dict[str, Any]:
         "site": spec.site.name,
         "pools": [summary(sized) for sized in outcome.sizings],
         "machines": {"groups": groups, "racks": layout.racks, "kw": layout.kw, "problems": list(layout.problems)},
-        "costs": None if costs is None else {**asdict(costs), "own_per_month": costs.own_per_month},
+        "costs": None
+        if costs is None
+        else {
+            **asdict(costs),
+            "own_per_month": costs.own_per_month,
+            "own_in_all": costs.own_in_all,
+            "break_even_tokens": costs.break_even_tokens,
+        },
         "autoscaling": [asdict(each) for each in bounds if each is not None],
     }
 

@@ -193,6 +193,9 @@ def test_break_even_is_cost_over_price_and_does_not_depend_on_use() -> None:
     assert busy.api_per_month == pytest.approx(10 * (quiet.api_per_month or 0))
     per_request = (busy.api_per_month or 0) / busy.volume.requests
     assert (busy.break_even_requests or 0) * per_request == pytest.approx(busy.own_per_month)
+    volume = busy.volume
+    share = (busy.break_even_tokens or 0) / (volume.input_tokens + volume.output_tokens)
+    assert share * (busy.api_per_month or 0) == pytest.approx(busy.own_per_month)
 
 
 def test_buying_pays_back_when_rent_saved_makes_up_for_what_was_bought() -> None:
