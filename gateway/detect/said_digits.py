@@ -28,7 +28,7 @@ _WORDS = (
     "nol/kosong satu dua tiga empat lima enam tujuh delapan sembilan",
     "صفر واحد/واحدة اثنان/اثنين/إثنان ثلاثة/ثلاث أربعة/اربعة خمسة/خمس ستة/ست سبعة/سبع ثمانية/ثمان تسعة/تسع",
 )
-_GAP = r"(?:[ ,.\n-]|, ){1,3}"
+_GAP = r"[ ,.\n-]{1,3}"
 
 
 def _digits_of(words: str) -> dict[str, str]:
@@ -50,11 +50,10 @@ _RUNS = [
     )
     for words in _LANGUAGES
 ]
-_GATE_GAP = r"[ ,.\n-]{1,3}"
 _ALL = "|".join(
     sorted({form for words in _LANGUAGES for word in words for form in (word, word.upper(), word.capitalize())})
 )
-GATE = Pattern(f"(?:(?:{_ALL}){_GATE_GAP}){{{_FEWEST - 1}}}(?:{_ALL})", is_once=True)
+GATE = Pattern(f"(?:(?:{_ALL}){_GAP}){{{_FEWEST - 1}}}(?:{_ALL})", is_once=True)
 """Found in every text in which `edits` would change something."""
 
 
