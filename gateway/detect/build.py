@@ -11,6 +11,7 @@ from sovctl.gateway.detect.detector import Detector
 from sovctl.gateway.detect.edm import open_listed
 from sovctl.gateway.detect.finder import Finder
 from sovctl.gateway.detect.names import NameFinder
+from sovctl.gateway.detect.rows import RowFinder
 from sovctl.gateway.detect.structured import StructuredFinder
 from sovctl.gateway.settings.detect import DetectSettings
 
@@ -26,5 +27,5 @@ def make_detector(settings: DetectSettings) -> Detector:
     except ValueError as error:
         raise InputError(str(error), where="detect.phone_regions") from error
     names = NameFinder(open_listed(settings.listed) if settings.listed else None)
-    finders: list[Finder] = [structured, ColumnFinder(), names]
+    finders: list[Finder] = [structured, ColumnFinder(), RowFinder(), names]
     return Detector(finders)
