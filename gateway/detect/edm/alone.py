@@ -81,6 +81,7 @@ _SUFFIXES = tuple(
     in un nin nun yi yu i u e a ye ya de da te ta den dan ten tan le la yle yla
     nak nek t ot et al el val vel tol rol hoz hez ert ban ben bol bel ra re nal
     n lle lla lta ssa sta ksi sen>nen selle>nen sella>nen selta>nen sessa>nen sesta>nen seen>nen sta>nen seksi>nen
+    en>i ella>i elta>i essa>i esta>i elle>i den>ti
     nya
     """.split()  # noqa: SIM905 - a table is read more easily than a list of quoted words
 )
@@ -91,6 +92,11 @@ _FLEETING = tuple(
     for pair in "iec>c ec>c ek>k ok>k el>l ец>ц ець>ц ок>к ек>к ёк>ьк ів>ов".split()  # noqa: SIM905 - as above
 )
 """Endings whose vowel falls out, and what is left."""
+# Consonants that change before an ending: Polish and Czech, Ukrainian.
+_CHANGES = tuple(
+    each.split(">") for each in ("ce>k", "dze>g", "rze>r", "cie>t", "dzie>d", "le>l", "sie>s", "zie>z", "ze>h")
+)
+_CHANGES_CYRILLIC = (("ці", "к"), ("зі", "г"), ("сі", "х"))
 _ADJECTIVE = re.compile(
     r"(?:[sc]k|dzk)(?:i|a|y|iy|ij|yj|ii|yi|yy|aya|aia|aja)\Z|(?:[сцз]ь?к|[бвлнргмт])(?:ий|ый|ой|ая|яя)\Z|[сцз]ька\Z"
 )
@@ -108,9 +114,13 @@ _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ø": "oe", "å": 
 _PLAIN = str.maketrans({"ł": "l", "ø": "o", "đ": "d", "ı": "i", "ß": "ss", "æ": "ae", "œ": "oe", "þ": "th"})
 
 
-def listed_forms(surname: str) -> frozenset[str]:
-    """The keys of a listed surname."""
-    return frozenset(_listed(_normal(surname)))
+def listed_forms(surname: str, *, is_baltic_name: bool = False) -> frozenset[str]:
+    """The keys of a listed surname.
+
+    Args:
+        is_baltic_name: the whole name is Lithuanian or Latvian.
+    """
+    return frozenset(_listed(_normal(surname), is_baltic_name or is_baltic(surname)))
 
 
 def text_forms(word: str) -> frozenset[str]:
@@ -127,12 +137,21 @@ def forms_of(word: str) -> dict[str, Form]:
     return found
 
 
+def before_suffix(word: str) -> Iterator[str]:
+    """What a word may be without a suffix of Turkish, Hungarian, Finnish or Indonesian."""
+    for suffix, instead in _SUFFIXES:
+        if word.endswith(suffix) and len(word) - len(suffix) >= _SHORTEST_BEFORE_SUFFIX:
+            yield word[: -len(suffix)] + instead
+    if _DOUBLED.search(word):
+        yield word[:-3]
+
+
 def _normal(word: str) -> str:
     composed = unicodedata.normalize("NFC", word.casefold()).translate(_WITHIN_WORDS)
     return without_accents(composed) if is_greek(composed) else composed.translate(ONE_ARABIC_FORM)
 
 
-def _listed(written: str) -> Iterator[str]:
+def _listed(written: str, is_baltic_name: bool) -> Iterator[str]:
     name = written.replace("ё", "е")
     yield f"f{name}|x"
     if is_arabic(name):
@@ -150,7 +169,7 @@ def _listed(written: str) -> Iterator[str]:
             yield from (f"f{latin}|x" for latin in in_latin(each))
         yield from (f"f{short}|c" for short in _fleeting(name))
         return
-    baltic = _declined(name, _BALTIC, is_slavic=True) if is_baltic(name) else None
+    baltic = _declined(name, _BALTIC, is_slavic=True) if is_baltic_name else None
     for plain in _plain(name):
         is_slavic = _SLAVIC.search(plain) is not None
         stem, declension = _declined(plain, _LATIN, is_slavic=is_slavic)
@@ -183,7 +202,11 @@ def _in_text(word: str) -> Iterator[tuple[str, Form]]:
         for plain in _plain(word):
             yield from ((f"f{stem}|{declension}", form) for stem, declension, form in _stems(plain, _LATIN))
             yield from ((f"f{stem}|b", form) for stem, _, form in _stems(plain, _BALTIC_PLAIN))
-            yield from ((f"f{stem}|x", Form.SUFFIXED) for stem in _before_suffix(plain))
+            yield from ((f"f{stem}|x", Form.SUFFIXED) for stem in before_suffix(plain))
+            for ending, base in _CHANGES:
+                if plain.endswith(ending) and len(plain) - len(ending) >= _SHORTEST_STEM - 1:
+                    stem = plain.removesuffix(ending) + base
+                    yield from ((f"f{stem}|{declension}", Form.INFLECTED) for declension in "ac")
         return
     for stem, declension, form in _stems(word, _CYRILLIC):
         yield f"f{stem}|{declension}", form
@@ -192,8 +215,12 @@ def _in_text(word: str) -> Iterator[tuple[str, Form]]:
             if declension == "c":
                 yield f"f{latin}|x", form
     suffix = _KAZAKH_SUFFIX.search(word)
-    if suffix and suffix.start() > _SHORTEST_STEM and _KAZAKH_LETTER.search(word):
-        yield from ((key, Form.INFLECTED) for key, _ in _in_text(word[: suffix.start()]))
+    if suffix and suffix.start() > _SHORTEST_STEM:
+        form = Form.INFLECTED if _KAZAKH_LETTER.search(word) else Form.SUFFIXED
+        yield from ((key, form) for key, _ in _in_text(word[: suffix.start()]))
+    for ending, base in _CHANGES_CYRILLIC:
+        if word.endswith(ending):
+            yield f"f{word.removesuffix(ending)}{base}|a", Form.INFLECTED
 
 
 def _declined(
@@ -205,7 +232,7 @@ def _declined(
         return name[: -len(ending)], "s"
     if is_slavic or name.endswith(("a", "o")):
         for declension, (nominatives, _) in table.items():
-            ending = next((each for each in nominatives if each and name.endswith(each)), "")
+            ending = max((each for each in nominatives if name.endswith(each)), key=len, default="")
             if ending and declension != "s" and len(name) - len(ending) >= _SHORTEST_STEM - 1:
                 return name[: -len(ending)], declension
     return name, "c" if is_slavic else "x"
@@ -218,14 +245,6 @@ def _stems(word: str, table: dict[str, tuple[frozenset[str], frozenset[str]]]) -
             if word.endswith(ending) and len(stem) >= min(_SHORTEST_STEM, len(word)):
                 form = Form.AS_LISTED if ending in nominatives else Form.INFLECTED
                 yield stem, declension, Form.POSSESSIVE if ending == "s" else form
-
-
-def _before_suffix(word: str) -> Iterator[str]:
-    for suffix, instead in _SUFFIXES:
-        if word.endswith(suffix) and len(word) - len(suffix) >= _SHORTEST_BEFORE_SUFFIX:
-            yield word[: -len(suffix)] + instead
-    if _DOUBLED.search(word):
-        yield word[:-3]
 
 
 def _plain(word: str) -> set[str]:

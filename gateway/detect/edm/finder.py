@@ -14,14 +14,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import islice, product
+from itertools import islice, permutations, product
 
 from sovctl.gateway.detect.edm.alone import Form
 from sovctl.gateway.detect.edm.common_words import DETERMINERS, is_common
 from sovctl.gateway.detect.edm.glued import glued_runs
 from sovctl.gateway.detect.edm.index import Index, initial_of
 from sovctl.gateway.detect.edm.keys import initial_classes, text_keys
-from sovctl.gateway.detect.edm.pairs import is_at_sentence_start, is_phrase, joined, may_be_one, may_join, pairs_of
+from sovctl.gateway.detect.edm.pairs import (
+    is_at_sentence_start,
+    is_name,
+    is_phrase,
+    joined,
+    may_be_one,
+    may_join,
+    pairs_of,
+)
 from sovctl.gateway.detect.edm.people import ARTICLES, JOINTS, is_legal_form
 from sovctl.gateway.detect.edm.run import Run, Token, run_at
 from sovctl.gateway.detect.edm.values import DIGITS, LONGEST_PREFIX, Values, forms_of, numbers_at
@@ -39,6 +47,8 @@ _SHORTEST_SUPPORTED = 3  # letters of a name beside something of the same person
 _SHORTEST_ALONE = 4  # letters of a surname that stands alone
 _SHORTEST_FIRST = 5  # the same at the beginning of a sentence, where every word has a capital
 _SHORTEST_FIRST_INFLECTED = 7  # and in another case
+_SHORTEST_FIRST_SUFFIXED = 9  # and with a suffix that any word may have
+_SHORTEST_SUFFIXED = 7  # with such a suffix within a sentence
 _SHORTEST_LOWER = 6  # the same in a text without any capitals
 _TWO_SURNAMES = 2
 _COMPANY_REACH = 3  # words before the one by which a company is noticed
@@ -47,9 +57,10 @@ SCORES = {"LISTED_PERSON": 0.95, "LISTED_SURNAME": 0.8, "LISTED_COMPANY": 0.9, "
 
 _FAMILY = "آل"
 _BEFORE_SURNAMES = PERSON_WORDS | {_FAMILY}
+_OWN_PARTICLES = frozenset(("van", "von", "ter", "ten", "de", "di", "da", "dos", "du", "le", "la", "del", "della"))
 _NEAR_SURNAMES = _BEFORE_SURNAMES | PARTICLES | JOINTS | ARTICLES
 _ADJECTIVE = re.compile(r"[a-zäöüß]{2,30}(?:(?<!t)e|(?<!t)en|er|es|em)|(?:weite|mehre|ande|nächs|letz|ers)\w{1,4}")
-_CUT_WORD = re.compile(r"([^\W\d_]{2,30})(?:['’]|-\r?\n[ \t]{0,2})([^\W\d_]{2,30})")
+_CUT_WORD = re.compile(r"([^\W\d_]{2,30})(?:['’`]|-\r?\n[ \t]{0,2})([^\W\d_]{2,30})")
 _INITIAL_BEFORE = re.compile(r"(?<![^\W\d_])[^\W\d_]{1,2}\.[ \u00a0]{0,2}\Z")
 _INITIAL_BEHIND = re.compile(r",?[ \u00a0][^\W\d_]{1,2}\.")
 
@@ -74,13 +85,10 @@ class ListedFinder:
             yield from self._numbers(text)
         unknown = {*map(hash, reading.words)} - self._vocabulary.strangers
         marks = self._marks(reading, unknown) if unknown else []
-        if "'" in text or "’" in text or "-\n" in text or "-\r" in text:
+        if any(mark in text for mark in ("'", "’", "`", "-\n", "-\r")):
             marks = sorted([*marks, *self._cut_words(text)], key=lambda mark: mark[:2])
         values = Values(text, self._index.supporting, has_addresses=self._index.has_addresses)
-        for run in glued_runs(text):
-            known = [self._vocabulary.look_up(folded(token.text)) for token in run.tokens]
-            if sum(each.is_listed for each in known) > 1 and (person := self._person(text, run, known, values)):
-                yield person
+        yield from self._glued(text, values)
         done = -1
         for place, (start, end, listed) in enumerate(marks):
             if start >= done and (user := self._user_name(text, start, end, listed)):
@@ -94,6 +102,14 @@ class ListedFinder:
                     done = max(done, rest.end)
                     yield rest
 
+    def _glued(self, text: str, values: Values) -> Iterator[Finding]:
+        """Names in one word or letter by letter."""
+        for run in glued_runs(text):
+            known = [self._vocabulary.look_up(folded(token.text)) for token in run.tokens]
+            is_known = any(is_name(*each) for each in permutations(known, 2))
+            if is_known and (person := self._person(text, run, known, values)):
+                yield person
+
     def _marks(self, reading: Reading, unknown: set[int]) -> list[_Mark]:
         """Where listed words stand; everyday words only where they have a capital within a sentence."""
         listed: dict[bytes, Listed] = {}
@@ -101,10 +117,9 @@ class ListedFinder:
             if hash(word) not in unknown:
                 continue
             found = self._vocabulary.look_up(word)
-            if found.is_listed:
-                title, upper = found.capitals
-                if not found.is_everyday or title in reading.text or upper in reading.text:
-                    listed[word] = found
+            is_name_here = not found.is_everyday or any(form in reading.text for form in found.capitals)
+            if found.is_listed and is_name_here:
+                listed[word] = found
         places = sorted((place, word) for word in listed for place in reading.places(word))
         starts = reading.characters([place for place, _ in places])
         ends = reading.characters([place + len(word) for place, word in places])
@@ -168,7 +183,8 @@ class ListedFinder:
         if run.tokens[run.at].end != end:
             # A suffix behind an apostrophe belongs to another language: the word is the part before it.
             own, whole = self._vocabulary.look_up(folded(text[start:end])), known[run.at]
-            if own.is_listed and (not whole.exact or own.form < whole.form):
+            is_whole = whole.exact_givens or (whole.exact and whole.form <= own.form)
+            if own.is_listed and not is_whole and text[end : end + 1] != "-":
                 known[run.at] = own
                 run.tokens[run.at] = Token(start, end, text[start:end], run.tokens[run.at].gap)
         if not known[run.at].is_listed:
@@ -226,11 +242,19 @@ class ListedFinder:
         """The word itself, without another part of its name that the list knows."""
         token = run.tokens[run.at]
         first, last = run.first_of(run.at, text), run.last_of(run.at, text)
-        if not (own.surnames and own.sure and self._is_believed(text, run, first, last, own, values)):
+        is_believed = own.surnames and own.sure and self._is_believed(text, run, first, last, own, values)
+        if not is_believed and not self._is_compound(run, first):
             if not (own.sure and self._is_supported(text, values, token, own.sure)):
                 return None
             first = last = run.at
         return _person(run.tokens[first].start, run.end_of(last, text), self._sound(token), "LISTED_SURNAME")
+
+    def _is_compound(self, run: Run, first: int) -> bool:
+        """True for a listed surname with its own particle, such as van Dijk, where Dijk would be a word."""
+        if first == run.at or not run.tokens[run.at].is_capital or run.tokens[first].text.lower() not in _OWN_PARTICLES:
+            return False
+        whole = self._vocabulary.look_up(folded("".join(token.text for token in run.tokens[first : run.at + 1])))
+        return bool(whole.alone) and whole.form is Form.AS_LISTED
 
     def _is_believed(self, text: str, run: Run, first: int, last: int, own: Listed, values: Values) -> bool:
         """True when a listed surname is enough here.
@@ -265,12 +289,14 @@ class ListedFinder:
         is_first = is_at_sentence_start(text, run.tokens[first].start)
         if len(token.text) < (_SHORTEST_FIRST if is_first else _SHORTEST_ALONE):
             return False
-        if is_first and own.form > Form.POSSESSIVE and len(token.text) < _SHORTEST_FIRST_INFLECTED:
-            return False
+        if is_first and own.form > Form.POSSESSIVE:
+            is_suffixed = own.form is Form.SUFFIXED or values.has_suffixes
+            if len(token.text) < (_SHORTEST_FIRST_SUFFIXED if is_suffixed else _SHORTEST_FIRST_INFLECTED):
+                return False
         if own.form is Form.SUFFIXED:
-            return values.has_suffixes
+            return values.has_suffixes and len(token.text) >= _SHORTEST_SUFFIXED
         if own.form is Form.INFLECTED:
-            return values.may_inflect(token.text)
+            return values.may_inflect(token.text) or values.has_suffixes
         return own.form is Form.AS_LISTED or values.has_genitive_s
 
     def _is_supported(self, text: str, values: Values, token: Token, numbers: Sequence[int]) -> bool:
@@ -301,7 +327,7 @@ class ListedFinder:
     def _sound(self, token: Token) -> str:
         """One spelling for all forms of a listed word."""
         keys = text_keys(token.text, has_arabic_names=self._index.has_arabic_names)
-        ranked = sorted(("wavkK".index(key[0]), key) for key in keys if self._index.ids(key))
+        ranked = sorted(("wavkKl".index(key[0]), key) for key in keys if self._index.ids(key))
         return ranked[0][1][1:] if ranked else token.text.casefold()
 
     def _numbers(self, text: str) -> Iterator[Finding]:

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import islice, pairwise
 
 from sovctl.gateway.detect.edm.run import Run, Token
+from sovctl.gateway.detect.names.cues import PARTICLES
 
 # ASCII capitals are A; other letters a; continuation bytes of UTF-8 are left out; all else is a space.
 _SHAPES = bytes(65 if 65 <= byte <= 90 else 97 if 97 <= byte <= 122 or byte >= 0xC2 else 32 for byte in range(256))
@@ -23,6 +24,8 @@ _HUMP = re.compile(
 _LETTERS = re.compile(r"[^\W\d_]+")
 _SPACED = re.compile(r"(?<![^\W_])[^\W\d_](?:[ \u00a0]{1,4}[^\W\d_]){5,40}(?![^\W_])")
 _MOST_PIECES = 6
+_OPENINGS = frozenset(("mc", "mac", "o", "d", "al", "el", "ben", "bin", "le", "la")) | PARTICLES
+_MOST_SPACED = 50  # of a text; cutting them takes time
 
 
 def glued_runs(text: str) -> Iterator[Run]:
@@ -36,9 +39,12 @@ def glued_runs(text: str) -> Iterator[Run]:
                 done = word[1]
                 cuts = [word[0], *(each.end() for each in _HUMP.finditer(text, *word)), word[1]]
                 if len(cuts) <= _MOST_PIECES + 1:
-                    yield Run([Token(start, end, text[start:end], "") for start, end in pairwise(cuts)], 0)
+                    pieces = [Token(start, end, text[start:end], "") for start, end in pairwise(cuts)]
+                    yield Run(pieces, 0)
+                    if any(piece.text.lower() in _OPENINGS for piece in pieces[:-1]):
+                        yield Run(_with_openings(pieces), 0)
     if b"a a a a a" in shapes.lower():
-        for match in _SPACED.finditer(text):
+        for match in islice(_SPACED.finditer(text), _MOST_SPACED):
             yield from _spaced(text, *match.span())
 
 
@@ -51,15 +57,28 @@ def _word_around(text: str, place: int) -> tuple[int, int]:
     return match.span()
 
 
+def _with_openings(pieces: list[Token]) -> list[Token]:
+    """The pieces, with Mac and van as parts of what follows."""
+    found: list[Token] = []
+    for piece in pieces:
+        if found and found[-1].text.lower() in _OPENINGS:
+            piece = Token(found[-1].start, piece.end, found.pop().text + piece.text, "")
+        found.append(piece)
+    return found
+
+
 def _spaced(text: str, start: int, end: int) -> Iterator[Run]:
     """Words between the wider gaps; without any, every way to cut the letters in two."""
     places = [place for place in range(start, end) if text[place].isalpha()]
     narrow = min(second - first for first, second in pairwise(places))
     wide = [at for at, (first, second) in enumerate(pairwise(places), start=1) if second - first > narrow]
     if wide:
-        cuts = [0, *wide, len(places)]
-        if len(cuts) <= _MOST_PIECES + 1:
-            yield Run([_joined(text, places[first:last]) for first, last in pairwise(cuts)], 0)
+        # The first or the last letter may be a word of its own: "с А н н о й  К о в а л ь с к о й".
+        for first in (0, 1):
+            for last in (len(places), len(places) - 1):
+                cuts = [first, *(at for at in wide if first < at < last), last]
+                if len(cuts) <= _MOST_PIECES + 1:
+                    yield Run([_joined(text, places[start:end]) for start, end in pairwise(cuts)], 0)
         return
     for cut in range(3, len(places) - 2):
         yield Run([_joined(text, places[:cut]), _joined(text, places[cut:])], 0)

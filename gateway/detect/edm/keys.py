@@ -2,7 +2,7 @@
 
 A key is a tag and a spelling: `w` sounds like it, `v` the same with vowels blurred (for Arabic names in other scripts,
 of which every vowel varies), `k` and `K` consonants only (of other scripts, of Arabic script; each is looked for from
-the other side), `a` Arabic letters.
+the other side), `l` two consonants (of a word that has its article in Arabic script), `a` Arabic letters.
 
     set(listed_keys("Kowalska", is_arabic=False)) & set(text_keys("Kowalskiej"))      # {"wkovalsk"}
 """
@@ -11,9 +11,19 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterator
 
-from sovctl.gateway.detect.edm.spelling import ONE_ARABIC_FORM, blurred, is_arabic, readings, skeletons, sounds
+from sovctl.gateway.detect.edm.spelling import (
+    ONE_ARABIC_FORM,
+    blurred,
+    is_arabic,
+    is_greek,
+    readings,
+    skeletons,
+    sounds,
+)
 from sovctl.gateway.detect.edm.stems import base_stems, stems
+from sovctl.gateway.detect.edm.transliteration import in_latin
 
 _FEWEST_CONSONANTS = 3  # of a surname; fewer are in every other word
 _ARTICLE = re.compile(r"(?i)^[ae]l(?=\w{4})")  # Alfalasi is Al Falasi
@@ -23,6 +33,26 @@ _HARAKAT = re.compile("[\u0610-\u061a\u064b-\u065f\u0670]")
 # Soft signs, ties and breves of library transliterations.
 _LIBRARY = str.maketrans({"ĭ": "i", "ï": "i", **dict.fromkeys("'’`\u0360\u0361\u0362", None)})
 _LIBRARY |= dict.fromkeys(range(0x02B0, 0x0300), None)
+
+
+# Arabic names of one consonant, which in Latin letters could be any word: by letters in one form.
+_SHORT_ARABIC = {
+    "علي": ("ali", "aly"),
+    "عائشه": ("aisha", "aysha", "ayesha", "aicha", "aishah"),
+    "عايشه": ("aisha", "aysha", "ayesha", "aicha", "aishah"),
+    "عاليه": ("alia", "aliya", "aliyah", "alya"),
+    "علياء": ("alia", "alya"),
+    "علاء": ("alaa", "ala"),
+    "الاء": ("alaa",),
+    "عيسي": ("issa", "isa", "eisa"),
+    "ايه": ("aya", "ayah"),
+    "دعاء": ("doaa", "duaa"),
+    "لؤي": ("louay", "loay", "luay"),
+    "عدي": ("uday", "oday", "adi"),
+    "يحيي": ("yahya", "yehia", "yahia"),
+    "طه": ("taha",),
+    "رؤي": ("roaa", "ruaa"),
+}
 
 
 def _plain(word: str) -> str:
@@ -40,13 +70,25 @@ def listed_keys(word: str, *, is_arabic_name: bool, is_given: bool, is_baltic_na
     fewest = _FEWEST_CONSONANTS - is_given
     word = _plain(word)
     if is_arabic(word):
-        return (f"a{_arabic_letters(word)}", *_skeleton_keys("K", word, fewest))
+        letters = _arabic_letters(word)
+        latin = [f"w{reading}" for name in _SHORT_ARABIC.get(letters, ()) for reading in readings(name)]
+        return (
+            f"a{letters}",
+            *_skeleton_keys("K", word, fewest - (not is_given and word.startswith("ال"))),
+            *dict.fromkeys(latin),
+        )
+    if is_greek(word):
+        return tuple(dict.fromkeys(f"w{reading}" for stem in base_stems(word) for reading in _greek_readings(stem)))
     found = dict.fromkeys(
         f"w{reading}" for stem in base_stems(word, is_baltic_name=is_baltic_name) for reading in readings(stem)
     )
     if is_arabic_name:
         found.update(dict.fromkeys(f"v{shape}" for shape in blurred(word)))
         found.update(dict.fromkeys(_skeleton_keys("k", word, fewest)))
+        found.update(
+            dict.fromkeys(f"l{key[1:]}" for key in _skeleton_keys("k", word) if len(key) == _FEWEST_CONSONANTS)
+        )
+        found.update(dict.fromkeys(f"a{letters}" for letters, names in _SHORT_ARABIC.items() if word in names))
     return tuple(found)
 
 
@@ -60,7 +102,9 @@ def text_keys(word: str, *, has_arabic_names: bool = True) -> tuple[str, ...]:
     if is_arabic(word):
         return tuple(
             dict.fromkeys(
-                key for stem in stems(word) for key in (f"a{_arabic_letters(stem)}", *_skeleton_keys("k", stem))
+                key
+                for stem in stems(word)
+                for key in (f"a{_arabic_letters(stem)}", *_skeleton_keys("k", stem), *_with_article(stem))
             )
         )
     found: dict[str, None] = {}
@@ -76,6 +120,18 @@ def text_keys(word: str, *, has_arabic_names: bool = True) -> tuple[str, ...]:
         if match := _ARTICLE.match(word):
             found.update(dict.fromkeys(text_keys(word[match.end() :])))
     return tuple(found)
+
+
+def _greek_readings(stem: str) -> Iterator[str]:
+    """How a Greek stem sounds, and how its usual Latin spellings do: Zaxariou, Gewrgios."""
+    for spelled in (stem, *in_latin(stem)):
+        yield from readings(spelled)
+
+
+def _with_article(stem: str) -> Iterator[str]:
+    """A word with its article may be a surname of two consonants: العامري is Ameri."""
+    if stem.startswith("ال"):
+        yield from (f"l{key[1:]}" for key in _skeleton_keys("k", stem))
 
 
 def _skeleton_keys(tag: str, word: str, fewest: int = _FEWEST_CONSONANTS - 1) -> tuple[str, ...]:

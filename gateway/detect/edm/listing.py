@@ -39,8 +39,8 @@ class Listing:
         self._hasher = hasher
         self._numbers: dict[tuple[str, ...], int] = {}
         self._number_of: dict[tuple[str, bool, bool, bool], int] = {}
-        self._surnames: set[str] = set()
-        self._given_names: set[str] = set()
+        self._surnames: set[tuple[str, bool]] = set()
+        self._given_names: set[tuple[str, bool]] = set()
         self._roles: list[Role] = []
         self._forms: dict[int, set[str]] = {}
         self._bearers: dict[int, int] = {}
@@ -111,16 +111,18 @@ class Listing:
             self._number(word, Role.GIVEN, is_arabic=is_arabic, is_baltic=is_baltic): word for word in person.givens
         }
         for number, word in givens.items():
-            if word not in self._given_names:
-                self._given_names.add(word)
-                self._forms.setdefault(number, set()).update(f"g{form[1:]}" for form in listed_forms(word))
+            if (word, is_baltic) not in self._given_names:
+                self._given_names.add((word, is_baltic))
+                self._forms.setdefault(number, set()).update(
+                    f"g{form[1:]}" for form in listed_forms(word, is_baltic_name=is_baltic)
+                )
         surnames = [
             self._number(word, Role.SURNAME, is_arabic=is_arabic, is_baltic=is_baltic) for word in person.surnames
         ]
         for surname, word in zip(surnames, person.surnames, strict=True):
-            if word not in self._surnames:
-                self._surnames.add(word)
-                self._forms.setdefault(surname, set()).update(listed_forms(word))
+            if (word, is_baltic) not in self._surnames:
+                self._surnames.add((word, is_baltic))
+                self._forms.setdefault(surname, set()).update(listed_forms(word, is_baltic_name=is_baltic))
         for surname in set(surnames):
             self._bearers[surname] = self._bearers.get(surname, 0) + 1
             for number, word in givens.items():

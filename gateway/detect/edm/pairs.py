@@ -52,6 +52,12 @@ def may_be_one(first: Listed, second: Listed, letters: tuple[str, str], values: 
     is_upper, is_lower = [letter.isupper() for letter in letters], [letter.islower() for letter in letters]
     if all(is_upper):
         return True
+    if (
+        not any(is_upper)
+        and not any(is_lower)
+        and not any(each.is_given or each.exact_givens for each in (first, second))
+    ):
+        return False  # without capitals, one word must be a given name for sure
     if (any(is_upper) or all(is_lower)) and not _is_written_as_listed(first, second):
         return False
     return all(not each.is_everyday or values.is_foreign(each.everyday_in) for each in (first, second))
@@ -106,10 +112,10 @@ def is_phrase(text: str, run: Run, known: Sequence[Listed], first: int, second: 
 def _is_written_as_listed(first: Listed, second: Listed) -> bool:
     if first.is_common and second.is_common:
         return False
-    return _is_name(first, second) or _is_name(second, first)
+    return is_name(first, second) or is_name(second, first)
 
 
-def _is_name(given: Listed, surname: Listed) -> bool:
+def is_name(given: Listed, surname: Listed) -> bool:
     """True for a given name and a surname of which at least one is written as listed, the other at least as a name."""
     if given.exact_givens:
         return bool(surname.exact) or (given.is_given and bool(surname.surnames) and not surname.is_common)

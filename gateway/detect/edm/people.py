@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from sovctl.gateway.detect.edm.spelling import is_arabic
-from sovctl.gateway.detect.edm.stems import is_baltic
+from sovctl.gateway.detect.edm.spelling import blurred, is_arabic
+from sovctl.gateway.detect.edm.stems import is_baltic, may_be_baltic
 from sovctl.gateway.detect.names.cues import PARTICLES, TITLES
 from sovctl.gateway.detect.names.given_names import is_given_name, names_of
 
@@ -26,7 +26,22 @@ ARTICLES = frozenset(("al", "el", "ul", "ar", "as", "ash", "ad", "an", "at", "az
 SERVANT = frozenset(("abd", "abdul", "abdel", "abdal", "abdu", "عبد"))
 """The first half of names such as Abdul Rahman, which are written in one word or two."""
 _SERVANT_PREFIX = re.compile(r"^(?:abd[aeu]l|عبدال)(?=\w{3})")
-_ARABIC_GIVENS = names_of("ar-latin")
+_ARABIC_GIVENS = names_of("ar-latin") | frozenset(
+    """
+    abdulla abdallah bandar bandari basma dalal dalia duaa eman farida faris firas ghada ghadah ghassan ghazi
+    habib haifa hayfa hamad hatem hessa hisham hoda iman imad isra issa jaber jamila jameela jasim jassim
+    jawaher kamal khalifa khalil lateefa latifa loay maha majed majeed mansoor marwan marwa maysa mazen mohsen
+    mohsin moosa musa nabil nada nadir naif najwa najla nawaf nawal nayef nizar nouf nour noura nourah omran
+    osama qasim qais raed rana randa raniya rawan rayan reema riyadh rula saad saeed safa safiya sahar said saif
+    sami sana sawsan shaima shaikha sheikha shatha sobhi suad suhail sumaya taha talal tamer thamer turki wafa
+    wael wajdi yahya yara yaser yasser younes younis zaid zayed zahra zakaria zakariya aicha ayesha djamila
+    djamel farouk kheira mourad rachid samia soraya youcef yacine zineb khadeeja
+    """.split()  # noqa: SIM905 - a table is read more easily than a list of quoted words
+)
+"""In Latin letters; those of `given_names.txt` are cues as well, these need not be nobody else's."""
+_ARABIC_SHAPES = frozenset(
+    shape for name in _ARABIC_GIVENS for shape in blurred(name) if len(shape) - shape.count("V") >= 3
+)
 _ARABIC_PARTS = re.compile(r"(?i)(?:^|[ -])(?:al|el|bin|ibn|bint|binti|abu|abou|umm)[ -](?=\w{3})|^al\w{3,}[iy]$")
 JOINTS = frozenset(
     (
@@ -84,13 +99,15 @@ class Person:
     def is_arabic(self) -> bool:
         """True for a name whose vowels vary from one spelling to the next."""
         return self.has_arabic_parts or any(
-            is_arabic(word) or word in _ARABIC_GIVENS or _SERVANT_PREFIX.match(word) for word in self.givens
+            is_arabic(word) or word in _ARABIC_GIVENS or _SERVANT_PREFIX.match(word) or _sounds_arabic(word)
+            for word in self.givens
         )
 
     @property
     def is_baltic(self) -> bool:
         """True for a Lithuanian or Latvian name."""
-        return any(map(is_baltic, (*self.givens, *self.surnames)))
+        words = (*self.givens, *self.surnames)
+        return any(map(is_baltic, words)) or may_be_baltic(words)
 
 
 def person_of(fields: Mapping[str, str]) -> Person | None:
@@ -107,11 +124,16 @@ def person_of(fields: Mapping[str, str]) -> Person | None:
         surnames += [word for word in more_surnames if word not in givens]
     if not surnames:
         return None
+    surnames += _compounds(fields.get("surname", ""))
     every = tuple(dict.fromkeys(_with_joined(givens)))
     patronymics = tuple(word for word in every if _PATRONYMIC.search(word))
     raw = (fields.get("surname", ""), fields.get("middle_name", ""), full)
     has_arabic_parts = any(_ARABIC_PARTS.search(each.strip()) for each in raw if each)
     return Person(every, tuple(dict.fromkeys(_with_joined(surnames))), patronymics, has_arabic_parts)
+
+
+def _sounds_arabic(word: str) -> bool:
+    return not _ARABIC_SHAPES.isdisjoint(blurred(word))
 
 
 def company_words(name: str) -> tuple[str, ...]:
@@ -124,6 +146,14 @@ def company_words(name: str) -> tuple[str, ...]:
 def is_legal_form(word: str) -> bool:
     """True for GmbH, Ltd, ООО and their like."""
     return word.casefold().replace(".", "") in _LEGAL_FORMS
+
+
+def _compounds(surname: str) -> list[str]:
+    """A surname of several words in one, when a hyphen or a particle joins them: vanderveen, smithjones."""
+    pieces = [match.group().casefold() for match in WORD.finditer(surname)]
+    if len(pieces) > 1 and ("-" in surname or pieces[0] in _PARTS):
+        return ["".join(pieces)]
+    return []
 
 
 def _words(text: str) -> list[str]:

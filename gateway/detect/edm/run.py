@@ -14,9 +14,12 @@ from sovctl.gateway.detect.edm.people import ARTICLES, JOINTS, SERVANT
 from sovctl.gateway.detect.names.cues import PARTICLES, TITLES
 
 _LETTERS = r"[^\W_](?:[^\W_]|[\u0300-\u036f\u0610-\u061a\u064b-\u065f\u0670])*"
+_DOT = r"\.(?=\w)"
 _GAP = (
-    r"(?:\.?[ \t\u00a0]{1,3}|[ \t]?\r?\n[ \t]{0,2}|-\r?\n[ \t]{0,2}|,[ \t\u00a0]{0,2}|['’\-&/_+][ \t]?|[ \t][\-–&][ \t]"
-    r"|\.(?=\w)|[\"'«»“”„][ \t]?|[ \t][\"'“«„]|[\"']?[ \t]{0,3}[;|\t,،][ \t]{0,3}[\"']?|(?:</?\w{1,8}>){1,3}"
+    r"(?:\.?[ \t\u00a0]{1,3}|[ \t]?\r?\n[ \t]{0,2}|-\r?\n[ \t]{0,2}|,[ \t\u00a0]{0,2}|['’`\-&/_+][ \t]?"
+    r"|[ \t][\-–&][ \t]|"
+    + _DOT
+    + r"|[\"'«»“”„][ \t]?|[ \t][\"'“«„]|[\"']?[ \t]{0,3}[;|\t,،][ \t]{0,3}[\"']?|(?:</?\w{1,8}>){1,3}"
     r"|[*_`~]{1,3}[ \t]{1,2}[*_`~]{0,3}|[ \t][*_`~]{1,3})"
 )
 _SEPARATORS = re.compile(r"(?<!-)\n|[,،;|\t<]")
@@ -24,7 +27,7 @@ _OWN_PARTS = ARTICLES | PARTICLES | JOINTS
 _NOBILITY = frozenset(("van", "von", "vom", "zum", "zur", "ter", "ten", "bin", "ibn", "bint", "al", "el", "آل", "بن"))
 """Parts of names that are no words of their own; `de` is one in Spanish."""
 _RIGHT = re.compile(rf"(?P<gap>{_GAP})(?P<word>{_LETTERS})")
-_LEFT = re.compile(rf"(?P<word>{_LETTERS})(?P<gap>{_GAP})\Z")
+_LEFT = re.compile(rf"(?P<word>{_LETTERS})(?P<gap>{_GAP.replace(_DOT, _DOT[:2])})\Z")
 _REACH = 4  # words on either side
 _LONGEST = 44  # characters of a word and a gap
 _INITIAL_LETTERS = 2  # "Yu. Ivanov"
@@ -57,7 +60,7 @@ class Token:
 
     def gap_is_letter(self, following: Token) -> bool:
         """True when an apostrophe or a line's end is before the next token, and both are pieces of one word."""
-        is_within = following.gap in ("'", "’") or (following.gap[:1] == "-" and "\n" in following.gap)
+        is_within = following.gap in ("'", "’", "`") or (following.gap[:1] == "-" and "\n" in following.gap)
         return is_within and len(self.text) > 1 and len(following.text) > 1 and following.text[0].islower()
 
 

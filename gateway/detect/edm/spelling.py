@@ -256,7 +256,10 @@ def skeletons(word: str) -> tuple[str, ...]:
         return ()
     if not is_arabic(lowered):
         lowered = _ASSIMILATED.sub(r"abdul\1", lowered)
-        return tuple(dict.fromkeys(_bones(spelling) for spelling in _spellings(lowered)))
+        bones = [_bones(spelling) for spelling in _spellings(lowered)]
+        if lowered.endswith("h"):
+            bones += [f"{each}h" for each in bones]  # Saleh has a letter there that Fatimah has not
+        return tuple(dict.fromkeys(bones))
     lowered = "".join(c for c in unicodedata.normalize("NFKD", lowered) if not unicodedata.combining(c))
     lowered = lowered.removeprefix("ال") if len(lowered) > 4 else lowered
     lowered = re.sub("[هة]$", "", re.sub(r"(.)\1", r"\1", lowered))

@@ -12,7 +12,7 @@ No language is asked for: a text may mix them, and a wrong stem only costs a loo
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from sovctl.gateway.detect.edm.spelling import is_arabic, is_greek, without_accents
 
@@ -52,7 +52,7 @@ _LATIN_SUFFIXES = _by_length(
     """
     s in ın un ün nin nın nun nün ye ya de da te ta den dan ten tan le la yle yla yi yı yu yü
     n än an ssa ssä sta stä lla llä lle lta ltä ksi na nä nak nek t at et ot öt val vel ra re nál nél ban ben nya
-    ta tä tól től ról ről hoz hez höz ért ı ü
+    ta tä tól től ról ről hoz hez höz ért ı ü a ä iä
     """
 )
 # Consonants that change before an ending: Polish, Czech, Lithuanian. Text form -> list form.
@@ -76,7 +76,7 @@ _GREEK = _by_length("οσ ησ ασ ου ο ε α η ω ωσ ων εα εωσ")
 _BALTIC_BASES = ("ienė", "ius", "ias", "as", "is", "ys", "us", "os", "ė", "š", "s", "a", "e")
 """Of Lithuanian and Latvian, only for people whose name is of these languages."""
 _BALTIC = re.compile(
-    "(?:auskas|[ei]nskas|evičius|avičius|aitis|utis|ėnas|ūnas|[aiuy]tė|ienė|iņš|iņa|ītis|ītes?)$|[ėįųģķļņ]"
+    "(?:auskas|[ei]nskas|evičius|avičius|aitis|utis|ėnas|ūnas|[aiuy]tė|ienė|iņš|iņa|ītis|ītes?)$|[āēėīįųģķļņ]"
 )
 _FINNISH = re.compile("nen$")
 _ASSIMILATED = re.compile(r"(?:([^aeiou])\1|(c)cs|(s)sz|(g)gy|(n)ny|(l)ly|(t)ty|(z)zs)[ae]l$")
@@ -88,8 +88,13 @@ _ARABIC_CLITICS = ("و", "ف", "ب", "ل", "ك")
 
 
 def is_baltic(name: str) -> bool:
-    """True for a name of Lithuanian or Latvian form, of which the nominative has an ending of its own."""
+    """True for a word of Lithuanian or Latvian form, of which the nominative has an ending of its own."""
     return _BALTIC.search(name.casefold()) is not None
+
+
+def may_be_baltic(words: Iterable[str]) -> bool:
+    """True when all words of a name end as Lithuanian ones do: Petras Butkus."""
+    return all(word.endswith(("as", "is", "us", "ys", "ė")) for word in words)
 
 
 def base_stems(name: str, *, is_baltic_name: bool = False) -> tuple[str, ...]:

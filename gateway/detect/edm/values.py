@@ -132,7 +132,7 @@ class Values:
     @cached_property
     def has_suffixes(self) -> bool:
         """True in a language that puts suffixes behind names."""
-        return not self._languages.isdisjoint(_WITH_SUFFIXES)
+        return not self._languages.isdisjoint(_WITH_SUFFIXES | {UNKNOWN})
 
     @cached_property
     def has_genitive_s(self) -> bool:

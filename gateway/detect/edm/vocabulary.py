@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sovctl.gateway.detect.edm.alone import Form, forms_of
+from sovctl.gateway.detect.edm.alone import Form, before_suffix, forms_of
 from sovctl.gateway.detect.edm.common_words import is_case_of_common, is_common
 from sovctl.gateway.detect.edm.index import Index, Role
 from sovctl.gateway.detect.edm.keys import text_keys
+from sovctl.gateway.detect.edm.spelling import is_arabic
+from sovctl.gateway.detect.edm.stems import stems
 from sovctl.gateway.detect.names.given_names import is_given_name
 from sovctl.gateway.detect.names.nobody import everyday_languages, is_everyday
 
@@ -43,7 +45,7 @@ class Listed:
     is_everyday: bool = False
     everyday_in: frozenset[str] = frozenset()
     """The languages of which it is an everyday word, ISO 639-1."""
-    capitals: tuple[str, str] = ("", "")
+    capitals: tuple[str, ...] = ()
     """How it stands in a line with a capital, and in capitals."""
     is_common: bool = False
     """A word that is not only a name."""
@@ -115,11 +117,13 @@ class Vocabulary:
         for key, form in forms.items():
             for number in index.ids(key):
                 exact[number] = min(form, exact.get(number, form))
-        exact_givens = dict.fromkeys(number for key in forms for number in index.ids(f"g{key[1:]}"))
+        exact_givens = dict.fromkeys(
+            number for key, form in forms.items() if form < Form.SUFFIXED for number in index.ids(f"g{key[1:]}")
+        )
         common = is_common(word)
         alone = () if common else tuple(number for number in exact if not flags[number] & Role.FREQUENT)
         form = min(map(exact.__getitem__, alone), default=Form.SUFFIXED)
-        if form > Form.POSSESSIVE and is_case_of_common(word):
+        if form > Form.POSSESSIVE and (is_case_of_common(word) or any(map(is_common, before_suffix(word)))):
             alone = ()
         return Listed(
             sure=tuple(sure),
@@ -129,10 +133,10 @@ class Vocabulary:
             exact_givens=tuple(exact_givens),
             alone=alone,
             form=form,
-            is_given=is_given_name(word),
+            is_given=any(map(is_given_name, stems(word) if is_arabic(word) else (word,))),
             is_company=any(flags[number] & Role.COMPANY for number in sure),
             is_everyday=is_everyday(word.lower()),
             everyday_in=everyday_languages(word.lower()),
-            capitals=(f" {word.capitalize()}", f" {word.upper()}"),
+            capitals=tuple(f"{sign}{form}" for form in (word.capitalize(), word.upper()) for sign in ' ._/*"('),
             is_common=common,
         )

@@ -75,6 +75,7 @@ def glued_fixture(tmp_path_factory: pytest.TempPathFactory) -> ListedFinder:
         ("user=kowalczykowa.a ok", "kowalczykowa.a"),
         ("from A n n a   K o w a l c z y k o w a today", "A n n a   K o w a l c z y k o w a"),
         ("from A n n a K o w a l c z y k o w a today", "A n n a K o w a l c z y k o w a"),
+        ("спросили с А н н о й   К о в а л ь ч и н с к о й об этом", "А н н о й   К о в а л ь ч и н с к о й"),
         ("told **Anna** **Kowalczykowa** so", "Anna** **Kowalczykowa"),
         ("Albarracín Benavides, Ramón", "Albarracín Benavides, Ramón"),
         ("ملف القحطاني، عائشة جاهز", "القحطاني، عائشة"),
