@@ -26,6 +26,7 @@ from sovctl.gateway.kinds import Kind
 _SCORE_INTERNATIONAL, _SCORE_NATIONAL, _SCORE_WORD = 0.75, 0.5, 0.45
 _FEWEST, _MOST = 7, 15  # digits; ITU-T E.164, 6.1
 _FEWEST_BY_WORD = 6
+_MOST_BESIDE = 4  # groups of a run beside a number's own; two numbers of three groups may stand side by side
 _MOST_GROUPS = 8
 _EXTENSION = re.compile(
     r"[ ,;]{0,2}(?:ext(?:ension|n)?\.?|x|доб\.?|вн\.?|poste|durchwahl|dw\.?|wew\.?|int(?:erno)?\.?|ramal|dahili|#)"
@@ -156,7 +157,7 @@ class PhoneFinder:
             )
         if any(")" in gap for gap in gaps):
             return True
-        if are_years(run, first, last) or (len(gaps) == 1 and gaps[0] == "."):
+        if are_years(run, first, last) or (len(gaps) == 1 and gaps[0] == ".") or _is_of_a_row(run, first, last):
             return False
         # A list of small numbers, a path, a standard's: 1 2 3 4, 20/30/600, 1003.1-2001.
         if max(lengths) < (2 if has_trunk else 3) or 1 in lengths[1:] or gaps.count("/") > 1:
@@ -171,6 +172,22 @@ class PhoneFinder:
 def _says_which(text: str, start: int, end: int) -> bool:
     """Whether a word right beside it tells this number of somebody from his others."""
     return bool(_WHICH_AFTER.match(text, end) or _WHICH_BEFORE.search(text, max(0, start - _LONGEST_WHICH), start))
+
+
+def _is_of_a_row(run: Run, first: int, last: int) -> bool:
+    """Whether these groups are decimals, or some of a table's many cells: 757.98 568.83, 433 993 221 178 26 512."""
+    inner = run.gaps[first:last]
+    before = run.gaps[first - 1] if first else ""
+    after = run.gaps[last] if last < len(run.gaps) else ""
+    if "\t" in inner and (before or after):
+        return True
+    if " " not in inner:
+        return False
+    if before == "." or after == "." or ("." in inner and " " in inner[inner.index(".") :]):
+        return True
+    others = len(run.starts) - len(inner) - 1
+    is_counted = run.text[run.starts[first]] != "0"  # as numbers are written, but for those that are dialled
+    return others >= _MOST_BESIDE and " " in (before, after) and is_counted
 
 
 def _is_gap(gap: str) -> bool:
