@@ -23,6 +23,23 @@ class Term:
 
     residuals: Callable[[Sequence[float]], list[float]]
     unknowns: Collection[int]
+    slopes: Sequence[Sequence[float]] | None = None
+    """By unknown, in the order of their indexes, of each residual, where they are the same everywhere."""
+
+
+def tangent(term: Term, x: Sequence[float]) -> Term:
+    """A term as straight lines that touch it at `x`."""
+    at, unknowns = list(x), sorted(term.unknowns)
+    middle, slopes = term.residuals(at), _slopes(term, at)
+
+    def residuals(y: Sequence[float]) -> list[float]:
+        moved = [y[index] - at[index] for index in unknowns]
+        return [
+            still + sum(slope[place] * by for slope, by in zip(slopes, moved, strict=True))
+            for place, still in enumerate(middle)
+        ]
+
+    return Term(residuals, unknowns, slopes)
 
 
 def minimise(
@@ -69,12 +86,7 @@ def _normal(terms: Sequence[Term], x: list[float], scale: float) -> tuple[list[l
     hessian, gradient = [[0.0] * number for _ in range(number)], [0.0] * number
     for term in terms:
         middle, unknowns = term.residuals(x), sorted(term.unknowns)
-        slopes = []
-        for index in unknowns:
-            held = x[index]
-            x[index] = held + _STEP
-            slopes.append([(moved - still) / _STEP for moved, still in zip(term.residuals(x), middle, strict=True)])
-            x[index] = held
+        slopes = _slopes(term, x) if term.slopes is None else term.slopes
         for place, residual in enumerate(middle):
             weight = 1 / sqrt(1 + (residual / scale) ** 2)
             for row, i in enumerate(unknowns):
@@ -89,6 +101,17 @@ def _normal(terms: Sequence[Term], x: list[float], scale: float) -> tuple[list[l
         for j in range(i):
             hessian[j][i] = hessian[i][j]
     return hessian, gradient
+
+
+def _slopes(term: Term, x: list[float]) -> list[list[float]]:
+    """By unknown, of each residual."""
+    middle, slopes = term.residuals(x), []
+    for index in sorted(term.unknowns):
+        held = x[index]
+        x[index] = held + _STEP
+        slopes.append([(moved - still) / _STEP for moved, still in zip(term.residuals(x), middle, strict=True)])
+        x[index] = held
+    return slopes
 
 
 def _solved(

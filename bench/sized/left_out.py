@@ -1,8 +1,8 @@
 """How far the model is off, and how wide its bands are, where the fit was not shown what it is asked about.
 
-    left_out(rows, Evidence.NONE, start)         # each GPU foretold by constants fitted without it
-    bands_by_evidence(rows, x)                   # what stands in calibration.yaml
-    nested(rows, Evidence.NONE, start)           # a quarter of the GPUs, with bands that come from the others alone
+    left_out(rows, Evidence.NONE, Tangent(rows, x))  # each GPU foretold by constants fitted without it
+    bands_by_evidence(rows, x)                       # what stands in calibration.yaml
+    nested(rows, Evidence.NONE, start)               # a quarter of the GPUs, with bands that come from the others alone
 
 Bands of a model on a GPU that were measured come half from rows that the fit has seen and half from pairs that it has
 not: a plan asks about other lengths, loads and engines than were measured. What was not measured borrows from the other
@@ -15,7 +15,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 
-from bench.sized.constants import fit, reader
+from bench.sized.constants import Tangent, fit, reader
 from bench.sized.errors import BandsOf, Foretold, bands, foretold
 from bench.sized.rows import Row
 from sovctl.engine.catalog.calibrations import Band
@@ -24,7 +24,6 @@ from sovctl.engine.sizing.calibration import Evidence
 _SEED = 20260825  # of the split, as in the data's own
 _QUARTERS = 4
 _BORROWED = 0.5  # between 0.3 and 1 it makes little difference
-_ENOUGH = 1e-3  # of a fit that begins where all rows led: one or two rounds
 
 _KEYS: dict[Evidence, Callable[[Row], Hashable]] = {
     Evidence.APART: lambda row: (row.model_id, row.replica.gpu.id),
@@ -45,13 +44,15 @@ def folds(rows: Sequence[Row], evidence: Evidence, number: int | None = None) ->
         yield [row for row in rows if key(row) not in out], [row for row in rows if key(row) in out]
 
 
-def left_out(rows: Sequence[Row], evidence: Evidence, start: Sequence[float]) -> list[Foretold]:
-    """Every row, foretold by constants fitted without its GPU, its model, or (in quarters) its pair of both."""
+def left_out(rows: Sequence[Row], evidence: Evidence, tangent: Tangent) -> list[Foretold]:
+    """Every row, foretold by constants fitted without its GPU, its model, or (in quarters) its pair of both.
+
+    Args:
+        tangent: at the constants that were fitted over all these rows.
+    """
     number = _QUARTERS if evidence is Evidence.APART else None
     return [
-        each
-        for kept, apart in folds(rows, evidence, number)
-        for each in foretold(apart, reader(fit(kept, start, enough=_ENOUGH)))
+        each for kept, apart in folds(rows, evidence, number) for each in foretold(apart, reader(tangent.fit(kept)))
     ]
 
 
@@ -61,7 +62,8 @@ def bands_by_evidence(rows: Sequence[Row], x: Sequence[float]) -> dict[Evidence,
     Args:
         x: the constants, fitted over all rows.
     """
-    unseen = {evidence: left_out(rows, evidence, x) for evidence in _KEYS}
+    tangent = Tangent(rows, x)
+    unseen = {evidence: left_out(rows, evidence, tangent) for evidence in _KEYS}
     found = {Evidence.PAIR: bands([*foretold(rows, reader(x)), *unseen[Evidence.APART]])}
     narrower = found[Evidence.PAIR]
     for evidence, said in unseen.items():
@@ -75,7 +77,9 @@ def nested(rows: Sequence[Row], evidence: Evidence, start: Sequence[float]) -> l
     said: list[Foretold] = []
     for kept, apart in folds(rows, evidence, _QUARTERS):
         x = fit(kept, start)
-        said += foretold(apart, reader(x), _looked_up(bands(left_out(kept, evidence, x), _KEYS[evidence], _BORROWED)))
+        said += foretold(
+            apart, reader(x), _looked_up(bands(left_out(kept, evidence, Tangent(kept, x)), _KEYS[evidence], _BORROWED))
+        )
     return said
 
 
