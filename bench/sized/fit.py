@@ -2,7 +2,7 @@
 
     python -m bench.sized.fit --data FILE.csv [--write]
 
-Some minutes on one core; most of it goes into the bands, which need fits that have not seen a GPU, a model or a pair.
+About a minute of one core, most of it for the bands, which need fits that have not seen a GPU, a model or a pair.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@
 Bands of a model on a GPU that were measured come half from rows that the fit has seen and half from pairs that it has
 not: a plan asks about other lengths, loads and engines than were measured. What was not measured borrows from the other
 regimes, in each of which few GPUs were: of quarters that had no part in their bands, 57 to 73 % of rows lay inside them
-without that and 70 to 85 % with it (model of 2026-11-22).
+before that and 71 to 83 % with it (models of 2026-11-22).
 """
 
 from __future__ import annotations
