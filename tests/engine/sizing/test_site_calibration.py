@@ -48,9 +48,7 @@ def measured(slower: float = 1.0, loads: tuple[float, ...] = (1, 8, 32, 64)) -> 
 @given(st.floats(0.6, 1.8))
 def test_a_slower_server_is_found_and_its_bands_narrow(slower: float) -> None:
     made = calibrate(server(), measured(slower), source=("x.json",), day=DAY)
-    assert made.factor == pytest.approx(
-        slower, rel=0.04
-    )  # what was published holds it back: 3.6 % at most for 4 points
+    assert made.factor == pytest.approx(slower, rel=0.04)  # what was published holds it back
     shipped = load_calibration().bands[server().evidence]["closed"]
     for name, band in made.bands.items():
         assert band.p10 < 1 / 1.03 < 1.03 < band.p90, "never sure of itself"
