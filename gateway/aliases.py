@@ -26,7 +26,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
 
-from sovctl.gateway.detect.edm.alone import listed_forms, text_forms
+from sovctl.gateway.detect.edm.alone import listed_forms, text_forms, without_marks
 from sovctl.gateway.detect.edm.common_words import DETERMINERS, is_common
 from sovctl.gateway.detect.edm.keys import initial_classes, listed_keys, text_keys
 from sovctl.gateway.detect.edm.people import JOINTS
@@ -34,6 +34,7 @@ from sovctl.gateway.detect.edm.spelling import is_arabic
 from sovctl.gateway.detect.edm.stems import stems
 from sovctl.gateway.detect.finding import Finding
 from sovctl.gateway.detect.names.cues import PARTICLES, TITLES
+from sovctl.gateway.detect.names.given_names import is_given_name
 from sovctl.gateway.detect.names.nobody import is_everyday
 from sovctl.gateway.kinds import Kind
 
@@ -71,13 +72,29 @@ class _Part:
     """First letters of the other parts of the people who have it."""
     forms: frozenset[str] = frozenset()
     """Made when they are first needed."""
+    keys: frozenset[str] = frozenset()
+    """Likewise."""
+    beginnings: frozenset[str] = frozenset()
+    """Likewise."""
     is_ordinary: bool | None = None
 
-    @property
-    def prefix(self) -> str:
-        """What all cases of it begin with."""
-        plain = self.word.removeprefix("ال") if len(self.word) > 4 else self.word
-        return plain[: max(_SHORTEST, len(plain) - _LONGEST_ENDING)]
+    def spellings(self) -> frozenset[str]:
+        """What all cases of it begin with, as it was written and without marks, in all sizes of letters."""
+        if not self.beginnings:
+            self.beginnings = frozenset(self._spellings())
+        return self.beginnings
+
+    def _spellings(self) -> Iterator[str]:
+        if is_arabic(self.word):
+            plain = self.word.removeprefix("ال") if len(self.word) > 4 else self.word
+            yield plain[: max(_SHORTEST, len(plain) - _LONGEST_ENDING)]
+            return
+        every = {self.word, self.word.replace("ss", "ß"), self.word.replace("'", "’")}  # case folding has made ss of ß
+        every |= {self.word.replace("е", "ё")} if _is_cyrillic(self.word) else without_marks(self.word)
+        shortest = _SHORTEST - (len(self.word) == _SHORTEST and _is_cyrillic(self.word))
+        for each in every:
+            prefix = each[: max(shortest, len(each) - _LONGEST_ENDING)]
+            yield from (prefix, prefix.capitalize(), prefix.title(), prefix.upper())
 
     def is_common(self) -> bool:
         """True for a word that is also something else than a name."""
@@ -92,7 +109,8 @@ class _Part:
         if is_arabic(word):
             return self.word in stems(word)
         if _is_cyrillic(word) and _is_cyrillic(self.word):
-            return not text_forms(self.word).isdisjoint(text_forms(word))
+            forms = text_forms(word)
+            return not (text_forms(self.word) | listed_forms(self.word)).isdisjoint(forms)
         if not self.forms:
             self.forms = listed_forms(self.word)
         return not self.forms.isdisjoint(text_forms(word)) or not listed_forms(word).isdisjoint(text_forms(self.word))
@@ -109,6 +127,12 @@ class _Part:
             return False
         keys = listed_keys(self.word, is_arabic_name=False, is_given=False)
         return not set(keys).isdisjoint(text_keys(word, has_arabic_names=False))
+
+    def arabic_keys(self) -> frozenset[str]:
+        """The keys of a name in Arabic script."""
+        if not self.keys:
+            self.keys = frozenset(listed_keys(self.word, is_arabic_name=True, is_given=False))
+        return self.keys
 
 
 class Aliases:
@@ -127,7 +151,7 @@ class Aliases:
         words = [word for word in every if len(word) >= _SHORTEST and word.casefold() not in _NO_PARTS]
         if len(every) > 1 and every[0].istitle() and every[0].casefold() in PARTICLES and len(every[0]) >= _SHORTEST:
             words.insert(0, every[0])  # Ben is a son of somebody only within a name
-        known = [word for word in words if word[0].isupper() or not is_common(word)]
+        known = [word for word in words if word[0].isupper() or _may_be_known(word)]
         for word in known:
             part = self._parts.setdefault(word.casefold(), _Part(word.casefold()))
             part.letters.update(other[0].upper() for other in every if other != word)
@@ -150,9 +174,8 @@ class Aliases:
         return [*self._joined(text, found), *self._bare_initials(text)]
 
     def _cases(self, text: str, part: _Part) -> Iterator[tuple[int, int]]:
-        prefix = part.prefix
-        is_joined = is_arabic(prefix)  # to articles and prepositions
-        for spelling in (prefix,) if is_joined else (prefix.capitalize(), prefix.upper(), prefix):
+        is_joined = is_arabic(part.word)  # to articles and prepositions
+        for spelling in part.spellings():
             place = text.find(spelling)
             while place >= 0:
                 if is_joined or not _is_word(text[place - 1 : place]):
@@ -163,6 +186,8 @@ class Aliases:
 
     def _of_another_script(self, text: str) -> Iterator[tuple[int, int, _Part]]:
         has_cyrillic = not text.isascii() and _CYRILLIC.search(text) is not None
+        if any(is_arabic(part.word) for part in self._parts.values()):
+            yield from self._of_arabic(text)
         for pattern, is_cyrillic in ((_CYRILLIC_WORD, True), (_LATIN_WORD, False)):
             parts = [p for p in self._parts.values() if not is_arabic(p.word) and _is_cyrillic(p.word) != is_cyrillic]
             if not parts or (is_cyrillic and not has_cyrillic):
@@ -175,6 +200,13 @@ class Aliases:
                     if part.is_transliteration(word):
                         yield *match.span(), part
                         break
+
+    def _of_arabic(self, text: str) -> Iterator[tuple[int, int, _Part]]:
+        """Names known in Arabic script, where they stand in Latin letters."""
+        parts = [part for part in self._parts.values() if is_arabic(part.word)]
+        for match in _LATIN_WORD.finditer(text):
+            keys = () if is_everyday(match.group().casefold()) else text_keys(match.group())
+            yield from ((*match.span(), part) for part in parts if not part.arabic_keys().isdisjoint(keys))
 
     def _joined(self, text: str, found: dict[tuple[int, int], _Part]) -> Iterator[Finding]:
         """One finding for parts that only a space, a comma or a hyphen separates, with the initials beside them."""
@@ -209,6 +241,11 @@ class Aliases:
                 place = text.find(initials, end)
 
 
+def _may_be_known(word: str) -> bool:
+    """False for a word without a capital that could be any; in Arabic script every word is one."""
+    return not is_everyday(word) if is_arabic(word) and is_given_name(word) else not is_common(word)
+
+
 def _is_initial_of(letter: str, letters: set[str]) -> bool:
     if letter.upper() in letters or not letters:
         return bool(letters)
@@ -241,6 +278,8 @@ def _is_word(character: str) -> bool:
 def _is_name_here(text: str, start: int, end: int, part: _Part) -> bool:
     """False where the word is more likely one of the language than somebody's name."""
     word = text[start:end].casefold()
+    if is_arabic(word):
+        return True
     if not text[start].isupper():
         return (word == part.word or len(part.word) >= _SHORTEST_LOWER) and not part.is_common()
     before = _WORD_BEFORE.search(text, max(0, start - 14), start)

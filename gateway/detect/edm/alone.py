@@ -89,7 +89,7 @@ _DOUBLED = re.compile(r"([^aeiou])\1[ae]l\Z")  # Hungarian: Szabadossal
 _SHORTEST_BEFORE_SUFFIX = 4  # letters
 _FLEETING = tuple(
     pair.split(">")
-    for pair in "iec>c ec>c ek>k ok>k el>l ец>ц ець>ц ок>к ек>к ёк>ьк ів>ов".split()  # noqa: SIM905 - as above
+    for pair in "iec>c ec>c ek>k ok>k el>l ел>л ей>ь ец>ц ець>ц ок>к ек>к ёк>ьк ів>ов".split()  # noqa: SIM905 - as above
 )
 """Endings whose vowel falls out, and what is left."""
 # Consonants that change before an ending: Polish and Czech, Ukrainian.
@@ -101,7 +101,7 @@ _ADJECTIVE = re.compile(
     r"(?:[sc]k|dzk)(?:i|a|y|iy|ij|yj|ii|yi|yy|aya|aia|aja)\Z|(?:[сцз]ь?к|[бвлнргмт])(?:ий|ый|ой|ая|яя)\Z|[сцз]ька\Z"
 )
 _SLAVIC = re.compile(
-    r"(?:wicz|witsch|vich|vic|czyk|cik|[aeiy]k|uk|chuk|[oe]w|[oe]v|[iy]n|enko|ic|iec|ec|arz|acz|en|an|on|[oe]va|[iy]na|[oe]wa"
+    r"(?:wicz|witsch|vich|vic|czyk|cik|[aeiy]k|uk|chuk|[oe]w|[oe]v|[iy]n|enko|ic|iec|ec|arz|acz|en|an|on|bel|gel|[oe]va|[iy]na|[oe]wa"
     r"|sz|asz|ko)\Z"
 )
 _KAZAKH_SUFFIX = re.compile(r"(?:[дтн][ыі]ң|[ғқ]а|[гк]е|[дтн][ае]н|[мбп]ен|[дтн][ыі]|[дт][ае])\Z")
@@ -170,7 +170,7 @@ def _listed(written: str, is_baltic_name: bool) -> Iterator[str]:
         yield from (f"f{short}|c" for short in _fleeting(name))
         return
     baltic = _declined(name, _BALTIC, is_slavic=True) if is_baltic_name else None
-    for plain in _plain(name):
+    for plain in without_marks(name):
         is_slavic = _SLAVIC.search(plain) is not None
         stem, declension = _declined(plain, _LATIN, is_slavic=is_slavic)
         yield f"f{plain}|x"
@@ -199,7 +199,7 @@ def _in_text(word: str) -> Iterator[tuple[str, Form]]:
         yield from ((f"f{stem}|{declension}", form) for stem, declension, form in _stems(word, _GREEK))
         return
     if not _is_cyrillic(word):
-        for plain in _plain(word):
+        for plain in without_marks(word):
             yield from ((f"f{stem}|{declension}", form) for stem, declension, form in _stems(plain, _LATIN))
             yield from ((f"f{stem}|b", form) for stem, _, form in _stems(plain, _BALTIC_PLAIN))
             yield from ((f"f{stem}|x", Form.SUFFIXED) for stem in before_suffix(plain))
@@ -247,7 +247,7 @@ def _stems(word: str, table: dict[str, tuple[frozenset[str], frozenset[str]]]) -
                 yield stem, declension, Form.POSSESSIVE if ending == "s" else form
 
 
-def _plain(word: str) -> set[str]:
+def without_marks(word: str) -> set[str]:
     """A Latin word without its marks: ö is o, or oe."""
     return {_unmarked(word), _unmarked(word.translate(_UMLAUTS))}
 
