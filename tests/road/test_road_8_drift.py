@@ -17,7 +17,7 @@ def test_a_killed_worker_takes_all_ranks_with_it_and_the_unit_starts_again(site:
     site.on("n1", f"sudo kill -9 {before[0]}")
     wait_for("the unit to start again", lambda: _has_restarted(site, restarts), limit_s=POOL_LIMIT_S)
     wait_for("the old ranks to be gone", lambda: not set(before) & site.processes("n1"), limit_s=30)
-    wait_for("the pool to answer again", site.pool_answers, limit_s=POOL_LIMIT_S)
+    site.wait_for_pool()
     assert len(site.workers()) == len(before)
 
 

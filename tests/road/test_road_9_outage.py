@@ -25,7 +25,7 @@ HEALTH = (
 
 
 def test_a_rank_that_hangs_is_seen_by_the_canary_alone_and_all_ranks_start_again(site: RoadSite) -> None:
-    wait_for("the pool to answer", site.pool_answers, limit_s=POOL_LIMIT_S)
+    site.wait_for_pool()
     before = site.workers()
     site.on("n1", f"sudo systemctl start {CANARY_UNIT}")  # it answers now, so that a failure counts
     site.on("n1", f"sudo systemctl stop {CANARY_UNIT}.timer")
@@ -39,7 +39,7 @@ def test_a_rank_that_hangs_is_seen_by_the_canary_alone_and_all_ranks_start_again
         assert site.on("n1", HEALTH) == "200", "expected a server that says it is healthy while it hangs"
         site.on("n1", f"sudo systemctl start {CANARY_UNIT}", accept=(1,))
         wait_for("the hanging rank to be gone", lambda: not set(before) & site.processes("n1"), limit_s=POOL_LIMIT_S)
-        wait_for("the pool to answer again", site.pool_answers, limit_s=POOL_LIMIT_S)
+        site.wait_for_pool()
     finally:
         site.on("n1", f"sudo mv {KEPT} {QUESTION} && sudo systemctl start {CANARY_UNIT}.timer")
     assert len(site.workers()) == len(before)
@@ -54,7 +54,7 @@ def test_nodes_that_were_booted_are_as_site_yaml_says(site: RoadSite) -> None:
         site.on(node, "sudo systemctl reboot", accept=(0, 255))  # 255: ssh was cut off by it
     for node, boot in boots.items():
         wait_for(f"{node} to be booted", lambda n=node, b=boot: _is_booted(site, n, b), limit_s=BOOT_LIMIT_S)
-    wait_for("the pool to answer", site.pool_answers, limit_s=POOL_LIMIT_S)
+    site.wait_for_pool()
     wait_for("the gateway to be ready", site.gateway_is_ready, limit_s=BOOT_LIMIT_S)
     assert site.changes() == {}
     assert site.chat("private", SENT, stream=True) == {"text": SENT, "route": "pool"}
