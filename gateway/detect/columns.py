@@ -14,6 +14,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from sovctl.gateway.detect.birth_date import is_date
 from sovctl.gateway.detect.context import Topics
 from sovctl.gateway.detect.finding import Finding
 from sovctl.gateway.detect.loose_documents import is_national_plate
@@ -21,6 +22,7 @@ from sovctl.gateway.detect.named_secrets import names_a_password
 from sovctl.gateway.detect.runs import Spans
 from sovctl.gateway.detect.schemes.scheme import compact
 from sovctl.gateway.detect.schemes.world import bic_form
+from sovctl.gateway.detect.short_codes import names_a_code
 from sovctl.gateway.detect.view import View
 from sovctl.gateway.kinds import Kind
 
@@ -39,7 +41,9 @@ _PHONE = re.compile(
 )
 _DATE = re.compile(r"[0-9]{4}([-./])[0-9]{1,2}\1[0-9]{1,2}|[0-9]{1,2}([-./])[0-9]{1,2}\2(?:[0-9]{2}){1,2}")
 _DIGITS = re.compile(r"[0-9](?:[ .-]?[0-9]){3,34}")
-_CODE = re.compile("(?=[0-9A-ZÄÖÜА-ЯІЇЄ .-]*[0-9])[0-9A-ZÄÖÜА-ЯІЇЄ]{1,20}(?:[ .-][0-9A-ZÄÖÜА-ЯІЇЄ]{1,9}){0,7}")
+_CAPITALS = "0-9A-ZÄÖÜА-ЯІЇЄΑ-Ω"
+_CODE = re.compile(rf"(?=[{_CAPITALS} ./№-]*[0-9])[{_CAPITALS}]{{1,20}}(?:[ ./-]№?[{_CAPITALS}]{{1,12}}){{0,7}}")
+_SHORT_CODE = re.compile("[0-9]{3,8}")
 _BIC = re.compile("[A-Z]{6}[0-9A-Z]{2}(?:[0-9A-Z]{3})?")
 
 
@@ -57,6 +61,10 @@ def _is_bic(value: str) -> bool:
 
 def _is_date(value: str) -> bool:
     return _DATE.fullmatch(value) is not None
+
+
+def _is_code(value: str) -> bool:
+    return _SHORT_CODE.fullmatch(value) is not None
 
 
 def _is_one_word(value: str) -> bool:
@@ -83,19 +91,23 @@ class _Column:
 
 # Numbers are longer than beside a word: a column may as well count something.
 _COLUMNS = (
+    _Column("@imei", Kind.IMEI, "IMEI_BY_WORD", _sized(_DIGITS, 14, 16)),
     _Column("@passport", Kind.PASSPORT, "PASSPORT_BY_WORD", _sized(_CODE, 7, 12)),
-    _Column("@licence", Kind.DRIVING_LICENCE, "LICENCE_BY_WORD", _sized(_CODE, 7, 20)),
-    _Column("@plate", Kind.VEHICLE, "PLATE_BY_WORD", _is_plate),
+    _Column("@licence", Kind.DRIVING_LICENCE, "LICENCE_BY_WORD", _sized(_CODE, 6, 20)),
     _Column("@card", Kind.CARD, "CARD_BY_WORD", _sized(_DIGITS, 12, 19)),
     _Column("@swift", Kind.SWIFT, "BIC_BY_WORD", _is_bic),
-    _Column("@birth", Kind.BIRTH_DATE, "BIRTH_DATE", _is_date),
+    _Column("@birth", Kind.BIRTH_DATE, "BIRTH_DATE", is_date),
     _Column("@phone", Kind.PHONE, "PHONE_BY_WORD", _is_phone),
     _Column("@account", Kind.ACCOUNT, "ACCOUNT_BY_WORD", _sized(_CODE, 8, 34)),
     _Column("@health", Kind.HEALTH_ID, "HEALTH_ID_BY_WORD", _sized(_CODE, 8, 16)),
-    _Column("@tax", Kind.TAX_ID, "TAX_ID_BY_WORD", _sized(_CODE, 9, 20)),
+    _Column("@tax", Kind.TAX_ID, "TAX_ID_BY_WORD", _sized(_CODE, 8, 20)),
     _Column("@identity", Kind.NATIONAL_ID, "ID_BY_WORD", _sized(_CODE, 7, 20)),
+    _Column("@patient", Kind.HEALTH_ID, "HEALTH_ID_BY_WORD", _sized(_CODE, 6, 16)),
+    _Column("@customer", Kind.ACCOUNT, "CUSTOMER_BY_WORD", _sized(_CODE, 6, 20)),
+    _Column("@plate", Kind.VEHICLE, "PLATE_BY_WORD", _is_plate),
 )
 _SECRET = _Column("", Kind.SECRET, "SECRET_NAMED", _is_one_word)
+_SHORT = _Column("", Kind.SECRET, "SECRET_CODE", _is_code)
 
 Cell = tuple[int, int]
 """Where a cell stands in the text, without the space and the quotes around it."""
@@ -104,7 +116,7 @@ Cell = tuple[int, int]
 class ColumnFinder:
     """Finds what headers speak of."""
 
-    rules = tuple(column.rule for column in (*_COLUMNS, _SECRET))
+    rules = tuple(column.rule for column in (*_COLUMNS, _SECRET, _SHORT))
 
     def __init__(self) -> None:
         self._topics = Topics([*(column.topic for column in _COLUMNS), "@order"])
@@ -154,6 +166,8 @@ class ColumnFinder:
         }
 
     def _meant(self, head: str) -> list[_Column]:
+        if names_a_code(head):
+            return [_SHORT]
         if names_a_password(head):
             return [_SECRET]
         if head.lower() == _CARD_IN_CODE:
@@ -166,7 +180,7 @@ class ColumnFinder:
 def _in_row(text: str, cells: Sequence[Cell], columns: dict[int, list[_Column]], more: int) -> Iterator[Finding]:
     for number, meant in columns.items():
         for start, end in cells[number : number + more + 1]:
-            if not 3 < end - start <= _LONGEST_VALUE:
+            if not 2 < end - start <= _LONGEST_VALUE:
                 continue
             value = text[start:end]
             column = next((each for each in meant if each.is_one(value)), None)

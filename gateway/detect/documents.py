@@ -45,7 +45,6 @@ _DOCUMENTS = (
     _Document("@imei", Kind.IMEI, "IMEI_BY_WORD", 14, 16),
     _Document("@passport", Kind.PASSPORT, "PASSPORT_BY_WORD", 6, 12),
     _Document("@licence", Kind.DRIVING_LICENCE, "LICENCE_BY_WORD", 5, 20),
-    _Document("@plate", Kind.VEHICLE, "PLATE_BY_WORD", 4, 10, has_letters=True),
     _Document("@patient", Kind.HEALTH_ID, "HEALTH_ID_BY_WORD", 6, 16),
     _Document("@health", Kind.HEALTH_ID, "HEALTH_ID_BY_WORD", 7, 16),
     _Document("@card", Kind.CARD, "CARD_BY_WORD", 12, 19),
@@ -53,9 +52,11 @@ _DOCUMENTS = (
     _Document("@customer", Kind.ACCOUNT, "CUSTOMER_BY_WORD", 6, 20),
     _Document("@identity", Kind.NATIONAL_ID, "ID_BY_WORD", 6, 20),
     _Document("@tax", Kind.TAX_ID, "TAX_ID_BY_WORD", 7, 20),
+    _Document("@plate", Kind.VEHICLE, "PLATE_BY_WORD", 4, 10, has_letters=True),
 )
 _FEWEST = min(document.fewest for document in _DOCUMENTS if not document.has_letters)
 _MOST_GROUPS = 6
+_FIRST_WORDS = 4  # of the patterns; the one before is an IBAN's
 _FEWEST_BEFORE_WORD = 8  # digits; fewer before a word count its things: "250000 patients"
 
 # Capital letters and digits, a few pieces with a space or hyphen between: "AB 1234567", "C01X00T47", "88291-LK".
@@ -79,7 +80,7 @@ class DocumentFinder:
         Pattern(r"[A-Z][0-9]{2}[A-Z][0-9]", has_case=True),
         Pattern(r"[0-9]{4}-?[A-Z]", has_case=True),
         Pattern(r"[A-Z]{2}[0-9]{2} ?[0-9A-Z]{4} ?[0-9A-Z]{4}", has_case=True),
-        loose_documents.WORDS,
+        *loose_documents.WORDS,
     )
 
     def __init__(self, topics: Topics) -> None:
@@ -89,12 +90,12 @@ class DocumentFinder:
 
     def at(self, text: str, start: int, pattern: int, around: Surroundings) -> Finding | None:
         """The number with letters that holds the hit at `start`, or stands beside the word there."""
-        if self.patterns[pattern] is loose_documents.WORDS:
+        if pattern >= _FIRST_WORDS:
             for first, last in loose_documents.beside(text, start):
                 if found := self._by_word(text, first, last, compact(text[first:last]), around):
                     return found
             return None
-        if pattern == len(self.patterns) - 2:
+        if pattern == _FIRST_WORDS - 1:
             match = _IBAN_LIKE.match(text, start)
             if match is None or is_inside_word(text, start, match.end()):
                 return None

@@ -49,6 +49,8 @@ class IpRecognizer:
     def _version_6(self, text: str, start: int) -> Finding | None:
         lead = text[max(0, start - _LONGEST) : start]
         start -= len(lead) - len(lead.rstrip(_HEX_AND_COLONS))
+        if text[start : start + 1] == ":" != text[start + 1 : start + 2]:
+            start += 1  # "IP:fe80::1"
         match = _IPV6.match(text, start)
         if match is None:
             return None

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from sovctl.gateway.detect.context import named_topics
 from sovctl.gateway.detect.scan import Pattern
 
+_TOPICS = ("passport", "licence", "plate")
 _FEWEST_LETTERS = 4  # of a word; shorter ones are parts of too many, so they stand alone
 _BEHIND, _BEFORE = 56, 40  # characters between
 _ANY_GAP = {"_": "[ _.'-]?"}
@@ -53,21 +54,21 @@ def _expression(word: str) -> str:
     return expression
 
 
-def _words(*topics: str) -> Pattern:
-    words = {word for topic in topics for word in named_topics()[topic]}
+def _words(topic: str) -> Pattern:
+    words = set(named_topics()[topic])
     words |= {form for word in words if not word.isascii() for form in (word.upper(), word[:1].upper() + word[1:])}
     return Pattern("|".join(sorted(map(_expression, words))))
 
 
-WORDS = _words("passport", "licence", "plate")
-"""Where one of the words stands, or begins."""
-PLATE_WORDS = _words("plate")
-"""The same of plates alone, some of which have neither letters of ASCII nor one beside a digit."""
+WORDS = tuple(_words(topic) for topic in _TOPICS)
+"""Where one of the words stands, or begins; by topic."""
+PLATE_WORDS = WORDS[_TOPICS.index("plate")]
+"""Those of plates, some of which have neither letters of ASCII nor one beside a digit."""
 
 
 _SHORT_WORDS = {
     word.upper()
-    for topic in ("passport", "licence", "plate")
+    for topic in _TOPICS
     for word in named_topics()[topic]
     if word.isalpha() and len(word) < _FEWEST_LETTERS
 }

@@ -42,7 +42,7 @@ _WORDS = (
     ),
     *("slaptažodis", "parool", "парола", "συνθηματικό", "κωδικός πρόσβασης", "κωδικό πρόσβασης", "סיסמה", "סיסמא"),
     *("كلمة المرور", "كلمة السر", "رمز الدخول", "رمز عبور", "密码", "密碼", "口令", "パスワード", "비밀번호", "암호"),
-    *("รหัสผ่าน", "पासवर्ड", "mật khẩu"),
+    *("mima", "รหัสผ่าน", "पासवर्ड", "mật khẩu"),
 )
 # Words that mean much else: only what a sign joins to them counts.
 _NEED_SIGN = ("pass", "secret", "credential", "credentials", "token", "key", "sandi", "암호", "口令")
@@ -52,14 +52,17 @@ _WORD = re.compile(
 _IS = (
     "is|ist|est|es|è|é|e|jest|adalah|to|это|هي|هو|bu|lautet|lautete|set to|är|er|je|este|είναι|є|on|was|war|était|era"
     "|był|было|был|will be|now"
-    "|as|als|come|como|comme|jako|як|как|olarak|sebagai|som"
+    "|as|als|come|como|comme|jako|як|как|olarak|sebagai|som|е|shi|to|hai"
 )
 _MINE = (
     "le|la|el|il|o|now|jetzt|saya|mein|mon|mu|moje|benim|μου|mea|meu|mia|mio|minha|mitt|min|mijn|my|our|votre|ihr|minun"
     "|mój|moja|meg|שלי"
 )
 # How the word and the value are joined, surest first. A line may end between them.
-_SIGN = re.compile(r"[\"'`*]{0,2}(?:\s{0,3}(?::=|=>|->|[:=：])\s{0,3}(?:[\[(] )?|>(?=[^\s<]))")
+_SIGN = re.compile(
+    r"[\"'`*]{0,2}(?:\s{0,3}(?::=|=>|->|[:=：№]|\.{3,8}:)\s{0,3}(?:[\[(] |<(?=[^\s<>]{4,64}>))?"
+    r"|(?:</[a-z]{1,6})?>\s?(?=[^\s<])|\]\s)"
+)
 _VERB = re.compile(
     rf"[\"'`*]{{0,2}}(?:(?:\s(?:{_MINE}))?\s(?:{_IS})(?:\s(?:{_MINE}))?\s|\s?[—|→-]\s{{0,3}}|\s?[._]{{3,12}}\s{{0,3}}|\t|"
     r"[ ]?[\[(][ ]?|[는은이가로]\s|は|として|就?是|[为為])",
@@ -73,7 +76,7 @@ _RULER = re.compile(r"\n[ \t]{0,8}(?:\|[ \t]{0,8})?:?---")
 _RUN_TOGETHER = re.compile("(?<=[!-~]{4})[\u3000-\u9fff\uac00-\ud7a3]")  # where prose goes on behind a secret
 # Where a value ends though no space follows: the next field, or what closes a sentence or a bracket.
 _NEXT_FIELD = re.compile(r"[,;&](?=[\w-]{1,40}[=:])")
-_CLOSING = ".,;:?)]}*|。，、」）"
+_CLOSING = ".,;:?)]}*|。，、」）،؛“”"
 _BEFORE = re.compile(r"(?<![^\s\"'«“„(])[^\s\"'«»“”„=]{6,64}(?=[\s\"'»”])")
 _BETWEEN = re.compile(r"[\s\"'»”]{1,2}(?:[^\s\d.,;:!?@=]{1,14}\s){0,4}")  # "... was given as the "
 _REACH = 96  # characters before the word in which a value and the words between stand
@@ -92,7 +95,7 @@ _NOT_SECRETS = frozenset(
     )
 )
 _REFERENCE = re.compile(
-    r"\$\{|\$\(|\$(?:[A-Z_]+|[a-z_]+)\Z|%[A-Za-z_]+%|%[sdr(]\Z|<|\{|os\.|env\.|process\.|settings\.|config\.|self\.|args\."
+    r"\$\{|\$\(|\$(?:[A-Z_]+|[a-z_]+)\Z|%[A-Za-z_]+%(?![0-9A-Za-z])|%[sdr(]\Z|<|\{|os\.|env\.|process\.|settings\.|config\.|self\.|args\."
     r"|secrets?\.|vault[:.]|getenv"
 )
 # `user.password`, `hashed_password`, `getpass(...)`, `Optional[str]`: code, where no quotes stand around it.

@@ -19,9 +19,33 @@ from sovctl.gateway.kinds import Kind
 _RULE, _SCORE = "SECRET_CODE", 0.85
 _WORDS = ("pin", "tan", "ПИН", "пин", "Пин")  # means something else as well, so it needs a joint or capitals
 _NAMES = (
-    *("pin[ -]?code", "pin[ -]?number", "cvv2?", "cvc2?", "csc", "cvn", "card verification (?:code|number|value)"),
+    *(
+        "pin[ -]?code",
+        "pin[ -]?number",
+        "(?:credit)?(?:card)?cvv2?",
+        "(?:credit)?(?:card)?cvc2?",
+        "csc",
+        "cvn",
+        "card verification (?:code|number|value)",
+    ),
     *("security code", "verification code", "one[ -]?time (?:pass)?code", "one[ -]?time password", "otp(?: code)?"),
     *("authentication code", "sms code", "2fa code", "mfa code", "m-?tan", "sms-?tan", "photo-?tan", "chip-?tan"),
+    *(
+        "pinkode",
+        "pin-kode",
+        "pin-kod",
+        "pin-koodi",
+        "pin kodu",
+        "pincode",
+        "cod pin",
+        "code pin",
+        "ПІН-код",
+        "ПИН код",
+        "PIN код",
+        "PIN-kód",
+        "pin-kód",
+    ),
+    *("sikkerhetskode", "sikkerhedskode", "κωδικός PIN", "код за сигурност"),
     *("geheimzahl", "prüfziffer der karte", "kartenprüfnummer", "sicherheitscode", "bestätigungscode"),
     *("code secret", "code confidentiel", "code de sécurité", "code de vérification", "cryptogramme"),
     *("código de seguridad", "código de verificación", "clave de un solo uso", "código de segurança"),
@@ -43,14 +67,23 @@ _NAMES = (
     *("κωδικός ασφαλείας", "код безпеки", "код підтвердження"),
 )
 _IS = "is|was|ist|lautet|war|est|es|è|é|jest|adalah|dır|on|är|er|je|είναι|это|هو|هي|是|は|는|은|:|=|#|->|→"
-_JOINT = rf"[\"'`*)\]]{{0,3}}(?:[ \t]{{0,3}}(?:{_IS}))?[ \t\"'`*(\[<>:]{{0,4}}"
+_JOINT = (
+    rf"[\"'`*)\]]{{0,3}}(?:</[a-z]{{1,6}}>|\.{{3,8}}|_{{3,8}})?(?:[ \t]{{0,3}}(?:{_IS}))?"
+    r"[ \t\"'`*(\[<>:|;/№–—-]{0,5}\n?"
+)
 _CODE = re.compile(
     rf"(?:(?P<word>{'|'.join(_WORDS)})|{'|'.join(sorted(_NAMES, key=len, reverse=True))})"
     rf"(?P<joint>{_JOINT})(?P<code>[0-9]{{3}}[ -][0-9]{{3}}|[0-9]{{3,8}})(?![0-9A-Za-z]|[.,:/-][0-9])",
     re.IGNORECASE,
 )
-_SAID = re.compile(rf"(?:{_IS})", re.IGNORECASE)
+_HEAD = re.compile(rf"(?:.{{0,20}}[ _])?(?:{'|'.join((*_WORDS, *_NAMES))})", re.IGNORECASE)
+_SAID = re.compile(rf"(?:{_IS}|[|\t№→])", re.IGNORECASE)
 _FEWEST_BY_WORD = 4  # digits behind a word that means something else too: "pin 12", "pin: 103"
+
+
+def names_a_code(head: str) -> bool:
+    """Whether the header of a column is one of the names."""
+    return _HEAD.fullmatch(head) is not None
 
 
 class ShortCodeRecognizer:
@@ -62,7 +95,7 @@ class ShortCodeRecognizer:
     def patterns(self) -> Sequence[Pattern]:
         """The names; of the words, those with a number behind them."""
         words = "|".join(_WORDS)
-        return [Pattern("|".join(_NAMES)), Pattern(rf"(?:{words})[^0-9A-Za-z\n]{{1,4}}(?:[a-z]{{1,6}} )?[0-9]{{4}}")]
+        return [Pattern("|".join(_NAMES)), Pattern(rf"(?:{words})[^0-9A-Za-z\n]{{1,8}}(?:[a-z]{{1,6}} )?[0-9]{{4}}")]
 
     def at(self, text: str, start: int, _pattern: int, _around: Surroundings) -> Finding | None:
         """The code whose name begins at `start`."""

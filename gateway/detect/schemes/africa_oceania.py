@@ -69,5 +69,5 @@ SCHEMES: tuple[Number | Form, ...] = (
         "NG_NIN", Kind.NATIONAL_ID, "99999999999|9999-9999-999", validator("NG_NIN"), Needs.WORD, ("NIN", "@identity")
     ),
     Number("NG_BVN", Kind.ACCOUNT, "99999999999", ng_bvn, Needs.WORD, ("bvn",)),
-    Number("ZA_ID", Kind.NATIONAL_ID, "999999 9999 999|9999999999999", za_id),
+    Number("ZA_ID", Kind.NATIONAL_ID, "999999 9999 999|999999 9999 99 9|9999999999999", za_id),
 )

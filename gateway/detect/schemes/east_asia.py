@@ -62,7 +62,13 @@ def tw_id(text: str) -> bool:
 
 
 SCHEMES: tuple[Number | Form, ...] = (
-    Form("CN_RESIDENT_ID", Kind.NATIONAL_ID, "[1-8][0-9]{16}[0-9X]", cn_resident_id),
+    Form("CN_RESIDENT_ID", Kind.NATIONAL_ID, "[1-8][0-9]{16}X", cn_resident_id),
+    Number(
+        "CN_RESIDENT_ID",
+        Kind.NATIONAL_ID,
+        "999999999999999999|999999 99999999 9999|999999-99999999-9999",
+        cn_resident_id,
+    ),
     Form("CN_CREDIT_CODE", Kind.TAX_ID, "[159Y][1239][0-9]{6}[0-9A-HJ-NPQRTUWXY]{10}", cn_credit_code, has_case=True),
     Form("HK_ID", Kind.NATIONAL_ID, r"[A-Z]{1,2}[0-9]{6}\([0-9A]\)", hk_id),
     Form("HK_ID", Kind.NATIONAL_ID, "[A-Z]{1,2}[0-9]{6}[0-9A]", hk_id, Needs.WORD, ("hkid", "@identity")),

@@ -67,7 +67,7 @@ SCHEMES: tuple[Number | Form, ...] = (
     Form(
         "IT_FISCAL_CODE",
         Kind.NATIONAL_ID,
-        "[A-Z]{3}[ ]?[A-Z]{3}[ ]?[0-9L-V]{2}[A-EHLMPRST][0-9L-V]{2}[ ]?[A-Z][0-9L-V]{3}[A-Z]",
+        "[A-Z]{3}[ ]?[A-Z]{3}[ ]?[0-9L-V]{2}[A-EHLMPRST][0-9L-V]{2}[ ]?[A-Z][0-9L-V]{3}[ ]?[A-Z]",
         validator("IT_FISCAL_CODE"),
         near=("@tax", "@identity"),
     ),

@@ -153,7 +153,12 @@ SCHEMES: tuple[Number | Form, ...] = (
         "[1-478][ .]?[0-9]{2}[ .]?[0-9]{2}[ .]?2[AB][ .]?[0-9]{3}[ .]?[0-9]{3}[ .]?[0-9]{2}",
         fr_nir,
     ),
-    Number("FR_NIR", Kind.NATIONAL_ID, "9 99 99 99 999 999 99|9.99.99.99.999.999.99|9 99 99 99 999 999-99", fr_nir),
+    Number(
+        "FR_NIR",
+        Kind.NATIONAL_ID,
+        "9 99 99 99 999 999 99|9999999999999 99|9.99.99.99.999.999.99|9 99 99 99 999 999-99",
+        fr_nir,
+    ),
     Number("FR_SPI", Kind.NATIONAL_ID, "99 99 999 999 999", fr_spi, near=("@tax",)),
     Number("FR_SIREN", Kind.TAX_ID, "999 999 999", luhn, Needs.WORD, ("siren rcs",)),
     Number("FR_SIRET", Kind.TAX_ID, "999 999 999 99999", luhn, Needs.WORD, ("siret",)),

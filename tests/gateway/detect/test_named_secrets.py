@@ -37,10 +37,15 @@ password:\n⟦fzSYRTQlORZM⟧
 Bună ziua, parola meu este ⟦^E&LqxUg0GEmX⟧
 Клієнт назвав ⟦OZjxserOmMyFq⟧ як пароль
 Müşteri görüşmede şifre olarak ⟦A2ZvLM3w@)H1+⟧ verdi
+password.....: ⟦Blue#854!⟧
+<b>lösenord</b> ⟦Sonne!918Xy⟧
+[passord] ⟦VE#G0%hyEKz⟧
+пароль: <⟦s3cr3tP&0⟧>
 Apakah ⟦hunter4⟧ masih password yang benar?
 """
 ONLY_SAID = r"""
 the password must be at least 8 characters long
+the API takes tokens; e-mail works too
 the password is stored as PasswordHash, not as userPassword
 | Passwort | E-Mail-Adresse |\n|---|---|
 the password is case-sensitive and the token is expired

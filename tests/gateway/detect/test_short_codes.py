@@ -29,6 +29,10 @@ def codes(text: str) -> list[str]:
         ("رمز التحقق 593021", "593021"),
         ("验证码：593021", "593021"),
         ('{"cvv": "123"}', "123"),
+        ('"CREDITCARDCVV":"118"', "118"),
+        ("<b>pinkode</b> 0557", "0557"),
+        ("PIN-kód: 9164", "9164"),
+        ("CVV.....: 930", "930"),
     ],
 )
 def test_a_code_is_found_beside_its_name(text: str, code: str) -> None:
