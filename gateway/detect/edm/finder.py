@@ -60,6 +60,7 @@ _BEFORE_SURNAMES = PERSON_WORDS | {_FAMILY}
 _OWN_PARTICLES = frozenset(("van", "von", "ter", "ten", "de", "di", "da", "dos", "du", "le", "la", "del", "della"))
 _NEAR_SURNAMES = _BEFORE_SURNAMES | PARTICLES | JOINTS | ARTICLES
 _ADJECTIVE = re.compile(r"[a-zäöüß]{2,30}(?:(?<!t)e|(?<!t)en|er|es|em)|(?:weite|mehre|ande|nächs|letz|ers)\w{1,4}")
+_BEFORE_CAPITALS = ' ._/*"('
 _CUT_WORD = re.compile(r"([^\W\d_]{2,30})(?:['’`]|-\r?\n[ \t]{0,2})([^\W\d_]{2,30})")
 _INITIAL_BEFORE = re.compile(r"(?<![^\W\d_])[^\W\d_]{1,2}\.[ \u00a0]{0,2}\Z")
 _INITIAL_BEHIND = re.compile(r",?[ \u00a0][^\W\d_]{1,2}\.")
@@ -117,8 +118,7 @@ class ListedFinder:
             if hash(word) not in unknown:
                 continue
             found = self._vocabulary.look_up(word)
-            is_name_here = not found.is_everyday or any(form in reading.text for form in found.capitals)
-            if found.is_listed and is_name_here:
+            if found.is_listed and (not found.is_everyday or _has_capital_within(reading.text, found.capitals)):
                 listed[word] = found
         places = sorted((place, word) for word in listed for place in reading.places(word))
         starts = reading.characters([place for place, _ in places])
@@ -348,6 +348,11 @@ class ListedFinder:
                 kind = Kind.PHONE if form[0] == "p" else Kind.ACCOUNT
                 yield Finding(start, end, kind, SCORES["LISTED_NUMBER"], form[1:], "LISTED_NUMBER")
                 return
+
+
+def _has_capital_within(text: str, capitals: tuple[str, str]) -> bool:
+    """True for a word with a capital behind something; asked for every everyday word, so the quick test is first."""
+    return any(form in text and any(f"{sign}{form}" in text for sign in _BEFORE_CAPITALS) for form in capitals)
 
 
 def _behind(text: str, finding: Finding, done: int) -> Finding | None:

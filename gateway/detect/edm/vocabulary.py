@@ -45,8 +45,8 @@ class Listed:
     is_everyday: bool = False
     everyday_in: frozenset[str] = frozenset()
     """The languages of which it is an everyday word, ISO 639-1."""
-    capitals: tuple[str, ...] = ()
-    """How it stands in a line with a capital, and in capitals."""
+    capitals: tuple[str, str] = ("", "")
+    """How it is written with a capital, and in capitals."""
     is_common: bool = False
     """A word that is not only a name."""
 
@@ -137,6 +137,6 @@ class Vocabulary:
             is_company=any(flags[number] & Role.COMPANY for number in sure),
             is_everyday=is_everyday(word.lower()),
             everyday_in=everyday_languages(word.lower()),
-            capitals=tuple(f"{sign}{form}" for form in (word.capitalize(), word.upper()) for sign in ' ._/*"('),
+            capitals=(word.capitalize(), word.upper()),
             is_common=common,
         )
