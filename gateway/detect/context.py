@@ -137,9 +137,13 @@ class Topics:
         return said
 
     def before(self, text: str, start: int) -> Before:
-        """What stands before `text[start]`."""
-        if (asked := _question(text, start)) is not None:
-            text, start = asked, len(asked)
+        """What stands before `text[start]`; what a word right there says is no answer to a question before it."""
+        before = self._read_before(text, start)
+        if before.touching or (asked := _question(text, start)) is None:
+            return before
+        return self._read_before(asked, len(asked))
+
+    def _read_before(self, text: str, start: int) -> Before:
         first = max(0, start - _NEAR_BEFORE)
         if first and text[first - 1].isalnum() and (half := _WORD.match(text, first, start)):
             first = half.end()  # half a word says nothing
@@ -214,7 +218,7 @@ def _question(text: str, start: int) -> str | None:
     if answer is None:
         return None
     end = answer.start()
-    return f"{text[max(0, end - _NEAR_BEFORE) : end]} {answer['said']}"
+    return f"{text[max(0, end - _NEAR_BEFORE) : end]}? {answer['said']}"
 
 
 def _before(text: str) -> tuple[bytes, int]:
