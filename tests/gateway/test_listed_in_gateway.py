@@ -32,7 +32,7 @@ def listed(folder: Path) -> dict[str, Any]:
 
 def test_listed_names_leave_as_tokens_and_a_new_list_is_taken_up(tmp_path: Path) -> None:
     build(tmp_path, ("Solveig", "Haraldsdottir"))
-    text = "We spoke with haraldsdottir solveig about the loan, and then Tamsin Quimbleby called."
+    text = "The loan that haraldsdottir solveig wanted is open, and then Tamsin Quimbleby called."
     with EchoUpstream() as cloud:
         config = write_loopback_config(tmp_path, cloud_port=cloud.port, detect=listed(tmp_path))
         with running_gateway(config) as gateway:
