@@ -116,13 +116,13 @@ def test_our_own_tokens_are_nobodys_name_and_hide_none_beside_them(
     gateway.post(say(PROMPT))
     token = cloud.requests[-1]["messages"][0]["content"].split()[3]
     pool.script = Script(message=sees(token, NAME))
-    text = f"{token} wrote to {NAME} again"
+    text = f"please say why {token} wrote to {NAME} again about the loan, and what we should answer"
     status, _, answer = gateway.post(say(text))
     assert status == 200
     assert json.loads(answer)["choices"][0]["message"]["content"] == text
     assert last_request(gateway)["kinds"] == {"PERSON": 1}
     pool.script = Script(message=sees(f"{token} {NAME}"))
-    gateway.post(say(f"{token} {NAME} wrote to us again"))
+    gateway.post(say(f"please say why {token} {NAME} wrote to us again about the loan"))
     assert NAME not in cloud.raw[-1].decode()
 
 
