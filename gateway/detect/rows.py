@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 
 from sovctl.gateway.detect.finding import Finding
 from sovctl.gateway.detect.view import View
@@ -22,6 +22,7 @@ _DATE = re.compile(
 )
 _YOUNGEST, _OLDEST = 14, 110  # years
 _LONGEST_ROW = 300  # characters; longer lines are prose
+_PERSONS = (Kind.NATIONAL_ID,)
 _RULE, _SCORE = "BIRTH_DATE", 0.5
 
 
@@ -32,17 +33,23 @@ class RowFinder:
 
     def find(self, view: View, found: Sequence[Finding]) -> Iterator[Finding]:
         """Dates in the rows of numbers of persons."""
-        text, done = view.text, -1
-        for finding in sorted(found, key=lambda each: each.start):
-            if finding.kind is not Kind.NATIONAL_ID or finding.start < done:
-                continue
-            start = text.rfind("\n", 0, finding.start) + 1
-            done = text.find("\n", finding.end)
-            done = len(text) if done < 0 else done
-            if done - start > _LONGEST_ROW:
-                continue
-            for match in _DATE.finditer(text[start:done]):
+        text = view.text
+        for start, end in rows_of(text, found, _PERSONS):
+            for match in _DATE.finditer(text[start:end]):
                 age = time.gmtime().tm_year - int(match["first"] or match["last"])
                 if _YOUNGEST <= age <= _OLDEST:
                     first, last = (start + place for place in match.span("date"))
                     yield Finding(first, last, Kind.BIRTH_DATE, _SCORE, match["date"], _RULE)
+
+
+def rows_of(text: str, found: Sequence[Finding], kinds: Container[Kind]) -> Iterator[tuple[int, int]]:
+    """Where the lines stand in which something of `kinds` was found, each once; long ones are prose and left out."""
+    done = -1
+    for finding in sorted(found, key=lambda each: each.start):
+        if finding.kind not in kinds or finding.start < done:
+            continue
+        start = text.rfind("\n", 0, finding.start) + 1
+        done = text.find("\n", finding.end)
+        done = len(text) if done < 0 else done
+        if done - start <= _LONGEST_ROW:
+            yield start, done

@@ -9,6 +9,7 @@ from sovctl.gateway.detect.finding import Finding
 from sovctl.gateway.detect.names.cues import FIELDS, OTHER_FIELDS, WEAK_FIELDS
 from sovctl.gateway.detect.names.given_names import GIVEN_WORDS
 from sovctl.gateway.detect.names.shape import Name, is_company, is_lower, name_at
+from sovctl.gateway.detect.rows import rows_of
 from sovctl.gateway.kinds import Kind
 
 _LONGEST_LABEL = 40  # characters
@@ -29,7 +30,6 @@ _SPEAKER = re.compile(
     r"(?P<name>[^\W\d_][^\n:;,()\[\]<>|*_]{1,40}?)(?:,? ?[(\[][^)\]\n]{1,40}[)\]])?[*_]{0,2}:[ \t\n]"
 )
 _ROW_KINDS = frozenset(Kind) - {Kind.PERSON, Kind.ORG, Kind.SECRET, Kind.IP, Kind.MAC, Kind.SWIFT, Kind.CRYPTO}
-_LONGEST_ROW = 300  # characters; longer lines are prose
 _BEFORE_CELL = r"[ \t]{0,4}(?:\d{1,4}[.)][ \t]{1,3}|[-*•][ \t]{1,3})?[\"']?"
 _FIRST_CELL = re.compile(_BEFORE_CELL)
 # One character first, so that most of a row is skipped in one step.
@@ -140,15 +140,7 @@ def _is_believed(text: str, name: Name, label: str) -> bool:
 
 def in_rows(text: str, found: Sequence[Finding]) -> Iterator[tuple[str, Name]]:
     """Names that fill a cell of a row in which an identifier stands, each with its rule."""
-    done = -1
-    for finding in sorted(found, key=lambda each: each.start):
-        if finding.kind not in _ROW_KINDS or finding.start < done:
-            continue
-        start = text.rfind("\n", 0, finding.start) + 1
-        done = text.find("\n", finding.end)
-        done = len(text) if done < 0 else done
-        if done - start > _LONGEST_ROW:
-            continue
+    for start, done in rows_of(text, found, _ROW_KINDS):
         row = text[start:done]
         first = _FIRST_CELL.match(row)
         assert first is not None  # it may be empty
