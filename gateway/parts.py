@@ -182,6 +182,7 @@ class Parts:
             self._service(opened, self._in_force), self._in_force.callers, readiness.wrong, self._counting(stack), desk
         )
         readiness.others.append(lambda: context.callers.wrong())
+        readiness.others.append(lambda: context.service.failing)
         stack.push_async_callback(context.service.close)
         stack.callback(asyncio.create_task(_purge(vault), name="vault purge").cancel)
         stack.callback(asyncio.create_task(_record_erasures(vault, audit), name="vault erasures").cancel)

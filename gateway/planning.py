@@ -69,6 +69,8 @@ class Planner:
         self._state = state
         self._checks = checks
         self._slow_finders = slow_finders
+        self.failing: dict[str, str] = {}
+        """Slow finders that failed when they were last asked, and how."""
         self._escalation = escalation
         self._policy = Policy.compile(settings.policy, settings.routes, settings.upstreams)
         self._candidates = candidates_of(settings)
@@ -173,7 +175,10 @@ class Planner:
             is_large=exchange.is_large,
         )
         exchange.inspection, exchange.permit = looked.inspection, looked.permit
+        for name in looked.inspection.looked_by:
+            self.failing.pop(name, None)
         for name, failure in looked.failures:
+            self.failing[name] = str(failure)
             self._metrics.finder_failures.add(name, str(failure))
             log.event("finder failed", level=40, finder=name, cause=str(failure), request_id=exchange.request_id)
 

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sovctl.compliance.errors import SovctlError
+from sovctl.gateway import log
 from sovctl.gateway.audit import Sink
 from sovctl.gateway.quota.quota import Quota
 from sovctl.gateway.settings import RouteSettings
@@ -20,6 +21,7 @@ from sovctl.gateway.vault import Vault
 # Anybody may ask, so what it costs is paid twice a second at most: a write to vault, ledger and limits, and a probe
 # per upstream.
 _VALID_S = 0.5
+_PATIENCE_S = 3.0  # a disk that hangs never answers, and balancers give up after 1 to 5 s (guess, 2026-11)
 
 NOT_READY = frozenset({"vault", "ledger", "limits", "routes", "draining"})
 """What makes a gateway unready. One upstream that is down does not, as long as every route has another; settings that
@@ -40,6 +42,7 @@ class Readiness:
     _asked_at: float = 0.0
     _wrong: dict[str, str] = field(default_factory=dict)
     _asking: asyncio.Task[None] | None = None
+    _checks: dict[str, asyncio.Task[str]] = field(default_factory=dict)
 
     async def wrong(self) -> dict[str, str]:
         """What is wrong now, by name; empty when all is well."""
@@ -60,23 +63,54 @@ class Readiness:
             self._asking = None
 
     async def _ask(self) -> dict[str, str]:
-        wrong: dict[str, str] = {}
-        try:
-            await self.vault.check()
-        except SovctlError:
-            wrong["vault"] = "can't be written"
-        try:
-            await self.ledger.check()
-        except SovctlError:
-            wrong["ledger"] = "can't be written"
-        try:
-            await self.quota.check()
-        except SovctlError:
-            wrong["limits"] = "can't be held"
-        asked = await asyncio.gather(*(upstream.answers() for upstream in self.upstreams.values()))
-        answers = dict(zip(self.upstreams, asked, strict=True))
-        wrong |= {f"upstream:{name}": "doesn't answer" for name, does in answers.items() if not does}
-        unserved = [route.model for route in self.routes if not any(answers[name] for name in route.upstreams)]
+        # One that hangs is asked no second time, and must not be let go either: somebody answers to it some day.
+        self._checks = {name: check for name, check in self._checks.items() if not check.done()}
+        for name, look in self._looks():
+            if name not in self._checks:
+                self._checks[name] = asyncio.create_task(_wrong_with(look), name=f"readiness of {name}")
+        await asyncio.wait(self._checks.values(), timeout=_PATIENCE_S)
+        said = {name: check.result() if check.done() else _SILENT for name, check in self._checks.items()}
+        wrong = {name: what for name, what in said.items() if what}
+        unserved = [
+            route.model for route in self.routes if all(f"upstream:{name}" in wrong for name in route.upstreams)
+        ]
         if unserved:
             wrong["routes"] = f"no upstream for {', '.join(unserved)}"
         return wrong
+
+    def _looks(self) -> Iterator[tuple[str, Callable[[], Awaitable[str]]]]:
+        yield "vault", _checked(self.vault.check, "can't be written")
+        yield "ledger", _checked(self.ledger.check, "can't be written")
+        yield "limits", _checked(self.quota.check, "can't be held")
+        for name, upstream in self.upstreams.items():
+            yield f"upstream:{name}", _probed(upstream)
+
+
+_SILENT = "doesn't answer"
+
+
+def _checked(check: Callable[[], Awaitable[None]], failed: str) -> Callable[[], Awaitable[str]]:
+    async def look() -> str:
+        try:
+            await check()
+        except SovctlError:
+            return failed
+        return ""
+
+    return look
+
+
+def _probed(upstream: Upstream) -> Callable[[], Awaitable[str]]:
+    async def look() -> str:
+        return "" if await upstream.answers() else _SILENT
+
+    return look
+
+
+async def _wrong_with(look: Callable[[], Awaitable[str]]) -> str:
+    """What a look says; one that fails says that nobody knows, and is told in the log though nobody may wait for it."""
+    try:
+        return await look()
+    except Exception as error:  # noqa: BLE001 - not measured is never healthy, whatever the reason
+        log.event("our mistake", level=40, error=error)
+        return "not known"

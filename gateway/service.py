@@ -144,6 +144,11 @@ class Service:
                 exchange.end_trace(status=500, reason=type(error).__name__)
             raise
 
+    @property
+    def failing(self) -> dict[str, str]:
+        """Models and the second look that failed when they were last asked, for `/readyz`: their requests stay."""
+        return {f"finder:{name}": f"failed when last asked: {cause}" for name, cause in self._planner.failing.items()}
+
     async def close(self) -> None:
         """Wait for what is still being recorded."""
         await self._delivery.close()

@@ -69,17 +69,24 @@ class NameModel:
             return await asyncio.wait_for(asyncio.wrap_future(job), self._timeout_s)
         except TimeoutError:
             raise SlowFinderFailed("timeout") from None
+        except SlowFinderFailed:
+            raise
         except Exception as error:
             raise SlowFinderFailed(type(error).__name__) from error
 
     def _find_all(self, texts: Sequence[str], until_s: float) -> dict[str, list[Finding]]:
         self._model.until_s = until_s
         found = {}
-        for text in texts:
-            if time.monotonic() > until_s:
-                raise TimeoutError
-            if findings := self._finder.find(text):
-                found[text] = findings
+        try:
+            for text in texts:
+                if time.monotonic() > until_s:
+                    raise TimeoutError
+                if findings := self._finder.find(text):
+                    found[text] = findings
+        except Exception:
+            raise
+        except BaseException as error:  # noqa: BLE001 - SystemExit would end the gateway; so do panics in Rust end a request
+            raise SlowFinderFailed(type(error).__name__) from None
         return found
 
 

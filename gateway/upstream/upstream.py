@@ -195,15 +195,7 @@ class Upstream:
         asked_at_s, answered = self._probed
         if self._loop.time() - asked_at_s < 1.0:
             return answered
-        answered = False
-        for server in self.servers:
-            try:
-                status, _ = await server.get(f"{server.path}/models", timeout_s=_PROBE_TIMEOUT_S, at_most=_MOST_LISTED)
-            except UpstreamFailed:
-                continue
-            answered = status == 200
-            if answered:
-                break
+        answered = any(await asyncio.gather(*map(_lists_models, self.servers)))
         self._probed = (self._loop.time(), answered)
         return answered
 
@@ -336,3 +328,11 @@ class Upstream:
             asked[number].ejected_until_s = now_s + EJECTED_S
             asked[number].latencies_s.clear()
             log.event("server far slower than its peers", level=30, upstream=self.settings.name, server=number)
+
+
+async def _lists_models(server: Server) -> bool:
+    try:
+        status, _ = await server.get(f"{server.path}/models", timeout_s=_PROBE_TIMEOUT_S, at_most=_MOST_LISTED)
+    except UpstreamFailed:
+        return False
+    return status == 200

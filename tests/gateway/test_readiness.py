@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from typing import Any
 
 import pytest
@@ -38,5 +39,56 @@ def test_many_who_ask_at_once_cost_one_look_and_none_ends_it_for_the_others() ->
         assert await asyncio.gather(*asking[1:]) == [{}] * 19
         assert await readiness.wrong() == {}
         assert (vault.asked, ledger.asked) == (1, 1)
+
+    asyncio.run(work())
+
+
+class Failing:
+    """A part that fails in a way nobody foresaw."""
+
+    async def check(self) -> None:
+        raise KeyError
+
+
+def test_a_look_that_fails_though_nobody_waits_is_told_in_the_log_and_never_by_the_loop(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    strays: list[dict[str, Any]] = []
+
+    async def work() -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: strays.append(context))
+        vault: Any = Failing()
+        ledger: Any = Part()
+        readiness = Readiness([], vault, ledger, Quota(QuotaSettings(), [], None), {})
+        asking = asyncio.create_task(readiness.wrong())
+        await asyncio.sleep(0)
+        asking.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asking
+        ledger.gate.set()
+        assert await readiness.wrong() == {"vault": "not known"}
+
+    asyncio.run(work())
+    gc.collect()
+    assert not strays
+    assert caplog.messages == ["our mistake"]
+
+
+def test_a_part_that_hangs_is_silent_is_asked_once_and_counts_again_when_it_answers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("sovctl.gateway.readiness._PATIENCE_S", 0.01)
+    monkeypatch.setattr("sovctl.gateway.readiness._VALID_S", 0.0)
+
+    async def work() -> None:
+        vault: Any = Part()
+        ledger: Any = Part()
+        ledger.gate.set()
+        readiness = Readiness([], vault, ledger, Quota(QuotaSettings(), [], None), {})
+        assert [await readiness.wrong() for _ in range(3)] == [{"vault": "doesn't answer"}] * 3
+        assert (vault.asked, ledger.asked) == (1, 3)
+        vault.gate.set()
+        await asyncio.sleep(0)
+        assert await readiness.wrong() == {}
 
     asyncio.run(work())

@@ -151,6 +151,19 @@ def test_an_error_of_the_model_is_told_by_its_type_alone(pipeline: Path) -> None
     assert str(caught.value) == "ValueError"
 
 
+@pytest.mark.parametrize("error", [SystemExit, KeyboardInterrupt, MemoryError, StopIteration])
+def test_a_model_that_would_end_the_process_only_fails(error: type[BaseException]) -> None:
+    def read(text: str, _until_s: float) -> list[Any]:
+        raise error(text)
+
+    settings = {"name": "bad", "kind": "spacy", "path": "/x", "sha256": "0" * 64, "languages": ["kk"]}
+    checked = NameModelSettings.model_validate(settings | {"labels": {"PER": "PERSON"}})
+    model = NameModel(checked, ModelFinder(read, labels=checked.labels, rule=checked.rule))
+    with pytest.raises(SlowFinderFailed) as caught:
+        asyncio.run(model.find([UNCUED]))
+    assert UNCUED not in str(caught.value)
+
+
 @given(
     st.text(max_size=40),
     st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40), st.sampled_from(["PER", "LOC"])), max_size=5),

@@ -142,6 +142,19 @@ def test_no_answer_keeps_the_request_on_prem(
     stays_for(cause, gateway, cloud)
 
 
+def test_readyz_says_that_the_look_fails_until_it_answers_again(
+    gateway: LoopbackGateway, sides: tuple[EchoUpstream, EchoUpstream]
+) -> None:
+    pool, _ = sides
+    pool.script = Script(message=lambda _: {"role": "assistant", "content": "There are none."})
+    gateway.post(say(f"{PROMPT} (readyz)"))
+    status, told = gateway.get("/readyz")
+    assert (status, json.loads(told)["wrong"]) == (200, {"finder:second-look": "failed when last asked: no-list"})
+    pool.script = Script(message=sees(NAME))
+    gateway.post(say(f"{PROMPT} (readyz)"))
+    assert json.loads(gateway.get("/readyz")[1])["wrong"] == {}
+
+
 def test_no_answer_in_time_keeps_the_request_on_prem(tmp_path: Path, sides: tuple[EchoUpstream, EchoUpstream]) -> None:
     pool, cloud = sides
     hold = threading.Event()
