@@ -85,6 +85,27 @@ def test_what_was_not_measured_is_missed() -> None:
     assert not any(bar.holds for bar in empty)
 
 
+def test_figures_of_a_slower_machine_are_told_in_terms_of_the_one_the_bars_were_set_on() -> None:
+    def row(contender: str, shape: str, cpu_ms: float, workers: int = 1) -> dict[str, object]:
+        connections = 16 if workers == 1 else 64
+        return {
+            "contender": contender,
+            "shape": shape,
+            "connections": connections,
+            "workers": workers,
+            "cpu_ms": cpu_ms,
+            "requests_per_s": workers * 1000 / cpu_ms,
+        }
+
+    rows = [row("asgi-json", "2k3", 0.194), row("sovctl", "2k3", 1.5), row("sovctl", "wso2", 2.0, workers=2)]
+    judged = {bar.name: bar for bar in bars.judge({"rows": rows, "round_trip": {}})}
+    slow = judged["CPU ms per request, 2 KB/3"]
+    assert slow.there == pytest.approx(0.75)
+    assert not slow.holds, "what holds is what was measured"
+    assert judged["requests/s on 2 CPUs beside upstream and clients, 1 KiB in, 10 KiB out"].there == pytest.approx(2000)
+    assert [bar.there for name, bar in judged.items() if name.startswith("times")] == [None, None, None]
+
+
 def test_bad_words_are_said_before_anything_starts() -> None:
     command = [sys.executable, "-m", "bench.gateway", "--only", "nginx,envoy"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
