@@ -21,6 +21,7 @@ from sovctl.compliance.files import why_unreadable
 from sovctl.compliance.keys import VerifyKey, parse_vkey
 from sovctl.compliance.ledger import format as layout
 from sovctl.compliance.ledger.checkpoint import Checkpoint, parse_checkpoint
+from sovctl.compliance.ledger.errors import LedgerDamaged
 from sovctl.compliance.ledger.findings import LedgerVerification
 from sovctl.compliance.ledger.format import Entry
 from sovctl.compliance.ledger.reader import LedgerReader
@@ -117,7 +118,7 @@ def read_checkpoint(path: Path) -> Checkpoint:
     if path.suffix == ".json":
         try:
             text = str(json.loads(text)["ledger"]["checkpoint"])
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, RecursionError):
             raise InputError("expected a report with a checkpoint, got something else", where=str(path)) from None
     elif text.startswith("c2sp.org/tlog-proof"):
         text = text.partition("\n\n")[2]
@@ -161,13 +162,20 @@ def _audit_state(state: Path, key: Key | None, kept: Sequence[Checkpoint], resul
         reader = LedgerReader(state / "ledger")
     except InputError:
         return  # its absence is a finding already
-    for run_id, run in read_runs(state / "evidence", reader).items():
+    try:
+        _compare_evidence(state / "evidence", reader, result)
+        _compare_reports(folders, reader, result)
+    except LedgerDamaged as error:  # a finding already; what rests on the ledger cannot be told
+        result.findings.append(f"evidence and reports: {error.message}; they were not compared with the ledger")
+
+
+def _compare_evidence(directory: Path, reader: LedgerReader, result: AuditResult) -> None:
+    for run_id, run in read_runs(directory, reader).items():
         result.findings += [f"evidence: {problem}" for problem in run.problems]
         result.facts.append(f"evidence: run {run_id}, {len(run.records)} records with raw output as in the ledger")
         if run.unacknowledged:
             count = run.unacknowledged
             result.notes.append(f"evidence: {count} records of run {run_id} have no ledger entry and count for nothing")
-    _compare_reports(folders, reader, result)
 
 
 def _checkpoints_beside(folders: Iterable[Path], result: AuditResult) -> list[Checkpoint]:
@@ -192,7 +200,7 @@ def _compare_reports(folders: Iterable[Path], reader: LedgerReader, result: Audi
             document = json.loads(data)
             indices = {item["leaf_index"] for item in document["evidence"]}
             shown[folder] = (document["run"]["id"], document["ledger"]["size"], indices)
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
             continue  # a finding of `_audit_report`
         present.add(sha256_hex(data))
     left_out = dict.fromkeys(shown, 0)

@@ -30,6 +30,7 @@ def register(app: typer.Typer) -> None:
     ) -> None:
         """Find flipped bytes, cut tails, restored backups, altered evidence and reports that say something else."""
         from sovctl.compliance import audit
+        from sovctl.compliance.report.verify_report import shown
 
         given = audit.read_key(key) if key else None
         kept = [audit.read_checkpoint(path) for path in checkpoint or []]
@@ -41,10 +42,10 @@ def register(app: typer.Typer) -> None:
             show.document(result.as_json())
         else:
             for finding in result.findings:
-                show.line(f"{show.style('FINDING', 'red')}  {finding}")
+                show.line(f"{show.style('FINDING', 'red')}  {shown(finding)}")
             for label, texts in (("checked", result.facts), ("note", result.notes), ("limit", result.limits)):
                 for text in dict.fromkeys(texts):
-                    show.line(f"{label:7}  {text}")
+                    show.line(f"{label:7}  {shown(text)}")
             count = len(result.findings)
             show.line("OK: nothing found" if not count else f"NOT OK: {count} finding{'s' if count > 1 else ''}")
         if result.findings:

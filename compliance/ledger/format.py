@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 
 from sovctl.compliance.canonical import canonical_json
 from sovctl.compliance.errors import InputError
+from sovctl.compliance.ledger.errors import LedgerDamaged
 
 ENTRIES, INDEX, CHECKPOINT, VKEY, LOCK = "entries", "index", "checkpoint", "log.vkey", "lock"
 LENGTH_BYTES = 2
@@ -40,8 +41,14 @@ class Entry(NamedTuple):
 
     @property
     def record(self) -> dict[str, Any]:
-        """The record as plain values."""
-        value: dict[str, Any] = json.loads(self.data)
+        """The record as plain values.
+
+        Raises:
+            LedgerDamaged: these bytes are none; nothing but `encode_record` ever wrote here.
+        """
+        value = _parsed(self.data)
+        if value is None:
+            raise LedgerDamaged(f"expected entry {self.leaf_index} to be a record, got other bytes")
         return value
 
 
@@ -70,11 +77,19 @@ def encode_record(record: Mapping[str, Any]) -> bytes:
 
 def is_record(data: bytes) -> bool:
     """True when `data` is exactly what `encode_record` makes of some record."""
+    value = _parsed(data)
     try:
-        value = json.loads(data)
-        return isinstance(value, dict) and canonical_json(value) == data
+        return value is not None and canonical_json(value) == data
     except ValueError:
         return False
+
+
+def _parsed(data: bytes) -> dict[str, Any] | None:
+    try:
+        value = json.loads(data)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
 
 
 def frame(data: bytes) -> bytes:

@@ -53,7 +53,15 @@ class LedgerReader:
         return ""
 
     def entries(self, *, start: int = 0) -> Iterator[Entry]:
-        """Whole records from `start` on, those behind the checkpoint too, in constant memory."""
+        """Records from `start` on, in constant memory; behind the checkpoint only as far as they are records."""
+        for entry in self._read(start):
+            if entry.leaf_index >= self.checkpoint.size and not layout.is_record(entry.data):
+                return  # what a power cut left behind the last write; nobody was told of it
+            if entry.leaf_index >= start:
+                yield entry
+
+    def _read(self, start: int) -> Iterator[Entry]:
+        """Whole records from `start` on, or from the first one on where the index does not lead to it."""
         path = self.directory / layout.ENTRIES
         if not path.exists():
             return iter(())
@@ -63,7 +71,7 @@ class LedgerReader:
             first = next(read_entries(path, start=start, offset=offset), None)
             if first is not None and (first.end, leaf_hash(first.data)) == row[0]:
                 return read_entries(path, start=start, offset=offset)
-        return (entry for entry in read_entries(path) if entry.leaf_index >= start)
+        return read_entries(path)
 
     def inclusion_proof(self, leaf_index: int, *, size: int | None = None) -> list[bytes]:
         """The audit path of an entry in the tree of `size` entries, by default the checkpoint's.

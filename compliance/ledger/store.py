@@ -7,8 +7,8 @@
 Rules kept here:
 - one process writes, one thread at a time; the second writer gets `Busy`;
 - an append is one write and one fsync for all its records, or an error and no trace of them;
-- a checkpoint is signed only over entries that are on the disk, at the latest every `checkpoint_every` entries and
-  on close, so that no two checkpoints of a log can ever disagree;
+- a checkpoint is signed only over entries that are on the disk, so that no two checkpoints of a log can ever disagree;
+  it is due every `checkpoint_every` entries and on close, and where it cannot be written nothing more is appended;
 - a ledger that differs from its signed checkpoint is refused, never repaired.
 """
 
@@ -110,6 +110,8 @@ class Ledger:
         """`append` for records that went through `encode_record` before."""
         with self._thread:
             self._require_usable()
+            if self._is_due():
+                self.checkpoint()
             first, frontier, end = self.size, self._frontier.copy(), self._end
             leaves: list[tuple[int, bytes]] = []
             completed: list[tuple[int, bytes]] = []
@@ -123,8 +125,9 @@ class Ledger:
             if framed:
                 self._write(b"".join(framed), leaves, completed)
                 self._frontier, self._end = frontier, end
-            if self.size - self._checkpoint.size >= self._checkpoint_every:
-                self.checkpoint()
+            if self._is_due():
+                with contextlib.suppress(LedgerUnwritable):  # these entries are durable; the next append is refused
+                    self.checkpoint()
             return range(first, self.size)
 
     def checkpoint(self) -> Checkpoint:
@@ -191,6 +194,9 @@ class Ledger:
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def _is_due(self) -> bool:
+        return self.size - self._checkpoint.size >= self._checkpoint_every
 
     def _write(self, data: bytes, leaves: list[tuple[int, bytes]], completed: list[tuple[int, bytes]]) -> None:
         try:

@@ -139,9 +139,12 @@ def _read(directory: Path, sizes: set[int], signed_size: int) -> _Reading:
         reading.roots[0] = frontier.root()
     if not path.exists():
         return reading
+    promised = max(sizes, default=0)
     with contextlib.closing(Index(directory)) as index:
         rows = _index_rows(index)
         for entry in read_entries(path):
+            if entry.leaf_index >= promised and not layout.is_record(entry.data):
+                break  # what a power cut left behind the last write
             leaf = leaf_hash(entry.data)
             completed = frontier.append(leaf)
             if entry.leaf_index < signed_size:

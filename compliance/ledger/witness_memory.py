@@ -64,6 +64,7 @@ class WitnessMemory:
             kept = folder / "checkpoint"
             last = parse_checkpoint(kept.read_bytes(), where=str(kept)) if kept.exists() else None
             signed = cosign(wanted, last=last, log_key=known, name=self.name, key=key, now_s=int(time.time()))
+            write_atomic(folder / "log.vkey", known.vkey(origin) + "\n")  # now that it is the key that signs this log
             write_atomic(kept, signed.text)
         return kept
 
@@ -75,7 +76,7 @@ class WitnessMemory:
                     f"expected the public key of {origin}, got {given[0] if given else 'none'}",
                     hint="give --log-key with the log.vkey that you received from the site, the first time",
                 )
-            write_atomic(path, given[1].vkey(origin) + "\n")
+            return given[1]
         name, known = parse_vkey(path.read_text())
         if name != origin or (given is not None and given[1] != known):
             raise WitnessRefused(f"expected the key of {name} that was given first, got another", where=str(path))

@@ -69,8 +69,15 @@ def build_document(
         generated: when, UTC, such as `2026-11-21T10:30:00Z`; its day decides which waivers count.
 
     Raises:
-        InputError: the run's records speak of more than one site description.
+        InputError: the run's records speak of more than one site description, or end after `generated`.
     """
+    ended = max((record.evidence.ended for record in run.records), default="")
+    if generated[:19] < ended[:19]:  # both UTC, to the second
+        raise InputError(
+            f"expected a time not before the evidence, which ended {ended}, got {generated}",
+            where=f"run {run.run_id}",
+            hint="set this machine's clock right: waivers count by it",
+        )
     specs = sorted({record.evidence.spec_sha256 for record in run.records})
     if len(specs) > 1:
         raise InputError(
@@ -90,7 +97,7 @@ def build_document(
         "run": {
             "id": run.run_id,
             "started": min((record.evidence.started for record in run.records), default=""),
-            "ended": max((record.evidence.ended for record in run.records), default=""),
+            "ended": ended,
             "actors": sorted({record.evidence.actor for record in run.records}),
             "spec_sha256": specs,
             "plan_sha256": sorted({r.evidence.plan_sha256 for r in run.records if r.evidence.plan_sha256}),

@@ -27,8 +27,10 @@ from sovctl.compliance.errors import InputError
 from sovctl.compliance.evidence_store import EvidenceRun, list_runs, load_run, read_raw
 from sovctl.compliance.files import sync_folder, write_atomic, write_many
 from sovctl.compliance.ledger.checkpoint import Checkpoint
+from sovctl.compliance.ledger.errors import LedgerDamaged
 from sovctl.compliance.ledger.reader import LedgerReader
 from sovctl.compliance.ledger.store import Ledger
+from sovctl.compliance.ledger.verify import verify_ledger
 from sovctl.compliance.pack import Pack
 from sovctl.compliance.report.document import Subject, build_document, document_bytes
 from sovctl.compliance.report.html import render_html
@@ -68,9 +70,11 @@ def publish(
 
     Raises:
         InputError: there is no evidence, or not of that run.
+        LedgerDamaged: the ledger is not what was signed.
         EvidenceDamaged: the evidence is not what the ledger says.
         LedgerUnwritable: the report could not be logged; it was not written then.
     """
+    _require_whole(ledger)
     run = load_run(evidence, run_id or _newest_run(evidence), LedgerReader(ledger.directory))
     checkpoint = ledger.checkpoint()
     document = build_document(
@@ -114,6 +118,14 @@ def tlog_proof(ledger: Ledger, record: Mapping[str, Any], leaf_index: int, *, si
         *_base64_lines(ledger.inclusion_proof(leaf_index)),
     ]
     return "\n".join(lines) + "\n\n" + checkpoint.text
+
+
+def _require_whole(ledger: Ledger) -> None:
+    """Opening trusts the index where it leads to the signed root; a report rests on every entry."""
+    for finding in verify_ledger(ledger.directory).findings:
+        raise LedgerDamaged(
+            finding.message, where=str(ledger.directory), hint="run `sovctl audit verify` to see all of it"
+        )
 
 
 def _newest_run(evidence: Path) -> str:

@@ -5,8 +5,8 @@
 FOLDER is what `sovctl report` wrote: report.json, report.html, checkpoint, log.vkey, report.tlog-proof, raw/. FILE is
 the ledger's public key as you kept it, from somewhere else than this folder. Checked are: the digest of every record
 and every raw output, the inclusion of every record in the signed log, the log's signature, that this very report was
-logged, and the state of every control, decided again from the evidence. Exit code 0: nothing found; 1: findings;
-3: this is no report.
+logged, and the state of every control, decided again from the evidence as of the report's day, which is not before
+its evidence. Exit code 0: nothing found; 1: findings; 3: this is no report.
 
 Formats: https://c2sp.org/signed-note, /tlog-checkpoint, /tlog-proof; RFC 9162 for the tree; RFC 8785 for the JSON
 that is hashed. This file repeats on purpose what sovctl does: read it, it is the whole of what you have to trust.
@@ -225,7 +225,7 @@ def verify(folder: Path, kept_key: str | None = None) -> dict[str, Any]:
     data, document = _read_document(folder)
     findings: list[str] = []
     facts: list[str] = []
-    limits = list(document.get("limits", []))
+    limits = [str(limit) for limit in document["limits"]] if isinstance(document.get("limits"), list) else []
     if kept_key is None:
         limits.insert(
             0, "The public key was taken from this folder: whoever wrote the report could have brought his own."
@@ -235,7 +235,7 @@ def verify(folder: Path, kept_key: str | None = None) -> dict[str, Any]:
             step(folder, data, document, kept_key, findings, facts)
         except Wrong as wrong:
             findings.append(str(wrong))
-        except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError) as error:
             findings.append(f"expected a whole report, got one with a bad or missing field ({type(error).__name__})")
     return {"findings": findings, "facts": facts, "limits": limits}
 
@@ -244,7 +244,7 @@ def _read_document(folder: Path) -> tuple[bytes, dict[str, Any]]:
     try:
         data = (folder / "report.json").read_bytes()
         document = json.loads(data)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise NoReport(f"{folder / 'report.json'}: expected a report, got {type(error).__name__}") from None
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise NoReport(f"{folder / 'report.json'}: expected the format {FORMAT}, got another")
@@ -298,7 +298,10 @@ def _verify_controls(
     by_check: dict[str, list[dict[str, Any]]] = {}
     for item in document["evidence"]:
         by_check.setdefault(item["record"]["check_id"], []).append(item["record"])
-    today = date.fromisoformat(document["generated"][:10])
+    generated, ended = document["generated"], max((i["record"]["ended"] for i in document["evidence"]), default="")
+    if generated[:19] < ended[:19]:  # both UTC, to the second; an earlier day could make a waiver count again
+        findings.append(f"generated: expected a time not before the evidence, which ended {ended}, got {generated}")
+    today = date.fromisoformat(generated[:10])
     states = dict.fromkeys([*SUMMARY_ORDER, "not-run"], 0)
     for control in document["controls"]:
         state = decide(control, by_check, today)
@@ -374,6 +377,11 @@ def _text(path: Path) -> str:
         return ""
 
 
+def shown(text: str) -> str:
+    """`text` without what a terminal would obey: a report under suspicion must not repaint the screen."""
+    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)
+
+
 def main(arguments: list[str] | None = None) -> int:
     """The command line."""
     parser = argparse.ArgumentParser(description="Check a sovctl report without sovctl.")
@@ -384,15 +392,15 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         result = verify(options.folder, options.key.read_text() if options.key else None)
     except (NoReport, OSError, UnicodeDecodeError) as error:
-        sys.stderr.write(f"{error}\n")
+        sys.stderr.write(f"{shown(str(error))}\n")
         return 3
     if options.json:
-        sys.stdout.write(json.dumps(result, indent=2, ensure_ascii=False) + "\n")
+        sys.stdout.write(json.dumps(result, indent=2) + "\n")
     else:
         sections = (("FINDING", "findings"), ("checked", "facts"), ("limit", "limits"))
         for label, name in sections:
             for text in result[name]:
-                sys.stdout.write(f"{label:8} {text}\n")
+                sys.stdout.write(f"{label:8} {shown(text)}\n")
         sys.stdout.write(f"{'NOT OK' if result['findings'] else 'OK'}: {len(result['findings'])} findings\n")
     return 1 if result["findings"] else 0
 

@@ -83,6 +83,12 @@ def flip(path: Path) -> None:
     path.write_bytes(data)
 
 
+def put(path: Path, at: int, data: bytes) -> None:
+    with path.open("r+b") as file:
+        file.seek(at)
+        file.write(data)
+
+
 def restore_old_ledger(state: Path) -> None:
     shutil.rmtree(state / "ledger")
     with Ledger.open(state / "ledger", origin="sovctl.site/test", key=state_key(state)) as ledger:
@@ -91,6 +97,8 @@ def restore_old_ledger(state: Path) -> None:
 
 DAMAGE: dict[str, tuple[Callable[[Path], object], str]] = {
     "a flipped byte in the ledger": (lambda s: flip(s / "ledger" / "entries"), "ledger: altered"),
+    "an entry that is no JSON any more": (lambda s: put(s / "ledger" / "entries", 2, b"["), "ledger: altered"),
+    "an entry that is no text any more": (lambda s: put(s / "ledger" / "entries", 9, b"\xff"), "ledger: altered"),
     "a cut tail": (
         lambda s: (s / "ledger" / "entries").write_bytes((s / "ledger" / "entries").read_bytes()[:-5]),
         "ledger: cut-tail",
@@ -101,6 +109,10 @@ DAMAGE: dict[str, tuple[Callable[[Path], object], str]] = {
     "evidence deleted": (lambda s: shutil.rmtree(s / "evidence"), "evidence: "),
     "a report altered": (lambda s: flip(s / "reports" / RUN_ID / "report.html"), f"report {RUN_ID}: report.html"),
     "a record left out of a report": (drop_from_report, "got 1 left out"),
+    "a report too deep to be read": (
+        lambda s: (s / "reports" / RUN_ID / "report.json").write_text("[" * 100_000),
+        "expected a report, got RecursionError",
+    ),
     "a report that is none": (
         lambda s: (s / "reports" / RUN_ID / "report.json").write_text("{}"),
         "expected the format sovctl-report-v1",
@@ -114,6 +126,16 @@ def test_finds(state: Path, what: str) -> None:
     damage(state)
     found = audit(state).findings
     assert any(message in finding for finding in found), found
+
+
+def test_zeros_that_a_power_cut_left_are_no_entries(state: Path) -> None:
+    with (state / "ledger" / "entries").open("ab") as file:
+        file.write(b"\0" * 4096)
+    result = audit(state)
+    assert result.findings == []
+    assert result.ledger
+    assert result.ledger.unsigned_tail == 0
+    assert any("4096 bytes at the end are no whole record" in note for note in result.notes)
 
 
 def test_a_deleted_report_is_noted(state: Path) -> None:

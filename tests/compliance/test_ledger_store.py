@@ -68,6 +68,22 @@ def test_a_checkpoint_is_written_every_so_many_entries_and_on_close(tmp_path: Pa
     assert LedgerReader(tmp_path).checkpoint.size == 13
 
 
+def test_a_checkpoint_that_cannot_be_written_stops_the_log_before_the_next_entry(tmp_path: Path) -> None:
+    with opened(tmp_path, checkpoint_every=2) as ledger:
+        checkpoint = (tmp_path / "checkpoint").read_bytes()
+        (tmp_path / "checkpoint").unlink()
+        (tmp_path / "checkpoint").mkdir()
+        assert ledger.append(records(0, 3)) == range(3)  # durable: whoever asked is told so
+        length = (tmp_path / "entries").stat().st_size
+        with pytest.raises(LedgerUnwritable, match="checkpoint"):
+            ledger.append(records(3, 1))
+        assert (tmp_path / "entries").stat().st_size == length
+        (tmp_path / "checkpoint").rmdir()
+        (tmp_path / "checkpoint").write_bytes(checkpoint)
+        assert ledger.append(records(3, 1)) == range(3, 4)
+    assert numbers(tmp_path) == [0, 1, 2, 3]
+
+
 def test_every_entry_can_be_proven_and_every_checkpoint_extends_the_last(tmp_path: Path) -> None:
     checkpoints = []
     with opened(tmp_path) as ledger:

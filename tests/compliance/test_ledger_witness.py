@@ -143,6 +143,16 @@ def test_the_memory_learns_the_logs_key_once_and_never_goes_back(tmp_path: Path)
     assert cosigned_at(parse_checkpoint(kept.read_text()), name, key) > 1_700_000_000
 
 
+def test_a_key_that_did_not_sign_the_first_request_is_not_remembered(tmp_path: Path) -> None:
+    log, ask = tmp_path / "log", tmp_path / "ask.txt"
+    memory = WitnessMemory(tmp_path / "witness", name="auditor.example")
+    grow(log, 4)
+    ask.write_text(asked(log, 0))
+    with pytest.raises(BadSignature):
+        memory.sign(ask, log_key=(ORIGIN, WITNESS_KEY.public))
+    assert memory.sign(ask, log_key=read_key(log / "log.vkey")).exists()
+
+
 def test_an_unreadable_request_is_an_error_with_its_place(tmp_path: Path) -> None:
     with pytest.raises(SovctlError, match="absent"):
         WitnessMemory(tmp_path / "w", name="w").sign(tmp_path / "absent")

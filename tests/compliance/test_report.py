@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from sovctl.compliance.assess import assess
 from sovctl.compliance.errors import InputError
 from sovctl.compliance.evidence_store import EvidenceDamaged
+from sovctl.compliance.ledger.errors import LedgerDamaged
 from sovctl.compliance.ledger.reader import LedgerReader
 from sovctl.compliance.pack import Control, ControlMap, Pack, builtin_pack, load_pack
 from sovctl.compliance.report.document import Subject, document_bytes
@@ -175,6 +176,21 @@ def test_refuses_to_report_on_damaged_evidence(tmp_path: Path) -> None:
     assert not (tmp_path / "reports").exists()
 
 
+def test_refuses_to_report_on_a_ledger_that_was_altered(tmp_path: Path) -> None:
+    fill(tmp_path, items())
+    entries = tmp_path / "ledger" / "entries"
+    entries.write_bytes(entries.read_bytes().replace(RUN_ID.encode(), b"2" + RUN_ID.encode()[1:-1] + b"9", 1))
+    with pytest.raises(LedgerDamaged, match="expected entry 0 as it was signed"):
+        published(tmp_path)
+    assert not (tmp_path / "reports").exists()
+
+
+def test_refuses_a_clock_that_is_behind_the_evidence(tmp_path: Path) -> None:
+    fill(tmp_path, [made("gpu.count")])
+    with pytest.raises(InputError, match="expected a time not before the evidence"):
+        published(tmp_path, now=NOW.replace(hour=10, minute=15, second=0))
+
+
 def test_refuses_a_run_over_two_site_descriptions(tmp_path: Path) -> None:
     fill(tmp_path, [made("gpu.count"), made("gpu.ecc", spec_sha256="7" * 64)])
     with pytest.raises(InputError, match="one site description, got 2"):
@@ -266,6 +282,10 @@ BREAKS: dict[str, tuple[Callable[[Path], object], str]] = {
     "a leaf moved": (edited(lambda d: d["evidence"][0].update(leaf_index=1)), "got no proof"),
     "a proof cut": (edited(lambda d: d["evidence"][0]["proof"].pop()), "got no proof"),
     "a field missing": (edited(lambda d: d.pop("summary")), "bad or missing field"),
+    "a day before the evidence": (
+        edited(lambda d: d.update(generated="2026-11-21T10:15:00Z")),
+        "expected a time not before the evidence",
+    ),
     "a date changed": (edited(lambda d: d.update(generated="2027-01-01T00:00:00Z")), "cm-11: expected fail"),
     "a record twice": (edited(lambda d: d["evidence"].append(d["evidence"][0])), "got no proof"),
     "the page altered": (flip("report.html"), "report.html: expected"),
@@ -306,7 +326,21 @@ def test_a_report_signed_by_another_key_is_found_by_the_key_you_kept(folder: Pat
     assert "the key you gave" in result.stdout
 
 
-@pytest.mark.parametrize("content", [None, "", "[]", "{}", '{"format": "other"}', "\x00"])
+def test_a_report_cannot_repaint_the_screen_of_who_verifies_it(folder: Path) -> None:
+    edited(lambda d: control(d, "sc-7").update(id="\x1b[2J\x9b1;1H\u202eOK", state="pass"))(folder)
+    result = run_verifier(folder)
+    assert result.returncode == 1
+    assert "\\x1b[2J\\x9b1;1H\\u202eOK: expected" in result.stdout
+    assert result.stdout.replace("\n", "").isprintable()
+
+
+@pytest.mark.parametrize("limits", [5, {"a": 1}, [7], None])
+def test_any_limits_are_read_without_a_traceback(folder: Path, limits: object) -> None:
+    edited(lambda d: d.update(limits=limits))(folder)
+    assert "report.json: expected the content that was logged" in run_verifier(folder).stdout
+
+
+@pytest.mark.parametrize("content", [None, "", "[]", "{}", '{"format": "other"}', "\x00", "[" * 100_000])
 def test_what_is_no_report_is_called_so(tmp_path: Path, folder: Path, content: str | None) -> None:
     (tmp_path / "verify_report.py").write_bytes((folder / "verify_report.py").read_bytes())
     if content is not None:
