@@ -43,10 +43,17 @@ def door() -> Iterator[None]:
         if (refused := refusal(error)) is not None:
             show.problem(str(refused), hint=refused.hint)
             sys.exit(refused.exit_code)
-        with tempfile.NamedTemporaryFile("w", prefix="sovctl-crash-", suffix=".txt", delete=False) as file:
-            traceback.print_exc(file=file)
         show.problem(
-            f"our mistake: {type(error).__name__}; the details are in {file.name}",
+            f"our mistake: {type(error).__name__}; {_kept_details()}",
             hint="please report it with that file; read it first, it may name your hosts",
         )
         sys.exit(ExitCode.INTERNAL)
+
+
+def _kept_details() -> str:
+    try:
+        with tempfile.NamedTemporaryFile("w", prefix="sovctl-crash-", suffix=".txt", delete=False) as file:
+            traceback.print_exc(file=file)
+    except OSError as error:
+        return f"the details could not be kept: {(error.strerror or '').lower()}"
+    return f"the details are in {file.name}"

@@ -99,6 +99,7 @@ def _show_usage(error: Any) -> None:
 
 def main() -> None:
     """Run what was said."""
+    show.prepare()
     command = typer.main.get_command(app)
     with door():
         try:

@@ -7,6 +7,8 @@ stop at its end.
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import os
 import shutil
@@ -16,6 +18,24 @@ from typing import Any
 
 _STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
 VERDICT_STYLES = {"PASS": "green", "WARN": "yellow", "FAIL": "red", "UNKNOWN": "red", "N/A": "dim"}
+
+
+def prepare() -> None:
+    """Make the standard streams fit to be written to, whatever the shell, cron or an old terminal left of them.
+
+    What is closed becomes /dev/null, so that neither a message fails nor a file of ours gets the number of a stream;
+    what a terminal has no character for is shown as its code.
+    """
+    for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
+        if getattr(sys, name) is None:
+            opened = os.open(os.devnull, os.O_RDWR)
+            if opened != number:
+                os.dup2(opened, number)
+                os.close(opened)
+            setattr(sys, name, os.fdopen(number, mode, encoding="utf-8"))
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def has_colour(stream: Any = None) -> bool:
@@ -35,9 +55,10 @@ def line(text: str = "") -> None:
 
 
 def note(text: str) -> None:
-    """One line for the person, not for the pipe."""
-    sys.stderr.write(text + "\n")
-    sys.stderr.flush()
+    """One line for the person, not for the pipe; lost where nobody can read it, which changes no exit code."""
+    with contextlib.suppress(OSError):
+        sys.stderr.write(text + "\n")
+        sys.stderr.flush()
 
 
 def document(value: Any) -> None:
@@ -79,8 +100,8 @@ def can_ask() -> bool:
 
 
 def progress(text: str) -> None:
-    """What is happening now: one line that is written over on a terminal, nothing elsewhere."""
-    if sys.stderr.isatty():
+    """What is happening now: one line that is written over on a terminal that can, nothing elsewhere."""
+    if _can_write_over():
         width = shutil.get_terminal_size().columns - 1
         sys.stderr.write(f"\r\x1b[K{text[:width]}")
         sys.stderr.flush()
@@ -88,6 +109,10 @@ def progress(text: str) -> None:
 
 def progress_done() -> None:
     """Clear the line of `progress`."""
-    if sys.stderr.isatty():
+    if _can_write_over():
         sys.stderr.write("\r\x1b[K")
         sys.stderr.flush()
+
+
+def _can_write_over() -> bool:
+    return sys.stderr.isatty() and os.environ.get("TERM") != "dumb"

@@ -19,6 +19,8 @@ _NAME = "name another place for it"
 
 def refusal(error: BaseException) -> SovctlError | None:
     """An error of the machine in words for a person; None for any other error."""
+    if isinstance(error, FileNotFoundError) and error.filename is None:  # only getcwd(2) names no file
+        return InputError("expected a folder to work in, got one that is gone", hint="cd to one that exists")
     if not isinstance(error, OSError) or error.errno not in _MISNAMED | _FORBIDDEN | _WITHOUT_ROOM:
         return None
     kind = MissingTool if error.errno in _WITHOUT_ROOM else InputError

@@ -1,4 +1,4 @@
-"""Colours on a terminal only, never under NO_COLOR; on a terminal `apply` asks, and anything but yes is no."""
+"""What is printed where: colours on a terminal only; `apply` asks there; streams that nobody reads do no harm."""
 
 from __future__ import annotations
 
@@ -75,3 +75,31 @@ def test_yes_goes_on_to_the_nodes(tmp_path: Path) -> None:
         code, text = on_a_terminal("apply", cwd=tmp_path, answer="y\n")
     assert code == 4
     assert "6 of 6 nodes cannot be observed" in text
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&-", ">&- 2>&- <&-", "2>/dev/full", "2>&1 | head -0"])
+@pytest.mark.parametrize(("words", "code"), [("validate site.yaml", 0), ("validate nowhere.yaml", 3)])
+def test_streams_that_nobody_reads_change_no_exit_code(words: str, code: int, closed: str, site: Path) -> None:
+    shell = ["bash", "-c", f"set -o pipefail; {SOVCTL} {words} {closed}"]
+    done = subprocess.run(shell, cwd=site.parent, capture_output=True, text=True, check=False)
+    assert done.returncode == code
+    assert "our mistake" not in done.stdout + done.stderr
+
+
+def test_an_old_terminal_gets_the_code_of_a_character_it_lacks(site: Path) -> None:
+    variables = {"PATH": os.environ["PATH"], "PYTHONIOENCODING": "ascii"}
+    done = subprocess.run(
+        [SOVCTL, "plan", "--facts", "facts"], cwd=site.parent, env=variables, capture_output=True, check=False
+    )
+    assert done.returncode == 0
+    assert b"\\u2026" in done.stdout
+
+
+def test_a_folder_that_is_gone_is_said(tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    done = subprocess.run(
+        ["bash", "-c", f"rmdir {gone}; {SOVCTL} report"], cwd=gone, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 3
+    assert "expected a folder to work in, got one that is gone" in done.stderr
