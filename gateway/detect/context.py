@@ -116,7 +116,15 @@ class Topics:
                     masks[literal] = masks.get(literal, 0) | mask
         letters = "".join(sorted(set("".join(self._capitals))))
         self._in_capitals = re.compile(rf"[{letters}]{{2,{max(map(len, self._capitals), default=2)}}}(?![^\W\d_])")
-        self._mask_of = list(masks.values())
+        order = self._masks.get("@order", 0)
+        order_words = tuple(f" {literal.strip()}" for literal, mask in masks.items() if mask & order)
+        self._whole = 1 << len(self._masks)
+        """Of an expression that ends with an order's word and is none: "taxpayer reference"."""
+        self._no_order = ~(order | self._whole)
+        self._mask_of = [
+            mask if mask & order or not literal.rstrip().endswith(order_words) else mask | self._whole
+            for literal, mask in masks.items()
+        ]
         gated = [spec for spec in _GATED if spec in self._masks]
         self._gates = [self._masks[spec] for spec in gated]
         self._not_gated = ~sum(self._gates)
@@ -170,6 +178,10 @@ class Topics:
             )
             closest = mask | (closest if is_same else 0)
             closest_at = place
+        if near & self._whole:
+            near, phrase, touching = near & ~self._whole, phrase & ~self._whole, touching & ~self._whole
+            if closest & self._whole:
+                closest, touching = closest & self._no_order, touching & self._no_order
         return Before(near, phrase, touching, closest, scale)
 
     def behind(self, text: str, end: int, scale: int) -> Behind:
@@ -185,6 +197,7 @@ class Topics:
             hits = sorted([*hits, *self._placed(text, end, capitals)])
         near = following = first = first_at = 0
         for place, mask in hits:
+            mask &= ~self._whole
             near |= mask
             if place < _NEXT * scale:
                 following |= mask

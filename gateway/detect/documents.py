@@ -62,7 +62,7 @@ _FEWEST_BEFORE_WORD = 8  # digits; fewer before a word count its things: "250000
 # Capital letters and digits, a few pieces with a space or hyphen between: "AB 1234567", "C01X00T47", "88291-LK".
 _TOKEN = re.compile(r"(?:[A-Z]{1,2} )?[0-9A-Z]{1,20}(?:[ -][0-9][0-9A-Z]{0,9}){0,3}(?:-[A-Z]{1,4}(?![0-9A-Za-z]))?")
 # An IBAN with a wrong digit is somebody's all the same.
-_IBAN_LIKE = re.compile(r"[A-Z]{2}[0-9]{2} ?[0-9A-Z]{4}(?: ?[0-9A-Z]{4}){1,6}(?: ?[0-9A-Z]{1,3})?(?![0-9A-Za-z])")
+_IBAN_LIKE = re.compile(r"[A-Z]{2} ?[0-9]{2} ?[0-9A-Z]{4}(?: ?[0-9A-Z]{4}){1,6}(?: ?[0-9A-Z]{1,3})?(?![0-9A-Za-z])")
 _WORD = re.compile(r"[A-Z]{3,} (?=[0-9])")
 # In code the number of a card; elsewhere Polish for "Mr".
 _PAN = re.compile(r"(?:^|[^A-Za-z])pan[\"'`]?\s?[:=>]\s?[\"'`]?\Z", re.IGNORECASE)
@@ -79,7 +79,7 @@ class DocumentFinder:
         Pattern(r"[A-Z]{1,4}-?[0-9]{3}|[A-Z] [0-9]{3}", has_case=True),
         Pattern(r"[A-Z][0-9]{2}[A-Z][0-9]", has_case=True),
         Pattern(r"[0-9]{4}-?[A-Z]", has_case=True),
-        Pattern(r"[A-Z]{2}[0-9]{2} ?[0-9A-Z]{4} ?[0-9A-Z]{4}", has_case=True),
+        Pattern(r"[A-Z]{2} ?[0-9]{2} ?[0-9A-Z]{4} ?[0-9A-Z]{4}", has_case=True),
         *loose_documents.WORDS,
     )
 

@@ -23,6 +23,7 @@ _ANY_GAP = {"_": "[ _.'-]?"}
 _CAPITALS = "0-9A-ZÄÖÜА-ЯІЇЄΑ-Ω"
 _LETTERS = f"{_CAPITALS}a-zäöüßа-яα-ω"
 _CODE = rf"[{_CAPITALS}]{{1,20}}(?:[ ·-][{_CAPITALS}]{{1,9}}){{0,3}}(?![{_LETTERS}_])"
+_SMALL = rf"[A-Za-z]{{1,3}}[ -]?[0-9]{{6,9}}[a-z]?(?![{_LETTERS}_])"  # a passport's in small letters: "ab1234567"
 # Plates with letters that have no case: "ب ص ن 1411", "1411 ب ص ن", "品川 300 あ 12-34", "12가 3456", "京A·12345".
 _ARABIC = "[\u0621-\u064a](?: ?[\u0621-\u064a]){1,2}(?![\u0621-\u064a])"
 _KOREAN = "서울|부산|대구|인천|광주|대전|울산|세종|경기|강원|충북|충남|전북|전남|경북|경남|제주"
@@ -32,7 +33,7 @@ _PLATE = (
     rf"|(?:(?:{_KOREAN}) ?)?[0-9]{{2,3}} ?[\uac00-\ud7a3] ?[0-9]{{4}}"
     r"|[\u4e00-\u9fff][A-Z][ ·-]{0,2}[0-9A-Z]{5,6}(?![0-9A-Za-z])"
 )
-_NUMBER = re.compile(rf"(?<![{_LETTERS}_-])(?:{_PLATE}|{_CODE})")
+_NUMBER = re.compile(rf"(?<![{_LETTERS}_-])(?:{_PLATE}|{_CODE}|{_SMALL})")
 _NATIONAL_PLATE = re.compile(_PLATE)
 # Digits alone are a plate right behind the word and a sign: "plate_number: 28-92488".
 _DIGITS = re.compile(

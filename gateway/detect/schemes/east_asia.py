@@ -66,7 +66,7 @@ SCHEMES: tuple[Number | Form, ...] = (
     Number(
         "CN_RESIDENT_ID",
         Kind.NATIONAL_ID,
-        "999999999999999999|999999 99999999 9999|999999-99999999-9999",
+        "999999999999999999|999999 99999999 9999|999999-99999999-9999|999999 9999 9999 9999",
         cn_resident_id,
     ),
     Form("CN_CREDIT_CODE", Kind.TAX_ID, "[159Y][1239][0-9]{6}[0-9A-HJ-NPQRTUWXY]{10}", cn_credit_code, has_case=True),

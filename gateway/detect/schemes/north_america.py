@@ -1,7 +1,8 @@
 """Canada, Mexico, the United States.
 
 Sources: SSA "Social Security number randomization" (2011) and IRS Pub. 1915 and 4163 for SSN, ITIN and EIN, ABA routing
-number policy, CMS "MBI format", ESDC for the SIN, SEGOB and SAT for CURP and RFC, Banxico for CLABE. Read 2026-11.
+number policy, CMS "MBI format", ESDC for the SIN, CRA for the BN, SEGOB and SAT for CURP and RFC, Banxico for CLABE.
+Read 2026-11.
 """
 
 from __future__ import annotations
@@ -27,6 +28,11 @@ def us_ssn(digits: str) -> bool:
     write those in the place of real ones, so they count here."""
     area, group, serial = digits[:3], digits[3:5], digits[5:]
     return area not in ("000", "666") and area < "900" and group != "00" and serial != "0000"
+
+
+def ca_business_number(text: str) -> bool:
+    """Business number with its programme account: Luhn over the first nine digits."""
+    return luhn(text[:9])
 
 
 def us_itin(digits: str) -> bool:
@@ -67,6 +73,7 @@ SCHEMES: tuple[Number | Form, ...] = (
         Needs.SHAPE,
         ("SIN social_insurance* NAS", "@identity"),
     ),
+    Form("CA_BN", Kind.TAX_ID, "[0-9]{9} ?R[CMPRTZ] ?00[0-9]{2}", ca_business_number, near=("@tax",)),
     Form(
         "MX_CURP",
         Kind.NATIONAL_ID,

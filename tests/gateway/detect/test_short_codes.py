@@ -33,9 +33,34 @@ def codes(text: str) -> list[str]:
         ("<b>pinkode</b> 0557", "0557"),
         ("PIN-kód: 9164", "9164"),
         ("CVV.....: 930", "930"),
+        ("The CVV for this card is 471, thanks", "471"),
+        ("Your OTP for login to the bank is 471093.", "471093"),
+        ("the code on the back reads 471", "471"),
+        ("The three digits on the back of my card are 471.", "471"),
+        ("Der Code auf der Rückseite lautet 471", "471"),
+        ("Le code au dos de ma carte est 471", "471"),
+        ("Код на обороте карты: 471", "471"),
     ],
 )
 def test_a_code_is_found_beside_its_name(text: str, code: str) -> None:
+    assert codes(text) == [code]
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("Is 471 the CVV?", "471"),
+        ("471 is my cvv", "471"),
+        ("471, that's the security code", "471"),
+        ("4710 is my PIN", "4710"),
+        ("Use 4710 as your pin please", "4710"),
+        ("4710 ist meine PIN", "4710"),
+        ("471 est le cryptogramme", "471"),
+        ("471 to mój cvv", "471"),
+        ("4710 — мой ПИН", "4710"),
+    ],
+)
+def test_a_code_is_found_before_its_name(text: str, code: str) -> None:
     assert codes(text) == [code]
 
 
@@ -48,6 +73,10 @@ def test_a_code_is_found_beside_its_name(text: str, code: str) -> None:
         "verification code is sent within 300.5 seconds",
         "CVV has 3 digits, OTP has 6",
         "standard 4821",
+        "In 2024 the CVV was changed",
+        "1024 is the pin count of the board",
+        "is 2024 the year of the OTP",
+        "300 words on the back of the card",
     ],
 )
 def test_digits_without_such_a_name_are_none(text: str) -> None:

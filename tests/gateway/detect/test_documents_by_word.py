@@ -1,0 +1,76 @@
+"""Numbers that only the words beside them explain, in the words of many countries' offices."""
+
+import pytest
+
+from sovctl.gateway.detect.detector import Detector
+from sovctl.gateway.detect.structured import StructuredFinder
+
+DETECTOR = Detector([StructuredFinder(phone_regions=["DE"])])
+
+
+def found(text: str) -> list[tuple[str, str]]:
+    return [(text[each.start : each.end], each.rule) for each in DETECTOR.find(text)]
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("Company number: 04417732", "04417732"),
+        ("Norwegian organisation number: 974 331 208", "974 331 208"),
+        ("556410-7718 är vårt orgnummer.", "556410-7718"),
+        ("KRS: 0000417733", "0000417733"),
+        ("Identifikační číslo osoby: 04417735", "04417735"),
+        ("RNC: 1-31-44177-9", "1-31-44177-9"),
+        ("УНП: 191447738", "191447738"),
+        ("едниствен даночен број 4030993417745", "4030993417745"),
+        ("Poreski broj 02441778", "02441778"),
+        ("Cédula de Residencia: 117004417739", "117004417739"),
+        ("BN 441773900RC0001", "441773900RC0001"),
+        ("LANR: 441773901 des Arztes", "441773901"),
+        ("National Provider Identifier 1447730938 on file.", "1447730938"),
+        ("Medical record no. 441773 on file", "441773"),
+        ("My Thai ID is 3447730912845", "3447730912845"),
+        ("士兵证号44177309", "44177309"),
+        ("社保卡号：A44177309", "A44177309"),
+        ("工行卡6222024417730938", "6222024417730938"),
+        ("employee no 447730", "447730"),
+        ("IMSI: 429014417730938", "429014417730938"),
+    ],
+)
+def test_an_offices_word_is_enough(text: str, number: str) -> None:
+    assert [each for each, _ in found(text)] == [number]
+
+
+@pytest.mark.parametrize(
+    ("text", "rules"),
+    [
+        ("Taxpayer reference: 4477309381", ["TAX_ID_BY_WORD"]),
+        ("Our reference: 4477309381", []),
+        ("tax return, our reference: 4477309381", []),
+    ],
+)
+def test_a_taxpayers_reference_is_no_orders(text: str, rules: list[str]) -> None:
+    assert [rule for _, rule in found(text)] == rules
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Numer rachunku: PL 62 1090 2590 0000 0001 4477 3093",
+        "IBAN: DE 12 5001 0517 5407 3249 39",
+    ],
+)
+def test_an_iban_with_a_wrong_digit_may_have_a_space_behind_its_country(text: str) -> None:
+    assert [each for each, _ in found(text)] == [text.partition(": ")[2]]
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("passport c44773093", "c44773093"),
+        ("Mi pasaporte es xdb447730", "xdb447730"),
+        ("xdb447730 es mi número de pasaporte", "xdb447730"),
+    ],
+)
+def test_a_passport_may_be_written_in_small_letters(text: str, number: str) -> None:
+    assert found(text) == [(number, "PASSPORT_BY_WORD")]
