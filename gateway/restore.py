@@ -22,6 +22,7 @@ from urllib.parse import quote
 
 from sovctl.gateway.kinds import Kind, Mark
 from sovctl.gateway.links import JsonLinkContext, LinkContext, has_link_hint
+from sovctl.gateway.offsets import Offsets
 from sovctl.gateway.settings import GatewaySettings
 from sovctl.gateway.surrogates import Surrogates
 from sovctl.gateway.token_search import PLAIN_ID, Found, TokenSearch, id_pattern
@@ -155,6 +156,9 @@ class Restorer:
         self._context: LinkContext = JsonLinkContext(hosts) if is_json else LinkContext(hosts)
         self._before = ""  # the last two characters before what is held
         self._held = ""
+        self._passed = 0  # characters of the upstream's text before what is held
+        self.offsets = Offsets()
+        """Where places of the upstream's text are now."""
         self._pending: list[str] = []  # plain text that the link context has yet to see
         self._pending_characters = 0
         self.counts = counts if counts is not None else RestoreCounts()
@@ -173,6 +177,7 @@ class Restorer:
         ):
             if text:
                 self._before = text[-2:] if len(text) > 1 else self._before[-1:] + text
+                self._passed += len(text)
                 self._plain(text)
             return text
         return self._read(text, is_end=False)
@@ -191,6 +196,7 @@ class Restorer:
 
     def _read(self, text: str, *, is_end: bool) -> str:
         position = len(self._before)
+        self._passed -= position  # until the end, it counts from where `text` begins
         text = self._before + self._held + text
         out: list[str] = []
         pattern = id_pattern(text)
@@ -206,6 +212,7 @@ class Restorer:
             out.append(text[position:end])
             self._plain(out[-1])
         self._before, self._held = text[max(0, end - 2) : end], text[end:]
+        self._passed += end
         return "".join(out)
 
     def _first(self, text: str, position: int, pattern: re.Pattern[str], *, is_end: bool) -> Found | None:
@@ -246,13 +253,15 @@ class Restorer:
             self.counts.capped += 1
             return self._as_text(text, found.start, found.end, out)
         self.counts.restored += 1
-        if found.label is None and text[found.start - 1 : found.start].isalnum():
-            out.append(" ")  # the model's own label stays in front of the value, as a word
         if is_in_link:
-            out.append(quote(value, safe=""))
+            value = quote(value, safe="")
         else:
-            out.append(json_inside(value) if self._is_json else value)
+            value = json_inside(value) if self._is_json else value
             self._context.restored(label)
+        if found.label is None and text[found.start - 1 : found.start].isalnum():
+            value = " " + value  # the model's own label stays in front of the value, as a word
+        out.append(value)
+        self.offsets.add(self._passed + found.start, self._passed + found.end, len(value))
         return found.end
 
     def _as_text(self, text: str, start: int, end: int, out: list[str]) -> int:

@@ -154,7 +154,9 @@ class ChoiceStream:
         fed: list[_Channel] = []
         made = choice.get(self._payload)
         if made is not None:
-            choice[self._payload] = self._fed(made, (index,), fed)
+            choice[self._payload] = fed_now = self._fed(made, (index,), fed)
+            if isinstance(fed_now, dict) and fed_now.get("annotations") and (index, "content") in self._channels:
+                self._channels[index, "content"].offsets.move(fed_now["annotations"])
         if choice.get("finish_reason") is not None:
             ending = [channel for channel in self._channels if channel[0] == index]
         else:

@@ -5,6 +5,7 @@ restored(answer, Fields(left_alone=frozenset({"id"}), json=frozenset({"arguments
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,8 +22,11 @@ class Fields:
     """Strings that hold the text of a JSON document."""
     answer: frozenset[str] = frozenset()
     """Strings that hold one where the request asked for an answer in JSON."""
+    documents: frozenset[str] = frozenset()
+    """Objects that are such documents, not their text: every key and every string in them is the model's."""
 
 
+_ANNOTATED = ("text", "content")  # of a part of a response's, of a chat's message
 _THINKING = frozenset({"summary_text", "reasoning_text", "response.reasoning_summary_text.done"})
 
 
@@ -40,8 +44,35 @@ def restored(value: Any, fields: Fields, restoration: Restoration, *, is_json: b
         json_keys = fields.json
         if restoration.is_json and value.get("type") not in _THINKING:
             json_keys |= fields.answer
-        return {
-            key: item if key in fields.left_alone else restored(item, fields, restoration, is_json=key in json_keys)
+        made = {
+            key: item
+            if key in fields.left_alone
+            else _document(item, restoration)
+            if key in fields.documents
+            else restored(item, fields, restoration, is_json=key in json_keys)
             for key, item in value.items()
         }
+        if made.get("annotations"):
+            _move(made["annotations"], value, json_keys, restoration)
+        return made
     return value
+
+
+def _document(value: Any, restoration: Restoration) -> Any:
+    if isinstance(value, str):
+        return restoration.text(value)
+    if isinstance(value, list):
+        return [_document(item, restoration) for item in value]
+    if isinstance(value, dict):
+        return {restoration.text(key): _document(item, restoration) for key, item in value.items()}
+    return value
+
+
+def _move(annotations: Any, value: Mapping[str, Any], json_keys: frozenset[str], restoration: Restoration) -> None:
+    """Let annotations speak of the same words of the text beside them as before."""
+    key = next((key for key in _ANNOTATED if isinstance(value.get(key), str)), None)
+    if key is not None:
+        restorer = restoration.repeated().restorer(is_json=key in json_keys)
+        restorer.feed(value[key])
+        restorer.flush()
+        restorer.offsets.move(annotations)

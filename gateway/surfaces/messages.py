@@ -33,6 +33,7 @@ FIELDS = Fields(
     ),
     json=frozenset({"partial_json"}),
     answer=frozenset({"text"}),
+    documents=frozenset({"input"}),
 )
 
 # Block types (anthropic 2.12, `types/content_block_param.py`; read 2026-11). What a server's tools wrote is unknown.

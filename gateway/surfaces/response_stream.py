@@ -28,6 +28,7 @@ _BINARY = frozenset({"response.audio.delta"})
 _KIND = re.compile(r"[a-z_.]{1,80}")
 _JSON = frozenset({"response.function_call_arguments.delta", "response.mcp_call_arguments.delta"})
 _ANSWER = "response.output_text.delta"
+_ANNOTATION = "response.output_text.annotation.added"
 _PLACES = ("item_id", "output_index", "content_index", "summary_index", "command_index")
 _OF_AN_ITEM = ("response.output_item.done", "response.content_part.done", "response.reasoning_summary_part.done")
 
@@ -87,6 +88,10 @@ class ResponseStream:
             response["model"] = self._restoration.model
         if kind not in _BINARY:
             said = restored(said, self._fields, self._repeated)
+        if kind == _ANNOTATION:
+            text = self._channels.get((_ANSWER, *map(said.get, _PLACES)))
+            if text is not None:
+                text.offsets.move([said.get("annotation")])
         return [*before, self._numbered(kind, said)]
 
     def _prepared(self, said: dict[str, Any], response: dict[str, Any]) -> bytes | None:

@@ -15,6 +15,8 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Any
 
+import orjson
+
 from sovctl.gateway.surfaces.fields import Fields
 
 Channel = tuple[str | int, ...]
@@ -35,6 +37,7 @@ _JSON_DELTAS = frozenset({"response.function_call_arguments.delta", "response.mc
 _NO_TEXT = frozenset({"response.audio.delta"})
 _REASONING = frozenset({"reasoning_text", "summary_text", "reasoning", "thinking"})  # types of parts
 _SIGNED = frozenset({"thinking"})
+_NOTHING_YET = "{}"  # a tool's arguments where they begin
 
 
 @dataclass(slots=True)
@@ -52,13 +55,13 @@ class Said:
 
     @property
     def text(self) -> str:
-        """As it stands there."""
-        found: str = self.holder[self.place]
-        return found
+        """As it stands there; of a document that is an object, its text."""
+        found = self.holder[self.place]
+        return found if isinstance(found, str) else orjson.dumps(found).decode()
 
     def put(self, text: str) -> None:
         """Put `text` in its place."""
-        self.holder[self.place] = text
+        self.holder[self.place] = text if isinstance(self.holder[self.place], str) else orjson.loads(text)
 
 
 @dataclass(slots=True)
@@ -80,6 +83,8 @@ def said_in(value: Any, fields: Fields, *, channel: Channel = (), is_whole: bool
         if isinstance(item, str):
             if item:
                 yield Said(here, _voice(value, place, here, fields), value, place, is_whole, place not in _SIGNED)
+        elif place in fields.documents:
+            yield Said(here, Voice.JSON, value, place, is_whole=True)
         else:
             yield from said_in(item, fields, channel=here, is_whole=is_whole)
 
@@ -125,7 +130,8 @@ def added_to_message(event: Mapping[str, Any], fields: Fields) -> Added:
     if kind == "content_block_delta":
         return Added(list(said_in(event.get("delta"), fields, channel=channel, is_whole=False)))
     if kind == "content_block_start":
-        return Added(list(said_in(event.get("content_block"), fields, channel=channel)))
+        begun = said_in(event.get("content_block"), fields, channel=channel)
+        return Added([said for said in begun if said.text != _NOTHING_YET])
     message = event.get("message")
     whole = list(said_in(message.get("content"), fields, channel=("content",))) if isinstance(message, Mapping) else []
     return Added(whole, [channel] if kind == "content_block_stop" else [])
