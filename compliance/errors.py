@@ -87,13 +87,14 @@ class Problem(SovctlError):
 
 
 class SpecError(InputError):
-    """Everything wrong with a site.yaml, at once.
+    """Everything wrong with a site.yaml, or another file that people write, at once.
 
     Args:
         problems: in the order of the file.
+        what: the file, in words.
     """
 
-    def __init__(self, problems: list[Problem]) -> None:
+    def __init__(self, problems: list[Problem], *, what: str = "the site description") -> None:
         count = len(problems)
-        super().__init__(f"{count} problem{'s' if count != 1 else ''} in the site description")
+        super().__init__(f"{count} problem{'s' if count != 1 else ''} in {what}")
         self.problems = problems

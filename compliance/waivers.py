@@ -6,7 +6,7 @@ attestation never covers a control that checks decide.
     waivers:
       - id: W-1
         control: cm-6
-        check: software.packages-held
+        check: software.packages-held       # one that the control rests on
         targets: [gpu-1]
         reason: driver rollback under vendor case
         compensating: the plan is compared with the node every night
@@ -18,15 +18,20 @@ attestation never covers a control that checks decide.
 
 from __future__ import annotations
 
+import difflib
+import json
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import date
 from pathlib import Path
-from typing import Annotated, Self
+from typing import Annotated, Any, Self
 
-import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from sovctl.compliance.errors import InputError
+from sovctl.compliance.errors import Problem, SpecError
+from sovctl.compliance.pack import Control, Pack
+from sovctl.compliance.strict_yaml import read_file
 
+_WHAT = "the waivers"
 MAX_DAYS = 365  # ours: an acceptance without a near end cannot be told from neglect (sbomify/sbomify issue 1296)
 
 Text = Annotated[str, Field(min_length=3)]
@@ -92,22 +97,92 @@ class Exceptions(_Model):
     attestations: tuple[Attestation, ...] = ()
 
 
-def load_exceptions(path: Path) -> Exceptions:
+def load_exceptions(path: Path, *, packs: Sequence[Pack]) -> Exceptions:
     """Read waivers and attestations.
 
+    Args:
+        packs: the frameworks that they are for; what names another control or check is a mistake.
+
     Raises:
-        InputError: unreadable or of another form; every problem is named.
+        InputError: the file cannot be read.
+        SpecError: everything wrong with it.
     """
+    text = read_file(path, what=_WHAT)
+    found, problems = exceptions_of({} if text.value is None else text.value, packs)
+    problems = sorted([*text.problems, *problems], key=lambda problem: text.line(problem.where))
+    if problems:
+        raise SpecError([text.placed(path, each) for each in problems], what=_WHAT)
+    return found
+
+
+def exceptions_of(value: Any, packs: Sequence[Pack]) -> tuple[Exceptions, list[Problem]]:
+    """What stands in a file, and every problem of it; pure."""
     try:
-        value = yaml.safe_load(path.read_text())
-        return Exceptions.model_validate(value if value is not None else {})
-    except OSError as error:
-        raise InputError(f"cannot read the file: {(error.strerror or '').lower()}", where=str(path)) from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise InputError(f"expected YAML, got: {str(error).splitlines()[0]}", where=str(path)) from None
+        found = Exceptions.model_validate_json(json.dumps(value))
     except ValidationError as error:
-        problems = [f"{'.'.join(map(str, each['loc']))}: {each['msg'].lower()}" for each in error.errors()]
-        raise InputError("; ".join(problems), where=str(path)) from None
+        return Exceptions(), [_problem(each) for each in error.errors(include_url=False)]
+    controls: dict[str, list[Control]] = {}
+    for control in (each for pack in packs for each in pack.controls):
+        controls.setdefault(control.id, []).append(control)
+    return found, [*_waiver_problems(found.waivers, controls), *_attestation_problems(found.attestations, controls)]
+
+
+def _problem(found: Mapping[str, Any]) -> Problem:
+    """One thing that pydantic found, in a person's words."""
+    where = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in found["loc"]).lstrip(".")
+    if found["type"] == "missing":
+        return Problem("expected a value, got nothing", where=where, hint="compare with docs/commands/report.md")
+    if found["type"] == "extra_forbidden":
+        known = _known_at(found["loc"])
+        near = difflib.get_close_matches(str(found["loc"][-1]), known, n=1)
+        hint = f"did you mean `{near[0]}`?" if near else f"remove it; known here: {', '.join(known)}"
+        return Problem(f"expected a known key, got `{found['loc'][-1]}`", where=where, hint=hint)
+    if found["type"] == "value_error":  # of several fields together
+        return Problem(found["msg"].removeprefix("Value error, "), where=where)
+    said = found["msg"].removeprefix("Input should be ").removeprefix("Input should have ")
+    return Problem(f"expected {said[:1].lower()}{said[1:]}, got {found['input']!r:.60}", where=where)
+
+
+def _known_at(loc: Sequence[str | int]) -> list[str]:
+    if len(loc) == 1:
+        return list(Exceptions.model_fields)
+    return list(Waiver.model_fields if loc[0] == "waivers" else Attestation.model_fields)
+
+
+def _waiver_problems(waivers: Sequence[Waiver], controls: Mapping[str, Sequence[Control]]) -> Iterator[Problem]:
+    """What would cover nothing, and be taken for something that does."""
+    for index, waiver in enumerate(waivers):
+        where = f"waivers[{index}]"
+        if waiver.id in [each.id for each in waivers[:index]]:
+            yield Problem(f"expected every id once, got {waiver.id} again", where=f"{where}.id")
+        if waiver.control not in controls:
+            yield _unknown("control", waiver.control, controls, f"{where}.control")
+            continue
+        checks = [each for control in controls[waiver.control] for each in _checks(control)]
+        if waiver.check not in checks:
+            yield _unknown(f"check that {waiver.control} rests on", waiver.check, checks, f"{where}.check")
+
+
+def _attestation_problems(words: Sequence[Attestation], controls: Mapping[str, Sequence[Control]]) -> Iterator[Problem]:
+    for index, word in enumerate(words):
+        where = f"attestations[{index}].control"
+        if word.control not in controls:
+            yield _unknown("control", word.control, controls, where)
+        elif all(_checks(control) for control in controls[word.control]):
+            hint = "a failed check is waived, not attested"
+            yield Problem(f"expected a control that no check decides, got {word.control}", where=where, hint=hint)
+
+
+def _unknown(kind: str, name: str, known: Collection[str], where: str) -> Problem:
+    near = difflib.get_close_matches(name, list(known), n=1)
+    few = ", ".join(sorted(known)[:6]) or "none"
+    return Problem(
+        f"expected a {kind}, got {name}", where=where, hint=f"did you mean {near[0]}?" if near else f"such as {few}"
+    )
+
+
+def _checks(control: Control) -> tuple[str, ...]:
+    return control.mapping.checks if control.mapping else ()
 
 
 def _require_near_end(begin: date, end: date) -> None:

@@ -1,5 +1,6 @@
 """`sovctl report`: what the evidence says, for people and for machines, checkable without us."""
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -50,7 +51,8 @@ def register(app: typer.Typer) -> None:
             raise InputError("expected evidence, got none", where=str(paths.root), hint="run `sovctl verify` first")
         origin = LedgerReader(paths.ledger).checkpoint.origin
         loaded = [load_pack(builtin_pack(name), known_checks=KNOWN_CHECKS) for name in ([pack] if pack else packs)]
-        exceptions = load_exceptions(waivers) if waivers else None
+        exceptions = load_exceptions(waivers, packs=loaded) if waivers else None
+        now = datetime.now(UTC)
         with Ledger.open(paths.ledger, origin=origin, key=load(paths.keys / "ledger.key")) as ledger:
             reports = [
                 publish(
@@ -59,7 +61,7 @@ def register(app: typer.Typer) -> None:
                     ledger=ledger,
                     pack=each,
                     subject=subject or Subject(site=origin),
-                    generated=datetime.now(UTC),
+                    generated=now,
                     tool_version=__version__,
                     run_id=run,
                     exceptions=exceptions,
@@ -75,9 +77,13 @@ def register(app: typer.Typer) -> None:
                 ]
             )
             return
+        for waiver in exceptions.waivers if exceptions else ():
+            if not waiver.counts_on(now.date()):
+                show.note(f"waiver {waiver.id} counts from {waiver.approved} to {waiver.expires}, not today")
         for each in reports:
             show.line(f"{each.document['pack']['title']}: {each.document['summary']['sentence']}")
             if each.document["simulated"]:
                 show.line(show.style("SIMULATED: evidence from stand-in hardware, nothing about a real site", "yellow"))
+            command = ("python3", each.folder / "verify_report.py", each.folder, "--key", paths.ledger / "log.vkey")
             show.line(f"report  {each.folder / 'report.html'}")
-            show.line(f"verify  python3 {each.folder / 'verify_report.py'} {each.folder} --key {paths.ledger}/log.vkey")
+            show.line(f"verify  {shlex.join(map(str, command))}")

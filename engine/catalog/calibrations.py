@@ -8,6 +8,7 @@ site.yaml names the file (`calibration_file`); it holds for servers of that mode
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from datetime import date
 from pathlib import Path
@@ -17,10 +18,10 @@ import yaml
 from pydantic import TypeAdapter, ValidationError
 
 from sovctl.compliance.errors import InputError, Problem, SpecError
-from sovctl.compliance.files import why_unreadable
+from sovctl.compliance.strict_yaml import read_file
 from sovctl.engine.catalog.figure import Amount, CatalogModel, Count, Sources
 
-MOST_BYTES = 1 << 20
+_WHAT = "the calibrations"
 _HINT = "made by: sovctl size calibrate"
 
 
@@ -67,34 +68,28 @@ def read_calibrations(path: Path) -> tuple[ServerCalibration, ...]:
         InputError: it cannot be read.
         SpecError: everything wrong with it.
     """
-    try:
-        with path.open("rb") as file:
-            data = file.read(MOST_BYTES + 1)
-        content = yaml.safe_load(data) if len(data) <= MOST_BYTES else None
-    except OSError as error:
-        reason = why_unreadable(error)
-        raise InputError(f"expected a file that can be read, got: {reason}", where=str(path), hint=_HINT) from None
-    except (yaml.YAMLError, UnicodeDecodeError):
-        content = None
+    text = read_file(path, what=_WHAT, hint=_HINT)
+    content = text.value
+    if text.problems:
+        raise SpecError([text.placed(path, each) for each in text.problems], what=_WHAT)
     if not isinstance(content, dict) or content.keys() != {"calibrations"}:
         raise InputError("expected calibrations, got something else", where=str(path), hint=_HINT)
     try:
-        found = _LIST.validate_python(content["calibrations"])
+        found = _LIST.validate_json(json.dumps(content["calibrations"]))
     except ValidationError as error:
-        raise SpecError(
-            [_problem(path, each["loc"], each["msg"]) for each in error.errors(include_url=False)]
-        ) from None
+        problems = [_problem(each["loc"], each["msg"]) for each in error.errors(include_url=False)]
+        raise SpecError([text.placed(path, each) for each in problems], what=_WHAT) from None
     twice = [each.key for index, each in enumerate(found) if each.key in [other.key for other in found[:index]]]
     if twice:
-        raise SpecError([Problem(f"expected one for {key[0]} on {key[1]}, got two", where=str(path)) for key in twice])
+        raise SpecError(
+            [Problem(f"expected one for {key[0]} on {key[1]}, got two", where=str(path)) for key in twice], what=_WHAT
+        )
     return tuple(found)
 
 
-def _problem(path: Path, loc: tuple[int | str, ...], said: str) -> Problem:
+def _problem(loc: tuple[int | str, ...], said: str) -> Problem:
     place = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in loc)
-    return Problem(
-        f"expected {said.removeprefix('Input should be ')}", where=f"{path}: calibrations{place}", hint=_HINT
-    )
+    return Problem(f"expected {said.removeprefix('Input should be ')}", where=f"calibrations{place}", hint=_HINT)
 
 
 def calibrations_text(calibrations: tuple[ServerCalibration, ...]) -> str:

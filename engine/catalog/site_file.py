@@ -25,7 +25,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from sovctl.compliance.errors import InputError, Problem, SpecError
-from sovctl.compliance.files import why_unreadable
+from sovctl.compliance.strict_yaml import read_file
 from sovctl.engine.catalog import Catalog, load_catalog
 from sovctl.engine.catalog.figure import CatalogModel, read_entries
 from sovctl.engine.catalog.gpus import Gpu
@@ -33,7 +33,6 @@ from sovctl.engine.catalog.models import ModelEntry
 from sovctl.engine.catalog.parameters import problems as parameter_problems
 from sovctl.engine.catalog.platforms import Platform, ScalableUnit, completed
 from sovctl.engine.spec.problems import nearest
-from sovctl.engine.spec.text import MAX_BYTES, BrokenText, SpecText, read_text
 
 _PARTS: dict[str, type[CatalogModel]] = {
     "models": ModelEntry,
@@ -53,23 +52,14 @@ def read_site_catalog(path: Path) -> Catalog:
         InputError: the file cannot be read.
         SpecError: everything wrong with it.
     """
-    try:
-        with path.open("rb") as file:
-            data = file.read(MAX_BYTES + 1)
-    except OSError as error:
-        reason = why_unreadable(error)
-        raise InputError(f"expected a file that can be read, got: {reason}", where=str(path)) from None
-    if not data.strip():
+    text = read_file(path, what="the catalogue's file")
+    if text.value is None:
         raise InputError(f"expected {_listed(_PARTS)}, got an empty file", where=str(path))
-    try:
-        text = read_text(data)
-    except BrokenText as error:
-        where = ":".join(filter(None, (str(path), error.problem.where)))
-        raise SpecError([Problem(error.problem.message, where=where, hint=error.problem.hint)]) from None
     catalog, problems = with_entries(load_catalog(), text.value)
     problems = [*text.problems, *problems]
     if problems:
-        raise SpecError([_placed(path, text, each) for each in sorted(problems, key=lambda p: text.line(p.where))])
+        ordered = sorted(problems, key=lambda problem: text.line(problem.where))
+        raise SpecError([text.placed(path, each) for each in ordered], what="the catalogue's file")
     return catalog
 
 
@@ -190,8 +180,3 @@ def _merged(ours: Mapping[str, Any], row: Mapping[str, Any]) -> dict[str, Any]:
 
 def _listed(names: Mapping[str, object]) -> str:
     return ", ".join(names)
-
-
-def _placed(path: Path, text: SpecText, problem: Problem) -> Problem:
-    where = f"{path}:{text.line(problem.where)}"
-    return Problem(problem.message, where=f"{where}: {problem.where}" if problem.where else where, hint=problem.hint)

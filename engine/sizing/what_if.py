@@ -13,10 +13,10 @@ from typing import Any
 import yaml
 
 from sovctl.compliance.errors import InputError, Problem, SpecError
+from sovctl.compliance.strict_yaml import BrokenText, read_text, resolve, steps
 from sovctl.engine.catalog import Catalog
 from sovctl.engine.spec.case import MOST_NAMES
 from sovctl.engine.spec.file import LoadedSpec, parse
-from sovctl.engine.spec.text import BrokenText, read_text, resolve, steps
 
 
 def changed(loaded: LoadedSpec, settings: Sequence[str], *, today: date, catalog: Catalog) -> LoadedSpec:

@@ -20,6 +20,7 @@ from pathlib import Path
 
 from sovctl.compliance.canonical import digest, sha256_hex
 from sovctl.compliance.errors import InputError, Problem, SpecError
+from sovctl.compliance.strict_yaml import MAX_BYTES, BrokenText, YamlText, parent, read_text, steps
 from sovctl.engine.catalog import Catalog, load_catalog
 from sovctl.engine.catalog.calibrations import read_calibrations
 from sovctl.engine.catalog.site_file import read_site_catalog
@@ -27,7 +28,6 @@ from sovctl.engine.sizing.choice import FIELDS, assumed, settle
 from sovctl.engine.spec import SiteSpec
 from sovctl.engine.spec.problems import SECRET_FIELDS, secret_problems
 from sovctl.engine.spec.rules import check
-from sovctl.engine.spec.text import MAX_BYTES, BrokenText, SpecText, parent, read_text, steps
 from sovctl.engine.spec.types import Secret
 from sovctl.engine.spec.well_formed import well_formed
 
@@ -48,7 +48,7 @@ class LoadedSpec:
     path: Path
     text_sha256: str
     spec_sha256: str
-    text: SpecText
+    text: YamlText
     catalog: Catalog
     """Ours, with the site's own entries."""
 
@@ -118,7 +118,10 @@ def parse(data: bytes, *, path: Path, today: date, catalog: Catalog, is_draft: b
     try:
         text = read_text(data)
     except BrokenText as error:
-        raise SpecError([_placed(path, error.problem.where, "", error.problem)]) from None
+        raise SpecError([error.placed(path)]) from None
+    if text.value is None:
+        hint = "start with: sovctl init --preset lab"
+        raise SpecError([Problem("expected a site description, got an empty file", where=str(path), hint=hint)])
     problems = list(text.problems)
     formed = well_formed(text.value, problems)
     spec = formed.spec
@@ -176,21 +179,16 @@ def _read(path: Path) -> bytes:
         raise InputError(f"expected a file that can be read, got: {reason.lower()}", where=str(path)) from None
 
 
-def _in_file_order(path: Path, text: SpecText, problems: Iterable[Problem]) -> list[Problem]:
+def _in_file_order(path: Path, text: YamlText, problems: Iterable[Problem]) -> list[Problem]:
     ordered = sorted(problems, key=lambda problem: text.line(problem.where))
-    shown = [_placed(path, str(text.line(each.where)), each.where, each) for each in ordered[:MOST_PROBLEMS]]
+    shown = [text.placed(path, each) for each in ordered[:MOST_PROBLEMS]]
     more = len(ordered) - len(shown)
     if more:
         shown.append(Problem(f"{more} more problems are not shown", where=str(path), hint="mend the ones above first"))
     return shown
 
 
-def _placed(path: Path, line: str, where: str, problem: Problem) -> Problem:
-    place = ":".join(part for part in (str(path), line) if part)
-    return Problem(problem.message, where=f"{place}: {where}" if where else place, hint=problem.hint)
-
-
-def _where(path: Path, text: SpecText, place: str) -> str:
+def _where(path: Path, text: YamlText, place: str) -> str:
     return f"{path}:{text.line(place)}: {text.by_index(place)}"
 
 

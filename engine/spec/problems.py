@@ -13,8 +13,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from sovctl.compliance.errors import Problem
+from sovctl.compliance.strict_yaml import join
 from sovctl.engine.spec import SiteSpec, schema
-from sovctl.engine.spec.text import join
 from sovctl.engine.spec.types import Secret
 from sovctl.engine.spec.units import in_unit
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from sovctl.compliance.assess import Assessment, ControlState, assess
-from sovctl.compliance.errors import InputError
-from sovctl.compliance.pack import Control, ControlMap, Pack
+from sovctl.compliance.errors import InputError, SpecError
+from sovctl.compliance.pack import Control, ControlMap, Pack, builtin_pack, load_pack
 from sovctl.compliance.waivers import Attestation, Exceptions, Waiver, load_exceptions
 
 TODAY = date(2026, 11, 21)
@@ -186,12 +186,72 @@ def test_an_attestation_counts_where_no_check_speaks_and_until_its_last_day() ->
 def test_reads_exceptions_and_names_every_problem(tmp_path: Path) -> None:
     path = tmp_path / "waivers.yaml"
     path.write_text("waivers: [{id: W-1, control: a-1}]\nattestations: [{}]\n")
-    with pytest.raises(InputError, match=r"waivers\.0\.check.*attestations\.0\.control"):
-        load_exceptions(path)
+    places = [where for where, _, _ in mistakes(path)]
+    assert f"{path}:1: waivers[0].check" in places
+    assert f"{path}:2: attestations[0].control" in places
     path.write_text("")
-    assert load_exceptions(path) == Exceptions()
-    with pytest.raises(InputError, match="cannot read"):
-        load_exceptions(tmp_path / "absent.yaml")
+    assert load_exceptions(path, packs=[PACK]) == Exceptions()
+    with pytest.raises(InputError, match="expected a file that can be read"):
+        load_exceptions(tmp_path / "absent.yaml", packs=[PACK])
+
+
+def mistakes(path: Path) -> list[tuple[str, str, str]]:
+    """Place, message and hint of everything wrong with a file."""
+    with pytest.raises(SpecError) as caught:
+        load_exceptions(path, packs=[PACK])
+    return [(each.where, each.message, each.hint) for each in caught.value.problems]
+
+
+WHOLE = """waivers:
+- {id: W-1, control: a-1, check: a.one, targets: [gpu-1], reason: vendor case, compensating: watched nightly,
+   requested_by: first person, approved_by: second person, approved: 2026-11-01, expires: 2026-12-01}
+attestations:
+- {control: a-2, statement: doors inspected, by: third person, attested: 2026-11-10, expires: 2027-11-01}
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message", "hint"),
+    [
+        ("control: a-1", "control: a-11", "expected a control, got a-11", "did you mean a-1?"),
+        ("a.one", "a.onee", "expected a check that a-1 rests on, got a.onee", "did you mean a.one?"),
+        ("control: a-2", "control: a-1", "expected a control that no check decides, got a-1", "waived"),
+        ("expires: 2026-12-01", "expires: 2026-12-01, expires: 2027-10-01", "expected every key once", "remove one"),
+        ("2026-12-01", "2026-13-45", "expected a valid date", ""),
+        ("2026-12-01", "2027-12-01", "expected an end 0 to 365 days after the beginning, got 395", ""),
+        ("second person", "First Person", "expected requester and approver to be two people, got one", ""),
+        ("reason:", "raison:", "expected a known key, got `raison`", "did you mean `reason`?"),
+        ("[gpu-1]", "&all [gpu-1]", "expected every value where it is used, got an anchor or alias", "write"),
+        ("attestations:\n", "- {id: W-1}\nattestations:\n", "expected a value, got nothing", "report.md"),
+        ("vendor case", "!!int abc", "expected plain values, got a tag (!)", "quotes"),
+        ("[gpu-1]", "[" * 20_000, "expected at most 16 levels, got more", ""),
+    ],
+)
+def test_a_waiver_that_would_cover_nothing_is_refused(
+    old: str, new: str, message: str, hint: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "waivers.yaml"
+    path.write_text(WHOLE)
+    assert load_exceptions(path, packs=[PACK]).waivers == (Waiver(**WAIVER),)
+    path.write_text(WHOLE.replace(old, new, 1))
+    found = mistakes(path)
+    assert any(message in said and hint in remedy for _, said, remedy in found), found
+    assert all(where.startswith(f"{path}:") for where, _, _ in found)
+
+
+def test_an_id_stands_for_one_waiver(tmp_path: Path) -> None:
+    path = tmp_path / "waivers.yaml"
+    once = "".join(WHOLE.splitlines(keepends=True)[1:3])
+    path.write_text(f"waivers:\n{once}{once}")
+    assert mistakes(path) == [(f"{path}:4: waivers[1].id", "expected every id once, got W-1 again", "")]
+
+
+def test_the_form_in_the_documentation_is_read(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "commands" / "report.md").read_text()
+    path = tmp_path / "waivers.yaml"
+    path.write_text(page.split("```yaml\n")[1].split("```")[0])
+    found = load_exceptions(path, packs=[load_pack(builtin_pack("nist-800-53-moderate"))])
+    assert (len(found.waivers), len(found.attestations)) == (1, 1)
 
 
 VERDICTS = st.sampled_from(["PASS", "WARN", "FAIL", "UNKNOWN", "N/A", None])

@@ -102,7 +102,10 @@ def test_what_is_written_is_read_again(tmp_path: Path) -> None:
     file.write_text(calibrations_text((made,)).replace(f"factor: {made.factor}", "factor: .nan"))
     with pytest.raises(SpecError) as caught:
         read_calibrations(file)
-    assert caught.value.problems[0].where == f"{file}: calibrations[0].factor"
+    assert caught.value.problems[0].where == f"{file}:8: calibrations[0].factor"
+    file.write_text(calibrations_text((made,)).replace(f"date: {DAY}", "date: 2026-13-45"))
+    with pytest.raises(SpecError, match="1 problem in the calibrations"):
+        read_calibrations(file)
     for text in ("", "[]", "calibrations: 3", "a: b", "\x00"):
         file.write_text(text)
         with pytest.raises(InputError):

@@ -1,4 +1,4 @@
-"""The text of a site.yaml as plain values, with the line of every one of them.
+"""YAML that a person writes, as plain values, with the line of every one of them: site.yaml, a catalogue, waivers.
 
 YAML is read strictly, so that a file means what it seems to mean and reading it is cheap:
 
@@ -9,6 +9,7 @@ YAML is read strictly, so that a file means what it seems to mean and reading it
 - no characters that a reader cannot see: control characters, and those that turn the direction of writing;
 - at most 1 MiB, 16 levels, 100,000 values.
 
+    text = read_file(Path("waivers.yaml"), what="the waivers")     # or an error with file, line and remedy
     text = read_text(b"pools:\\n- name: chat\\n")
     text.value                       # {"pools": [{"name": "chat"}]}
     text.line("pools[0].name")       # 2
@@ -20,11 +21,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import yaml
 
-from sovctl.compliance.errors import Problem
+from sovctl.compliance.errors import InputError, Problem, SpecError
+from sovctl.compliance.files import why_unreadable
 
 MAX_BYTES = 1 << 20  # a site of 10,000 nodes is about 600 KB
 MAX_DEPTH = 16  # the deepest field of the spec is at 6
@@ -65,13 +68,18 @@ class BrokenText(Exception):
         super().__init__(str(problem))
         self.problem = problem
 
+    def placed(self, path: Path) -> Problem:
+        """The problem, in that file."""
+        where = ":".join(filter(None, (str(path), self.problem.where)))
+        return Problem(self.problem.message, where=where, hint=self.problem.hint)
+
 
 @dataclass(frozen=True)
-class SpecText:
+class YamlText:
     """Plain values and where they stand.
 
     Args:
-        value: dicts, lists, str, int, float, bool, None.
+        value: dicts, lists, str, int, float, bool, None; None for an empty file.
         lines: line, from 1, of every path such as `pools[0].name`; of a key, where the key stands.
         problems: keys that stand twice or are no words, `where` being a path; in the order of the file.
     """
@@ -86,6 +94,13 @@ class SpecText:
         while path and path not in self.lines:
             path = parent(path)
         return self.lines.get(path, 1)
+
+    def placed(self, path: Path, problem: Problem) -> Problem:
+        """A problem whose `where` is a path of values, in that file and on its line."""
+        where = f"{path}:{self.line(problem.where)}"
+        return Problem(
+            problem.message, where=f"{where}: {problem.where}" if problem.where else where, hint=problem.hint
+        )
 
     def by_index(self, path: str) -> str:
         """A path with its items by number: `pools[chat].model` becomes `pools[0].model`, if there is such an item."""
@@ -124,14 +139,14 @@ def _child(value: Any, key: str | int) -> Any:
     return value[key] if isinstance(value, list) and isinstance(key, int) and key < len(value) else None
 
 
-def read_text(data: bytes) -> SpecText:
+def read_text(data: bytes) -> YamlText:
     """Parse.
 
     Raises:
         BrokenText: too big, not UTF-8, not YAML, or YAML of a kind that is not read here.
     """
     if len(data) > MAX_BYTES:
-        raise _broken(f"expected at most {MAX_BYTES} bytes, got more", "", "split what is not a site description off")
+        raise _broken(f"expected at most {MAX_BYTES} bytes, got more", "", "split it")
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -146,6 +161,29 @@ def read_text(data: bytes) -> SpecText:
         raise _syntax(error) from None
     except yaml.YAMLError:
         raise _broken("expected YAML, got something else", "", "write keys and values as in examples/") from None
+
+
+def read_file(path: Path, *, what: str, hint: str = "") -> YamlText:
+    """Read and parse a file; keys that stand twice are left to the caller, in `problems`.
+
+    Args:
+        what: the file's content in words, such as "the waivers".
+        hint: what to do where there is no such file.
+
+    Raises:
+        InputError: it cannot be read.
+        SpecError: it is not YAML that is read here.
+    """
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
+    except OSError as error:
+        reason = why_unreadable(error)
+        raise InputError(f"expected a file that can be read, got: {reason}", where=str(path), hint=hint) from None
+    try:
+        return read_text(data)
+    except BrokenText as error:
+        raise SpecError([error.placed(path)], what=what) from None
 
 
 def _syntax(error: yaml.MarkedYAMLError) -> BrokenText:
@@ -170,7 +208,7 @@ class _Reader:
         self._problems: list[Problem] = []
         self._count = 0
 
-    def document(self) -> SpecText:
+    def document(self) -> YamlText:
         value: Any = None
         documents = 0
         for event in self._events:
@@ -179,9 +217,7 @@ class _Reader:
                 if documents > 1:
                     raise _at(event, "expected one document, got a second one", "remove the `---` between them")
                 value = self._value(next(self._events), "", 0)
-        if value is None:
-            raise _broken("expected a site description, got an empty file", "", "start with: sovctl init --preset lab")
-        return SpecText(value, self._lines, tuple(self._problems))
+        return YamlText(value, self._lines, tuple(self._problems))
 
     def _value(self, event: Any, path: str, depth: int) -> Any:
         self._refuse_what_multiplies(event, depth)
