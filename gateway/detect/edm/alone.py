@@ -47,11 +47,11 @@ def _declensions(table: str) -> dict[str, tuple[frozenset[str], frozenset[str]]]
 # Declension: endings of the nominative | of the other cases. A hyphen is no ending.
 _CYRILLIC = _declensions(
     """
-    s: ий ый ой ая яя а | ого его ому ему ым им ом ем ей ую юю ых их ої ій у ою
+    s: ий ый ой ая яя а | ого его ому ему ым им ом ем ей ую юю ых их ої ій у ою ие ые і
     a: а я            | ы и е у ю ой ей ою ею і ї єю
     y: ь й            | я ю ем ём е и
-    o: о              | а у ом ові
-    c: -              | а у ом ем ым е ы ых ой ові
+    o: о              | а у ом ові и ів ам ами
+    c: -              | а у ом ем ым е ы ых ой ові и і ей ів ов ами
     """
 )
 _LATIN = _declensions(
@@ -82,7 +82,7 @@ _SUFFIXES = tuple(
     nak nek t ot et al el val vel tol rol hoz hez ert ban ben bol bel ra re nal
     n lle lla lta ssa sta ksi sen>nen selle>nen sella>nen selta>nen sessa>nen sesta>nen seen>nen sta>nen seksi>nen
     en>i ella>i elta>i essa>i esta>i elle>i den>ti
-    nya
+    nya lar ler larin lerin lara lere lari leri larda lerde lardan lerden larla lerle
     """.split()  # noqa: SIM905 - a table is read more easily than a list of quoted words
 )
 _DOUBLED = re.compile(r"([^aeiou])\1[ae]l\Z")  # Hungarian: Szabadossal

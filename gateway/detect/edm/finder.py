@@ -17,10 +17,11 @@ from collections.abc import Iterator, Sequence
 from itertools import islice, permutations, product
 
 from sovctl.gateway.detect.edm.alone import Form
-from sovctl.gateway.detect.edm.common_words import DETERMINERS, is_common
+from sovctl.gateway.detect.edm.common_words import is_common
 from sovctl.gateway.detect.edm.glued import glued_runs
 from sovctl.gateway.detect.edm.index import Index, initial_of
 from sovctl.gateway.detect.edm.keys import initial_classes, text_keys
+from sovctl.gateway.detect.edm.nouns import is_determined, is_noun
 from sovctl.gateway.detect.edm.pairs import (
     is_at_sentence_start,
     is_name,
@@ -32,6 +33,8 @@ from sovctl.gateway.detect.edm.pairs import (
 )
 from sovctl.gateway.detect.edm.people import ARTICLES, JOINTS, is_legal_form
 from sovctl.gateway.detect.edm.run import Run, Token, run_at
+from sovctl.gateway.detect.edm.titles import has_title_behind, is_addressed
+from sovctl.gateway.detect.edm.user_names import is_user_place
 from sovctl.gateway.detect.edm.values import DIGITS, LONGEST_PREFIX, Values, forms_of, numbers_at
 from sovctl.gateway.detect.edm.vocabulary import Listed, Vocabulary, folded
 from sovctl.gateway.detect.finding import Finding
@@ -59,7 +62,6 @@ _FAMILY = "آل"
 _BEFORE_SURNAMES = PERSON_WORDS | {_FAMILY}
 _OWN_PARTICLES = frozenset(("van", "von", "ter", "ten", "de", "di", "da", "dos", "du", "le", "la", "del", "della"))
 _NEAR_SURNAMES = _BEFORE_SURNAMES | PARTICLES | JOINTS | ARTICLES
-_ADJECTIVE = re.compile(r"[a-zäöüß]{2,30}(?:(?<!t)e|(?<!t)en|er|es|em)|(?:weite|mehre|ande|nächs|letz|ers)\w{1,4}")
 _BEFORE_CAPITALS = ' ._/*"('
 _CUT_WORD = re.compile(r"([^\W\d_]{2,30})(?:['’`]|-\r?\n[ \t]{0,2})([^\W\d_]{2,30})")
 _INITIAL_BEFORE = re.compile(r"(?<![^\W\d_])[^\W\d_]{1,2}\.[ \u00a0]{0,2}\Z")
@@ -149,6 +151,8 @@ class ListedFinder:
         before = word_before(text, start)
         if before is not None and before[1].lower() in _NEAR_SURNAMES:
             return True
+        if listed.exact_givens and has_title_behind(text, end):
+            return True
         if listed.is_everyday and is_at_sentence_start(text, start):
             return False
         return bool(values.near(start))
@@ -164,7 +168,9 @@ class ListedFinder:
         return given.is_everyday and self._index.has_pair(given.exact_givens, listed.exact)
 
     def _user_name(self, text: str, start: int, end: int, listed: Listed) -> Finding | None:
-        """An initial and a surname as user names have them: `a.kowalska`, `kowalska_a`."""
+        """An initial and a surname as user names have them: `akowalska`, `a.kowalska`, `kowalska_a`."""
+        if listed.is_user and text[start:end].islower() and is_user_place(text, start, end):
+            return _person(start, end, self._sound(Token(start, end, text[start:end], "")), "LISTED_SURNAME")
         if listed.is_everyday or not listed.exact or not text[start].islower() or end - start < _SHORTEST_ALONE:
             return None
         for initial, sign, beyond in ((start - 2, start - 1, start - 3), (end + 1, end, end + 2)):
@@ -221,6 +227,7 @@ class ListedFinder:
                 first, last = joined(list(named), run.at)
                 (one, other), order = next(item for item in named.items() if first <= item[0][0] <= last)
                 given, surname = (one, other) if order > 0 else (other, one)
+                last = self._given_behind(run, known, first, last)
                 first, last = run.first_of(first, text), run.last_of(last, text)
                 value = f"{self._sound(run.tokens[given])} {self._sound(run.tokens[surname])}"
                 person = _person(run.tokens[first].start, run.end_of(last, text), value, "LISTED_PERSON")
@@ -228,6 +235,16 @@ class ListedFinder:
                     return person
                 surnames_only = surnames_only or person  # the given name may stand behind a comma
         return surnames_only
+
+    def _given_behind(self, run: Run, known: Sequence[Listed], first: int, last: int) -> int:
+        """The last token with the given name behind a comma: of "Trueba Arredondo, Maricruz" both may be surnames."""
+        behind = last + 1
+        if behind == len(run.tokens) or "," not in run.tokens[behind].gap or not run.tokens[behind].is_capital:
+            return last
+        given = known[behind]
+        is_other = behind + 1 < len(known) and self._order(given, known[behind + 1])
+        is_own = not is_other and all(self._order(given, known[place]) == 1 for place in (first, last))
+        return behind if is_own else last
 
     def _order(self, first: Listed, second: Listed) -> int:
         """1 for a given name before a surname of the same person, -1 the other way round, 2 for its surnames, or 0."""
@@ -243,7 +260,9 @@ class ListedFinder:
         token = run.tokens[run.at]
         first, last = run.first_of(run.at, text), run.last_of(run.at, text)
         is_believed = own.surnames and own.sure and self._is_believed(text, run, first, last, own, values)
-        if not is_believed and not self._is_compound(run, first):
+        if not is_believed and is_addressed(text, run, first, own):
+            first = last = run.at
+        elif not is_believed and not self._is_compound(run, first):
             if not (own.sure and self._is_supported(text, values, token, own.sure)):
                 return None
             first = last = run.at
@@ -276,11 +295,11 @@ class ListedFinder:
             classes = {letter for initial in initials for letter in initial_classes(initial)}
             if index.has_pair(map(initial_of, classes), own.sure):
                 return True
-        if not own.alone or _is_determined(run, first, last, values):
+        if not own.alone or is_determined(run, first, last, values, own.form):
             return False
         if token.is_caseless:
             return True
-        if _is_noun(run, first, values):
+        if is_noun(run, first, values):
             return False
         if is_lower:
             return len(token.text) >= _SHORTEST_LOWER and values.is_lower
@@ -365,25 +384,6 @@ def _behind(text: str, finding: Finding, done: int) -> Finding | None:
 
 def _person(start: int, end: int, value: str, rule: str) -> Finding:
     return Finding(start, end, Kind.PERSON, SCORES[rule], value, rule)
-
-
-def _is_determined(run: Run, first: int, last: int, values: Values) -> bool:
-    """True behind an article or its like, except for the surname in "the Shcherbakov case", "der Kowalska-Kredit"."""
-    token, opening = run.tokens[run.at], run.tokens[first]
-    if ends_like_surname(token.text) or last > run.at:
-        return False
-    if first < run.at and opening.is_capital and values.is_german and opening.text.lower() in DETERMINERS:
-        return True  # "Der" of "Der Müller mahlt" looks like a part of the name
-    before = run.tokens[first - 1].text.lower() if first > 0 else ""
-    return before in DETERMINERS and before not in JOINTS
-
-
-def _is_noun(run: Run, place: int, values: Values) -> bool:
-    """True for a German noun behind its adjective or a number."""
-    if place == 0 or ends_like_surname(run.tokens[run.at].text) or not values.is_german:
-        return False
-    before = run.tokens[place - 1].text
-    return before[-1].isdigit() or (_ADJECTIVE.fullmatch(before) is not None and not is_everyday(before))
 
 
 def _is_company(run: Run, places: Sequence[int]) -> bool:

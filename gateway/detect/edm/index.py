@@ -39,7 +39,7 @@ from typing import Any, Literal
 from sovctl.compliance.errors import InputError
 from sovctl.compliance.files import write_atomic
 
-VERSION = 3
+VERSION = 4
 """Of the form, and of how words are spelled in keys: an index of other keys would find less than it lists."""
 _PAGE = 4096
 _LONGEST_HEADER = 1 << 16

@@ -123,9 +123,12 @@ class Listing:
             if (word, is_baltic) not in self._surnames:
                 self._surnames.add((word, is_baltic))
                 self._forms.setdefault(surname, set()).update(listed_forms(word, is_baltic_name=is_baltic))
-        for surname in set(surnames):
+        order = {word: place for place, word in enumerate(person.either)}
+        for surname, own in dict(zip(surnames, person.surnames, strict=True)).items():
             self._bearers[surname] = self._bearers.get(surname, 0) + 1
             for number, word in givens.items():
+                if word in order and own in order and order[word] >= order[own]:
+                    continue
                 self._pairs.append(pair(number, surname))
                 for letter in self._initials_of(word):
                     self._pairs.append(pair(initial_of(letter), surname))

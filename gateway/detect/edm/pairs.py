@@ -79,6 +79,8 @@ def may_join(run: Run, known: Sequence[Listed], first: int, second: int, *, is_r
         if lowered in _WITHIN or is_given_name(lowered):
             continue
         others += 1
+        if token.is_caseless and not is_separated and not listed.is_everyday:
+            continue  # the father's name: ليلى بنت أسامة قباني
         if not (both_capital and token.is_capital and (listed.is_listed or not is_separated)):
             return False
     return others <= _MOST_BETWEEN

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 
 from sovctl.gateway.detect.edm.spelling import blurred, is_arabic
@@ -68,6 +69,8 @@ JOINTS = frozenset(
 _PATRONYMIC = re.compile(r"(?:[оеё]вич|[оеё]вн[аы]|ич|ична|ovich|evich|ovna|evna|ұлы|қызы|улы)$")
 
 _PARTS = PARTICLES | JOINTS | ARTICLES
+_TWO = 2
+_MOST_KEPT = 1 << 16  # words and fields whose reading is kept: in a list the same names come again and again
 
 # Legal forms, in lower case, without dots. A company is the same with and without its own.
 _LEGAL_FORMS = frozenset(
@@ -91,6 +94,9 @@ class Person:
     surnames: tuple[str, ...]
     patronymics: tuple[str, ...] = ()
     """Those of `givens` that with another given name are the person as well."""
+
+    either: tuple[str, ...] = ()
+    """Those that stand in both, in their order: of a full name nobody says which is which."""
 
     has_arabic_parts: bool = False
     """It has an article or "son of" as Arabic names have."""
@@ -116,22 +122,32 @@ def person_of(fields: Mapping[str, str]) -> Person | None:
     Args:
         fields: by `table.FIELDS`; empty ones may be missing.
     """
-    givens = _words(f"{fields.get('given_name', '')} {fields.get('middle_name', '')}")
-    surnames = _words(fields.get("surname", ""))
+    givens = list(_words(f"{fields.get('given_name', '')} {fields.get('middle_name', '')}"))
+    surnames = list(_words(fields.get("surname", "")))
+    either: list[str] = []
+    compounds = _compounds(fields.get("surname", ""))
     if full := fields.get("full_name", ""):
         more_givens, more_surnames = _split(full)
-        givens += [word for word in more_givens if word not in surnames]
-        surnames += [word for word in more_surnames if word not in givens]
+        if not givens and not surnames:
+            givens, surnames = more_givens, more_surnames
+            either = [word for word in surnames if word in givens]
+            compounds = [*_joined_parts(full), *(["".join(surnames[-_TWO:])] if len(surnames) >= _TWO else [])]
+        elif surnames and not givens:
+            givens = [word for word in dict.fromkeys((*more_givens, *more_surnames)) if word not in surnames]
+        else:
+            surnames += [word for word in more_surnames if word not in givens and word not in surnames]
+            givens += [word for word in more_givens if word not in surnames and word not in givens]
     if not surnames:
         return None
-    surnames += _compounds(fields.get("surname", ""))
+    surnames += compounds
     every = tuple(dict.fromkeys(_with_joined(givens)))
     patronymics = tuple(word for word in every if _PATRONYMIC.search(word))
     raw = (fields.get("surname", ""), fields.get("middle_name", ""), full)
     has_arabic_parts = any(_ARABIC_PARTS.search(each.strip()) for each in raw if each)
-    return Person(every, tuple(dict.fromkeys(_with_joined(surnames))), patronymics, has_arabic_parts)
+    return Person(every, tuple(dict.fromkeys(_with_joined(surnames))), patronymics, tuple(either), has_arabic_parts)
 
 
+@lru_cache(_MOST_KEPT)
 def _sounds_arabic(word: str) -> bool:
     return not _ARABIC_SHAPES.isdisjoint(blurred(word))
 
@@ -149,19 +165,35 @@ def is_legal_form(word: str) -> bool:
 
 
 def _compounds(surname: str) -> list[str]:
-    """A surname of several words in one, when a hyphen or a particle joins them: vanderveen, smithjones."""
+    """A surname of two words, or of several that a hyphen or a particle joins, in one: vanderveen, garcialopez."""
     pieces = [match.group().casefold() for match in WORD.finditer(surname)]
-    if len(pieces) > 1 and ("-" in surname or pieces[0] in _PARTS):
+    if len(pieces) == _TWO or (len(pieces) > 1 and ("-" in surname or pieces[0] in _PARTS)):
         return ["".join(pieces)]
     return []
 
 
-def _words(text: str) -> list[str]:
+def _joined_parts(full: str) -> list[str]:
+    """What hyphens and particles join in a full name, in one word: smithjones, vanderveen; not jeanpaul."""
+    found: list[str] = []
+    particles = ""
+    for each in full.casefold().replace(",", " ").split():
+        pieces = WORD.findall(each)
+        if len(pieces) == 1 and each in _PARTS:
+            particles += each
+            continue
+        if pieces and (particles or len(pieces) > 1) and not is_given_name(pieces[0]):
+            found.append(particles + "".join(pieces))
+        particles = ""
+    return found
+
+
+@lru_cache(_MOST_KEPT)
+def _words(text: str) -> tuple[str, ...]:
     """The words of a name, without particles and single letters."""
     words = [match.group().casefold() for match in WORD.finditer(text)]
     words += [first + rest for first, rest in _ELIDED.findall(text.casefold())]
     words = [word for word in words if len(word) > 1]
-    return [word for word in words if word not in _PARTS] or words
+    return tuple([word for word in words if word not in _PARTS] or words)
 
 
 def _with_joined(words: Sequence[str]) -> list[str]:
@@ -175,21 +207,27 @@ def _with_joined(words: Sequence[str]) -> list[str]:
 
 
 def _split(full: str) -> tuple[list[str], list[str]]:
-    """Given names and surnames of a full name.
+    """Given names and surnames of a full name; what could be either is in both, in the order of the name.
 
-    "Kowalska, Anna" says so by its comma; else known given names and patronymics are given, and when that leaves
-    nothing or everything, the last word is the surname.
+    "Kowalska, Anna" says so by its comma, and a patronymic what stands before it; else known given names are given.
     """
     before, comma, after = full.partition(",")
     if comma and _words(before) and _words(after):
-        return _words(after), _words(before)
-    words = _words(full)
-    while len(words) > 2 and words[0] in TITLES:
+        return list(_words(after)), list(_words(before))
+    words = list(_words(full))
+    while len(words) > _TWO and words[0] in TITLES:
         del words[0]
-    if len(words) < 2:
+    if len(words) < _TWO:
         return [], words
-    givens = [word for word in words if is_given_name(word) or _PATRONYMIC.search(word)]
-    surnames = [word for word in words if word not in givens]
-    if not givens or not surnames:
+    given = {word for word in words if is_given_name(word)}
+    if len(words) > _TWO:
+        at = next((at for at, word in enumerate(words) if at > 0 and _PATRONYMIC.search(word)), 0)
+        if at and words[at] not in given:
+            given |= {words[at - 1], words[at]}
+    givens = [word for word in words if word in given]
+    surnames = [word for word in words if word not in given]
+    if not surnames:
         return words[:-1], words[-1:]
-    return givens, surnames
+    if not givens:
+        return words[:-1], words
+    return [word for word in words if word in given or word in surnames[:-1]], surnames

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 
 from sovctl.gateway.detect.edm.spelling import is_arabic, is_greek, without_accents
 
@@ -30,7 +31,7 @@ def _by_length(text: str) -> tuple[tuple[int, frozenset[str]], ...]:
 _CYRILLIC = _by_length(
     """
     ого его ому ему ыми ими ую юю ой ою ей ею ым им ом ем ём ых их ами ями ам ям ах ях ая яя ий ый ии ию ие ье ия
-    ием ёй ёю ій ої а я у ю ы и е о й ь і ї є ові еві єві єю
+    ием ёй ёю ій ої а я у ю ы и е о й ь і ї є ові еві єві єю ів ов
     """
 )
 # Kazakh and its neighbours; two letters at the least, and only behind four.
@@ -87,6 +88,7 @@ _CYRILLIC_CHANGES = {"ці": "к", "зі": "г", "сі": "х"}
 _ARABIC_CLITICS = ("و", "ف", "ب", "ل", "ك")
 
 
+@lru_cache(1 << 16)  # in a list the same names come again and again
 def is_baltic(name: str) -> bool:
     """True for a word of Lithuanian or Latvian form, of which the nominative has an ending of its own."""
     return _BALTIC.search(name.casefold()) is not None

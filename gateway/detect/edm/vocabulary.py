@@ -10,13 +10,14 @@ from dataclasses import dataclass
 
 from sovctl.gateway.detect.edm.alone import Form, before_suffix, forms_of
 from sovctl.gateway.detect.edm.common_words import is_case_of_common, is_common
-from sovctl.gateway.detect.edm.index import Index, Role
-from sovctl.gateway.detect.edm.keys import text_keys
+from sovctl.gateway.detect.edm.index import Index, Role, initial_of
+from sovctl.gateway.detect.edm.keys import initial_classes, text_keys
 from sovctl.gateway.detect.edm.spelling import is_arabic
 from sovctl.gateway.detect.edm.stems import stems
 from sovctl.gateway.detect.names.given_names import is_given_name
 from sovctl.gateway.detect.names.nobody import everyday_languages, is_everyday
 
+_SHORTEST_USER, _LONGEST_USER = 6, 24  # letters of a user name; a surname of four is in every other word
 _MOST_KNOWN = 1 << 17  # words of which a verdict is kept; some 10 MB when full
 
 
@@ -49,11 +50,13 @@ class Listed:
     """How it is written with a capital, and in capitals."""
     is_common: bool = False
     """A word that is not only a name."""
+    is_user: bool = False
+    """An initial and a surname of one person in one word, as user names have them: akowalska, kowalskaa."""
 
     @property
     def is_listed(self) -> bool:
         """True when it is anything."""
-        return bool(self.sure or self.givens or self.surnames)
+        return bool(self.sure or self.givens or self.surnames or self.is_user)
 
 
 STRANGER = Listed()
@@ -109,8 +112,9 @@ class Vocabulary:
                 every.update(dict.fromkeys(numbers))
                 if key[0] in "wa":
                     sure.update(dict.fromkeys(numbers))
+        is_user = self._is_user_name(word)
         if not every:
-            return STRANGER
+            return Listed(is_user=True) if is_user else STRANGER
         flags = index.flags
         forms = forms_of(word) if any(flags[number] & (Role.SURNAME | Role.GIVEN) for number in sure) else {}
         exact: dict[int, Form] = {}
@@ -139,4 +143,18 @@ class Vocabulary:
             everyday_in=everyday_languages(word.lower()),
             capitals=(word.capitalize(), word.upper()),
             is_common=common,
+            is_user=is_user,
         )
+
+    def _is_user_name(self, word: str) -> bool:
+        if not (_SHORTEST_USER <= len(word) <= _LONGEST_USER and word.isascii()) or is_everyday(word):
+            return False
+        for letter, surname in ((word[0], word[1:]), (word[-1], word[:-1])):
+            numbers = self._index.ids(f"f{surname}|x")
+            if (
+                numbers
+                and not is_common(surname)
+                and self._index.has_pair(map(initial_of, initial_classes(letter)), numbers)
+            ):
+                return True
+        return False

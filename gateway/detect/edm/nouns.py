@@ -1,0 +1,46 @@
+"""What stands before a word and says that it is a noun, not a surname: an article, an adjective, a number.
+
+is_determined(run, first, last, values, own.form)      # "der Müller mahlt", not "Herr Müller"
+is_noun(run, first, values)                            # "alter Müller" in a German text
+"""
+
+from __future__ import annotations
+
+import re
+
+from sovctl.gateway.detect.edm.alone import Form
+from sovctl.gateway.detect.edm.common_words import DETERMINERS
+from sovctl.gateway.detect.edm.people import JOINTS
+from sovctl.gateway.detect.edm.run import Run
+from sovctl.gateway.detect.edm.values import Values
+from sovctl.gateway.detect.names.nobody import is_everyday
+from sovctl.gateway.detect.names.shape import ends_like_surname
+
+_ADJECTIVE = re.compile(r"[a-zäöüß]{2,30}(?:(?<!t)e|(?<!t)en|er|es|em)|(?:weite|mehre|ande|nächs|letz|ers)\w{1,4}")
+_FAMILIES = {"les": Form.AS_LISTED, "los": Form.AS_LISTED, "os": Form.AS_LISTED, "the": Form.POSSESSIVE}
+"""Articles behind which a family stands, and how: French, Spanish and Portuguese surnames have no plural."""
+_SHORTEST_FAMILY = 6  # letters of such a surname
+
+
+def is_determined(run: Run, first: int, last: int, values: Values, form: Form) -> bool:
+    """True behind an article or its like, except for the surname in "the Shcherbakov case", "der Kowalska-Kredit".
+
+    A whole family is none either: "chez les Fontenoy", "the Abernethys".
+    """
+    token, opening = run.tokens[run.at], run.tokens[first]
+    if ends_like_surname(token.text) or last > run.at:
+        return False
+    if first < run.at and opening.is_capital and values.is_german and opening.text.lower() in DETERMINERS:
+        return True  # "Der" of "Der Müller mahlt" looks like a part of the name
+    before = run.tokens[first - 1].text.lower() if first > 0 else ""
+    if before in _FAMILIES and form is _FAMILIES[before] and (form or token.text[-1] not in "sxz"):
+        return len(token.text) < _SHORTEST_FAMILY
+    return before in DETERMINERS and before not in JOINTS
+
+
+def is_noun(run: Run, place: int, values: Values) -> bool:
+    """True for a German noun behind its adjective or a number."""
+    if place == 0 or ends_like_surname(run.tokens[run.at].text) or not values.is_german:
+        return False
+    before = run.tokens[place - 1].text
+    return before[-1].isdigit() or (_ADJECTIVE.fullmatch(before) is not None and not is_everyday(before))

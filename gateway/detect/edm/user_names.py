@@ -1,0 +1,47 @@
+"""User names of an initial and a surname in one word, `akowalska`, and where such a word is taken for one.
+
+In every language some words are a letter and a surname ("please", if Mr Lease is listed), so what stands around it must
+say that it is a user name: signs that addresses, paths, file names and quoted values have, or words such as "login".
+
+    is_user_place("assigned to @akowalska", 13, 22)        # True
+    is_user_place("the words are akowalska", 14, 23)       # False
+"""
+
+from __future__ import annotations
+
+import re
+
+_BEFORE = frozenset("@/\\=_#<[{`~+&?|")
+_BEHIND = frozenset("@/\\=_#>]}`+&|")
+_QUOTES = {'"': '"', "'": "'", "«": "»", "“": "”", "„": "“"}
+_EXTENSION = re.compile(r"[.-](?=[A-Za-z0-9])")
+_REACH = 32  # characters before the word in which a word for users stands
+_BESIDE = 14  # characters behind it
+_USERS = re.compile(
+    r"""(?ix)
+    \b(?:user|login|log[ -]?in|nick|handle|alias|owner|member|assignee|profile|username|screen[ ]name|uid|ldap|ssh|git
+    |benutzer|anmelde|kennung|besitzer|profil|inhaber|utilisateur|identifiant|pseudo|propriétaire|usuari|perfil|dueñ
+    |użytkownik|właściciel|kullanıcı|sahib|pengguna|pemilik|nama\ akun|utente|proprietario|gebruiker|eigenaar|användar
+    |логин|пользовател|ник\b|владел|профил|учётн|учетн|користувач|логін|власник|пайдаланушы|المستخدم|مستخدم|دخول)
+    |(?:account|konto|kontem|koncie|konta|compte|cuenta|conta|akun|hesab\w*|аккаунт\w*|акаунт\w*|حساب)[ :#]{1,2}\Z
+    """
+)
+_LOGS_IN = re.compile(
+    r"""(?ix)
+    [ ](?:logged|logs|signed|is\ logged|has\ logged|joined|pushed|committed|commented|uploaded|hat\ sich|вош[её]л|вошла
+    |залогин|zalogowa|s'est\ conn|se\ conect|entró|giriş|masuk|увійш)
+    """
+)
+
+
+def is_user_place(text: str, start: int, end: int) -> bool:
+    """True where `text[start:end]` is a user name, if a person has it."""
+    before, behind = text[start - 1 : start], text[end : end + 1]
+    if before in _BEFORE or behind in _BEHIND or behind.isdigit():
+        return bool(before or behind)
+    if _QUOTES.get(before) == behind and behind:
+        return True
+    if _EXTENSION.match(text, end) or (before in (".", "-") and text[start - 2 : start - 1].isalnum()):
+        return True
+    line = max(text.rfind("\n", 0, start) + 1, start - _REACH)
+    return _USERS.search(text, line, start) is not None or _LOGS_IN.match(text, end, end + _BESIDE) is not None

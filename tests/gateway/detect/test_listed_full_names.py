@@ -1,0 +1,106 @@
+"""A list that has full names only, and the names of its people in one word with an initial."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from listed_givens import finder_of, surfaces
+
+from sovctl.gateway.detect.edm.finder import ListedFinder
+from sovctl.gateway.detect.edm.people import person_of
+
+NAMES = [
+    "Crisanto Trueba Arredondo",
+    "Маловский Полуэкт Дмитриевич",
+    "Базилевич Лука Лукич",
+    "Brechtje van den Heuvel",
+    "Agnieszka Brzozowska",
+    "Hugh Lytton-Abernethy",
+    "Oğuzhan Pehlivanlı",
+    "Rodrigue Fontenoy",
+    "ليلى قباني",
+]
+
+
+@pytest.fixture(scope="module", name="listed")
+def listed_fixture(tmp_path_factory: pytest.TempPathFactory) -> ListedFinder:
+    return finder_of(tmp_path_factory.mktemp("full_names"), [{"full_name": name} for name in NAMES])
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Ayer llamó Crisanto Trueba por teléfono.", "Crisanto Trueba"),
+        ("Ayer llamó Crisanto Arredondo por teléfono.", "Crisanto Arredondo"),
+        ("Ayer llamó Trueba Arredondo, Crisanto por teléfono.", "Trueba Arredondo, Crisanto"),
+        ("Cena con los Arredondo en casa.", "Arredondo"),
+        ("Звонил Полуэкт Маловский вчера.", "Полуэкт Маловский"),
+        ("Звонил Полуэкт Дмитриевич вчера.", "Полуэкт Дмитриевич"),
+        ("Письмо для Луки Базилевича пришло.", "Луки Базилевича"),
+        ("Родина Базилевичів переїхала.", "Базилевичів"),
+        ("Chez les Fontenoy, la soirée dura.", "Fontenoy"),
+        ("Kata Oğuzhan Bey geldi.", "Oğuzhan"),
+        ("وافقت ليلى بنت أسامة قباني على الطلب", "ليلى بنت أسامة قباني"),
+    ],
+)
+def test_any_usual_order_and_part_of_a_full_name_is_found(listed: ListedFinder, text: str, expected: str) -> None:
+    assert surfaces(listed, text) == [expected]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "login={} status=ok",
+        "assigned to @{} yesterday",
+        "/home/{}/notes.txt",
+        "see {}_cv.pdf",
+        '{{"user": "{}"}}',
+        "The account {} was locked.",
+        "Użytkownik {} nie istnieje.",
+        "{}85 wrote",
+        "{} logged in",
+    ],
+)
+@pytest.mark.parametrize(
+    "user", ["abrzozowska", "brzozowskaa", "bvandenheuvel", "ctruebaarredondo", "hlyttonabernethy"]
+)
+def test_an_initial_and_a_surname_in_one_word_are_a_user(listed: ListedFinder, text: str, user: str) -> None:
+    assert any(user in each for each in surfaces(listed, text.format(user)))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "it was abrzozowska and nothing else",  # nothing says that it is a user name
+        "login=xbrzozowska",  # nobody's initial
+        "The Trueba case: the users, los usuarios",
+    ],
+)
+def test_a_word_is_no_user_name_without_its_place_and_initial(listed: ListedFinder, text: str) -> None:
+    assert not [each for each in surfaces(listed, text) if each.islower()]
+
+
+@pytest.mark.parametrize(
+    ("full", "givens", "surnames"),
+    [
+        ("Kowalska, Anna Maria", ("anna", "maria"), ("kowalska",)),
+        ("Anna Maria Kowalska", ("anna", "maria"), ("kowalska",)),
+        ("Базилевич Лука Лукич", ("лука", "лукич"), ("базилевич",)),
+        ("Юлия Германовна Мицкевич", ("юлия", "германовна"), ("мицкевич",)),
+        ("Crisanto Trueba", ("crisanto",), ("crisanto", "trueba", "crisantotrueba")),
+    ],
+)
+def test_a_full_name_is_split_by_what_is_known_of_its_words(
+    full: str, givens: tuple[str, ...], surnames: tuple[str, ...]
+) -> None:
+    person = person_of({"full_name": full})
+    assert person is not None
+    assert (person.givens, person.surnames) == (givens, surnames)
+
+
+def test_columns_say_what_a_full_name_does_not(tmp_path: Path) -> None:
+    rows = [{"full_name": "Trueba Crisanto", "surname": "Trueba"}]
+    listed = finder_of(tmp_path, rows)
+    assert surfaces(listed, "Ayer llamó Crisanto Trueba por teléfono.") == ["Crisanto Trueba"]
+    assert surfaces(listed, "Ayer llamó Crisanto por teléfono.") == []
