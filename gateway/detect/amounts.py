@@ -1,4 +1,4 @@
-"""Digits that are nobody's: amounts, measures, years."""
+"""Digits that are nobody's: amounts, measures, decimals, years, pieces of a UUID."""
 
 from __future__ import annotations
 
@@ -20,12 +20,31 @@ _AFTER = re.compile(
     r"|million|mln|млн|tokens?|requests?|users?|people|records?|стр)\b)",
     re.IGNORECASE,
 )
+# "0.60185691", "1621717148.939014": nobody writes a number of somebody so.
+_DECIMAL = re.compile(
+    r"(?<![0-9.,+])(?:[0-9]\.[0-9]{5,20}|[0-9]{2,8}\.[0-9]{9,20}|[0-9]{9,10}\.[0-9]{3,9})(?![0-9]|[.,-][0-9])"
+)
+_LONGEST_WHOLE = 11  # characters of a decimal before its fraction
+_UUID = re.compile("[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+_LONGEST_UUID = 36
 _REACH = 6  # characters before a number in which a sign or code fits
 
 
 def is_amount(text: str, start: int, end: int) -> bool:
-    """True when money or a measure stands right beside `text[start:end]`."""
+    """True when money or a measure stands right beside `text[start:end]`, or it is a decimal or a part of one."""
+    if "." in (text[start - 1 : start], text[end : end + 1]) or text.find(".", start, end) >= 0:
+        for decimal in _DECIMAL.finditer(text, max(0, start - _LONGEST_WHOLE), end + _LONGEST_WHOLE):
+            if decimal.start() <= start and end <= decimal.end():
+                return True
     return _AFTER.match(text, end) is not None or _BEFORE.search(text, max(0, start - _REACH), start) is not None
+
+
+def is_of_uuid(text: str, start: int, end: int) -> bool:
+    """True when `text[start:end]` is a piece of a UUID."""
+    if "-" not in (text[start - 1 : start], text[end : end + 1]):
+        return False
+    found = _UUID.finditer(text, max(0, end - _LONGEST_UUID), start + _LONGEST_UUID)
+    return any(uuid.start() <= start and end <= uuid.end() for uuid in found)
 
 
 def are_years(run: Run, first: int, last: int) -> bool:

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from sovctl.gateway.detect import loose_documents
-from sovctl.gateway.detect.amounts import are_years, is_amount
+from sovctl.gateway.detect.amounts import are_years, is_amount, is_of_uuid
 from sovctl.gateway.detect.context import Topics
 from sovctl.gateway.detect.finding import Finding
 from sovctl.gateway.detect.recognizer import is_inside_word
@@ -71,6 +71,11 @@ _CARD_LENGTHS, _REACH_OF_PAN = range(12, 20), 12
 _SERIES = re.compile(r"(?<!\w)([^\W\d_]{1,2})[ №-]{0,2}\Z")
 
 
+# "4015 № 291883", "серия 40 15 номер 291883": a passport's four digits before its six.
+_SERIES_OF_DIGITS = re.compile(r"(?<![0-9.])([0-9]{2} ?[0-9]{2}),? (?:№|N|No\.?|номер|нөмірі):? ?\Z", re.IGNORECASE)
+_REACH_OF_SERIES = 16
+
+
 class DocumentFinder:
     """Finds numbers by the words before them; also a recognizer for those with letters."""
 
@@ -124,6 +129,8 @@ class DocumentFinder:
                 continue
             if are_years(run, 0, end) or any("\n" in gap for gap in run.gaps[:end]):
                 continue
+            if " " in run.gaps[:end] and "." in run.gaps[:end]:
+                continue  # decimals side by side: "514.38 202.5"
             start = run.starts[0]
             if found := self._by_word(run.text, start, run.ends[end], digits, around):
                 yield found
@@ -137,7 +144,7 @@ class DocumentFinder:
         said = words.before & words.closest & self._said
         if not said and (len(value) >= _FEWEST_BEFORE_WORD or not value.isdigit()):
             said = words.after
-        if not said or said & self._order or is_amount(text, start, end):
+        if not said or said & self._order or is_amount(text, start, end) or is_of_uuid(text, start, end):
             return None
         if words.following & self._order and not words.touching & said:
             return None
@@ -148,5 +155,9 @@ class DocumentFinder:
                 series = _SERIES.search(text, max(0, start - 6), start) if value.isdigit() else None
                 if series is not None and series.group(1).isupper():
                     start, value = series.start(), series.group(1) + value
+                elif document.kind is Kind.PASSPORT and (
+                    series := _SERIES_OF_DIGITS.search(text, max(0, start - _REACH_OF_SERIES), start)
+                ):
+                    start, value = series.start(), compact(series.group(1)) + value
                 return Finding(start, end, document.kind, _SCORE, value, document.rule)
         return None

@@ -64,8 +64,8 @@ _SIGN = re.compile(
     r"|(?:</[a-z]{1,6})?>\s?(?=[^\s<]))"
 )
 _VERB = re.compile(
-    rf"[\"'`*]{{0,2}}(?:(?:\s(?:{_MINE}))?\s(?:{_IS})(?:\s(?:{_MINE}))?\s|\s?[—|→-]\s{{0,3}}|\s?[._]{{3,12}}\s{{0,3}}|\t|"
-    r"\]\s|[ ]?[\[(][ ]?|[는은이가로]\s|は|として|就?是|[为為])",
+    rf"[\"'`*]{{0,2}}(?:(?:\s(?:{_MINE}))?\s(?:{_IS})(?:\s(?:{_MINE}))?\s|\s?[—|→]\s{{0,3}}|\s-\s{{0,3}}|-\s{{1,3}}|"
+    r"\s?[._]{3,12}\s{0,3}|\t|\]\s|[ ]?\([ ]?|[ ]\[[ ]?|[는은이가로]\s|は|として|就?是|[为為])",
     re.IGNORECASE,
 )
 _SPACE = re.compile(rf"(?:\s(?:{_MINE}))?\?{{0,1}}\s{{1,3}}(?:[^\n:>]{{0,20}}[:>] )?", re.IGNORECASE)
@@ -100,8 +100,12 @@ _REFERENCE = re.compile(
 )
 # `user.password`, `hashed_password`, `getpass(...)`, `Optional[str]`: code, where no quotes stand around it.
 _NAME_IN_CODE = re.compile(r"[A-Za-z_][A-Za-z_.]{0,511}")
-_ENDS_IN_CODE = ("password", "passwd", "pwd", "token", "secret", "key", "hash")
+_ENDS_IN_CODE = ("password", "passwd", "pwd", "token", "tokens", "secret", "secrets", "key", "keys", "hash")
 _CALL = re.compile(r"([A-Za-z_.]{2,64})[(\[]")
+_CALL_OF_PART = re.compile(
+    r"[&*]?[A-Za-z_]\w{0,63}(?:\.[A-Za-z_]\w{0,63}){1,6}[(\[{]"
+)  # `strings.SplitN(`, `&v1.Secret{`
+_DECIMAL = re.compile(r"[0-9]{1,4}\.[0-9]{2,20}%?")
 _PART_OF_NAME = re.compile("[A-Z]?[a-z]+|[A-Z]+")
 _SHORTEST_PART = 3  # letters: `get_pass(`, `SecretStr(`, not `koNjCk(`
 _SPECIAL = re.compile(r"[!@#$%^&*?]")
@@ -131,13 +135,18 @@ def named_secret(text: str, start: int) -> tuple[int, int] | None:
         return None
     word, end = match["word"].lower(), match.end()
     needs_sign = word in _NEED_SIGN or word.endswith(("key", "token"))
+    is_counted = word.endswith(("token", "secret")) and text[end - 1] in "sS"  # "max_tokens", "image_pull_secrets"
     for joint, judge in ((_SIGN, _may_be_any), (_VERB, _is_no_word), (_SPACE, is_mixed), (_GLUED, is_mixed)):
         joined = joint.match(text, end)
         if joined is None:
             continue
         if joint is _SPACE and needs_sign:
             return None
-        if "\n" in joined.group() and judge is _may_be_any:
+        if is_counted and joint is not _SIGN:
+            return None
+        if is_counted:
+            judge = is_mixed
+        elif "\n" in joined.group() and judge is _may_be_any:
             judge = _is_no_word
         if (span := _value(text, joined.end())) is not None and judge(text[span[0] : span[1]], word):
             return span
@@ -147,7 +156,12 @@ def named_secret(text: str, start: int) -> tuple[int, int] | None:
     line = text.rfind("\n", max(0, start - _REACH), start) + 1
     for before in reversed(list(_BEFORE.finditer(text, max(line, start - _REACH), start))):
         value = before.group().rstrip(_CLOSING)
-        if is_mixed(value, word) and _BETWEEN.fullmatch(text, before.end(), start):
+        if (
+            "${" not in value
+            and "$(" not in value
+            and is_mixed(value, word)
+            and _BETWEEN.fullmatch(text, before.end(), start)
+        ):
             return before.start(), before.start() + len(value)
     return None
 
@@ -194,12 +208,16 @@ def _value(text: str, start: int) -> tuple[int, int] | None:
     if next_field := _NEXT_FIELD.search(value, 1):
         value = value[: next_field.start()]
     value = value.rstrip(_CLOSING)
+    if "](" in value or _DECIMAL.fullmatch(value):
+        return None  # a link, a figure: "| PASS | 0.9867 |"
     if _is_code(value) or _REFERENCE.match(value) or (value[:1] in "([{" and not is_mixed(value)):
         return None
     return first, first + len(value)
 
 
 def _is_code(value: str) -> bool:
+    if _CALL_OF_PART.match(value):
+        return True
     if call := _CALL.match(value):
         return all(len(part) >= _SHORTEST_PART for part in _PART_OF_NAME.findall(call[1]))
     is_name = ("." in value or "_" in value) and _NAME_IN_CODE.fullmatch(value) is not None

@@ -17,7 +17,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from sovctl.gateway.detect.amounts import are_years, is_amount
+from sovctl.gateway.detect.amounts import are_years, is_amount, is_of_uuid
 from sovctl.gateway.detect.context import Topics
 from sovctl.gateway.detect.finding import Finding
 from sovctl.gateway.detect.runs import Run
@@ -106,6 +106,8 @@ class NumberFinder:
         has_breaks = any(gap in "\t\n\r" for gap in gaps)
         is_whole = first == 0 and last == len(run.starts) - 1
         if (has_breaks and not is_whole) or (gaps and are_years(run, first, last)):
+            return
+        if is_of_uuid(run.text, start, end):
             return
         words = around(start, end)
         near, closest = words.near, words.closest

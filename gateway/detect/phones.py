@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from sovctl.gateway.detect.amounts import are_years, is_amount
+from sovctl.gateway.detect.amounts import are_years, is_amount, is_of_uuid
 from sovctl.gateway.detect.context import Topics
 from sovctl.gateway.detect.finding import Finding
 from sovctl.gateway.detect.phone_plan import PhonePlan
@@ -28,6 +28,7 @@ _FEWEST, _MOST = 7, 15  # digits; ITU-T E.164, 6.1
 _FEWEST_BY_WORD = 6
 _MOST_BESIDE = 4  # groups of a run beside a number's own; two numbers of three groups may stand side by side
 _MOST_GROUPS = 8
+_ALONE = ("+8613", "+8615", "+8617", "+8618", "+8619")  # MIIT, numbering plan: mobiles; read 2026-11
 _EXTENSION = re.compile(
     r"[ ,;]{0,2}(?:ext(?:ension|n)?\.?|x|доб\.?|вн\.?|poste|durchwahl|dw\.?|wew\.?|int(?:erno)?\.?|ramal|dahili|#)"
     r"[ .:]{0,2}(?P<digits>[0-9]{1,6})(?![0-9])",
@@ -43,6 +44,7 @@ _LONGEST_WHICH = 16
 # "doi:10.1016/j.cell.2019.01.023": the word is a piece of a name.
 _PATH_BEFORE = re.compile(r"[./]\w{1,20}\.\Z")
 _LONGEST_PATH = 24
+_IN_PATH = re.compile(r"[A-Za-z0-9][/_]\Z|[A-Za-z]\.\Z")  # "handle/20.500.12185", "default.10.166.15.29.example"
 _DECIMALS = re.compile(r"\.[0-9]{1,2}(?![0-9])")  # what ends so is an interval: 9244.38-1461.29
 
 
@@ -125,7 +127,9 @@ class PhoneFinder:
         if (words.touching | words.following) & self._order and not words.touching & self._phone:
             return None
         national = self._plan.national(digits) if total >= _FEWEST else None
-        is_written = national is not None and self._is_written(run, first, last, has_trunk=national[1])
+        is_written = national is not None and (
+            self._is_written(run, first, last, has_trunk=national[1]) or _is_mobile_alone(run, first, last, national[0])
+        )
         is_said = may_say and (
             bool(((words.before & words.closest) | words.after) & self._phone)
             or (total >= _FEWEST and _says_which(run.text, start, end))
@@ -134,7 +138,9 @@ class PhoneFinder:
             return None
         if not (abroad or is_written or is_said) or is_amount(run.text, start, end):
             return None
-        if not is_said and _DECIMALS.match(run.text, end):
+        if is_of_uuid(run.text, start, end):
+            return None
+        if not is_said and (_DECIMALS.match(run.text, end) or _IN_PATH.search(run.text, max(0, start - 2), start)):
             return None
         if abroad:
             return abroad, _SCORE_INTERNATIONAL, "PHONE"
@@ -167,6 +173,17 @@ class PhoneFinder:
         if has_trunk:
             return True
         return len(lengths) >= 3 and (sum(lengths) >= 9 or "." not in gaps)
+
+
+def _is_mobile_alone(run: Run, first: int, last: int, number: str) -> bool:
+    """Whether it is a mobile number of a country that dials no prefix and seldom groups them."""
+    return (
+        number.startswith(_ALONE)
+        and last - first < 3
+        and all(gap in (" ", "-") for gap in run.gaps[first:last])
+        and len(run.starts) == last - first + 1
+        and run.text[run.starts[first] - 1 : run.starts[first]] not in ("-", ".", "#", "/", "=")
+    )
 
 
 def _says_which(text: str, start: int, end: int) -> bool:

@@ -27,6 +27,7 @@ from sovctl.gateway.detect.scan import Pattern, Scanner
 from sovctl.gateway.detect.schemes import FORMS, NUMBERS
 from sovctl.gateway.detect.secrets import SecretRecognizer
 from sovctl.gateway.detect.short_codes import ShortCodeRecognizer
+from sovctl.gateway.detect.short_ids import ShortIdRecognizer
 from sovctl.gateway.detect.surroundings import Surroundings
 from sovctl.gateway.detect.view import View
 from sovctl.gateway.kinds import Kind
@@ -35,7 +36,8 @@ _TOPICS = ("order", "phone", "birth", "imei", "passport", "licence", "health", "
 _MORE_TOPICS = ("plate", "patient", "customer")  # of what only `documents` knows
 # Where letters and digits meet. "in 2024" and "12 people" are prose: with a space between, the letter is a capital.
 _MIXED = Pattern(
-    "[A-Za-z][-.]?[0-9]|[A-Z] [0-9]|[0-9][-./]?[A-Za-z]|[0-9] [A-Z][^A-Za-z]|[a-z]{2} [0-9]{2} [0-9]{4}", has_case=True
+    "[A-Za-z][-.]?[0-9]|[A-Z](?: |\xc2\xb7)[0-9]|[0-9][-./]?[A-Za-z]|[0-9] [A-Z][^A-Za-z]|[a-z]{2} [0-9]{2} [0-9]{4}",
+    has_case=True,
 )
 _ALONE = frozenset({Kind.CRYPTO, Kind.MAC, Kind.SWIFT})  # letters and digits need not meet in these
 _BEFORE_RUN = 4  # characters in which a number's plus sign stands, with a bracket and a space behind it
@@ -66,6 +68,7 @@ class StructuredFinder:
             IpRecognizer(),
             SecretRecognizer(),
             ShortCodeRecognizer(),
+            ShortIdRecognizer(),
             BirthDateRecognizer(self._topics),
             FormRecognizer(alone, self._topics),
         ]

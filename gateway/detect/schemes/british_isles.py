@@ -55,4 +55,13 @@ SCHEMES: tuple[Number | Form, ...] = (
         driving_licence,
         near=("@licence",),
     ),
+    Form(
+        "UK_PLATE",
+        Kind.VEHICLE,
+        "[A-HJ-PR-Y]{2}[0-9]{2} ?[A-HJ-PR-Z]{3}",
+        None,
+        Needs.WORD,
+        ("@plate", "@vehicle"),
+        has_case=True,
+    ),
 )

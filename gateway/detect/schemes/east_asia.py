@@ -2,7 +2,7 @@
 
 Sources: GB 11643-1999 (resident identity number), GB 32100-2015 (unified social credit code), Hong Kong Immigration
 Department, 行政手続における特定の個人を識別するための番号の利用等に関する法律施行令 and 総務省令 85 (My Number),
-주민등록법 시행규칙 (RRN), 국세청 (BRN), 內政部 (Taiwan). Read 2026-11.
+주민등록법 시행규칙 (RRN), 국세청 (BRN), 內政部 (Taiwan), GA 36-2018 (Chinese number plates). Read 2026-11.
 """
 
 from __future__ import annotations
@@ -14,6 +14,10 @@ from sovctl.gateway.kinds import Kind
 
 _USCC = "0123456789ABCDEFGHJKLMNPQRTUWXY"
 _TW_LETTERS = "ABCDEFGHJKLMNPQRSTUVXYWZIO"  # its place plus 10 is the letter's number
+
+
+# GA 36-2018, appendix; the character in front of a plate.
+_PROVINCES = "|".join("京津沪渝冀豫云辽黑湘皖鲁新苏浙赣鄂桂甘晋蒙陕吉闽贵粤青藏川宁琼使")
 
 
 def cn_resident_id(text: str) -> bool:
@@ -70,6 +74,14 @@ SCHEMES: tuple[Number | Form, ...] = (
         cn_resident_id,
     ),
     Form("CN_CREDIT_CODE", Kind.TAX_ID, "[159Y][1239][0-9]{6}[0-9A-HJ-NPQRTUWXY]{10}", cn_credit_code, has_case=True),
+    Form(
+        "CN_PLATE",
+        Kind.VEHICLE,
+        rf"(?:{_PROVINCES})[A-Z](?:·|•|-| )?[0-9A-Z]{{0,2}}[0-9]{{3}}[0-9A-Z]{{0,3}}",
+        None,
+        near=("@plate",),
+        has_case=True,
+    ),
     Form("HK_ID", Kind.NATIONAL_ID, r"[A-Z]{1,2}[0-9]{6}\([0-9A]\)", hk_id),
     Form("HK_ID", Kind.NATIONAL_ID, "[A-Z]{1,2}[0-9]{6}[0-9A]", hk_id, Needs.WORD, ("hkid", "@identity")),
     Number(

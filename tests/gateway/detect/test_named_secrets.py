@@ -59,6 +59,15 @@ password=${DB_PASSWORD}
 id|name|password|licenseNumber|e-mail
 Reset your password at https://example.com/reset
 use base64, sha256 or PBKDF2 for the password hash
+var end = tokens[j].characterOffsetEnd; typeof tokens[0].pos !== 'undefined'
+"max_new_tokens": request.max_tokens, completion_tokens=stats.num_generation_tokens,
+self._image_pull_secrets = image_pull_secrets
+secret: &corev1.Secret{
+tokens := strings.SplitN(s3Uri, "/", 2)
+add parameters for user and password ([#2513](https://example.com/issues/2513))
+| single model | PASS | 0.9867 |
+knowledgator/gliner-token-relex-v1.0
+SCRIPT_DIR="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
 """
 
 

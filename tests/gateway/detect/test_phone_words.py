@@ -44,3 +44,18 @@ def test_words_beside_a_number_make_it_a_phone_number(detector: Detector, text: 
 )
 def test_such_a_word_alone_makes_no_number_of_somebody(detector: Detector, text: str) -> None:
     assert found(detector, text) == []
+
+
+@pytest.mark.parametrize("text", ["有事找小刘，13912344177", "换号了，159 1234 4177", "老赵 186-1234-4177"])
+def test_a_chinese_mobile_number_needs_no_word(text: str) -> None:
+    assert len(found(make_detector(DetectSettings(phone_regions=["CN"])), text)) == 1
+
+
+@pytest.mark.parametrize("text", ["订单号13912344177", "预算 12912344177", "编号 A-13912344177"])
+def test_other_chinese_digits_are_no_mobile_number(text: str) -> None:
+    assert found(make_detector(DetectSettings(phone_regions=["CN"])), text) == []
+
+
+def test_a_contact_is_reached_by_a_phone_number(detector: Detector) -> None:
+    assert found(detector, "Contact the front desk at 4475550160.") == ["4475550160"]
+    assert found(detector, "Main Line: (725) 555-0160") == ["(725) 555-0160"]
