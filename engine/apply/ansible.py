@@ -1,21 +1,26 @@
 """Ansible as the hands: it gets an inventory with exactly the planned roles and items, and tells what it does.
 
-Its own configuration files are not read, so that a site behaves the same under every operator's home.
+Its own configuration files are not read, so that a site behaves the same under every operator's home. Values are
+values: what looks like a template in site.yaml is never evaluated, neither here nor on a node.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import shlex
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import yaml
 
 from sovctl.compliance.files import write_atomic
 from sovctl.engine.spec import SiteSpec
@@ -63,7 +68,9 @@ def inventory(spec: SiteSpec, site_folder: Path, roles: Mapping[str, Mapping[str
         roles: by node: role -> its variables; dict order is the order in which roles run.
     """
     known_hosts = (site_folder / spec.access.known_hosts_file).resolve()
-    options = ["-o", f"UserKnownHostsFile={known_hosts}", "-o", "StrictHostKeyChecking=yes", "-F", "/dev/null"]
+    # Quoted twice, for Ansible and for ssh, which takes a blank for the end of a name and % for a token.
+    known = str(known_hosts).replace("%", "%%")
+    options = ["-o", f'UserKnownHostsFile="{known}"', "-o", "StrictHostKeyChecking=yes", "-F", "/dev/null"]
     return {
         "all": {
             "vars": {
@@ -71,7 +78,7 @@ def inventory(spec: SiteSpec, site_folder: Path, roles: Mapping[str, Mapping[str
                 "ansible_port": spec.access.port,
                 "ansible_ssh_private_key_file": str((site_folder / spec.access.key_file).resolve()),
                 "ansible_python_interpreter": "/usr/bin/python3",
-                "ansible_ssh_common_args": " ".join(options),
+                "ansible_ssh_common_args": shlex.join(options),
             },
             "hosts": {
                 name: {
@@ -83,6 +90,33 @@ def inventory(spec: SiteSpec, site_folder: Path, roles: Mapping[str, Mapping[str
             },
         }
     }
+
+
+def inventory_text(plan_inventory: Mapping[str, Any]) -> str:
+    """An inventory as a file, in which every text that could be a template says that it is none."""
+    text: str = yaml.dump(_marked(plan_inventory), Dumper=_InventoryDumper, sort_keys=False, width=1 << 30)
+    return text
+
+
+class _Unsafe(str):
+    """A text that Ansible must not evaluate."""
+
+    __slots__ = ()
+
+
+class _InventoryDumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]
+    """Knows such texts."""
+
+
+_InventoryDumper.add_representer(_Unsafe, lambda dumper, text: dumper.represent_scalar("!unsafe", str(text), style='"'))
+
+
+def _marked(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _marked(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_marked(each) for each in value]
+    return _Unsafe(value) if isinstance(value, str) and "{" in value else value
 
 
 def run(
@@ -102,8 +136,8 @@ def run(
             task, and until then nobody else may change the site.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    inventory_file = folder / "inventory.json"
-    write_atomic(inventory_file, json.dumps(plan_inventory, indent=1), mode=0o600)
+    inventory_file = folder / "inventory.yaml"
+    write_atomic(inventory_file, inventory_text(plan_inventory), mode=0o600)
     write_atomic(folder / "ansible.cfg", CONFIGURATION)
     playbook = PACKAGE / "playbooks" / "apply.yml"
     # Of this run alone: a connection that another site left open under the same address must never be used.
@@ -131,7 +165,8 @@ def run(
             on_event(event)
         code = process.wait()
     except BaseException:
-        os.killpg(process.pid, signal.SIGINT)
+        with contextlib.suppress(ProcessLookupError):  # it ended by itself, just now
+            os.killpg(process.pid, signal.SIGINT)
         try:
             process.wait(timeout=20)
         except subprocess.TimeoutExpired:
@@ -173,8 +208,3 @@ def _parse(line: str) -> Event | None:
         return Event(**{name: str(value[name]) for name in ("event", "node", "role", "task", "message")})
     except (ValueError, KeyError, TypeError):
         return None
-
-
-def failed_nodes(failures: Iterable[Failure]) -> list[str]:
-    """Names, sorted."""
-    return sorted({failure.node for failure in failures})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,9 @@ from typing import Any
 import pytest
 import yaml
 from example_sites import MakeSite, all_roles
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from real_plays import no_configuration, play
 from strategies import PRESETS
 
 from sovctl.compliance.canonical import sha256_hex
@@ -21,32 +25,6 @@ from sovctl.engine.plan.order import KINDS
 from sovctl.engine.spec.file import references
 
 Variables = dict[str, Any]
-
-
-def play(folder: Path, tasks: list[dict[str, Any]]) -> list[str]:
-    """Messages of what failed in one real ansible-playbook run on this machine, told by our own callback."""
-    playbook = folder / "play.yml"
-    head = {"hosts": "localhost", "connection": "local", "gather_facts": False, "tasks": tasks}
-    playbook.write_text(json.dumps([head]))
-    environment = {key: value for key, value in os.environ.items() if not key.startswith("ANSIBLE_")} | {
-        "ANSIBLE_CALLBACK_PLUGINS": str(ansible.PLUGINS),
-        "ANSIBLE_STDOUT_CALLBACK": "sovctl_events",
-        "ANSIBLE_HOME": str(folder / "home"),
-        "ANSIBLE_CONFIG": _no_configuration(folder),
-        "LC_ALL": "C.UTF-8",
-    }
-    command = [sys.executable, "-W", "ignore", "-m", "ansible", "playbook", "-i", "localhost,"]
-    command += ["-e", f"ansible_python_interpreter={sys.executable}", str(playbook)]
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
-    events = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
-    failed = [f"{each['task']}: {each['message']}" for each in events if each["event"] == "failed"]
-    assert failed or len([each for each in events if each["event"] == "ok"]) == len(tasks), done.stderr
-    return failed
-
-
-def _no_configuration(folder: Path) -> str:
-    (folder / "ansible.cfg").write_text("# nobody's own configuration\n")
-    return str(folder / "ansible.cfg")
 
 
 def template_variables(roles: dict[str, ansible.RoleVariables]) -> list[tuple[str, str, Variables]]:
@@ -147,18 +125,58 @@ def test_there_is_a_role_for_every_kind_and_a_kind_for_every_role() -> None:
 def test_the_playbook_and_every_role_are_read_by_ansible(make_site: MakeSite, tmp_path: Path) -> None:
     site = make_site("lab")
     inventory = ansible.inventory(site.spec, site.folder, all_roles(site))
-    (tmp_path / "inventory.json").write_text(json.dumps(inventory))
+    (tmp_path / "inventory.yaml").write_text(ansible.inventory_text(inventory))
     playbook = str(ansible.PACKAGE / "playbooks" / "apply.yml")
     command = [sys.executable, "-W", "ignore", "-m", "ansible", "playbook", "--syntax-check"]
-    command += ["-i", str(tmp_path / "inventory.json"), playbook]
+    command += ["-i", str(tmp_path / "inventory.yaml"), playbook]
     environment = {
         **os.environ,
         "ANSIBLE_ROLES_PATH": str(ROLES),
-        "ANSIBLE_CONFIG": _no_configuration(tmp_path),
+        "ANSIBLE_CONFIG": no_configuration(tmp_path),
         "LC_ALL": "C.UTF-8",
     }
     done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
     assert done.returncode == 0, done.stderr
+
+
+@given(st.recursive(st.text(max_size=12) | st.integers() | st.none(), lambda each: st.lists(each, max_size=3)))
+@settings(max_examples=50, deadline=None)
+def test_an_inventory_says_what_it_was_given(value: Any) -> None:
+    class Loader(yaml.SafeLoader):
+        pass
+
+    Loader.add_constructor("!unsafe", lambda loader, node: loader.construct_scalar(node))
+    given_inventory = {"all": {"vars": {"a": value, "b": "{{ 1 }}"}}}
+    text = ansible.inventory_text(given_inventory)
+    assert yaml.load(text, Loader=Loader) == given_inventory
+    assert '!unsafe "{{ 1 }}"' in text
+
+
+def test_what_looks_like_a_template_in_site_yaml_is_a_text(tmp_path: Path) -> None:
+    made = tmp_path / "evaluated"
+    words = [f"{{{{ lookup('pipe', 'touch {made}') }}}}", "[A-Z]{{2}}", "{% if %}", "[{#]", "{{"]
+    configuration = yaml.safe_dump({"patterns": words}).rstrip("\n")
+    host = {"gateway_items": [{"configuration": configuration}], "words": words}
+    template = {"src": str(ROLES / "gateway" / "templates" / "gateway.yaml.j2"), "dest": str(tmp_path / "written")}
+    copied = {"content": "{{ words | join('|') }}", "dest": str(tmp_path / "joined")}
+    tasks = [
+        {"ansible.builtin.template": template, "vars": {"configuration": "{{ gateway_items[0].configuration }}"}},
+        {"ansible.builtin.copy": copied},
+    ]
+    assert play(tmp_path, tasks, inventory={"all": {"hosts": {"localhost": host}}}) == []
+    assert (tmp_path / "written").read_text() == render("gateway", "gateway.yaml.j2", configuration=configuration)
+    assert (tmp_path / "joined").read_text() == "|".join(words)
+    assert not made.exists()
+
+
+def test_known_hosts_may_lie_in_a_folder_with_a_blank(make_site: MakeSite) -> None:
+    site = make_site("lab")
+    folder = site.folder / "my site 100%"
+    variables = ansible.inventory(site.spec, folder, {})["all"]["vars"]
+    command = ["ssh", "-G", *shlex.split(variables["ansible_ssh_common_args"]), "n1"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    known = (folder / site.spec.access.known_hosts_file).resolve()
+    assert f'userknownhostsfile "{known}"' in done.stdout or f"userknownhostsfile {known}" in done.stdout
 
 
 @pytest.mark.parametrize("preset", PRESETS)
