@@ -14,6 +14,8 @@ from sovctl.engine.site import Site, inputs_digest
 
 MAX_AGE_S = 24 * 3600
 """A plan older than this is stale even when nothing seems to have moved; a choice of ours: one working day."""
+CLOCK_SLACK_S = 60
+"""How far a plan may come from the future, as when the clock was set a little meanwhile; a choice of ours."""
 SHOWN = 5
 """Differences named in an error, at most."""
 
@@ -35,6 +37,9 @@ def check_bindings(site: Site, context: Context, plan: Plan, *, resume: bool, no
     if plan.inputs_sha256 != inputs_digest(context):
         raise PlanStale("a lock, the mirror's key or sovctl itself changed after the plan", where=where, hint=again)
     age_s = (now - datetime.fromisoformat(plan.created)).total_seconds()
+    if age_s < -CLOCK_SLACK_S:
+        hint = "set this machine's clock right, then plan again: sovctl plan"
+        raise PlanStale(f"expected a plan from before now, got one of {plan.created}", where=where, hint=hint)
     if age_s > MAX_AGE_S:
         raise PlanStale(f"expected a plan of the last {MAX_AGE_S // 3600} h, got one of {plan.created}", hint=again)
     open_run = unfinished(site.state.journal)

@@ -84,14 +84,14 @@ def read(path: Path, key: VerifyKey) -> Plan:
         body, sha256, signature = signed["plan"], signed["sha256"], signed["signature"]
     except FileNotFoundError:
         raise InputError("expected a plan, found none", where=str(path), hint="sovctl plan site.yaml") from None
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         raise PlanTampered("expected a plan file", where=str(path), hint="make a new one: sovctl plan") from None
     try:
         verify_document(body, signature, key)
         if digest(body) != sha256:
             raise BadSignature("digest")
         return _parse(body)
-    except (BadSignature, ValueError, KeyError, TypeError, AttributeError):
+    except (BadSignature, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise PlanTampered(
             "expected the plan that this controller signed, got an altered one",
             where=str(path),

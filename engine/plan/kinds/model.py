@@ -77,6 +77,9 @@ def _observe(facts: NodeFacts, desired: Desired) -> State | None:
     # A link, or a file that cannot be read, has no time of its own and is never what was verified.
     there = {name: facts.files.get(f"{folder}/{name}", {}) for name in known}
     changed = [name for name, noted in known.items() if (there[name].get("size"), there[name].get("mtime_ns")) != noted]
+    ours = {f"{folder}/{name}" for name in (*known, "MANIFEST", ".verified")}
+    strays = [path.removeprefix(f"{folder}/") for path in facts.files if path.startswith(f"{folder}/")]
+    changed += [name for name in strays if f"{folder}/{name}" not in ours]  # an engine may load whatever lies there
     return {"manifest_sha256": manifest, "changed_files": sorted(changed)}
 
 
@@ -89,7 +92,7 @@ def _nanoseconds(seconds: str) -> int:
 def _look(context: Context, node: Node) -> Look:
     names = [folder.name for folder in folders(context, node)]
     return Look(
-        hash=tuple(f"{STORE}/{name}/**" for name in names),
+        hash=tuple(f"{STORE}/{name}/{pattern}" for name in names for pattern in ("**", "**/.*")),
         read=tuple(f"{STORE}/{name}/.verified" for name in names),
     )
 

@@ -117,6 +117,12 @@ def test_a_plan_of_yesterday_is_stale(site: Site) -> None:
         check(site, made(site), later=timedelta(hours=25))
 
 
+def test_a_plan_from_the_future_is_stale(site: Site) -> None:
+    check(site, made(site), later=-timedelta(seconds=30))
+    with pytest.raises(PlanStale, match="expected a plan from before now"):
+        check(site, made(site), later=-timedelta(hours=1))
+
+
 def test_an_unfinished_apply_asks_for_resume_and_resume_for_an_unfinished_apply(site: Site) -> None:
     bound = made(site)
     with pytest.raises(InputError, match="expected an unfinished apply"):

@@ -126,6 +126,14 @@ def test_ranks_of_a_replica_start_together_though_one_differs() -> None:
     assert restarts("superpod-b200", "dgx-02", "pool", "long-context", "max-num-seqs") == {"dgx-01/pool/long-context"}
 
 
+def test_a_file_beside_the_verified_ones_of_a_model_is_a_change() -> None:
+    facts = planned("lab")[0]
+    for name in ("former.safetensors", "sub/.hidden"):
+        strayed = {**facts, "n1": with_file(facts["n1"], f"/srv/sovctl/models/echo/{name}", size=7, mtime_ns=1)}
+        [changed, *_] = changes(context("lab"), strayed)
+        assert (changed.id, changed.before) == ("n1/model/echo", {"changed_files": [name]})
+
+
 def test_a_model_that_a_pool_does_not_serve_leaves_it_alone() -> None:
     site = context("bank-hybrid")
     on_node = {each.pool: site.pool(each.pool).model for each in site.replicas_on(site.spec.node("dgx-1"))}

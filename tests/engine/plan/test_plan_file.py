@@ -89,7 +89,11 @@ def test_a_plan_signed_by_another_key_is_refused(saved: Path) -> None:
     assert caught.value.exit_code is ExitCode.STALE
 
 
-@pytest.mark.parametrize("content", ["[]", "{}", '{"plan": 1, "sha256": 2, "signature": []}', '"x"', "1e999"])
+NESTED = "[" * 900 + "]" * 900
+NO_PLANS = ["[]", "{}", '{"plan": 1, "sha256": 2, "signature": []}', '"x"', "1e999", "[" * 100_000]
+
+
+@pytest.mark.parametrize("content", [*NO_PLANS, f'{{"plan": {NESTED}, "sha256": 2, "signature": {{"keyid": "k"}}}}'])
 def test_what_is_no_plan_is_refused(tmp_path: Path, content: str) -> None:
     path = tmp_path / "plan.json"
     path.write_text(content)
