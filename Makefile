@@ -7,13 +7,14 @@ SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 TEST_PACKAGES := chromium chromium-driver postgresql softhsm2
 BENCHES := $(patsubst bench/%.py,bench-%,$(wildcard bench/*.py))
 
-.PHONY: demo test test-fast test-packages lint bench $(BENCHES) clean
+.PHONY: demo test test-fast test-lab test-packages lint bench $(BENCHES) clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo       the main job on real nodes in a lab on this machine (root, Debian or Ubuntu)"
 	@echo "make test       lint, unit tests and a real lab run"
 	@echo "make test-fast  unit tests only"
+	@echo "make test-lab   lab tests only, after: sovctl lab doctor --install"
 	@echo "make lint       ruff, mypy, import-linter"
 	@echo "make bench      every benchmark, tables and build/bench/*.json; one alone: make bench-startup"
 
@@ -44,13 +45,22 @@ $(TEST_PACKAGES_READY):
 	  $(SUDO) apt-get update -qq && $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $(TEST_PACKAGES); fi
 	@mkdir -p build && touch $@
 
-test-fast: $(VENV)/.ready $(TEST_PACKAGES_READY)
-	$(BIN)/pytest -m "not lab" -n 2 -q
+# Lab and unit tests are set apart here, so that `test` may run them beside each other.
+UNIT_NICENESS := 0
+LAB_OUTPUT :=
 
-test: lint
+test-fast: $(VENV)/.ready $(TEST_PACKAGES_READY)
+	nice -n $(UNIT_NICENESS) $(BIN)/pytest -m "not lab" -n 2 -q
+
+test-lab: $(VENV)/.ready
+	$(BIN)/pytest -m lab -q $(LAB_OUTPUT)
+
+# A lab waits for most of its time: for boots, clocks, servers that start. The unit tests take the cores meanwhile, and
+# give way, because the lab's time is the longer. Both go to their end; the lab's output comes last, in one piece.
+test: lint $(TEST_PACKAGES_READY)
 	$(BIN)/sovctl lab doctor --install
-	@$(MAKE) --no-print-directory test-fast
-	$(BIN)/pytest -m lab -q
+	@$(MAKE) --no-print-directory --jobs=2 --keep-going test-fast test-lab \
+	  UNIT_NICENESS=5 LAB_OUTPUT='>build/lab-tests.log 2>&1' && code=0 || code=$$?; cat build/lab-tests.log; exit $$code
 
 demo: $(VENV)/.ready
 	$(BIN)/sovctl lab doctor --install

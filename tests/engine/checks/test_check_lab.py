@@ -89,7 +89,7 @@ echo PasswordAuthentication yes > /etc/ssh/sshd_config.d/00-open.conf""",
     ),
     "services": (
         "systemctl stop chrony nvidia-fabricmanager nvidia-persistenced",
-        "systemctl start chrony nvidia-fabricmanager nvidia-persistenced; chronyc waitsync 30",
+        "systemctl start chrony nvidia-fabricmanager nvidia-persistenced; chronyc waitsync 300 0 0 1",
         {
             "clock.synchronized": "UNKNOWN",
             "nvlink.fabric-ready": "FAIL",
