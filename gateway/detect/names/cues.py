@@ -76,7 +76,7 @@ def _read() -> Iterator[tuple[str, str, str, str]]:
 def _written(phrase: str) -> set[bytes]:
     """Its forms within a sentence, at the beginning and in capitals; ASCII is in lower case in any of them."""
     forms = {phrase, phrase[0].upper() + phrase[1:], phrase.upper(), phrase.title()}
-    return {bytes(b + 32 if 65 <= b <= 90 else b for b in form.encode()) for form in forms}
+    return {form.encode().lower() for form in forms}  # of bytes, `lower` changes ASCII alone
 
 
 def _with_prefixes(language: str, phrase: str) -> Iterator[str]:
