@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from bench.pii_sets import names
+from bench.pii_sets import names, number_rows
 from bench.pii_sets.documents import LANGUAGES, clean, disguised, structured
 from sovctl.compliance.files import write_atomic
 
@@ -25,6 +25,9 @@ def write_sets(folder: Path, *, seed: int, per_type: int) -> list[Path]:
         "disguised": [d for each in LANGUAGES for d in disguised(each, per_type=few, seed=seed)],
         "clean": [d for each in LANGUAGES for d in clean(each, documents=2 * per_type, seed=seed)],
     }
+    sets["numbers"] = [
+        d for each in number_rows.LANGUAGES for d in number_rows.number_rows(each, documents=2 * per_type, seed=seed)
+    ]
     sets["names"] = [document for each in names.LANGUAGES for document in names.named(each, seed=seed)]
     with (folder / CUSTOMERS).open("w", encoding="utf-8", newline="") as file:
         rows = csv.DictWriter(file, names.COLUMNS)

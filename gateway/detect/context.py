@@ -41,6 +41,8 @@ _ANSWER = re.compile(
 )
 _LONGEST_ANSWER = 88  # characters up to the number, with who gives it
 _WORD = re.compile(r"\w{1,20}")
+# Without one of these around a place nothing is said there, and nothing asked; so it is between numbers.
+_SAYS = re.compile(r"[^\W\d_]|[?？؟]")
 _DIGIT = re.compile("[0-9]")
 _FIRST_RUN_TOGETHER = "\u3040"
 _FIRST_NOT_KEPT = 0x3000  # letters from here on are too many to keep: Chinese, Korean
@@ -82,6 +84,9 @@ class Behind(NamedTuple):
     """The first one; 0 when there is none."""
     following: int
     """Right behind it."""
+
+
+_NOTHING_BEFORE, _NOTHING_BEHIND = Before(0, 0, 0, 0, 1), Behind(0, 0, 0)
 
 
 @cache
@@ -146,6 +151,8 @@ class Topics:
 
     def before(self, text: str, start: int) -> Before:
         """What stands before `text[start]`; what a word right there says is no answer to a question before it."""
+        if _SAYS.search(text, max(0, start - _LONGEST_ANSWER), start) is None:
+            return _NOTHING_BEFORE
         before = self._read_before(text, start)
         if before.touching or (asked := _question(text, start)) is None:
             return before
@@ -190,6 +197,8 @@ class Topics:
         Args:
             scale: bytes that a letter takes there.
         """
+        if _SAYS.search(text, end, end + _NEAR_AFTER) is None:
+            return _NOTHING_BEHIND
         phrase_end = _PHRASE_END.search(text, end, end + _NEAR_AFTER)
         folded = _folded(text[end : phrase_end.start() if phrase_end else end + _NEAR_AFTER])
         hits = [(place, self._mask_of[word]) for place, _, word in self._scanner.scan_bytes(folded)]

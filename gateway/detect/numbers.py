@@ -20,6 +20,7 @@ from typing import NamedTuple
 from sovctl.gateway.detect.amounts import are_years, is_amount, is_of_uuid
 from sovctl.gateway.detect.context import Topics
 from sovctl.gateway.detect.finding import Finding
+from sovctl.gateway.detect.number_rows import without_chance
 from sovctl.gateway.detect.runs import Run
 from sovctl.gateway.detect.schemes.scheme import Needs, Number
 from sovctl.gateway.detect.surroundings import Surroundings
@@ -29,7 +30,6 @@ _SCORE_OWN_WORD, _SCORE_WORD, _SCORE_SHAPE, _SCORE_ALONE = 1.0, 0.97, 0.95, 0.9
 _NEVER_ORDERED = frozenset({Kind.CARD, Kind.ACCOUNT})  # whatever it stands behind: the harm is too great
 _FEWEST_OF_CARD = 15  # digits; parcels and goods have 12 to 14, hardly a card does today
 _FEWEST_OF_NO_AMOUNT = 13  # digits; a thousand thousand millions are nobody's balance
-_LONGEST = 26  # digits of the longest scheme, Poland's account numbers
 # "INV-2024-44051401359", a part of a UUID: what stands before a hyphen and holds a digit makes a code of the whole.
 _CODE_BEFORE = re.compile(r"[0-9A-Za-z]*[0-9][0-9A-Za-z]*[-_/.]\Z")
 # When something happened: (yy)yymmddHHMM(SS) of the years 2020 to 2035, and seconds since 1970 from 2017 to 2033.
@@ -50,16 +50,41 @@ class _Judged(NamedTuple):
     shapes: dict[tuple[int, ...], frozenset[tuple[str, ...]]]
 
 
+class _Shapes:
+    """Schemes by the lengths of their groups, one group after the other."""
+
+    __slots__ = ("after", "here")
+
+    def __init__(self) -> None:
+        self.after: dict[int, _Shapes] = {}
+        """Length of the next group -> schemes that go on so."""
+        self.here: list[_Judged] = []
+        """Those that end here."""
+
+    def add(self, lengths: Iterable[int], judged: _Judged) -> None:
+        """Note a scheme under one of its shapes."""
+        node = self
+        for length in lengths:
+            node = node.after.setdefault(length, _Shapes())
+        node.here.append(judged)
+
+
 class NumberFinder:
     """Finds identifiers of digits only."""
 
     def __init__(self, numbers: Iterable[Number], topics: Topics) -> None:
         self._by_length: dict[int, list[_Judged]] = {}
+        self._by_shape = _Shapes()
         self._shapes: set[tuple[int, ...]] = set()
+        self._unsure: set[str] = set()
         for number in numbers:
             own = topics.mask(*(each for each in number.near if each[0] != "@"))
             judged = _Judged(number, topics.mask(*number.near), own, number.shapes)
-            self._shapes |= number.shapes.keys()
+            self._shapes |= judged.shapes.keys()
+            if number.needs is not Needs.NOTHING:
+                self._unsure.add(number.rule)
+            for lengths in judged.shapes:
+                self._by_shape.add(lengths, judged)
             for length in number.lengths:
                 self._by_length.setdefault(length, []).append(judged)
         self._order = topics.mask("@order")
@@ -70,36 +95,40 @@ class NumberFinder:
         Args:
             around: what stands around a span of the text.
         """
-        for first, last, is_odd in self._candidates(run):
-            yield from self._judged(run, first, last, around, is_odd=is_odd)
-
-    def _candidates(self, run: Run) -> Iterator[tuple[int, int, bool]]:
-        lengths, by_length = run.lengths, self._by_length
-        count = len(lengths)
+        count = len(run.lengths)
         if count == 1:
-            if lengths[0] in by_length:
-                yield 0, 0, False
+            if schemes := self._by_length.get(run.lengths[0]):
+                yield from self._judged(run, 0, 0, around, schemes)
             return
-        gaps = run.gaps
+        found = [
+            finding
+            for first, last, schemes, is_odd in self._candidates(run)
+            for finding in self._judged(run, first, last, around, schemes, is_odd=is_odd)
+        ]
+        yield from without_chance(run, found, self._unsure) if found else ()
+
+    def _candidates(self, run: Run) -> Iterator[tuple[int, int, list[_Judged], bool]]:
+        lengths, gaps, by_length, by_shape = run.lengths, run.gaps, self._by_length, self._by_shape.after
         if run.are_thousands:
             total = sum(lengths)
             if total in by_length and (total >= _FEWEST_OF_NO_AMOUNT or tuple(lengths) in self._shapes):
-                yield 0, count - 1, tuple(lengths) not in self._shapes
+                yield 0, len(lengths) - 1, by_length[total], tuple(lengths) not in self._shapes
             return
-        for first in range(count):
-            if lengths[first] in by_length:
-                yield first, first, False
-            total = lengths[first]
-            for last in range(first + 1, count):
-                total += lengths[last]
-                if total > _LONGEST or len(gaps[last - 1]) > 1:
-                    break
-                if total in by_length and tuple(lengths[first : last + 1]) in self._shapes:
-                    yield first, last, False
-        if sum(lengths) in by_length and _is_odd(lengths, gaps, self._shapes):
-            yield 0, count - 1, True
+        for first, length in enumerate(lengths):
+            if length in by_length:
+                yield first, first, by_length[length], False
+            node, last = by_shape.get(length), first
+            while node is not None and last < len(gaps) and len(gaps[last]) == 1:
+                last += 1
+                node = node.after.get(lengths[last])
+                if node is not None and node.here:
+                    yield first, last, node.here, False
+        if (total := sum(lengths)) in by_length and _is_odd(lengths, gaps, self._shapes):
+            yield 0, len(lengths) - 1, by_length[total], True
 
-    def _judged(self, run: Run, first: int, last: int, around: Surroundings, *, is_odd: bool) -> Iterator[Finding]:
+    def _judged(
+        self, run: Run, first: int, last: int, around: Surroundings, schemes: list[_Judged], *, is_odd: bool = False
+    ) -> Iterator[Finding]:
         digits = run.digits(first, last)
         start, end = run.starts[first], run.ends[last]
         lengths, gaps = tuple(run.lengths[first : last + 1]), tuple(run.gaps[first:last])
@@ -113,7 +142,7 @@ class NumberFinder:
         near, closest = words.near, words.closest
         heard = closest if closest & self._order else near  # behind an order's word none but the closest counts
         is_code: bool | None = None
-        for number, mask, own, shapes in self._by_length[len(digits)]:
+        for number, mask, own, shapes in schemes:
             needs, is_shape = number.needs, False
             if gaps:
                 is_shape = gaps in shapes.get(lengths, ())
@@ -151,9 +180,12 @@ def _is_odd(lengths: list[int], gaps: list[str], shapes: set[tuple[int, ...]]) -
     """Whether a whole run is grouped as nobody's number is: evenly but in no known way, or over two lines."""
     if any("(" in gap or ")" in gap for gap in gaps):
         return False
-    breaks = sum("\n" in gap for gap in gaps)
-    if breaks == 1 or tuple(lengths) in shapes:
-        return breaks == 1 or any(len(gap) > 1 for gap in gaps)
+    within = [gap for gap in gaps if "\n" not in gap]
+    is_broken = len(gaps) - len(within) == 1
+    if tuple(lengths) in shapes:
+        return is_broken or any(len(gap) > 1 for gap in gaps)
+    if is_broken:
+        return len(set(within)) <= 1
     return len(set(lengths[:-1])) == 1 and lengths[-1] <= lengths[0] <= 4
 
 

@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import product
 from typing import Any
 
 import phonenumbers
@@ -24,6 +25,7 @@ _TYPES = (
     "voicemail",
 )
 _CODES = frozenset(map(str, COUNTRY_CODE_TO_REGION_CODE))
+_GROUP = re.compile(r"\(\\d(?:\{([0-9]+)(?:,([0-9]+))?\})?\)")  # of a number's format: (\d{3}), (\d{3,12})
 _FEWEST, _MOST = 7, 15  # digits: the shortest national numbers in use; ITU-T E.164, 6.1
 
 
@@ -36,6 +38,8 @@ class _Region:
     transform: str | None
     """What a trunk prefix with more in it leaves."""
     valid: re.Pattern[str]
+    groupings: frozenset[tuple[int, ...]]
+    """Lengths of the groups in which its numbers are written without a trunk prefix."""
 
 
 @cache
@@ -49,6 +53,14 @@ def _region(name: str) -> _Region:
         re.compile(trunk) if trunk else None,
         metadata.national_prefix_transform_rule,
         re.compile("|".join(f"(?:{pattern})" for pattern in patterns)),
+        frozenset(
+            lengths
+            for each in metadata.number_format
+            if not (
+                metadata.national_prefix and metadata.national_prefix in (each.national_prefix_formatting_rule or "")
+            )
+            for lengths in product(*(range(int(a or 1), int(b or a or 1) + 1) for a, b in _GROUP.findall(each.pattern)))
+        ),
     )
 
 
@@ -73,6 +85,8 @@ class PhonePlan:
         if unknown:
             raise ValueError(f"expected phone regions of the phone number plan, got {', '.join(unknown)}")
         self._regions = tuple(_region(name) for name in dict.fromkeys(regions))
+        self.groupings = frozenset(lengths for region in self._regions for lengths in region.groupings)
+        """Lengths of the groups in which people write numbers that have no trunk prefix."""
 
     def international(self, digits: str) -> str | None:
         """The number that `digits` are behind a plus sign, or None when there is no such number."""

@@ -18,6 +18,7 @@ from collections.abc import Iterator, Sequence
 from sovctl.gateway.detect.amounts import are_years, is_amount, is_of_uuid
 from sovctl.gateway.detect.context import Topics
 from sovctl.gateway.detect.finding import Finding
+from sovctl.gateway.detect.number_rows import beside, parted
 from sovctl.gateway.detect.phone_plan import PhonePlan
 from sovctl.gateway.detect.runs import Run, are_thousands
 from sovctl.gateway.detect.surroundings import Surroundings
@@ -26,7 +27,8 @@ from sovctl.gateway.kinds import Kind
 _SCORE_INTERNATIONAL, _SCORE_NATIONAL, _SCORE_WORD = 0.75, 0.5, 0.45
 _FEWEST, _MOST = 7, 15  # digits; ITU-T E.164, 6.1
 _FEWEST_BY_WORD = 6
-_MOST_BESIDE = 4  # groups of a run beside a number's own; two numbers of three groups may stand side by side
+_MOST_BESIDE = 8  # groups of a row that may hold a number beside others, as people group theirs
+_MOST_LISTED = 15  # groups of a row that may hold several numbers with trunk prefixes, three of France's five groups
 _MOST_GROUPS = 8
 _ALONE = ("+8613", "+8615", "+8617", "+8618", "+8619")  # MIIT, numbering plan: mobiles; read 2026-11
 _EXTENSION = re.compile(
@@ -70,32 +72,58 @@ class PhoneFinder:
         Args:
             only_international: those with a plus sign, which nothing else can be.
         """
-        first = 0
-        count = len(run.starts)
-        while first < count:
-            if only_international and _plus_before(run.text, run.starts[first]) == run.starts[first]:
-                first += 1
-                continue
-            found = self._longest_from(run, first, around)
-            if found is None:
-                first += 1
-            else:
-                finding, last = found
-                yield finding
-                first = last + 1
+        for first, end in ((0, len(run.starts)),) if only_international else self._pieces(run, around):
+            while first < end:
+                if only_international and _plus_before(run.text, run.starts[first]) == run.starts[first]:
+                    first += 1
+                    continue
+                found = self._longest_from(run, first, end, around)
+                if found is None:
+                    first += 1
+                else:
+                    finding, last = found
+                    yield finding
+                    first = last + 1
 
-    def _longest_from(self, run: Run, first: int, around: Surroundings) -> tuple[Finding, int] | None:
-        """The longest number that begins with the group `first`, and its last group."""
+    def _pieces(self, run: Run, around: Surroundings) -> Iterator[tuple[int, int]]:
+        """Groups in which numbers can stand: of lines, and of a long line what wider gaps part."""
+        count = len(run.starts)
+        if count <= _MOST_LISTED:
+            yield 0, count
+            return
+        may_say = around.may_say(self._phone)
+        begin = 0
+        while begin < count:
+            _, end = run.line(begin)
+            if end - begin <= _MOST_LISTED:
+                yield begin, end
+            elif may_say:  # beside the words, at either end
+                yield begin, begin + _MOST_BESIDE
+                yield from parted(run, begin + _MOST_BESIDE, end - _MOST_BESIDE, _MOST_LISTED)
+                yield end - _MOST_BESIDE, end
+            else:
+                yield from parted(run, begin, end, _MOST_LISTED)
+            begin = end
+
+    def _longest_from(self, run: Run, first: int, end: int, around: Surroundings) -> tuple[Finding, int] | None:
+        """The longest number that begins with the group `first` and ends before the group `end`, and its last group."""
         text, starts, ends, gaps = run.text, run.starts, run.ends, run.gaps
         start = starts[first]
         plus = _plus_before(text, start)
         last, total = first, ends[first] - start
         candidates: list[tuple[int, int]] = []
+        has_opened, is_open = text[start - 1 : start] == "(", False
         while True:
-            if total >= _FEWEST_BY_WORD:
+            if total >= _FEWEST_BY_WORD and not is_open:
                 candidates.append((last, total))
-            if last + 1 >= len(starts) or last - first >= _MOST_GROUPS or not _is_gap(gaps[last]):
+            if last + 1 >= end or last - first >= _MOST_GROUPS or not _is_gap(gaps[last]):
                 break
+            if ")" in gaps[last]:
+                is_open = False
+            if "(" in gaps[last]:
+                if has_opened:
+                    break
+                has_opened = is_open = True
             last += 1
             total += ends[last] - starts[last]
             if total > _MOST:
@@ -104,10 +132,10 @@ class PhoneFinder:
             number = self._number(run, first, last, total, around, has_plus=plus < start)
             if number is not None:
                 value, score, rule = number
-                begin, end = min(plus, _bracket_before(text, start, ends[last])), ends[last]
-                if extension := _EXTENSION.match(text, end):
-                    end, value = extension.end(), f"{value};ext={extension['digits']}"
-                return Finding(begin, end, Kind.PHONE, score, value, rule), last
+                begin, stop = min(plus, _bracket_before(text, start, ends[last])), ends[last]
+                if extension := _EXTENSION.match(text, stop):
+                    stop, value = extension.end(), f"{value};ext={extension['digits']}"
+                return Finding(begin, stop, Kind.PHONE, score, value, rule), last
         return None
 
     def _number(
@@ -119,21 +147,30 @@ class PhoneFinder:
                 return None
             return self._plan.international(digits) or f"+{digits}", _SCORE_INTERNATIONAL, "PHONE"
         start, end = run.starts[first], run.ends[last]
-        abroad = self._plan.international(digits[2:]) if digits.startswith("00") and total > 9 else None
+        abroad = self._plan.international(digits[2:]) if total > 9 and run.text.startswith("00", start) else None
+        if abroad and last > first and self._is_chance(run, first, last, around):
+            abroad = None
         may_say = around.may_say(self._phone)
-        if not may_say and not abroad and not self._is_written(run, first, last, has_trunk=True):
+        may_be_written = total >= _FEWEST and self._is_written(run, first, last, has_trunk=True)
+        if not (may_say or abroad or may_be_written):
+            return None
+        national = self._plan.national(digits) if total >= _FEWEST else None
+        is_written = national is not None and (
+            (may_be_written and (national[1] or self._is_written(run, first, last, has_trunk=False)))
+            or _is_mobile_alone(run, first, last, national[0])
+        )
+        is_written = is_written and not self._is_chance(run, first, last, around)
+        if not (may_say or abroad or is_written):
             return None
         words = around(start, end)
         if (words.touching | words.following) & self._order and not words.touching & self._phone:
             return None
-        national = self._plan.national(digits) if total >= _FEWEST else None
-        is_written = national is not None and (
-            self._is_written(run, first, last, has_trunk=national[1]) or _is_mobile_alone(run, first, last, national[0])
-        )
         is_said = may_say and (
             bool(((words.before & words.closest) | words.after) & self._phone)
             or (total >= _FEWEST and _says_which(run.text, start, end))
         )
+        if is_said and not is_written and " " in run.gaps[first:last] and _is_cell(run, first, last, around):
+            return None
         if is_said and _PATH_BEFORE.search(run.text, max(0, start - _LONGEST_PATH), start):
             return None
         if not (abroad or is_written or is_said) or is_amount(run.text, start, end):
@@ -161,9 +198,11 @@ class PhoneFinder:
                 and lengths[0] >= 10
                 and text[run.starts[first] - 1 : run.starts[first]] not in ("-", ".", "#", "/")
             )
+        if self._is_of_a_row(run, first, last, lengths, gaps):
+            return False
         if any(")" in gap for gap in gaps):
             return True
-        if are_years(run, first, last) or (len(gaps) == 1 and gaps[0] == ".") or _is_of_a_row(run, first, last):
+        if are_years(run, first, last) or (len(gaps) == 1 and gaps[0] == "."):
             return False
         # A list of small numbers, a path, a standard's: 1 2 3 4, 20/30/600, 1003.1-2001.
         if max(lengths) < (2 if has_trunk else 3) or 1 in lengths[1:] or gaps.count("/") > 1:
@@ -173,6 +212,50 @@ class PhoneFinder:
         if has_trunk:
             return True
         return len(lengths) >= 3 and (sum(lengths) >= 9 or "." not in gaps)
+
+    def _is_chance(self, run: Run, first: int, last: int, around: Surroundings) -> bool:
+        """Whether a row of a table holds these groups, and nobody writes a number in them."""
+        lengths = run.lengths[first : last + 1]
+        if " " not in run.gaps[first:last]:
+            return False
+        text, start, end = run.text, run.starts[first], run.ends[last]
+        if lengths[0] > 1 and text[start] == "0":  # counts in as many digits as the others: 033511 101710
+            is_padded = lengths[0] > 2 and len(set(lengths)) == 1
+            beside_it = text[max(0, start - 2) : start] + text[end : end + 2]
+            return is_padded and any(map(str.isdigit, beside_it)) and around.are_in_table(start)
+        return not self._is_grouped(run, first, lengths) and around.are_in_table(run.starts[first])
+
+    def _is_of_a_row(self, run: Run, first: int, last: int, lengths: list[int], inner: list[str]) -> bool:
+        """Whether these groups are decimals, or some of a table's cells: 757.98 568.83, 433 993 221 178 26 512."""
+        text, start, end = run.text, run.starts[first], run.ends[last]
+        before, after = beside(run, first, last)
+        if "\t" in inner:  # cells, unless the only two of the line
+            return inner.count("\t") > 1 or bool({*text[start - 1 : start], *text[end : end + 1]} - {"\n"})
+        if " " in inner and (before == "." or after == "." or ("." in inner and " " in inner[inner.index(".") :])):
+            return True
+        has_brackets = any(")" in gap for gap in inner) and any(c in "()" for c in before + after)
+        if not has_brackets and before not in inner and after not in inner:
+            return False
+        line_first, line_end = run.line(first)
+        others = 0 if has_brackets else line_end - line_first
+        if lengths[0] > 1 and text[start] == "0":  # dialled, and hardly any count begins so
+            is_padded = lengths[0] > 2 and len(set(lengths)) == 1
+            return others > (_MOST_BESIDE if is_padded else _MOST_LISTED)
+        if others > _MOST_BESIDE:
+            return True
+        return not self._is_grouped(run, first, lengths)
+
+    def _is_grouped(self, run: Run, first: int, lengths: list[int]) -> bool:
+        """Whether people write numbers in such groups, behind the 1 or 8 that some countries dial or without it."""
+        if lengths[0] == 1 and len(lengths) > 3 and run.text[run.starts[first]] in "18":
+            lengths = lengths[1:]
+        return tuple(lengths) in self._plan.groupings
+
+
+def _is_cell(run: Run, first: int, last: int, around: Surroundings) -> bool:
+    """Whether these groups are some of a table's row without words."""
+    begin, end = run.line(first)
+    return last - first + 1 < end - begin and around.are_in_table(run.starts[first])
 
 
 def _is_mobile_alone(run: Run, first: int, last: int, number: str) -> bool:
@@ -189,22 +272,6 @@ def _is_mobile_alone(run: Run, first: int, last: int, number: str) -> bool:
 def _says_which(text: str, start: int, end: int) -> bool:
     """Whether a word right beside it tells this number of somebody from his others."""
     return bool(_WHICH_AFTER.match(text, end) or _WHICH_BEFORE.search(text, max(0, start - _LONGEST_WHICH), start))
-
-
-def _is_of_a_row(run: Run, first: int, last: int) -> bool:
-    """Whether these groups are decimals, or some of a table's many cells: 757.98 568.83, 433 993 221 178 26 512."""
-    inner = run.gaps[first:last]
-    before = run.gaps[first - 1] if first else ""
-    after = run.gaps[last] if last < len(run.gaps) else ""
-    if "\t" in inner and (before or after):
-        return True
-    if " " not in inner:
-        return False
-    if before == "." or after == "." or ("." in inner and " " in inner[inner.index(".") :]):
-        return True
-    others = len(run.starts) - len(inner) - 1
-    is_counted = run.text[run.starts[first]] != "0"  # as numbers are written, but for those that are dialled
-    return others >= _MOST_BESIDE and " " in (before, after) and is_counted
 
 
 def _is_gap(gap: str) -> bool:

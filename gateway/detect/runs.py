@@ -50,7 +50,7 @@ class Run:
         ends: where each group ends.
     """
 
-    __slots__ = ("are_thousands", "ends", "gaps", "lengths", "starts", "text")
+    __slots__ = ("_lines", "are_thousands", "ends", "gaps", "lengths", "starts", "text")
 
     def __init__(self, text: str, starts: list[int], ends: list[int]) -> None:
         self.text = text
@@ -62,6 +62,15 @@ class Run:
         """Of all groups; asked for every number in the run, and as long as the run."""
         self.gaps = [text[end:start] for end, start in zip(ends, starts[1:], strict=False)]
         """What stands between each group and the next."""
+        self._lines: list[int] | None = None
+
+    def line(self, group: int) -> tuple[int, int]:
+        """The groups in the same line as this one: the first, and the one after the last."""
+        if self._lines is None:
+            breaks = [index for index, gap in enumerate(self.gaps, 1) if "\n" in gap or "\r" in gap]
+            self._lines = [0, *breaks, len(self.starts)]
+        place = bisect_right(self._lines, group)
+        return self._lines[place - 1], self._lines[place]
 
     def without(self, spans: Iterable[tuple[int, int]]) -> list[Run]:
         """The runs that are left when the groups in `spans` are taken out."""

@@ -8,6 +8,7 @@ around(11, 20).near                         # topics right around the number
 from __future__ import annotations
 
 from sovctl.gateway.detect.context import Before, Behind, Topics
+from sovctl.gateway.detect.table_lines import FEWEST_LINES, line_at, lines_like
 
 
 class Around:
@@ -57,7 +58,7 @@ class Around:
 class Surroundings:
     """The surroundings in one text."""
 
-    __slots__ = ("_before", "_behind", "_said", "_text", "_topics")
+    __slots__ = ("_before", "_behind", "_in_table", "_said", "_text", "_topics")
 
     def __init__(self, topics: Topics, text: str) -> None:
         self._topics = topics
@@ -65,6 +66,7 @@ class Surroundings:
         self._before: dict[int, Before] = {}
         self._behind: dict[tuple[int, int], Behind] = {}
         self._said: int | None = None
+        self._in_table: dict[int, bool] = {}
 
     def __call__(self, start: int, end: int) -> Around:
         """What stands around `text[start:end]`."""
@@ -79,6 +81,16 @@ class Surroundings:
         if behind is None:
             behind = self._behind[end, scale] = self._topics.behind(self._text, end, scale)
         return behind
+
+    def are_in_table(self, place: int) -> bool:
+        """Whether the numbers in the line of this place are a row of a table."""
+        line = line_at(self._text, place)
+        if line is None:
+            return False
+        if line[0] not in self._in_table:
+            lines = lines_like(self._text, place)
+            self._in_table.update(dict.fromkeys(lines, len(lines) >= FEWEST_LINES))
+        return self._in_table[line[0]]
 
     def may_say(self, mask: int) -> bool:
         """False when no word of these topics stands anywhere in the text, so that none is around any place."""

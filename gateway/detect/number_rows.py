@@ -1,0 +1,109 @@
+"""Rows of plain numbers: cells of a table, counters, measurements, of which some pass a check by chance.
+
+    12 431 34 4577 690 2105 6          # no social security number in the middle of it
+    4111 1111 1111 1111                # a card: the whole row is one
+
+One digit in ten is the right check digit, so a long row always holds something that looks like an identifier. Of what
+is written in several groups, with no word that speaks of it, a finding stands when one of these holds:
+
+    it is all there is of digits in its line, or what parts its groups does not part them from the rest
+    its check can't be met by one number in ten, and the row is short
+    the findings are most of the row: a row of identifiers
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Container, Iterator, Sequence
+
+from sovctl.gateway.detect.finding import Finding
+from sovctl.gateway.detect.runs import Run
+from sovctl.gateway.detect.table_lines import line_at
+
+MOST_BESIDE = 8
+"""Groups of digits in one line, above which nobody lists an identifier and what belongs to it: number, date, code."""
+SUPPORTED = 0.97
+"""Score from which on a word speaks of a number."""
+_LETTER, _DIGIT = re.compile(r"[^\W\d_]"), re.compile("[0-9]")
+
+
+def beside(run: Run, first: int, last: int) -> tuple[str, str]:
+    """What parts these groups from those before and behind them in the line; empty where there are none."""
+    before = run.gaps[first - 1] if first else ""
+    after = run.gaps[last] if last < len(run.gaps) else ""
+    return "" if "\n" in before else before, "" if "\n" in after else after
+
+
+def parted(run: Run, begin: int, end: int, most: int) -> Iterator[tuple[int, int]]:
+    """The groups of a long line that narrow gaps hold together, where wider ones part them from the rest.
+
+    Args:
+        most: groups; what goes on for longer is left out.
+    """
+    for is_wide in (_is_wide, _is_space):
+        if any(map(is_wide, run.gaps[begin : end - 1])):
+            break
+    else:
+        return
+    first = begin
+    for group in range(begin, end):
+        if group + 1 < end and not is_wide(run.gaps[group]):
+            continue
+        if group - first < most:
+            yield first, group + 1
+        elif is_wide is _is_wide:
+            yield from parted(run, first, group + 1, most)
+        first = group + 1
+
+
+def _is_wide(gap: str) -> bool:
+    """Whether a gap parts cells: more than a sign, and no bracket."""
+    return gap == "\t" or (len(gap) > 1 and not (gap[0] == ")" or gap[-1] == "("))
+
+
+def _is_space(gap: str) -> bool:
+    return gap[0] == " " and gap[-1] in " ("
+
+
+def without_chance(run: Run, found: Sequence[Finding], unsure: Container[str]) -> Sequence[Finding]:
+    """`found` without what the digits of a row are by chance.
+
+    Args:
+        found: identifiers of digits in `run`, possibly overlapping.
+        unsure: rules whose check one number in ten meets, or which have none.
+    """
+    if all(finding.score >= SUPPORTED for finding in found):
+        return found
+    stands = [(finding, *_groups(run, finding)) for finding in found]
+    covered = {group for _, first, last in stands for group in range(first, last + 1)}
+    lines: dict[int, bool] = {}
+    kept: list[Finding] = []
+    for finding, first, last in stands:
+        if first < last and finding.score < SUPPORTED:
+            begin, end = run.line(first)
+            if last >= end:
+                if _is_between_cells(run.text, finding.start, finding.end):
+                    continue
+            elif set(beside(run, first, last)).intersection(run.gaps[first:last]) and (
+                end - begin > MOST_BESIDE or finding.rule in unsure
+            ):
+                if begin not in lines:
+                    lines[begin] = 3 * sum(group in covered for group in range(begin, end)) >= 2 * (end - begin)
+                if not lines[begin]:
+                    continue
+        kept.append(finding)
+    return kept
+
+
+def _is_between_cells(text: str, start: int, end: int) -> bool:
+    """Whether a span over lines begins behind and ends before numbers, with no word in the first line or the last."""
+    lines = line_at(text, start), line_at(text, end)
+    if lines[0] is None or lines[1] is None or _LETTER.search(text, lines[0][0], lines[1][1]):
+        return False
+    return _DIGIT.search(text, lines[0][0], start) is not None and _DIGIT.search(text, end, lines[1][1]) is not None
+
+
+def _groups(run: Run, finding: Finding) -> tuple[int, int]:
+    """The first and the last group of a finding."""
+    return bisect_left(run.starts, finding.start), bisect_left(run.starts, finding.end) - 1

@@ -1,0 +1,48 @@
+"""Lines of a table without signs between its cells: the same sorts of things in the same places, line by line.
+
+north 12 345 678
+south 9 1,204 77         # `lines_like(text, 0)`: where these two begin, and others of one word and three numbers
+"""
+
+from __future__ import annotations
+
+import re
+
+FEWEST_LINES = 3
+"""Lines of one shape, one below the other, that are a table."""
+_LONGEST_LINE = 300  # characters; longer lines are prose
+_LETTER, _SAYS, _WORDS = re.compile(r"[^\W\d_]"), re.compile(r"\w"), re.compile("ww+")
+
+
+def line_at(text: str, place: int) -> tuple[int, int] | None:
+    """Where the line of `text[place]` stands; None when it is long, as lines of prose are."""
+    first, last = max(0, place - _LONGEST_LINE), min(len(text), place + _LONGEST_LINE)
+    start, end = text.rfind("\n", first, place) + 1, text.find("\n", place, last)
+    if (first and not start) or (end < 0 and last < len(text)):
+        return None
+    return start, end if end >= 0 else last
+
+
+def lines_like(text: str, place: int) -> list[int]:
+    """Where this line and those right above and below it begin that have numbers and words in the same places."""
+    line = line_at(text, place)
+    if line is None:
+        return []
+    shape = _shape(text, *line)
+    lines = [line[0]]
+    if shape is None:
+        return lines
+    above, below = line[0] - 1, line[1] + 1
+    while above >= 0 and (each := line_at(text, above)) and _shape(text, *each) == shape:
+        lines.append(each[0])
+        above = each[0] - 1
+    while below < len(text) and (each := line_at(text, below)) and _shape(text, *each) == shape:
+        lines.append(each[0])
+        below = each[1] + 1
+    return lines
+
+
+def _shape(text: str, start: int, end: int) -> str | None:
+    """The cells of a line, as `w` and `n`, words beside each other as one; None for what is no row of a table."""
+    cells = "".join("w" if _LETTER.search(cell) else "n" for cell in text[start:end].split() if _SAYS.search(cell))
+    return _WORDS.sub("w", cells) if cells.count("n") > 1 else None

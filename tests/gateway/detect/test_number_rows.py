@@ -1,0 +1,62 @@
+"""Rows and tables of plain numbers hold no identifiers by chance, and identifiers that stand in rows are found."""
+
+from __future__ import annotations
+
+import pytest
+
+from sovctl.gateway.detect import Detector, make_detector
+from sovctl.gateway.settings import DetectSettings
+
+
+@pytest.fixture(scope="module")
+def detector() -> Detector:
+    return make_detector(DetectSettings(phone_regions=["DE", "US"]))
+
+
+def found(detector: Detector, text: str) -> list[str]:
+    return [text[finding.start : finding.end] for finding in detector.find(text)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "55134 35601 5 781 85033 431 34 4577 690 2105 6 8",
+        "5425 1652 1164 3592 5220 4335 1977 3244 7558 4705 9277",
+        "northern 12 345 678 99\nsouthern 4 1204 771 6\nwestern 30 901 820 12\neastern 7 2 90 1",
+        "1.3.6.1.4.1.311.21.20",
+        "12-345-67-8901-234-567-89-12",
+        "0.41 (12) 345 (67) 8901 (23) 456 (78)",
+        "0000160 071366 003353 000137 133441 033511 101710 137672 000672",
+        "87.6827, 90.0716\n13.3410, 107.0886\n80.6012, 12.0004",
+        "3;4.683\n2022;71;99\n2023;4;5",
+        "r b si wa st\n1 0 77 7 4576 60718 5607\n2 0 12 4 9188 37860 4114\n0 1 75 9 8122 12345 9120",
+    ],
+)
+def test_what_a_row_or_a_table_holds_by_chance_is_not_found(detector: Detector, text: str) -> None:
+    assert found(detector, text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "identifiers"),
+    [
+        ("4111 1111 1111 1111", ["4111 1111 1111 1111"]),
+        ("4111 1111 1111 1111 12 27 123", ["4111 1111 1111 1111"]),
+        (
+            "4111 1111 1111 1111 5555 5555 5555 4444 4242 4242 4242 4242",
+            ["4111 1111 1111 1111", "5555 5555 5555 4444", "4242 4242 4242 4242"],
+        ),
+        ("17 18 19 card 4111 1111 1111 1111 20 21 22 23 24 25 26 27", ["4111 1111 1111 1111"]),
+        ("4111 1111\n1111 1111", ["4111 1111\n1111 1111"]),
+        ("Zimmer 4 12 030 901820 3", ["030 901820"]),
+        ("212 555 0123 646 555 0199", ["212 555 0123", "646 555 0199"]),
+        (" ".join(f"(212) 555-01{n}" for n in range(10, 20)), [f"(212) 555-01{n}" for n in range(10, 20)]),
+        ("Call (212-555-0123)", ["212-555-0123"]),
+        (" ".join(f"212-555-01{n}" for n in range(10, 30)), [f"212-555-01{n}" for n in range(10, 30)]),
+        (
+            "Weber 30 030 901820\nMaier 41 0171 2345678\nHuber 52 089 123456",
+            ["030 901820", "0171 2345678", "089 123456"],
+        ),
+    ],
+)
+def test_identifiers_in_rows_are_found(detector: Detector, text: str, identifiers: list[str]) -> None:
+    assert found(detector, text) == identifiers
