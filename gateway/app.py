@@ -157,7 +157,7 @@ class App:
         service.metrics.in_flight.move(1)
         watch = _Watch(scope)
         try:
-            named = _header(headers, _CONVERSATION)
+            named = _sole(headers, _CONVERSATION)
             reply = await service.serve(
                 surface,
                 client,
@@ -183,7 +183,7 @@ class App:
 
     async def _caller(self, scope: Scope) -> Principal:
         callers, headers = self._context.callers, scope["headers"]
-        credential = bearer(_header(headers, b"authorization")) or _header(headers, b"x-api-key")  # Anthropic's clients
+        credential = bearer(_sole(headers, b"authorization")) or _sole(headers, b"x-api-key")  # Anthropic's clients
         peer = scope["state"].get(PEER)
         if credential is None and (_header(headers, b"sec-fetch-site") or "none") in _ELSEWHERE:
             raise Refused(Code.INVALID_API_KEY)  # a browser shows its certificate for any page that asks
@@ -341,6 +341,21 @@ def _header(headers: Headers, name: bytes) -> str | None:
         if key == name:
             return value.decode("latin-1")
     return None
+
+
+def _sole(headers: Headers, name: bytes) -> str | None:
+    """A field that says who asks or for what: a proxy before us may have looked at another one than we would.
+
+    Raises:
+        Refused: it stands there twice and says two things.
+    """
+    said: bytes | None = None
+    for key, value in headers:
+        if key == name:
+            if said is not None and said != value:
+                raise Refused(Code.INVALID_REQUEST, param=name.decode())
+            said = value
+    return said.decode("latin-1") if said is not None else None
 
 
 def _timeout_s(headers: Headers, *, at_most_s: float) -> float:

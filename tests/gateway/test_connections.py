@@ -102,6 +102,26 @@ def test_a_path_that_is_not_there_says_how_a_base_url_ends(connection: http.clie
         assert b"/v1" in body
 
 
+@pytest.mark.parametrize("name", ["authorization", "x-api-key", "x-sovctl-conversation"])
+def test_two_answers_to_who_asks_are_none(gateway: LoopbackGateway, upstream: EchoUpstream, name: str) -> None:
+    said = {"authorization": (f"Bearer {KEY}", "Bearer other"), "x-api-key": (KEY, "other")}.get(name, ("a", "b"))
+    credential = f"authorization: Bearer {KEY}\r\n" if name.startswith("x-sovctl") else ""
+    body, before = json.dumps(say(WORDS)).encode(), len(upstream.requests)
+
+    def asked(first: str, second: str) -> tuple[bytes, bytes]:
+        lines = f"{credential}{name}: {first}\r\n{name}: {second}\r\nconnection: close\r\n"
+        head = f"POST {CHAT} HTTP/1.1\r\nhost: x\r\n{lines}content-length: {len(body)}\r\n\r\n"
+        return to_the_end(gateway, head.encode() + body)
+
+    for two in (said, said[::-1]):
+        head, answer = asked(*two)
+        assert head.startswith(b"HTTP/1.1 400 ")
+        assert json.loads(answer)["error"]["param"] == name
+    assert len(upstream.requests) == before
+    head, _ = asked(said[0], said[0])
+    assert head.startswith(b"HTTP/1.1 200 ")
+
+
 @pytest.mark.parametrize("coding", ["gzip", "zstd"])
 def test_a_compressed_body_is_refused_by_its_name(gateway: LoopbackGateway, coding: str) -> None:
     packed = gzip.compress(json.dumps(say(WORDS)).encode())

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from admin_givens import ADMIN, CALLER, admin_port, begin
-from echo_upstream import EchoUpstream
+from echo_upstream import EchoUpstream, Script
 from selenium.webdriver import Chrome, ChromeOptions
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
@@ -228,6 +228,32 @@ def test_on_a_narrow_screen_nothing_but_tables_scrolls_sideways(
     width = "return [document.documentElement.scrollWidth, document.documentElement.clientWidth]"
     scroll, client = browser.execute_script(width)
     assert scroll <= client
+
+
+def test_the_longest_names_fit_a_narrow_screen(
+    open_browser: Callable[..., Chrome], gateway: Any, pool: EchoUpstream
+) -> None:
+    pool.script = Script(message=lambda _: {"role": "assistant", "content": "Pay FR1420041010050500013M02606."})
+    chat(gateway, "Where to?", "judged")
+    pool.forget()
+    browser = open_browser()
+    log_in(browser, gateway)
+    browser.set_window_size(500, 900)
+    browser.execute_cdp_cmd(
+        "Emulation.setDeviceMetricsOverride", {"width": 360, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+    )
+    fits = """
+        for (const each of document.querySelectorAll(".out > span, .tag, .calm")) each.textContent = "w".repeat(99);
+        return [document.documentElement.scrollWidth, document.documentElement.clientWidth];
+    """
+    until(lambda: browser.find_elements(By.CSS_SELECTOR, "a[href^=handoffs]"), "one that waits")
+    address = browser.execute_script("return document.querySelector('a[href^=handoffs]').href")
+    for page in (browser.current_url, address):
+        browser.get(page)
+        scroll, client = browser.execute_script(fits)
+        assert scroll <= client, page
+    press(browser, "Resolve")
+    until(lambda: "Nothing waits." in browser.page_source, "it is done")
 
 
 def test_it_can_be_heard_and_reached_by_keyboard(browser: Chrome) -> None:
