@@ -17,7 +17,7 @@ from sovctl.gateway.quota.headers import limit_headers, refusal_headers
 from sovctl.gateway.quota.need import Nano, Need
 from sovctl.gateway.quota.quota import Quota
 from sovctl.gateway.quota.reservation import LimitReached, Reservation
-from sovctl.gateway.quota.size import Size, size_of
+from sovctl.gateway.quota.size import NO_SIZE, Size, size_of
 from sovctl.gateway.quota.store import QuotaUnavailable
 from sovctl.gateway.quota.tariff import Tariff
 from sovctl.gateway.settings import GatewaySettings
@@ -95,6 +95,8 @@ class Admission:
 
     def _size(self, exchange: Exchange) -> tuple[Size, int]:
         body, surface = exchange.body, exchange.surface
+        if not surface.uses_tokens:
+            return NO_SIZE, 0
         size = size_of(body, surface.family, body_bytes=len(exchange.raw))
         if self._hedges and surface.family in HEDGED:  # two servers may read it
             size = size._replace(prompt_bytes=2 * size.prompt_bytes)

@@ -23,6 +23,10 @@ class Size(NamedTuple):
     """To all prompts together."""
 
 
+NO_SIZE = Size(0, 0, 0)
+"""Of a request that no model reads."""
+
+
 def size_of(body: Mapping[str, Any], family: SurfaceName, *, body_bytes: int) -> Size:
     """The size of a request.
 

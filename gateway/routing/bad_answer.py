@@ -160,6 +160,7 @@ def _of_message(answer: Mapping[str, Any]) -> list[Draft]:
 
 _READERS: Mapping[SurfaceName, Callable[[Mapping[str, Any]], list[Draft]]] = {
     SurfaceName.CHAT: _of_chat,
+    SurfaceName.CHAT_BATCH: _of_chat,
     SurfaceName.COMPLETIONS: _of_completion,
     SurfaceName.RESPONSES: _of_response,
     SurfaceName.MESSAGES: _of_message,

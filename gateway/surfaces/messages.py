@@ -158,6 +158,7 @@ class CountTokens(Messages):
     has_text = False
     has_stream = False
     is_salted = False
+    uses_tokens = False
 
     def ending(self, _body: Mapping[str, Any]) -> None:
         return None

@@ -80,6 +80,8 @@ class Surface(ABC):
     """vLLM takes a salt for its prefix cache (`cache_salt`)."""
     has_text: ClassVar[bool] = True
     """Answers hold text. Where they don't, nothing has to be remembered for restoring."""
+    uses_tokens: ClassVar[bool] = True
+    """A model reads what was sent. Where one only counts, nothing is taken from limits but the request."""
     is_written: ClassVar[bool] = True
     """A model wrote that text. Where it didn't, there is nothing for release checks."""
     spelled_out: ClassVar[frozenset[str]] = frozenset({"logprobs", "prompt_logprobs", "top_logprobs"})

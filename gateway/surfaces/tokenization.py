@@ -25,6 +25,7 @@ class Tokenize(Surface):
     has_text = False
     has_stream = False
     is_salted = False
+    uses_tokens = False
 
     def check(self, body: Mapping[str, Any]) -> None:
         super().check(body)

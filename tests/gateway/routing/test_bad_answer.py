@@ -90,6 +90,7 @@ def fault(
             None,
         ),
         (CHAT, {"choices": [*chat("Hello")["choices"], *chat("")["choices"]]}, {}, Fault.EMPTY),
+        (SurfaceName.CHAT_BATCH, {"choices": [*chat("Hello")["choices"], *chat("")["choices"]]}, {}, Fault.EMPTY),
         (COMPLETIONS, {"choices": [{"text": "x", "finish_reason": "stop"}]}, {}, None),
         (COMPLETIONS, {"choices": [{"text": "", "finish_reason": "stop"}]}, {}, Fault.EMPTY),
         (COMPLETIONS, {"choices": [{"text": "x", "finish_reason": "length"}]}, {}, Fault.TRUNCATED),
