@@ -122,7 +122,10 @@ class Topics:
         letters = "".join(sorted(set("".join(self._capitals))))
         self._in_capitals = re.compile(rf"[{letters}]{{2,{max(map(len, self._capitals), default=2)}}}(?![^\W\d_])")
         order = self._masks.get("@order", 0)
-        order_words = tuple(f" {literal.strip()}" for literal, mask in masks.items() if mask & order)
+        order_words = tuple(
+            word if _has_no_spaces(word) else f" {word}"
+            for word in (literal.strip() for literal, mask in masks.items() if mask & order)
+        )
         self._whole = 1 << len(self._masks)
         """Of an expression that ends with an order's word and is none: "taxpayer reference"."""
         self._no_order = ~(order | self._whole)

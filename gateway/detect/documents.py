@@ -76,10 +76,19 @@ _SERIES_OF_DIGITS = re.compile(r"(?<![0-9.])([0-9]{2} ?[0-9]{2}),? (?:№|N|No\.
 _REACH_OF_SERIES = 16
 
 
+_FEWEST_OF_OWN_FORM = 4  # groups
+# CPF, SNILS, AHV number, Emirates ID; CNPJ.
+_OWN_FORM = re.compile(
+    r"(?<![0-9./-])(?:[0-9]{3}\.[0-9]{3}\.[0-9]{3}-[0-9]{2}|[0-9]{3}-[0-9]{3}-[0-9]{3} [0-9]{2}"
+    r"|756\.[0-9]{4}\.[0-9]{4}\.[0-9]{2}|784-[0-9]{4}-[0-9]{7}-[0-9]"
+    r"|(?P<company>[0-9]{2}\.[0-9]{3}\.[0-9]{3}/[0-9]{4}-[0-9]{2}))(?![0-9]|[./-][0-9])"
+)
+
+
 class DocumentFinder:
     """Finds numbers by the words before them; also a recognizer for those with letters."""
 
-    rules = tuple(document.rule for document in _DOCUMENTS)
+    rules = (*(document.rule for document in _DOCUMENTS), "ID_BY_FORM")
     patterns = (
         Pattern(r"[A-Z]{1,4}-?[0-9]{3}|[A-Z] [0-9]{3}", has_case=True),
         Pattern(r"[A-Z][0-9]{2}[A-Z][0-9]", has_case=True),
@@ -118,12 +127,18 @@ class DocumentFinder:
         value = compact(match.group())
         if sum(map(str.isdigit, value)) < _FEWEST_DIGITS or value.isdigit():
             return None
-        return self._by_word(text, start, match.end(), value, around)
+        if found := self._by_word(text, start, match.end(), value, around):
+            return found
+        shorter, space, _ = match.group().rpartition(" ")  # "AB1234567 8888": another number may follow
+        value = compact(shorter)
+        if not space or value.isdigit() or sum(map(str.isdigit, value)) < _FEWEST_DIGITS:
+            return None
+        return self._by_word(text, start, start + len(shorter), value, around)
 
     def find(self, run: Run, around: Surroundings) -> Iterator[Finding]:
-        """The number that is all of `run`, or its first group."""
+        """The number that is all of `run`, or its first groups up to a space."""
         last = len(run.starts) - 1
-        for end in (last, 0) if last else (0,):
+        for end in (last, *_ends(run)) if last else (0,):
             digits = run.digits(0, end)
             if len(digits) < _FEWEST or end >= _MOST_GROUPS:
                 continue
@@ -138,6 +153,15 @@ class DocumentFinder:
             if len(digits) in _CARD_LENGTHS and _PAN.search(run.text, max(0, start - _REACH_OF_PAN), start):
                 yield Finding(start, run.ends[end], Kind.CARD, _SCORE, digits, "CARD_BY_WORD")
                 return
+
+    def in_own_form(self, run: Run, around: Surroundings) -> Iterator[Finding]:
+        """Numbers punctuated as one issuer does and nobody else; what comes here has a wrong check digit."""
+        if len(run.starts) < _FEWEST_OF_OWN_FORM:
+            return
+        for match in _OWN_FORM.finditer(run.text, run.starts[0], run.ends[-1]):
+            if not around(*match.span()).touching & self._order:
+                kind = Kind.TAX_ID if match["company"] else Kind.NATIONAL_ID
+                yield Finding(*match.span(), kind, _SCORE, compact(match.group()), "ID_BY_FORM")
 
     def _by_word(self, text: str, start: int, end: int, value: str, around: Surroundings) -> Finding | None:
         words = around(start, end)
@@ -161,3 +185,12 @@ class DocumentFinder:
                     start, value = series.start(), compact(series.group(1)) + value
                 return Finding(start, end, document.kind, _SCORE, value, document.rule)
         return None
+
+
+def _ends(run: Run) -> Iterator[int]:
+    """The groups with which a number may end that a space parts from the next, the last first; and the first one."""
+    gaps = run.gaps[:_MOST_GROUPS]
+    for end in range(len(gaps) - 1, 0, -1):
+        if gaps[end] == " " and " " not in gaps[:end]:
+            yield end
+    yield 0

@@ -138,6 +138,8 @@ class NumberFinder:
             return
         if is_of_uuid(run.text, start, end):
             return
+        if set(gaps) == {"."} and run.gaps[last : last + 1] == ["-"]:
+            return  # the number goes on: "123.456.789-00"
         words = around(start, end)
         near, closest = words.near, words.closest
         heard = closest if closest & self._order else near  # behind an order's word none but the closest counts

@@ -47,6 +47,7 @@ _LONGEST_WHICH = 16
 _PATH_BEFORE = re.compile(r"[./]\w{1,20}\.\Z")
 _LONGEST_PATH = 24
 _IN_PATH = re.compile(r"[A-Za-z0-9][/_]\Z|[A-Za-z]\.\Z")  # "handle/20.500.12185", "default.10.166.15.29.example"
+_GLUE = (".", "-", "/")  # between groups of one number, of which this is the rest
 _DECIMALS = re.compile(r"\.[0-9]{1,2}(?![0-9])")  # what ends so is an interval: 9244.38-1461.29
 
 
@@ -178,6 +179,8 @@ class PhoneFinder:
         if is_of_uuid(run.text, start, end):
             return None
         if not is_said and (_DECIMALS.match(run.text, end) or _IN_PATH.search(run.text, max(0, start - 2), start)):
+            return None
+        if not is_said and first and run.gaps[first - 1] in _GLUE:
             return None
         if abroad:
             return abroad, _SCORE_INTERNATIONAL, "PHONE"

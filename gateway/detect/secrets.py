@@ -58,7 +58,7 @@ def _shortest(rest: str) -> str:
 _PEM_LABEL = "(?:[A-Z0-9]{1,16} ){0,3}"
 
 _FORMS: tuple[_Form, ...] = (
-    _issued("SECRET_AWS", "A(?:KIA|SIA|BIA|CCA)", "[A-Z2-7]{16}"),
+    _issued("SECRET_AWS", "A(?:KIA|SIA|BIA|CCA)", "[A-Z0-9]{16}"),
     _issued("SECRET_GITHUB", "gh[pousr]_", "[0-9A-Za-z]{36,255}"),
     _issued("SECRET_GITHUB", "github_pat_", "[0-9A-Za-z_]{22,255}"),
     _issued("SECRET_GITLAB", "gl(?:pat|dt|rt|cbt|ptt|ft|oas|soat)-", f"{_URL64}{{20,255}}"),

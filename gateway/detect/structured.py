@@ -112,7 +112,7 @@ class StructuredFinder:
         return found
 
     def _in_run(self, run: Run, around: Surroundings) -> list[Finding]:
-        numbers = list(self._numbers.find(run, around))
+        numbers = [*self._numbers.find(run, around), *self._documents.in_own_form(run, around)]
         found = numbers[:]
         for rest in run.without([(f.start, f.end) for f in numbers]) if numbers else (run,):
             phones = list(self._phones.find(rest, around))

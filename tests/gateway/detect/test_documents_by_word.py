@@ -74,3 +74,32 @@ def test_an_iban_with_a_wrong_digit_may_have_a_space_behind_its_country(text: st
 )
 def test_a_passport_may_be_written_in_small_letters(text: str, number: str) -> None:
     assert found(text) == [(number, "PASSPORT_BY_WORD")]
+
+
+@pytest.mark.parametrize(
+    "number",
+    ["447.730.938-17", "447-730-938 17", "756.4477.3093.17", "784-1990-4477309-1", "44.773.093/0001-17"],
+)
+def test_an_issuers_own_form_is_enough_though_its_check_digit_is_wrong(number: str) -> None:
+    assert found(f"We saw {number} in it.") == [(number, "ID_BY_FORM")]
+    assert found(f"invoice no. {number}") == []
+
+
+def test_a_number_that_goes_on_is_not_cut() -> None:
+    assert [each for each, _ in found("CPF: 111.222.333-44 e 447.730.938-17")] == ["111.222.333-44", "447.730.938-17"]
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("passport no AB4477309 8888", "AB4477309"),
+        ("客户编号：44773093", "44773093"),
+        ("Versicherungspolice: POL-447730938", "POL-447730938"),
+        ("My voter ID is V4477309", "V4477309"),
+        ("Mein Militärausweis ist M44773093", "M44773093"),
+        ("loan number LN-44773093 is open", "LN-44773093"),
+        ("Aufenthaltsgenehmigung: RP447730", "RP447730"),
+    ],
+)
+def test_a_number_ends_where_the_next_begins(text: str, number: str) -> None:
+    assert [each for each, _ in found(text)] == [number]

@@ -11,6 +11,8 @@ DETECTOR = Detector([StructuredFinder(phone_regions=[])])
 
 # Each with the secret between ⟦ and ⟧; invented.
 WRITTEN = r"""
+Set-Cookie: JSESSIONID=⟦44K7730NVXPHOQ938ZQ17R⟧; Path=/
+Azure subscription key: ⟦ab44cdef77309380abcdef1773093ab1⟧ for the service
 <password>⟦PACuVWjP26o⟧</password>
 {"passwd": "⟦$wG$T!4a$6whl⟧", "retries": 3}
 {"password": "⟦_#ir#hXvp)p8(⟧"}
@@ -89,6 +91,7 @@ def test_what_is_only_said_of_passwords_is_left_alone(line: str) -> None:
 @pytest.mark.parametrize(
     ("rule", "key"),
     [
+        ("SECRET_AWS", "AKIA4477309381KTRWQX"),
         ("SECRET_GROQ", "gsk_" + "a1B2" * 13),
         ("SECRET_REPLICATE", "r8_" + "aB3d" * 9 + "x"),
         ("SECRET_DOPPLER", "dp.pt." + "aB3d" * 10),
