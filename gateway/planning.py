@@ -36,7 +36,7 @@ from sovctl.gateway.routing.demand import demand_of
 from sovctl.gateway.routing.plan import FREE, Bill, Plan, candidates_of, plan_route
 from sovctl.gateway.routing.servers import State
 from sovctl.gateway.settings import GatewaySettings, RouteSettings
-from sovctl.gateway.slow_finders import SlowFinder, look_closer
+from sovctl.gateway.slow_finders import OF_THE_REQUEST, SlowFinder, look_closer
 from sovctl.gateway.surfaces import Surface
 from sovctl.gateway.token_keys import TokenKeys
 
@@ -173,12 +173,14 @@ class Planner:
             permit,
             tenant=exchange.client.tenant,
             is_large=exchange.is_large,
+            deadline_s=exchange.deadline_s,
         )
         exchange.inspection, exchange.permit = looked.inspection, looked.permit
         for name in looked.inspection.looked_by:
             self.failing.pop(name, None)
         for name, failure in looked.failures:
-            self.failing[name] = str(failure)
+            if str(failure) not in OF_THE_REQUEST:
+                self.failing[name] = str(failure)
             self._metrics.finder_failures.add(name, str(failure))
             log.event("finder failed", level=40, finder=name, cause=str(failure), request_id=exchange.request_id)
 

@@ -11,6 +11,7 @@ import re
 
 _END_OF_EVENT = re.compile(rb"\r\n\r\n|\n\n|\r\r|\n\r\n")
 _END_OF_LINE = re.compile(rb"\r\n|\n|\r")
+_MARK = b"\xef\xbb\xbf"  # of the byte order, which may stand before a stream
 DONE = b"[DONE]"
 
 
@@ -28,6 +29,7 @@ class Framer:
     def __init__(self, *, max_event_bytes: int) -> None:
         self._max_event_bytes = max_event_bytes
         self._buffer = bytearray()
+        self._is_begun = False
 
     @property
     def is_between_events(self) -> bool:
@@ -44,6 +46,11 @@ class Framer:
                 return lines  # several of them: we were slower than the server
         searched = max(0, len(self._buffer) - 3)
         self._buffer += chunk
+        if not self._is_begun and len(self._buffer) >= len(_MARK):
+            self._is_begun = True
+            if self._buffer.startswith(_MARK):
+                del self._buffer[: len(_MARK)]
+                searched = 0
         events: list[bytes] = []
         while (end := _END_OF_EVENT.search(self._buffer, searched)) is not None:
             data = _data(bytes(self._buffer[: end.start()]))

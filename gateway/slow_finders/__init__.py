@@ -7,6 +7,15 @@ fails, is busy or takes too long keeps its request on-prem. A gateway without an
 from sovctl.gateway.slow_finders.closer_look import Looked, look_closer
 from sovctl.gateway.slow_finders.name_model import NameModel, load_models
 from sovctl.gateway.slow_finders.second_look import SecondLook
-from sovctl.gateway.slow_finders.slow_finder import SlowFinder, SlowFinderFailed
+from sovctl.gateway.slow_finders.slow_finder import OF_THE_REQUEST, SlowFinder, SlowFinderFailed
 
-__all__ = ["Looked", "NameModel", "SecondLook", "SlowFinder", "SlowFinderFailed", "load_models", "look_closer"]
+__all__ = [
+    "OF_THE_REQUEST",
+    "Looked",
+    "NameModel",
+    "SecondLook",
+    "SlowFinder",
+    "SlowFinderFailed",
+    "load_models",
+    "look_closer",
+]

@@ -15,7 +15,7 @@ A finder that fails has found nothing out: the request stays on-prem.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -48,6 +48,7 @@ async def look_closer(
     *,
     tenant: str,
     is_large: bool = False,
+    deadline_s: float | None = None,
 ) -> Looked:
     """Ask those that matter.
 
@@ -55,6 +56,7 @@ async def look_closer(
         inspector: the one that made `inspection`; it learns what they find.
         permit: what policy says without them.
         is_large: the request is worked on in a thread, so that others are served meanwhile.
+        deadline_s: of the request, as the loop counts; who has not answered by then has failed.
     """
     work = asyncio.to_thread if is_large else _here
     mattering = [each for each in finders if _matters(each, permissions, permit) and each.concerns(inspection)]
@@ -62,7 +64,8 @@ async def look_closer(
     if not asked:
         return Looked(inspection, permit)
     answers = await asyncio.gather(
-        *(each.find(texts, tenant=tenant) for each, texts in asked.items()), return_exceptions=True
+        *(_in_time(each.find(texts, tenant=tenant), deadline_s) for each, texts in asked.items()),
+        return_exceptions=True,
     )
     more: dict[str, list[Finding]] = {}
     looked_by, failures = [], []
@@ -84,6 +87,14 @@ async def look_closer(
         failed = tuple(Reason.DETECTOR_FAILED.about(name) for name, _ in failures)
         permit = Permit(Verdict.STAY, before + failed)
     return Looked(inspection, permit, failures)
+
+
+async def _in_time(answer: Coroutine[Any, Any, _Result], deadline_s: float | None) -> _Result:
+    try:
+        async with asyncio.timeout_at(deadline_s):
+            return await answer
+    except TimeoutError:
+        raise SlowFinderFailed("deadline") from None
 
 
 async def _here(function: Callable[..., _Result], *args: Any) -> _Result:

@@ -9,6 +9,9 @@ from sovctl.gateway.detect.finding import Finding
 from sovctl.gateway.inspection import Inspection
 from sovctl.gateway.kinds import Kind
 
+OF_THE_REQUEST = frozenset({"deadline", "too-long"})
+"""Causes for which the request gave the reason, and the finder may be well."""
+
 
 class SlowFinderFailed(Exception):
     """A finder could not say what is in a text. The message is a code: `busy`, `timeout`, or the name of an error."""

@@ -45,10 +45,17 @@ def joined(events: list[dict[str, Any]], index: int = 0, field: str = "content")
 def test_events_are_the_same_however_the_bytes_are_cut(payloads: list[str], data: st.DataObject) -> None:
     end = data.draw(st.sampled_from(["\n", "\r\n", "\r"]))
     raw = "".join(f": comment{end}{end}id: 1{end}data: {payload}{end}{end}" for payload in payloads).encode()
+    raw = data.draw(st.sampled_from([b"", b"\xef\xbb\xbf"])) + raw
     cuts = sorted(data.draw(st.lists(st.integers(0, len(raw)), max_size=8)))
     framer = Framer(max_event_bytes=4096)
     found = [e for a, b in zip([0, *cuts], [*cuts, len(raw)], strict=True) for e in framer.feed(raw[a:b])]
     assert found == [payload.encode() for payload in payloads]
+
+
+def test_a_mark_of_the_byte_order_costs_no_event() -> None:
+    framer = Framer(max_event_bytes=100)
+    assert framer.feed(b"\xef\xbb\xbfdata: a\n\n") == [b"a"]
+    assert framer.feed(b"data: b\n\n") == [b"b"]
 
 
 def test_an_endless_event_is_refused() -> None:

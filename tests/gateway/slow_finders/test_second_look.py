@@ -155,6 +155,22 @@ def test_readyz_says_that_the_look_fails_until_it_answers_again(
     assert json.loads(gateway.get("/readyz")[1])["wrong"] == {}
 
 
+def test_a_request_waits_for_the_look_no_longer_than_its_client_does(
+    gateway: LoopbackGateway, sides: tuple[EchoUpstream, EchoUpstream]
+) -> None:
+    pool, cloud = sides
+    hold = threading.Event()
+    pool.script = Script(message=sees(NAME), hold_answer=hold)
+    try:
+        status, _, answer = gateway.post(say(f"{PROMPT} (in time)"), headers={"x-request-timeout": "0.3"})
+    finally:
+        hold.set()  # only now, and the client has its answer
+    assert (status, json.loads(answer)["error"]["code"]) == (504, "deadline_exceeded")
+    assert last_request(gateway)["reasons"] == ["detector-failed:second-look"]
+    assert not cloud.requests
+    assert json.loads(gateway.get("/readyz")[1])["wrong"] == {}  # the looker may be well
+
+
 def test_no_answer_in_time_keeps_the_request_on_prem(tmp_path: Path, sides: tuple[EchoUpstream, EchoUpstream]) -> None:
     pool, cloud = sides
     hold = threading.Event()
