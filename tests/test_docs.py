@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -125,3 +126,12 @@ def test_make_targets_in_readme_exist() -> None:
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     assert named
     assert named <= targets
+
+
+def test_the_page_of_validate_shows_what_it_prints() -> None:
+    page = (ROOT / "docs" / "commands" / "validate.md").read_text()
+    command, *lines = page.partition("$ sovctl ")[2].partition("\n\n")[0].splitlines()
+    done = subprocess.run(
+        [sys.executable, "-m", "sovctl.cli", *command.split()], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.startswith(" ".join(line.strip() for line in lines).removesuffix("..."))

@@ -8,21 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from sovctl.compliance.ledger.merkle import EMPTY_ROOT, LEVEL_BITS, WIDTH, complete_root, node_hash
+from sovctl.compliance.ledger.merkle import EMPTY_ROOT, LEVEL_BITS, complete_root, node_hash
 
 Rows = Callable[[int, int, int], list[bytes]]
 """`rows(level, start, stop)`: hashes of complete subtrees of 256^level leaves, from the left of the tree."""
-
-
-def rows_in_memory(leaves: Sequence[bytes]) -> Rows:
-    """A source over leaf hashes that are all at hand; for small logs and tests."""
-    levels: list[list[bytes]] = [list(leaves)]
-    while len(levels[-1]) >= WIDTH:
-        below = levels[-1]
-        levels.append(
-            [complete_root(below[start : start + WIDTH]) for start in range(0, len(below) - WIDTH + 1, WIDTH)]
-        )
-    return lambda level, start, stop: levels[level][start:stop]
 
 
 def inclusion_proof(rows: Rows, index: int, size: int) -> list[bytes]:

@@ -84,14 +84,5 @@ def unfinished(folder: Path) -> str | None:
     return str(events[0]["plan_sha256"])
 
 
-def last_applied(folder: Path) -> str | None:
-    """Plan digest of the newest run that reached its end."""
-    for path in sorted(folder.glob("*.jsonl"), reverse=True):
-        events = list(read(path))
-        if events and events[-1]["event"] == FINISHED:
-            return str(events[-1]["plan_sha256"])
-    return None
-
-
 def _now() -> str:
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

@@ -120,9 +120,7 @@ def sources(_: Expectation) -> Probe:
     """Where apt would read from, in apt's own words."""
     places = "/etc/apt/sources.list /etc/apt/sources.list.d/*.list /etc/apt/sources.list.d/*.sources"
     files = f'for f in {places}; do [ -s "$f" ] && {{ echo "{FILE_MARK}$f"; cat "$f"; echo; }}; done; true'
-    names = (
-        "^(Acquire::(AllowInsecureRepositories|AllowDowngradeToInsecureRepositories)|APT::Get::AllowUnauthenticated) "
-    )
+    names = f"^({'|'.join(APT_SETTINGS)}) "
     settings = f"apt-config dump --format '%f %v%n' | grep -iE {shlex.quote(names)}"
     return Probe(script(targets="apt-get indextargets", files=files, settings=settings))
 

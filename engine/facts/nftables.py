@@ -63,11 +63,6 @@ class Ruleset:
             if (chain.family, chain.table) == (family, table) and chain.type == "filter" and chain.hook
         }
 
-    def rules_of(self, chain: Chain) -> tuple[Rule, ...]:
-        """Rules of a chain in order."""
-        place = (chain.family, chain.table, chain.name)
-        return tuple(rule for rule in self.rules if (rule.family, rule.table, rule.chain) == place)
-
 
 def parse_ruleset(text: str) -> Ruleset:
     """The ruleset from nft's JSON.

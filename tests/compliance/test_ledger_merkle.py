@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sovctl.compliance.ledger.merkle import EMPTY_ROOT, Frontier, leaf_hash, node_hash
+from sovctl.compliance.ledger.merkle import EMPTY_ROOT, WIDTH, Frontier, complete_root, leaf_hash, node_hash
 from sovctl.compliance.ledger.proof import (
+    Rows,
     consistency_proof,
     inclusion_proof,
-    rows_in_memory,
     subtree_root,
     verify_consistency,
     verify_inclusion,
@@ -58,6 +59,17 @@ def grown(leaves: list[bytes]) -> Frontier:
 
 def some_leaves(count: int) -> list[bytes]:
     return [leaf_hash(number.to_bytes(4, "big")) for number in range(count)]
+
+
+def rows_in_memory(leaves: Sequence[bytes]) -> Rows:
+    """Rows of complete subtrees over leaf hashes that are all at hand."""
+    levels: list[list[bytes]] = [list(leaves)]
+    while len(levels[-1]) >= WIDTH:
+        below = levels[-1]
+        levels.append(
+            [complete_root(below[start : start + WIDTH]) for start in range(0, len(below) - WIDTH + 1, WIDTH)]
+        )
+    return lambda level, start, stop: levels[level][start:stop]
 
 
 MANY = some_leaves(70_000)

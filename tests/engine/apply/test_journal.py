@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sovctl.compliance.errors import SovctlError
-from sovctl.engine.apply.journal import Journal, last_applied, newest, read, unfinished
+from sovctl.engine.apply.journal import Journal, newest, read, unfinished
 
 
 def run(folder: Path, run_id: str, plan: str, *events: str) -> Path:
@@ -20,8 +20,8 @@ def run(folder: Path, run_id: str, plan: str, *events: str) -> Path:
     return journal.path
 
 
-def test_no_run_is_neither_unfinished_nor_applied(tmp_path: Path) -> None:
-    assert (newest(tmp_path), unfinished(tmp_path), last_applied(tmp_path)) == ([], None, None)
+def test_no_run_is_not_unfinished(tmp_path: Path) -> None:
+    assert (newest(tmp_path), unfinished(tmp_path)) == ([], None)
 
 
 @pytest.mark.parametrize("last", ["started", "wave-started", "failed", "interrupted", "task-failed"])
@@ -29,14 +29,12 @@ def test_a_run_without_its_end_is_found(tmp_path: Path, last: str) -> None:
     run(tmp_path, "20261121T090000Z-aa", "aa", "started", "finished")
     run(tmp_path, "20261121T100000Z-bb", "bb", "started", last)
     assert unfinished(tmp_path) == "bb"
-    assert last_applied(tmp_path) == "aa"
 
 
 def test_a_later_run_that_ends_closes_the_matter(tmp_path: Path) -> None:
     run(tmp_path, "20261121T090000Z-aa", "aa", "started")
     run(tmp_path, "20261121T100000Z-bb", "bb", "started", "finished")
     assert unfinished(tmp_path) is None
-    assert last_applied(tmp_path) == "bb"
 
 
 def test_a_run_that_died_before_its_first_event_hides_no_earlier_one(tmp_path: Path) -> None:
