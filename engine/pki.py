@@ -7,18 +7,22 @@ operators already know.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from ipaddress import IPv4Address, ip_address
 from pathlib import Path
+from typing import TypeVar
 
 from cryptography import x509
-from cryptography.exceptions import InvalidSignature
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
+from sovctl.compliance.errors import InputError
 from sovctl.compliance.files import write_atomic
 
+_Loaded = TypeVar("_Loaded")
 ROOT_DAYS = 3650
 LEAF_DAYS = 398
 RENEW_BEFORE = timedelta(days=30)
@@ -109,12 +113,24 @@ class Authority:
 
 
 def _pair(certificate_file: Path, key_file: Path) -> x509.Certificate | None:
-    """The certificate when its key is there too; a crash between the two files leaves a key that is not its."""
+    """The certificate when its key is there too; a crash between the two files leaves a key that is not its.
+
+    Raises:
+        InputError: one of them is neither; what a person may have spoilt is not quietly made anew.
+    """
     if not certificate_file.exists() or not key_file.exists():
         return None
-    certificate = x509.load_pem_x509_certificate(certificate_file.read_bytes())
-    key = serialization.load_pem_private_key(key_file.read_bytes(), None)
+    certificate = _read(certificate_file, "a certificate", x509.load_pem_x509_certificate)
+    key = _read(key_file, "a private key", lambda data: serialization.load_pem_private_key(data, None))
     return certificate if certificate.public_key() == key.public_key() else None
+
+
+def _read(path: Path, what: str, load: Callable[[bytes], _Loaded]) -> _Loaded:
+    try:
+        return load(path.read_bytes())
+    except (ValueError, TypeError, UnsupportedAlgorithm):
+        hint = "restore it from a copy; where there is none, move it away, and the next apply makes a new one"
+        raise InputError(f"expected {what} in PEM, got something else", where=str(path), hint=hint) from None
 
 
 def _is_issued_by(certificate: x509.Certificate, root: x509.Certificate) -> bool:

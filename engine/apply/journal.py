@@ -62,8 +62,8 @@ class Journal:
 
 
 def read(path: Path) -> Iterator[dict[str, Any]]:
-    """Events of a run; a last line torn by a crash is left out."""
-    for line in path.read_text().splitlines():
+    """Events of a run; a line torn by a crash, and whatever a power cut left behind it, is left out."""
+    for line in path.read_text(errors="replace").splitlines():
         try:
             yield json.loads(line)
         except ValueError:

@@ -11,6 +11,7 @@ import pytest
 from cryptography import x509
 from cryptography.x509.verification import PolicyBuilder, Store
 
+from sovctl.compliance.errors import InputError
 from sovctl.engine.pki import LEAF_DAYS, RENEW_BEFORE, Authority
 
 NOW = datetime(2026, 11, 21, 9, tzinfo=UTC)
@@ -89,3 +90,15 @@ def test_half_a_root_is_made_anew_and_what_it_issued_with_it(authority: Authorit
 def test_keys_are_closed(authority: Authority) -> None:
     authority.issue("dgx-1", ADDRESS, now=NOW)
     assert {path.stat().st_mode & 0o777 for path in authority.folder.glob("*.key")} == {0o600}
+
+
+@pytest.mark.parametrize("name", ["ca.pem", "ca.key", "dgx-1.pem", "dgx-1.key"])
+@pytest.mark.parametrize("content", [b"", b"\xff\x00", b"-----BEGIN CERTIFICATE-----\n"])
+def test_a_spoilt_file_is_said_and_not_made_anew(authority: Authority, name: str, content: bytes) -> None:
+    authority.issue("dgx-1", ADDRESS, now=NOW)
+    spoilt = authority.folder / name
+    spoilt.write_bytes(content)
+    with pytest.raises(InputError, match="in PEM, got something else") as caught:
+        authority.issue("dgx-1", ADDRESS, now=NOW)
+    assert caught.value.where == str(spoilt)
+    assert spoilt.read_bytes() == content

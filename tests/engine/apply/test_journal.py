@@ -43,6 +43,13 @@ def test_a_run_that_died_before_its_first_event_hides_no_earlier_one(tmp_path: P
     assert unfinished(tmp_path) == "aa"
 
 
+def test_what_a_power_cut_left_behind_the_last_line_is_left_out(tmp_path: Path) -> None:
+    path = run(tmp_path, "20261121T090000Z-aa", "aa", "started")
+    path.write_bytes(path.read_bytes() + b"\xff\x00" * 40)
+    assert [event["event"] for event in read(path)] == ["started"]
+    assert unfinished(tmp_path) == "aa"
+
+
 @settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_wherever_a_crash_tears_the_file_whole_lines_are_read(tmp_path: Path, data: st.DataObject) -> None:
