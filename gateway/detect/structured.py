@@ -36,7 +36,7 @@ _TOPICS = ("order", "phone", "birth", "imei", "passport", "licence", "health", "
 _MORE_TOPICS = ("plate", "patient", "customer")  # of what only `documents` knows
 # Where letters and digits meet. "in 2024" and "12 people" are prose: with a space between, the letter is a capital.
 _MIXED = Pattern(
-    "[A-Za-z][-.]?[0-9]|[A-Z](?: |\xc2\xb7)[0-9]|[0-9][-./]?[A-Za-z]|[0-9] [A-Z][^A-Za-z]|[a-z]{2} [0-9]{2} [0-9]{4}",
+    "[A-Za-z][-.]?[0-9]|[A-Z](?: |·)[0-9]|[0-9][-./]?[A-Za-z]|[0-9] [A-Z][^A-Za-z]|[a-z]{2} [0-9]{2} [0-9]{4}",
     has_case=True,
 )
 _ALONE = frozenset({Kind.CRYPTO, Kind.MAC, Kind.SWIFT})  # letters and digits need not meet in these
