@@ -175,6 +175,15 @@ class Judge:
             self._take(schema.CHECK, lambda: [self._checks.schemas.judge(asked, released)])
         return released
 
+    def ended(self, *, is_answered: bool) -> None:
+        """An alternative of the answer is over; where a document was asked for, it has to have said something.
+
+        Raises:
+            Blocked: it has not.
+        """
+        if self.wants_document and not is_answered:
+            self.verdicts.add(Outcome(schema.CHECK, Verdict.FAIL, "no-json"))
+
     def hold_exceeded(self) -> None:
         """A string waited longer than allowed for an end that some check needs.
 
@@ -191,6 +200,11 @@ class Judge:
         """
         if not said.may_change:
             self.verdicts.add(Outcome(identifiers.CHECK, Verdict.FAIL, "signed"))
+
+    @property
+    def wants_document(self) -> bool:
+        """True when the answer has to be a JSON document of a schema."""
+        return self._asked.answer is not None
 
     @property
     def needs_sentences(self) -> bool:

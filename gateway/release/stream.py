@@ -90,6 +90,7 @@ class Gate:
         self._line: deque[_Held] = deque()
         self._growths: dict[Channel, _Growth] = {}
         self._tools: dict[Channel, str] = {}
+        self._answered: set[Channel] = set()  # channels that said what a client waits for
         self._forced_at = 0.0
         self._heard = Heard()
         self.blocked: Blocked | None = None
@@ -139,10 +140,16 @@ class Gate:
             may_part = held.waiting == 1 and "sequence_number" not in event  # a number stands for one event
             for said in added.said:
                 self._heard.add(said)
+                if self._judge.wants_document and said.is_answer:
+                    self._answered.add(said.channel)
                 piece = self._add(held, said)
                 held.only = piece if may_part else None
             for prefix in added.ended:
                 self._end(channel for channel in list(self._growths) if channel[: len(prefix)] == prefix)
+                if self._judge.wants_document and len(prefix) < 2:
+                    held.waiting += 1  # it says that all is well
+                    self._judge.ended(is_answered=any(each[: len(prefix)] == prefix for each in self._answered))
+                    held.waiting -= 1
 
     def force(self) -> bytes:
         """What may go because it has waited for too long; where a check needs what has not come, all is blocked."""

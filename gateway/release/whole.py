@@ -22,8 +22,11 @@ def release_whole(judge: Judge, surface: Surface, answer: dict[str, Any]) -> Non
         Blocked: it may not.
     """
     is_changed = False
+    answered: set[Channel] = set()
     pieces: dict[Channel, list[Said]] = {}
     for said in surface.said(answer):
+        if judge.wants_document and said.is_answer:
+            answered.add(said.channel[:1])
         if not said.is_whole:
             pieces.setdefault(said.channel, []).append(said)
             continue
@@ -32,6 +35,9 @@ def release_whole(judge: Judge, surface: Surface, answer: dict[str, Any]) -> Non
     for together in pieces.values():
         for said, released in zip(together, _released(judge, together), strict=True):
             is_changed |= _put(judge, said, released)
+    if judge.wants_document:
+        alternatives = len(answer["choices"]) if "choices" in answer else 1
+        judge.ended(is_answered=bool(answered) and len(answered) >= alternatives)
     if is_changed:
         without(answer, surface.spelled_out)
 

@@ -34,9 +34,11 @@ class Voice(Enum):
 _PROSE = frozenset({"content", "text", "transcript"})
 _PROSE_DELTAS = frozenset({"response.output_text.delta", "response.audio.transcript.delta"})
 _JSON_DELTAS = frozenset({"response.function_call_arguments.delta", "response.mcp_call_arguments.delta"})
+_LAST = frozenset({"response.completed", "response.incomplete"})
 _NO_TEXT = frozenset({"response.audio.delta"})
 _REASONING = frozenset({"reasoning_text", "summary_text", "reasoning", "thinking"})  # types of parts
 _SIGNED = frozenset({"thinking"})
+_ANSWERING = frozenset({"name", "refusal", "response.refusal.delta"})
 _NOTHING_YET = "{}"  # a tool's arguments where they begin
 
 
@@ -59,6 +61,13 @@ class Said:
         found = self.holder[self.place]
         return found if isinstance(found, str) else orjson.dumps(found).decode()
 
+    @property
+    def is_answer(self) -> bool:
+        """True when it is what a client waits for, or says why there is nothing: text, a tool call, a refusal."""
+        if self.voice is Voice.PROSE:
+            return bool(self.text.strip())
+        return self.voice is Voice.JSON or not _ANSWERING.isdisjoint(self.channel)
+
     def put(self, text: str) -> None:
         """Put `text` in its place."""
         self.holder[self.place] = text if isinstance(self.holder[self.place], str) else orjson.loads(text)
@@ -70,7 +79,7 @@ class Added:
 
     said: list[Said] = field(default_factory=list)
     ended: list[Channel] = field(default_factory=list)
-    """Beginnings of channels that get no more."""
+    """Beginnings of channels that get no more: that of one choice when it has ended, that of all when all have."""
 
 
 def said_in(value: Any, fields: Fields, *, channel: Channel = (), is_whole: bool = True) -> Iterator[Said]:
@@ -118,6 +127,8 @@ def added_to_response(event: Mapping[str, Any], fields: Fields) -> Added:
             return Added([Said(channel, voice, event, "delta", is_whole=False)] if delta else [])
         return Added(list(said_in(delta, fields, channel=channel, is_whole=False)))
     ended: list[Channel] = [(*item, kind.removesuffix("done") + "delta")] if kind.endswith(".done") else []
+    if kind in _LAST:
+        ended.append(())
     # A response repeats the request: instructions, tools, the text format. Only its output is the model's.
     response = event.get("response")
     within = response.get("output") if isinstance(response, Mapping) else event
@@ -134,6 +145,8 @@ def added_to_message(event: Mapping[str, Any], fields: Fields) -> Added:
         return Added([said for said in begun if said.text != _NOTHING_YET])
     message = event.get("message")
     whole = list(said_in(message.get("content"), fields, channel=("content",))) if isinstance(message, Mapping) else []
+    if kind == "message_delta":
+        return Added(whole, [()])
     return Added(whole, [channel] if kind == "content_block_stop" else [])
 
 
