@@ -163,7 +163,7 @@ def write_index(path: Path, key: bytes, contents: Contents, *, built_at: str) ->
         "sha256": hashlib.sha256(body).hexdigest(),
     }
     header["mac"] = _mac(key, header)
-    line = json.dumps(header, sort_keys=True).encode() + b"\n"
+    line = _line(header)
     write_atomic(path, line.ljust(-(-len(line) // _PAGE) * _PAGE, b"\0") + bytes(body), mode=0o600)
     return header
 
@@ -300,7 +300,13 @@ def _header(path: Path, line: bytes, key: bytes) -> dict[str, Any]:
     mac = header.pop("mac", "")
     if not isinstance(mac, str) or not hmac.compare_digest(mac, _mac(key, header)):
         raise _refused(path, "expected an index that was built with this key, got another key or a damaged header")
+    if line != _line({**header, "mac": mac}):  # JSON says the same in many ways, and we write one
+        raise _refused(path, "expected a header as it is written, got a damaged one")
     return header
+
+
+def _line(header: Mapping[str, Any]) -> bytes:
+    return json.dumps(header, sort_keys=True).encode() + b"\n"
 
 
 def _mac(key: bytes, header: Mapping[str, Any]) -> str:
