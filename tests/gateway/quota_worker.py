@@ -1,7 +1,8 @@
-"""A process that asks for as much as it gets: `python quota_worker.py STORE BEGIN SPEED SECONDS`.
+"""A process that asks for as much as it gets: `python quota_worker.py STORE BEGIN SPEED SECONDS AT_LEAST`.
 
 Its clock is the same in all processes: noon at the wall clock's `BEGIN`, and `SPEED` times as fast. A line for each
-request that was let through says when that was. It ends after `SECONDS`, or when it is killed.
+request that was let through says when that was. It ends after `SECONDS` and `AT_LEAST` such requests, at the latest a
+minute later, or when it is killed.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from sovctl.gateway.quota.reservation import LimitReached
 LIMITS = {"requests_per_minute": 120, "tokens_per_minute": 9000, "tokens_per_day": 40_000, "concurrent_requests": 8}
 
 
-async def main(place: str, begin: float, speed: float, seconds: float) -> None:
+async def main(place: str, begin: float, speed: float, seconds: float, at_least: float) -> None:
     """Hammer."""
 
     def clock() -> float:
@@ -26,10 +27,16 @@ async def main(place: str, begin: float, speed: float, seconds: float) -> None:
 
     who = caller(**LIMITS)
     until = time.monotonic() + seconds
+    let_through = 0
+
+    def goes_on() -> bool:
+        return (late := time.monotonic() - until) < 0 or (let_through < at_least and late < 60)
+
     async with quota(await opened(place), clock) as limits:  # type: ignore[arg-type]
 
         async def hammer() -> None:
-            while time.monotonic() < until:
+            nonlocal let_through
+            while goes_on():
                 before = clock()
                 try:
                     reservation = await limits.reserve(who, Need(1, 200, 0))
@@ -38,6 +45,7 @@ async def main(place: str, begin: float, speed: float, seconds: float) -> None:
                     continue
                 sys.stdout.write(f"{before} {clock()} 100\n")
                 sys.stdout.flush()
+                let_through += 1
                 await asyncio.sleep(0)
                 reservation.settle(Usage(60, 40), None)
 
