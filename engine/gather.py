@@ -125,7 +125,7 @@ def load(folder: Path, names: list[str]) -> dict[str, Capture]:
                 where=str(path),
                 hint="sovctl plan without --facts",
             ) from None
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             raise InputError(f"expected a capture of node {name!r}", where=str(path)) from None
         captures[name] = capture
     return captures

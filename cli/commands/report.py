@@ -53,7 +53,9 @@ def register(app: typer.Typer) -> None:
         loaded = [load_pack(builtin_pack(name), known_checks=KNOWN_CHECKS) for name in ([pack] if pack else packs)]
         exceptions = load_exceptions(waivers, packs=loaded) if waivers else None
         now = datetime.now(UTC)
-        with Ledger.open(paths.ledger, origin=origin, key=load(paths.keys / "ledger.key")) as ledger:
+        key = load(paths.keys / "ledger.key")
+        # The site's lock too: a verify that runs must find the ledger free when it ends, or what it saw is lost.
+        with paths.exclusive("report"), Ledger.open(paths.ledger, origin=origin, key=key) as ledger:
             reports = [
                 publish(
                     evidence=paths.evidence,

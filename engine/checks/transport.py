@@ -56,12 +56,15 @@ def ssh_config(spec: SiteSpec, site_folder: Path, control_folder: Path) -> str:
     Args:
         control_folder: where connections are shared; its path must be short (a Unix socket's has at most 108 bytes).
     """
+    key, known_hosts = (
+        str((site_folder / name).resolve()).replace("%", "%%")  # a token of ssh
+        for name in (spec.access.key_file, spec.access.known_hosts_file)
+    )
     hosts = "".join(f"Host {node.name}\n  HostName {node.address}\n" for _, node in spec.nodes())
     return (
         f"# Written by sovctl from site.yaml (access, node_groups).\n{hosts}{_OPTIONS}"
         f"  User {spec.access.user}\n  Port {spec.access.port}\n"
-        f'  IdentityFile "{(site_folder / spec.access.key_file).resolve()}"\n'
-        f'  UserKnownHostsFile "{(site_folder / spec.access.known_hosts_file).resolve()}"\n'
+        f'  IdentityFile "{key}"\n  UserKnownHostsFile "{known_hosts}"\n'
         f"  ConnectTimeout {spec.access.connect_timeout_s}\n"
         f"  ControlPath {control_folder}/%C\n"
     )

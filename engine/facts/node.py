@@ -107,13 +107,35 @@ def _facts(capture: Mapping[str, Any]) -> NodeFacts:
         simulated=capture["texts"].get(SIMULATION_MARK) is not None,
         is_container=_is_container(commands),
         packages=packages,
-        files=capture["files"],
-        texts=capture["texts"],
+        files={_printable(path): _file(entry) for path, entry in capture["files"].items()},
+        texts={path: None if text is None else _text(text) for path, text in capture["texts"].items()},
         units=_units(_output(node, commands, "units")),
         ruleset=tuple(_output(node, commands, "ruleset").splitlines()) if has_nft else None,
         # Not asked where the platform has no settings.
         sysctls=parse_sysctl(_output(node, commands, "sysctl", may_fail=True)) if "sysctl" in commands else {},
     )
+
+
+_FILE = {"sha256": str, "mode": str, "link": str, "uid": int, "size": int, "mtime_ns": int, "unreadable": bool}
+"""What the probe says of a file, as far as it applies."""
+
+
+def _file(entry: Mapping[str, Any]) -> dict[str, Any]:
+    for name, value in entry.items():
+        if not isinstance(value, _FILE[name]):
+            raise TypeError(name)
+    return {name: _printable(value) if name == "link" else value for name, value in entry.items()}
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError("text")
+    return _printable(value)
+
+
+def _printable(name: str) -> str:
+    """A name whose bytes are no UTF-8 with these as codes: it may have to stand in a plan."""
+    return name.encode(errors="backslashreplace").decode()
 
 
 def _output(node: str, commands: Mapping[str, Any], name: str, *, may_fail: bool = False) -> str:

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from evidence_specimens import everywhere, fill, made
 
+from sovctl.engine.state import SiteState
+
 EXAMPLE = Path(__file__).parents[2] / "examples" / "lab" / "site.yaml"
 
 
@@ -70,6 +72,14 @@ def test_report_says_what_to_do_first(tmp_path: Path) -> None:
     assert result.returncode == 3
     assert "run `sovctl verify` first" in result.stderr
     assert result.stdout == ""
+
+
+def test_report_waits_for_who_will_need_the_ledger(site: Path) -> None:
+    with SiteState(site / ".sovctl").exclusive("verify"):
+        result = sovctl("report", cwd=site)
+    assert result.returncode == 6
+    assert "sovctl verify (process" in result.stderr
+    assert len(list((site / ".sovctl" / "reports").iterdir())) == 1
 
 
 def test_audit_of_a_whole_site_is_ok_and_names_its_limits(site: Path) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from sovctl.compliance.canonical import canonical_json
 from sovctl.compliance.errors import SovctlError
 from sovctl.engine.facts import node
 from sovctl.engine.facts.node import SIMULATION_MARK, Package, Unit, parse_node
@@ -149,3 +150,30 @@ def test_what_is_not_understood_stops_the_plan(name: str) -> None:
     with pytest.raises(SovctlError, match="expected") as caught:
         parse_node(capture)
     assert "n1" in caught.value.where
+
+
+@pytest.mark.parametrize(
+    ("part", "value"),
+    [
+        ("files", 1.5),
+        ("files", {"/a": None}),
+        ("files", {"/a": {"size": "7"}}),
+        ("files", {"/a": {"sha256": 7}}),
+        ("files", {"/a": {"other": 7}}),
+        ("texts", []),
+        ("texts", {SIMULATION_MARK: 7}),
+        ("commands", []),
+    ],
+)
+def test_an_answer_of_another_form_stops_the_plan(part: str, value: object) -> None:
+    capture = copy.deepcopy(CAPTURE) | {part: value}
+    with pytest.raises(SovctlError, match="expected a capture as the probe writes it") as caught:
+        parse_node(capture)
+    assert "n1" in caught.value.where
+
+
+def test_a_name_that_is_no_text_can_stand_in_a_plan(tmp_path: Path) -> None:
+    Path(os.fsdecode(bytes(tmp_path) + b"/caf\xe9.bin")).write_text("x")
+    capture = copy.deepcopy(CAPTURE) | {"files": probe(hash=[f"{tmp_path}/*"])["files"]}
+    [name] = parse_node(capture).files
+    assert canonical_json(name) == json.dumps(f"{tmp_path}/caf\\udce9.bin").encode()
