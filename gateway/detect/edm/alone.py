@@ -16,6 +16,7 @@ import unicodedata
 from collections.abc import Iterator
 from enum import IntEnum
 
+from sovctl.gateway.detect.edm.romanised import romanised
 from sovctl.gateway.detect.edm.spelling import ONE_ARABIC_FORM, is_arabic, is_greek, without_accents
 from sovctl.gateway.detect.edm.stems import is_baltic, stems
 from sovctl.gateway.detect.edm.transliteration import in_latin
@@ -114,13 +115,20 @@ _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ø": "oe", "å": 
 _PLAIN = str.maketrans({"ł": "l", "ø": "o", "đ": "d", "ı": "i", "ß": "ss", "æ": "ae", "œ": "oe", "þ": "th"})
 
 
-def listed_forms(surname: str, *, is_baltic_name: bool = False) -> frozenset[str]:
+def listed_forms(surname: str, *, is_baltic_name: bool = False, is_arabic_name: bool = False) -> frozenset[str]:
     """The keys of a listed surname.
 
     Args:
         is_baltic_name: the whole name is Lithuanian or Latvian.
+        is_arabic_name: it is Arabic.
     """
-    return frozenset(_listed(_normal(surname), is_baltic_name or is_baltic(surname)))
+    found = frozenset(_listed(_normal(surname), is_baltic_name or is_baltic(surname)))
+    return found.union(romanised_forms(surname)) if is_arabic_name else found
+
+
+def romanised_forms(word: str) -> Iterator[str]:
+    """The keys of an Arabic name in Latin letters, for all its spellings."""
+    return (f"f{spelling}|r" for spelling in romanised(word.casefold()))
 
 
 def text_forms(word: str) -> frozenset[str]:

@@ -33,7 +33,7 @@ from sovctl.gateway.detect.edm.pairs import (
 )
 from sovctl.gateway.detect.edm.people import ARTICLES, JOINTS, is_legal_form
 from sovctl.gateway.detect.edm.run import Run, Token, run_at
-from sovctl.gateway.detect.edm.titles import has_title_behind, is_addressed
+from sovctl.gateway.detect.edm.titles import has_article, has_article_before, has_title_behind, is_addressed
 from sovctl.gateway.detect.edm.user_names import is_user_place
 from sovctl.gateway.detect.edm.values import DIGITS, LONGEST_PREFIX, Values, forms_of, numbers_at
 from sovctl.gateway.detect.edm.vocabulary import Listed, Vocabulary, folded
@@ -149,7 +149,7 @@ class ListedFinder:
         if listed.alone or _INITIAL_BEFORE.search(text, max(0, start - 5), start) or _INITIAL_BEHIND.match(text, end):
             return True
         before = word_before(text, start)
-        if before is not None and before[1].lower() in _NEAR_SURNAMES:
+        if (before is not None and before[1].lower() in _NEAR_SURNAMES) or has_article_before(text, start):
             return True
         if listed.exact_givens and has_title_behind(text, end):
             return True
@@ -259,11 +259,10 @@ class ListedFinder:
         """The word itself, without another part of its name that the list knows."""
         token = run.tokens[run.at]
         first, last = run.first_of(run.at, text), run.last_of(run.at, text)
-        is_believed = own.surnames and own.sure and self._is_believed(text, run, first, last, own, values)
-        if not is_believed and is_addressed(text, run, first, own):
-            first = last = run.at
-        elif not is_believed and not self._is_compound(run, first):
-            if not (own.sure and self._is_supported(text, values, token, own.sure)):
+        is_believed = own.surnames and self._is_believed(text, run, first, last, own, values)
+        if not is_believed and not self._is_compound(run, first):
+            is_own = is_addressed(text, run, first, own)
+            if not is_own and not (own.sure and self._is_supported(text, values, token, own.sure)):
                 return None
             first = last = run.at
         return _person(run.tokens[first].start, run.end_of(last, text), self._sound(token), "LISTED_SURNAME")
@@ -293,8 +292,10 @@ class ListedFinder:
         initials = [run.tokens[place].text for place in range(first, last + 1) if run.is_initial(place, text)]
         if initials and not is_lower:
             classes = {letter for initial in initials for letter in initial_classes(initial)}
-            if index.has_pair(map(initial_of, classes), own.sure):
+            if index.has_pair(map(initial_of, classes), own.surnames):
                 return True
+        if own.surnames and token.is_capital and has_article(run, first) and len(token.text) >= _SHORTEST_FIRST:
+            return True
         if not own.alone or is_determined(run, first, last, values, own.form):
             return False
         if token.is_caseless:

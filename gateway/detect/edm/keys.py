@@ -13,6 +13,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
+from sovctl.gateway.detect.edm.romanised import romanised
 from sovctl.gateway.detect.edm.spelling import (
     ONE_ARABIC_FORM,
     blurred,
@@ -27,6 +28,8 @@ from sovctl.gateway.detect.edm.transliteration import in_latin
 
 _FEWEST_CONSONANTS = 3  # of a surname; fewer are in every other word
 _ARTICLE = re.compile(r"(?i)^[ae]l(?=\w{4})")  # Alfalasi is Al Falasi
+_MACRONS = re.compile("[āīū]")  # of scientific spellings, behind which no ending is looked for
+_SHORT_VOWELS = str.maketrans("āīū", "aiu")
 _HARAKAT = re.compile("[\u0610-\u061a\u064b-\u065f\u0670]")
 
 
@@ -35,24 +38,73 @@ _LIBRARY = str.maketrans({"ĭ": "i", "ï": "i", **dict.fromkeys("'’`\u0360\u03
 _LIBRARY |= dict.fromkeys(range(0x02B0, 0x0300), None)
 
 
-# Arabic names of one consonant, which in Latin letters could be any word: by letters in one form.
-_SHORT_ARABIC = {
-    "علي": ("ali", "aly"),
-    "عائشه": ("aisha", "aysha", "ayesha", "aicha", "aishah"),
-    "عايشه": ("aisha", "aysha", "ayesha", "aicha", "aishah"),
-    "عاليه": ("alia", "aliya", "aliyah", "alya"),
-    "علياء": ("alia", "alya"),
-    "علاء": ("alaa", "ala"),
-    "الاء": ("alaa",),
-    "عيسي": ("issa", "isa", "eisa"),
-    "ايه": ("aya", "ayah"),
-    "دعاء": ("doaa", "duaa"),
-    "لؤي": ("louay", "loay", "luay"),
-    "عدي": ("uday", "oday", "adi"),
-    "يحيي": ("yahya", "yehia", "yahia"),
-    "طه": ("taha",),
-    "رؤي": ("roaa", "ruaa"),
-}
+def _short_arabic() -> dict[str, tuple[str, ...]]:
+    rows = (row.split(":") for row in _SHORT_NAMES.strip().splitlines())
+    return {letters.strip().translate(ONE_ARABIC_FORM): tuple(names.split()) for letters, names in rows}
+
+
+# Arabic names of one or two consonants, which in Latin letters could be any word: by letters in one form.
+_SHORT_NAMES = """
+    علي: ali aly
+    عائشة: aisha aysha ayesha aicha aishah
+    عايشة: aisha aysha ayesha aicha aishah
+    عالية: alia aliya aliyah alya
+    علياء: alia alya
+    علاء: alaa ala
+    آلاء: alaa
+    علوي: alawi alaoui alavi
+    عيسى: issa isa eisa aissa
+    آية: aya ayah
+    دعاء: doaa duaa
+    لؤي: louay loay luay
+    عدي: uday oday adi
+    يحيى: yahya yehia yahia
+    طه: taha
+    رؤى: roaa ruaa
+    ليلى: layla laila leila lela
+    يوسف: yusuf yousef youssef yousuf yusef yousif youcef
+    زيد: zayd zaid zeid
+    زياد: ziad ziyad
+    وسام: wisam wissam ouissam wesam wessam visam
+    معاذ: muadh muath moaz moath mouadh
+    منى: mona muna mouna
+    هدى: huda hoda houda
+    نهى: nuha noha
+    هناء: hana hanaa
+    ندى: nada
+    لينا: lina leena
+    دينا: dina deena
+    رنا: rana
+    سناء: sana sanaa
+    وفاء: wafa wafaa ouafa
+    هيا: haya
+    نوال: nawal naoual
+    نورة: noura nora nourah nura
+    نور: nour noor nur
+    عمر: omar umar
+    سعد: saad sad
+    سعيد: said saeed saied
+    مها: maha
+    ريم: reem rim
+    هند: hind
+    رشا: rasha
+    موسى: musa moussa mousa moosa
+    طارق: tariq tarek tareq tarik
+    باسم: basim basem bassem
+    ناصر: nasir naser nasser
+    حداد: haddad hadad
+    جوهر: jawhar johar
+    ضياء: diya diaa dia
+    هادي: hadi hady
+    راوي: rawi
+    بنا: banna bana
+"""
+_SHORT_ARABIC = _short_arabic()
+_LETTERS_OF: dict[str, set[str]] = {}
+for _letters, _names in _SHORT_ARABIC.items():
+    for _name in _names:
+        for _spelling in (_name, *romanised(_name)):
+            _LETTERS_OF.setdefault(_spelling, set()).add(_letters)
 
 
 def _plain(word: str) -> str:
@@ -88,7 +140,15 @@ def listed_keys(word: str, *, is_arabic_name: bool, is_given: bool, is_baltic_na
         found.update(
             dict.fromkeys(f"l{key[1:]}" for key in _skeleton_keys("k", word) if len(key) == _FEWEST_CONSONANTS)
         )
-        found.update(dict.fromkeys(f"a{letters}" for letters, names in _SHORT_ARABIC.items() if word in names))
+        for spelling in (word, *romanised(word)):
+            for letters in sorted(_LETTERS_OF.get(spelling, ())):
+                found[f"a{letters}"] = None
+                found.update(
+                    dict.fromkeys(f"w{reading}" for name in _SHORT_ARABIC[letters] for reading in readings(name))
+                )
+        if match := _ARTICLE.match(word):
+            rest = listed_keys(word[match.end() :], is_arabic_name=True, is_given=is_given)
+            found.update(dict.fromkeys(rest))
     return tuple(found)
 
 
@@ -117,6 +177,8 @@ def text_keys(word: str, *, has_arabic_names: bool = True) -> tuple[str, ...]:
                 found[f"v{shape}"] = None
     if has_arabic_names:
         found.update(dict.fromkeys(_skeleton_keys("K", word)))
+        if _MACRONS.search(word):
+            found.update(dict.fromkeys(text_keys(word.translate(_SHORT_VOWELS))))
         if match := _ARTICLE.match(word):
             found.update(dict.fromkeys(text_keys(word[match.end() :])))
     return tuple(found)
@@ -147,10 +209,14 @@ def _arabic_letters(word: str) -> str:
 def initial_classes(word: str) -> frozenset[str]:
     """What the initial of a word may look like in another script or spelling, coarsely: `Ю`, `J`, `Y`, `I` meet."""
     first = word[0].casefold()
+    if is_arabic(first):
+        return frozenset((*_ARABIC_INITIALS.get(first, ""), *(bone for bones in skeletons(first) for bone in bones)))
     found = {_CLASSES.get(reading[0], reading[0]) for each in (first, word) for reading in readings(each) if reading}
     if first in "юяёйєїyji":
         found.add("i")
-    return frozenset(found) or frozenset(_arabic_letters(first))
+    return frozenset(found)
 
 
+# Arabic letters as initials in Latin letters, beside what their skeletons say.
+_ARABIC_INITIALS = dict.fromkeys("اأإآعى", "aio") | {"و": "vo", "ي": "i", "ج": "id", "خ": "hk", "ش": "sk", "ة": "t"}
 _CLASSES = {"e": "i", "i": "i", "o": "o", "u": "o", "S": "s"}

@@ -39,8 +39,8 @@ class Listing:
         self._hasher = hasher
         self._numbers: dict[tuple[str, ...], int] = {}
         self._number_of: dict[tuple[str, bool, bool, bool], int] = {}
-        self._surnames: set[tuple[str, bool]] = set()
-        self._given_names: set[tuple[str, bool]] = set()
+        self._surnames: set[tuple[str, bool, bool]] = set()
+        self._given_names: set[tuple[str, bool, bool]] = set()
         self._roles: list[Role] = []
         self._forms: dict[int, set[str]] = {}
         self._bearers: dict[int, int] = {}
@@ -111,18 +111,19 @@ class Listing:
             self._number(word, Role.GIVEN, is_arabic=is_arabic, is_baltic=is_baltic): word for word in person.givens
         }
         for number, word in givens.items():
-            if (word, is_baltic) not in self._given_names:
-                self._given_names.add((word, is_baltic))
-                self._forms.setdefault(number, set()).update(
-                    f"g{form[1:]}" for form in listed_forms(word, is_baltic_name=is_baltic)
-                )
+            if (word, is_baltic, is_arabic) not in self._given_names:
+                self._given_names.add((word, is_baltic, is_arabic))
+                forms = listed_forms(word, is_baltic_name=is_baltic, is_arabic_name=is_arabic)
+                self._forms.setdefault(number, set()).update(f"g{form[1:]}" for form in forms)
         surnames = [
             self._number(word, Role.SURNAME, is_arabic=is_arabic, is_baltic=is_baltic) for word in person.surnames
         ]
         for surname, word in zip(surnames, person.surnames, strict=True):
-            if (word, is_baltic) not in self._surnames:
-                self._surnames.add((word, is_baltic))
-                self._forms.setdefault(surname, set()).update(listed_forms(word, is_baltic_name=is_baltic))
+            if (word, is_baltic, is_arabic) not in self._surnames:
+                self._surnames.add((word, is_baltic, is_arabic))
+                self._forms.setdefault(surname, set()).update(
+                    listed_forms(word, is_baltic_name=is_baltic, is_arabic_name=is_arabic)
+                )
         order = {word: place for place, word in enumerate(person.either)}
         for surname, own in dict(zip(surnames, person.surnames, strict=True)).items():
             self._bearers[surname] = self._bearers.get(surname, 0) + 1

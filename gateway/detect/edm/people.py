@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
+from sovctl.gateway.detect.edm.arabic_givens import ARABIC_GIVENS, is_arabic_given
 from sovctl.gateway.detect.edm.spelling import blurred, is_arabic
 from sovctl.gateway.detect.edm.stems import is_baltic, may_be_baltic
 from sovctl.gateway.detect.names.cues import PARTICLES, TITLES
-from sovctl.gateway.detect.names.given_names import is_given_name, names_of
+from sovctl.gateway.detect.names.given_names import is_given_name
 
 WORD = re.compile(r"[^\W\d_](?:[^\W\d_]|[\u0300-\u036f\u0610-\u061a\u064b-\u065f\u0670])*")
 """A run of letters with their marks; what a list and a text are cut into."""
@@ -27,21 +28,8 @@ ARTICLES = frozenset(("al", "el", "ul", "ar", "as", "ash", "ad", "an", "at", "az
 SERVANT = frozenset(("abd", "abdul", "abdel", "abdal", "abdu", "عبد"))
 """The first half of names such as Abdul Rahman, which are written in one word or two."""
 _SERVANT_PREFIX = re.compile(r"^(?:abd[aeu]l|عبدال)(?=\w{3})")
-_ARABIC_GIVENS = names_of("ar-latin") | frozenset(
-    """
-    abdulla abdallah bandar bandari basma dalal dalia duaa eman farida faris firas ghada ghadah ghassan ghazi
-    habib haifa hayfa hamad hatem hessa hisham hoda iman imad isra issa jaber jamila jameela jasim jassim
-    jawaher kamal khalifa khalil lateefa latifa loay maha majed majeed mansoor marwan marwa maysa mazen mohsen
-    mohsin moosa musa nabil nada nadir naif najwa najla nawaf nawal nayef nizar nouf nour noura nourah omran
-    osama qasim qais raed rana randa raniya rawan rayan reema riyadh rula saad saeed safa safiya sahar said saif
-    sami sana sawsan shaima shaikha sheikha shatha sobhi suad suhail sumaya taha talal tamer thamer turki wafa
-    wael wajdi yahya yara yaser yasser younes younis zaid zayed zahra zakaria zakariya aicha ayesha djamila
-    djamel farouk kheira mourad rachid samia soraya youcef yacine zineb khadeeja
-    """.split()  # noqa: SIM905 - a table is read more easily than a list of quoted words
-)
-"""In Latin letters; those of `given_names.txt` are cues as well, these need not be nobody else's."""
 _ARABIC_SHAPES = frozenset(
-    shape for name in _ARABIC_GIVENS for shape in blurred(name) if len(shape) - shape.count("V") >= 3
+    shape for name in ARABIC_GIVENS for shape in blurred(name) if len(shape) - shape.count("V") >= 3
 )
 _ARABIC_PARTS = re.compile(r"(?i)(?:^|[ -])(?:al|el|bin|ibn|bint|binti|abu|abou|umm)[ -](?=\w{3})|^al\w{3,}[iy]$")
 JOINTS = frozenset(
@@ -59,6 +47,9 @@ JOINTS = frozenset(
         "ابن",
         "بنت",
         "آل",
+        "أبو",
+        "ابو",
+        "abou",
         "uulu",
         "kyzy",
         "оглы",
@@ -105,8 +96,7 @@ class Person:
     def is_arabic(self) -> bool:
         """True for a name whose vowels vary from one spelling to the next."""
         return self.has_arabic_parts or any(
-            is_arabic(word) or word in _ARABIC_GIVENS or _SERVANT_PREFIX.match(word) or _sounds_arabic(word)
-            for word in self.givens
+            is_arabic(word) or _SERVANT_PREFIX.match(word) or _sounds_arabic(word) for word in self.givens
         )
 
     @property
@@ -149,7 +139,7 @@ def person_of(fields: Mapping[str, str]) -> Person | None:
 
 @lru_cache(_MOST_KEPT)
 def _sounds_arabic(word: str) -> bool:
-    return not _ARABIC_SHAPES.isdisjoint(blurred(word))
+    return is_arabic_given(word) or not _ARABIC_SHAPES.isdisjoint(blurred(word))
 
 
 def company_words(name: str) -> tuple[str, ...]:

@@ -113,7 +113,7 @@ _LATIN: dict[str, tuple[str, ...]] = {
     "gh": ("g",),
     "ph": ("f",),
     "th": ("t",),
-    "dh": ("d",),
+    "dh": ("d", "s"),
     "rh": ("r", "rh"),
     "tz": ("s",),
     "ts": ("s",),
@@ -145,6 +145,12 @@ _LATIN: dict[str, tuple[str, ...]] = {
     "ı": ("i",),
     "ñ": ("n", "ni"),
     "đ": ("d", "S"),
+    "ǧ": ("S", "g"),
+    "ġ": ("g",),
+    "ḫ": ("h",),
+    "ḏ": ("d", "s"),
+    "ṯ": ("t", "s"),
+    "ẓ": ("s", "d"),
     "þ": ("t",),
     "ä": ("e", "a"),
     "ae": ("e", "a", "ae"),
@@ -180,7 +186,7 @@ _LATIN: dict[str, tuple[str, ...]] = {
     "je": ("e", "i", "Se"),
 }
 _GROUPS = re.compile("|".join(sorted(map(re.escape, _LATIN), key=len, reverse=True)) + r"|\w")
-_KEPT_MARKS = frozenset("äöüåøæœßçćčšžżşșğłıñđþóąęâûŝ")
+_KEPT_MARKS = frozenset("ǧġḫḏṯẓäöüåøæœßçćčšžżşșğłıñđþóąęâûŝ")
 
 # What is done to every reading, in this order; the first column says whether it could be.
 _MERGERS: tuple[tuple[str, re.Pattern[str], str], ...] = tuple(

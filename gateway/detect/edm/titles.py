@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import re
 
+from sovctl.gateway.detect.edm.people import ARTICLES
 from sovctl.gateway.detect.edm.run import Run
 from sovctl.gateway.detect.edm.vocabulary import Listed
 from sovctl.gateway.detect.names.cues import TITLES
 
 _HONORIFIC = re.compile(r"[ \u00a0](?:[Bb]ey|BEY|[Hh]an[ıi]m|HANIM|[Hh]oca|[Ee]fendi|[Аа]ға|[Аа]пай|[Хх]аным|[Мм]ырза)")
 """Turkish and Kazakh titles, which stand behind a given name."""
+_ARTICLE_BEFORE = re.compile(r"(?<![^\W\d_])(?:[AaEe][lsrzndt]|[Aa]sh)-\Z")
 
 
 def has_title_behind(text: str, end: int) -> bool:
@@ -27,3 +29,13 @@ def is_addressed(text: str, run: Run, first: int, own: Listed) -> bool:
         return False
     before = run.tokens[first - 1].text if first > 0 else ""
     return before.lower() in TITLES or has_title_behind(text, token.end)
+
+
+def has_article(run: Run, first: int) -> bool:
+    """True for an Arabic surname with its article, which any of its spellings may have."""
+    return first < run.at and run.tokens[run.at - 1].text.lower() in ARTICLES
+
+
+def has_article_before(text: str, start: int) -> bool:
+    """True where a word has such an article with a hyphen before it."""
+    return _ARTICLE_BEFORE.search(text, max(0, start - 5), start) is not None

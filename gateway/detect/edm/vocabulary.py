@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sovctl.gateway.detect.edm.alone import Form, before_suffix, forms_of
+from sovctl.gateway.detect.edm.alone import Form, before_suffix, forms_of, romanised_forms
+from sovctl.gateway.detect.edm.arabic_givens import is_arabic_given
 from sovctl.gateway.detect.edm.common_words import is_case_of_common, is_common
 from sovctl.gateway.detect.edm.index import Index, Role, initial_of
 from sovctl.gateway.detect.edm.keys import initial_classes, text_keys
@@ -105,6 +106,7 @@ class Vocabulary:
         if len(word) < 2:
             return STRANGER
         sure: dict[int, None] = {}
+        near: dict[int, None] = {}
         every: dict[int, None] = {}
         for key in text_keys(word, has_arabic_names=index.has_arabic_names):
             numbers = index.ids(key)
@@ -112,6 +114,8 @@ class Vocabulary:
                 every.update(dict.fromkeys(numbers))
                 if key[0] in "wa":
                     sure.update(dict.fromkeys(numbers))
+                elif key[0] == "v":
+                    near.update(dict.fromkeys(numbers))
         is_user = self._is_user_name(word)
         if not every:
             return Listed(is_user=True) if is_user else STRANGER
@@ -121,11 +125,20 @@ class Vocabulary:
         for key, form in forms.items():
             for number in index.ids(key):
                 exact[number] = min(form, exact.get(number, form))
+        loose: set[int] = set()
+        if near:
+            spellings = dict.fromkeys(romanised_forms(word), Form.AS_LISTED)
+            others = {number for key in spellings for number in index.ids(key) if number not in exact}
+            exact |= dict.fromkeys(others, Form.AS_LISTED)
+            forms |= spellings
+            if "e" in word.replace("ee", "i"):
+                loose = others  # it may stand for two vowels, so that every other word is written like a name
+        sure.update(dict.fromkeys(number for number in exact if number in near))
         exact_givens = dict.fromkeys(
             number for key, form in forms.items() if form < Form.SUFFIXED for number in index.ids(f"g{key[1:]}")
         )
         common = is_common(word)
-        alone = () if common else tuple(number for number in exact if not flags[number] & Role.FREQUENT)
+        alone = tuple(n for n in exact if not common and not flags[n] & Role.FREQUENT and n not in loose)
         form = min(map(exact.__getitem__, alone), default=Form.SUFFIXED)
         if form > Form.POSSESSIVE and (is_case_of_common(word) or any(map(is_common, before_suffix(word)))):
             alone = ()
@@ -137,7 +150,8 @@ class Vocabulary:
             exact_givens=tuple(exact_givens),
             alone=alone,
             form=form,
-            is_given=any(map(is_given_name, stems(word) if is_arabic(word) else (word,))),
+            is_given=any(map(is_given_name, stems(word) if is_arabic(word) else (word,)))
+            or (index.has_arabic_names and is_arabic_given(word)),
             is_company=any(flags[number] & Role.COMPANY for number in sure),
             is_everyday=is_everyday(word.lower()),
             everyday_in=everyday_languages(word.lower()),

@@ -1,0 +1,74 @@
+"""Arabic names are found in the letters and spellings of other countries than the list's."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from listed_givens import finder_of, surfaces
+
+from sovctl.gateway.detect.edm.arabic_givens import is_arabic_given
+from sovctl.gateway.detect.edm.finder import ListedFinder
+from sovctl.gateway.detect.edm.romanised import romanised
+
+NAMES = ["زهير السامرائي", "ليلى قباني", "مصطفى أبو زيد", "Muadh Alalawi", "Wesam Boudyaf", "Khadija Darwish"]
+
+
+@pytest.fixture(scope="module", name="listed")
+def listed_fixture(tmp_path_factory: pytest.TempPathFactory) -> ListedFinder:
+    return finder_of(tmp_path_factory.mktemp("arabic"), [{"full_name": name} for name in NAMES])
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("We asked Zuhair Al-Samarrai today.", "Zuhair Al-Samarrai"),
+        ("we asked zohair el samarraee today.", "zohair el samarraee"),
+        ("We asked Z. Al-Samarrai today.", "Z. Al-Samarrai"),
+        ("We asked Laila Qabbani today.", "Laila Qabbani"),
+        ("We asked Leila Kabbani today.", "Leila Kabbani"),
+        ("We asked LAYLĀ QABBĀNĪ today.", "LAYLĀ QABBĀNĪ"),
+        ("We asked Moustafa Abou Zeid today.", "Moustafa Abou Zeid"),
+        ("We asked Moaz El Alaoui today.", "Moaz El Alaoui"),
+        ("وقّع معاذ العلوي العقد", "معاذ العلوي"),
+        ("وقّع وسام بوضياف العقد", "وسام بوضياف"),
+        ("تم الاتفاق لوسام بوضياف", "لوسام بوضياف"),
+        ("We asked Ouissam Boudiaf today.", "Ouissam Boudiaf"),
+        ("We asked Mr Derwish today.", "Derwish"),
+        ("According to Darweesh it is late.", "Darweesh"),
+        ("According to Al-Samarrae it is late.", "Al-Samarrae"),
+    ],
+)
+def test_a_listed_arabic_name_is_found_in_other_spellings(listed: ListedFinder, text: str, expected: str) -> None:
+    assert expected in surfaces(listed, text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["The drawish line, a dervish dance and mud.", "Seit Jahren sind Liter und Wende bekannt.", "زهير جميل في البيت"],
+)
+def test_what_only_sounds_like_one_is_nobody(listed: ListedFinder, text: str) -> None:
+    assert surfaces(listed, text) == []
+
+
+@pytest.mark.parametrize(
+    "spellings",
+    [
+        "Mohamed Muhammad Mouhamed Muhamad",
+        "Darweesh Darwish Derwich",
+        "Najla Nagla Nadjla",
+        "Obeidi Ubaydi Oubeidi",
+        "Alaoui Alawi Alalawi",
+        "Khatib Hatib Khateeb",
+        "Jundi Gundi Djoundi",
+    ],
+)
+def test_spellings_of_one_name_meet(spellings: str) -> None:
+    first, *others = (set(romanised(each.casefold())) for each in spellings.split())
+    assert all(first & other for other in others)
+
+
+@given(st.text(max_size=60))
+def test_any_word_can_be_read(word: str) -> None:
+    assert all(each.isascii() and "e" not in each for each in romanised(word.casefold()))
+    assert is_arabic_given(word) in (True, False)
