@@ -45,6 +45,7 @@ _DOCUMENTS = (
     _Document("@imei", Kind.IMEI, "IMEI_BY_WORD", 14, 16),
     _Document("@passport", Kind.PASSPORT, "PASSPORT_BY_WORD", 6, 12),
     _Document("@licence", Kind.DRIVING_LICENCE, "LICENCE_BY_WORD", 5, 20),
+    _Document("@permit", Kind.DRIVING_LICENCE, "LICENCE_BY_WORD", 6, 20),
     _Document("@patient", Kind.HEALTH_ID, "HEALTH_ID_BY_WORD", 6, 16),
     _Document("@health", Kind.HEALTH_ID, "HEALTH_ID_BY_WORD", 7, 16),
     _Document("@card", Kind.CARD, "CARD_BY_WORD", 12, 19),
@@ -59,6 +60,12 @@ _MOST_GROUPS = 6
 _FIRST_WORDS = 4  # of the patterns; the one before is an IBAN's
 _FEWEST_BEFORE_WORD = 8  # digits; fewer before a word count its things: "250000 patients"
 
+# "1244773 is my licence number", "1244773 (driving licence)": so fewer may stand before the word too.
+_IS_SAID = re.compile(
+    r" (?:is|was|ist|war|est|es|è|é|jest|to|adalah|это|—|–) (?:my|our|his|her|your|the|mein|meine|unsere|mon|ma|mi|mio"
+    r"|mia|o meu|a minha|minha|mój|moje|moja|мой|моя|мои)(?!\w)| ?\((?=[^\s)]{2,20}(?: [^\s)]{2,20})?\))"
+)
+
 # Capital letters and digits, a few pieces with a space or hyphen between: "AB 1234567", "C01X00T47", "88291-LK".
 _TOKEN = re.compile(r"(?:[A-Z]{1,2} )?[0-9A-Z]{1,20}(?:[ -][0-9][0-9A-Z]{0,9}){0,3}(?:-[A-Z]{1,4}(?![0-9A-Za-z]))?")
 # An IBAN with a wrong digit is somebody's all the same.
@@ -67,8 +74,8 @@ _WORD = re.compile(r"[A-Z]{3,} (?=[0-9])")
 # In code the number of a card; elsewhere Polish for "Mr".
 _PAN = re.compile(r"(?:^|[^A-Za-z])pan[\"'`]?\s?[:=>]\s?[\"'`]?\Z", re.IGNORECASE)
 _CARD_LENGTHS, _REACH_OF_PAN = range(12, 20), 12
-# Letters of the series that some countries write before the digits: "МР 1234567".
-_SERIES = re.compile(r"(?<!\w)([^\W\d_]{1,2})[ №-]{0,2}\Z")
+# Letters of the series that some countries write before the digits: "МР 1234567", "39 УА 123456".
+_SERIES = re.compile(r"(?<!\w)((?:[0-9]{2} )?[^\W\d_]{1,2})[ №-]{0,2}\Z")
 
 
 # "4015 № 291883", "серия 40 15 номер 291883": a passport's four digits before its six.
@@ -99,7 +106,7 @@ class DocumentFinder:
 
     def __init__(self, topics: Topics) -> None:
         self._documents = [(document, topics.mask(document.topic)) for document in _DOCUMENTS]
-        self._order = topics.mask("@order")
+        self._order, self._phone = topics.mask("@order"), topics.mask("@phone")
         self._said = self._order | topics.mask(*(document.topic for document in _DOCUMENTS))
 
     def at(self, text: str, start: int, pattern: int, around: Surroundings) -> Finding | None:
@@ -165,8 +172,13 @@ class DocumentFinder:
 
     def _by_word(self, text: str, start: int, end: int, value: str, around: Surroundings) -> Finding | None:
         words = around(start, end)
-        said = words.before & words.closest & self._said
-        if not said and (len(value) >= _FEWEST_BEFORE_WORD or not value.isdigit()):
+        closest = words.closest
+        if closest & self._phone and not value.isdigit():
+            closest = words.before  # "my number" is no telephone's
+        said = words.before & closest & self._said
+        if not said and (
+            len(value) >= _FEWEST_BEFORE_WORD or not value.isdigit() or _IS_SAID.match(text, end) is not None
+        ):
             said = words.after
         if not said or said & self._order or is_amount(text, start, end) or is_of_uuid(text, start, end):
             return None

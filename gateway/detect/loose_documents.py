@@ -17,19 +17,20 @@ from sovctl.gateway.detect.scan import Pattern
 _TOPICS = ("passport", "licence", "plate")
 _FEWEST_LETTERS = 4  # of a word; shorter ones are parts of too many, so they stand alone
 _BEHIND, _BEFORE = 56, 40  # characters between
-_ANY_GAP = {"_": "[ _.'-]?"}
+_ANY_GAP = {"_": "[ _.'-]{0,2}"}
 
 # Groups of capitals and digits, as "YO53 PRH", "C867-4460-7131", "А123ВС 77", "沪A-12345".
 _CAPITALS = "0-9A-ZÄÖÜА-ЯІЇЄΑ-Ω"
 _LETTERS = f"{_CAPITALS}a-zäöüßа-яα-ω"
-_CODE = rf"[{_CAPITALS}]{{1,20}}(?:[ ·-][{_CAPITALS}]{{1,9}}){{0,3}}(?![{_LETTERS}_])"
-_SMALL = rf"[A-Za-z]{{1,3}}[ -]?[0-9]{{6,9}}[a-z]?(?![{_LETTERS}_])"  # a passport's in small letters: "ab1234567"
+_CODE = rf"[{_CAPITALS}]{{1,20}}(?:[ ·№-][{_CAPITALS}]{{1,9}}){{0,3}}(?![{_LETTERS}_])"
+_SMALL = rf"[A-Za-z]{{1,3}}-?[0-9]{{6,9}}[a-z]?(?![{_LETTERS}_])"  # a passport's in small letters: "ab1234567"
 # Plates with letters that have no case: "ب ص ن 1411", "1411 ب ص ن", "品川 300 あ 12-34", "12가 3456", "京A·12345".
 _ARABIC = "[\u0621-\u064a](?: ?[\u0621-\u064a]){1,2}(?![\u0621-\u064a])"
 _KOREAN = "서울|부산|대구|인천|광주|대전|울산|세종|경기|강원|충북|충남|전북|전남|경북|경남|제주"
 _PLATE = (
     rf"(?<![\u0621-\u064a]){_ARABIC} ?-? ?[0-9]{{1,4}}(?![0-9])|[0-9]{{1,4}} ?-? ?{_ARABIC}"
     r"|(?:[\u4e00-\u9fff]{1,4}|つくば|いわき|なにわ|とちぎ) ?[0-9]{2,3} ?[\u3041-\u3096] ?[0-9\u30fb-]{1,7}"
+    r"|[АВЕКМНОРСТУХавекмнорстух] ?[0-9]{3} ?[АВЕКМНОРСТУХавекмнорстух]{2} ?[0-9]{2,3}(?![0-9])"
     rf"|(?:(?:{_KOREAN}) ?)?[0-9]{{2,3}} ?[\uac00-\ud7a3] ?[0-9]{{4}}"
     r"|[\u4e00-\u9fff][A-Z][ ·-]{0,2}[0-9A-Z]{5,6}(?![0-9A-Za-z])"
 )
@@ -43,7 +44,10 @@ _DIGITS = re.compile(
 )
 # What German passports and identity cards are numbered with; without a digit it is one in thirty.
 _NO_VOWELS = re.compile("[CFGHJK][CFGHJKLMNPRTVWXYZ]{8}")
-_NORM = re.compile(r"(?:19|20)[0-9]{2} |(?:ISO|DIN|EN|IEC|RFC|VDE|BS|ANSI|NF|UNE|ГОСТ)[ -]?[0-9]+(?![0-9A-Z])")
+_NORM = re.compile(
+    r"(?:19|20)[0-9]{2} |(?:ISO|DIN|EN|IEC|RFC|VDE|BS|ANSI|NF|UNE|ГОСТ)[ -]?[0-9]+"
+    r"(?![0-9A-Z]|[ -][A-Z]{2}(?![0-9A-Za-z]))"
+)
 """A year and the word behind it, or what standards are called."""
 _FEWEST = 4  # letters and digits; those of passports are counted in `documents`
 

@@ -33,7 +33,7 @@ from sovctl.gateway.detect.view import View
 from sovctl.gateway.kinds import Kind
 
 _TOPICS = ("order", "phone", "birth", "imei", "passport", "licence", "health", "card", "account", "identity", "tax")
-_MORE_TOPICS = ("plate", "patient", "customer")  # of what only `documents` knows
+_MORE_TOPICS = ("plate", "patient", "customer", "permit")  # of what only `documents` knows
 # Where letters and digits meet. "in 2024" and "12 people" are prose: with a space between, the letter is a capital.
 _MIXED = Pattern(
     "[A-Za-z][-.]?[0-9]|[A-Z](?: |·)[0-9]|[0-9][-./]?[A-Za-z]|[0-9] [A-Z][^A-Za-z]|[a-z]{2} [0-9]{2} [0-9]{4}",

@@ -1,7 +1,7 @@
 """The United Kingdom.
 
-Sources: NHS Data Dictionary, HMRC NIM39110 (national insurance numbers), HMRC "Specification for UTR" and DVLA INF45/1.
-Read 2026-11.
+Sources: NHS Data Dictionary, HMRC NIM39110 (national insurance numbers), HMRC "Specification for UTR", DVLA INF45/1 and
+INF104 (number plates). Read 2026-11.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ SCHEMES: tuple[Number | Form, ...] = (
         "[A-HJ-PR-Y]{2}[0-9]{2} ?[A-HJ-PR-Z]{3}",
         None,
         Needs.WORD,
-        ("@plate", "@vehicle"),
+        ("registration* reg", "@plate", "@vehicle"),
         has_case=True,
     ),
 )
