@@ -25,7 +25,6 @@ _PRIOR_KIND = 4.0
 _GENERATIONS = ("sm80", "sm89", "sm90", "sm100", "sm120", "cdna3", "cdna4")
 _KINDS = {*(f"arithmetic_{name}" for name in _GENERATIONS), "engine_nim", "engine_2024", "engine_mlperf", "engine_vllm"}
 _SCALE = 0.15  # of an error in logarithms; larger ones count by their size, not by its square
-_WEIGHTS = {"throughput": 1.0, "itl": 1.0, "ttft": 0.5}  # the last is the noisiest
 
 # name: start, least, most, unit, what it is
 CONSTANTS: dict[str, tuple[float, float, float, str, str]] = {
@@ -37,13 +36,13 @@ CONSTANTS: dict[str, tuple[float, float, float, str, str]] = {
     },
     "arithmetic_fp8": (0.85, 0.25, 1.2, "factor", "on that share in FP8"),
     "arithmetic_fp4": (0.6, 0.25, 1.2, "factor", "on that share in FP4"),
-    "arithmetic_experts": (0.5, 0.1, 1.2, "factor", "on that share for experts, whose batches are small"),
+    "narrow_ffn": (1200, 10, 20_000, "numbers", "between an expert's matrices at which its share is half of theirs"),
+    "width_power": (0.1, 0.001, 1.0, "exponent", "with which the share grows with a model's width, 1 at 8,192"),
     "arithmetic_widened": (0.6, 0.1, 1.2, "factor", "on that share for weights that are unpacked before they are used"),
     "attention_share": (0.7, 0.2, 1.2, "factor", "on the bf16 share for attention scores in a prefill"),
+    "attention_decode": (0.08, 0.005, 1.0, "factor", "on the bf16 share for query heads over a cache in a decode step"),
     "hbm_weights": (0.85, 0.4, 1.0, "share", "of the memory bandwidth when weights are read"),
-    "hbm_cache": (0.6, 0.15, 1.0, "share", "of the memory bandwidth when the cache is read"),
-    "cache_fp8": (1.2, 0.8, 2.0, "factor", "on the time per byte where the cache is FP8; 2 is no faster than bf16"),
-    "cache_fp8_2024": (1.5, 0.8, 2.5, "factor", "the same in engines of 2024"),
+    "hbm_cache": (0.8, 0.15, 1.0, "share", "of the memory bandwidth when the cache is read"),
     "links": (0.6, 0.1, 1.0, "share", "of the links' bandwidth in an all-reduce"),
     "exchange_us": (12, 1, 80, "us", "latency of an all-reduce over NVLink"),
     "exchange_pcie_us": (25, 1, 200, "us", "latency of an all-reduce over PCIe"),
@@ -55,7 +54,13 @@ CONSTANTS: dict[str, tuple[float, float, float, str, str]] = {
     "server_us": (5, 0.01, 200, "us", "the same behind a server that streams"),
     "server_2024_us": (10, 0.01, 200, "us", "the same behind a server of 2024"),
     "first_ms": (5, 0.1, 60, "ms", "before a prefill begins"),
-    "first_vllm_ms": (30, 1, 400, "ms", "the same behind the HTTP server of vLLM and SGLang"),
+    "launch_vllm": (
+        12,
+        1,
+        200,
+        "factor",
+        "on a step's software before a prefill of vLLM and SGLang",
+    ),
     "corner": (3, 1, 12, "exponent", "how sharply arithmetic and reading take over from each other"),
     "max_batch": (512, 64, 4096, "sequences", "that an offline run keeps in flight"),
     "queue_closed": (0.56, 0.1, 2, "prefills", "of the others in a convoy that a closed loop's request waits for"),
@@ -111,7 +116,7 @@ def _term(row: Row) -> Term:
 
     def residuals(x: Sequence[float]) -> list[float]:
         computed = row.computed(reader(x))
-        return [_WEIGHTS[name] * (math.log(value) - truth[name]) for name, value in computed.items()]
+        return [math.log(value) - truth[name] for name, value in computed.items()]
 
     return Term(residuals, _used(row))
 

@@ -61,8 +61,8 @@ _REGIMES = {
 }
 _UTILIZATION = 0.9
 _OVERHEAD_BYTES = 2.5e9  # middle of what vLLM's logs show, 2.31 to 2.67 GiB: overheads.yaml
-_TENSORRT_2024 = Engine("TensorRT-LLM 0.9", "engine_2024", "layer_2024_us", cache_fp8="cache_fp8_2024")
-_NIM = Engine("NIM 1.0", "engine_nim", "layer_2024_us", "server_2024_us", "cache_fp8_2024")
+_TENSORRT_2024 = Engine("TensorRT-LLM 0.9", "engine_2024", "layer_2024_us")
+_NIM = Engine("NIM 1.0", "engine_nim", "layer_2024_us", "server_2024_us")
 MLPERF = Engine("MLPerf", "engine_mlperf", per_sequence="server_us")
 # AMD's submissions plan 11 steps at once (`num_scheduler_steps`; closed/AMD, llama2-70b, configuration of v5.1, read
 # 2026-11-22): half of them and the next one.
@@ -71,6 +71,9 @@ _MLPERF_AMD = replace(MLPERF, name="MLPerf, AMD", steps_before=11 / 2 + 1)
 # read 2026-11-22), which is how latent attention is served. Offline rows are computed so; here step times are those of
 # the TP that the file names: of attention apart the model makes 1.5 times the throughput that was measured.
 _MLPERF_LATENT = replace(MLPERF, name="MLPerf, latent", steps_before=10 + 1.5)
+# A client that asks for answers of one length makes convoys; InferenceX's draws lengths and names their mean.
+_VLLM_ALIKE = replace(VLLM, queue="queue_closed")
+_ALIKE_TOKENS = 128
 _MLPERF_OFFLINE = Engine("MLPerf", "engine_mlperf")
 _ANSWER_TOKENS = 200.0  # where nobody says; a guess that no row of the public file needs
 _HALVINGS = 12  # of an interval of at most some thousand requests: exact to one
@@ -238,8 +241,13 @@ def _engine(line: Mapping[str, str], shape: Shape) -> Engine:
     if line["engine"].startswith("nim"):
         return _NIM
     if line["engine"] in ("vllm", "sglang"):
-        return VLLM
+        return _VLLM_ALIKE if _is_alike(line) else VLLM
     return _TENSORRT_2024 if kind == "static_batch" else TENSORRT
+
+
+def _is_alike(line: Mapping[str, str]) -> bool:
+    """True where prompts and answers are all of one length: whole multiples of a number, not the mean of a draw."""
+    return all(float(line[name] or 1) % _ALIKE_TOKENS == 0 for name in ("isl", "osl"))
 
 
 def _resident_bytes(replica: Replica) -> float:

@@ -16,7 +16,7 @@ from sovctl.engine.sizing.demand import ClassDemand, PoolDemand
 from sovctl.engine.sizing.serving import Serving
 
 # Waiting for the first token is known well for servers with few requests in flight and badly for full ones: of the 91
-# published servers under open arrivals, those below 100 in flight took 0.75 to 1.65 times what is computed, as closed
+# published servers under open arrivals, those below 100 in flight took 0.85 to 1.6 times what is computed, as closed
 # loops do; beyond 300 one in ten took six to thirteen times (residuals of validation_public.csv, read 2026-11-22).
 _FEW, _MANY = 100.0, 300.0
 _STEPS = 40  # of halving an interval: exact to a thousandth of a request

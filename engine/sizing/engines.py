@@ -22,10 +22,11 @@ class Engine:
     """The software's time for a layer without experts."""
     per_sequence: str = "sequence_us"
     """The software's time for each sequence of a step."""
-    cache_fp8: str = "cache_fp8"
-    """On the time that a byte of an FP8 cache takes to read."""
     first: str = "first_ms"
     """What passes before a prefill begins."""
+    launch: str = ""
+    """How many times a step's software time a prefill takes before it: its kernels are launched one by one, not as one
+    recorded graph. Empty for engines of which that is no more than what passes anyway."""
     queue: str = "queue_closed"
     """Prefills of others that a request of a closed loop waits for where all answers are of one length; empty where
     they were not."""
@@ -34,5 +35,5 @@ class Engine:
     the next, which its prefill is part of."""
 
 
-VLLM = Engine("vLLM or SGLang", "engine_vllm", per_sequence="server_us", first="first_vllm_ms", queue="")
+VLLM = Engine("vLLM or SGLang", "engine_vllm", per_sequence="server_us", launch="launch_vllm", queue="")
 TENSORRT = Engine("TensorRT-LLM 1.x")

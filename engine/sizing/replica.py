@@ -51,6 +51,8 @@ class Shape:
     kv: KvCache
     exchanges: int = 0
     """All-reduces of a step under tensor parallelism: one behind every attention or state, one behind every MLP."""
+    expert_ffn: int = 0
+    """Numbers between an expert's two matrices; 0 for a dense model."""
     latent_width: int = 0
     """Of latent attention: numbers that all query heads multiply with a cached token, scores and values; else 0."""
 
@@ -83,10 +85,21 @@ class Shape:
             top_k=arch.moe.top_k if arch.moe else 1,
             kv=kv,
             exchanges=_exchanges(arch, sum(group.layers for group in kv.groups)),
+            expert_ffn=arch.moe.ffn if arch.moe else 0,
             latent_width=(arch.heads or 0) * (2 * arch.kv_lora_rank + (arch.qk_rope_head_dim or 0))
             if arch.kv_lora_rank
             else 0,
         )
+
+    @property
+    def has_latent(self) -> bool:
+        """True when all query heads look at one latent, as in DeepSeek-V2 and what came of it."""
+        return self.latent_width > 0
+
+    @property
+    def decode_width(self) -> int:
+        """Numbers that the query heads of a new token multiply with one cached token of a layer, scores and values."""
+        return self.latent_width or 2 * self.attention_width
 
     def touched(self, tokens: float) -> float:
         """Share of the experts that `tokens` tokens wake, when each takes `top_k` of them at random."""
@@ -176,6 +189,11 @@ class Replica:
             group.layers * group.rank_bytes(self.kv_ranks, self.kv_element_bytes) * _seen(group, tokens)
             for group in self.shape.kv.groups
         )
+
+    def attended(self, tokens: float) -> float:
+        """Cached tokens of a session with `tokens` that its next one looks at, summed over the layers."""
+        groups = self.shape.kv.groups
+        return sum(group.layers * _seen(group, tokens) for group in groups if group.growth is not Growth.STATE)
 
     def weights_bytes(self, tokens: float = 1e9) -> float:
         """Bytes of the weights that a step over `tokens` tokens reads, over all GPUs."""

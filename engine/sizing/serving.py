@@ -126,7 +126,9 @@ class Serving:
     @property
     def before_s(self) -> float:
         """What passes before a prefill begins."""
-        return self.steps.constant(self.steps.engine.first) * 1e-3
+        engine, constant = self.steps.engine, self.steps.constant
+        launches_s = constant(engine.launch) * self.steps.software_s if engine.launch else 0.0
+        return constant(engine.first) * 1e-3 + launches_s
 
     def together_s(self, prompt: float, prompts: float) -> float:
         """Time that each of `prompts` prompts adds, prefilled together, as many as the engine takes at once.

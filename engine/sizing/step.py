@@ -1,8 +1,8 @@
 """How long one step of a replica takes: a decode step over a batch, or a prefill of some tokens. Seconds; pure.
 
 A step is matrix products, which take as long as their arithmetic or the reading of their weights (whichever is
-longer, with a soft corner), the attention's reading of the cache, two all-reduces a layer, and what the software
-spends per layer, per step and per sequence. Experts are read as far as the batch wakes them.
+longer, with a soft corner), the attention's reading of the cache and its arithmetic over it, two all-reduces a layer,
+and what the software spends per layer, per step and per sequence. Experts are read as far as the batch wakes them.
 
     steps = Steps(replica, load_calibration().constant, VLLM)
     steps.decode_s(batch=32, context=2048)
@@ -24,6 +24,7 @@ _MORE_HOPS = (
     0.15  # of an all-reduce's latency more with each doubling of its ranks: guess, of the reference's prototype
 )
 
+_HIDDEN = 8192  # of Llama 70B: what `width_power` counts from
 _WATTS_PER_TFLOPS = 0.7  # of an H100 SXM in bf16, dense: what `arithmetic_power` counts from
 _MOST_SHARE = 0.95  # of its peak that any GPU reaches: guess, for the likes of H20 with power to spare
 
@@ -34,7 +35,7 @@ class Parts(NamedTuple):
     products_s: float
     """Matrix products: their arithmetic, or the reading of their weights."""
     attention_s: float
-    """Reading the cache in a decode step, scores and values in a prefill."""
+    """Reading the cache in a decode step, with scores and values; these alone in a prefill."""
     links_s: float
     software_s: float
 
@@ -64,7 +65,7 @@ class Steps:
     def decode_parts(self, batch: float, context: float) -> Parts:
         """What a decode step is made of."""
         part = batch / self.replica.pipeline_parallel_size
-        software_s = self._overhead_s() + part * self.constant(self.engine.per_sequence) * 1e-6
+        software_s = self.software_s + part * self.constant(self.engine.per_sequence) * 1e-6
         return self._parts(self._products_s(part, part), self._cache_s(part, context), part, software_s)
 
     def prefill_s(self, tokens: float, prompt: float) -> float:
@@ -77,7 +78,7 @@ class Steps:
         scores = 2 * shape.attention_width * prompt * tokens * shape.attention_layers  # causal: half of both products
         bf16 = self._flops(replica.gpu.dense_tflops.bf16)
         attention_s = scores / (bf16 * self.constant("attention_share")) / replica.tensor_parallel_size
-        return self._parts(self._products_s(tokens, tokens / prompt), attention_s, tokens, self._overhead_s())
+        return self._parts(self._products_s(tokens, tokens / prompt), attention_s, tokens, self.software_s)
 
     def _parts(self, products_s: float, attention_s: float, tokens: float, software_s: float) -> Parts:
         longer = self._longer
@@ -85,31 +86,31 @@ class Steps:
         return Parts(products_s * longer, attention_s * longer, links_s * longer, software_s * longer)
 
     def _cache_s(self, batch: float, context: float) -> float:
-        """Reading the cache of `batch` sequences."""
+        """Reading the cache of `batch` sequences, then the arithmetic of every query head with every cached token.
+
+        Where many query heads share what is cached, much of the time is arithmetic: fewer bytes of cache save little.
+        """
         replica, constant = self.replica, self.constant
         read = batch * replica.context_bytes(context)
         if replica.expert_mode is ExpertMode.EXPERT:
             read /= replica.tensor_parallel_size
-        if replica.kv_element_bytes < _ACTIVATION_BYTES:  # half the bytes, but each is widened before it is used
-            read *= constant(self.engine.cache_fp8)
-        cache_s = read / (replica.gpu.memory_bandwidth_gb_s * 1e9 * constant("hbm_cache"))
-        if replica.shape.latent_width:  # every head over the one latent: arithmetic may take longer than reading
-            products = 2 * batch * context * replica.shape.latent_width * replica.shape.attention_layers
-            bf16 = self._flops(replica.gpu.dense_tflops.bf16)
-            compute_s = products / (bf16 * constant("attention_share")) / replica.tensor_parallel_size
-            cache_s = _soft_max(cache_s, compute_s, constant("corner"))
-        return cache_s
+        read_s = read / (replica.gpu.memory_bandwidth_gb_s * 1e9 * constant("hbm_cache"))
+        share = constant("attention_share" if replica.shape.has_latent else "attention_decode")
+        products = 2 * batch * replica.shape.decode_width * replica.attended(context)
+        flops = self._flops(replica.gpu.dense_tflops.bf16) * share
+        return read_s + products / flops / replica.tensor_parallel_size
 
-    def _flops(self, tflops: float) -> float:
+    def _flops(self, tflops: float, width: float = _HIDDEN) -> float:
         """FLOP/s that products reach, of a peak in TFLOP/s.
 
         A GPU whose peak is high for its power cannot hold its clock through a prefill: the share falls with the watts
-        that it has for each of its TFLOP/s.
+        that it has for each of its TFLOP/s. It grows with the width of what is multiplied.
         """
         gpu, constant = self.replica.gpu, self.constant
         watts = gpu.tdp_w / gpu.dense_tflops.bf16 / _WATTS_PER_TFLOPS
         share = constant("arithmetic") * constant(f"arithmetic_{self.replica.generation}")
-        return tflops * 1e12 * min(_MOST_SHARE, share * float(watts ** constant("arithmetic_power")))
+        share *= watts ** constant("arithmetic_power") * (width / _HIDDEN) ** constant("width_power")
+        return tflops * 1e12 * min(_MOST_SHARE, float(share))
 
     @property
     def _longer(self) -> float:
@@ -119,7 +120,7 @@ class Steps:
         """All matrix products of a step over `tokens` tokens, of which `outputs` go through the output layer."""
         replica, shape, constant = self.replica, self.replica.shape, self.constant
         precision, tflops = replica.arithmetic
-        flops = self._flops(tflops)
+        flops = self._flops(tflops, shape.hidden)
         if precision != "bf16":
             flops *= constant(f"arithmetic_{precision}")
         if replica.is_widened:
@@ -132,9 +133,8 @@ class Steps:
         if shape.expert_parameters:
             active = shape.expert_parameters * shape.top_k / shape.experts
             expert_bytes = shape.expert_parameters * shape.touched(tokens) * replica.precision.bytes_per_weight
-            experts_s = _soft_max(
-                2 * active * tokens / (flops * constant("arithmetic_experts")), expert_bytes / bandwidth, corner
-            )
+            share = shape.expert_ffn / (shape.expert_ffn + constant("narrow_ffn"))
+            experts_s = _soft_max(2 * active * tokens / (flops * share), expert_bytes / bandwidth, corner)
         if replica.expert_mode is ExpertMode.EXPERT:  # every GPU reads the dense weights for its share of the tokens
             return _soft_max(compute_s / ranks, dense_read_s, corner) + experts_s / ranks
         return (_soft_max(compute_s, dense_read_s, corner) + experts_s) / ranks
@@ -154,7 +154,9 @@ class Steps:
         link = replica.gpu.scale_up.gb_s_per_gpu_per_direction * 1e9 * constant("links")
         return shape.exchanges * (latency_us * 1e-6 + 2 * sent * (ranks - 1) / ranks / link)
 
-    def _overhead_s(self) -> float:
+    @property
+    def software_s(self) -> float:
+        """What the software spends on a step, whatever is in it."""
         per_layer = "layer_experts_us" if self.replica.shape.expert_parameters else self.engine.layer
         layers = self.replica.shape.exchanges / 2  # an attention or state and an MLP, be they one layer or two
         return (layers * self.constant(per_layer) + self.constant("step_us")) * 1e-6

@@ -58,6 +58,14 @@ ROWS = (
 )
 
 
+@pytest.mark.parametrize(("isl", "osl", "queue"), [("2048", "512", "queue_closed"), ("1011", "512", ""), ("", "", "")])
+def test_only_clients_that_ask_for_one_length_make_convoys(isl: str, osl: str, queue: str, tmp_path: Path) -> None:
+    file = tmp_path / "rows.csv"
+    file.write_text(HEAD + ROWS.replace(",1024,1024,64,", f",{isl},{osl},64,"))
+    found = {row.id: row.engine.queue for row in read_rows(file)[0]}
+    assert found.get("a", "") == queue
+
+
 def test_the_gpu_with_most_rows_does_not_speak_for_all(tmp_path: Path) -> None:
     (tmp_path / "rows.csv").write_text(HEAD + ROWS)
     [row, _] = read_rows(tmp_path / "rows.csv")[0]

@@ -34,7 +34,7 @@ def test_every_claim_is_computed_and_nothing_else_is() -> None:
         ("s4-70b-fp4", 39.7, 0.09),
         ("s4-break-even", 460.8, 0),
         ("s4-per-million-engine", 1.157, 0.001),
-        ("s4-prefill", 554, 0.1),
+        ("s4-prefill", 554, 0.25),  # with one share of the peak for narrow and wide models alike
         ("s3-150-in-flight", 28, 0.02),
     ],
 )

@@ -200,6 +200,47 @@ def test_heads_over_one_latent_cost_arithmetic_not_only_reading() -> None:
     assert took[1] > 1.05 * took[0]  # its products are FP8: only the attention computes in bf16
 
 
+@given(st.integers(1, 20_000), st.integers(1, 20_000))
+def test_of_experts_with_the_same_arithmetic_narrow_ones_take_longer(one: int, other: int) -> None:
+    replica = Replica.of(load_models()["mixtral-8x7b"], load_gpus()["H100-80GB-SXM"], precision=Precision.FP8)
+    narrow, wide = (
+        Steps(replace(replica, shape=replace(replica.shape, expert_ffn=ffn)), CONSTANT).prefill_s(4096, 4096)
+        for ffn in sorted((one, other))
+    )
+    assert narrow >= wide
+
+
+@given(st.floats(1, 256), st.floats(16, 100_000))
+def test_fewer_bytes_of_cache_save_less_where_more_query_heads_look_at_it(batch: float, context: float) -> None:
+    def saved(heads: int) -> float:
+        one = steps(tensor_parallel_size=1)
+        shape = replace(one.replica.shape, attention_width=heads * 128)
+        wide, slim = (
+            Steps(replace(one.replica, shape=shape, kv_element_bytes=size), CONSTANT).decode_parts(batch, context)
+            for size in (2, 1)
+        )
+        return 1 - slim.attention_s / wide.attention_s
+
+    assert 0 < saved(64) < saved(8) <= 0.5
+
+
+def test_a_wider_model_comes_nearer_to_the_peak_and_never_past_it() -> None:
+    replica = Replica.of(load_models()["llama-3.1-8b"], load_gpus()["H100-80GB-SXM"], precision=Precision.BF16)
+    took = [
+        Steps(replace(replica, shape=replace(replica.shape, hidden=hidden)), CONSTANT, TENSORRT).prefill_s(8192, 8192)
+        for hidden in (1024, 4096, 16_384, 1 << 20, 1 << 21)
+    ]
+    assert took == sorted(took, reverse=True)
+    assert took[-1] == took[-2] > 0.85 * 2 * 8.03e9 * 8192 / 989e12  # embeddings are looked up, not multiplied
+
+
+def test_a_prefill_of_vllm_is_launched_layer_by_layer() -> None:
+    few, many = (Serving(steps(model), kv_sessions=8, max_batch=8).before_s for model in ("llama-3.1-8b", "qwen3-32b"))
+    assert many > 1.5 * few  # 32 and 64 layers
+    recorded = replace(steps(), engine=TENSORRT)
+    assert Serving(recorded, kv_sessions=8, max_batch=8).before_s == CONSTANT("first_ms") * 1e-3
+
+
 def test_a_state_is_read_and_written_however_long_the_context() -> None:
     replica = Replica.of(load_models()["nemotron-3-nano-30b-a3b"], load_gpus()["B200-SXM"], precision=Precision.FP8)
     [state] = [group for group in replica.shape.kv.groups if group.growth is Growth.STATE]
