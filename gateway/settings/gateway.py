@@ -31,6 +31,23 @@ from sovctl.gateway.settings.upstream import UpstreamSettings
 from sovctl.gateway.settings.vault import VaultSettings
 
 
+class _KeyTwice(InputError):
+    """A key stands twice, of which YAML would quietly take the last."""
+
+
+class _OnceLoader(yaml.SafeLoader):
+    """Reads plain values, and every key once."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        lines: dict[str, int] = {}
+        for key in (key for key, _ in node.value if isinstance(key, yaml.ScalarNode)):
+            line = key.start_mark.line + 1
+            if key.value in lines:
+                raise _KeyTwice(f"expected every key once, got `{key.value}` on lines {lines[key.value]} and {line}")
+            lines[key.value] = line
+        return super().construct_mapping(node, deep)
+
+
 class TokenKeySettings(SettingsModel):
     """One version of the key of the tokens' MACs."""
 
@@ -138,7 +155,7 @@ def load_settings(path: Path) -> GatewaySettings:
         SpecError: everything wrong in it, each problem with its place.
     """
     try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        content = yaml.load(path.read_text(encoding="utf-8"), _OnceLoader)  # noqa: S506 - a safe loader
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not UTF-8"
         hint = (
@@ -149,6 +166,11 @@ def load_settings(path: Path) -> GatewaySettings:
         mark = getattr(error, "problem_mark", None)
         line = f" in line {mark.line + 1}" if mark else ""
         raise InputError(f"expected YAML, got a syntax error{line}", where=str(path)) from error
+    except (ValueError, RecursionError):  # a day that is none, a number of a tag, lists in lists without end
+        hint = "put texts that look like days or numbers in quotes"
+        raise InputError("expected YAML of plain values, got others", where=str(path), hint=hint) from None
+    except _KeyTwice as error:
+        raise InputError(error.message, where=str(path), hint="remove one of the two") from None
     if not isinstance(content, dict):
         got = "an empty file" if content is None else f"a {type(content).__name__}"
         raise InputError(f"expected keys with their values, got {got}", where=str(path))

@@ -223,7 +223,10 @@ def test_raw_text_over_plain_http_to_another_machine_is_refused(config: Path, ru
     assert "expected https, got http to another machine" in result.stderr
 
 
-@pytest.mark.parametrize("content", [None, "a: [", "- 1", "\x00"])
+UNREAD = ["site: 2026-13-45", "site: !!int x", "[" * 20_000, "site: a\nsite: b", "policy: {default: a, default: b}"]
+
+
+@pytest.mark.parametrize("content", [None, "a: [", "- 1", "\x00", *UNREAD])
 def test_a_configuration_that_cannot_be_read_is_one_clear_error(tmp_path: Path, run: Any, content: str | None) -> None:
     path = tmp_path / "gateway.yaml"
     if content is not None:
