@@ -48,7 +48,7 @@ def apply(
             else f"[{time.monotonic() - started:5.0f} s] {show.style(step.text, 'bold')}"
         )
 
-    outcome = carry_out(opened, resume=resume, report=report)
+    outcome = carry_out(opened, shown_sha256=plan.sha256, resume=resume, report=report)
     if as_json:
         show.document(
             {

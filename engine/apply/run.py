@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from sovctl.compliance.errors import SovctlError
+from sovctl.compliance.errors import PlanStale, SovctlError
 from sovctl.compliance.files import write_atomic
 from sovctl.compliance.keys import load_or_create
 from sovctl.compliance.ledger.store import Ledger
@@ -58,6 +58,7 @@ class Outcome:
 def apply(
     site: Site,
     *,
+    shown_sha256: str,
     resume: bool = False,
     report: Callable[[Progress], None],
     note: Callable[[str], None] = lambda _: None,
@@ -65,6 +66,7 @@ def apply(
     """Carry out the saved plan of a site.
 
     Args:
+        shown_sha256: of the plan that a person saw and said yes to; another one is not carried out in its place.
         resume: go on with a run that did not finish: only what is still different is done.
         report: called as things happen.
 
@@ -76,6 +78,12 @@ def apply(
     with site.state.exclusive("apply") as lock:
         started = datetime.now(UTC)
         plan = site.saved_plan()
+        if plan.sha256 != shown_sha256:
+            raise PlanStale(
+                f"expected plan {shown_sha256[:12]} that was shown, got {plan.sha256[:12]}: somebody planned meanwhile",
+                where=str(site.state.plan_file),
+                hint="nothing was changed; look at the new one: sovctl apply",
+            )
         context = site.context()
         check_bindings(site, context, plan, resume=resume, now=started)
         facts = site.observe(context, report=note)

@@ -13,7 +13,9 @@ from planned_nodes import empty
 
 from sovctl.compliance.errors import InputError, PlanStale
 from sovctl.engine.apply.journal import Journal
+from sovctl.engine.apply.run import apply
 from sovctl.engine.apply.stale import check_bindings, check_same
+from sovctl.engine.plan import file
 from sovctl.engine.plan.file import Plan
 from sovctl.engine.plan.resource import CREATED_BY_APPLY, Change, Risk, Verb
 from sovctl.engine.site import Site
@@ -121,6 +123,14 @@ def test_a_plan_from_the_future_is_stale(site: Site) -> None:
     check(site, made(site), later=-timedelta(seconds=30))
     with pytest.raises(PlanStale, match="expected a plan from before now"):
         check(site, made(site), later=-timedelta(hours=1))
+
+
+def test_only_the_plan_that_was_shown_is_carried_out(site: Site) -> None:
+    shown = made(site)
+    file.write(replace(shown, created="2026-11-21T09:00:00Z"), site.state.plan_file, site.plan_key())
+    with pytest.raises(PlanStale, match="somebody planned meanwhile"):
+        apply(site, shown_sha256=shown.sha256, report=lambda _: None)
+    assert not site.state.journal.exists()
 
 
 def test_an_unfinished_apply_asks_for_resume_and_resume_for_an_unfinished_apply(site: Site) -> None:
