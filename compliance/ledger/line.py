@@ -28,7 +28,7 @@ from typing import Any
 from sovctl.compliance.errors import SovctlError
 from sovctl.compliance.ledger.errors import LedgerUnwritable
 from sovctl.compliance.ledger.format import encode_record
-from sovctl.compliance.ledger.group import MAX_BATCH, MAX_WAITING
+from sovctl.compliance.ledger.group import HUNG, HUNG_AFTER_S, MAX_BATCH, MAX_WAITING
 from sovctl.compliance.ledger.store import Ledger
 
 _FULL_BYTES = 96 << 10  # no record is added to a message beyond this; with one of 64 KiB it stays under _MESSAGE_BYTES
@@ -98,6 +98,9 @@ class LineSender:
         self._sent: list[asyncio.Future[int]] = []
         self._is_sending = False
         self._broken = ""
+        self._is_hung = False
+        self._sent_at = 0.0
+        self._watch: asyncio.TimerHandle | None = None
         self._loop.add_reader(end.fileno(), self._hear)
 
     async def append(self, record: Mapping[str, Any]) -> int:
@@ -112,9 +115,9 @@ class LineSender:
     def append_encoded(self, data: bytes) -> asyncio.Future[int]:
         """`append` for a record that is canonical JSON already."""
         future: asyncio.Future[int] = self._loop.create_future()
-        if self._broken or len(self._waiting) >= self._max_waiting:
+        if self._broken or self._is_hung or len(self._waiting) >= self._max_waiting:
             expected = f"expected at most {self._max_waiting} records waiting for the disk, got one more"
-            future.set_exception(LedgerUnwritable(self._broken or expected))
+            future.set_exception(LedgerUnwritable(self._broken or (HUNG if self._is_hung else expected)))
             return future
         self._waiting.append((data, future))
         self._send_soon()
@@ -157,10 +160,25 @@ class LineSender:
                 size += len(data) + _LENGTH_BYTES
                 self._sent.append(future)
             message = b"".join(pieces)
+        self._sent_at = self._loop.time()
+        if self._watch is None:
+            self._watch = self._loop.call_later(HUNG_AFTER_S, self._look_at_writer)
         try:
             self._end.send(message)
         except OSError:
             self._lost()
+
+    def _look_at_writer(self) -> None:
+        """Whoever waits on a batch that takes too long hears that it is not durable; one look serves many batches."""
+        self._watch = None
+        if not self._sent:
+            return
+        left_s = self._sent_at + HUNG_AFTER_S - self._loop.time()
+        if left_s <= 0:
+            self._is_hung, left_s = True, HUNG_AFTER_S
+            _fail([*self._sent, *(future for _, future in self._waiting)], HUNG)
+            self._waiting.clear()  # these were not sent, and nobody waits for them any more
+        self._watch = self._loop.call_later(left_s, self._look_at_writer)
 
     def _hear(self) -> None:
         try:
@@ -172,7 +190,7 @@ class LineSender:
         if not message:
             self._lost()
             return
-        sent, self._sent = self._sent, []
+        sent, self._sent, self._is_hung = self._sent, [], False
         if message[:1] == b"K":
             first = int.from_bytes(message[1:])
             for index, future in enumerate(sent, start=first):
@@ -190,6 +208,8 @@ class LineSender:
             self._on_broken()
 
     def _break(self, why: str) -> None:
+        if self._watch is not None:
+            self._watch.cancel()
         if not self._broken:
             self._loop.remove_reader(self._end.fileno())
             self._end.close()

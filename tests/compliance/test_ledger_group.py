@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import resource
 import signal
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -154,3 +156,42 @@ def test_a_group_that_was_never_used_closes(tmp_path: Path) -> None:
 
     with opened(tmp_path) as ledger:
         asyncio.run(run())
+
+
+class HangingLedger(CountingLedger):
+    """A real ledger whose disk hangs until it is let go."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.begun, self.goes_on = threading.Event(), threading.Event()
+
+    def append_encoded(self, entries: object) -> range:
+        self.begun.set()
+        self.goes_on.wait(60)
+        return super().append_encoded(entries)
+
+
+def test_a_disk_that_hangs_fails_whoever_waits_and_is_believed_again_once_it_answers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sovctl.compliance.ledger.group.HUNG_AFTER_S", 0.05)
+
+    async def run(ledger: HangingLedger) -> int:
+        async with GroupCommit(ledger) as group:
+            waiting = [asyncio.create_task(group.append({"number": 0}))]
+            await asyncio.to_thread(ledger.begun.wait, 60)
+            waiting.append(asyncio.create_task(group.append({"number": 1})))  # behind the batch that hangs
+            for each in waiting:
+                with pytest.raises(LedgerUnwritable, match="has not answered"):
+                    await each
+            with pytest.raises(LedgerUnwritable, match="has not answered"):
+                await group.append({"number": 2})  # at once: it does not wait for the watch
+            monkeypatch.setattr("sovctl.compliance.ledger.group.HUNG_AFTER_S", 60)
+            ledger.goes_on.set()
+            await group.check()
+            return await group.append({"number": 3})
+
+    with HangingLedger.open(tmp_path, origin="sovctl.site/test", key=KEY) as ledger:
+        assert isinstance(ledger, HangingLedger)
+        assert asyncio.run(run(ledger)) == 1  # the first one was written all the same
+    assert [dict(entry.record)["number"] for entry in LedgerReader(tmp_path).entries()] == [0, 3]

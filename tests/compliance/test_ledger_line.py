@@ -138,3 +138,39 @@ def test_more_records_than_may_wait_are_refused() -> None:
         await asyncio.gather(*waiting, return_exceptions=True)
 
     asyncio.run(run())
+
+
+def test_a_writer_that_hangs_fails_whoever_waits_and_is_believed_again_once_it_answers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sovctl.compliance.ledger.line.HUNG_AFTER_S", 0.05)
+    worker_end, writer_end = line()
+
+    async def run(writer: LineWriter) -> list[int]:
+        sender = LineSender(worker_end)
+
+        async def answered() -> None:
+            await asyncio.to_thread(select.select, [writer_end], [], [], 60)
+            writer.answer([writer_end])
+
+        waiting = [asyncio.create_task(sender.append({"number": 0}))]
+        await asyncio.to_thread(select.select, [writer_end], [], [], 60)
+        waiting.append(asyncio.create_task(sender.append({"number": 1})))  # behind the batch that hangs
+        for each in waiting:
+            with pytest.raises(LedgerUnwritable, match="has not answered"):
+                await each
+        with pytest.raises(LedgerUnwritable, match="has not answered"):
+            await sender.append({"number": 2})  # at once: it does not wait for the watch
+        checking = asyncio.create_task(sender.check())  # waits behind the batch that hangs
+        await answered()
+        await answered()
+        await checking
+        monkeypatch.setattr("sovctl.compliance.ledger.line.HUNG_AFTER_S", 60)
+        last, _ = await asyncio.gather(sender.append({"number": 3}), answered())
+        await sender.close()
+        return [last]
+
+    with Ledger.open(tmp_path, origin="sovctl.site/test", key=KEY) as ledger:
+        assert asyncio.run(run(LineWriter(ledger))) == [1]  # the first one was written all the same
+    writer_end.close()
+    assert [dict(entry.record)["number"] for entry in LedgerReader(tmp_path).entries()] == [0, 3]
