@@ -40,6 +40,8 @@ _ANSWER = re.compile(
     r"(?P<said>[^\n?:;？؟]{0,28})\Z"
 )
 _LONGEST_ANSWER = 88  # characters up to the number, with who gives it
+FARTHEST_BEFORE, FARTHEST_BEHIND = max(_NEAR_BEFORE, _LONGEST_ANSWER), _NEAR_AFTER
+"""Characters from a place beyond which nothing is read."""
 _WORD = re.compile(r"\w{1,20}")
 # Without one of these around a place nothing is said there, and nothing asked; so it is between numbers.
 _SAYS = re.compile(r"[^\W\d_]|[?？؟]")

@@ -52,6 +52,7 @@ def _plain_characters() -> dict[str, str]:
 
 
 _PLAIN = _plain_characters()
+_SAME_LENGTH = {ord(character): form for character, form in _PLAIN.items() if len(form) == 1}
 _RESIZED = {character for character, form in _PLAIN.items() if len(form) != 1} | set(map(chr, _UNSEEN))
 
 # Letters and signs of everyday text in many scripts, which are plain already; the rest is looked at one by one.
@@ -60,6 +61,7 @@ _ODD = re.compile(
     "\u05b0-\u05f4\u060b\u060c\u061b\u061e-\u065f\u066a-\u066f\u0671-\u06d5\u0900-\u0965\u0e01-\u0e4f\u10a0-\u10ff\u2018-\u2023\u2025-\u2027\u2030-\u205e"
     "\u20a0-\u20bf\u2116\u2122\u2190-\u23ff\u2500-\u2bff\u3001\u3002\u3005-\u30ff\u3105-\u3130\u3400-\u9fff\uac00-\ud7a3\U0001f300-\U0001faff]"
 )
+_ODDS = re.compile(f"{_ODD.pattern}+")
 # Struck through, framed; behind digits underlined and piled up as well.
 _MARKS = re.compile(r"[\u0334-\u0338\u20d0-\u20f0]+|(?<=[0-9@.+])[\u0300-\u036f]+")
 
@@ -69,7 +71,7 @@ def plain(view: View) -> View:
     text = view.text
     if text.isascii() or _ODD.search(text) is None:
         return view
-    one_for_one = _ODD.sub(_same_length, text)
+    one_for_one = _ODDS.sub(_same_length, text)
     edits = [
         (match.start(), match.end(), _PLAIN.get(match.group(), ""))
         for pattern in (_ODD, _MARKS)
@@ -81,8 +83,7 @@ def plain(view: View) -> View:
 
 
 def _same_length(match: re.Match[str]) -> str:
-    plain = _PLAIN.get(match.group(), "")
-    return plain if len(plain) == 1 else match.group()
+    return match.group().translate(_SAME_LENGTH)
 
 
 def views(text: str) -> list[View]:

@@ -61,7 +61,10 @@ class IpRecognizer:
         )
         end = start + len(written)
         # Names in code are made of a to f as well: a::b, Dec::Abc.
-        if is_inside_word(text, start, end) or not any(map(str.isdigit, written)) or written.count(":") < 2:
+        colons = written.count(":")
+        if not 2 <= colons <= 8 or ("::" not in written and colons != (6 if "." in written else 7)):
+            return None
+        if is_inside_word(text, start, end) or not any(map(str.isdigit, written)):
             return None
         try:
             address = ipaddress.IPv6Address(written)

@@ -23,6 +23,8 @@ from sovctl.gateway.detect.table_lines import line_at
 
 MOST_BESIDE = 8
 """Groups of digits in one line, above which nobody lists an identifier and what belongs to it: number, date, code."""
+LONGEST_SAMPLE = 48
+"""Groups of a row that are looked at to tell what it is a row of: a dozen cards."""
 SUPPORTED = 0.97
 """Score from which on a word speaks of a number."""
 _LETTER, _DIGIT = re.compile(r"[^\W\d_]"), re.compile("[0-9]")
@@ -33,6 +35,13 @@ def beside(run: Run, first: int, last: int) -> tuple[str, str]:
     before = run.gaps[first - 1] if first else ""
     after = run.gaps[last] if last < len(run.gaps) else ""
     return "" if "\n" in before else before, "" if "\n" in after else after
+
+
+def is_within_row(run: Run, first: int, last: int) -> bool:
+    """Whether nothing parts these groups from those beside them but what parts them from each other."""
+    before, after = beside(run, first, last)
+    inner = run.gaps[first:last]
+    return before in inner or after in inner
 
 
 def parted(run: Run, begin: int, end: int, most: int) -> Iterator[tuple[int, int]]:
@@ -75,25 +84,45 @@ def without_chance(run: Run, found: Sequence[Finding], unsure: Container[str]) -
     """
     if all(finding.score >= SUPPORTED for finding in found):
         return found
-    stands = [(finding, *_groups(run, finding)) for finding in found]
-    covered = {group for _, first, last in stands for group in range(first, last + 1)}
+    found = sorted(found, key=_start_of)
     lines: dict[int, bool] = {}
     kept: list[Finding] = []
-    for finding, first, last in stands:
+    for finding in found:
+        first, last = _groups(run, finding)
         if first < last and finding.score < SUPPORTED:
             begin, end = run.line(first)
             if last >= end:
                 if _is_between_cells(run.text, finding.start, finding.end):
                     continue
-            elif set(beside(run, first, last)).intersection(run.gaps[first:last]) and (
-                end - begin > MOST_BESIDE or finding.rule in unsure
-            ):
+            elif is_within_row(run, first, last) and (end - begin > MOST_BESIDE or finding.rule in unsure):
                 if begin not in lines:
-                    lines[begin] = 3 * sum(group in covered for group in range(begin, end)) >= 2 * (end - begin)
+                    lines[begin] = are_most(run, found, begin, min(end, begin + LONGEST_SAMPLE))
                 if not lines[begin]:
                     continue
         kept.append(finding)
     return kept
+
+
+def are_most(run: Run, found: Sequence[Finding], begin: int, end: int) -> bool:
+    """Whether two thirds of these groups are in findings; five sixths of a long row's, where chance has its way.
+
+    Args:
+        found: sorted by start.
+    """
+    start, stop = run.starts[begin], run.ends[end - 1]
+    inside = found[bisect_left(found, start, key=_start_of) : bisect_left(found, stop, key=_start_of)]
+    covered, free = 0, begin
+    for finding in sorted(inside, key=lambda each: (each.start, -each.end)):
+        first, last = _groups(run, finding)
+        if first >= free:
+            covered += last + 1 - first
+            free = last + 1
+    count = end - begin
+    return 6 * covered >= (4 if count < LONGEST_SAMPLE else 5) * count
+
+
+def _start_of(finding: Finding) -> int:
+    return finding.start
 
 
 def _is_between_cells(text: str, start: int, end: int) -> bool:

@@ -14,13 +14,14 @@ and how the candidate is written and what stands around it say whether that is e
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from sovctl.gateway.detect.amounts import are_years, is_amount, is_of_uuid
-from sovctl.gateway.detect.context import Topics
+from sovctl.gateway.detect.context import FARTHEST_BEFORE, FARTHEST_BEHIND, Topics
 from sovctl.gateway.detect.finding import Finding
-from sovctl.gateway.detect.number_rows import without_chance
+from sovctl.gateway.detect.number_rows import LONGEST_SAMPLE, are_most, is_within_row, without_chance
 from sovctl.gateway.detect.runs import Run
 from sovctl.gateway.detect.schemes.scheme import Needs, Number
 from sovctl.gateway.detect.surroundings import Surroundings
@@ -38,6 +39,7 @@ _TIMESTAMP = re.compile(
     r"|1[5-9][0-9]{8}"
 )
 _CODE_AFTER = re.compile(r"[-_][0-9A-Za-z]")
+_BREAKS = frozenset({"\t", "\n", "\r"})
 
 
 class _Judged(NamedTuple):
@@ -50,6 +52,30 @@ class _Judged(NamedTuple):
     shapes: dict[tuple[int, ...], frozenset[tuple[str, ...]]]
 
 
+class _Schemes:
+    """Schemes of the same digits."""
+
+    __slots__ = ("all", "bare", "mask", "shaped")
+
+    def __init__(self) -> None:
+        self.all: list[_Judged] = []
+        self.bare: list[_Judged] = []
+        """Those that are believed alone, however they are written."""
+        self.shaped: list[_Judged] = []
+        """Those that are believed alone, some of them in their issuer's punctuation only."""
+        self.mask = 0
+        """The topics that support one of them."""
+
+    def add(self, judged: _Judged) -> None:
+        """Note one of them."""
+        self.all.append(judged)
+        self.mask |= judged.mask
+        if judged.number.needs is Needs.NOTHING:
+            self.bare.append(judged)
+        if judged.number.needs is not Needs.WORD:
+            self.shaped.append(judged)
+
+
 class _Shapes:
     """Schemes by the lengths of their groups, one group after the other."""
 
@@ -58,7 +84,7 @@ class _Shapes:
     def __init__(self) -> None:
         self.after: dict[int, _Shapes] = {}
         """Length of the next group -> schemes that go on so."""
-        self.here: list[_Judged] = []
+        self.here: _Schemes | None = None
         """Those that end here."""
 
     def add(self, lengths: Iterable[int], judged: _Judged) -> None:
@@ -66,14 +92,15 @@ class _Shapes:
         node = self
         for length in lengths:
             node = node.after.setdefault(length, _Shapes())
-        node.here.append(judged)
+        node.here = node.here or _Schemes()
+        node.here.add(judged)
 
 
 class NumberFinder:
     """Finds identifiers of digits only."""
 
     def __init__(self, numbers: Iterable[Number], topics: Topics) -> None:
-        self._by_length: dict[int, list[_Judged]] = {}
+        self._by_length: dict[int, _Schemes] = {}
         self._by_shape = _Shapes()
         self._shapes: set[tuple[int, ...]] = set()
         self._unsure: set[str] = set()
@@ -86,7 +113,7 @@ class NumberFinder:
             for lengths in judged.shapes:
                 self._by_shape.add(lengths, judged)
             for length in number.lengths:
-                self._by_length.setdefault(length, []).append(judged)
+                self._by_length.setdefault(length, _Schemes()).add(judged)
         self._order = topics.mask("@order")
 
     def find(self, run: Run, around: Surroundings) -> Iterator[Finding]:
@@ -100,51 +127,67 @@ class NumberFinder:
             if schemes := self._by_length.get(run.lengths[0]):
                 yield from self._judged(run, 0, 0, around, schemes)
             return
-        found = [
-            finding
-            for first, last, schemes, is_odd in self._candidates(run)
-            for finding in self._judged(run, first, last, around, schemes, is_odd=is_odd)
-        ]
+        found: list[Finding] = []
+        row_end, row_from = 0, count
+        """Of the line at hand, and from where on it is known to be a row of plain numbers."""
+        is_row: bool | None = None
+        for first, last, schemes, is_odd in self._candidates(run):
+            if first >= row_end:
+                begin, row_end = run.line(first)
+                row_from, is_row = begin + LONGEST_SAMPLE, None
+            if first >= row_from and first < last and not is_odd:
+                if is_row is None:
+                    is_row = not are_most(run, found, row_from - LONGEST_SAMPLE, row_from)
+                if is_row and is_within_row(run, first, last):
+                    continue
+            found += self._judged(run, first, last, around, schemes, is_odd=is_odd)
         yield from without_chance(run, found, self._unsure) if found else ()
 
-    def _candidates(self, run: Run) -> Iterator[tuple[int, int, list[_Judged], bool]]:
+    def _candidates(self, run: Run) -> Iterator[tuple[int, int, _Schemes, bool]]:
         lengths, gaps, by_length, by_shape = run.lengths, run.gaps, self._by_length, self._by_shape.after
         if run.are_thousands:
             total = sum(lengths)
             if total in by_length and (total >= _FEWEST_OF_NO_AMOUNT or tuple(lengths) in self._shapes):
                 yield 0, len(lengths) - 1, by_length[total], tuple(lengths) not in self._shapes
             return
+        # No word is near where the run goes on for long on either side.
+        apart_from = apart_to = 0
+        if run.ends[-1] - run.starts[0] > FARTHEST_BEFORE + FARTHEST_BEHIND:
+            apart_from = bisect_left(run.starts, run.starts[0] + FARTHEST_BEFORE)
+            apart_to = bisect_left(run.ends, run.ends[-1] - FARTHEST_BEHIND)
         for first, length in enumerate(lengths):
-            if length in by_length:
-                yield first, first, by_length[length], False
+            is_apart = apart_from <= first < apart_to
+            if (here := by_length.get(length)) is not None and (here.bare or not is_apart):
+                yield first, first, here, False
             node, last = by_shape.get(length), first
             while node is not None and last < len(gaps) and len(gaps[last]) == 1:
                 last += 1
                 node = node.after.get(lengths[last])
-                if node is not None and node.here:
-                    yield first, last, node.here, False
+                if node is not None and (here := node.here) is not None and (here.shaped or not is_apart):
+                    yield first, last, here, False
         if (total := sum(lengths)) in by_length and _is_odd(lengths, gaps, self._shapes):
             yield 0, len(lengths) - 1, by_length[total], True
 
     def _judged(
-        self, run: Run, first: int, last: int, around: Surroundings, schemes: list[_Judged], *, is_odd: bool = False
+        self, run: Run, first: int, last: int, around: Surroundings, schemes: _Schemes, *, is_odd: bool = False
     ) -> Iterator[Finding]:
-        digits = run.digits(first, last)
         start, end = run.starts[first], run.ends[last]
         lengths, gaps = tuple(run.lengths[first : last + 1]), tuple(run.gaps[first:last])
-        has_breaks = any(gap in "\t\n\r" for gap in gaps)
-        is_whole = first == 0 and last == len(run.starts) - 1
-        if (has_breaks and not is_whole) or (gaps and are_years(run, first, last)):
-            return
-        if is_of_uuid(run.text, start, end):
-            return
-        if set(gaps) == {"."} and run.gaps[last : last + 1] == ["-"]:
-            return  # the number goes on: "123.456.789-00"
+        if gaps:
+            is_whole = first == 0 and last == len(run.starts) - 1
+            if not is_whole and not _BREAKS.isdisjoint(gaps):
+                return
+            if set(gaps) == {"."} and run.gaps[last : last + 1] == ["-"]:
+                return  # the number goes on: "123.456.789-00"
         words = around(start, end)
         near, closest = words.near, words.closest
         heard = closest if closest & self._order else near  # behind an order's word none but the closest counts
+        listed = schemes.all if heard & schemes.mask else schemes.shaped if gaps else schemes.bare
+        if not listed or (gaps and are_years(run, first, last)) or is_of_uuid(run.text, start, end):
+            return
+        digits = run.digits(first, last)
         is_code: bool | None = None
-        for number, mask, own, shapes in schemes:
+        for number, mask, own, shapes in listed:
             needs, is_shape = number.needs, False
             if gaps:
                 is_shape = gaps in shapes.get(lengths, ())

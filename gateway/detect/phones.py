@@ -16,7 +16,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from sovctl.gateway.detect.amounts import are_years, is_amount, is_of_uuid
-from sovctl.gateway.detect.context import Topics
+from sovctl.gateway.detect.context import FARTHEST_BEFORE, FARTHEST_BEHIND, Topics
 from sovctl.gateway.detect.finding import Finding
 from sovctl.gateway.detect.number_rows import beside, parted
 from sovctl.gateway.detect.phone_plan import PhonePlan
@@ -73,32 +73,40 @@ class PhoneFinder:
         Args:
             only_international: those with a plus sign, which nothing else can be.
         """
-        for first, end in ((0, len(run.starts)),) if only_international else self._pieces(run, around):
+        stop = 0
+        if only_international:
+            for first, start in enumerate(run.starts):
+                is_free = start >= stop and _plus_before(run.text, start) < start
+                if is_free and (found := self._longest_from(run, 0, first, len(run.starts), around, is_apart=True)):
+                    yield found[0]
+                    stop = run.ends[found[1]]
+            return
+        for begin, end in self._pieces(run, around) if len(run.starts) > 3 else ((0, len(run.starts)),):
+            # No word is near where the run goes on for long on either side.
+            is_apart = (
+                run.starts[begin] >= run.starts[0] + FARTHEST_BEFORE
+                and run.ends[end - 1] <= run.ends[-1] - FARTHEST_BEHIND
+            )
+            is_even = end - begin > 2 and len(set(run.gaps[begin : end - 1])) == 1
+            is_even = is_even and (is_apart or not around.may_say(self._phone))
+            first = begin
             while first < end:
-                if only_international and _plus_before(run.text, run.starts[first]) == run.starts[first]:
-                    first += 1
-                    continue
-                found = self._longest_from(run, first, end, around)
+                found = self._longest_from(run, begin, first, end, around, is_apart=is_apart, is_even=is_even)
                 if found is None:
                     first += 1
                 else:
-                    finding, last = found
-                    yield finding
-                    first = last + 1
+                    yield found[0]
+                    first = found[1] + 1
 
     def _pieces(self, run: Run, around: Surroundings) -> Iterator[tuple[int, int]]:
         """Groups in which numbers can stand: of lines, and of a long line what wider gaps part."""
         count = len(run.starts)
-        if count <= _MOST_LISTED:
-            yield 0, count
-            return
-        may_say = around.may_say(self._phone)
         begin = 0
         while begin < count:
             _, end = run.line(begin)
             if end - begin <= _MOST_LISTED:
                 yield begin, end
-            elif may_say:  # beside the words, at either end
+            elif around.may_say(self._phone):  # beside the words, at either end
                 yield begin, begin + _MOST_BESIDE
                 yield from parted(run, begin + _MOST_BESIDE, end - _MOST_BESIDE, _MOST_LISTED)
                 yield end - _MOST_BESIDE, end
@@ -106,17 +114,28 @@ class PhoneFinder:
                 yield from parted(run, begin, end, _MOST_LISTED)
             begin = end
 
-    def _longest_from(self, run: Run, first: int, end: int, around: Surroundings) -> tuple[Finding, int] | None:
-        """The longest number that begins with the group `first` and ends before the group `end`, and its last group."""
+    def _longest_from(
+        self, run: Run, begin: int, first: int, end: int, around: Surroundings, *, is_apart: bool, is_even: bool = False
+    ) -> tuple[Finding, int] | None:
+        """The longest number that begins with the group `first` and ends before the group `end`, and its last group.
+
+        Args:
+            is_apart: no word stands near.
+            is_even: none that speaks of phones does, and the same stands between all groups from `begin` to `end`;
+                then a number is all of them, or grouped as people do, as `_is_of_a_row` has it.
+        """
         text, starts, ends, gaps = run.text, run.starts, run.ends, run.gaps
         start = starts[first]
         plus = _plus_before(text, start)
         last, total = first, ends[first] - start
         candidates: list[tuple[int, int]] = []
         has_opened, is_open = text[start - 1 : start] == "(", False
+        is_counted = is_even and plus == start and text[start] != "0"
         while True:
             if total >= _FEWEST_BY_WORD and not is_open:
-                candidates.append((last, total))
+                is_all = last == first or (first == begin and last == end - 1)
+                if not is_counted or is_all or self._is_grouped(run, first, run.lengths[first : last + 1]):
+                    candidates.append((last, total))
             if last + 1 >= end or last - first >= _MOST_GROUPS or not _is_gap(gaps[last]):
                 break
             if ")" in gaps[last]:
@@ -130,17 +149,17 @@ class PhoneFinder:
             if total > _MOST:
                 break
         for last, total in reversed(candidates):
-            number = self._number(run, first, last, total, around, has_plus=plus < start)
+            number = self._number(run, first, last, total, around, has_plus=plus < start, is_apart=is_apart)
             if number is not None:
                 value, score, rule = number
-                begin, stop = min(plus, _bracket_before(text, start, ends[last])), ends[last]
+                outset, stop = min(plus, _bracket_before(text, start, ends[last])), ends[last]
                 if extension := _EXTENSION.match(text, stop):
                     stop, value = extension.end(), f"{value};ext={extension['digits']}"
-                return Finding(begin, stop, Kind.PHONE, score, value, rule), last
+                return Finding(outset, stop, Kind.PHONE, score, value, rule), last
         return None
 
     def _number(
-        self, run: Run, first: int, last: int, total: int, around: Surroundings, *, has_plus: bool
+        self, run: Run, first: int, last: int, total: int, around: Surroundings, *, has_plus: bool, is_apart: bool
     ) -> tuple[str, float, str] | None:
         digits = run.digits(first, last)
         if has_plus:
@@ -151,21 +170,17 @@ class PhoneFinder:
         abroad = self._plan.international(digits[2:]) if total > 9 and run.text.startswith("00", start) else None
         if abroad and last > first and self._is_chance(run, first, last, around):
             abroad = None
-        may_say = around.may_say(self._phone)
-        may_be_written = total >= _FEWEST and self._is_written(run, first, last, has_trunk=True)
-        if not (may_say or abroad or may_be_written):
-            return None
-        national = self._plan.national(digits) if total >= _FEWEST else None
-        is_written = national is not None and (
-            (may_be_written and (national[1] or self._is_written(run, first, last, has_trunk=False)))
-            or _is_mobile_alone(run, first, last, national[0])
-        )
-        is_written = is_written and not self._is_chance(run, first, last, around)
-        if not (may_say or abroad or is_written):
+        may_say = not is_apart and around.may_say(self._phone)
+        if not (may_say or abroad or self._is_written(run, first, last, has_trunk=True)):
             return None
         words = around(start, end)
         if (words.touching | words.following) & self._order and not words.touching & self._phone:
             return None
+        national = self._plan.national(digits) if total >= _FEWEST else None
+        is_written = national is not None and (
+            self._is_written(run, first, last, has_trunk=national[1]) or _is_mobile_alone(run, first, last, national[0])
+        )
+        is_written = is_written and not self._is_chance(run, first, last, around)
         is_said = may_say and (
             bool(((words.before & words.closest) | words.after) & self._phone)
             or (total >= _FEWEST and _says_which(run.text, start, end))

@@ -22,6 +22,7 @@ BOUNDED = {
     "sovctl.gateway.detect.documents._WORD": "matched once at the beginning of one number",
     "sovctl.gateway.detect.edm.common_words._OF_A_PLACE": "matches one word",
     "sovctl.gateway.detect.edm.run._LEFT": "reads the few characters before a word",
+    "sovctl.gateway.detect.edm.user_names._USERS": "reads the few characters before a word",
     "sovctl.gateway.detect.email_address._WORD_BEFORE": "matched once at the beginning of an address",
     "sovctl.gateway.detect.finding._WORDS": "matches once for each part of a finding that is left",
     "sovctl.gateway.detect.models.gliner_model._WORD": "matches at every place, so it never goes back",
