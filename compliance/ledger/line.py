@@ -62,19 +62,29 @@ class LineWriter:
                 if message := end.recv(_MESSAGE_BYTES):
                     asked.append((end, _records(message)))
         records = [record for _, batch in asked for record in batch]
+        appending = [(end, len(batch)) for end, batch in asked if batch]
+        checking = [end for end, batch in asked if not batch]  # who sends no record asks for a signature
         try:
-            indices = self._ledger.append_encoded(records)
-            if not all(batch for _, batch in asked):  # who sends no record asks for a signature
-                self._ledger.checkpoint()
+            first = self._ledger.append_encoded(records).start
         except SovctlError as error:
             for end, _ in asked:
                 _say(end, b"E" + error.message.encode())
             return False
-        first = indices.start
-        for end, batch in asked:
+        for end, count in appending:
             _say(end, b"K" + first.to_bytes(_INDEX_BYTES))
-            first += len(batch)
+            first += count
+        if checking:
+            answer = self._check()
+            for end in checking:
+                _say(end, answer)
         return bool(records)
+
+    def _check(self) -> bytes:
+        try:
+            self._ledger.checkpoint()
+        except SovctlError as error:
+            return b"E" + error.message.encode()
+        return b"K" + self._ledger.size.to_bytes(_INDEX_BYTES)
 
 
 class LineSender:

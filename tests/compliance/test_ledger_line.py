@@ -105,6 +105,24 @@ def test_a_ledger_that_refuses_is_an_error_for_everybody_who_waits(tmp_path: Pat
         end.close()
 
 
+def test_a_record_that_is_durable_is_told_so_though_another_asks_for_a_signature_in_vain(tmp_path: Path) -> None:
+    (appends, writer_of_appends), (checks, writer_of_checks) = line(), line()
+    with Ledger.open(tmp_path, origin="sovctl.site/test", key=KEY) as ledger:
+        signed = (tmp_path / "checkpoint").read_bytes()
+        (tmp_path / "checkpoint").unlink()
+        (tmp_path / "checkpoint").mkdir()  # no file can take its place
+        data = encode_record({"n": 1})
+        appends.send(b"A" + len(data).to_bytes(4) + data)
+        checks.send(b"C")
+        assert LineWriter(ledger).answer([writer_of_appends, writer_of_checks])
+        assert appends.recv(100) == b"K" + bytes(8)
+        assert checks.recv(100).startswith(b"Eexpected durable checkpoint")
+        (tmp_path / "checkpoint").rmdir()
+        (tmp_path / "checkpoint").write_bytes(signed)
+    for end in (appends, writer_of_appends, checks, writer_of_checks):
+        end.close()
+
+
 def test_a_writer_that_dies_is_an_error_now_and_later(tmp_path: Path) -> None:
     worker_end, writer_end = line()
     heard = []
