@@ -9,6 +9,7 @@ from sovctl.gateway.errors import Code, Refused
 from sovctl.gateway.leaves import Path
 from sovctl.gateway.settings import SurfaceName
 from sovctl.gateway.surfaces.chat import PARTS
+from sovctl.gateway.surfaces.fields import Fields
 from sovctl.gateway.surfaces.surface import Surface
 
 # The two sides of a comparison, in the words that vLLM takes (docs of 0.32, "Score API"; read 2026-11).
@@ -25,6 +26,7 @@ class Rerank(Surface):
     path = "rerank"
     parts = PARTS
     answer_list = "results"
+    fields = Fields(left_alone=Surface.fields.left_alone, documents=frozenset({"document"}))
     is_written = False
     has_stream = False
 

@@ -26,13 +26,15 @@ from sovctl.gateway.surfaces.surface import EventStream, Surface, is_objects
 FIELDS = Fields(
     left_alone=frozenset(
         {
-            *("id", "object", "type", "role", "status", "model", "usage", "logprobs", "call_id", "item_id", "format"),
+            *("id", "object", "type", "role", "status", "model", "usage", "logprobs", "call_id", "item_id"),
             *("previous_response_id", "encrypted_content", "service_tier", "sequence_number", "obfuscation", "phase"),
             *("data", "b64_json", "partial_image_b64"),  # base64
         }
     ),
     json=frozenset({"arguments"}),
     answer=frozenset({"text"}),
+    # Of files and shells; and what a response repeats of the request: tools' parameters, the answer's schema.
+    documents=frozenset({"attributes", "env", "parameters", "input_schema", "format"}),
 )
 
 # Content part types, in messages, in outputs of tools and in reasoning (openai 3.52, `types/responses`; read 2026-11).

@@ -92,7 +92,7 @@ def said_in(value: Any, fields: Fields, *, channel: Channel = (), is_whole: bool
         if isinstance(item, str):
             if item:
                 yield Said(here, _voice(value, place, here, fields), value, place, is_whole, place not in _SIGNED)
-        elif place in fields.documents:
+        elif place in fields.documents and isinstance(item, dict | list):
             yield Said(here, Voice.JSON, value, place, is_whole=True)
         else:
             yield from said_in(item, fields, channel=here, is_whole=is_whole)
