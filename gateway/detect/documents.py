@@ -56,7 +56,8 @@ _DOCUMENTS = (
     _Document("@plate", Kind.VEHICLE, "PLATE_BY_WORD", 4, 10, has_letters=True),
 )
 _FEWEST = min(document.fewest for document in _DOCUMENTS if not document.has_letters)
-_MOST_GROUPS = 6
+_MOST_GROUPS = 8
+_MOST_OF_RANGE = 7  # digits
 _FIRST_WORDS = 4  # of the patterns; the one before is an IBAN's
 _FEWEST_BEFORE_WORD = 8  # digits; fewer before a word count its things: "250000 patients"
 
@@ -84,10 +85,11 @@ _REACH_OF_SERIES = 16
 
 
 _FEWEST_OF_OWN_FORM = 4  # groups
-# CPF, SNILS, AHV number, Emirates ID; CNPJ.
+# CPF, SNILS, AHV number, Emirates ID; a card; CNPJ.
 _OWN_FORM = re.compile(
     r"(?<![0-9./-])(?:[0-9]{3}\.[0-9]{3}\.[0-9]{3}-[0-9]{2}|[0-9]{3}-[0-9]{3}-[0-9]{3} [0-9]{2}"
     r"|756\.[0-9]{4}\.[0-9]{4}\.[0-9]{2}|784-[0-9]{4}-[0-9]{7}-[0-9]"
+    r"|(?P<card>(?:4[0-9]{3}|5[1-5][0-9]{2}|6[045][0-9]{2}|35[0-9]{2})-[0-9]{4}-[0-9]{4}-[0-9]{4})"
     r"|(?P<company>[0-9]{2}\.[0-9]{3}\.[0-9]{3}/[0-9]{4}-[0-9]{2}))(?![0-9]|[./-][0-9])"
 )
 
@@ -145,6 +147,8 @@ class DocumentFinder:
     def find(self, run: Run, around: Surroundings) -> Iterator[Finding]:
         """The number that is all of `run`, or its first groups up to a space."""
         last = len(run.starts) - 1
+        if last and _is_range(run):
+            return
         for end in (last, *_ends(run)) if last else (0,):
             digits = run.digits(0, end)
             if len(digits) < _FEWEST or end >= _MOST_GROUPS:
@@ -167,7 +171,7 @@ class DocumentFinder:
             return
         for match in _OWN_FORM.finditer(run.text, run.starts[0], run.ends[-1]):
             if not around(*match.span()).touching & self._order:
-                kind = Kind.TAX_ID if match["company"] else Kind.NATIONAL_ID
+                kind = Kind.CARD if match["card"] else Kind.TAX_ID if match["company"] else Kind.NATIONAL_ID
                 yield Finding(*match.span(), kind, _SCORE, compact(match.group()), "ID_BY_FORM")
 
     def _by_word(self, text: str, start: int, end: int, value: str, around: Surroundings) -> Finding | None:
@@ -206,3 +210,11 @@ def _ends(run: Run) -> Iterator[int]:
         if gaps[end] == " " and " " not in gaps[:end]:
             yield end
     yield 0
+
+
+def _is_range(run: Run) -> bool:
+    """Whether it goes from one number to another: "120000 - 360000", "15 001-19 999"."""
+    lengths, gaps = run.lengths, run.gaps
+    if gaps == [" - "]:
+        return lengths[0] == lengths[1] <= _MOST_OF_RANGE
+    return gaps == [" ", "-", " "] and lengths[1] == lengths[3] == 3 and lengths[0] <= 3

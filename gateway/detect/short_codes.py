@@ -18,7 +18,18 @@ from sovctl.gateway.detect.surroundings import Surroundings
 from sovctl.gateway.kinds import Kind
 
 _RULE, _SCORE = "SECRET_CODE", 0.85
-_WORDS = ("pin", "tan", "ПИН", "пин", "Пин")  # means something else as well, so it needs a joint or capitals
+_WORDS = (
+    "pin",
+    "tan",
+    "the code",
+    "my code",
+    "your code",
+    "der code",
+    "le code",
+    "ПИН",
+    "пин",
+    "Пин",
+)  # means something else as well, so it needs a joint or capitals
 _NAMES = (
     *(
         "pin[ -]?code",

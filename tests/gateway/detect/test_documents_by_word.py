@@ -35,6 +35,17 @@ def found(text: str) -> list[tuple[str, str]]:
         ("工行卡6222024417730938", "6222024417730938"),
         ("employee no 447730", "447730"),
         ("IMSI: 429014417730938", "429014417730938"),
+        ("charge 4477 3093 8144 7730 please, it's my credit card", "4477 3093 8144 7730"),
+        ("pay with 4477 3093 8144 7730", "4477 3093 8144 7730"),
+        ("SV-Nummer: 80447730P645", "80447730P645"),
+        ("n° sécu 272077544773093", "272077544773093"),
+        ("numéro fiscal de référence 7674994477309", "7674994477309"),
+        ("NSS: 44/77309381/15", "44/77309381/15"),
+        ("nr konta: 20 5076 1691 3395 6611 4477 3093", "20 5076 1691 3395 6611 4477 3093"),
+        ("título de eleitor 4477 3093 8350", "4477 3093 8350"),
+        ("nasceu em 27/03/1986", "27/03/1986"),
+        ("nació el 14 de marzo de 1931", "14 de marzo de 1931"),
+        ("conta 64477-2", "64477-2"),
     ],
 )
 def test_an_offices_word_is_enough(text: str, number: str) -> None:
@@ -78,7 +89,14 @@ def test_a_passport_may_be_written_in_small_letters(text: str, number: str) -> N
 
 @pytest.mark.parametrize(
     "number",
-    ["447.730.938-17", "447-730-938 17", "756.4477.3093.17", "784-1990-4477309-1", "44.773.093/0001-17"],
+    [
+        "447.730.938-17",
+        "447-730-938 17",
+        "756.4477.3093.17",
+        "784-1990-4477309-1",
+        "44.773.093/0001-17",
+        "4477-3093-8144-7731",
+    ],
 )
 def test_an_issuers_own_form_is_enough_though_its_check_digit_is_wrong(number: str) -> None:
     assert found(f"We saw {number} in it.") == [(number, "ID_BY_FORM")]
@@ -103,3 +121,8 @@ def test_a_number_that_goes_on_is_not_cut() -> None:
 )
 def test_a_number_ends_where_the_next_begins(text: str, number: str) -> None:
     assert [each for each, _ in found(text)] == [number]
+
+
+@pytest.mark.parametrize("text", ["Nectar-kort: 15 001–19 999 kronor", "account fees of 120000 – 360000"])
+def test_a_range_is_nobodys(text: str) -> None:
+    assert found(text) == []

@@ -35,6 +35,7 @@ def codes(text: str) -> list[str]:
         ("CVV.....: 930", "930"),
         ("The CVV for this card is 471, thanks", "471"),
         ("Your OTP for login to the bank is 471093.", "471093"),
+        ("Customer: The code is 471093.", "471093"),
         ("the code on the back reads 471", "471"),
         ("The three digits on the back of my card are 471.", "471"),
         ("Der Code auf der Rückseite lautet 471", "471"),
@@ -77,6 +78,7 @@ def test_a_code_is_found_before_its_name(text: str, code: str) -> None:
         "1024 is the pin count of the board",
         "is 2024 the year of the OTP",
         "300 words on the back of the card",
+        "the code 2004 means a time-out, and the code is 12 lines long",
     ],
 )
 def test_digits_without_such_a_name_are_none(text: str) -> None:
