@@ -163,6 +163,7 @@ def _write_draft(draft: Path, document: Mapping[str, Any], run: EvidenceRun, evi
         "run_id": run.run_id,
         "report_sha256": sha256_hex(data),
         "html_sha256": sha256_hex(html),
+        "verifier_sha256": sha256_hex(content["verify_report.py"]),
         "pack": document["pack"]["name"],
         "decided": document["summary"]["decided"],
         "total": document["summary"]["total"],

@@ -350,8 +350,12 @@ def _verify_logged(
     logged = extra["record"]
     if logged.get("type") != "report" or logged.get("run_id") != document["run"]["id"]:
         findings.append("report.tlog-proof: expected the entry of this report, got another")
-    html = _bytes(folder / "report.html") or b""
-    for name, content, field in (("report.json", data, "report_sha256"), ("report.html", html, "html_sha256")):
+    html, verifier = (_bytes(folder / name) or b"" for name in ("report.html", "verify_report.py"))
+    for name, content, field in (
+        ("report.json", data, "report_sha256"),
+        ("report.html", html, "html_sha256"),
+        ("verify_report.py", verifier, "verifier_sha256"),  # of use to who runs another copy than the folder's
+    ):
         if hashlib.sha256(content).hexdigest() != logged.get(field):
             findings.append(f"{name}: expected the content that was logged, got another")
     facts.append(f"logged: this report is entry {index} of {origin}")

@@ -295,6 +295,7 @@ BREAKS: dict[str, tuple[Callable[[Path], object], str]] = {
     "raw output altered": (flip("raw/*"), "expected raw output"),
     "raw output deleted": (lambda folder: next(folder.glob("raw/*")).unlink(), "expected raw output"),
     "the log proof deleted": (lambda folder: (folder / "report.tlog-proof").unlink(), "report.tlog-proof: expected"),
+    "the verifier altered": (flip("verify_report.py"), "verify_report.py: expected"),
     "the page deleted": (lambda folder: (folder / "report.html").unlink(), "report.html: expected"),
 }
 
