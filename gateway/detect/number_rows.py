@@ -27,6 +27,9 @@ LONGEST_SAMPLE = 48
 """Groups of a row that are looked at to tell what it is a row of: a dozen cards."""
 SUPPORTED = 0.97
 """Score from which on a word speaks of a number."""
+_DUMPED = frozenset({2, 4, 8})  # digits in a cell of a dump, and of its offset
+_HEXADECIMAL = frozenset("0123456789abcdefABCDEF")
+_THREE_CELLS = 30  # characters, with the spaces between
 _LETTER, _DIGIT = re.compile(r"[^\W\d_]"), re.compile("[0-9]")
 
 
@@ -35,6 +38,20 @@ def beside(run: Run, first: int, last: int) -> tuple[str, str]:
     before = run.gaps[first - 1] if first else ""
     after = run.gaps[last] if last < len(run.gaps) else ""
     return "" if "\n" in before else before, "" if "\n" in after else after
+
+
+def is_in_dump(run: Run) -> bool:
+    """Whether cells of a dump in hexadecimal stand beside these groups, so that they are some of its cells."""
+    if run.lengths[0] not in _DUMPED or not _DUMPED.issuperset(run.lengths):
+        return False
+    start, end = run.starts[0], run.ends[-1]
+    return _are_dumped(run.text[end : end + _THREE_CELLS].split()[:3]) or _are_dumped(
+        run.text[max(0, start - _THREE_CELLS) : start].split()[-3:]
+    )
+
+
+def _are_dumped(cells: Sequence[str]) -> bool:
+    return len(cells) == 3 and all(len(cell) in _DUMPED and _HEXADECIMAL.issuperset(cell) for cell in cells)
 
 
 def is_within_row(run: Run, first: int, last: int) -> bool:

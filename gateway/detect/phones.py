@@ -65,6 +65,7 @@ class PhoneFinder:
 
     def __init__(self, regions: Sequence[str], topics: Topics) -> None:
         self._plan = PhonePlan(regions)
+        self._first_lengths = {lengths[0] for lengths in self._plan.groupings}
         self._phone, self._order = topics.mask("@phone"), topics.mask("@order")
 
     def find(self, run: Run, around: Surroundings, *, only_international: bool = False) -> Iterator[Finding]:
@@ -91,12 +92,20 @@ class PhoneFinder:
             is_even = is_even and (is_apart or not around.may_say(self._phone))
             first = begin
             while first < end:
+                if is_even and first > begin and not self._may_begin(run, first):
+                    first += 1
+                    continue
                 found = self._longest_from(run, begin, first, end, around, is_apart=is_apart, is_even=is_even)
                 if found is None:
                     first += 1
                 else:
                     yield found[0]
                     first = found[1] + 1
+
+    def _may_begin(self, run: Run, first: int) -> bool:
+        """False for a group of a row that no number begins with: a count of one to nine digits."""
+        length = run.lengths[first]
+        return length in self._first_lengths or length > 9 or run.text[run.starts[first]] in "018"
 
     def _pieces(self, run: Run, around: Surroundings) -> Iterator[tuple[int, int]]:
         """Groups in which numbers can stand: of lines, and of a long line what wider gaps part."""
@@ -248,7 +257,9 @@ class PhoneFinder:
         text, start, end = run.text, run.starts[first], run.ends[last]
         before, after = beside(run, first, last)
         if "\t" in inner:  # cells, unless the only two of the line
-            return inner.count("\t") > 1 or bool({*text[start - 1 : start], *text[end : end + 1]} - {"\n"})
+            return (
+                inner.count("\t") > 1 or "." in inner or bool({*text[start - 1 : start], *text[end : end + 1]} - {"\n"})
+            )
         if " " in inner and (before == "." or after == "." or ("." in inner and " " in inner[inner.index(".") :])):
             return True
         has_brackets = any(")" in gap for gap in inner) and any(c in "()" for c in before + after)

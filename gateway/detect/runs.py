@@ -159,7 +159,7 @@ def _pieces(text: str, start: int, end: int, taken: Spans) -> Iterator[Run]:
         is_apart = first < skip_to or (is_taken and taken.meet(first, last))
         is_apart = is_apart or _is_part(text, first, last, is_field=is_field)
         may_be_date = last - first <= 4 and text[last : last + 1] in _IN_DATES
-        if may_be_date and not is_apart and (date := _ISO_DATE.match(text, first) or _DATE.match(text, first)):
+        if may_be_date and not is_apart and (date := (_ISO_DATE if last - first > 2 else _DATE).match(text, first)):
             skip_to, is_apart = date.end(), True
         if is_apart:
             if starts:

@@ -19,6 +19,7 @@ from sovctl.gateway.detect.forms import FormRecognizer
 from sovctl.gateway.detect.iban import IbanRecognizer
 from sovctl.gateway.detect.ip_address import IpRecognizer
 from sovctl.gateway.detect.loose_documents import PLATE_WORDS
+from sovctl.gateway.detect.number_rows import is_in_dump
 from sovctl.gateway.detect.numbers import NumberFinder
 from sovctl.gateway.detect.phones import PhoneFinder
 from sovctl.gateway.detect.recognizer import Recognizer
@@ -104,6 +105,8 @@ class StructuredFinder:
     def _in_runs(self, text: str, places: Sequence[int], taken: Spans, around: Surroundings) -> list[Finding]:
         found: list[Finding] = []
         for whole in runs_at(text, places, taken):
+            if is_in_dump(whole):
+                continue
             has_plus = text.find("+", max(0, whole.starts[0] - _BEFORE_RUN), whole.ends[-1]) >= 0
             international = list(self._phones.find(whole, around, only_international=True)) if has_plus else []
             found += international
