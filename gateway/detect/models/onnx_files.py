@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from sovctl.compliance.errors import InputError
 from sovctl.gateway.detect.models.opening import packages
 
 _MOST_TOKENS = 512
@@ -65,9 +66,12 @@ def open_files(path: Path, config: str) -> OnnxFiles:
         config: the name of that file.
 
     Raises:
-        InputError: a package is missing.
-        Exception: the files are something else, or absent.
+        InputError: a package or a file is missing.
+        Exception: the files are something else.
     """
+    for name in ("model.onnx", "tokenizer.json", config):
+        if not (path / name).is_file():
+            raise InputError(f"expected model.onnx, tokenizer.json and {config}, got no {name}", where=str(path))
     onnxruntime, tokenizers = packages("onnxruntime", "tokenizers", path=path)
     tokenizer = tokenizers.Tokenizer.from_file(str(path / "tokenizer.json"))
     tokenizer.no_truncation()
