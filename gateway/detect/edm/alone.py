@@ -57,7 +57,7 @@ _CYRILLIC = _declensions(
 )
 _LATIN = _declensions(
     """
-    s: i a y iy ij yj ii yi yy aya aia aja aa oi oy | iego iemu im iej ich imi ie ogo omu ym uyu eho emu e ou
+    s: i a y iy ij yj ii yi yy aya aia aja aa oi oy oj | iego iemu im iej ich imi ie ogo omu ym uyu eho emu e ou
     a: a                                | y i e ie u ou ze ce
     o: o                                | y i e ie a om
     c: -                                | a u owi em iem e ie y ow om ami owie ovi s oi oy
@@ -99,7 +99,7 @@ _CHANGES = tuple(
 )
 _CHANGES_CYRILLIC = (("ці", "к"), ("зі", "г"), ("сі", "х"))
 _ADJECTIVE = re.compile(
-    r"(?:[sc]k|dzk)(?:i|a|y|iy|ij|yj|ii|yi|yy|aya|aia|aja)\Z|(?:[сцз]ь?к|[бвлнргмт])(?:ий|ый|ой|ая|яя)\Z|[сцз]ька\Z"
+    r"(?:[sc]k|dzk)(?:i|a|y|iy|ij|yj|ii|yi|yy|aya|aia|aja)\Z|[nlvrtdm](?:yi|yj)\Z|(?:[сцз]ь?к|[бвлнргмт])(?:ий|ый|ой|ая|яя)\Z|[сцз]ька\Z"
 )
 _SLAVIC = re.compile(
     r"(?:wicz|witsch|vich|vic|czyk|cik|[aeiy]k|uk|chuk|[oe]w|[oe]v|[iy]n|enko|ic|iec|ec|arz|acz|en|an|on|bel|gel|[oe]va|[iy]na|[oe]wa"
@@ -216,6 +216,7 @@ def _in_text(word: str) -> Iterator[tuple[str, Form]]:
                     stem = plain.removesuffix(ending) + base
                     yield from ((f"f{stem}|{declension}", Form.INFLECTED) for declension in "ac")
         return
+    yield from ((f"f{latin}|x", Form.AS_LISTED) for latin in in_latin(word, is_usual=True))
     for stem, declension, form in _stems(word, _CYRILLIC):
         yield f"f{stem}|{declension}", form
         for latin in in_latin(stem, is_usual=True):

@@ -65,6 +65,17 @@ _LATIN = """
 _ROMANISED = frozenset(spelling for name in (*_LATIN.split(), *ARABIC_GIVENS) for spelling in romanised(name))
 
 
+_PLAIN = ARABIC_GIVENS | frozenset(_LATIN.split())
+_FEWEST_LETTERS = 5  # of a spelling that no list has; shorter ones are names of other languages too
+
+
+def says_arabic(word: str) -> bool:
+    """True for a given name in Latin letters by which a whole name is known to be Arabic, in lower case."""
+    if word in _PLAIN:
+        return True
+    return len(word) >= _FEWEST_LETTERS and "e" not in word and not _ROMANISED.isdisjoint(romanised(word))
+
+
 def is_arabic_given(word: str) -> bool:
     """True for one of them, in lower case, in either script; in Arabic with "and", "to", "by" before it too."""
     if is_arabic(word):

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
-from sovctl.gateway.detect.edm.arabic_givens import ARABIC_GIVENS, is_arabic_given
+from sovctl.gateway.detect.edm.arabic_givens import ARABIC_GIVENS, says_arabic
 from sovctl.gateway.detect.edm.spelling import blurred, is_arabic
 from sovctl.gateway.detect.edm.stems import is_baltic, may_be_baltic
 from sovctl.gateway.detect.names.cues import PARTICLES, TITLES
@@ -139,7 +139,7 @@ def person_of(fields: Mapping[str, str]) -> Person | None:
 
 @lru_cache(_MOST_KEPT)
 def _sounds_arabic(word: str) -> bool:
-    return is_arabic_given(word) or not _ARABIC_SHAPES.isdisjoint(blurred(word))
+    return says_arabic(word) or not _ARABIC_SHAPES.isdisjoint(blurred(word))
 
 
 def company_words(name: str) -> tuple[str, ...]:

@@ -99,8 +99,12 @@ _LATIN: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(
         ("schtsch", "shtch", "chtch", "shch", "szcz", "stsch", "šč", "tsch", "dzh", "dsch", "dž", "shh"), ("S",)
     ),
-    **dict.fromkeys(("sch", "sh", "zh", "dż"), ("S",)),
+    **dict.fromkeys(("sh", "zh", "dż"), ("S",)),
     "cz": ("S", "s"),  # Polish, and ц of GOST 7.79
+    "sc": ("sk", "S"),  # šč without its marks
+    "sch": ("S",),
+    "tzh": ("tS",),  # Akhmetzhanov
+    "joe": ("io", "ie", "So"),
     "tch": ("S", "tS"),
     "tc": ("tk", "s"),  # ц of GOST R 52535
     "ch": ("S", "h"),

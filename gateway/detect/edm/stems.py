@@ -31,7 +31,7 @@ def _by_length(text: str) -> tuple[tuple[int, frozenset[str]], ...]:
 _CYRILLIC = _by_length(
     """
     ого его ому ему ыми ими ую юю ой ою ей ею ым им ом ем ём ых их ами ями ам ям ах ях ая яя ий ый ии ию ие ье ия
-    ием ёй ёю ій ої а я у ю ы и е о й ь і ї є ові еві єві єю ів ов
+    ием ёй ёю ій ої а я у ю ы и е о й ь і ї є ові еві єві єю ів ов ія ію ії ієм ієві
     """
 )
 # Kazakh and its neighbours; two letters at the least, and only behind four.
@@ -44,7 +44,7 @@ _TURKIC_CYRILLIC = _by_length(
 _LATIN = _by_length(
     """
     ego iego emu iemu ym im ia ej iej ą ę owi em iem om ami ach ów owie ie a e i j o u y á é í ý â as es
-    ovi ou ého ému ým ové ovou ů ům ím ího ogo omu oi oy ei ey ii ij iy yy aya aia aja uyu ju ja yu ya lui ul
+    ovi ou ého ému ým ové ovou ů ům ím ího ogo omu oi oy oj ei ey ii ij iy yy yi yj aya aia aja uyu ju ja yu ya lui ul
     ě ae oe ai am ui iui umi iumi os us ius is š aus iaus io ų ių į iu ė ės ę
     """
 )
@@ -52,6 +52,7 @@ _LATIN = _by_length(
 _LATIN_SUFFIXES = _by_length(
     """
     s in ın un ün nin nın nun nün ye ya de da te ta den dan ten tan le la yle yla yi yı yu yü
+    lar ler lara lere ları leri ların lerin larda lerde lardan lerden
     n än an ssa ssä sta stä lla llä lle lta ltä ksi na nä nak nek t at et ot öt val vel ra re nál nél ban ben nya
     ta tä tól től ról ről hoz hez höz ért ı ü a ä iä
     """
@@ -67,7 +68,28 @@ _LATIN_CHANGES = dict(
 
 # Nominatives, longest first: what a list form loses. Adjectives have their gender in it.
 _CYRILLIC_BASES = ("ий", "ый", "ой", "ая", "яя", "а", "я", "о", "й", "ь")
-_LATIN_BASES = ("aya", "aia", "aja", "iy", "yy", "ij", "ii", "a", "j", "o", "y", "i", "e", "é", "á", "ý", "ä", "â")
+_LATIN_BASES = (
+    "aya",
+    "aia",
+    "aja",
+    "iy",
+    "yi",
+    "yj",
+    "yy",
+    "ij",
+    "ii",
+    "a",
+    "j",
+    "o",
+    "y",
+    "i",
+    "e",
+    "é",
+    "á",
+    "ý",
+    "ä",
+    "â",
+)
 _FLEETING = {"ів": "ов", "ець": "ц", "ец": "ц", "ок": "к", "ек": "к", "ёк": "к", "ел": "л", "лев": "льв"}
 _FLEETING_LATIN = {"ěk": "k", "iec": "c", "ec": "c", "ek": "k", "ok": "k", "eł": "ł", "el": "l", "ień": "n", "ioł": "ł"}
 

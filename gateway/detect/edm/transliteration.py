@@ -27,9 +27,10 @@ _RUSSIAN = """
     a b v g d e zh z i i k l m n o p r s t u f kh tc  ch   sh  shch    ie y - e iu  ia  e
     a b v g d e zh z i y k l m n o p r s t u f h  ts  ch   sh  sch     -  y - e yu  ya  yo
     a b v g d e zh z i i k l m n o p r s t u f h  c   ch   sh  sch     -  i - e iu  ia  e
+    a b v g d e zh z i y k l m n o p r s t u f kh ts  ch   sh  sch     -  y - e yu  ya  e
 """
 """One way a row, `-` is nothing: passports (ICAO 9303), English (BGN), German twice, Polish, DIN 1460, ISO 9, French,
-GOST 7.79, GOST 7.0.34, GOST R 52535, and two without a standard."""
+GOST 7.79, GOST 7.0.34, GOST R 52535, and three without a standard."""
 _MOST_USUAL = 6  # rows that a text's word is tried in
 _UKRAINIAN = {"г": "h", "и": "y"}
 _OTHERS = {
@@ -108,8 +109,8 @@ def _cyrillic(word: str, is_usual: bool) -> frozenset[str]:
     double = _BETWEEN_VOWELS.sub("сс", word)
     if double != word:
         found |= {_written(double, table) for table in tables[2:4]}
-    if not is_usual and _UKRAINIAN_LETTER.search(word):
-        for table in _UKRAINIAN_TABLES:
+    if _UKRAINIAN_LETTER.search(word):
+        for table in _UKRAINIAN_TABLES[: 1 if is_usual else None]:
             written = _written(word, table)
             found |= {written, _written(word[0], table | _INITIAL) + _written(word[1:], table)}
     if not is_usual and _KAZAKH_LETTER.search(word):

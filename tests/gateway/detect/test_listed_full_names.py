@@ -20,6 +20,9 @@ NAMES = [
     "Oğuzhan Pehlivanlı",
     "Rodrigue Fontenoy",
     "ليلى قباني",
+    "Valerii Pidmohylnyi",
+    "Ефим Щукин",
+    "Albin Sjöstrand",
 ]
 
 
@@ -39,6 +42,11 @@ def listed_fixture(tmp_path_factory: pytest.TempPathFactory) -> ListedFinder:
         ("Звонил Полуэкт Дмитриевич вчера.", "Полуэкт Дмитриевич"),
         ("Письмо для Луки Базилевича пришло.", "Луки Базилевича"),
         ("Родина Базилевичів переїхала.", "Базилевичів"),
+        ("Розмова з Валерієм Підмогильним була.", "Валерієм Підмогильним"),
+        ("Видали пану Підмогильному ключі.", "Підмогильному"),
+        ("Then Efim Scukin wrote.", "Efim Scukin"),
+        ("Sedan skrev Albin Sjoestrand.", "Albin Sjoestrand"),
+        ("Akşam Pehlivanlılar yemekteydi.", "Pehlivanlılar"),
         ("Chez les Fontenoy, la soirée dura.", "Fontenoy"),
         ("Kata Oğuzhan Bey geldi.", "Oğuzhan"),
         ("وافقت ليلى بنت أسامة قباني على الطلب", "ليلى بنت أسامة قباني"),
