@@ -22,6 +22,7 @@ from sovctl.gateway.detect.number_rows import beside, parted
 from sovctl.gateway.detect.phone_plan import PhonePlan
 from sovctl.gateway.detect.runs import Run, are_thousands
 from sovctl.gateway.detect.surroundings import Surroundings
+from sovctl.gateway.detect.table_lines import are_in_column
 from sovctl.gateway.kinds import Kind
 
 _SCORE_INTERNATIONAL, _SCORE_NATIONAL, _SCORE_WORD = 0.75, 0.5, 0.45
@@ -250,7 +251,11 @@ class PhoneFinder:
             is_padded = lengths[0] > 2 and len(set(lengths)) == 1
             beside_it = text[max(0, start - 2) : start] + text[end : end + 2]
             return is_padded and any(map(str.isdigit, beside_it)) and around.are_in_table(start)
-        return not self._is_grouped(run, first, lengths) and around.are_in_table(run.starts[first])
+        if not around.are_in_table(start):
+            return False
+        return not self._is_grouped(run, first, lengths) or not are_in_column(
+            text, start, end, self._plan.groupings.__contains__
+        )
 
     def _is_of_a_row(self, run: Run, first: int, last: int, lengths: list[int], inner: list[str]) -> bool:
         """Whether these groups are decimals, or some of a table's cells: 757.98 568.83, 433 993 221 178 26 512."""

@@ -7,11 +7,14 @@ south 9 1,204 77         # `lines_like(text, 0)`: where these two begin, and oth
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
 
 FEWEST_LINES = 3
 """Lines of one shape, one below the other, that are a table."""
+_NEIGHBOURS = 3  # lines on either side that tell what a column holds
 _LONGEST_LINE = 300  # characters; longer lines are prose
 _LETTER, _SAYS, _WORDS = re.compile(r"[^\W\d_]"), re.compile(r"\w"), re.compile("ww+")
+_DIGITS = re.compile("[0-9]+")
 
 
 def line_at(text: str, place: int) -> tuple[int, int] | None:
@@ -40,6 +43,44 @@ def lines_like(text: str, place: int) -> list[int]:
         lines.append(each[0])
         below = each[1] + 1
     return lines
+
+
+def are_in_column(text: str, start: int, end: int, is_one: Callable[[tuple[int, ...]], bool]) -> bool:
+    """Whether half of the lines around hold such a thing in the cells above and below `text[start:end]`.
+
+    Args:
+        is_one: tells it by the lengths of its groups of digits.
+    """
+    line = line_at(text, start)
+    if line is None:
+        return True
+    before, behind = len(text[line[0] : start].split()), len(text[end : line[1]].split())
+    count = len(text[start:end].split())
+    same = others = 0
+    for cells in _neighbours(text, line):
+        in_line, stop = slice(before, before + count), len(cells) - behind
+        others += 1
+        same += any(
+            is_one(tuple(map(len, _DIGITS.findall(" ".join(cells[place])))))
+            for place in (in_line, slice(max(0, stop - count), stop))
+        )
+    return 2 * same >= others
+
+
+def _neighbours(text: str, line: tuple[int, int]) -> Iterator[list[str]]:
+    """The cells of some lines above and below this one."""
+    place = line[0] - 1
+    for _ in range(_NEIGHBOURS):
+        if place < 0 or (each := line_at(text, place)) is None:
+            break
+        yield text[slice(*each)].split()
+        place = each[0] - 1
+    place = line[1] + 1
+    for _ in range(_NEIGHBOURS):
+        if place >= len(text) or (each := line_at(text, place)) is None:
+            break
+        yield text[slice(*each)].split()
+        place = each[1] + 1
 
 
 def _shape(text: str, start: int, end: int) -> str | None:
