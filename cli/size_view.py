@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
+from pathlib import Path
 
 import yaml
 
@@ -256,8 +257,11 @@ def _facts(sized: PoolSizing) -> dict[str, str]:
     return facts
 
 
-def show_autoscaling(outcome: Outcome, form: str) -> None:
+def show_autoscaling(outcome: Outcome, form: str, site: Path) -> None:
     """Bounds of every pool that was sized, one YAML document each.
+
+    Args:
+        site: where the outcome's site is described.
 
     Raises:
         InputError: a form that is not known, or no address of Prometheus where one is needed.
@@ -267,9 +271,8 @@ def show_autoscaling(outcome: Outcome, form: str) -> None:
     sizing = outcome.spec.sizing
     if form != "ray" and sizing.scaling.prometheus_url is None:
         hint = "write where the autoscaler reads vLLM's metrics"
-        raise InputError(
-            "expected an address, got nothing", where="site.yaml: sizing.scaling.prometheus_url", hint=hint
-        )
+        where = f"{site}: sizing.scaling.prometheus_url"
+        raise InputError("expected an address, got nothing", where=where, hint=hint)
     for sized in outcome.sizings:
         bounds = bounds_of(sized, sizing)
         if bounds is None:

@@ -79,7 +79,7 @@ def size(
         write_atomic(html, render_page(then or now))
         show.note(f"written to {html}")
     if autoscaling is not None:
-        size_view.show_autoscaling(then or now, autoscaling)
+        size_view.show_autoscaling(then or now, autoscaling, site)
     elif as_json:
         body = document(now)
         show.document(body if then is None else {**body, "what_if": {"settings": what_if, **document(then)}})
