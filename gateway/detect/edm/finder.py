@@ -294,7 +294,7 @@ class ListedFinder:
             classes = {letter for initial in initials for letter in initial_classes(initial)}
             if index.has_pair(map(initial_of, classes), own.surnames):
                 return True
-        if own.surnames and token.is_capital and has_article(run, first) and len(token.text) >= _SHORTEST_FIRST:
+        if own.surnames and token.is_capital and has_article(run, first, own) and len(token.text) >= _SHORTEST_FIRST:
             return True
         if not own.alone or is_determined(run, first, last, values, own.form):
             return False

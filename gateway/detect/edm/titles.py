@@ -31,9 +31,13 @@ def is_addressed(text: str, run: Run, first: int, own: Listed) -> bool:
     return before.lower() in TITLES or has_title_behind(text, token.end)
 
 
-def has_article(run: Run, first: int) -> bool:
-    """True for an Arabic surname with its article, which any of its spellings may have."""
-    return first < run.at and run.tokens[run.at - 1].text.lower() in ARTICLES
+def has_article(run: Run, first: int, own: Listed) -> bool:
+    """True for an Arabic surname with its article; "el Acuerdo" and "Al Comune" have one of another language."""
+    before = run.tokens[run.at - 1]
+    if first == run.at or before.text.lower() not in ARTICLES:
+        return False
+    is_hyphenated = run.tokens[run.at].gap == "-"
+    return is_hyphenated or (before.is_capital and run.at > 1 and not own.is_common and not own.is_everyday)
 
 
 def has_article_before(text: str, start: int) -> bool:

@@ -125,20 +125,18 @@ class Vocabulary:
         for key, form in forms.items():
             for number in index.ids(key):
                 exact[number] = min(form, exact.get(number, form))
-        loose: set[int] = set()
         if near:
             spellings = dict.fromkeys(romanised_forms(word), Form.AS_LISTED)
             others = {number for key in spellings for number in index.ids(key) if number not in exact}
-            exact |= dict.fromkeys(others, Form.AS_LISTED)
-            forms |= spellings
-            if "e" in word.replace("ee", "i"):
-                loose = others  # it may stand for two vowels, so that every other word is written like a name
-        sure.update(dict.fromkeys(number for number in exact if number in near))
+            sure.update(dict.fromkeys(number for number in others if number in near))
+            if "e" not in word.replace("ee", "i"):  # it may stand for two vowels: any other word is written like a name
+                exact |= dict.fromkeys(others, Form.AS_LISTED)
+                forms |= spellings
         exact_givens = dict.fromkeys(
             number for key, form in forms.items() if form < Form.SUFFIXED for number in index.ids(f"g{key[1:]}")
         )
         common = is_common(word)
-        alone = tuple(n for n in exact if not common and not flags[n] & Role.FREQUENT and n not in loose)
+        alone = tuple(n for n in exact if not common and not flags[n] & Role.FREQUENT)
         form = min(map(exact.__getitem__, alone), default=Form.SUFFIXED)
         if form > Form.POSSESSIVE and (is_case_of_common(word) or any(map(is_common, before_suffix(word)))):
             alone = ()
