@@ -18,7 +18,7 @@ from bisect import bisect_left
 from collections.abc import Container, Iterator, Sequence
 
 from sovctl.gateway.detect.finding import Finding
-from sovctl.gateway.detect.runs import Run
+from sovctl.gateway.detect.runs import Run, Spans
 from sovctl.gateway.detect.table_lines import line_at
 
 MOST_BESIDE = 8
@@ -40,18 +40,26 @@ def beside(run: Run, first: int, last: int) -> tuple[str, str]:
     return "" if "\n" in before else before, "" if "\n" in after else after
 
 
-def is_in_dump(run: Run) -> bool:
-    """Whether cells of a dump in hexadecimal stand beside these groups, so that they are some of its cells."""
+def is_in_dump(run: Run, taken: Spans) -> bool:
+    """Whether cells of a dump in hexadecimal stand beside these groups, so that they are some of its cells.
+
+    Args:
+        taken: what is an identifier already; an IBAN's groups look like cells.
+    """
     if run.lengths[0] not in _DUMPED or not _DUMPED.issuperset(run.lengths):
         return False
     start, end = run.starts[0], run.ends[-1]
-    return _are_dumped(run.text[end : end + _THREE_CELLS].split()[:3]) or _are_dumped(
-        run.text[max(0, start - _THREE_CELLS) : start].split()[-3:]
+    before, behind = max(0, start - _THREE_CELLS), end + _THREE_CELLS
+    return (_are_dumped(run.text[end:behind].split()[:3]) and not taken.meet(end, behind)) or (
+        _are_dumped(run.text[before:start].split()[-3:]) and not taken.meet(before, start)
     )
 
 
 def _are_dumped(cells: Sequence[str]) -> bool:
-    return len(cells) == 3 and all(len(cell) in _DUMPED and _HEXADECIMAL.issuperset(cell) for cell in cells)
+    if len(cells) < 3 or not all(len(cell) in _DUMPED and _HEXADECIMAL.issuperset(cell) for cell in cells):
+        return False
+    joined = "".join(cells)
+    return not (joined.isalpha() or joined.isdigit())  # words such as "be" and "added" are no cells
 
 
 def is_within_row(run: Run, first: int, last: int) -> bool:

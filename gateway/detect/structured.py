@@ -105,7 +105,7 @@ class StructuredFinder:
     def _in_runs(self, text: str, places: Sequence[int], taken: Spans, around: Surroundings) -> list[Finding]:
         found: list[Finding] = []
         for whole in runs_at(text, places, taken):
-            if is_in_dump(whole):
+            if is_in_dump(whole, taken):
                 continue
             has_plus = text.find("+", max(0, whole.starts[0] - _BEFORE_RUN), whole.ends[-1]) >= 0
             international = list(self._phones.find(whole, around, only_international=True)) if has_plus else []
