@@ -205,7 +205,9 @@ def test_without_the_store_who_has_limits_waits_and_others_do_not(begin: Callabl
     assert (caught.value.status_code, caught.value.code) == (503, "limits_unavailable")
     ask(gateway, "free")
     status, _, body = gateway.request("GET", "/readyz")
-    assert (status, list(json.loads(body)["wrong"])) == (503, ["limits"])
+    wrong = json.loads(body)["wrong"]
+    # A busy machine is slower to find out than the page is patient.
+    assert (status, wrong) in [(503, {"limits": why}) for why in ("can't be held", "doesn't answer")]
     other.close()
     ask(gateway, "slow")
     until(lambda: gateway.request("GET", "/readyz")[0] == 200, "ready again")
