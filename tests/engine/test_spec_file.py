@@ -5,13 +5,13 @@ from __future__ import annotations
 import copy
 import json
 import os
-import time
 from datetime import date
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from cpu_time import least_cpu_s
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -244,10 +244,7 @@ def test_says_what_stands_in_place_of_the_file(tmp_path: Path) -> None:
 
 def test_a_site_is_read_in_well_under_a_third_of_a_second() -> None:
     path = FOLDER / "superpod-b200.yaml"
-    load(path)
-    started = time.process_time()
-    load(path)
-    assert time.process_time() - started < 0.1
+    assert least_cpu_s(lambda: load(path)) < 0.1
 
 
 @pytest.fixture

@@ -153,23 +153,6 @@ def test_a_hand_off_is_read_taken_and_answered_by_clicks(browser: Chrome, gatewa
     assert complaints(browser) == []
 
 
-def test_a_pool_that_is_down_is_said_by_word_and_by_colour(browser: Chrome, gateway: Any, pool: EchoUpstream) -> None:
-    pool.script.status = 500
-    for _ in range(6):
-        with pytest.raises(Exception, match=r"50[23]"):
-            chat(gateway, "Hello", "inside")
-
-    script = """
-        const shown = document.querySelector("section[aria-labelledby=upstreams] tbody tr .state");
-        return [shown.innerText, [...shown.classList]];
-    """
-    until(lambda: browser.execute_script(script)[0] != "up", "it is said")
-    word, classes = browser.execute_script(script)
-    assert word in ("down", "down for some workers", "left alone")
-    assert set(STATES) & set(classes) <= {"bad", "warn"}
-    pool.forget()
-
-
 def test_buttons_do_what_they_say_and_the_page_tells_so(browser: Chrome, gateway: Any) -> None:
     press(browser, "Drain")
     until(lambda: "draining" in read(browser, ".headline"), "the page says so")
@@ -269,6 +252,24 @@ def test_it_can_be_heard_and_reached_by_keyboard(browser: Chrome) -> None:
     assert all(each_of(browser, "th", "scope"))
     assert browser.find_element(By.TAG_NAME, "html").get_attribute("lang") == "en"
     assert set(each_of(browser, ".wide", "tabIndex")) == {0}
+
+
+def test_a_pool_that_is_down_is_said_by_word_and_by_colour(browser: Chrome, gateway: Any, pool: EchoUpstream) -> None:
+    # The last of all: the pool is left alone for a minute after it.
+    pool.script.status = 500
+    for _ in range(6):
+        with pytest.raises(Exception, match=r"50[23]"):
+            chat(gateway, "Hello", "inside")
+
+    script = """
+        const shown = document.querySelector("section[aria-labelledby=upstreams] tbody tr .state");
+        return [shown.innerText, [...shown.classList]];
+    """
+    until(lambda: browser.execute_script(script)[0] != "up", "it is said")
+    word, classes = browser.execute_script(script)
+    assert word in ("down", "down for some workers", "left alone")
+    assert set(STATES) & set(classes) <= {"bad", "warn"}
+    pool.forget()
 
 
 def contrasts(browser: Chrome) -> list[tuple[str, float]]:
