@@ -18,6 +18,7 @@ import yaml
 
 from sovctl.compliance.errors import InputError
 from sovctl.compliance.files import write_atomic
+from sovctl.compliance.refusals import refusal
 from sovctl.gateway.access import keys
 from sovctl.gateway.access.clients import Client, dump_clients
 from sovctl.gateway.keyfiles import read_secret
@@ -56,6 +57,7 @@ def init(
 
     Raises:
         InputError: there is a gateway already, nothing to serve from, no place for it, or no key in the cloud's file.
+        MissingTool: there is no room for it.
         SpecError: what was given makes no valid settings; nothing is left behind.
     """
     folder = folder.absolute()
@@ -92,7 +94,8 @@ def init(
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(f"expected a folder that can be made, got: {error.strerror}", where=str(folder)) from error
+        said = f"expected a folder that can be made, got: {error.strerror}"
+        raise refusal(error) or InputError(said, where=str(folder)) from error
     for name in ("token.key", "vault.kek"):
         write_atomic(folder / name, secrets.token_hex(KEY_BYTES) + "\n", mode=0o600)
     write_atomic(folder / "clients.json", dump_clients(clients), mode=0o600)
