@@ -14,10 +14,10 @@ wrong in 2 and 3 narrows the plan to the pool. Nothing here knows HTTP of the cl
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
+from sovctl.compliance.entropy import random_bytes
 from sovctl.gateway.access.assertion import PrincipalSigner
 from sovctl.gateway.access.principal import Principal
 from sovctl.gateway.audit import AuditLog
@@ -156,4 +156,4 @@ class Service:
 
 def new_request_id() -> str:
     """A random id, for the client, the log and the audit records of one request."""
-    return os.urandom(16).hex()
+    return random_bytes(16).hex()

@@ -11,7 +11,7 @@ opened, and a ring without the key of one value opens all the others and never t
 
 Keys, ring and values are bound to their place (`Place`): a piece that was moved or swapped does not open.
 
-    piece = seal({"IBAN_...": "DE89 ..."}, {}, place=place, wrapping=key, entropy=os.urandom(entropy_bytes(1)))
+    piece = seal({"IBAN_...": "DE89 ..."}, {}, place=place, wrapping=key, entropy=random_bytes(entropy_bytes(1)))
     unseal(piece, place=place, wrapping=key)                                        # {"IBAN_...": "DE89 ..."}
     without(piece, {digest}, place=place, wrapping=key, entropy=...)                # the piece, and nothing of him
 """

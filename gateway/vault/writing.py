@@ -7,9 +7,9 @@ expected, because another process wrote or erased there. Those are looked at and
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Callable, Collection, Mapping
 
+from sovctl.compliance.entropy import random_bytes
 from sovctl.gateway.conversation import Conversation
 from sovctl.gateway.vault.blind_index import BlindIndex
 from sovctl.gateway.vault.errors import Superseded, VaultFailed, WrappingKeyRetired
@@ -184,7 +184,7 @@ class Writer:
             subjects,
             place=Place(tenant, conversation, seq),
             wrapping=self._keys.ciphers[key_id],
-            entropy=os.urandom(entropy_bytes(len(intent.fresh))),
+            entropy=random_bytes(entropy_bytes(len(intent.fresh))),
         )
         return Row(conversation, seq, tenant, intent.key_version, generation, expires_at, key_id, *piece)
 

@@ -1,0 +1,58 @@
+"""Random bytes for ids, nonces and data keys: the system's own, fetched 4 KiB at a time.
+
+A system call for each id costs more than all else that is done with it. Here each byte comes from `os.urandom`, is
+handed out once, to one caller, and is overwritten where it was kept; a forked child begins with bytes of its own.
+
+    request_id = random_bytes(16).hex()
+
+This is as safe as the system call: the bytes are the very same ones, nothing is derived or stretched, and nobody who
+can't read this process's memory, where our keys are anyway, learns any of them sooner. One difference is left: when a
+machine is restored twice from one snapshot of its memory, both copies hand out the same bytes until these are used
+up. Hence keys that live long, in files or around other keys, are made with `os.urandom` itself.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+
+_FETCHED_BYTES = 4096  # some 30 requests' worth
+
+
+class Entropy:
+    """Random bytes, fetched ahead. For any number of threads.
+
+    Args:
+        fetch: returns so many random bytes; an argument for tests.
+    """
+
+    def __init__(self, fetch: Callable[[int], bytes] = os.urandom) -> None:
+        self._fetch = fetch
+        self.start_anew()
+
+    def start_anew(self) -> None:
+        """Forget what was fetched; in a child after fork, where another thread may hold the lock for ever."""
+        self._lock = threading.Lock()
+        self._fetched = bytearray()
+        self._next = 0
+
+    def take(self, size: int) -> bytes:
+        """So many random bytes, which nobody else got or gets."""
+        zeros = bytes(size)  # raises for less than none, before anything is changed
+        if size > _FETCHED_BYTES:
+            return self._fetch(size)
+        with self._lock:
+            start = self._next
+            if start + size > len(self._fetched):
+                self._fetched[:] = self._fetch(_FETCHED_BYTES)
+                start = 0
+            end = self._next = start + size  # before they are read: whatever interrupts us, nothing is given twice
+            taken = bytes(self._fetched[start:end])
+            self._fetched[start:end] = zeros
+            return taken
+
+
+_entropy = Entropy()
+os.register_at_fork(after_in_child=_entropy.start_anew)
+random_bytes = _entropy.take
