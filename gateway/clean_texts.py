@@ -6,6 +6,7 @@ with their languages. Neither a text nor anything of it is kept.
 
     finder = CleanTexts(detector)
     finder.find(text)           # as the detector would
+    finder.look(text)           # the same, and the languages of a clean text where they are known already
     finder.languages(text)      # as `detect.language` would
     finder.are_clean(texts)     # several short ones at once
 """
@@ -21,7 +22,7 @@ from typing import Protocol
 from sovctl.gateway.detect.finding import Finding
 from sovctl.gateway.detect.language import languages
 
-_MOST_KNOWN = 65_536  # digests, about 8 MiB; what was not seen for longest goes first
+_MOST_KNOWN = 65_536  # digests, about 12 MiB; what was not seen for longest goes first
 _DIGEST_BYTES = 16
 _APART = f"\n{'~' * 96}\n"  # between texts that are read together: wider than any rule looks around for words
 
@@ -38,33 +39,46 @@ class Finder(Protocol):
 
 
 class CleanMemory:
-    """Which texts are clean: `memory.key(text) in memory`."""
+    """Which texts are clean: `text in memory`.
+
+    Python's own hash of a text, which is keyed as well, says quickly that it is not known; the digest says that it is.
+    """
 
     def __init__(self) -> None:
         self._secret = secrets.token_bytes(32)
-        self._known: dict[bytes, frozenset[str] | None] = {}
+        self._known: dict[int, bytes] = {}
+        self._spoken: dict[int, frozenset[str]] = {}
 
-    def key(self, text: str) -> bytes:
-        """What a text is known by."""
-        data = text.encode("utf-8", "surrogatepass")
-        return hashlib.blake2b(data, digest_size=_DIGEST_BYTES, key=self._secret).digest()
-
-    def __contains__(self, key: bytes) -> bool:
-        if key not in self._known:
+    def __contains__(self, text: str) -> bool:
+        key = hash(text)
+        known = self._known.get(key)
+        if known is None or known != self._digest(text):
             return False
         # To the end: what is seen often stays; another thread may have been quicker.
-        self._known[key] = self._known.pop(key, None)
+        self._known[key] = self._known.pop(key, known)
         return True
 
-    def add(self, key: bytes, spoken: frozenset[str] | None = None) -> None:
-        """The text is clean, and in these languages if that is known."""
+    def add(self, text: str) -> None:
+        """The text is clean."""
+        key = hash(text)
         if len(self._known) >= _MOST_KNOWN and key not in self._known:
-            self._known.pop(next(iter(self._known)), None)
-        self._known[key] = spoken
+            oldest = next(iter(self._known))
+            self._known.pop(oldest, None)
+            self._spoken.pop(oldest, None)
+        self._known[key] = self._digest(text)
+        self._spoken.pop(key, None)
 
-    def spoken(self, key: bytes) -> frozenset[str] | None:
-        """The languages of a text; None when they are not known."""
-        return self._known.get(key)
+    def spoken(self, text: str) -> frozenset[str] | None:
+        """The languages of a text that is in it; None when they are not known."""
+        return self._spoken.get(hash(text))
+
+    def add_spoken(self, text: str, spoken: frozenset[str]) -> None:
+        """A text that is in it is in these languages."""
+        self._spoken[hash(text)] = spoken
+
+    def _digest(self, text: str) -> bytes:
+        data = text.encode("utf-8", "surrogatepass")
+        return hashlib.blake2b(data, digest_size=_DIGEST_BYTES, key=self._secret).digest()
 
 
 class CleanTexts:
@@ -89,13 +103,20 @@ class CleanTexts:
         Raises:
             Exception: what the other finder raises; nothing is remembered then.
         """
-        key = self._clean.key(text)
-        if key in self._clean:
-            return []
+        return self.look(text)[0]
+
+    def look(self, text: str) -> tuple[list[Finding], frozenset[str] | None]:
+        """The same, and the languages of a clean text where they are known already.
+
+        Raises:
+            Exception: as `find`.
+        """
+        if text in self._clean:
+            return [], self._clean.spoken(text)
         found = self._finder.find(text)
         if not found:
-            self._clean.add(key)
-        return found
+            self._clean.add(text)
+        return found, None
 
     def are_clean(self, texts: Iterable[str]) -> bool:
         """True when none of these texts holds anything; when in doubt it is False.
@@ -106,22 +127,21 @@ class CleanTexts:
         Raises:
             Exception: what the other finder raises; nothing is remembered then.
         """
-        unknown = {key: text for text in texts if (key := self._clean.key(text)) not in self._clean}
-        if unknown and self._finder.find(_APART.join(unknown.values())):
+        unknown = [text for text in dict.fromkeys(texts) if text not in self._clean]
+        if unknown and self._finder.find(_APART.join(unknown)):
             return False
-        for key in unknown:
-            self._clean.add(key)
+        for text in unknown:
+            self._clean.add(text)
         return True
 
     def languages(self, text: str) -> frozenset[str]:
         """The languages of a text."""
-        key = self._clean.key(text)
-        if key not in self._clean:
+        if text not in self._clean:
             return languages(text)
-        spoken = self._clean.spoken(key)
+        spoken = self._clean.spoken(text)
         if spoken is None:
             spoken = _shared(languages(text))
-            self._clean.add(key, spoken)
+            self._clean.add_spoken(text, spoken)
         return spoken
 
 

@@ -66,7 +66,7 @@ class SecondLook:
         Raises:
             SlowFinderFailed: `too-long`, `timeout`, `no-list`, or what the pool's failure is called.
         """
-        unknown = [text for text in texts if self._clean.key(text) not in self._clean]
+        unknown = [text for text in texts if text not in self._clean]
         if sum(map(len, unknown)) > self._settings.max_chars:
             raise SlowFinderFailed("too-long")
         views = {text: plain(View(text)) for text in unknown}
@@ -74,7 +74,7 @@ class SecondLook:
         found = {text: _findings(view, names[text]) for text, view in views.items()}
         for text, findings in found.items():
             if not findings:
-                self._clean.add(self._clean.key(text))
+                self._clean.add(text)
         return found
 
     async def _ask(self, texts: Mapping[str, Iterable[str]], tenant: str) -> dict[str, set[str]]:

@@ -59,6 +59,29 @@ def test_one_character_makes_another_text() -> None:
     assert len(inner.asked) == 3
 
 
+class OfOneHash(str):
+    """A text with the hash of another one."""
+
+    __slots__ = ()
+
+    def __hash__(self) -> int:
+        return 1
+
+
+def test_texts_of_one_hash_are_not_taken_for_each_other() -> None:
+    inner = Counting()
+    finder = CleanTexts(inner)
+    english, german = OfOneHash(CLEAN), OfOneHash("Bitte bestätigen Sie die Überweisung noch heute. " * 5)
+    assert finder.find(english) == []
+    assert finder.languages(english) == {"en"}
+    assert finder.find(OfOneHash(OTHER))
+    assert finder.find(german) == []
+    assert finder.look(german) == ([], None)
+    assert finder.languages(german) == {"de"}
+    assert finder.look(german) == ([], {"de"})
+    assert len(inner.asked) == 3
+
+
 def test_several_texts_are_read_as_one_and_each_is_remembered() -> None:
     inner = Counting()
     finder = CleanTexts(inner)
