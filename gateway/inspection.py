@@ -13,10 +13,8 @@ the request (a name behind "Mr." in the first message also counts where it stand
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 from sovctl.gateway.aliases import Aliases
@@ -25,7 +23,7 @@ from sovctl.gateway.clean_texts import CleanTexts
 from sovctl.gateway.detect.finding import Finding, resolve, resolve_whole
 from sovctl.gateway.detect.language import NONE, UNKNOWN, languages
 from sovctl.gateway.kinds import Kind
-from sovctl.gateway.leaves import JSON, Leaf, Leaves, Path, leaves_of
+from sovctl.gateway.leaves import JSON, ORDINARY, Leaf, Leaves, Path, leaves_of
 from sovctl.gateway.obstacles import Obstacle
 from sovctl.gateway.surfaces import Surface
 from sovctl.gateway.surrogates import is_fixed
@@ -39,16 +37,11 @@ _NAME_VALUE = re.compile(r"[^\W\d_a-z][^\d_@/\\{}<>]{1,79}")
 _NAME_PART = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 _MOST_KNOWN = 2_000  # different values; looking for each of them everywhere takes their number times the body's size
 
-# Values of fields that every request has. None of them is anybody's, so none is worth a scan.
-_ORDINARY = frozenset(
-    {"user", "assistant", "system", "developer", "tool", "text", "function", "auto", "none", "object", "string"}
-)
-
-
 _ELSEWHERE = ("file_id", "file_url", "url")  # where else a part's file may be
+_NO_LEAVES = Leaves()  # until something was inspected
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Inspection:
     """What a request holds. No text: this may be logged and audited."""
 
@@ -60,7 +53,7 @@ class Inspection:
     looked_by: tuple[str, ...] = ()
     """Names of the slow finders that looked as well: see `slow_finders`."""
 
-    @cached_property
+    @property
     def counts(self) -> Mapping[Kind, int]:
         """Findings by kind."""
         counts: dict[Kind, int] = {}
@@ -78,11 +71,12 @@ class Inspector:
 
     def __init__(self, finder: CleanTexts, surface: Surface, *, max_depth: int) -> None:
         self.finder = finder
-        self.leaves = Leaves()
+        self.leaves = _NO_LEAVES
         self._surface = surface
         self._body: Mapping[str, Any] = {}
         self._max_depth = max_depth
         self._found: dict[str, list[Finding]] = {}
+        self._spoken: dict[str, frozenset[str]] = {}
         self._known: dict[str, Finding] = {}
         self._people: dict[int, list[Finding]] = {}
         self._aliases = Aliases()
@@ -97,10 +91,13 @@ class Inspector:
         self.leaves = leaves = leaves_of(body, max_depth=self._max_depth)
         self._body = body
         for leaf in leaves.texts:
-            self._look_at(leaf, body)
+            self._find(leaf.text)
+            place = leaf.place
+            if type(place) is str and "name" in place.lower():
+                self._look_at_name(leaf, body)
         for leaf in leaves.numbers:
             self._find(leaf.text)
-        for text, question in answers(leaf.text for leaf in leaves.texts if leaf.text not in _ORDINARY):
+        for text, question in answers(leaf.text for leaf in leaves.texts if leaf.text not in ORDINARY):
             self._answer(text, question)
         if 0 < len(self._known) <= _MOST_KNOWN:
             self._spread()
@@ -110,7 +107,7 @@ class Inspector:
     def prose(self) -> dict[str, list[Finding]]:
         """Every text with words in it, once, in order, with what is known in it."""
         texts = {leaf.text: self.findings(leaf) for leaf in self.leaves.texts}
-        return {text: found for text, found in texts.items() if text not in _ORDINARY and _NAME_PART.search(text)}
+        return {text: found for text, found in texts.items() if text not in ORDINARY and _NAME_PART.search(text)}
 
     def add(self, found: Mapping[str, list[Finding]]) -> Inspection:
         """What is in the body once these findings of others, by text, count as well."""
@@ -138,27 +135,27 @@ class Inspector:
         """Every finding in every text so far."""
         return (finding for findings in (*self._found.values(), *self._people.values()) for finding in findings)
 
-    def _look_at(self, leaf: Leaf, body: Mapping[str, Any]) -> None:
+    def _look_at_name(self, leaf: Leaf, body: Mapping[str, Any]) -> None:
         text, path = leaf.text, leaf.path
-        found = self._find(text)
         if self._surface.is_person(path, body) or (
-            isinstance(path[-1], str)
-            and (leaf.document is not None or self._surface.is_argument(path))
-            and _NAME_KEY.search(path[-1])
+            (leaf.document is not None or self._surface.is_argument(path))
+            and _NAME_KEY.search(str(path[-1]))
             and _NAME_VALUE.fullmatch(text)
         ):
             whole = Finding(0, len(text), Kind.PERSON, 1.0, text.casefold(), "NAME_KEY")
             self._people[id(leaf)] = [whole]
-            if not found:
+            if not self._found[text]:
                 self._remember(text, whole)
 
-    def _find(self, text: str) -> list[Finding]:
+    def _find(self, text: str) -> None:
         found = self._found.get(text)
         if found is None:
-            found = self._found[text] = [] if text in _ORDINARY else self.finder.find(text)
+            found, spoken = ([], None) if text in ORDINARY else self.finder.look(text)
+            self._found[text] = found
+            if spoken is not None:
+                self._spoken[text] = spoken
             for finding in found:
                 self._remember(text, finding)
-        return found
 
     def _answer(self, text: str, question: str) -> None:
         """Find in `text` what only the question before it explains."""
@@ -182,51 +179,52 @@ class Inspector:
     def _spread(self) -> None:
         """Find the known values in all texts."""
         for text, before in self._found.items():
-            if text in _ORDINARY:
+            if text in ORDINARY:
                 continue
-            known_here = {(finding.start, finding.end, finding.kind) for finding in before}
-            more = [
-                Finding(start, start + len(surface), origin.kind, origin.score, origin.value, origin.rule)
-                for surface, origin in self._known.items()
-                if len(surface) <= len(text)
-                for start in _occurrences(text, surface)
-                if (start, start + len(surface), origin.kind) not in known_here
-            ]
+            here = {(finding.start, finding.end, finding.kind) for finding in before}
+            more = []
+            for surface, origin in self._known.items():
+                start = text.find(surface)
+                while start >= 0:
+                    end = start + len(surface)
+                    if (start, end, origin.kind) not in here and _is_word(text, start, end):
+                        more.append(Finding(start, end, origin.kind, origin.score, origin.value, origin.rule))
+                    start = text.find(surface, start + 1)
             more += self._aliases.find(text)
             if more:
                 self._found[text] = resolve([*before, *more])
 
     def _result(self) -> Inspection:
         surface, leaves = self._surface, self.leaves
-        counts: Counter[tuple[Kind, str]] = Counter()
+        counts: dict[tuple[Kind, str], int] = {}
         obstacles: set[Obstacle] = set(surface.obstacles(self._body))
         if len(self._known) > _MOST_KNOWN:
             obstacles.add(Obstacle.CROWD)
         spoken: set[str] = set()
         prose: dict[Path, list[tuple[str, list[Finding]]]] = {}
         for leaf in leaves.texts:
-            text, found = leaf.text, self.findings(leaf)
-            for finding in found:
-                counts[finding.kind, finding.rule] += 1
-            if found and is_fixed(leaf.path):
-                obstacles.add(Obstacle.SCHEMA)
+            text, path, found = leaf.text, leaf.path, self.findings(leaf)
+            if found:
+                _count(found, counts)
+                if is_fixed(path):
+                    obstacles.add(Obstacle.SCHEMA)
             if len(text) > 20:
                 obstacles |= _encodings(text, found)
-            if text in _ORDINARY:
+            if text in ORDINARY:
                 continue
-            together = surface.prose(leaf.path)
+            together = surface.prose(path)
             is_prose = leaf.wrapping is None or leaf.wrapping.is_prose
-            if together is not None and is_prose and JSON not in leaf.path and not surface.is_argument(leaf.path):
+            if together is not None and is_prose and JSON not in path and not surface.is_argument(path):
                 prose.setdefault(together, []).append((text, found))
-            elif together is not None or leaf.path[-1] == "description":
+            elif together is not None or path[-1] == "description":
                 spoken |= languages(_without(text, found)) - {UNKNOWN, NONE}
         for key in leaves.keys:
             if found := self._found.get(key) or self.finder.find(key):
-                counts.update((finding.kind, finding.rule) for finding in found)
+                _count(found, counts)
                 obstacles.add(Obstacle.KEY)
         for leaf in leaves.numbers:
             if found := self._found[leaf.text]:
-                counts.update((finding.kind, finding.rule) for finding in found)
+                _count(found, counts)
                 if leaf.document is None and not surface.is_argument(leaf.path):
                     obstacles.add(Obstacle.NUMBER)
         for path, item in leaves.objects:
@@ -241,8 +239,14 @@ class Inspector:
             if found or others:
                 spoken |= languages("\n\n".join([_without(text, found) for text, found in texts]))
             else:
-                spoken |= self.finder.languages(text)
-        return Inspection(dict(counts), frozenset(spoken or {NONE}), frozenset(obstacles))
+                spoken |= self._spoken.get(text) or self.finder.languages(text)
+        return Inspection(counts, frozenset(spoken or {NONE}), frozenset(obstacles))
+
+
+def _count(findings: Iterable[Finding], counts: dict[tuple[Kind, str], int]) -> None:
+    for finding in findings:
+        key = finding.kind, finding.rule
+        counts[key] = counts.get(key, 0) + 1
 
 
 def _is_read(path: Path, part: Mapping[str, Any], leaves: Leaves) -> bool:
@@ -253,20 +257,10 @@ def _is_read(path: Path, part: Mapping[str, Any], leaves: Leaves) -> bool:
     )
 
 
-def _occurrences(text: str, surface: str) -> list[int]:
-    """Where `surface` stands in `text` as a word of its own."""
-    starts = []
-    start = text.find(surface)
-    while start >= 0:
-        end = start + len(surface)
-        if not (_is_word(text[start - 1 : start]) or _is_word(text[end : end + 1])):
-            starts.append(start)
-        start = text.find(surface, start + 1)
-    return starts
-
-
-def _is_word(character: str) -> bool:
-    return character.isalnum() or character == "_"
+def _is_word(text: str, start: int, end: int) -> bool:
+    """True when this part of a text is no part of a longer word."""
+    before, behind = text[start - 1 : start], text[end : end + 1]
+    return not (before.isalnum() or behind.isalnum() or before == "_" or behind == "_")
 
 
 def _encodings(text: str, found: list[Finding]) -> set[Obstacle]:
@@ -280,8 +274,8 @@ def _encodings(text: str, found: list[Finding]) -> set[Obstacle]:
 
 def _has_long_run(text: str) -> bool:
     """True when so many characters stand together without a space; prose has one near the end of every step."""
-    at = 0
-    while at + _LONGEST_PLAIN <= len(text):
+    at, last = 0, len(text) - _LONGEST_PLAIN
+    while at <= last:
         at = text.rfind(" ", at, at + _LONGEST_PLAIN) + 1
         if not at:
             return True

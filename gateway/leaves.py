@@ -1,8 +1,9 @@
 """The leaves of a JSON body: every string, and every key and number worth a look, with the place where it stands.
 
-Nothing is waved through because it is unknown. Strings that hold JSON themselves (tool arguments, tool results) are
-read decoded, so that `\\u0040` hides nothing, and written back only when something in them changed. So are files that
-hold text, as `data:` URIs or in base64.
+Nothing is waved through because it is unknown. Left out are the model's name, which is one of our settings and stays
+here, and the words for roles and types that every request has. Strings that hold JSON themselves (tool arguments, tool
+results) are read decoded, so that `\\u0040` hides nothing, and written back only when something in them changed. So are
+files that hold text, as `data:` URIs or in base64.
 
     leaves = leaves_of(body, max_depth=64)
     for leaf in leaves.texts: ...          # leaf.path, leaf.text
@@ -28,8 +29,15 @@ Path = tuple[str | int, ...]
 JSON = "$json"
 _JSON_FIELD = "arguments"  # of a tool call: the text of a JSON document in every API
 _FILE_FIELDS = frozenset({"file_data", "data"})
+_WORD_FIELDS = frozenset({"role", "type"})
 _NUMBER_WORTH_A_LOOK = 10**6  # seven digits, as many as the shortest phone number
 _ODD_KEY = re.compile(r"[^A-Za-z_$.-]")  # names of fields hold nothing else; anything else may be somebody's
+
+
+# Values of fields that every request has. None of them is anybody's, so none is worth a scan.
+ORDINARY = frozenset(
+    {"user", "assistant", "system", "developer", "tool", "text", "function", "auto", "none", "object", "string"}
+)
 
 
 class TooDeep(ValueError):
@@ -132,11 +140,12 @@ def _gather(holder: Any, path: Path, leaves: Leaves, document: Document | None, 
     is_object = type(holder) is dict
     items: Iterable[tuple[Any, Any]] = holder.items() if is_object else enumerate(holder)
     for place, item in items:
-        if is_object and _ODD_KEY.search(place):
+        if is_object and not (place.isalpha() and place.isascii()) and _ODD_KEY.search(place):
             leaves.keys.append(place)
         kind = type(item)
         if kind is str:
-            if item:
+            is_ours = (place in _WORD_FIELDS and item in ORDINARY) or (place == "model" and not path)
+            if item and not is_ours:
                 _text(holder, place, (*path, place), item, leaves, document, depth_left - 1)
         elif kind is dict:
             if not is_object:

@@ -16,7 +16,7 @@ Every row that applies gives a reason; the first one that forbids decides. What 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -72,12 +72,11 @@ class Permit:
 
 def decide(inspection: Inspection, permissions: Permissions) -> Permit:
     """What policy allows for a request with this in it."""
-    by_action: dict[Action, list[str]] = {}
+    by_rule, by_action = permissions.by_rule, dict[Action, set[str]]()
     for kind, rule in inspection.found:
-        action = permissions.action_for(kind, rule)
-        entity = f"{kind}/{rule}" if (kind, rule) in permissions.by_rule else kind.value
-        if entity not in (said := by_action.setdefault(action, [])):
-            said.append(entity)
+        action = by_rule.get((kind, rule)) if by_rule else None
+        entity = kind if action is None else f"{kind}/{rule}"
+        by_action.setdefault(action or permissions.by_kind[kind], set()).add(entity)
     if blocked := by_action.get(Action.BLOCK):
         return Permit(Verdict.BLOCK, _reasons(Reason.KIND_BLOCKED, blocked))
     if not permissions.has_cloud:
@@ -96,5 +95,5 @@ def decide(inspection: Inspection, permissions: Permissions) -> Permit:
     return Permit(Verdict.LEAVE, leaving or (Reason.CLEAN.value,))
 
 
-def _reasons(reason: Reason, about: Iterable[str]) -> tuple[str, ...]:
-    return tuple(f"{reason}:{what}" for what in sorted(about))
+def _reasons(reason: Reason, about: Collection[str]) -> tuple[str, ...]:
+    return tuple([f"{reason}:{what}" for what in sorted(about)]) if about else ()

@@ -157,7 +157,7 @@ class Surface(ABC):
         return False
 
     def is_person(self, _path: Path, _body: Mapping[str, Any]) -> bool:
-        """True when the string at `path` is the name of somebody who speaks."""
+        """True when the string at `path` is the name of somebody who speaks; asked where its key says `name`."""
         return False
 
     def obstacles(self, _body: Mapping[str, Any]) -> Collection[Obstacle]:
