@@ -49,8 +49,7 @@ def is_of_uuid(text: str, start: int, end: int) -> bool:
 
 def are_years(run: Run, first: int, last: int) -> bool:
     """True when the groups from `first` to `last` are years or look like a date: 2019-2020, 12.05.80."""
-    spans = zip(run.starts[first : last + 1], run.ends[first : last + 1], strict=True)
-    return (
-        all(_YEAR.fullmatch(run.text, start, end) for start, end in spans)
-        or _LIKE_A_DATE.fullmatch(run.text, run.starts[first], run.ends[last]) is not None
-    )
+    lengths = run.lengths[first : last + 1]
+    if lengths.count(4) == len(lengths):
+        return all(map(_YEAR.fullmatch, run.groups[first : last + 1]))
+    return len(lengths) == 3 and _LIKE_A_DATE.fullmatch(run.text, run.starts[first], run.ends[last]) is not None

@@ -69,26 +69,21 @@ class PhoneFinder:
         self._first_lengths = {lengths[0] for lengths in self._plan.groupings}
         self._phone, self._order = topics.mask("@phone"), topics.mask("@order")
 
-    def find(self, run: Run, around: Surroundings, *, only_international: bool = False) -> Iterator[Finding]:
-        """Phone numbers in `run`, none overlapping.
+    def international(self, run: Run, around: Surroundings) -> Finding | None:
+        """The phone number with a plus sign with which `run` begins, which nothing else can be."""
+        if _plus_before(run.text, run.starts[0]) == run.starts[0]:
+            return None
+        found = self._longest_from(run, 0, 0, len(run.starts), around, is_apart=True)
+        return found[0] if found else None
 
-        Args:
-            only_international: those with a plus sign, which nothing else can be.
-        """
-        stop = 0
-        if only_international:
-            for first, start in enumerate(run.starts):
-                is_free = start >= stop and _plus_before(run.text, start) < start
-                if is_free and (found := self._longest_from(run, 0, first, len(run.starts), around, is_apart=True)):
-                    yield found[0]
-                    stop = run.ends[found[1]]
-            return
-        for begin, end in self._pieces(run, around) if len(run.starts) > 3 else ((0, len(run.starts)),):
+    def find(self, run: Run, around: Surroundings) -> Iterator[Finding]:
+        """Phone numbers in `run`, none overlapping."""
+        starts, ends = run.starts, run.ends
+        for begin, end in self._pieces(run, around) if len(starts) > 3 else ((0, len(starts)),):
+            if ends[end - 1] - starts[begin] < _FEWEST_BY_WORD:
+                continue
             # No word is near where the run goes on for long on either side.
-            is_apart = (
-                run.starts[begin] >= run.starts[0] + FARTHEST_BEFORE
-                and run.ends[end - 1] <= run.ends[-1] - FARTHEST_BEHIND
-            )
+            is_apart = starts[begin] >= starts[0] + FARTHEST_BEFORE and ends[end - 1] <= ends[-1] - FARTHEST_BEHIND
             is_even = end - begin > 2 and len(set(run.gaps[begin : end - 1])) == 1
             is_even = is_even and (is_apart or not around.may_say(self._phone))
             first = begin
@@ -136,7 +131,7 @@ class PhoneFinder:
         """
         text, starts, ends, gaps = run.text, run.starts, run.ends, run.gaps
         start = starts[first]
-        plus = _plus_before(text, start)
+        plus = start if first else _plus_before(text, start)  # no separator of a run is a plus
         last, total = first, ends[first] - start
         candidates: list[tuple[int, int]] = []
         has_opened, is_open = text[start - 1 : start] == "(", False
@@ -180,16 +175,22 @@ class PhoneFinder:
         abroad = self._plan.international(digits[2:]) if total > 9 and run.text.startswith("00", start) else None
         if abroad and last > first and self._is_chance(run, first, last, around):
             abroad = None
+        if first == 0 and self._order & (touching := around(start, end).touching) and not self._phone & touching:
+            return None  # asked first, as `documents` reads what stands there anyway
+        has_form = self._is_written(run, first, last, has_trunk=True)
         may_say = not is_apart and around.may_say(self._phone)
-        if not (may_say or abroad or self._is_written(run, first, last, has_trunk=True)):
+        if not (has_form or abroad or may_say):
+            return None
+        national = self._plan.national(digits) if total >= _FEWEST else None
+        is_written = national is not None and (
+            (has_form and (national[1] or self._is_written(run, first, last, has_trunk=False)))
+            or _is_mobile_alone(run, first, last, national[0])
+        )
+        if not (is_written or abroad or may_say):
             return None
         words = around(start, end)
         if (words.touching | words.following) & self._order and not words.touching & self._phone:
             return None
-        national = self._plan.national(digits) if total >= _FEWEST else None
-        is_written = national is not None and (
-            self._is_written(run, first, last, has_trunk=national[1]) or _is_mobile_alone(run, first, last, national[0])
-        )
         is_written = is_written and not self._is_chance(run, first, last, around)
         is_said = may_say and (
             bool(((words.before & words.closest) | words.after) & self._phone)
@@ -226,20 +227,16 @@ class PhoneFinder:
                 and lengths[0] >= 10
                 and text[run.starts[first] - 1 : run.starts[first]] not in ("-", ".", "#", "/")
             )
-        if self._is_of_a_row(run, first, last, lengths, gaps):
-            return False
-        if any(")" in gap for gap in gaps):
-            return True
-        if are_years(run, first, last) or (len(gaps) == 1 and gaps[0] == "."):
-            return False
+        if ")" in "".join(gaps):
+            return not self._is_of_a_row(run, first, last, lengths, gaps)
         # A list of small numbers, a path, a standard's: 1 2 3 4, 20/30/600, 1003.1-2001.
-        if max(lengths) < (2 if has_trunk else 3) or 1 in lengths[1:] or gaps.count("/") > 1:
+        if max(lengths) < (2 if has_trunk else 3) or 1 in lengths[1:] or gaps.count("/") > 1 or gaps == ["."]:
             return False
         if run.are_thousands or are_thousands(lengths):  # only nine digits may be a number: 512 345 678
-            return run.lengths == lengths == [3, 3, 3] and "." not in gaps
-        if has_trunk:
-            return True
-        return len(lengths) >= 3 and (sum(lengths) >= 9 or "." not in gaps)
+            is_grouped = run.lengths == lengths == [3, 3, 3] and "." not in gaps
+        else:
+            is_grouped = has_trunk or (len(lengths) >= 3 and (sum(lengths) >= 9 or "." not in gaps))
+        return is_grouped and not (are_years(run, first, last) or self._is_of_a_row(run, first, last, lengths, gaps))
 
     def _is_chance(self, run: Run, first: int, last: int, around: Surroundings) -> bool:
         """Whether a row of a table holds these groups, and nobody writes a number in them."""

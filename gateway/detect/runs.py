@@ -1,6 +1,6 @@
 """Digits that may belong together: "4111 1111 1111 1111", "529.982.247-25", "+49 (30) 901820".
 
-    (run,) = runs_at("call 030 901820 now", [5])
+    (run,) = runs_at("call 030 901820 now", [5], Spans([]))
     run.lengths                 # [3, 6]: groups of digits
     run.gaps                    # [" "]: what stands between them
 
@@ -11,9 +11,9 @@ is part of a decimal number, a time or an identifier that was found already is n
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import accumulate, islice
 
 from sovctl.gateway.detect.scan import Pattern
 
@@ -22,10 +22,14 @@ START = Pattern(rf"(?:^|[^0-9A-Za-z])[0-9](?:{SEPARATORS}{{0,3}}[0-9]){{5}}")
 """Six digits or more, for the scanner; its start may be the character before."""
 
 _RUN = re.compile(rf"[0-9]+(?:{SEPARATORS}{{1,3}}[0-9]+)*")
-_DIGITS = re.compile(r"[0-9]+")
-_ISO_DATE = re.compile(r"(?:1[89]|20)[0-9]{2}([-./])(?:0?[1-9]|1[0-2])\1(?:0?[1-9]|[12][0-9]|3[01])(?![0-9])")
-_DATE = re.compile(r"(?:0?[1-9]|[12][0-9]|3[01])([-./])(?:0?[1-9]|[12][0-9]|3[01])\1(?:1[89]|20)[0-9]{2}(?![0-9])")
-_IN_DATES = ("-", ".", "/")
+_GAP = re.compile(r"([^0-9]+)")
+_DATE = re.compile(
+    r"(?:(?:1[89]|20)[0-9]{2}([-./])(?:0?[1-9]|1[0-2])\1(?:0?[1-9]|[12][0-9]|3[01])"
+    r"|(?:0?[1-9]|[12][0-9]|3[01])([-./])(?:0?[1-9]|[12][0-9]|3[01])\2(?:1[89]|20)[0-9]{2})(?![0-9])"
+)
+_LONGEST_DATE = 10  # characters
+_IN_DATE = re.compile(r"([-./])(?:(?<=[0-9]{4}.)(?=[0-9]{1,2}\1[0-9])|(?=[0-9]{1,2}\1[0-9]{4}))")
+"""The first sign of a date, and of what may be none."""
 _EXTENSION = re.compile(r"[xX][0-9]{1,6}(?![0-9A-Za-z])")
 """Of a phone number, glued to it: "345-899-3560x4587"."""
 _FEWEST_EXTENDED = 3  # digits of the group before it, which "3x4" and "0x1f" have not
@@ -43,25 +47,29 @@ def are_thousands(lengths: Sequence[int]) -> bool:
 
 
 class Run:
-    """Groups of digits, in order.
+    """Groups of digits, in order: all there are in `text[start:end]`.
 
     Args:
-        starts: where each group begins.
-        ends: where each group ends.
+        start: where the first group begins.
+        end: where the last one ends.
     """
 
-    __slots__ = ("_lines", "are_thousands", "ends", "gaps", "lengths", "starts", "text")
+    __slots__ = ("_lines", "are_thousands", "ends", "gaps", "groups", "lengths", "starts", "text")
 
-    def __init__(self, text: str, starts: list[int], ends: list[int]) -> None:
+    def __init__(self, text: str, start: int, end: int) -> None:
+        parts = _GAP.split(text[start:end])
+        places = list(accumulate(map(len, parts), initial=start))
         self.text = text
-        self.starts = starts
-        self.ends = ends
-        self.lengths = [end - start for start, end in zip(starts, ends, strict=True)]
+        self.starts = places[::2]
+        self.ends = places[1::2]
+        self.gaps = parts[1::2]
+        """What stands between each group and the next."""
+        self.groups = parts[::2]
+        """The digits of each."""
+        self.lengths = list(map(len, self.groups))
         """Digits in each group."""
         self.are_thousands = are_thousands(self.lengths)
         """Of all groups; asked for every number in the run, and as long as the run."""
-        self.gaps = [text[end:start] for end, start in zip(ends, starts[1:], strict=False)]
-        """What stands between each group and the next."""
         self._lines: list[int] | None = None
 
     def line(self, group: int) -> tuple[int, int]:
@@ -75,25 +83,20 @@ class Run:
     def without(self, spans: Iterable[tuple[int, int]]) -> list[Run]:
         """The runs that are left when the groups in `spans` are taken out."""
         left: list[Run] = []
-        starts: list[int] = []
-        ends: list[int] = []
-        taken = Spans(spans)
-        for start, end in zip(self.starts, self.ends, strict=True):
-            if taken.meet(start, end):
-                if starts:
-                    left.append(Run(self.text, starts, ends))
-                starts, ends = [], []
-            else:
-                starts.append(start)
-                ends.append(end)
-        return [*left, Run(self.text, starts, ends)] if starts else left
+        starts, ends, first = self.starts, self.ends, 0
+        for start, end in sorted(spans):
+            taken, free = bisect_right(ends, start), bisect_left(starts, end)
+            if taken < free:
+                if first < taken:
+                    left.append(Run(self.text, starts[first], ends[taken - 1]))
+                first = max(first, free)
+        if first < len(starts):
+            left.append(Run(self.text, starts[first], ends[-1]))
+        return left
 
     def digits(self, first: int, last: int) -> str:
         """The digits of the groups from `first` to `last`."""
-        starts, ends = self.starts, self.ends
-        if first == last:
-            return self.text[starts[first] : ends[first]]
-        return "".join([self.text[starts[index] : ends[index]] for index in range(first, last + 1)])
+        return self.groups[first] if first == last else "".join(self.groups[first : last + 1])
 
 
 class Spans:
@@ -110,6 +113,11 @@ class Spans:
             else:
                 self._starts.append(start)
                 self._ends.append(end)
+
+    def within(self, start: int, end: int) -> Iterable[tuple[int, int]]:
+        """Those that share a character with `start:end`."""
+        these = slice(bisect_right(self._ends, start), bisect_left(self._starts, end))
+        return zip(self._starts[these], self._ends[these], strict=True)
 
     def hold(self, start: int, end: int) -> bool:
         """True when one of them has all of `start:end`."""
@@ -138,48 +146,43 @@ def runs_at(text: str, places: Sequence[int], taken: Spans) -> Iterator[Run]:
             return
         start, done = match.span()
         if not taken.hold(start, done) and not _is_date(text, start, done, taken):
-            yield from _pieces(text, start, done, taken)
+            yield from _pieces(Run(text, start, done), taken)
 
 
 def _is_date(text: str, start: int, end: int, taken: Spans) -> bool:
     """True when all of a run is a date, so that nothing is left of it."""
-    date = _DATE.fullmatch(text, start, end) or _ISO_DATE.fullmatch(text, start, end)
-    return date is not None and not (_is_part(text, start, date.start(1)) or taken.meet(start, end))
+    if end - start > _LONGEST_DATE or (date := _DATE.fullmatch(text, start, end)) is None:
+        return False
+    return not (_is_part(text, start, date.start(date.lastindex or 0)) or taken.meet(start, end))
 
 
-def _pieces(text: str, start: int, end: int, taken: Spans) -> Iterator[Run]:
+def _pieces(run: Run, taken: Spans) -> Sequence[Run]:
     """The run without dates, parts of other numbers, and what is taken."""
-    starts: list[int] = []
-    ends: list[int] = []
-    skip_to = 0
-    is_taken = taken.meet(start, end)
-    is_field = _is_field(text, start, end)
-    for match in _DIGITS.finditer(text, start, end):
-        first, last = match.span()
-        is_apart = first < skip_to or (is_taken and taken.meet(first, last))
-        is_apart = is_apart or _is_part(text, first, last, is_field=is_field)
-        may_be_date = last - first <= 4 and text[last : last + 1] in _IN_DATES
-        if may_be_date and not is_apart and (date := (_ISO_DATE if last - first > 2 else _DATE).match(text, first)):
-            skip_to, is_apart = date.end(), True
-        if is_apart:
-            if starts:
-                yield Run(text, starts, ends)
-            starts, ends = [], []
-        else:
-            starts.append(first)
-            ends.append(last)
-    if starts:
-        yield Run(text, starts, ends)
+    text, starts, ends = run.text, run.starts, run.ends
+    is_field, done = _is_field(run), starts[0]
+    left_out = [*taken.within(starts[0], ends[-1])]
+    # Within a run separators stand on both sides of a group, so none but the first and the last can be parts.
+    if _is_part(text, starts[0], ends[0], is_field=is_field):
+        done = ends[0]
+        left_out.append((starts[0], done))
+    if len(starts) > 1 and _is_part(text, starts[-1], ends[-1], is_field=is_field):
+        left_out.append((starts[-1], ends[-1]))
+    for sign in _IN_DATE.finditer(text, starts[0], ends[-1]):
+        start = starts[bisect_left(ends, sign.start())]
+        if start >= done and not taken.meet(start, sign.start()) and (date := _DATE.match(text, start)):
+            done = date.end()
+            left_out.append((start, done))
+    return run.without(left_out) if left_out else (run,)
 
 
-def _is_field(text: str, start: int, end: int) -> bool:
+def _is_field(run: Run) -> bool:
     """True when commas part a run from its neighbours in a list, so that they are no decimal commas."""
+    text, start, end = run.text, run.starts[0], run.ends[-1]
     if "," not in (text[start - 1 : start], text[end : end + 1]):
         return False
-    lengths = [len(group) for group in _DIGITS.findall(text, start, end)]
     if "\n" in text[start:end] or _DECIMAL.search(text, start, end):
         return False
-    return len(lengths) > 1 and sum(lengths) >= _FEWEST_OF_FIELD and not are_thousands(lengths)
+    return len(run.lengths) > 1 and sum(run.lengths) >= _FEWEST_OF_FIELD and not run.are_thousands
 
 
 def _is_part(text: str, start: int, end: int, *, is_field: bool = False) -> bool:

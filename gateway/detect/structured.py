@@ -41,7 +41,6 @@ _MIXED = Pattern(
     has_case=True,
 )
 _ALONE = frozenset({Kind.CRYPTO, Kind.MAC, Kind.SWIFT})  # letters and digits need not meet in these
-_BEFORE_RUN = 4  # characters in which a number's plus sign stands, with a bracket and a space behind it
 _AROUND_MIXED = 48  # characters; more than half of the longest form lies between two such places
 
 
@@ -107,10 +106,10 @@ class StructuredFinder:
         for whole in runs_at(text, places, taken):
             if is_in_dump(whole, taken):
                 continue
-            has_plus = text.find("+", max(0, whole.starts[0] - _BEFORE_RUN), whole.ends[-1]) >= 0
-            international = list(self._phones.find(whole, around, only_international=True)) if has_plus else []
-            found += international
-            for run in whole.without([(f.start, f.end) for f in international]) if international else (whole,):
+            international = self._phones.international(whole, around)
+            if international is not None:
+                found.append(international)
+            for run in whole.without([international[:2]]) if international is not None else (whole,):
                 found += self._in_run(run, around)
         return found
 

@@ -169,7 +169,8 @@ def test_a_run_without_some_groups_has_the_others(lengths: list[int]) -> None:
         text += "7" * length
         ends.append(len(text))
         text += " "
-    run = Run(text, starts, ends)
+    run = Run(text, 0, ends[-1])
+    assert (run.starts, run.ends) == (starts, ends)
     assert run.lengths == lengths
     assert run.digits(0, len(lengths) - 1) == "7" * sum(lengths)
     middle = len(lengths) // 2
