@@ -1,7 +1,7 @@
 """HMAC-SHA-256 (RFC 2104) for many short texts under one key.
 
-`hmac.digest` has OpenSSL look the algorithm up each time. The two hashes that HMAC is made of are had in half its time,
-and in a third where the processor has been at something else meanwhile.
+`hmac.digest` has OpenSSL look the algorithm up each time, and hash the key again. Copies of two hashes that have taken
+the key in already do the same in two fifths of its time.
 
     key = HmacKey(secret)
     key.digest(b"text") == hmac.digest(secret, b"text", "sha256")
@@ -10,6 +10,10 @@ and in a third where the processor has been at something else meanwhile.
 from __future__ import annotations
 
 from hashlib import sha256
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from _hashlib import HASH
 
 _BLOCK_BYTES = 64  # of SHA-256: FIPS 180-4, figure 1
 _INNER = bytes(byte ^ 0x36 for byte in range(256))  # RFC 2104, 2: ipad and opad
@@ -23,15 +27,18 @@ class HmacKey:
 
     def __init__(self, key: bytes) -> None:
         block = (key if len(key) <= _BLOCK_BYTES else sha256(key).digest()).ljust(_BLOCK_BYTES, b"\0")
-        self._inner, self._outer = block.translate(_INNER), block.translate(_OUTER)
+        self._inner, self._outer = sha256(block.translate(_INNER)), sha256(block.translate(_OUTER))
 
     def digest(self, data: bytes) -> bytes:
         """Of what is there whole."""
-        return sha256(self._outer + sha256(self._inner + data).digest()).digest()
+        inner, outer = self._inner.copy(), self._outer.copy()
+        inner.update(data)
+        outer.update(inner.digest())
+        return outer.digest()
 
     def begin(self) -> Digest:
         """Of what comes in pieces."""
-        return Digest(self._inner, self._outer)
+        return Digest(self._inner.copy(), self._outer.copy())
 
 
 class Digest:
@@ -39,10 +46,12 @@ class Digest:
 
     __slots__ = ("_inner", "_outer", "update")
 
-    def __init__(self, inner: bytes, outer: bytes) -> None:
-        self._inner, self._outer = sha256(inner), outer
-        self.update = self._inner.update
+    def __init__(self, inner: HASH, outer: HASH) -> None:
+        self._inner, self._outer = inner, outer
+        self.update = inner.update
 
     def hexdigest(self) -> str:
         """Of all pieces so far."""
-        return sha256(self._outer + self._inner.digest()).hexdigest()
+        outer = self._outer.copy()
+        outer.update(self._inner.digest())
+        return outer.hexdigest()

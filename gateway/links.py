@@ -25,6 +25,7 @@ from sovctl.gateway.kinds import Kind, Mark
 
 _OPENER = re.compile(r"""(["'<])?(?:https?:|ftps?:|wss?:|file:|data:|javascript:|//|\\\\|www\.)|\]\(""", re.IGNORECASE)
 _SCHEMES = ("http", "https", "ftp", "ftps", "ws", "wss", "file", "data", "javascript")
+_LONGEST_SCHEME = max(map(len, _SCHEMES))
 _LONGEST_OPENER = 12  # characters: a quote and `javascript:`
 _TARGET = "]("
 # At any depth of JSON in JSON; the bounds keep this linear, and nobody nests strings deeper.
@@ -41,8 +42,12 @@ def has_link_hint(text: str) -> bool:
     # One character is found many times as quickly as two.
     if ("/" in text and "//" in text) or ("]" in text and "](" in text) or ("\\" in text and "\\\\" in text):
         return True
-    lowered = text.lower()
-    return "www." in lowered or any(piece.endswith(_SCHEMES) for piece in lowered.split(":")[:-1])
+    colon = text.find(":")
+    while colon >= 0:
+        if text[max(0, colon - _LONGEST_SCHEME) : colon].lower().endswith(_SCHEMES):
+            return True
+        colon = text.find(":", colon + 1)
+    return "www." in text.lower()
 
 
 class _PlainLinkContext:

@@ -11,10 +11,9 @@ nothing leaves. What lies farther from a replacement is, character by character,
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from types import MappingProxyType
 from typing import Any
 
@@ -34,6 +33,7 @@ _TOUCHING = 32  # characters from a replacement in which it can be part of somet
 _SEAM = 96  # characters read on either side: as much again as any rule looks around for words
 _ANY_ID = "X" * ID_CHARACTERS
 _PROSE = bytes(range(97, 123)) + b" \\"
+_FEW = 6  # values; so many are looked for in less time than what is rare takes to be found
 _SHORTEST_CHECKED = 5  # characters; shorter values also occur inside ordinary words
 
 
@@ -99,9 +99,10 @@ def tokenize_body(
         leaves.undo()
     if rewritten:
         _look_again(rewritten, inspector.finder, permissions)
-        values = [(token.rpartition("_")[0], surface) for token, surface in issued.items()]
-        rare = _rare(data)
-        for label, surface in [*values, *masked] if masked else values:
+        values = [(token[: -ID_CHARACTERS - 1], surface) for token, surface in issued.items()]
+        values += masked
+        rare = _rare(data) if len(values) > _FEW else None
+        for label, surface in values:
             if label != Mark.TEXT and _occurs(surface, data, rare):
                 raise Leak(f"a value of {label} a second time")
     return Outgoing(data, issued)
@@ -120,11 +121,7 @@ def _sorted_out(findings: Sequence[Finding], permissions: Permissions) -> tuple[
 
 
 def _look_again(rewritten: Sequence[Replaced], finder: CleanTexts, permissions: Permissions) -> None:
-    pieces = [
-        (replaced.places, first, _without_ids(replaced, first, last))
-        for replaced in rewritten
-        for first, last in _around(replaced.places, len(replaced.text))
-    ]
+    pieces = [(replaced.places, first, text) for replaced in rewritten for first, text in _seams(replaced)]
     if finder.are_clean([text for _, _, text in pieces]):
         return
     for ours, first, text in pieces:
@@ -135,30 +132,25 @@ def _look_again(rewritten: Sequence[Replaced], finder: CleanTexts, permissions: 
                 raise Leak(f"{finding.kind.value} by {finding.rule}")
 
 
-def _without_ids(replaced: Replaced, first: int, last: int) -> str:
-    """A piece of a text, with the same characters in all tokens: their letters and digits are random and cost time."""
-    text, places = replaced.text, replaced.places
+def _seams(replaced: Replaced) -> list[tuple[int, str]]:
+    """The pieces of a text in which a replacement may have made something new, and where they begin; merged where they
+    meet. All tokens in them have the same characters: their own are random and cost time."""
+    text, issued = replaced.text, replaced.issued
+    seams: list[tuple[int, str]] = []
     pieces: list[str] = []
-    position = first
-    for start, end in islice(places, bisect_left(places, (first, first)), None):
-        if start >= last:
-            break
-        if text[start:end] in replaced.issued:
+    first = position = last = 0
+    for start, end in replaced.places:
+        if start - _SEAM > last:
+            if last:
+                seams.append((first, "".join((*pieces, text[position:last]))))
+            pieces = []
+            first = position = start - _SEAM
+        if text[start:end] in issued:
             pieces += (text[position : end - ID_CHARACTERS], _ANY_ID)
             position = end
-    return "".join([*pieces, text[position:last]])
-
-
-def _around(ours: Sequence[tuple[int, int]], length: int) -> list[tuple[int, int]]:
-    """The pieces of a text in which a replacement may have made something new; merged where they meet."""
-    pieces: list[tuple[int, int]] = []
-    for start, end in ours:
-        first, last = max(0, start - _SEAM), min(length, end + _SEAM)
-        if pieces and first <= pieces[-1][1]:
-            pieces[-1] = (pieces[-1][0], last)
-        else:
-            pieces.append((first, last))
-    return pieces
+        last = end + _SEAM
+    seams.append((first, "".join((*pieces, text[position:last]))))
+    return seams
 
 
 def _rare(data: bytes) -> bytes:
@@ -166,16 +158,16 @@ def _rare(data: bytes) -> bytes:
     return data.translate(None, _PROSE)
 
 
-def _occurs(surface: str, data: bytes, rare: bytes) -> bool:
+def _occurs(surface: str, data: bytes, rare: bytes | None) -> bool:
     """True when a value stands in the body, as JSON has it in a string or in a string that holds JSON.
 
     Args:
-        rare: of `data`; where a value stands there, its rare characters stand together here.
+        rare: of `data`, for many values: where one stands there, its rare characters stand together here.
     """
     if len(surface) < _SHORTEST_CHECKED:
         return False
     written = orjson.dumps(surface)[1:-1]
-    if _rare(written) not in rare:
+    if rare is not None and _rare(written) not in rare:
         return False
     return written in data or (b"\\" in written and orjson.dumps(written.decode())[1:-1] in data)
 

@@ -18,13 +18,8 @@ from sovctl.gateway.surrogates import may_stand, surrogate_of
 from sovctl.gateway.token_search import find_literals
 from sovctl.gateway.tokens import Mint
 
-
-class _Span(NamedTuple):
-    start: int
-    end: int
-    label: Kind | Mark
-    value: str
-    is_masked: bool = False
+_Span = tuple[int, int, Kind | Mark, str, bool]
+"""Start, end, what its token is labelled, its value, and whether a mask stands for it."""
 
 
 class Replaced(NamedTuple):
@@ -66,7 +61,7 @@ def replace(
     replaced = _emit(text, spans, findings, mint, context, escapes)
     if replaced is None:
         # A link began or ended where only the replaced text differs from the original; rare, and no reason to guess.
-        replaced = _emit(text, [_Span(0, len(text), Mark.URL, text, bool(masked))], findings, mint, None, escapes)
+        replaced = _emit(text, [(0, len(text), Mark.URL, text, bool(masked))], findings, mint, None, escapes)
     assert replaced is not None
     return replaced
 
@@ -74,35 +69,34 @@ def replace(
 def _spans(
     text: str, findings: Sequence[Finding], regions: Sequence[tuple[int, int]], masked: Collection[Finding]
 ) -> list[_Span]:
-    spans = [_Span(f.start, f.end, f.kind, f.value, f in masked) for f in findings]
+    spans: list[_Span] = [(f.start, f.end, f.kind, f.value, f in masked) for f in findings]
     if "_" in text:
-        spans += [_Span(f.start, f.end, Mark.TEXT, text[f.start : f.end]) for f in find_literals(text)]
-    if not spans:
-        return []
-    spans.sort(key=lambda span: (span.start, -span.end))
+        spans += [(f.start, f.end, Mark.TEXT, text[f.start : f.end], False) for f in find_literals(text)]
     if not regions and len(spans) == len(findings):
         return spans
+    spans.sort(key=lambda span: (span[0], -span[1]))
     widened: list[_Span] = []
     for span in spans:
-        start, end, is_link = span.start, span.end, False
+        start, end, _, _, is_masked = span
+        is_link = False
         # The first region that ends behind the span's start, and those after it that begin before its end.
-        for first, last in regions[bisect_right(regions, span.start, key=_end_of) :]:
-            if first >= span.end:
+        for first, last in regions[bisect_right(regions, span[0], key=_end_of) :]:
+            if first >= span[1]:
                 break
             start, end, is_link = min(start, first), max(end, last), True
-        if widened and start < widened[-1].end:  # overlaps what went before: one span for both
-            previous = widened.pop()
-            start, end = min(start, previous.start), max(end, previous.end)
-            mark = Mark.URL if is_link or previous.label is Mark.URL else Mark.TEXT
-            widened.append(_Span(start, end, mark, text[start:end], span.is_masked or previous.is_masked))
+        if widened and start < widened[-1][1]:  # overlaps what went before: one span for both
+            first, last, label, _, was_masked = widened.pop()
+            start, end = min(start, first), max(end, last)
+            mark = Mark.URL if is_link or label is Mark.URL else Mark.TEXT
+            widened.append((start, end, mark, text[start:end], is_masked or was_masked))
         else:
-            widened.append(_Span(start, end, Mark.URL, text[start:end], span.is_masked) if is_link else span)
+            widened.append((start, end, Mark.URL, text[start:end], is_masked) if is_link else span)
     return widened
 
 
-def _identifiers(text: str, span: _Span, findings: Sequence[Finding]) -> list[str]:
+def _identifiers(text: str, start: int, end: int, findings: Sequence[Finding]) -> list[str]:
     """What was found in a span that became one token as a whole, as it was written and normalised."""
-    inside = [each for each in findings if each.start < span.end and span.start < each.end]
+    inside = [each for each in findings if each.start < end and start < each.end]
     return [value for each in inside for value in (each.value, text[each.start : each.end])]
 
 
@@ -123,35 +117,34 @@ def _emit(
     issued: dict[str, str] = {}
     places: list[tuple[int, int]] = []
     position = moved = 0  # `moved`: how much farther behind a place stands in the new text
-    for number, span in enumerate(spans):
-        before = text[position : span.start]
+    for number, (start, end, label, value, is_masked) in enumerate(spans):
+        before = text[position:start]
         if context is not None:
             context.feed(before)
-        if span.is_masked:
+        if is_masked:
             # The space keeps `[IBAN](note)` from being a link, in which nothing would be put back.
-            written = mask_of(span.label)
-            behind = " " if text.startswith("(", span.end) else ""
+            written = mask_of(label)
+            behind = " " if text.startswith("(", end) else ""
             if context is not None:
                 context.feed(written + behind)
         else:
             if context is not None:
-                if not context.may_restore(span.label):
+                if not context.may_restore(label):
                     return None
-                context.restored(span.label)
-            surface, behind = text[span.start : span.end], ""
-            about = (span.value, surface) if type(span.label) is Kind else _identifiers(text, span, findings)
+                context.restored(label)
+            surface, behind = text[start:end], ""
+            about = (value, surface) if type(label) is Kind else _identifiers(text, start, end, findings)
             for _ in range(escapes):
                 surface = json.dumps(surface, ensure_ascii=False)[1:-1]
-            written = mint.token(span.label, span.value, surface, about)
+            written = mint.token(label, value, surface, about)
             issued[written] = surface
-            if span.label in mint.surrogates:
-                is_last = number + 1 == len(spans) or spans[number + 1].start > span.end
-                if is_last and may_stand(before or (pieces[-1] if pieces else ""), text[span.end : span.end + 1]):
+            if label in mint.surrogates:
+                is_last = number + 1 == len(spans) or spans[number + 1][0] > end
+                if is_last and may_stand(before or (pieces[-1] if pieces else ""), text[end : end + 1]):
                     written = surrogate_of(written) or written
         pieces += (before, written + behind)
-        start = span.start + moved
-        places.append((start, start + len(written)))
-        moved += len(written) + len(behind) - (span.end - span.start)
-        position = span.end
+        places.append((start + moved, start + moved + len(written)))
+        moved += len(written) + len(behind) - (end - start)
+        position = end
     pieces.append(text[position:])
     return Replaced("".join(pieces), issued, places)

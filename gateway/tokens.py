@@ -21,6 +21,7 @@ The alphabet leaves out I, L, O and U (read as 1, 1, 0, V) and Z (so that its si
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from functools import lru_cache
 from operator import mul
 
 from sovctl.gateway.hmac_key import HmacKey
@@ -30,6 +31,7 @@ ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXY"
 _BASE = len(ALPHABET)  # 31, a prime: see the check character
 _VALUES = bytes.maketrans(ALPHABET.encode(), bytes(range(_BASE)))
 _PAIRS = [low + high for high in ALPHABET for low in ALPHABET]
+_TWO, _FOUR, _SIX, _TWELVE = (_BASE**characters for characters in (2, 4, 6, 12))  # how many there are of so many
 _MAC_CHARACTERS, _FORM_CHARACTERS = 13, 2  # a form is one of `_PAIRS`
 ID_CHARACTERS = _MAC_CHARACTERS + _FORM_CHARACTERS + 1
 _FORMS = _BASE**_FORM_CHARACTERS
@@ -62,9 +64,10 @@ class Mint:
     ) -> None:
         if len(key) != KEY_BYTES:
             raise ValueError(f"expected a key of {KEY_BYTES} bytes, got {len(key)}")
-        context = _joined("sovctl token v1", str(key_version), tenant, conversation, str(generation))
-        self._key = HmacKey(HmacKey(key).digest(context))
-        self._issued = dict(issued or {})
+        self._site_key = key
+        self._context = ("sovctl token v1", str(key_version), tenant, conversation, str(generation))
+        self._key: HmacKey | None = None  # most requests need none
+        self._issued = dict(issued) if issued else {}
         self.surrogates = surrogates
         self.about: dict[str, Collection[str]] = {}
         """Token -> the identifiers in what it stands for, so that a person's tokens can be found and erased."""
@@ -80,11 +83,11 @@ class Mint:
         Args:
             about: the identifiers in it.
         """
-        stem = _encoded(self._mac(_VALUE_OF[label], value), _MAC_CHARACTERS)
+        stem = _stem(self._mac(_VALUE_OF[label], value))
         form = 0 if surface == value else 1 + self._mac(_FORM_OF[label], surface) % (_FORMS - 1)
         while True:
             body = stem + _PAIRS[form]
-            token = f"{label}_{body}{check_character(body)}"
+            token = "_".join((label, body + check_character(body)))
             # Two spellings of one value may meet in the same form (1 in 960); the later one then takes the next.
             if self._issued.setdefault(token, surface) == surface:
                 if about:
@@ -93,7 +96,13 @@ class Mint:
             form = form % (_FORMS - 1) + 1
 
     def _mac(self, purpose: bytes, text: str) -> int:
-        return int.from_bytes(self._key.digest(purpose + _field(text))[:16])
+        key = self._key
+        if key is None:
+            key = self._key = HmacKey(_hmac_key(self._site_key).digest(_joined(*self._context)))
+        return int.from_bytes(key.digest(purpose + _field(text))[:16])
+
+
+_hmac_key = lru_cache(8)(HmacKey)  # of the site: a version or two
 
 
 def number_of(body: str) -> int:
@@ -110,13 +119,13 @@ def check_character(body: str) -> str:
     return ALPHABET[sum(map(mul, body.encode().translate(_VALUES), _WEIGHTS)) % _BASE]
 
 
-def _encoded(number: int, length: int) -> str:
-    """`number`, lowest place first; two characters at a time, which halves the work on a long number."""
-    pieces = []
-    for _ in range(length // 2):
-        number, pair = divmod(number, _BASE * _BASE)
-        pieces.append(_PAIRS[pair])
-    return "".join(pieces) + (ALPHABET[number % _BASE] if length % 2 else "")
+def _stem(number: int) -> str:
+    """The lowest thirteen places of `number`, lowest first."""
+    low, high, pairs = number % _SIX, number // _SIX % _SIX, _PAIRS  # Python is quick with numbers below 2**30
+    return (
+        f"{pairs[low % _TWO]}{pairs[low // _TWO % _TWO]}{pairs[low // _FOUR]}"
+        f"{pairs[high % _TWO]}{pairs[high // _TWO % _TWO]}{pairs[high // _FOUR]}{ALPHABET[number // _TWELVE % _BASE]}"
+    )
 
 
 def _joined(*fields: str) -> bytes:
