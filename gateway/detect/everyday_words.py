@@ -14,7 +14,7 @@ text is counted with a few additions, and `points` opens the sum:
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 WORD, OWN_WORD = 20, 40
@@ -150,6 +150,11 @@ _number_of = {group: number for number, group in enumerate(GROUPS)}
 GROUP_OF: dict[bytes, int] = {word: _number_of[frozenset(group)] for word, group in _of.items()}
 """Word -> the number of its group."""
 
+GROUPS_IN: dict[str, frozenset[int]] = {
+    language: frozenset([number for number, group in enumerate(GROUPS) if language in group]) for language in _in_order
+}
+"""Language -> the numbers of all groups it is in."""
+
 BALLOTS: tuple[int, ...] = tuple(
     sum((OWN_WORD if len(group) == 1 else WORD) << _shift[language] for language in group) for group in GROUPS
 )
@@ -176,6 +181,6 @@ HEAD_START: int = sum(points << _shift[language] for language, points in EXPECTE
 """What is added once to every sum; alone it is no evidence."""
 
 
-def points(ballots: int, script: str) -> Sequence[int]:
+def points(ballots: int, script: str) -> list[int]:
     """The points of each of `LANGUAGES[script]`."""
     return memoryview(ballots.to_bytes(_bytes, "little")).cast("I")[_slices[script]].tolist()

@@ -15,8 +15,9 @@ only counts, over UTF-8 bytes, which is several times quicker than over characte
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from itertools import repeat
 
 from sovctl.gateway.detect.everyday_words import (
@@ -24,6 +25,7 @@ from sovctl.gateway.detect.everyday_words import (
     EXPECTED,
     GROUP_OF,
     GROUPS,
+    GROUPS_IN,
     HEAD_START,
     LANGUAGES,
     LETTER_BALLOTS,
@@ -52,6 +54,7 @@ _EMBEDDED = 0.3  # of a text's words may be Latin ones that hardly any language 
 _VOTE_OF = {word: chr(group) for word, group in GROUP_OF.items()}
 _NO_VOTE = chr(0)
 
+_NOT_TELLING = re.compile(f"[^{''.join(LETTER_BALLOTS)}]+")
 _FIRST_NOT_LATIN = 0xCE  # lead byte of Greek; all before it are Latin letters
 _ALONE = {"cyrillic": "ru", "arabic": "ar"}  # what a few words in a script are taken for when no table knows them
 _FEW_WORDS = 4
@@ -78,16 +81,15 @@ def languages(text: str) -> frozenset[str]:
             if lead in data:
                 for mark in marks:
                     data = data.replace(mark, b" ")
-        marked = Counter(data.translate(None, _ASCII).decode("utf-8", "ignore"))
-        telling = marked.keys() & LETTER_BALLOTS.keys()
-        letters = sum([LETTER_BALLOTS[letter] * marked[letter] for letter in telling])
+        marked = Counter(_NOT_TELLING.sub("", data.translate(None, _ASCII).decode("utf-8", "ignore")))
+        letters = sum([LETTER_BALLOTS[letter] * number for letter, number in marked.items()])
     words = data.translate(_TO_WORDS).split()
     found = set(scripts.languages)
     if scripts.is_strange:
         found.add(UNKNOWN)
     if words:
         votes = "".join(map(_VOTE_OF.get, words, repeat(_NO_VOTE)))
-        counts = {ord(vote): votes.count(vote) for vote in set(votes)}
+        counts = _counted(votes.replace(_NO_VOTE, ""))
         ballots = HEAD_START + letters + sum([BALLOTS[group] * number for group, number in counts.items()])
         latin = len(words) if scripts is LATIN_ONLY else sum([word[0] < _FIRST_NOT_LATIN for word in words])
         for script in scripts.families:
@@ -104,6 +106,16 @@ def languages(text: str) -> frozenset[str]:
     return frozenset(found or {NONE})
 
 
+def _counted(votes: str) -> dict[int, int]:
+    """Group -> how many words; what is counted is taken away, so that the next look is at less."""
+    counts = {}
+    while votes:
+        rest = votes.replace(votes[0], "")
+        counts[ord(votes[0])] = len(votes) - len(rest)
+        votes = rest
+    return counts
+
+
 def _guess(script: str, counts: Mapping[int, int], ballots: int, letters: int, in_script: int) -> set[str]:
     """The language of the words in one script, `in_script` in all; several when nothing tells them apart.
 
@@ -118,11 +130,11 @@ def _guess(script: str, counts: Mapping[int, int], ballots: int, letters: int, i
     best = [place for place, score in enumerate(scores) if score == top]
     if script != "latin":
         del best[1:]  # the table's order: Russian before its neighbours
-    by_letters = points(letters, script)
     found: set[str] = set()
     for place in best:
         language = LANGUAGES[script][place]
-        hits = by_letters[place] / WORD + sum([n for group, n in counts.items() if language in GROUPS[group]])
+        by_letters = points(letters, script)[place] / WORD if letters else 0
+        hits = by_letters + sum(map(counts.__getitem__, GROUPS_IN[language].intersection(counts)))
         found.add(language if hits >= _SHARE.get(language, _SHARE_OF_OTHERS) * in_script else UNKNOWN)
     return found
 
@@ -145,20 +157,20 @@ def _other_passages(votes: str, counts: Mapping[int, int], found: set[str]) -> s
     more: set[str] = set()
     if _NO_VOTE * _STRANGE_RUN in votes and not found.isdisjoint(_SHARE):
         more.add(UNKNOWN)
-    foreign = {group for group in counts if group in _TELLING and GROUPS[group].isdisjoint(found)}
+    foreign = _TELLING.intersection(counts).difference(*[GROUPS_IN.get(language, ()) for language in found])
     while sum(map(counts.__getitem__, foreign)) >= _FOREIGN_HITS:
         of = Counter[str]()
         for group in foreign:
             of.update(dict.fromkeys(GROUPS[group], counts[group]))
         suspect = max(of, key=lambda language: (of[language], language in EXPECTED, language))
-        theirs = {group for group in foreign if suspect in GROUPS[group]}
+        theirs = foreign & GROUPS_IN[suspect]
         if of[suspect] >= _FOREIGN_HITS and _has_passage(suspect, votes, theirs, found):
             more.add(suspect)
         foreign -= theirs
     return more
 
 
-def _has_passage(suspect: str, votes: str, theirs: set[int], found: set[str]) -> bool:
+def _has_passage(suspect: str, votes: str, theirs: Set[int], found: set[str]) -> bool:
     """True when somewhere some of the suspect's words stand together, more than others."""
     places = sorted([place for group in theirs for place in _places(votes, chr(group))])
     for first, last in zip(places, places[_FOREIGN_HITS - 1 :], strict=False):
