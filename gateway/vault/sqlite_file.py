@@ -50,6 +50,11 @@ CREATE TABLE erasures (
 """
 _COLUMNS = "conversation, seq, tenant, key_version, generation, expires_at, wrapping_key, keys, subjects, sealed"
 _INSERT = f"INSERT OR IGNORE INTO pieces ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608
+_IS_CURRENT = "SELECT 1 FROM keys WHERE id = ? AND NOT is_retired"
+# A transaction of one statement: where a single conversation begins, it costs half of one with four.
+_BEGIN_ONE = (
+    f"INSERT OR IGNORE INTO pieces ({_COLUMNS}) SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, ? WHERE EXISTS ({_IS_CURRENT})"
+)
 _LIVING = "conversation = ? AND seq = 0 AND generation = ? AND keys IS NOT NULL AND expires_at > ?"
 _EXTEND = f"UPDATE pieces SET expires_at = max(expires_at, ?) WHERE {_LIVING}"  # noqa: S608
 
@@ -94,6 +99,11 @@ class SqliteFile:
 
     def write(self, batch: Batch) -> set[bytes]:
         """See `Store.write`. Also a batch that only looks takes the write lock: with a stuck vault nothing leaves."""
+        if len(batch.begin) == 1 and not (batch.grow or batch.revive):
+            with self.reading() as database:
+                values = (*_bound(batch.begin[0]), batch.wrapping_key)
+                if database.execute(_BEGIN_ONE, values).rowcount == 1:
+                    return set()  # durable; else nothing was written, and it is looked at why
         with self.writing() as database:
             require_current(database, batch.wrapping_key)
             return _begin(database, batch) | _grow(database, batch) | _revive(database, batch)
@@ -293,12 +303,17 @@ def require_current(database: sqlite3.Connection, wrapping_key: int) -> None:
     Raises:
         WrappingKeyRetired: it is another one by now.
     """
-    if database.execute("SELECT 1 FROM keys WHERE id = ? AND NOT is_retired", (wrapping_key,)).fetchone() is None:
+    if database.execute(_IS_CURRENT, (wrapping_key,)).fetchone() is None:
         raise WrappingKeyRetired
 
 
+def _bound(row: Row) -> tuple[object, ...]:
+    """A row as sqlite3 binds it fastest: it asks all `bytes` for an adapter, at 1 us each, but no `bytearray`."""
+    return tuple([bytearray(value) if type(value) is bytes else value for value in row])
+
+
 def _begin(database: sqlite3.Connection, batch: Batch) -> set[bytes]:
-    if database.executemany(_INSERT, batch.begin).rowcount == len(batch.begin):
+    if database.executemany(_INSERT, map(_bound, batch.begin)).rowcount == len(batch.begin):
         return set()
     found = "SELECT keys FROM pieces WHERE conversation = ? AND seq = 0"
     return {
@@ -320,7 +335,7 @@ def _grow(database: sqlite3.Connection, batch: Batch) -> set[bytes]:
             is_there = _is_living(database, living)
         else:
             is_there = database.execute(_EXTEND, (expires_at, *living)).rowcount == 1
-        if not is_there or (row is not None and not database.execute(_INSERT, row).rowcount):
+        if not is_there or (row is not None and not database.execute(_INSERT, _bound(row)).rowcount):
             misfits.add(conversation)
     return misfits
 
