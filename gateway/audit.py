@@ -86,38 +86,33 @@ class AuditLog:
         """
         assert exchange.permit is not None
         client, inspection = exchange.client, exchange.inspection
-        found: dict[str, Any] = {"inspected": inspection is not None}
+        fields: dict[str, Any] = {
+            "site": self.site,
+            "surface": exchange.surface.name,
+            "client": client.name,
+            "method": str(client.method),
+            "key_id": client.key_id,
+            "tenant": client.tenant,
+            "model": exchange.route.model,
+            "conversation": exchange.conversation.key,
+            "stream": exchange.is_stream,
+            "verdict": str(exchange.permit.verdict),
+            "upstream": upstream,
+            "tokens": len(exchange.issued),
+            "reasons": reasons,
+            "request_hmac": self.digest(exchange.raw),
+            "policy_sha256": self.policy_sha256,
+            "inspected": inspection is not None,
+        }
         if inspection is not None:
-            found |= {
-                "kinds": {kind.value: count for kind, count in sorted(inspection.counts.items())},
-                "languages": sorted(inspection.languages),
-                "obstacles": sorted(obstacle.value for obstacle in inspection.obstacles),
-            }
+            fields["kinds"] = {str(kind): count for kind, count in inspection.counts.items()}
+            fields["languages"] = sorted(inspection.languages)
+            fields["obstacles"] = sorted(map(str, inspection.obstacles))
             if inspection.looked_by:
-                found["looked_by"] = list(inspection.looked_by)
-        await self._append(
-            "gateway.request",
-            exchange.request_id,
-            {
-                "site": self.site,
-                "surface": exchange.surface.name,
-                "client": client.name,
-                "method": client.method.value,
-                "key_id": client.key_id,
-                "tenant": client.tenant,
-                "model": exchange.route.model,
-                "conversation": exchange.conversation.key,
-                "stream": exchange.is_stream,
-                "verdict": exchange.permit.verdict.value,
-                "upstream": upstream,
-                "tokens": len(exchange.issued),
-                "reasons": list(reasons),
-                "request_hmac": self.digest(exchange.raw),
-                "policy_sha256": self.policy_sha256,
-                **found,
-                **({"shadow": exchange.shadow.plain()} if exchange.shadow is not None else {}),
-            },
-        )
+                fields["looked_by"] = inspection.looked_by
+        if exchange.shadow is not None:
+            fields["shadow"] = exchange.shadow.plain()
+        await self._append("gateway.request", exchange.request_id, fields)
 
     async def fallback(self, request_id: str, *, upstream: str, tokens: int, reasons: Sequence[str]) -> None:
         """The upstream before failed; the request is about to go to another.

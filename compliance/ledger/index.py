@@ -82,7 +82,7 @@ class Index:
             leaves: end offset and leaf hash of each new record.
             completed: level and hash of each row that they completed, in order.
         """
-        data = b"".join(end.to_bytes(OFFSET_BYTES, "big") + leaf for end, leaf in leaves)
+        data = b"".join([end.to_bytes(OFFSET_BYTES, "big") + leaf for end, leaf in leaves])
         write_at(self._writable(0), data, size * ROW_BYTES)
         counts: dict[int, int] = {}
         for level, value in completed:
@@ -123,10 +123,8 @@ class Index:
 
 def write_at(descriptor: int, data: bytes, offset: int) -> None:
     """Write all of `data` at `offset`; a short write, as a full disk gives, is continued until it is an error."""
-    view = memoryview(data)
-    while view:
-        written = os.pwrite(descriptor, view, offset)
-        offset, view = offset + written, view[written:]
+    while (written := os.pwrite(descriptor, data, offset)) < len(data):
+        offset, data = offset + written, data[written:]
 
 
 def _width(level: int) -> int:

@@ -55,7 +55,9 @@ class Frontier:
 
     def copy(self) -> Frontier:
         """An independent one, so that an append that fails leaves nothing behind."""
-        return Frontier(self.size, self.rows)
+        twin = Frontier.__new__(Frontier)  # its rows are known to fit its size
+        twin.size, twin.rows = self.size, [row.copy() for row in self.rows]
+        return twin
 
     def append(self, leaf: bytes) -> list[bytes]:
         """Add one leaf hash.

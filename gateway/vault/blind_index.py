@@ -30,7 +30,9 @@ class BlindIndex:
     """
 
     def __init__(self, key: bytes) -> None:
-        self._subjects = hmac.digest(key, b"sovctl vault subject v1", hashlib.sha256)
+        self._subjects = hashlib.blake2b(
+            key=hmac.digest(key, b"sovctl vault subject v1", hashlib.sha256), digest_size=SUBJECT_BYTES
+        )
         self._tenants = hmac.digest(key, b"sovctl vault tenant v1", hashlib.sha256)
         self._known: dict[str, bytes] = {}
 
@@ -49,14 +51,16 @@ class BlindIndex:
         Args:
             tenant: its digest.
         """
-        return {self._digest(tenant + value) for value in {canonical(value) for value in values}}
+        return {self._digest(tenant + value) for value in set(map(canonical, values))}
 
     def scope(self, tenant: bytes, subjects: Collection[bytes]) -> bytes:
         """Digest of all these together."""
         return self._digest(b"".join((tenant, b"scope", *sorted(subjects))))
 
     def _digest(self, data: bytes) -> bytes:
-        return hashlib.blake2b(data, key=self._subjects, digest_size=SUBJECT_BYTES).digest()
+        digest = self._subjects.copy()
+        digest.update(data)
+        return digest.digest()
 
 
 def canonical(value: str) -> bytes:

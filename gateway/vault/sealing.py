@@ -84,7 +84,7 @@ def seal(
         data = key.encrypt(_ONLY_NONCE, f"{token}\0{value}".encode(), context)
         sealed += (len(data).to_bytes(4), data)
         if token in subjects:
-            index += (number.to_bytes(_INDEX_BYTES) + digest for digest in subjects[token])
+            index += [number.to_bytes(_INDEX_BYTES) + digest for digest in subjects[token]]
     return Piece(_wrapped(ring, place, wrapping, entropy[:NONCE_BYTES]), b"".join(index), b"".join(sealed))
 
 

@@ -139,22 +139,16 @@ class Writer:
                     wish.settle(Superseded(generation))
                 continue  # it may be only this process that knows nothing of the conversation
             seen = entry.seen if entry is not None and entry.goes_on(now) else {}
-            fresh: dict[str, str] = {}
-            for token, value in wish.issued.items():
-                if token in seen:
-                    if seen[token] == hash(value):
-                        continue
-                elif intent.fresh.get(token, value) == value:
-                    fresh[token] = value
-                    continue
+            fresh: Mapping[str, str] | None = wish.issued
+            if seen or intent.fresh:
+                fresh = _unseen(wish.issued, seen, intent.fresh)
+            if fresh is None:
                 wish.settle(VaultFailed("expected one spelling for each token, got a second one"))
-                break
-            else:
-                intent.fresh |= fresh
-                if wish.subjects:
-                    intent.subjects |= {token: wish.subjects[token] for token in fresh if token in wish.subjects}
-                intent.wishes.append(wish)
-                intents[wish.conversation] = intent
+                continue
+            intent.fresh |= fresh
+            intent.subjects |= wish.subjects
+            intent.wishes.append(wish)
+            intents[wish.conversation] = intent
         return intents
 
     def _batch(self, intents: Mapping[bytes, _Intent], now: int) -> Batch:
@@ -177,7 +171,11 @@ class Writer:
 
     def _row(self, conversation: bytes, intent: _Intent, seq: int, generation: int, expires_at: int) -> Row:
         tenant = self._index.tenant(intent.tenant)
-        subjects = {token: self._index.subjects(tenant, about) for token, about in intent.subjects.items()}
+        subjects = {
+            token: self._index.subjects(tenant, about)
+            for token, about in intent.subjects.items()
+            if token in intent.fresh
+        }
         key_id = self._keys.current
         piece = seal(
             intent.fresh,
@@ -202,3 +200,22 @@ class Writer:
         self._known.put(conversation, entry)
         for wish in intent.wishes:
             wish.settle()
+
+
+def _unseen(issued: Mapping[str, str], seen: Mapping[str, int], fresh: Mapping[str, str]) -> dict[str, str] | None:
+    """What of it is not kept already; None where a token stood for something else before.
+
+    Args:
+        seen: what is kept.
+        fresh: what is about to be.
+    """
+    unseen: dict[str, str] = {}
+    for token, value in issued.items():
+        if token in seen:
+            if seen[token] != hash(value):
+                return None
+        elif fresh.get(token, value) == value:
+            unseen[token] = value
+        else:
+            return None
+    return unseen
