@@ -153,9 +153,10 @@ class DocumentFinder:
             digits = run.digits(0, end)
             if len(digits) < _FEWEST or end >= _MOST_GROUPS:
                 continue
-            if are_years(run, 0, end) or any("\n" in gap for gap in run.gaps[:end]):
+            gaps = run.gaps[:end]
+            if are_years(run, 0, end) or "\n" in "".join(gaps):
                 continue
-            if " " in run.gaps[:end] and "." in run.gaps[:end]:
+            if " " in gaps and "." in gaps:
                 continue  # decimals side by side: "514.38 202.5"
             start = run.starts[0]
             if found := self._by_word(run.text, start, run.ends[end], digits, around):

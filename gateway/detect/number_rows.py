@@ -75,20 +75,19 @@ def parted(run: Run, begin: int, end: int, most: int) -> Iterator[tuple[int, int
     Args:
         most: groups; what goes on for longer is left out.
     """
+    gaps = run.gaps[begin : end - 1]
     for is_wide in (_is_wide, _is_space):
-        if any(map(is_wide, run.gaps[begin : end - 1])):
+        if wide := set(filter(is_wide, set(gaps))):
             break
     else:
         return
     first = begin
-    for group in range(begin, end):
-        if group + 1 < end and not is_wide(run.gaps[group]):
-            continue
-        if group - first < most:
-            yield first, group + 1
+    for stop in (*(group for group, gap in enumerate(gaps, begin + 1) if gap in wide), end):
+        if stop - first <= most:
+            yield first, stop
         elif is_wide is _is_wide:
-            yield from parted(run, first, group + 1, most)
-        first = group + 1
+            yield from parted(run, first, stop, most)
+        first = stop
 
 
 def _is_wide(gap: str) -> bool:

@@ -95,6 +95,13 @@ class _Shapes:
         node.here = node.here or _Schemes()
         node.here.add(judged)
 
+    def expression(self) -> bytes:
+        """Of the lengths of groups in which a scheme can begin, as `Run.shape` has them."""
+        return b"|".join(
+            re.escape(bytes([length])) + (b"" if node.here else b"(?:%b)" % node.expression())
+            for length, node in self.after.items()
+        )
+
 
 class NumberFinder:
     """Finds identifiers of digits only."""
@@ -114,6 +121,8 @@ class NumberFinder:
                 self._by_shape.add(lengths, judged)
             for length in number.lengths:
                 self._by_length.setdefault(length, _Schemes()).add(judged)
+        alone = b"|".join(re.escape(bytes([length])) for length in self._by_length)
+        self._begins = re.compile(b"(?=%b|%b)" % (alone, self._by_shape.expression()), re.DOTALL)
         self._order = topics.mask("@order")
 
     def find(self, run: Run, around: Surroundings) -> Iterator[Finding]:
@@ -155,8 +164,9 @@ class NumberFinder:
         if run.ends[-1] - run.starts[0] > FARTHEST_BEFORE + FARTHEST_BEHIND:
             apart_from = bisect_left(run.starts, run.starts[0] + FARTHEST_BEFORE)
             apart_to = bisect_left(run.ends, run.ends[-1] - FARTHEST_BEHIND)
-        for first, length in enumerate(lengths):
-            is_apart = apart_from <= first < apart_to
+        for begin in self._begins.finditer(run.shape):
+            first = begin.start()
+            length, is_apart = lengths[first], apart_from <= first < apart_to
             if (here := by_length.get(length)) is not None and (here.bare or not is_apart):
                 yield first, first, here, False
             node, last = by_shape.get(length), first
@@ -223,7 +233,8 @@ def _is_never_ordered(kind: Kind, digits: str) -> bool:
 
 def _is_odd(lengths: list[int], gaps: list[str], shapes: set[tuple[int, ...]]) -> bool:
     """Whether a whole run is grouped as nobody's number is: evenly but in no known way, or over two lines."""
-    if any("(" in gap or ")" in gap for gap in gaps):
+    joined = "".join(gaps)
+    if "(" in joined or ")" in joined:
         return False
     within = [gap for gap in gaps if "\n" not in gap]
     is_broken = len(gaps) - len(within) == 1

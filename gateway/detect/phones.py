@@ -67,6 +67,8 @@ class PhoneFinder:
     def __init__(self, regions: Sequence[str], topics: Topics) -> None:
         self._plan = PhonePlan(regions)
         self._first_lengths = {lengths[0] for lengths in self._plan.groupings}
+        groupings = b"|".join(re.escape(bytes(lengths)) for lengths in sorted(self._plan.groupings))
+        self._groupings = re.compile(b"\1?(?:%b)" % groupings, re.DOTALL)
         self._phone, self._order = topics.mask("@phone"), topics.mask("@order")
 
     def international(self, run: Run, around: Surroundings) -> Finding | None:
@@ -99,9 +101,13 @@ class PhoneFinder:
                     first = found[1] + 1
 
     def _may_begin(self, run: Run, first: int) -> bool:
-        """False for a group of a row that no number begins with: a count of one to nine digits."""
-        length = run.lengths[first]
-        return length in self._first_lengths or length > 9 or run.text[run.starts[first]] in "018"
+        """False for a group of a row that no number begins with: a count, or what nobody writes before the next."""
+        length, digit = run.lengths[first], run.text[run.starts[first]]
+        if digit == "0" or length > 9:
+            return True
+        if length not in self._first_lengths and digit not in "18":
+            return False
+        return length >= _FEWEST_BY_WORD or self._groupings.match(run.shape, first) is not None
 
     def _pieces(self, run: Run, around: Surroundings) -> Iterator[tuple[int, int]]:
         """Groups in which numbers can stand: of lines, and of a long line what wider gaps part."""

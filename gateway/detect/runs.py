@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import accumulate, islice
+from itertools import accumulate, repeat
 
 from sovctl.gateway.detect.scan import Pattern
 
@@ -43,7 +43,7 @@ _DECIMAL = re.compile(r"[0-9]{3}\.[0-9]{1,2}(?![.0-9])")
 
 def are_thousands(lengths: Sequence[int]) -> bool:
     """True for groups as in 1 234 567 and 12.345.678.901, which are amounts unless something says otherwise."""
-    return len(lengths) > 2 and lengths[0] <= 3 and all(length == 3 for length in islice(lengths, 1, None))
+    return len(lengths) > 2 and lengths[0] <= 3 and lengths[1:].count(3) == len(lengths) - 1
 
 
 class Run:
@@ -54,11 +54,12 @@ class Run:
         end: where the last one ends.
     """
 
-    __slots__ = ("_lines", "are_thousands", "ends", "gaps", "groups", "lengths", "starts", "text")
+    __slots__ = ("_lines", "_shape", "are_thousands", "ends", "gaps", "groups", "lengths", "starts", "text")
 
     def __init__(self, text: str, start: int, end: int) -> None:
         parts = _GAP.split(text[start:end])
-        places = list(accumulate(map(len, parts), initial=start))
+        sizes = list(map(len, parts))
+        places = list(accumulate(sizes, initial=start))
         self.text = text
         self.starts = places[::2]
         self.ends = places[1::2]
@@ -66,16 +67,25 @@ class Run:
         """What stands between each group and the next."""
         self.groups = parts[::2]
         """The digits of each."""
-        self.lengths = list(map(len, self.groups))
+        self.lengths = sizes[::2]
         """Digits in each group."""
         self.are_thousands = are_thousands(self.lengths)
         """Of all groups; asked for every number in the run, and as long as the run."""
         self._lines: list[int] | None = None
+        self._shape: bytes | None = None
+
+    @property
+    def shape(self) -> bytes:
+        """Digits in each group, to be searched for what several groups look like; more than 255 count as 255."""
+        if self._shape is None:
+            self._shape = bytes(map(min, self.lengths, repeat(255)))
+        return self._shape
 
     def line(self, group: int) -> tuple[int, int]:
         """The groups in the same line as this one: the first, and the one after the last."""
         if self._lines is None:
-            breaks = [index for index, gap in enumerate(self.gaps, 1) if "\n" in gap or "\r" in gap]
+            broken = {gap for gap in set(self.gaps) if "\n" in gap or "\r" in gap}
+            breaks = [index for index, gap in enumerate(self.gaps, 1) if gap in broken] if broken else []
             self._lines = [0, *breaks, len(self.starts)]
         place = bisect_right(self._lines, group)
         return self._lines[place - 1], self._lines[place]
@@ -160,7 +170,7 @@ def _pieces(run: Run, taken: Spans) -> Sequence[Run]:
     """The run without dates, parts of other numbers, and what is taken."""
     text, starts, ends = run.text, run.starts, run.ends
     is_field, done = _is_field(run), starts[0]
-    left_out = [*taken.within(starts[0], ends[-1])]
+    left_out = [*taken.within(starts[0], ends[-1])] if taken.meet(starts[0], ends[-1]) else []
     # Within a run separators stand on both sides of a group, so none but the first and the last can be parts.
     if _is_part(text, starts[0], ends[0], is_field=is_field):
         done = ends[0]
