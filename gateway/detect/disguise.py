@@ -21,8 +21,10 @@ from sovctl.gateway.detect.view import View
 
 _ROUNDS = 3  # `%2540` within an HTML entity
 _DEPTH = 3  # base64 within base64
-_SCANNER = Scanner([*(undoing.gate for undoing in UNDOINGS), *encoded.PATTERNS])
-_ENCODED = len(UNDOINGS)
+_UNDOING_OF = [index for index, undoing in enumerate(UNDOINGS) for _ in undoing.gates]
+"""Of each gate, the undoing; those behind these are of encoded runs."""
+_GATES = Scanner([*(gate for undoing in UNDOINGS for gate in undoing.gates), *encoded.GATES])
+_RUNS = Scanner(encoded.PATTERNS)
 
 # Blocks with characters whose compatibility form (NFKC) is ASCII, and all decimal digits there are.
 _COMPATIBILITY = (
@@ -118,9 +120,12 @@ def _signs(view: View) -> tuple[set[int], list[int]]:
     """Which undoings a view calls for, and where encoded runs may begin."""
     wanted: set[int] = set()
     runs: list[int] = []
-    for _, start, pattern in _SCANNER.scan(view.text):
-        if pattern < _ENCODED:
-            wanted.add(pattern)
+    for end, _, gate in _GATES.scan(view.text):
+        if gate < len(_UNDOING_OF):
+            wanted.add(_UNDOING_OF[gate])
         else:
-            runs.append(start)
-    return wanted, sorted(set(runs))
+            runs.append(end)
+    if not runs:
+        return wanted, runs
+    first = max(0, min(runs) - encoded.REACH)
+    return wanted, sorted({first + start for _, start, _ in _RUNS.scan(view.text[first:])})

@@ -40,6 +40,16 @@ PATTERNS = (
 )
 """Where such runs begin, or right before."""
 
+GATES = (
+    Pattern(rf"[a-z0-9+/_-]{{{_SHORTEST}}}", is_once=True),
+    Pattern(rf"[a-z0-9+/_-]{{{_SHORTEST - 2}}}=", is_once=True),
+    # Any sign between, which costs the scanner less than spaces and colons alone.
+    Pattern(rf"(?:[0-9a-f]{{2}}[^0-9a-z]){{{_SHORTEST // 2 - 1}}}[0-9a-f]{{2}}", is_once=True),
+)
+"""Where a text has such a run, one of them ends at most `REACH` characters behind the place of the first."""
+
+REACH = 4 + 3 * _SHORTEST // 2
+
 
 def decoded_runs(text: str, places: Sequence[int]) -> list[Edit]:
     """Every run that holds text, and the text.

@@ -50,11 +50,15 @@ _RUNS = [
     )
     for words in _LANGUAGES
 ]
-_ALL = "|".join(
-    sorted({form for words in _LANGUAGES for word in words for form in (word, word.upper(), word.capitalize())})
-)
-GATE = Pattern(f"(?:(?:{_ALL}){_GAP}){{{_FEWEST - 1}}}(?:{_ALL})", is_once=True)
-"""Found in every text in which `edits` would change something."""
+
+
+def _gate(words: dict[str, str]) -> Pattern:
+    forms = "|".join(sorted({form for word in words for form in (word, word.upper(), word.capitalize())}))
+    return Pattern(f"(?:(?:{forms}){_GAP}){{{_FEWEST - 1}}}(?:{forms})", is_once=True)
+
+
+GATES = [_gate(words) for words in _LANGUAGES]
+"""One of them is found in every text in which `edits` would change something."""
 
 
 def edits(text: str) -> list[Edit]:
