@@ -17,6 +17,7 @@ MOST_IN_A_BATCH = 256  # about 10 ms of work (measured, SQLite, 2026-11); what c
 
 class _Job(Protocol):
     future: asyncio.Future[Any]
+    """Given to it by `put`."""
 
 
 _AnyJob = TypeVar("_AnyJob", bound=_Job)
@@ -33,6 +34,7 @@ class Lane(Generic[_AnyJob]):
         self._handle = handle
         self._name = name
         self._waiting: list[_AnyJob] = []
+        self._loop: asyncio.AbstractEventLoop
         self._worker: asyncio.Task[None] | None = None
         self._idle: asyncio.Future[None] | None = None
         self._is_closing = False
@@ -45,11 +47,13 @@ class Lane(Generic[_AnyJob]):
         """
         if self._is_closing:
             raise VaultFailed("expected an open vault, got a closed one")
-        self._waiting.append(job)
         if self._worker is None:
-            self._worker = asyncio.get_running_loop().create_task(self._work(), name=self._name)
+            self._loop = asyncio.get_running_loop()
+            self._worker = self._loop.create_task(self._work(), name=self._name)
         elif self._idle is not None and not self._idle.done():
             self._idle.set_result(None)
+        job.future = self._loop.create_future()
+        self._waiting.append(job)
         return job.future
 
     async def close(self) -> None:
@@ -65,7 +69,7 @@ class Lane(Generic[_AnyJob]):
             if not self._waiting:
                 if self._is_closing:
                     return
-                self._idle = asyncio.get_running_loop().create_future()
+                self._idle = self._loop.create_future()
                 await self._idle
                 self._idle = None
                 continue

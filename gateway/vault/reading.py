@@ -24,7 +24,7 @@ class Question:
     def __init__(self, conversation: Conversation) -> None:
         self.conversation = bytes.fromhex(conversation.key)
         self.tenant = conversation.tenant
-        self.future: asyncio.Future[dict[str, str]] = asyncio.get_running_loop().create_future()
+        self.future: asyncio.Future[dict[str, str]]
 
 
 class Reader:

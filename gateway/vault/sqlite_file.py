@@ -11,6 +11,7 @@ import sqlite3
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 
 from sovctl.compliance.errors import InputError
@@ -51,10 +52,7 @@ CREATE TABLE erasures (
 _COLUMNS = "conversation, seq, tenant, key_version, generation, expires_at, wrapping_key, keys, subjects, sealed"
 _INSERT = f"INSERT OR IGNORE INTO pieces ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608
 _IS_CURRENT = "SELECT 1 FROM keys WHERE id = ? AND NOT is_retired"
-# A transaction of one statement: where a single conversation begins, it costs half of one with four.
-_BEGIN_ONE = (
-    f"INSERT OR IGNORE INTO pieces ({_COLUMNS}) SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, ? WHERE EXISTS ({_IS_CURRENT})"
-)
+_MOST_AT_ONCE = 32  # conversations that begin with one statement; one for each number is kept prepared
 _LIVING = "conversation = ? AND seq = 0 AND generation = ? AND keys IS NOT NULL AND expires_at > ?"
 _EXTEND = f"UPDATE pieces SET expires_at = max(expires_at, ?) WHERE {_LIVING}"  # noqa: S608
 
@@ -99,11 +97,10 @@ class SqliteFile:
 
     def write(self, batch: Batch) -> set[bytes]:
         """See `Store.write`. Also a batch that only looks takes the write lock: with a stuck vault nothing leaves."""
-        if len(batch.begin) == 1 and not (batch.grow or batch.revive):
+        if 0 < len(batch.begin) <= _MOST_AT_ONCE and not (batch.grow or batch.revive):
             with self.reading() as database:
-                values = (*_bound(batch.begin[0]), batch.wrapping_key)
-                if database.execute(_BEGIN_ONE, values).rowcount == 1:
-                    return set()  # durable; else nothing was written, and it is looked at why
+                if _begin_at_once(database, batch):
+                    return set()
         with self.writing() as database:
             require_current(database, batch.wrapping_key)
             return _begin(database, batch) | _grow(database, batch) | _revive(database, batch)
@@ -310,6 +307,24 @@ def require_current(database: sqlite3.Connection, wrapping_key: int) -> None:
 def _bound(row: Row) -> tuple[object, ...]:
     """A row as sqlite3 binds it fastest: it asks all `bytes` for an adapter, at 1 us each, but no `bytearray`."""
     return tuple([bytearray(value) if type(value) is bytes else value for value in row])
+
+
+@lru_cache(maxsize=_MOST_AT_ONCE)
+def _insert_all(count: int) -> str:
+    rows = ", ".join([f"({', '.join('?' * len(Row._fields))})"] * count)
+    rows = f"SELECT * FROM (VALUES {rows}) WHERE EXISTS ({_IS_CURRENT})"  # noqa: S608
+    return f"INSERT OR IGNORE INTO pieces ({_COLUMNS}) {rows}"
+
+
+def _begin_at_once(database: sqlite3.Connection, batch: Batch) -> bool:
+    """Write conversations that begin, in a transaction that is this one statement: half the work of one with four.
+
+    Returns:
+        True when that was all; else it is to be looked at what stood in the way.
+    """
+    values = [value for row in batch.begin for value in _bound(row)]
+    inserted = database.execute(_insert_all(len(batch.begin)), (*values, batch.wrapping_key)).rowcount
+    return inserted == len(batch.begin)
 
 
 def _begin(database: sqlite3.Connection, batch: Batch) -> set[bytes]:

@@ -41,7 +41,7 @@ class Wish:
         self.issued = issued
         self.subjects = subjects
         self.generation = generation
-        self.future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.future: asyncio.Future[None]
 
     def settle(self, error: VaultFailed | None = None) -> None:
         """Tell whoever waits, if he still does."""

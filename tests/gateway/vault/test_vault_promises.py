@@ -271,6 +271,23 @@ def test_many_requests_at_once_are_all_kept(home: Home) -> None:
     assert with_vault(home, read) == expected
 
 
+@pytest.mark.parametrize("count", [1, 2, 31, 32, 33, 70])
+def test_what_begins_together_is_kept_also_where_another_process_began_some_of_it(home: Home, count: int) -> None:
+    many = [Conversation("retail", f"{number:064x}", False) for number in range(count)]
+
+    async def use(vault: Vault) -> list[dict[str, str]]:
+        other = await open_vault(home)
+        await asyncio.gather(*(other.store(each, {"EMAIL_OTHER": each.key}) for each in many[::3]))
+        await asyncio.gather(*(vault.store(each, {TOKEN: each.key}) for each in many))
+        found = await asyncio.gather(*(other.load(each) for each in many))
+        await other.close()
+        return found
+
+    expected = [{TOKEN: each.key} | ({} if n % 3 else {"EMAIL_OTHER": each.key}) for n, each in enumerate(many)]
+    assert with_vault(home, use) == expected
+    assert len(home.sql("SELECT 1 FROM pieces")) == sum(map(len, expected))
+
+
 def test_a_new_wrapping_key_opens_the_old_rows_too(home: Home) -> None:
     clock = Clock()
 
