@@ -21,15 +21,19 @@ from sovctl.gateway.detect.edm.common_words import is_common
 from sovctl.gateway.detect.edm.glued import glued_runs
 from sovctl.gateway.detect.edm.index import Index, initial_of
 from sovctl.gateway.detect.edm.keys import initial_classes, text_keys
+from sovctl.gateway.detect.edm.marks import REACH, Mark, marks_of
 from sovctl.gateway.detect.edm.nouns import is_determined, is_noun
 from sovctl.gateway.detect.edm.pairs import (
+    are_prose,
     is_at_sentence_start,
     is_name,
     is_phrase,
     joined,
     may_be_one,
     may_join,
+    may_stand_within,
     pairs_of,
+    walls_of,
 )
 from sovctl.gateway.detect.edm.people import ARTICLES, JOINTS, is_legal_form
 from sovctl.gateway.detect.edm.run import Run, Token, run_at
@@ -45,7 +49,6 @@ from sovctl.gateway.detect.names.shape import ends_like_surname, word_before
 from sovctl.gateway.kinds import Kind
 
 _MOST_COMBINATIONS = 16
-_REACH = 30  # characters between two words of one name, with particles, initials and a middle name
 _SHORTEST_SUPPORTED = 3  # letters of a name beside something of the same person
 _SHORTEST_ALONE = 4  # letters of a surname that stands alone
 _SHORTEST_FIRST = 5  # the same at the beginning of a sentence, where every word has a capital
@@ -62,12 +65,11 @@ _FAMILY = "آل"
 _BEFORE_SURNAMES = PERSON_WORDS | {_FAMILY}
 _OWN_PARTICLES = frozenset(("van", "von", "ter", "ten", "de", "di", "da", "dos", "du", "le", "la", "del", "della"))
 _NEAR_SURNAMES = _BEFORE_SURNAMES | PARTICLES | JOINTS | ARTICLES
-_BEFORE_CAPITALS = ' ._/*"('
-_CUT_WORD = re.compile(r"([^\W\d_]{2,30})(?:['’`]|-\r?\n[ \t]{0,2})([^\W\d_]{2,30})")
+_SIGNS = (".", "_")  # between the initial and the surname of a user name
+_RUN_BEFORE = re.compile(r"[ \t\u00a0]{0,3}([\w'’\-]+)")  # of a text that is read backwards
+_LONGEST_BEFORE = 24  # characters of a title or a particle, with its space
 _INITIAL_BEFORE = re.compile(r"(?<![^\W\d_])[^\W\d_]{1,2}\.[ \u00a0]{0,2}\Z")
 _INITIAL_BEHIND = re.compile(r",?[ \u00a0][^\W\d_]{1,2}\.")
-
-_Mark = tuple[int, int, Listed]
 
 
 class ListedFinder:
@@ -86,15 +88,12 @@ class ListedFinder:
         text = reading.text
         if self._index.has_values:
             yield from self._numbers(text)
-        unknown = {*map(hash, reading.words)} - self._vocabulary.strangers
-        marks = self._marks(reading, unknown) if unknown else []
-        if any(mark in text for mark in ("'", "’", "`", "-\n", "-\r")):
-            marks = sorted([*marks, *self._cut_words(text)], key=lambda mark: mark[:2])
+        marks = marks_of(reading, self._vocabulary)
         values = Values(text, self._index.supporting, has_addresses=self._index.has_addresses)
         yield from self._glued(text, values)
         done = -1
         for place, (start, end, listed) in enumerate(marks):
-            if start >= done and (user := self._user_name(text, start, end, listed)):
+            if start >= done and text[start].islower() and (user := self._user_name(text, start, end, listed)):
                 done = user.end
                 yield user
             if start < done or not self._is_worth_a_look(text, marks, place, values):
@@ -113,43 +112,24 @@ class ListedFinder:
             if is_known and (person := self._person(text, run, known, values)):
                 yield person
 
-    def _marks(self, reading: Reading, unknown: set[int]) -> list[_Mark]:
-        """Where listed words stand; everyday words only where they have a capital within a sentence."""
-        listed: dict[bytes, Listed] = {}
-        for word in reading.words:
-            if hash(word) not in unknown:
-                continue
-            found = self._vocabulary.look_up(word)
-            if found.is_listed and (not found.is_everyday or _has_capital_within(reading.text, found.capitals)):
-                listed[word] = found
-        places = sorted((place, word) for word in listed for place in reading.places(word))
-        starts = reading.characters([place for place, _ in places])
-        ends = reading.characters([place + len(word) for place, word in places])
-        return [(start, end, listed[word]) for start, end, (_, word) in zip(starts, ends, places, strict=True)]
-
-    def _cut_words(self, text: str) -> Iterator[_Mark]:
-        """Listed words that an apostrophe or a line's end cuts in two: their halves are listed nowhere."""
-        for match in _CUT_WORD.finditer(text):
-            listed = self._vocabulary.look_up(folded(match[1] + match[2]))
-            if listed.is_listed:
-                yield match.start(1), match.end(1), listed
-
-    def _is_worth_a_look(self, text: str, marks: Sequence[_Mark], place: int, values: Values) -> bool:
+    def _is_worth_a_look(self, text: str, marks: Sequence[Mark], place: int, values: Values) -> bool:
         """False, quickly, for most words that only sound like a listed one."""
         start, end, listed = marks[place]
         if listed.is_company:
             return True
         for following, _, other in islice(marks, place + 1, place + 5):
-            if following - end > _REACH:
+            if following - end > REACH or not may_stand_within(text[end:following]):
                 break
-            if may_be_one(listed, other, (text[start], text[following]), values) and self._order(listed, other):
+            both = listed, other
+            letters = text[start], text[following]
+            if may_be_one(*both, *letters) and self._order(*both) and not are_prose(*both, *letters, values):
                 return True
         if text[start].islower():
             return (bool(listed.alone) and values.is_lower) or self._is_behind_given(text, start, listed)
-        if listed.alone or _INITIAL_BEFORE.search(text, max(0, start - 5), start) or _INITIAL_BEHIND.match(text, end):
+        if listed.alone or _has_initial(text, start, end):
             return True
-        before = word_before(text, start)
-        if (before is not None and before[1].lower() in _NEAR_SURNAMES) or has_article_before(text, start):
+        before = _RUN_BEFORE.match(text[max(0, start - _LONGEST_BEFORE) : start][::-1])
+        if (before is not None and before[1][::-1].lower() in _NEAR_SURNAMES) or has_article_before(text, start):
             return True
         if listed.exact_givens and has_title_behind(text, end):
             return True
@@ -173,10 +153,12 @@ class ListedFinder:
             return _person(start, end, self._sound(Token(start, end, text[start:end], "")), "LISTED_SURNAME")
         if listed.is_everyday or not listed.exact or not text[start].islower() or end - start < _SHORTEST_ALONE:
             return None
+        if text[start - 1 : start] not in _SIGNS and text[end : end + 1] not in _SIGNS:
+            return None
         for initial, sign, beyond in ((start - 2, start - 1, start - 3), (end + 1, end, end + 2)):
             letter = text[initial : initial + 1] if initial >= 0 else ""
             is_own = letter.isalpha() and not text[max(beyond, 0) : max(beyond + 1, 0)].isalnum()
-            if not is_own or text[sign : sign + 1] not in (".", "_"):
+            if not is_own or text[sign : sign + 1] not in _SIGNS:
                 continue
             if self._index.has_pair(map(initial_of, initial_classes(letter)), listed.exact):
                 first, last = min(start, initial), max(end, initial + 1)
@@ -207,18 +189,21 @@ class ListedFinder:
     def _person(self, text: str, run: Run, known: Sequence[Listed], values: Values) -> Finding | None:
         """Two words of one person in this run, and what belongs to them."""
         surnames_only = None
+        walls = walls_of(run)
         for candidates in pairs_of(run):
             named: dict[tuple[int, int], int] = {}
             for first, second in candidates:
-                if not (known[first].is_listed and known[second].is_listed):
+                if not (known[first].is_listed and known[second].is_listed) or walls[first + 1] != walls[second]:
                     continue
                 letters = run.tokens[first].text[0], run.tokens[second].text[0]
                 is_third = letters[0].isupper() == letters[1].isupper() and any(first in pair for pair in named)
-                if not (is_third or may_be_one(known[first], known[second], letters, values)):
+                both = known[first], known[second]
+                if not (is_third or may_be_one(*both, *letters)):
                     continue
-                order = self._order(known[first], known[second])
+                order = self._order(*both)
                 if (
                     order
+                    and (is_third or not are_prose(*both, *letters, values))
                     and may_join(run, known, first, second, is_reversed=order < 0)
                     and not is_phrase(text, run, known, first, second, given=first if order > 0 else second)
                 ):
@@ -249,9 +234,9 @@ class ListedFinder:
     def _order(self, first: Listed, second: Listed) -> int:
         """1 for a given name before a surname of the same person, -1 the other way round, 2 for its surnames, or 0."""
         has_pair = self._index.has_pair
-        if has_pair(first.givens, second.surnames) or has_pair(first.givens, second.givens):  # the latter: a patronymic
+        if first.givens and has_pair(first.givens, (*second.surnames, *second.givens)):  # the latter: a patronymic
             return 1
-        if has_pair(second.givens, first.surnames):
+        if second.givens and has_pair(second.givens, first.surnames):
             return -1
         return _TWO_SURNAMES * has_pair(first.surnames, second.surnames)
 
@@ -370,9 +355,11 @@ class ListedFinder:
                 return
 
 
-def _has_capital_within(text: str, capitals: tuple[str, str]) -> bool:
-    """True for a word with a capital behind something; asked for every everyday word, so the quick test is first."""
-    return any(form in text and any(f"{sign}{form}" in text for sign in _BEFORE_CAPITALS) for form in capitals)
+def _has_initial(text: str, start: int, end: int) -> bool:
+    """True where an initial stands before or behind."""
+    if "." in text[max(0, start - 3) : start] and _INITIAL_BEFORE.search(text, max(0, start - 5), start):
+        return True
+    return "." in text[end + 2 : end + 5] and _INITIAL_BEHIND.match(text, end) is not None
 
 
 def _behind(text: str, finding: Finding, done: int) -> Finding | None:

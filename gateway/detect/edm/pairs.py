@@ -1,6 +1,6 @@
 """When two listed words of one run are taken for one person's name: what they look like, and what stands between them.
 
-    may_be_one(known[0], known[1], ("A", "K"), values)          # Anna, Kowalska
+    may_be_one(known[0], known[1], "A", "K")          # Anna, Kowalska
     may_join(run, known, 0, 1)                        # nothing between them, or what stands in names
     is_phrase(text, run, known, 0, 1, given=0)        # "In der Ecke", not a name: capitals that say nothing
 
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import combinations, product
+from itertools import accumulate, combinations, product
 
 from sovctl.gateway.detect.edm.people import ARTICLES, JOINTS, SERVANT
 from sovctl.gateway.detect.edm.run import Run
@@ -42,25 +42,40 @@ def pairs_of(run: Run) -> Iterator[list[tuple[int, int]]]:
         yield list(product(parts[at - 1], parts[at]))
 
 
-def may_be_one(first: Listed, second: Listed, letters: tuple[str, str], values: Values) -> bool:
-    """True for two capitals; without them one must be written as listed, and one be no ordinary word.
+def is_wall(word: str) -> bool:
+    """True for a word without a capital that stands in no name."""
+    return word.islower() and word not in _WITHIN and not is_given_name(word)
+
+
+def walls_of(run: Run) -> list[int]:
+    """How many words that stand in no name are before each token, and before the end."""
+    return [0, *accumulate(is_wall(token.text) for token in run.tokens)]
+
+
+def may_stand_within(between: str) -> bool:
+    """False when a word of what stands between two words of a text can't be in a name: most are told so at once."""
+    return len(between) <= 1 or not any(word.isalpha() and is_wall(word) for word in between.split())
+
+
+def may_be_one(first: Listed, second: Listed, letter: str, other: str) -> bool:
+    """True for two capitals; without them one must be a given name, and both be written so in a script with capitals.
 
     Args:
-        letters: with which they begin.
-        values: of the text.
+        letter, other: with which they begin.
     """
-    is_upper, is_lower = [letter.isupper() for letter in letters], [letter.islower() for letter in letters]
-    if all(is_upper):
+    if letter.isupper() and other.isupper():
         return True
-    if (
-        not any(is_upper)
-        and not any(is_lower)
-        and not any(each.is_given or each.exact_givens for each in (first, second))
-    ):
-        return False  # without capitals, one word must be a given name for sure
-    if (any(is_upper) or all(is_lower)) and not _is_written_as_listed(first, second):
+    if not (first.is_giver or second.is_giver):
         return False
-    return all(not each.is_everyday or values.is_foreign(each.everyday_in) for each in (first, second))
+    is_cased = letter.isupper() or other.isupper() or (letter.islower() and other.islower())
+    return not is_cased or _is_written_as_listed(first, second)
+
+
+def are_prose(first: Listed, second: Listed, letter: str, other: str, values: Values) -> bool:
+    """True without two capitals when one is an everyday word of the text's languages; asked last, as it costs most."""
+    if letter.isupper() and other.isupper():
+        return False
+    return any(each.is_everyday and not values.is_foreign(each.everyday_in) for each in (first, second))
 
 
 def may_join(run: Run, known: Sequence[Listed], first: int, second: int, *, is_reversed: bool = False) -> bool:

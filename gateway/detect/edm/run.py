@@ -56,7 +56,7 @@ class Token:
     @property
     def is_separated(self) -> bool:
         """True behind a comma, the end of a line or of a cell."""
-        return _SEPARATORS.search(self.gap) is not None
+        return self.gap != " " and _SEPARATORS.search(self.gap) is not None
 
     def gap_is_letter(self, following: Token) -> bool:
         """True when an apostrophe or a line's end is before the next token, and both are pieces of one word."""
@@ -118,6 +118,11 @@ def run_at(text: str, start: int, end: int) -> Run:
     tokens = [Token(start, end, text[start:end], "")]
     while len(tokens) <= _REACH:
         first = tokens[0]
+        pieces = text[max(0, first.start - _LONGEST) : first.start].rsplit(" ", 2)
+        if len(pieces) == 3 and not pieces[2] and pieces[1].isalnum():  # most words; the pattern says the same
+            first.gap = " "
+            tokens.insert(0, Token(first.start - 1 - len(pieces[1]), first.start - 1, pieces[1], ""))
+            continue
         match = _LEFT.search(text, max(0, first.start - _LONGEST), first.start)
         if match is None or _ends_sentence(match["word"], match["gap"]):
             break

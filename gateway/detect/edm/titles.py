@@ -42,4 +42,4 @@ def has_article(run: Run, first: int, own: Listed) -> bool:
 
 def has_article_before(text: str, start: int) -> bool:
     """True where a word has such an article with a hyphen before it."""
-    return _ARTICLE_BEFORE.search(text, max(0, start - 5), start) is not None
+    return text[start - 1 : start] == "-" and _ARTICLE_BEFORE.search(text, max(0, start - 5), start) is not None

@@ -53,21 +53,25 @@ class Listed:
     """A word that is not only a name."""
     is_user: bool = False
     """An initial and a surname of one person in one word, as user names have them: akowalska, kowalskaa."""
+    is_listed: bool = False
+    """True when it is anything."""
+
+    is_giver: bool = False
+    """A given name that makes a name of a word beside it, even without capitals."""
 
     @property
-    def is_listed(self) -> bool:
-        """True when it is anything."""
-        return bool(self.sure or self.givens or self.surnames or self.is_user)
+    def says_nothing(self) -> bool:
+        """True when it could be a name with a capital only, or beside an `is_giver`: most listed words of prose."""
+        is_written_so = bool(self.exact) and not self.is_everyday
+        return not (is_written_so or self.is_giver or self.is_company or self.is_user)
 
 
 STRANGER = Listed()
 
 
 def folded(word: str) -> bytes:
-    """A word as a `Reading` has it."""
-    if word.isascii():
-        return word.lower().encode()
-    return bytes(byte + 32 if 65 <= byte <= 90 else byte for byte in word.encode("utf-8", "surrogatepass"))
+    """A word as a `Reading` has it: only ASCII letters are lowered."""
+    return word.encode("utf-8", "surrogatepass").lower()
 
 
 class Vocabulary:
@@ -78,6 +82,8 @@ class Vocabulary:
         self._listed: dict[int, Listed] = {}
         self.strangers: set[int] = set()
         """Hashes of words and numbers that are in no list."""
+        self.echoes: set[int] = set()
+        """Hashes of listed words that, written without a capital, say nothing."""
 
     def look_up(self, word: bytes) -> Listed:
         """What a word is, as a `Reading` has it."""
@@ -86,13 +92,16 @@ class Vocabulary:
             return STRANGER
         known = self._listed.get(hashed)
         if known is None:
-            known = self._asked(word.decode("utf-8", "surrogatepass"))
-            if known.is_listed:
-                if len(self._listed) >= _MOST_KNOWN:
-                    self._listed = {}
-                self._listed[hashed] = known
-            else:
+            written = word.decode("utf-8", "surrogatepass")
+            known = self._asked(written)
+            if not known.is_listed:
                 self.add_stranger(hashed)
+                return STRANGER
+            if len(self._listed) >= _MOST_KNOWN:
+                self._listed, self.echoes = {}, set()
+            self._listed[hashed] = known
+            if known.says_nothing and written[0].islower():
+                self.echoes.add(hashed)
         return known
 
     def add_stranger(self, hashed: int) -> None:
@@ -118,7 +127,7 @@ class Vocabulary:
                     near.update(dict.fromkeys(numbers))
         is_user = self._is_user_name(word)
         if not every:
-            return Listed(is_user=True) if is_user else STRANGER
+            return Listed(is_user=True, is_listed=True) if is_user else STRANGER
         flags = index.flags
         forms = forms_of(word) if any(flags[number] & (Role.SURNAME | Role.GIVEN) for number in sure) else {}
         exact: dict[int, Form] = {}
@@ -140,22 +149,27 @@ class Vocabulary:
         form = min(map(exact.__getitem__, alone), default=Form.SUFFIXED)
         if form > Form.POSSESSIVE and (is_case_of_common(word) or any(map(is_common, before_suffix(word)))):
             alone = ()
+        givens = tuple(number for number in every if flags[number] & Role.GIVEN)
+        surnames = tuple(number for number in every if flags[number] & Role.SURNAME)
+        is_given = any(map(is_given_name, stems(word) if is_arabic(word) else (word,)))
+        is_given = is_given or (index.has_arabic_names and is_arabic_given(word))
         return Listed(
             sure=tuple(sure),
-            givens=tuple(number for number in every if flags[number] & Role.GIVEN),
-            surnames=tuple(number for number in every if flags[number] & Role.SURNAME),
+            givens=givens,
+            surnames=surnames,
             exact=tuple(exact),
             exact_givens=tuple(exact_givens),
             alone=alone,
             form=form,
-            is_given=any(map(is_given_name, stems(word) if is_arabic(word) else (word,)))
-            or (index.has_arabic_names and is_arabic_given(word)),
+            is_given=is_given,
+            is_giver=is_given or bool(exact_givens),
             is_company=any(flags[number] & Role.COMPANY for number in sure),
             is_everyday=is_everyday(word.lower()),
             everyday_in=everyday_languages(word.lower()),
             capitals=(word.capitalize(), word.upper()),
             is_common=common,
             is_user=is_user,
+            is_listed=bool(sure or givens or surnames or is_user),
         )
 
     def _is_user_name(self, word: str) -> bool:

@@ -17,8 +17,8 @@ from functools import cached_property
 _TO_WORDS = bytes(
     byte + 32 if 65 <= byte <= 90 else byte if 97 <= byte <= 122 or byte >= 128 else 32 for byte in range(256)
 )
-# What stands at words and is not ASCII; what is not listed stays a part of its word, which then is no cue.
-_MARKS = ("’", "‘", "“", "”", "„", "«", "»", "–", "—", "…", "،", "؛", "؟", "\u00a0", "№", "：")
+MARKS = ("’", "‘", "“", "”", "„", "«", "»", "–", "—", "…", "،", "؛", "؟", "\u00a0", "№", "：")
+"""What stands at words and is not ASCII; what is not listed stays a part of its word, which then is no cue."""
 
 
 class Reading:
@@ -66,7 +66,7 @@ def read(text: str) -> Reading:
     """Cut `text`."""
     plain = text
     if not text.isascii():
-        for mark in _MARKS:
+        for mark in MARKS:
             if mark in plain:
                 plain = plain.replace(mark, " ")
     folded = b" " + plain.encode("utf-8", "surrogatepass").translate(_TO_WORDS) + b" "

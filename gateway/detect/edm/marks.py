@@ -1,0 +1,114 @@
+"""Where in a text listed words stand that could be names there: only these places are read by `finder`.
+
+Half of the words of prose sound like a name of a long list. Nearly all of them say nothing where they have no capital
+(`Listed.says_nothing`): they are looked for as capitals, and beside given names, which make names of them.
+
+    [(start, end) for start, end, listed in marks_of(read("the file of Anna kowalska"), vocabulary)]
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Literal
+
+from sovctl.gateway.detect.edm.pairs import is_wall
+from sovctl.gateway.detect.edm.vocabulary import Listed, Vocabulary, folded
+from sovctl.gateway.detect.names.reading import MARKS, Reading
+
+REACH = 30
+"""Characters between two words of one name, with particles, initials and a middle name."""
+
+Mark = tuple[int, int, Listed]
+"""Start and end of a word, and what it is."""
+
+_BEFORE_CAPITALS = ' ._/*"('
+_LETTER = rf"[^\x00-@\[-`{{-\x7f{''.join(MARKS)}]"  # of a word of a `Reading`
+_WORD = re.compile(rf"{_LETTER}+")
+_CAPITAL = re.compile(rf"[A-Z]{_LETTER}*")
+_CUT = re.compile(r"['’`]|-\r?\n[ \t]{0,2}")
+_LONGEST_HALF = 30  # letters
+_CUT_WORD = re.compile(rf"([^\W\d_]{{2,{_LONGEST_HALF}}})(?:{_CUT.pattern})([^\W\d_]{{2,{_LONGEST_HALF}}})")
+
+
+def marks_of(reading: Reading, vocabulary: Vocabulary) -> list[Mark]:
+    """The marks of a text, in order."""
+    text = reading.text
+    words = dict(zip(map(hash, reading.words), reading.words, strict=True))
+    hashes = set(words)
+    echoes = hashes & vocabulary.echoes
+    listed: dict[bytes, Listed] = {}
+    for hashed in hashes - vocabulary.strangers - echoes:
+        found = vocabulary.look_up(words[hashed])
+        if hashed in vocabulary.echoes:
+            echoes.add(hashed)
+        elif found.is_listed and _may_stand(text, found):
+            listed[words[hashed]] = found
+    marks = {mark[:2]: mark for mark in _places(reading, listed)}
+    if echoes:
+        for match in _CAPITAL.finditer(text):
+            word = folded(match[0])
+            if hash(word) in echoes and (match.start() == 0 or not _WORD.match(text, match.start() - 1)):
+                found = vocabulary.look_up(word)
+                if _may_stand(text, found):
+                    marks[match.span()] = (*match.span(), found)
+    cut = list(_cut_words(text, vocabulary))
+    if echoes:
+        givers = [(start, end) for start, end, found in (*marks.values(), *cut) if found.is_giver]
+        marks.update((mark[:2], mark) for giver in givers for mark in _beside(text, *giver, echoes, vocabulary))
+    return sorted((*marks.values(), *cut), key=lambda mark: mark[:2])
+
+
+def _places(reading: Reading, listed: Mapping[bytes, Listed]) -> Iterator[Mark]:
+    """Everywhere these words stand."""
+    places = sorted((place, word) for word in listed for place in reading.places(word))
+    starts = reading.characters([place for place, _ in places])
+    ends = reading.characters([place + len(word) for place, word in places])
+    return ((start, end, listed[word]) for start, end, (_, word) in zip(starts, ends, places, strict=True))
+
+
+def _beside(text: str, start: int, end: int, echoes: set[int], vocabulary: Vocabulary) -> Iterator[Mark]:
+    """Words on either side of a given name, which with it are a name even without a capital."""
+    before = text[max(0, start - 2 * REACH) : start][::-1]
+    behind = text[end : end + 2 * REACH]
+    places = [(start - match.end(), start - match.start()) for match in _name_words(before, step=-1)]
+    places += [(end + match.start(), end + match.end()) for match in _name_words(behind)]
+    for first, last in places:
+        word = folded(text[first:last])
+        if hash(word) in echoes:
+            found = vocabulary.look_up(word)
+            if _may_stand(text, found):
+                yield first, last, found
+
+
+def _name_words(text: str, *, step: Literal[1, -1] = 1) -> Iterator[re.Match[str]]:
+    """The words near the beginning of `text`, up to the first that can't be within a name.
+
+    Args:
+        step: -1 for a text that is read backwards.
+    """
+    for match in _WORD.finditer(text):
+        if match.start() > REACH:
+            return
+        yield match
+        if is_wall(match[0][::step]):
+            return
+
+
+def _cut_words(text: str, vocabulary: Vocabulary) -> Iterator[Mark]:
+    """Words that an apostrophe or a line's end cuts in two: their halves are listed nowhere."""
+    done = 0
+    for cut in _CUT.finditer(text):
+        match = _CUT_WORD.search(text, max(done, cut.start() - _LONGEST_HALF), cut.end() + _LONGEST_HALF)
+        if match is not None and match.end(1) == cut.start():
+            done = match.end()
+            listed = vocabulary.look_up(folded(match[1] + match[2]))
+            if listed.is_listed:
+                yield match.start(1), match.end(1), listed
+
+
+def _may_stand(text: str, listed: Listed) -> bool:
+    """False for an everyday word that has no capital within a sentence; asked often, so the quick test is first."""
+    return not listed.is_everyday or any(
+        form in text and any(f"{sign}{form}" in text for sign in _BEFORE_CAPITALS) for form in listed.capitals
+    )
