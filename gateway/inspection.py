@@ -31,6 +31,7 @@ from sovctl.gateway.surrogates import is_fixed
 _DATA_URI = re.compile(r"\bdata:[\w.+-]{0,64}/?[\w.+-]{0,64}(?:;[\w=.+-]{1,64}){0,4};base64,", re.IGNORECASE)
 _LONGEST_PLAIN = 160  # characters without a break; the longest digest in use (SHA-512, hex) has 128
 _ENCODED = re.compile(rf"[A-Za-z0-9+/_-]{{{_LONGEST_PLAIN},}}")
+_STEPS = re.compile(rf"(?s:.{{,{_LONGEST_PLAIN - 1}}} )*+")  # each to the last space that is near enough
 
 _NAME_KEY = re.compile(r"(?i)(?:^|[_\W]|(?<=[a-z])(?=N))(?:name|surname|lastname|firstname|fullname)$")
 _NAME_VALUE = re.compile(r"[^\W\d_a-z][^\d_@/\\{}<>]{1,79}")
@@ -274,12 +275,9 @@ def _encodings(text: str, found: list[Finding]) -> set[Obstacle]:
 
 def _has_long_run(text: str) -> bool:
     """True when so many characters stand together without a space; prose has one near the end of every step."""
-    at, last = 0, len(text) - _LONGEST_PLAIN
-    while at <= last:
-        at = text.rfind(" ", at, at + _LONGEST_PLAIN) + 1
-        if not at:
-            return True
-    return False
+    steps = _STEPS.match(text)
+    assert steps is not None  # it matches where there are none
+    return len(text) - steps.end() >= _LONGEST_PLAIN
 
 
 def _is_inside(span: tuple[int, int], findings: list[Finding]) -> bool:

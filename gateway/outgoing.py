@@ -71,7 +71,8 @@ def tokenize_body(
     Raises:
         Leak: it would still hold an identifier.
     """
-    leaves, issued = inspector.leaves, dict[str, str]()
+    leaves = inspector.leaves
+    issued: dict[str, str] = {}
     rewritten: list[Replaced] = []
     masked: list[tuple[Kind, str]] = []
     try:

@@ -72,7 +72,8 @@ class Permit:
 
 def decide(inspection: Inspection, permissions: Permissions) -> Permit:
     """What policy allows for a request with this in it."""
-    by_rule, by_action = permissions.by_rule, dict[Action, set[str]]()
+    by_rule = permissions.by_rule
+    by_action: dict[Action, set[str]] = {}
     for kind, rule in inspection.found:
         action = by_rule.get((kind, rule)) if by_rule else None
         entity = kind if action is None else f"{kind}/{rule}"
@@ -96,4 +97,7 @@ def decide(inspection: Inspection, permissions: Permissions) -> Permit:
 
 
 def _reasons(reason: Reason, about: Collection[str]) -> tuple[str, ...]:
-    return tuple([f"{reason}:{what}" for what in sorted(about)]) if about else ()
+    if not about:
+        return ()
+    start = f"{reason}:"
+    return tuple([start + what for what in sorted(about)])

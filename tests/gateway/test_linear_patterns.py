@@ -30,6 +30,7 @@ BOUNDED = {
     "sovctl.gateway.detect.names.in_fields._VALUE_END": "matched once behind a name",
     "sovctl.gateway.detect.names.shape._PREVIOUS": "reads the few characters before a word",
     "sovctl.gateway.detect.numbers._CODE_BEFORE": "reads 24 characters before a number",
+    "sovctl.gateway.inspection._STEPS": "matched once at the beginning of a text, and gives nothing back",
     "sovctl.gateway.release.citations._DATE": "matches one token",
     "sovctl.gateway.release.citations._GROUPED": "matched once at the beginning of one token",
     "sovctl.gateway.release.sentences._BEGUN_FENCE": "matched once at the beginning of a sentence",
