@@ -16,7 +16,7 @@ of a model also `x-sovctl-route` (`pool` or `cloud`). Nothing that was in a requ
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 
@@ -27,7 +27,7 @@ from sovctl.gateway import conversation, log
 from sovctl.gateway.access.callers import Callers, bearer
 from sovctl.gateway.access.certificate import PEER
 from sovctl.gateway.access.principal import Principal
-from sovctl.gateway.client_body import ClientBody, written_at_once
+from sovctl.gateway.client_body import ClientBody, received_at_once, written_at_once
 from sovctl.gateway.connections import LEFT
 from sovctl.gateway.deadline import OWN_HEADER, SDK_HEADER, timeout_s
 from sovctl.gateway.errors import Code, Headers, Refused
@@ -36,7 +36,8 @@ from sovctl.gateway.metrics import Metrics
 from sovctl.gateway.metrics.exposition import exposition
 from sovctl.gateway.readiness import NOT_READY
 from sovctl.gateway.sending import Reply
-from sovctl.gateway.service import Service, new_request_id
+from sovctl.gateway.service import NO_HEADERS, Service, new_request_id
+from sovctl.gateway.settings import UpstreamKind
 from sovctl.gateway.surfaces import SURFACES, Surface, models
 
 _JSON = (b"content-type", b"application/json")
@@ -48,10 +49,14 @@ _STREAMED = [
 ]
 _CONVERSATION = conversation.HEADER.encode()
 _ASKED, _POSTED = (b"allow", b"GET, HEAD, OPTIONS"), (b"allow", b"POST, OPTIONS")
-_ELSEWHERE = frozenset({"cross-site", "same-site"})  # W3C Fetch Metadata, 2.4
+_ELSEWHERE = frozenset({b"cross-site", b"same-site"})  # W3C Fetch Metadata, 2.4
 _UNREADABLE = frozenset({Code.INVALID_JSON, Code.INVALID_REQUEST})
-_PLAIN = "identity"  # RFC 9110, 8.4.1 and 15.5.16
+_PLAIN = b"identity"  # RFC 9110, 8.4.1 and 15.5.16
+_ROUTES = {kind: (b"x-sovctl-route", kind.value.encode()) for kind in UpstreamKind}
 
+
+Fields = Mapping[bytes, bytes]
+"""Header fields by their names."""
 
 Page = Callable[[Scope, str], Awaitable[tuple[int, Headers, bytes]]]
 """Answers a GET, given its request id: status, headers, body."""
@@ -93,11 +98,8 @@ class App:
         }
         self._below: Mapping[str, Page] = {_MODEL: self._model, _HANDOFF: self._handoff}
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "lifespan":
-            await self._lifespan(receive, send)
-        elif scope["type"] == "http":
-            await self._answer(scope, receive, send)
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
+        return self._lifespan(receive, send) if scope["type"] == "lifespan" else self._answer(scope, receive, send)
 
     async def _lifespan(self, receive: Receive, send: Send) -> None:
         await receive()
@@ -125,13 +127,13 @@ class App:
             elif allowed is not None and method == "OPTIONS":
                 status, headers, body = 200, [allowed], b""
             else:
-                await self._caller(scope)
+                await self._caller(scope, _fields(scope["headers"]))
                 if allowed is not None:
                     raise Refused(Code.METHOD_NOT_ALLOWED, headers=[allowed])
                 raise Refused(Code.STATE_NOT_KEPT if path.startswith(_REMEMBERED) else Code.NOT_FOUND)
         except Refused as refused:
-            if refused.code in _UNREADABLE and (_header(scope["headers"], b"content-encoding") or _PLAIN) != _PLAIN:
-                refused = Refused(Code.UNSUPPORTED_ENCODING, headers=[(b"accept-encoding", _PLAIN.encode())])
+            if refused.code in _UNREADABLE and (_fields(scope["headers"]).get(b"content-encoding") or _PLAIN) != _PLAIN:
+                refused = Refused(Code.UNSUPPORTED_ENCODING, headers=[(b"accept-encoding", _PLAIN)])
             status, headers, body = self._refusal(refused, surface or _spoken(scope), request_id)
         except ClientLeft:
             return
@@ -147,28 +149,31 @@ class App:
     async def _serve(self, surface: Surface, scope: Scope, receive: Receive, send: Send, request_id: str) -> None:
         service = self._context.service
         headers = scope["headers"]
-        client = await self._caller(scope)
+        fields = _fields(headers)
+        client = await self._caller(scope, fields)
         if not client.may_use_surface(surface.family):
             raise Refused(Code.SURFACE_NOT_ALLOWED)
         limits = service.settings.limits
-        body = await _body(
-            receive, headers, at_most=limits.max_upload_bytes if surface.is_upload else limits.max_body_bytes
-        )
+        at_most = limits.max_upload_bytes if surface.is_upload else limits.max_body_bytes
+        body = received_at_once(receive)
+        if body is None:
+            body = await _body(receive, fields, at_most=at_most)
+        elif len(body) > at_most:
+            raise Refused(Code.BODY_TOO_LARGE)
         service.metrics.in_flight.move(1)
         watch = _Watch(scope)
         try:
-            named = _sole(headers, _CONVERSATION)
             reply = await service.serve(
                 surface,
                 client,
                 body,
-                conversation_header=named,
+                conversation_header=_sole(headers, fields, _CONVERSATION),
                 request_id=request_id,
-                timeout_s=_timeout_s(headers, at_most_s=service.settings.limits.request_timeout_s),
-                traceparent=_header(headers, b"traceparent") if service.tracing is not None else None,
-                headers={name: _header(headers, name.encode()) or "" for name in surface.client_headers},
+                timeout_s=_timeout_s(fields, at_most_s=limits.request_timeout_s),
+                traceparent=_text(fields.get(b"traceparent")) if service.tracing is not None else None,
+                headers=_named(fields, surface.client_headers) if surface.client_headers else NO_HEADERS,
             )
-            route = (b"x-sovctl-route", reply.route.value.encode())
+            route = _ROUTES[reply.route]
             if isinstance(reply.content, bytes):
                 told = [(b"content-type", surface.content_type(reply.content)), _NO_STORE, route, *reply.headers]
                 await _send_whole(send, reply.status, told, reply.content, request_id)
@@ -181,11 +186,13 @@ class App:
             watch.stop()
             service.metrics.in_flight.move(-1)
 
-    async def _caller(self, scope: Scope) -> Principal:
+    async def _caller(self, scope: Scope, fields: Fields) -> Principal:
         callers, headers = self._context.callers, scope["headers"]
-        credential = bearer(_sole(headers, b"authorization")) or _sole(headers, b"x-api-key")  # Anthropic's clients
+        credential = bearer(_sole(headers, fields, b"authorization"))
+        if credential is None:
+            credential = _sole(headers, fields, b"x-api-key")  # Anthropic's clients
         peer = scope["state"].get(PEER)
-        if credential is None and (_header(headers, b"sec-fetch-site") or "none") in _ELSEWHERE:
+        if credential is None and fields.get(b"sec-fetch-site") in _ELSEWHERE:
             raise Refused(Code.INVALID_API_KEY)  # a browser shows its certificate for any page that asks
         caller = callers.known(credential, peer) or await callers.identify(credential, peer)
         if caller is None:
@@ -212,14 +219,14 @@ class App:
         return 200, [_JSON], one
 
     async def _handoff(self, scope: Scope, _request_id: str) -> tuple[int, Headers, bytes]:
-        client, desk = await self._caller(scope), self._context.desk
+        client, desk = await self._caller(scope, _fields(scope["headers"])), self._context.desk
         told = await desk.fetch(client, scope["path"].removeprefix(_HANDOFF)) if desk is not None else None
         if told is None:
             raise Refused(Code.NOT_FOUND)
         return 200, [_JSON, _NO_STORE], orjson.dumps(told)
 
     async def _usable(self, scope: Scope) -> models.Usable:
-        client, settings = await self._caller(scope), self._context.service.settings
+        client, settings = await self._caller(scope, _fields(scope["headers"])), self._context.service.settings
         return models.Usable(settings.site, [route.model for route in settings.routes if client.may_use(route.model)])
 
     async def _healthz(self, _scope: Scope, _request_id: str) -> tuple[int, Headers, bytes]:
@@ -232,9 +239,9 @@ class App:
 
     async def _metrics(self, scope: Scope, _request_id: str) -> tuple[int, Headers, bytes]:
         if self._context.service.settings.admin is not None:
-            await self._caller(scope)
+            await self._caller(scope, _fields(scope["headers"]))
             raise Refused(Code.NOT_FOUND)  # they are on the operators' port
-        accept = _header(scope["headers"], b"accept") or ""
+        accept = _text(_fields(scope["headers"]).get(b"accept")) or ""
         content_type, body = exposition(self._context.metrics(), accept=accept)
         return 200, [(b"content-type", content_type.encode())], body
 
@@ -253,11 +260,13 @@ def _spoken(scope: Scope) -> Surface:
 
 
 def _is_anthropic(headers: Headers) -> bool:
-    return _header(headers, b"anthropic-version") is not None
+    return b"anthropic-version" in _fields(headers)
 
 
 class _Watch:
     """Ends the request when its client leaves before the answer is out."""
+
+    __slots__ = ("_request", "_state", "has_left")
 
     def __init__(self, scope: Scope) -> None:
         self.has_left = False
@@ -275,14 +284,14 @@ class _Watch:
             self._request.cancel()
 
 
-async def _body(receive: Receive, headers: Headers, *, at_most: int) -> bytes:
+async def _body(receive: Receive, fields: Fields, *, at_most: int) -> bytes:
     """The body, read no further than allowed.
 
     Raises:
         Refused: larger.
         ClientLeft: it ended before it was whole.
     """
-    announced = _header(headers, b"content-length")
+    announced = fields.get(b"content-length")
     if announced is not None and announced.isdigit() and int(announced) > at_most:
         raise Refused(Code.BODY_TOO_LARGE)
     pieces: list[bytes] = []
@@ -336,36 +345,43 @@ async def _send_stream(send: Send, headers: Headers, reply: Reply, request_id: s
         await stream.close()
 
 
-def _header(headers: Headers, name: bytes) -> str | None:
-    for key, value in headers:
-        if key == name:
-            return value.decode("latin-1")
-    return None
+def _fields(headers: Headers) -> Fields:
+    """By name; of several, the first."""
+    return dict(reversed(headers))
 
 
-def _sole(headers: Headers, name: bytes) -> str | None:
+def _text(value: bytes | None) -> str | None:
+    return value.decode("latin-1") if value is not None else None
+
+
+def _named(fields: Fields, names: Iterable[str]) -> dict[str, str]:
+    return {name: _text(fields.get(name.encode())) or "" for name in names}
+
+
+def _sole(headers: Headers, fields: Fields, name: bytes) -> str | None:
     """A field that says who asks or for what: a proxy before us may have looked at another one than we would.
 
     Raises:
         Refused: it stands there twice and says two things.
     """
-    said: bytes | None = None
-    for key, value in headers:
-        if key == name:
-            if said is not None and said != value:
-                raise Refused(Code.INVALID_REQUEST, param=name.decode())
-            said = value
-    return said.decode("latin-1") if said is not None else None
+    said = fields.get(name)
+    if said is None:
+        return None
+    if len(fields) < len(headers) and any(key == name and value != said for key, value in headers):
+        raise Refused(Code.INVALID_REQUEST, param=name.decode())
+    return said.decode("latin-1")
 
 
-def _timeout_s(headers: Headers, *, at_most_s: float) -> float:
+def _timeout_s(fields: Fields, *, at_most_s: float) -> float:
     """How long an answer may take to begin, as the client and the site say.
 
     Raises:
         Refused: the client says no time.
     """
-    own, sdk = _header(headers, OWN_HEADER), _header(headers, SDK_HEADER)
+    own, sdk = fields.get(OWN_HEADER), fields.get(SDK_HEADER)
+    if own is None and sdk is None:
+        return at_most_s
     try:
-        return timeout_s(own=own, sdk=sdk, at_most_s=at_most_s)
+        return timeout_s(own=_text(own), sdk=_text(sdk), at_most_s=at_most_s)
     except ValueError:
         raise Refused(Code.INVALID_TIMEOUT) from None

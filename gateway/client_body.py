@@ -1,9 +1,11 @@
-"""The body of an answer to a client, written the moment it is there: of a stream piece by piece, or whole.
+"""The body of a client's request, and of its answer, without ASGI's messages where uvicorn's cycle is behind them.
 
 ASGI's `send` is a coroutine: a piece that comes from an upstream has to wake the task that awaits it, which costs more
 than the piece itself. uvicorn's own cycle is behind that `send`, so a piece may as well be written by whoever has it.
-What can't be written at once (a client that reads slowly, or has left) is left to `send`, which knows how to wait.
+What can't be written at once (a client that reads slowly, or has left) is left to `send`, which knows how to wait. A
+request that came whole, as most do, is had without `receive` in the same way.
 
+    received_at_once(receive)             # the body, or None: await receive()
     body = ClientBody.behind(send)        # None where another server serves
     body.write(b"data: {}\\n\\n")           # True, or False: await send(...)
     written_at_once(send, 200, headers, b"{}")  # the same for a whole answer, head and body
@@ -14,7 +16,7 @@ from __future__ import annotations
 import sys
 from typing import Self
 
-from starlette.types import Send
+from starlette.types import Receive, Send
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, RequestResponseCycle
 
 from sovctl.gateway.errors import Headers
@@ -71,6 +73,17 @@ class ClientBody:
         return True
 
 
+def received_at_once(receive: Receive) -> bytes | None:
+    """The whole body of a request, as `receive` would give it, once; None when some of it has to be waited for."""
+    cycle = getattr(receive, "__self__", None)
+    if not isinstance(cycle, RequestResponseCycle) or cycle.more_body or cycle.disconnected:
+        return None
+    if cycle.waiting_for_100_continue or cycle.flow.read_paused:
+        return None
+    body, cycle.body = bytes(cycle.body), bytearray()
+    return body
+
+
 def written_at_once(send: Send, status: int, headers: Headers, body: bytes) -> bool:
     """Write a whole answer, as two messages to `send` would, in a third of their time; False when it was not written.
 
@@ -94,8 +107,8 @@ def _head(cycle: RequestResponseCycle, status: int, headers: Headers) -> bytes |
         return None
     if cycle.scope["method"] == "HEAD" or cycle.access_log:
         return None
-    lines = [b"%b: %b\r\n" % header for header in (*cycle.default_headers, *headers)]
-    head = b"".join(lines)
-    if head.count(b"\n") != len(lines) or head.count(b"\r") != len(lines) or b"\0" in head:
+    lines = [*map(b": ".join, (*cycle.default_headers, *headers)), b"\r\n"]
+    head, breaks = b"\r\n".join(lines), len(lines)
+    if head.count(b"\n") != breaks or head.count(b"\r") != breaks or b"\0" in head:
         return None
-    return b"%b%b\r\n" % (STATUS_LINE[status], head)
+    return STATUS_LINE[status] + head

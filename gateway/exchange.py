@@ -25,7 +25,7 @@ from sovctl.gateway.upstream import Attempts
 _LARGE_BYTES = 64 << 10  # the work on less is done in the time that two threads take to change places
 
 
-@dataclass
+@dataclass(slots=True)
 class Exchange:
     """One request on its way. Filled in as it goes."""
 

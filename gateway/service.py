@@ -43,7 +43,7 @@ from sovctl.gateway.tracing import Tracing, span
 from sovctl.gateway.upstream import Upstream
 from sovctl.gateway.vault import Vault
 
-_NO_HEADERS: Mapping[str, str] = MappingProxyType({})
+NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 
 
 class Service:
@@ -106,7 +106,7 @@ class Service:
         *,
         conversation_header: str | None,
         request_id: str,
-        headers: Mapping[str, str] = _NO_HEADERS,
+        headers: Mapping[str, str] = NO_HEADERS,
         timeout_s: float | None = None,
         traceparent: str | None = None,
     ) -> Reply:

@@ -135,6 +135,25 @@ def test_a_query_and_an_escaped_path_make_no_difference(gateway: LoopbackGateway
     assert gateway.post(say(WORDS), path="/v1/chat/%63ompletions")[0] == 200
 
 
+@pytest.mark.parametrize("sentences", [1, 5000])
+@pytest.mark.parametrize("pieces", [1, 3])
+def test_a_body_is_the_same_whole_in_pieces_and_after_leave_to_send_it(
+    gateway: LoopbackGateway, upstream: EchoUpstream, pieces: int, sentences: int
+) -> None:
+    body = json.dumps(say("The branch is open today. " * sentences)).encode()
+    length = f"content-length: {len(body)}\r\n"
+    for framing in (length, length + "expect: 100-continue\r\n", "transfer-encoding: chunked\r\n"):
+        step = len(body) // pieces + 1
+        sent = [body[start : start + step] for start in range(0, len(body), step)]
+        if "chunked" in framing:
+            sent = [b"%x\r\n%b\r\n" % (len(piece), piece) for piece in sent] + [b"0\r\n\r\n"]
+        lines = f"host: x\r\nauthorization: Bearer {KEY}\r\nconnection: close\r\n{framing}"
+        begun = f"POST {CHAT} HTTP/1.1\r\n{lines}\r\n".encode()
+        head, _ = to_the_end(gateway, begun + sent[0], *sent[1:])
+        assert b" 200 OK\r\n" in head or b"100 Continue" in head
+        assert upstream.requests[-1]["messages"] == json.loads(body)["messages"]
+
+
 def head(body: bytes, *more: str, version: str = "1.1") -> bytes:
     lines = [f"POST {CHAT} HTTP/{version}", "Host: x", f"Authorization: Bearer {KEY}", *more]
     return "\r\n".join([*lines, f"Content-Length: {len(body)}", "", ""]).encode()
