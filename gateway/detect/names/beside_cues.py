@@ -7,7 +7,7 @@ which name stands there, if any. They differ in what may stand between and in ho
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Set
 
 from sovctl.gateway.detect.names.cues import CUES, SAINTS, SURNAMES, Cue, Place
 from sovctl.gateway.detect.names.given_names import GIVEN_WORDS
@@ -44,22 +44,21 @@ _CALL_END = re.compile(r"[!?.,](?![\w])")
 _NUMBER_BEFORE = re.compile(r"[0-9][ \t\u00a0]?\Z")
 
 
-def by_cue(reading: Reading, words: Iterable[bytes]) -> Iterator[tuple[str, Name]]:
+def by_cue(reading: Reading, words: Set[bytes]) -> Iterator[tuple[str, Name]]:
     """Names beside cues, each with its rule.
 
     Args:
         words: those of `CUE_WORDS` that are in the text.
     """
     hits: list[tuple[int, int, Cue]] = []
-    for key in words:
-        if key not in CUES:
-            continue
-        for place in reading.places(key):
-            for cue in CUES[key]:
-                start = place - cue.lead
-                if len(cue.phrase) == len(key) + 2 or (start >= 0 and reading.folded.startswith(cue.phrase, start)):
-                    at = place if cue.place is Place.GIVEN else start + len(cue.phrase) - 1
-                    hits.append((at, len(hits), cue))
+    folded = reading.folded
+    for key in words & CUES.keys():
+        for cue in CUES[key]:
+            to_name = 1 if cue.place is Place.GIVEN else len(cue.phrase) - 1
+            start = folded.find(cue.phrase)
+            while start >= 0:
+                hits.append((start + to_name, len(hits), cue))
+                start = folded.find(cue.phrase, start + 1)
     hits.sort()
     for at, (_, _, cue) in zip(reading.characters([hit[0] for hit in hits]), hits, strict=True):
         rule, look = _LOOKS[cue.place]

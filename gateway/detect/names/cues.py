@@ -1,7 +1,7 @@
 """Cues: what stands beside a name, read from `cues.txt`.
 
 Every phrase hangs on its rarest word, so that looking for a thousand phrases is one intersection of two sets of words
-(`reading.words_of(CUE_WORDS)`); only where such a word stands is the whole phrase compared.
+(`reading.words_of(CUE_WORDS)`); only then is the whole phrase looked for.
 """
 
 from __future__ import annotations
@@ -36,8 +36,6 @@ class Cue:
     """ISO 639-1; empty for a given name."""
     phrase: bytes
     """As it stands in `Reading.folded`, with a space at both ends."""
-    lead: int
-    """Bytes of the phrase before the word it hangs on, the space at its beginning included."""
     length: int
     """Characters, without those spaces."""
     only_capital: bool = False
@@ -97,9 +95,8 @@ def _cues() -> dict[bytes, tuple[Cue, ...]]:
                 words = written.split()
                 key = max(reversed(words), key=lambda word: (word not in GROUP_OF, len(word)))
                 spaced = b" " + b" ".join(words) + b" "
-                lead = spaced.index(b" " + key + b" ") + 1
                 flags = {_MARKS[mark]: True for mark in marks}
-                cue = Cue(Place(section), language, spaced, lead, len(form), **flags)
+                cue = Cue(Place(section), language, spaced, len(form), **flags)
                 found.setdefault(key, {}).setdefault(spaced, {}).setdefault(cue.place, cue)
     return {
         key: tuple(cue for by_place in phrases.values() for cue in by_place.values()) for key, phrases in found.items()

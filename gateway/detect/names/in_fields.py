@@ -16,11 +16,12 @@ _LONGEST_LABEL = 40  # characters
 _MOST_LABEL_WORDS = 4
 _SIGNS = (":", "=", "|", "：")
 _BEFORE_LABEL = "\n,;{|:>"
-_HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
-_NOT_LETTERS = re.compile(r"[\W\d_]+")
+_LABEL_START = re.compile(f"[{_BEFORE_LABEL}]")
+_LABEL_WORD = re.compile(r"[^\W\d_](?:[^\W\d_A-Z]|(?<![a-z])[A-Z])*")  # of `customerName` two
 _BEFORE_VALUE = re.compile(r"[ \t\u00a0]{0,8}(?:\r?\n[ \t]{0,4})?[\"'“«*_]{0,2}[ \t]{0,2}")
 _COMMA = re.compile(r",[ \t]{0,2}")
 _ENDS = frozenset(f" {label}"[-2:] for label in FIELDS)
+_LAST_WORDS = frozenset(label.split()[-1] for label in FIELDS)
 _RULER = re.compile(r"\n[ \t]{0,8}(?:\|[ \t]{0,8})?:?---")
 _VALUE_END = re.compile(r"[ \t]*(?:$|[\n\r\"'”»,;|<(\[\])}*_/.،؛-])")
 
@@ -29,6 +30,7 @@ _SPEAKER = re.compile(
     r"|[0-9]{1,2}:[0-9]{2}[^\w\n]{1,4})?[*_]{0,2}"
     r"(?P<name>[^\W\d_][^\n:;,()\[\]<>|*_]{1,40}?)(?:,? ?[(\[][^)\]\n]{1,40}[)\]])?[*_]{0,2}:[ \t\n]"
 )
+_LONGEST_SPEAKER = 100  # characters to the first colon, with all that may stand beside the name
 _ROW_KINDS = frozenset(Kind) - {Kind.PERSON, Kind.ORG, Kind.SECRET, Kind.IP, Kind.MAC, Kind.SWIFT, Kind.CRYPTO}
 _BEFORE_CELL = r"[ \t]{0,4}(?:\d{1,4}[.)][ \t]{1,3}|[-*•][ \t]{1,3})?[\"']?"
 _FIRST_CELL = re.compile(_BEFORE_CELL)
@@ -62,6 +64,8 @@ def in_fields(text: str) -> Iterator[tuple[str, Name]]:
 def speakers(text: str) -> Iterator[tuple[str, Name]]:
     """Who says something in a transcript: "[10:17] Anna: yes", "Anna Nordmann (sales): yes"."""
     for start in _lines(text):
+        if text.find(":", start, start + _LONGEST_SPEAKER) < 0:
+            continue
         match = _SPEAKER.match(text, start)
         name = name_at(text, match.start("name")) if match is not None else None
         if match is None or name is None or name.end != match.end("name"):
@@ -99,7 +103,7 @@ def _signs(text: str) -> list[int]:
 
 
 def _ends_like_a_label(text: str, at: int) -> bool:
-    """False where no label can end at `at`, by its last two letters, which is cheaper than reading all of it."""
+    """False where no label can end at `at`, by its last letters and word, which is cheaper than reading all of it."""
     last, first = at - 1, max(0, at - _LONGEST_LABEL)
     while last >= first and not text[last].isalpha():
         if text[last] in _BEFORE_LABEL:
@@ -110,7 +114,10 @@ def _ends_like_a_label(text: str, at: int) -> bool:
     letter, before = text[last], text[last - 1] if last > first else " "
     if not before.isalpha() or (letter.isupper() and before.islower()):
         before = " "
-    return (before + letter).lower() in _ENDS
+    if (before + letter).lower() not in _ENDS:
+        return False
+    word = text[first : last + 1].rsplit(None, 1)[-1]
+    return not (word.isalpha() and word[1:].islower()) or word.lower() in _LAST_WORDS
 
 
 def _field(words: Sequence[str]) -> str:
@@ -124,9 +131,8 @@ def _field(words: Sequence[str]) -> str:
 
 def _label(text: str, at: int) -> list[str]:
     """The words before a sign, in lower case, without the marks that labels carry."""
-    start = max(text.rfind(mark, max(0, at - _LONGEST_LABEL), at) for mark in _BEFORE_LABEL) + 1
-    label = text[max(start, at - _LONGEST_LABEL) : at]
-    return _NOT_LETTERS.sub(" ", _HUMP.sub(" ", label)).lower().split()
+    label = _LABEL_START.split(text[max(0, at - _LONGEST_LABEL) : at])[-1]
+    return [word.lower() for word in _LABEL_WORD.findall(label)]
 
 
 def _is_believed(text: str, name: Name, label: str) -> bool:
