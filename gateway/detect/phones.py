@@ -82,14 +82,15 @@ class PhoneFinder:
         """Phone numbers in `run`, none overlapping."""
         starts, ends = run.starts, run.ends
         for begin, end in self._pieces(run, around) if len(starts) > 3 else ((0, len(starts)),):
-            if ends[end - 1] - starts[begin] < _FEWEST_BY_WORD:
+            last_start = ends[end - 1] - _FEWEST_BY_WORD
+            if last_start < starts[begin]:
                 continue
             # No word is near where the run goes on for long on either side.
             is_apart = starts[begin] >= starts[0] + FARTHEST_BEFORE and ends[end - 1] <= ends[-1] - FARTHEST_BEHIND
             is_even = end - begin > 2 and len(set(run.gaps[begin : end - 1])) == 1
             is_even = is_even and (is_apart or not around.may_say(self._phone))
             first = begin
-            while first < end:
+            while first < end and starts[first] <= last_start:
                 if is_even and first > begin and not self._may_begin(run, first):
                     first += 1
                     continue

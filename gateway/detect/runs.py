@@ -28,10 +28,13 @@ _DATE = re.compile(
     r"|(?:0?[1-9]|[12][0-9]|3[01])([-./])(?:0?[1-9]|[12][0-9]|3[01])\2(?:1[89]|20)[0-9]{2})(?![0-9])"
 )
 _LONGEST_DATE = 10  # characters
+_DATE_SIGNS = frozenset("-./")
 _IN_DATE = re.compile(r"([-./])(?:(?<=[0-9]{4}.)(?=[0-9]{1,2}\1[0-9])|(?=[0-9]{1,2}\1[0-9]{4}))")
 """The first sign of a date, and of what may be none."""
 _EXTENSION = re.compile(r"[xX][0-9]{1,6}(?![0-9A-Za-z])")
 """Of a phone number, glued to it: "345-899-3560x4587"."""
+_BESIDE_PART = re.compile("[0-9A-Za-z:,]")
+"""What stands beside a part of something else, and beside other digits."""
 _FEWEST_EXTENDED = 3  # digits of the group before it, which "3x4" and "0x1f" have not
 
 # Digits from which on a group beside a colon or comma and another digit is no time or amount, but a list's next field.
@@ -169,19 +172,22 @@ def _is_date(text: str, start: int, end: int, taken: Spans) -> bool:
 def _pieces(run: Run, taken: Spans) -> Sequence[Run]:
     """The run without dates, parts of other numbers, and what is taken."""
     text, starts, ends = run.text, run.starts, run.ends
-    is_field, done = _is_field(run), starts[0]
-    left_out = [*taken.within(starts[0], ends[-1])] if taken.meet(starts[0], ends[-1]) else []
+    start, end = starts[0], ends[-1]
+    left_out = [*taken.within(start, end)] if taken.meet(start, end) else []
     # Within a run separators stand on both sides of a group, so none but the first and the last can be parts.
-    if _is_part(text, starts[0], ends[0], is_field=is_field):
-        done = ends[0]
-        left_out.append((starts[0], done))
-    if len(starts) > 1 and _is_part(text, starts[-1], ends[-1], is_field=is_field):
-        left_out.append((starts[-1], ends[-1]))
-    for sign in _IN_DATE.finditer(text, starts[0], ends[-1]):
-        start = starts[bisect_left(ends, sign.start())]
-        if start >= done and not taken.meet(start, sign.start()) and (date := _DATE.match(text, start)):
-            done = date.end()
-            left_out.append((start, done))
+    if _BESIDE_PART.search(text[start - 1 : start] + text[end : end + 1]):
+        is_field, first_end = _is_field(run), ends[0]
+        if len(starts) > 1 and _is_part(text, starts[-1], end, is_field=is_field):
+            left_out.append((starts[-1], end))
+        if _is_part(text, start, first_end, is_field=is_field):
+            left_out.append((start, first_end))
+            start = first_end
+    if not _DATE_SIGNS.isdisjoint(run.gaps):
+        for sign in _IN_DATE.finditer(text, start, end):
+            first = starts[bisect_left(ends, sign.start())]
+            if first >= start and not taken.meet(first, sign.start()) and (date := _DATE.match(text, first)):
+                start = date.end()
+                left_out.append((first, start))
     return run.without(left_out) if left_out else (run,)
 
 
