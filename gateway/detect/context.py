@@ -43,8 +43,8 @@ _LONGEST_ANSWER = 88  # characters up to the number, with who gives it
 FARTHEST_BEFORE, FARTHEST_BEHIND = max(_NEAR_BEFORE, _LONGEST_ANSWER), _NEAR_AFTER
 """Characters from a place beyond which nothing is read."""
 _WORD = re.compile(r"\w{1,20}")
-# Without one of these around a place nothing is said there, and nothing asked; so it is between numbers.
-_SAYS = re.compile(r"[^\W\d_]|[?？؟]")
+SAYS = re.compile(r"[^\W\d_]|[?？؟]")
+"""Without one of these around a place nothing is said there, and nothing asked; so it is between numbers."""
 _DIGIT = re.compile("[0-9]")
 _FIRST_RUN_TOGETHER = "\u3040"
 _FIRST_NOT_KEPT = 0x3000  # letters from here on are too many to keep: Chinese, Korean
@@ -156,7 +156,7 @@ class Topics:
 
     def before(self, text: str, start: int) -> Before:
         """What stands before `text[start]`; what a word right there says is no answer to a question before it."""
-        if _SAYS.search(text, max(0, start - _LONGEST_ANSWER), start) is None:
+        if SAYS.search(text, max(0, start - _LONGEST_ANSWER), start) is None:
             return _NOTHING_BEFORE
         before = self._read_before(text, start)
         if before.touching or (asked := _question(text, start)) is None:
@@ -202,7 +202,7 @@ class Topics:
         Args:
             scale: bytes that a letter takes there.
         """
-        if _SAYS.search(text, end, end + _NEAR_AFTER) is None:
+        if SAYS.search(text, end, end + _NEAR_AFTER) is None:
             return _NOTHING_BEHIND
         phrase_end = _PHRASE_END.search(text, end, end + _NEAR_AFTER)
         folded = _folded(text[end : phrase_end.start() if phrase_end else end + _NEAR_AFTER])

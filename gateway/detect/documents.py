@@ -92,6 +92,8 @@ _OWN_FORM = re.compile(
     r"|(?P<card>(?:4[0-9]{3}|5[1-5][0-9]{2}|6[045][0-9]{2}|35[0-9]{2})-[0-9]{4}-[0-9]{4}-[0-9]{4})"
     r"|(?P<company>[0-9]{2}\.[0-9]{3}\.[0-9]{3}/[0-9]{4}-[0-9]{2}))(?![0-9]|[./-][0-9])"
 )
+_OWN_SHAPE = re.compile(b"(?=\3\3\3\2|\3\4\4\2|\3\4\7\1|\4\4\4\4|\2\3\3\4\2)")
+"""Digits in their groups, as `Run.shape` has them."""
 
 
 class DocumentFinder:
@@ -170,8 +172,9 @@ class DocumentFinder:
         """Numbers punctuated as one issuer does and nobody else; what comes here has a wrong check digit."""
         if len(run.starts) < _FEWEST_OF_OWN_FORM:
             return
-        for match in _OWN_FORM.finditer(run.text, run.starts[0], run.ends[-1]):
-            if not around(*match.span()).touching & self._order:
+        for begin in _OWN_SHAPE.finditer(run.shape):
+            match = _OWN_FORM.match(run.text, run.starts[begin.start()], run.ends[-1])
+            if match is not None and not around(*match.span()).touching & self._order:
                 kind = Kind.CARD if match["card"] else Kind.TAX_ID if match["company"] else Kind.NATIONAL_ID
                 yield Finding(*match.span(), kind, _SCORE, compact(match.group()), "ID_BY_FORM")
 

@@ -103,6 +103,16 @@ class _Shapes:
         )
 
 
+class _Row:
+    """A row of plain numbers with the same between all of them."""
+
+    __slots__ = ("last",)
+
+    def __init__(self) -> None:
+        self.last = 0
+        """Its last group; before it only groups alone are judged."""
+
+
 class NumberFinder:
     """Finds identifiers of digits only."""
 
@@ -140,19 +150,22 @@ class NumberFinder:
         row_end, row_from = 0, count
         """Of the line at hand, and from where on it is known to be a row of plain numbers."""
         is_row: bool | None = None
-        for first, last, schemes, is_odd in self._candidates(run):
+        row = _Row()
+        for first, last, schemes, is_odd in self._candidates(run, row):
             if first >= row_end:
                 begin, row_end = run.line(first)
                 row_from, is_row = begin + LONGEST_SAMPLE, None
             if first >= row_from and first < last and not is_odd:
                 if is_row is None:
                     is_row = not are_most(run, found, row_from - LONGEST_SAMPLE, row_from)
+                    if is_row and len(set(run.gaps[row_from - LONGEST_SAMPLE : row_end - 1])) == 1:
+                        row.last = row_end - 1
                 if is_row and is_within_row(run, first, last):
                     continue
             found += self._judged(run, first, last, around, schemes, is_odd=is_odd)
         yield from without_chance(run, found, self._unsure) if found else ()
 
-    def _candidates(self, run: Run) -> Iterator[tuple[int, int, _Schemes, bool]]:
+    def _candidates(self, run: Run, row: _Row) -> Iterator[tuple[int, int, _Schemes, bool]]:
         lengths, gaps, by_length, by_shape = run.lengths, run.gaps, self._by_length, self._by_shape.after
         if run.are_thousands:
             total = sum(lengths)
@@ -169,6 +182,8 @@ class NumberFinder:
             length, is_apart = lengths[first], apart_from <= first < apart_to
             if (here := by_length.get(length)) is not None and (here.bare or not is_apart):
                 yield first, first, here, False
+            if first < row.last:
+                continue
             node, last = by_shape.get(length), first
             while node is not None and last < len(gaps) and len(gaps[last]) == 1:
                 last += 1

@@ -89,9 +89,11 @@ class PhoneFinder:
             is_apart = starts[begin] >= starts[0] + FARTHEST_BEFORE and ends[end - 1] <= ends[-1] - FARTHEST_BEHIND
             is_even = end - begin > 2 and len(set(run.gaps[begin : end - 1])) == 1
             is_even = is_even and (is_apart or not around.may_say(self._phone))
+            # All of it may be one number.
+            is_one = end - begin <= _MOST_GROUPS + 1 and sum(run.lengths[begin:end]) <= _MOST
             first = begin
             while first < end and starts[first] <= last_start:
-                if is_even and first > begin and not self._may_begin(run, first):
+                if is_even and not (is_one and first == begin) and not self._may_begin(run, first):
                     first += 1
                     continue
                 found = self._longest_from(run, begin, first, end, around, is_apart=is_apart, is_even=is_even)

@@ -41,6 +41,7 @@ _MIXED = Pattern(
     has_case=True,
 )
 _ALONE = frozenset({Kind.CRYPTO, Kind.MAC, Kind.SWIFT})  # letters and digits need not meet in these
+_FEWEST_UNSAID = 10  # digits in one group that somebody's number has where no word speaks of it
 _AROUND_MIXED = 48  # characters; more than half of the longest form lies between two such places
 
 
@@ -114,6 +115,8 @@ class StructuredFinder:
         return found
 
     def _in_run(self, run: Run, around: Surroundings) -> list[Finding]:
+        if len(run.starts) == 1 and run.lengths[0] < _FEWEST_UNSAID and around.are_silent(run.starts[0], run.ends[0]):
+            return []
         numbers = [*self._numbers.find(run, around), *self._documents.in_own_form(run, around)]
         found = numbers[:]
         for rest in run.without([(f.start, f.end) for f in numbers]) if numbers else (run,):

@@ -7,7 +7,7 @@ around(11, 20).near                         # topics right around the number
 
 from __future__ import annotations
 
-from sovctl.gateway.detect.context import Before, Behind, Topics
+from sovctl.gateway.detect.context import FARTHEST_BEFORE, FARTHEST_BEHIND, SAYS, Before, Behind, Topics
 from sovctl.gateway.detect.table_lines import FEWEST_LINES, line_at, lines_like
 
 
@@ -58,7 +58,7 @@ class Around:
 class Surroundings:
     """The surroundings in one text."""
 
-    __slots__ = ("_before", "_behind", "_in_table", "_said", "_text", "_topics")
+    __slots__ = ("_before", "_behind", "_in_table", "_said", "_silent", "_text", "_topics")
 
     def __init__(self, topics: Topics, text: str) -> None:
         self._topics = topics
@@ -67,6 +67,8 @@ class Surroundings:
         self._behind: dict[tuple[int, int], Behind] = {}
         self._said: int | None = None
         self._in_table: dict[int, bool] = {}
+        self._silent = (0, 0)
+        """Where nothing is said that was looked at last."""
 
     def __call__(self, start: int, end: int) -> Around:
         """What stands around `text[start:end]`."""
@@ -91,6 +93,16 @@ class Surroundings:
             lines = lines_like(self._text, place)
             self._in_table.update(dict.fromkeys(lines, len(lines) >= FEWEST_LINES))
         return self._in_table[line[0]]
+
+    def are_silent(self, start: int, end: int) -> bool:
+        """Whether nothing is said so near `text[start:end]` that it could speak of it; quick from number to number."""
+        first, last = max(0, start - FARTHEST_BEFORE), end + FARTHEST_BEHIND
+        silent_from, silent_to = self._silent
+        if not silent_from <= first <= silent_to:
+            silent_from = silent_to = first
+        said = SAYS.search(self._text, silent_to, last)
+        self._silent = silent_from, said.start() if said else max(silent_to, last)
+        return said is None
 
     def may_say(self, mask: int) -> bool:
         """False when no word of these topics stands anywhere in the text, so that none is around any place."""

@@ -1,0 +1,20 @@
+"""What stands around the places of a text is the same, in whatever order it is asked for."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sovctl.gateway.detect.context import FARTHEST_BEFORE, FARTHEST_BEHIND, SAYS, Topics
+from sovctl.gateway.detect.surroundings import Surroundings
+
+_TOPICS = Topics(["@phone", "@tax"])
+_PIECES = st.sampled_from(["0" * 30, "12 34, ", "a", "?", "ж", "№", " - ", "\n"])
+
+
+@given(st.lists(_PIECES, max_size=12).map("".join), st.lists(st.tuples(st.integers(0, 200), st.integers(0, 20))))
+def test_a_place_is_silent_when_nothing_is_said_near_it(text: str, places: list[tuple[int, int]]) -> None:
+    around = Surroundings(_TOPICS, text)
+    for start, length in places:
+        near = text[max(0, start - FARTHEST_BEFORE) : start + length + FARTHEST_BEHIND]
+        assert around.are_silent(start, start + length) == (SAYS.search(near) is None)
