@@ -58,13 +58,13 @@ def decoded_runs(text: str, places: Sequence[int]) -> list[Edit]:
         places: where `PATTERNS` hit, sorted.
     """
     runs: list[Edit] = []
-    done = {_HEX: 0, _BASE64: 0}
+    done = [0] * len(_FORMS)
     for place in places:
-        for form, decoded in _FORMS:
-            match = None if place < done[form] else form.match(text, place) or form.match(text, place + 1)
+        for index, (form, decoded) in enumerate(_FORMS):
+            match = None if place < done[index] else form.match(text, place) or form.match(text, place + 1)
             if match is None:
                 continue
-            done[form] = match.end()
+            done[index] = match.end()
             if plain := _text_of(decoded(match)):
                 runs.append((match.start(), match.end(), plain))
     return sorted(runs)

@@ -196,6 +196,10 @@ class NumberFinder:
     def _judged(
         self, run: Run, first: int, last: int, around: Surroundings, schemes: _Schemes, *, is_odd: bool = False
     ) -> Iterator[Finding]:
+        digits = run.digits(first, last)
+        # Few schemes have groups of these lengths, so their checks cost less than the words.
+        if first < last and not is_odd and not any(judged.number.check(digits) for judged in schemes.all):
+            return
         start, end = run.starts[first], run.ends[last]
         lengths, gaps = tuple(run.lengths[first : last + 1]), tuple(run.gaps[first:last])
         if gaps:
@@ -210,7 +214,6 @@ class NumberFinder:
         listed = schemes.all if heard & schemes.mask else schemes.shaped if gaps else schemes.bare
         if not listed or (gaps and are_years(run, first, last)) or is_of_uuid(run.text, start, end):
             return
-        digits = run.digits(first, last)
         is_code: bool | None = None
         for number, mask, own, shapes in listed:
             needs, is_shape = number.needs, False
