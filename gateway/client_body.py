@@ -109,6 +109,6 @@ def _head(cycle: RequestResponseCycle, status: int, headers: Headers) -> bytes |
         return None
     lines = [*map(b": ".join, (*cycle.default_headers, *headers)), b"\r\n"]
     head, breaks = b"\r\n".join(lines), len(lines)
-    if head.count(b"\n") != breaks or head.count(b"\r") != breaks or b"\0" in head:
+    if head.count(b"\n") != breaks or head.count(b"\r") != breaks or 0 in head:
         return None
     return STATUS_LINE[status] + head

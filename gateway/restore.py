@@ -154,7 +154,7 @@ class Restorer:
         self._is_json = is_json
         hosts = self._issued.link_hosts
         self._context: LinkContext = JsonLinkContext(hosts) if is_json else LinkContext(hosts)
-        self._before = ""  # the last two characters before what is held
+        self._before = ""  # what came last before what is held, two characters at least
         self._held = ""
         self._passed = 0  # characters of the upstream's text before what is held
         self.offsets = Offsets()
@@ -170,34 +170,30 @@ class Restorer:
 
     def feed(self, text: str) -> str:
         """What can be emitted once `text` has come; together with later results and `flush`, nothing is lost."""
-        if (
-            not self._held
-            and self._surrogates is None
-            and (self._search.is_plain(text) is not None or self._is_plain(text))
-        ):
-            if text:
-                self._before = text[-2:] if len(text) > 1 else self._before[-1:] + text
-                self._passed += len(text)
-                self._plain(text)
-            return text
-        return self._read(text, is_end=False)
-
-    def _is_plain(self, text: str) -> bool:
-        return (
-            "_" not in text
-            and "\\" not in text
-            and "&" not in text
-            and not self._search.may_end_in_a_beginning(text, self._before)
-        )
+        whole = self._held + text if self._held else text
+        is_plain = "_" not in whole and "\\" not in whole and "&" not in whole and "\\" not in self._before
+        if not is_plain or self._surrogates is not None:
+            return self._read(text, is_end=False)
+        end = self._search.begun_in_letters(whole, self._before)
+        if end < len(whole):
+            self._held, whole = whole[end:], whole[:end]
+        elif self._held:
+            self._held = ""
+        if whole:
+            self._before = whole if len(whole) > 1 else self._before[-1:] + whole
+            self._passed += len(whole)
+            self._plain(whole)
+        return whole
 
     def flush(self) -> str:
         """The end of the channel: what was held back is no token, and emitted as it is."""
         return self._read("", is_end=True) if self._held else ""
 
     def _read(self, text: str, *, is_end: bool) -> str:
-        position = len(self._before)
+        before = self._before[-2:]
+        position = len(before)
         self._passed -= position  # until the end, it counts from where `text` begins
-        text = self._before + self._held + text
+        text = before + self._held + text
         out: list[str] = []
         pattern = id_pattern(text)
         while (found := self._first(text, position, pattern, is_end=is_end)) is not None:

@@ -43,6 +43,10 @@ class RestoredEvents:
         is_to_read = is_left_out is not None and may_tell_usage(piece)
         if not is_to_read and self._framer.is_between_events and (known := put(piece)) is not None:
             return known
+        *parts, rest = piece.split(b"\n\n")
+        if len(parts) > 1:  # several events: we were slower than the server
+            made = [self.feed(part + b"\n\n") for part in parts]
+            return b"".join([*made, self.feed(rest)] if rest else made)
         out: list[bytes] = []
         for data in self._framer.feed(piece):
             if is_left_out is not None and may_tell_usage(data) and is_left_out(data):

@@ -38,7 +38,7 @@ class Framer:
 
     def feed(self, chunk: bytes) -> list[bytes]:
         """The data of every event that is whole now, in order; comments and other fields are left out."""
-        if not self._buffer and chunk.startswith(b"data: ") and chunk.endswith(b"\n\n") and b"\r" not in chunk:
+        if not self._buffer and chunk.startswith(b"data: ") and chunk.endswith(b"\n\n") and 13 not in chunk:  # no CR
             if chunk.find(b"\n") == len(chunk) - 2 <= self._max_event_bytes:
                 return [chunk[6:-2]]  # one whole event: what most servers write at a time
             lines = chunk[6:-2].split(b"\n\ndata: ")

@@ -15,6 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
+from string import ascii_letters
 from typing import NamedTuple
 
 from sovctl.gateway.kinds import LABELS
@@ -34,8 +35,7 @@ _WORD = r"(?:(?<![A-Za-z0-9])|(?<=\\[bfnrt]))"  # a letter behind a backslash is
 _LONGEST_LABEL = max(map(len, LABELS)) + 16  # characters, each underscore as long as it can be written
 _LONGEST_BEGUN = _LONGEST_LABEL + 9 + ID_CHARACTERS
 _ENDING_IN = {end: [label for label in LABELS if label.endswith(end)] for end in {label[-2:] for label in LABELS}}
-_RUN = re.compile(r"[A-Za-z]*\Z")
-_LONGEST_RUN = max(len(part) for label in LABELS for part in label.split("_"))
+_MARK = re.compile(r"[_\\&]")  # every underscore begins with one, however it is written
 
 
 class Found(NamedTuple):
@@ -121,27 +121,23 @@ class TokenSearch:
     def __init__(self, labels: Iterable[str], ids: Collection[str]) -> None:
         self._ids = ids
         self._labels = frozenset(labels)
-        self._label_end, self._begun, self._words, plain = _compiled(self._labels)
-        self.is_plain = plain.match
-        """Not None for a text without `_`, `\\` and `&` whose end is not the beginning of a token for certain."""
+        self._label_end, self._begun, self._words = _compiled(self._labels)
 
-    def may_end_in_a_beginning(self, text: str, before: str) -> bool:
-        """False when the end of `text` can't be the beginning of a token. For text with no `_`, `\\` or `&` in it.
-
-        Args:
-            before: what came before `text`, its last character at least.
-        """
-        run = _RUN.search(text, max(0, len(text) - _LONGEST_RUN - 1))
-        word = run.group() if run is not None else ""
-        if not word:
-            return False
-        if word[-1].isupper():
-            return True  # it may begin inside a word: a closer look is needed
+    def begun_in_letters(self, text: str, before: str) -> int:
+        """As `begun`, for text without `_`, `\\` and `&` that stands behind `before`, which has none of them either."""
+        word = text.rpartition(" ")[2]
+        if not word or (word.islower() and word not in self._words and word.isalpha() and word.isascii()):
+            return len(text)  # nearly always
+        word = word[len(word.rstrip(ascii_letters)) :]
         start = len(text) - len(word)
-        if not start and before[-1:] == "\\":
-            return True  # the first letter belongs to an escape
-        front = text[start - 1] if start else before[-1:]
-        return word.lower() in self._words and not (front.isascii() and front.isalnum())
+        last = text[start - 1 : start] or before[-1:]
+        if word.lower() in self._words and not (last.isascii() and last.isalnum()):
+            return start
+        if word[-1:].isupper():  # as we write them they begin inside of words as well
+            for at in range(max(start, len(text) - _LONGEST_LABEL), len(text)):
+                if text[at:].isupper() and text[at:].lower() in self._words:
+                    return at
+        return len(text)
 
     def first(self, text: str, position: int, pattern: re.Pattern[str], *, is_end: bool) -> Found | None:
         """The first token, or what may be one, that begins at `position` or later.
@@ -163,7 +159,12 @@ class TokenSearch:
     def begun(self, text: str, position: int) -> int:
         """Where the beginning of a token begins that the end of `text` may be; its length when there is none."""
         first = max(position, len(text) - _LONGEST_BEGUN)
-        begun = self._begun.search(text, first)
+        before = text[max(0, first - 2) : first]
+        mark = _MARK.search(text, first - len(before))
+        if mark is None:
+            return first + self.begun_in_letters(text[first:], before)
+        letters = text[first : mark.start()]  # the last of them may be a label's, and nothing in front of them
+        begun = self._begun.search(text, first + len(letters.rstrip(ascii_letters)))
         start = begun.start() if begun is not None else len(text)
         bare = _BARE_BEGUN.search(text, max(position, len(text) - ID_CHARACTERS - 1))
         if bare is not None and bare.start() < start:
@@ -174,9 +175,8 @@ class TokenSearch:
 
 
 @lru_cache(256)
-def _compiled(labels: frozenset[str]) -> tuple[re.Pattern[str], re.Pattern[str], frozenset[str], re.Pattern[str]]:
-    """For the tokens of some labels: the pattern of a label's end, of every beginning, beginnings of words, and the
-    pattern of most plain texts."""
+def _compiled(labels: frozenset[str]) -> tuple[re.Pattern[str], re.Pattern[str], frozenset[str]]:
+    """For the tokens of some labels: the pattern of a label's end, of every beginning, and beginnings of words."""
     ordered = sorted(labels)
     begun = "|".join(map(_begun_pattern, ordered)) or "(?!)"
     words = {label.split("_")[0][:end].lower() for label in ordered for end in range(1, len(label) + 1)}
@@ -184,7 +184,6 @@ def _compiled(labels: frozenset[str]) -> tuple[re.Pattern[str], re.Pattern[str],
         _label_end_pattern(ordered, is_word=True),
         re.compile(rf"(?:{_WORD}(?i:{begun})|(?:{begun}))\Z", re.ASCII),
         frozenset(words),
-        re.compile(rf"[^_\\&]*[^A-Za-z0-9_\\&](?:(?!(?:{'|'.join(sorted(words))})\Z)[a-z]+)?\Z"),
     )
 
 
