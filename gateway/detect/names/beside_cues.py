@@ -13,6 +13,7 @@ from sovctl.gateway.detect.names.cues import CUES, SAINTS, SURNAMES, Cue, Place
 from sovctl.gateway.detect.names.given_names import GIVEN_WORDS
 from sovctl.gateway.detect.names.reading import Reading
 from sovctl.gateway.detect.names.shape import (
+    LOWER,
     Name,
     ends_like_surname,
     is_company,
@@ -22,6 +23,7 @@ from sovctl.gateway.detect.names.shape import (
     word_before,
 )
 
+_LOWER_BEHIND = re.compile(f" {LOWER}")  # behind most cues: "the customer asked"
 _AFTER_TITLE = re.compile(r"\.?[ \t\u00a0]{1,3}|\.(?=\w)")
 _AFTER_WORDS = re.compile(r"[ \t]?[,:–—-]?[ \t\u00a0]{1,3}[\"'“«]?|[ \t]?:[ \t]?[\"'“«]?")
 _AFTER_GREETING = re.compile(r"[,!،]?[ \t\u00a0]{1,3}")
@@ -67,13 +69,8 @@ def by_cue(reading: Reading, words: Set[bytes]) -> Iterator[tuple[str, Name]]:
             yield rule, name
 
 
-def _is_lower_behind(text: str, at: int) -> bool:
-    """True behind most cues: "the customer asked"."""
-    return text[at : at + 1] == " " and is_lower(text, at + 1)
-
-
 def _titled(text: str, at: int, cue: Cue) -> Name | None:
-    if not cue.takes_lower and _is_lower_behind(text, at):
+    if not cue.takes_lower and _LOWER_BEHIND.match(text, at):
         return None
     match = _AFTER_TITLE.match(text, at)
     if match is None:
@@ -96,7 +93,7 @@ def _titled(text: str, at: int, cue: Cue) -> Name | None:
 
 
 def _introduced(text: str, at: int, cue: Cue) -> Name | None:
-    if not cue.takes_lower and _is_lower_behind(text, at):
+    if not cue.takes_lower and _LOWER_BEHIND.match(text, at):
         return None
     match = _AFTER_WORDS.match(text, at)
     return None if match is None else name_at(text, match.end(), may_be_lower=cue.takes_lower)
@@ -147,7 +144,7 @@ def _closing(text: str, at: int, cue: Cue) -> Name | None:
 
 
 def _by_role(text: str, at: int, cue: Cue) -> Name | None:
-    if _is_lower_behind(text, at):
+    if _LOWER_BEHIND.match(text, at):
         return None
     match = _AFTER_WORDS.match(text, at)
     name = None if match is None else name_at(text, match.end())

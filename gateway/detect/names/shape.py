@@ -47,8 +47,9 @@ _ARABIC_JOINTS = frozenset(("بن", "ابن", "بنت", "أبو", "ابو", "آ�
 _ARABIC_VERB = ("ي", "ت", "ن", "س")
 _ARABIC_CONJUNCTION = "و"
 
-# A word in lower case that is no particle.
-_LOWER = re.compile(rf"(?!(?:{'|'.join(sorted(PARTICLES))})(?![^\W\d_]))[a-z]")
+LOWER = rf"(?!(?:{'|'.join(sorted(PARTICLES))})(?![^\W\d_]))[a-z]"
+"""The first letter of a word in lower case that is no particle."""
+_LOWER = re.compile(LOWER)
 
 
 @dataclass(frozen=True, slots=True)
