@@ -38,6 +38,8 @@ class Exchange:
     conversation: Conversation
     request_id: str
     started: float
+    is_stream: bool
+    """The client asked for a stream."""
     inspector: Inspector
     headers: Mapping[str, str]
     """Of the client: those that the surface asks for."""
@@ -109,11 +111,6 @@ class Exchange:
     def is_large(self) -> bool:
         """True when it is worked on in a thread, so that others are served meanwhile."""
         return len(self.raw) > _LARGE_BYTES
-
-    @property
-    def is_stream(self) -> bool:
-        """True when the client asked for a stream."""
-        return self.surface.is_stream(self.body)
 
     def restoration(self, bounds: RestoreBounds) -> Restoration:
         """What the answer is restored with: nothing for a caller who may not see values."""

@@ -14,8 +14,8 @@ import contextlib
 import hmac
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache, partial
+from typing import NamedTuple
 
 import orjson
 
@@ -41,8 +41,7 @@ from sovctl.gateway.upstream import HEDGED, Upstream
 _SALTS = 1024  # tenants whose salts are remembered; one costs 2 us to make again
 
 
-@dataclass(frozen=True)
-class Reply:
+class Reply(NamedTuple):  # as fast to make as a tuple is
     """What the client gets."""
 
     status: int

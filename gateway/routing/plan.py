@@ -165,12 +165,12 @@ def plan_route(
         reasons.append("no-pool")
     if len(usable) > 1:
         # Weights such that one of them is more than all those after it together; the sort keeps the route's order.
-        weights = {
-            each.name: _weight(each, demand, state(each.name), reasons, is_latched=each.name in latched)
-            for each in usable
-        }
-        if any(weights.values()):
-            usable.sort(key=lambda candidate: weights[candidate.name])
+        weights = {}
+        for each in usable:
+            if weight := _weight(each, demand, state(each.name), reasons, is_latched=each.name in latched):
+                weights[each.name] = weight
+        if weights:
+            usable.sort(key=lambda candidate: weights.get(candidate.name, 0))
     return Plan(tuple([candidate.name for candidate in usable]), tuple(reasons), is_dear and not usable)
 
 
