@@ -208,8 +208,10 @@ class NumberFinder:
                 return
             if set(gaps) == {"."} and run.gaps[last : last + 1] == ["-"]:
                 return  # the number goes on: "123.456.789-00"
-        words = around(start, end)
-        near, closest = words.near, words.closest
+        near = closest = touching = 0  # as it is where the run goes on for long on either side
+        if start < run.starts[0] + FARTHEST_BEFORE or end > run.ends[-1] - FARTHEST_BEHIND:
+            words = around(start, end)
+            near, closest, touching = words.near, words.closest, words.touching
         heard = closest if closest & self._order else near  # behind an order's word none but the closest counts
         listed = schemes.all if heard & schemes.mask else schemes.shaped if gaps else schemes.bare
         if not listed or (gaps and are_years(run, first, last)) or is_of_uuid(run.text, start, end):
@@ -226,7 +228,7 @@ class NumberFinder:
                     continue
                 if heard & mask:
                     score = _SCORE_OWN_WORD if near & own else _SCORE_WORD
-                elif (words.touching & self._order and not _is_never_ordered(number.kind, digits)) or (
+                elif (touching & self._order and not _is_never_ordered(number.kind, digits)) or (
                     not gaps and number.kind not in _NEVER_ORDERED and is_amount(run.text, start, end)
                 ):
                     continue

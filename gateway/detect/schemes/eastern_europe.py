@@ -17,8 +17,8 @@ _pl_pesel = validator("PL_PESEL")
 def bg_egn(digits: str) -> bool:
     """EGN: yymmdd (month plus 20 or 40 for other centuries), and a weighted sum by 11, by 10 (GRAO)."""
     month = int(digits[2:4])
-    check = weighted(digits, (2, 4, 8, 5, 10, 9, 7, 3, 6)) % 11 % 10
-    return month < 60 and is_day(month % 20, int(digits[4:6])) and check == int(digits[9])
+    is_birthday = month < 60 and is_day(month % 20, int(digits[4:6]))
+    return is_birthday and weighted(digits, (2, 4, 8, 5, 10, 9, 7, 3, 6)) % 11 % 10 == int(digits[9])
 
 
 def cz_birth_number(digits: str) -> bool:

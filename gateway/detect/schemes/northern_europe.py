@@ -36,15 +36,17 @@ def fi_business_id(digits: str) -> bool:
 
 def is_kennitala(digits: str) -> bool:
     """Kennitala: ddmmyy (day plus 40 for companies), two running digits, a check digit by 11, the century."""
+    if digits[9] not in "890" or not is_day(int(digits[2:4]), int(digits[:2]) % 40):
+        return False
     rest = weighted(digits, (3, 2, 7, 6, 5, 4, 3, 2)) % 11
-    is_birthday = is_day(int(digits[2:4]), int(digits[:2]) % 40)
-    return digits[9] in "890" and rest != 1 and is_birthday and (11 - rest) % 11 == int(digits[8])
+    return rest != 1 and (11 - rest) % 11 == int(digits[8])
 
 
 def lv_code(digits: str) -> bool:
     """Personas kods until 2017: ddmmyy, and 1101 less the weighted sum, by 11."""
-    check = (1101 - weighted(digits, (1, 6, 3, 7, 9, 10, 5, 8, 4, 2))) % 11 % 10
-    return is_date_backwards(digits) and check == int(digits[10])
+    if not is_date_backwards(digits):
+        return False
+    return (1101 - weighted(digits, (1, 6, 3, 7, 9, 10, 5, 8, 4, 2))) % 11 % 10 == int(digits[10])
 
 
 def lv_new_code(digits: str) -> bool:

@@ -18,11 +18,9 @@ _de_tax_id = validator("DE_TAX_ID")
 
 def at_social_security(digits: str) -> bool:
     """Sozialversicherungsnummer: running number, check digit by 11, ddmmyy (months 13 to 15 when dates ran out)."""
-    check = weighted(digits, (3, 7, 9, 0, 5, 8, 4, 2, 1, 6)) % 11
     month = int(digits[6:8])
-    return (
-        digits[0] != "0" and is_day(min(month, 12) if month <= 15 else 0, int(digits[4:6])) and check == int(digits[3])
-    )
+    is_birthday = digits[0] != "0" and is_day(min(month, 12) if month <= 15 else 0, int(digits[4:6]))
+    return is_birthday and weighted(digits, (3, 7, 9, 0, 5, 8, 4, 2, 1, 6)) % 11 == int(digits[3])
 
 
 def at_tax_number(digits: str) -> bool:
