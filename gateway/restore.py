@@ -18,6 +18,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from urllib.parse import quote
 
 from sovctl.gateway.kinds import Kind, Mark
@@ -85,12 +86,16 @@ class Issued:
     def __init__(self, values: Mapping[str, str], bounds: RestoreBounds = _BOUNDS) -> None:
         self.link_hosts = bounds.link_hosts
         self._by_id = {token[-ID_CHARACTERS:]: (token[: -ID_CHARACTERS - 1], text) for token, text in values.items()}
-        self.search = TokenSearch({label for label, _ in self._by_id.values()}, self._by_id)
         self.surrogates: Surrogates | None = None
         if bounds.surrogates and (written := [t for t in values if t[: -ID_CHARACTERS - 1] in bounds.surrogates]):
             self.surrogates = Surrogates(written)
         self._seen: set[str] = set()
         self._tokens_left, self._characters_left = bounds.max_restores, bounds.max_characters
+
+    @cached_property
+    def search(self) -> TokenSearch:
+        """Finds them; a whole answer in plain text needs none."""
+        return TokenSearch({label for label, _ in self._by_id.values()}, self._by_id)
 
     def get(self, found: Found) -> tuple[Kind | Mark, str] | None:
         """The label and the value of a token; None when it was not issued here."""
@@ -116,24 +121,31 @@ class Issued:
         """
         if self.surrogates is not None or "\\" in text or "&" in text or has_link_hint(text):
             return None
-        *pieces, last = PLAIN_ID.split(text)  # text that ends with a token's label, the token's characters, text, ...
-        befores, ids = pieces[::2], pieces[1::2]
-        try:
-            issued = [self._by_id[token_id] for token_id in ids]
-        except KeyError:
-            return None
-        for before, (label, _) in zip(befores, issued, strict=True):
-            if label == _URL or not before.endswith(label):  # what follows a URL belongs to it
+        found: list[tuple[int, int, str, str]] = []
+        position, at = 0, text.find("_")
+        while at >= 0:
+            end = at + 1 + ID_CHARACTERS
+            token_id = text[at + 1 : end]
+            if (issued := self._by_id.get(token_id)) is not None:
+                label, value = issued
+                if label == _URL or not text.endswith(label, position, at):  # what follows a URL belongs to it
+                    return None
+                found.append((at - len(label), end, token_id, value))
+                position = end
+            elif PLAIN_ID.match(text, at):
                 return None
+            at = text.find("_", at + 1)
         out: list[str] = []
-        for before, token_id, (label, value) in zip(befores, ids, issued, strict=True):
+        position = 0
+        for start, end, token_id, value in found:
             if self.may_take(token_id, value):
                 counts.restored += 1
-                out += before[: -len(label)], json_inside(value) if is_json else value
+                out += text[position:start], json_inside(value) if is_json else value
             else:
                 counts.capped += 1
-                out += before, "_", token_id
-        out.append(last)
+                out.append(text[position:end])
+            position = end
+        out.append(text[position:])
         return "".join(out)
 
 

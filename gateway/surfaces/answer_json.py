@@ -22,8 +22,18 @@ def read_json(data: bytes) -> Any:
     """
     try:
         said = orjson.loads(data)
-        if data.count(b"{") + data.count(b"[") > _LEVELS_WRITTEN:
+        if len(data) > 2 * _LEVELS_WRITTEN and (_are_many(data, b"{") or _are_many(data, b"[")):
             orjson.dumps(said)
     except (orjson.JSONDecodeError, orjson.JSONEncodeError):
         raise UpstreamFailed("protocol") from None
     return said
+
+
+def _are_many(data: bytes, mark: bytes) -> bool:
+    """True when there are half as many as levels can be written; a few are found in far less time than counted."""
+    at = data.find(mark)
+    for _ in range(_LEVELS_WRITTEN // 2):
+        if at < 0:
+            return False
+        at = data.find(mark, at + 1)
+    return at >= 0

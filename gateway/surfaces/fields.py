@@ -44,14 +44,14 @@ def restored(value: Any, fields: Fields, restoration: Restoration, *, is_json: b
         json_keys = fields.json
         if restoration.is_json and value.get("type") not in _THINKING:
             json_keys |= fields.answer
-        made = {
-            key: item
-            if key in fields.left_alone
-            else _document(item, restoration)
-            if key in fields.documents
-            else restored(item, fields, restoration, is_json=key in json_keys)
-            for key, item in value.items()
-        }
+        made, left_alone, documents = dict(value), fields.left_alone, fields.documents
+        for key, item in value.items():
+            if not item or key in left_alone:
+                continue
+            if key in documents:
+                made[key] = _document(item, restoration)
+            else:
+                made[key] = restored(item, fields, restoration, is_json=key in json_keys)
         if made.get("annotations"):
             _move(made["annotations"], value, json_keys, restoration)
         return made
