@@ -39,7 +39,7 @@ from sovctl.gateway.detect.edm.people import ARTICLES, JOINTS, is_legal_form
 from sovctl.gateway.detect.edm.run import Run, Token, run_at
 from sovctl.gateway.detect.edm.titles import has_article, has_article_before, has_title_behind, is_addressed
 from sovctl.gateway.detect.edm.user_names import is_user_place
-from sovctl.gateway.detect.edm.values import DIGITS, LONGEST_PREFIX, Values, forms_of, numbers_at
+from sovctl.gateway.detect.edm.values import Values
 from sovctl.gateway.detect.edm.vocabulary import Listed, Vocabulary, folded
 from sovctl.gateway.detect.finding import Finding
 from sovctl.gateway.detect.names.cues import PARTICLES, PERSON_WORDS
@@ -85,11 +85,17 @@ class ListedFinder:
 
     def find(self, reading: Reading) -> Iterator[Finding]:
         """What of the list stands in a text that is cut into words."""
-        text = reading.text
-        if self._index.has_values:
-            yield from self._numbers(text)
-        marks = marks_of(reading, self._vocabulary)
-        values = Values(text, self._index.supporting, has_addresses=self._index.has_addresses)
+        text, index, vocabulary = reading.text, self._index, self._vocabulary
+        values = Values(
+            text,
+            index.supporting,
+            strangers=vocabulary.strangers,
+            add_stranger=vocabulary.add_stranger,
+            has_addresses=index.has_addresses,
+        )
+        if index.has_values:
+            yield from self._numbers(values)
+        marks = marks_of(reading, vocabulary)
         yield from self._glued(text, values)
         done = -1
         for place, (start, end, listed) in enumerate(marks):
@@ -335,24 +341,13 @@ class ListedFinder:
         ranked = sorted(("wavkKl".index(key[0]), key) for key in keys if self._index.ids(key))
         return ranked[0][1][1:] if ranked else token.text.casefold()
 
-    def _numbers(self, text: str) -> Iterator[Finding]:
-        strangers = self._vocabulary.strangers
-        for match in DIGITS.finditer(text):
-            start, end = match.span()
-            hashed = hash(text[max(0, start - LONGEST_PREFIX) : end])
-            if hashed in strangers:
-                continue
-            found = [each for place in numbers_at(text, start, end) for each in self._number(text, *place)]
-            if not found:
-                self._vocabulary.add_stranger(hashed)
-            yield from found
-
-    def _number(self, text: str, start: int, end: int) -> Iterator[Finding]:
-        for form in forms_of(text[start:end]):
-            if self._index.has_value(self._index.hasher.value(form)):
+    def _numbers(self, values: Values) -> Iterator[Finding]:
+        place = (-1, -1)
+        for start, end, form, hashed in values.numbers:
+            if (start, end) != place and self._index.has_value(hashed):
+                place = start, end
                 kind = Kind.PHONE if form[0] == "p" else Kind.ACCOUNT
                 yield Finding(start, end, kind, SCORES["LISTED_NUMBER"], form[1:], "LISTED_NUMBER")
-                return
 
 
 def _has_initial(text: str, start: int, end: int) -> bool:

@@ -4,15 +4,16 @@ Each value has one form however it is written, with a letter in front for what i
 an account.
 
     values_in_row({"birth_date": "03.02.1985"})          # {"d1985-02-03"}
-    values_in_text("born on 1985-02-03")                 # [(8, "d1985-02-03"), ...]
+    Values("born on 1985-02-03", index.supporting).near(0)      # hashes of those that are in the list
 """
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from functools import cached_property
+from typing import NamedTuple
 
 from sovctl.gateway.detect.edm.table import date_of
 from sovctl.gateway.detect.everyday_words import OWN_LETTERS
@@ -95,20 +96,61 @@ def forms_of(written: str) -> tuple[str, ...]:
     return (*forms, f"p{digits[-_PHONE_DIGITS:]}") if len(digits) >= _PHONE_DIGITS else forms
 
 
+class Number(NamedTuple):
+    """What could be somebody's number."""
+
+    start: int
+    end: int
+    form: str
+    hashed: int
+
+
 class Values:
     """What in a text could support a name, as hashes; made when they are first asked for.
 
     Args:
         hash_of: makes the hash of a value; None for one that is in no list.
-        has_addresses: as in `values_in_text`.
+        strangers: hashes of what was found to be no number of the list.
+        add_stranger: called for one more.
+        has_addresses: the list has some; every number in a text could be that of a house.
     """
 
-    def __init__(self, text: str, hash_of: Callable[[str], int | None], *, has_addresses: bool) -> None:
+    def __init__(
+        self,
+        text: str,
+        hash_of: Callable[[str], int | None],
+        *,
+        strangers: Container[int] = (),
+        add_stranger: Callable[[int], None] = lambda _hashed: None,
+        has_addresses: bool = True,
+    ) -> None:
         self._text = text
         self._has_addresses = has_addresses
         self._hash_of = hash_of
+        self._strangers, self._add_stranger = strangers, add_stranger
         self._places: list[int] | None = None
         self._hashes: list[int] = []
+
+    @cached_property
+    def numbers(self) -> list[Number]:
+        """Those of accounts, customers and telephones; whether they are is to be asked of the list."""
+        text, found = self._text, []
+        for match in DIGITS.finditer(text):
+            start, end = match.span()
+            hashed = hash(text[max(0, start - LONGEST_PREFIX) : end])
+            if hashed not in self._strangers:
+                known = list(self._numbers_at(start, end))
+                found += known
+                if not known:
+                    self._add_stranger(hashed)
+        return found
+
+    def _numbers_at(self, start: int, end: int) -> Iterator[Number]:
+        for first, last in numbers_at(self._text, start, end):
+            for form in forms_of(self._text[first:last]):
+                hashed = self._hash_of(form)
+                if hashed is not None:
+                    yield Number(first, last, form, hashed)
 
     @cached_property
     def is_lower(self) -> bool:
@@ -146,28 +188,22 @@ class Values:
     def near(self, place: int) -> list[int]:
         """Those of the values within some 160 characters."""
         if self._places is None:
-            found = values_in_text(self._text, has_addresses=self._has_addresses)
-            hashes = ((start, self._hash_of(value)) for start, value in found)
+            hashes = ((start, self._hash_of(value)) for start, value in self._others())
             known = [(start, hashed) for start, hashed in hashes if hashed is not None]
+            known += [(number.start, number.hashed) for number in self.numbers]
+            known.sort()
             self._places = [start for start, _ in known]
             self._hashes = [hashed for _, hashed in known]
         first, last = bisect_left(self._places, place - _NEARBY), bisect_left(self._places, place + _NEARBY)
         return self._hashes[first:last]
 
-
-def values_in_text(text: str, *, has_addresses: bool = True) -> list[tuple[int, str]]:
-    """Everything in a text that could support a name, and where it begins; sorted.
-
-    Args:
-        has_addresses: the list has some; every number in a text could be that of a house.
-    """
-    numbers = (place for match in DIGITS.finditer(text) for place in numbers_at(text, *match.span()))
-    found = [(start, form) for start, end in numbers for form in forms_of(text[start:end])]
-    found += [(match.start(), f"d{date}") for match in _DATE.finditer(text) if (date := date_of(match.group()))]
-    found += _emails(text)
-    if has_addresses:
-        found += _addresses(text)
-    return sorted(found)
+    def _others(self) -> list[tuple[int, str]]:
+        """Birth dates, addresses of people and of their mail, and where each begins."""
+        found = [(at.start(), f"d{date}") for at in _DATE.finditer(self._text) if (date := date_of(at.group()))]
+        found += _emails(self._text)
+        if self._has_addresses:
+            found += _addresses(self._text)
+        return found
 
 
 def _emails(text: str) -> Iterator[tuple[int, str]]:
