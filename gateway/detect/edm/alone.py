@@ -76,16 +76,17 @@ _GREEK = _declensions(
     """
 )
 # Suffixes of Turkish, Hungarian, Finnish and Indonesian, without marks, and what stood in their place.
-_SUFFIXES = tuple(
-    tuple(pair.partition(">")[::2])
-    for pair in """
+_SUFFIXES: dict[str, tuple[str, ...]] = {}
+for _pair in """
     in un nin nun yi yu i u e a ye ya de da te ta den dan ten tan le la yle yla
     nak nek t ot et al el val vel tol rol hoz hez ert ban ben bol bel ra re nal
     n lle lla lta ssa sta ksi sen>nen selle>nen sella>nen selta>nen sessa>nen sesta>nen seen>nen sta>nen seksi>nen
     en>i ella>i elta>i essa>i esta>i elle>i den>ti
     nya lar ler larin lerin lara lere lari leri larda lerde lardan lerden larla lerle
-    """.split()  # noqa: SIM905 - a table is read more easily than a list of quoted words
-)
+    """.split():  # noqa: SIM905 - a table is read more easily than a list of quoted words
+    _suffix, _, _instead = _pair.partition(">")
+    _SUFFIXES[_suffix] = (*_SUFFIXES.get(_suffix, ()), _instead)
+_LONGEST_SUFFIX = max(map(len, _SUFFIXES))
 _DOUBLED = re.compile(r"([^aeiou])\1[ae]l\Z")  # Hungarian: Szabadossal
 _SHORTEST_BEFORE_SUFFIX = 4  # letters
 _FLEETING = tuple(
@@ -147,9 +148,9 @@ def forms_of(word: str) -> dict[str, Form]:
 
 def before_suffix(word: str) -> Iterator[str]:
     """What a word may be without a suffix of Turkish, Hungarian, Finnish or Indonesian."""
-    for suffix, instead in _SUFFIXES:
-        if word.endswith(suffix) and len(word) - len(suffix) >= _SHORTEST_BEFORE_SUFFIX:
-            yield word[: -len(suffix)] + instead
+    for length in range(1, min(_LONGEST_SUFFIX, len(word) - _SHORTEST_BEFORE_SUFFIX) + 1):
+        for instead in _SUFFIXES.get(word[-length:], ()):
+            yield word[:-length] + instead
     if _DOUBLED.search(word):
         yield word[:-3]
 
@@ -204,12 +205,12 @@ def _in_text(word: str) -> Iterator[tuple[str, Form]]:
         yield from ((f"f{stem}|x", Form.AS_LISTED) for stem in stems(word))
         return
     if is_greek(word):
-        yield from ((f"f{stem}|{declension}", form) for stem, declension, form in _stems(word, _GREEK))
+        yield from ((f"f{stem}|{declension}", form) for stem, declension, form in _stems(word, _GREEK_ENDINGS))
         return
     if not _is_cyrillic(word):
         for plain in without_marks(word):
-            yield from ((f"f{stem}|{declension}", form) for stem, declension, form in _stems(plain, _LATIN))
-            yield from ((f"f{stem}|b", form) for stem, _, form in _stems(plain, _BALTIC_PLAIN))
+            yield from ((f"f{stem}|{declension}", form) for stem, declension, form in _stems(plain, _LATIN_ENDINGS))
+            yield from ((f"f{stem}|b", form) for stem, _, form in _stems(plain, _BALTIC_ENDINGS))
             yield from ((f"f{stem}|x", Form.SUFFIXED) for stem in before_suffix(plain))
             for ending, base in _CHANGES:
                 if plain.endswith(ending) and len(plain) - len(ending) >= _SHORTEST_STEM - 1:
@@ -217,7 +218,7 @@ def _in_text(word: str) -> Iterator[tuple[str, Form]]:
                     yield from ((f"f{stem}|{declension}", Form.INFLECTED) for declension in "ac")
         return
     yield from ((f"f{latin}|x", Form.AS_LISTED) for latin in in_latin(word, is_usual=True))
-    for stem, declension, form in _stems(word, _CYRILLIC):
+    for stem, declension, form in _stems(word, _CYRILLIC_ENDINGS):
         yield f"f{stem}|{declension}", form
         for latin in in_latin(stem, is_usual=True):
             yield f"f{latin}|{declension}", form
@@ -247,13 +248,30 @@ def _declined(
     return name, "c" if is_slavic else "x"
 
 
-def _stems(word: str, table: dict[str, tuple[frozenset[str], frozenset[str]]]) -> Iterator[tuple[str, str, Form]]:
+def _by_ending(
+    table: dict[str, tuple[frozenset[str], frozenset[str]]],
+) -> tuple[range, dict[str, list[tuple[str, Form]]]]:
+    """The lengths of the endings; for each ending its declensions, and the form that it makes."""
+    found: dict[str, list[tuple[str, Form]]] = {}
     for declension, (nominatives, others) in table.items():
         for ending in (*nominatives, *others):
-            stem = word[: len(word) - len(ending)]
-            if word.endswith(ending) and len(stem) >= min(_SHORTEST_STEM, len(word)):
-                form = Form.AS_LISTED if ending in nominatives else Form.INFLECTED
-                yield stem, declension, Form.POSSESSIVE if ending == "s" else form
+            form = Form.AS_LISTED if ending in nominatives else Form.INFLECTED
+            found.setdefault(ending, []).append((declension, Form.POSSESSIVE if ending == "s" else form))
+    return range(max(map(len, found)) + 1), found
+
+
+_CYRILLIC_ENDINGS, _LATIN_ENDINGS = _by_ending(_CYRILLIC), _by_ending(_LATIN)
+_BALTIC_ENDINGS, _GREEK_ENDINGS = _by_ending(_BALTIC_PLAIN), _by_ending(_GREEK)
+
+
+def _stems(word: str, endings: tuple[range, dict[str, list[tuple[str, Form]]]]) -> Iterator[tuple[str, str, Form]]:
+    lengths, of_ending = endings
+    for length in lengths:
+        end = len(word) - length
+        if end < min(_SHORTEST_STEM, len(word)):
+            return
+        for declension, form in of_ending.get(word[end:], ()):
+            yield word[:end], declension, form
 
 
 def without_marks(word: str) -> set[str]:

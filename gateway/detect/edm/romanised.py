@@ -12,32 +12,33 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from sovctl.gateway.detect.edm.spelling import single
+
 _SHORTEST = 4  # letters of what is left
 _LETTERS = str.maketrans(
     {"ş": "sh", "š": "sh", "ǧ": "g", "ḫ": "h", "ġ": "g", "ç": "sh", "ı": "i", "ğ": "g"}
     | dict.fromkeys((*map(ord, "'’`ʿʾʻʼ‘"), 0x2BE, 0x2BF))
 )
+# Letters without which there is nothing to do, pattern, and what is put there.
 _SPELLINGS = tuple(
-    (re.compile(pattern), sound)
-    for pattern, sound in (
-        (r"^abd[eu]l?(?=[^aeiou])", "abdul"),
-        (r"tch|sch|ch|sh", "$"),
-        (r"dj|j|gh|c(?![hk])", "g"),
-        (r"kh", "h"),
-        (r"ck|q", "k"),
-        (r"ph", "f"),
-        (r"[td]h", lambda found: found[0][0]),
-        (r"(?:ou|w|v)(?=[aeiouy])|[wv]", "w"),
-        (r"ou|oo|o", "u"),
-        (r"ee", "i"),
-        (r"[ae][iy](?![aeiou])", "ai"),
-        (r"a[uw](?![aeiou])", "aw"),
-        (r"y", "i"),
-        (r"(.)\1+", r"\1"),
-        (r"(?<=[aeiu])h$", ""),
-        (r"[$]", "sh"),
+    (frozenset(needed), re.compile(pattern), sound)
+    for needed, pattern, sound in (
+        ("b", r"^abd[eu]l?(?=[^aeiou])", "abdul"),
+        ("h", r"tch|sch|ch|sh", "$"),
+        ("jgc", r"dj|j|gh|c(?![hk])", "g"),
+        ("h", r"kh", "h"),
+        ("cq", r"ck|q", "k"),
+        ("p", r"ph", "f"),
+        ("h", r"[td]h", lambda found: found[0][0]),
+        ("owv", r"(?:ou|w|v)(?=[aeiouy])|[wv]", "w"),
+        ("o", r"ou|oo|o", "u"),
+        ("e", r"ee", "i"),
+        ("iy", r"[ae][iy](?![aeiou])", "ai"),
+        ("uw", r"a[uw](?![aeiou])", "aw"),
+        ("y", r"y", "i"),
     )
 )
+_FINAL_H = re.compile(r"(?<=[aeiu])h$")
 _ARTICLE = re.compile(r"^[ae]l(?=\w{4})")
 
 
@@ -48,10 +49,12 @@ def romanised(word: str) -> tuple[str, ...]:
     if not (plain.isascii() and plain.isalpha()):
         return ()
     found: dict[str, None] = {}
-    for each in (plain, _ARTICLE.sub("", plain)):
+    for each in dict.fromkeys((plain, _ARTICLE.sub("", plain))):
         spelled = each
-        for pattern, sound in _SPELLINGS:
-            spelled = pattern.sub(sound, spelled)
+        for needed, pattern, sound in _SPELLINGS:
+            if not needed.isdisjoint(spelled):
+                spelled = pattern.sub(sound, spelled)
+        spelled = _FINAL_H.sub("", single(spelled)).replace("$", "sh")
         if len(spelled) >= _SHORTEST:
             found[spelled.replace("e", "i")] = found[spelled.replace("e", "a")] = None
     return tuple(found)

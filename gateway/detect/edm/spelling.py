@@ -19,7 +19,9 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import product
+from operator import eq
 
 from anyascii import anyascii
 
@@ -192,18 +194,20 @@ _LATIN: dict[str, tuple[str, ...]] = {
 _GROUPS = re.compile("|".join(sorted(map(re.escape, _LATIN), key=len, reverse=True)) + r"|\w")
 _KEPT_MARKS = frozenset("ǧġḫḏṯẓäöüåøæœßçćčšžżşșğłıñđþóąęâûŝ")
 
-# What is done to every reading, in this order; the first column says whether it could be.
-_MERGERS: tuple[tuple[str, re.Pattern[str], str], ...] = tuple(
-    (needed, re.compile(pattern), merged)
-    for needed, pattern, merged in (
-        ("off", r"off$", "ov"),
-        ("ei", r"ei", "ai"),  # Meier, Maier; Aleksey, Aleksay
-        ("ie", r"(?<=[aeou])i(?=e)|^i(?=e)", ""),  # Dmitrieva, Dmitriyeva; Yelena, Elena
-        ("iu", r"iu", "u"),  # Yulia, Julia, Iuliia
-        ("", r"(.)\1+", r"\1"),
-        ("er", r"(?<=[^aeiou])er$", "r"),  # Alexander, Aleksandr
-        ("h", r"(?<=[aeou])h(?![aeiou])", ""),  # Johnson, Jonson; Hahn, Han
-        ("", r"(.)\1+", r"\1"),
+# What is done to every reading, in this order, and doubled letters after either; the first column says if it could be.
+_MERGERS: tuple[tuple[tuple[str, re.Pattern[str], str], ...], ...] = tuple(
+    tuple((needed, re.compile(pattern), merged) for needed, pattern, merged in mergers)
+    for mergers in (
+        (
+            ("off", r"off$", "ov"),
+            ("ei", r"ei", "ai"),  # Meier, Maier; Aleksey, Aleksay
+            ("ie", r"(?<=[aeou])i(?=e)|^i(?=e)", ""),  # Dmitrieva, Dmitriyeva; Yelena, Elena
+            ("iu", r"iu", "u"),  # Yulia, Julia, Iuliia
+        ),
+        (
+            ("er", r"(?<=[^aeiou])er$", "r"),  # Alexander, Aleksandr
+            ("h", r"(?<=[aeou])h(?![aeiou])", ""),  # Johnson, Jonson; Hahn, Han
+        ),
     )
 )
 
@@ -319,27 +323,40 @@ def _choices(parts: Sequence[tuple[str, ...]]) -> list[str]:
     first = [part[0] for part in parts]
     if not open_parts:
         return ["".join(first)]
-    ranked = sorted(product(*(range(len(parts[place])) for place in open_parts)), key=lambda ranks: (sum(ranks), ranks))
     chosen = []
-    for ranks in ranked[:_MOST_READINGS]:
+    for ranks in _ranked(tuple(len(parts[place]) for place in open_parts)):
         for place, rank in zip(open_parts, ranks, strict=True):
             first[place] = parts[place][rank]
         chosen.append("".join(first))
     return chosen
 
 
+@lru_cache(1 << 10)  # of some 4^5 that there are
+def _ranked(choices: tuple[int, ...]) -> list[tuple[int, ...]]:
+    """Which of so many choices for each part to take, likeliest first."""
+    ranked = sorted(product(*map(range, choices)), key=lambda ranks: (sum(ranks), ranks))
+    return ranked[:_MOST_READINGS]
+
+
 def _merged(spelling: str) -> str:
-    for needed, pattern, merged in _MERGERS:
-        if needed in spelling:
-            spelling = pattern.sub(merged, spelling)
+    for mergers in _MERGERS:
+        for needed, pattern, merged in mergers:
+            if needed in spelling:
+                spelling = pattern.sub(merged, spelling)
+        spelling = single(spelling)
     return spelling
 
 
+def single(spelling: str) -> str:
+    """Doubled letters once; few words have any, which is told sooner than the pattern would."""
+    return _DOUBLE.sub(r"\1", spelling) if any(map(eq, spelling, spelling[1:])) else spelling
+
+
 def _blurred(spelling: str) -> str:
-    return _VOWELS.sub("V", _DOUBLE.sub(r"\1", spelling).removesuffix("h"))
+    return _VOWELS.sub("V", single(spelling).removesuffix("h"))
 
 
 def _bones(spelling: str) -> str:
-    single = _DOUBLE.sub(r"\1", spelling)
-    first = "v" if single.startswith("v") else ""
-    return first + _WEAK.sub("", single[len(first) :].removesuffix("h"))
+    once = single(spelling)
+    first = "v" if once.startswith("v") else ""
+    return first + _WEAK.sub("", once[len(first) :].removesuffix("h"))
