@@ -45,7 +45,7 @@ from sovctl.gateway.detect.finding import Finding
 from sovctl.gateway.detect.names.cues import PARTICLES, PERSON_WORDS
 from sovctl.gateway.detect.names.nobody import is_everyday
 from sovctl.gateway.detect.names.reading import Reading
-from sovctl.gateway.detect.names.shape import ends_like_surname, word_before
+from sovctl.gateway.detect.names.shape import ends_like_surname
 from sovctl.gateway.kinds import Kind
 
 _MOST_COMBINATIONS = 16
@@ -67,7 +67,7 @@ _OWN_PARTICLES = frozenset(("van", "von", "ter", "ten", "de", "di", "da", "dos",
 _NEAR_SURNAMES = _BEFORE_SURNAMES | PARTICLES | JOINTS | ARTICLES
 _SIGNS = (".", "_")  # between the initial and the surname of a user name
 _RUN_BEFORE = re.compile(r"[ \t\u00a0]{0,3}([\w'’\-]+)")  # of a text that is read backwards
-_LONGEST_BEFORE = 24  # characters of a title or a particle, with its space
+_LONGEST_BEFORE = 40  # characters of a word, with its space
 _INITIAL_BEFORE = re.compile(r"(?<![^\W\d_])[^\W\d_]{1,2}\.[ \u00a0]{0,2}\Z")
 _INITIAL_BEHIND = re.compile(r",?[ \u00a0][^\W\d_]{1,2}\.")
 
@@ -134,8 +134,7 @@ class ListedFinder:
             return (bool(listed.alone) and values.is_lower) or self._is_behind_given(text, start, listed)
         if listed.alone or _has_initial(text, start, end):
             return True
-        before = _RUN_BEFORE.match(text[max(0, start - _LONGEST_BEFORE) : start][::-1])
-        if (before is not None and before[1][::-1].lower() in _NEAR_SURNAMES) or has_article_before(text, start):
+        if _word_before(text, start).lower() in _NEAR_SURNAMES or has_article_before(text, start):
             return True
         if listed.exact_givens and has_title_behind(text, end):
             return True
@@ -147,10 +146,7 @@ class ListedFinder:
         """True behind a given name that is also somewhere's everyday word, which is no mark itself: "kim harvey"."""
         if listed.is_common or not listed.exact:
             return False
-        before = word_before(text, start)
-        if before is None:
-            return False
-        given = self._vocabulary.look_up(folded(before[1]))
+        given = self._vocabulary.look_up(folded(_word_before(text, start)))
         return given.is_everyday and self._index.has_pair(given.exact_givens, listed.exact)
 
     def _user_name(self, text: str, start: int, end: int, listed: Listed) -> Finding | None:
@@ -348,6 +344,12 @@ class ListedFinder:
                 place = start, end
                 kind = Kind.PHONE if form[0] == "p" else Kind.ACCOUNT
                 yield Finding(start, end, kind, SCORES["LISTED_NUMBER"], form[1:], "LISTED_NUMBER")
+
+
+def _word_before(text: str, start: int) -> str:
+    """The word before, with its hyphens and apostrophes; empty when anything but white space stands between."""
+    match = _RUN_BEFORE.match(text[max(0, start - _LONGEST_BEFORE) : start][::-1])
+    return match[1][::-1] if match else ""
 
 
 def _has_initial(text: str, start: int, end: int) -> bool:

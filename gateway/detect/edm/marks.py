@@ -23,6 +23,7 @@ Mark = tuple[int, int, Listed]
 """Start and end of a word, and what it is."""
 
 _BEFORE_CAPITALS = ' ._/*"('
+_WITHIN = frozenset(_BEFORE_CAPITALS)
 _LETTER = rf"[^\x00-@\[-`{{-\x7f{''.join(MARKS)}]"  # of a word of a `Reading`
 _WORD = re.compile(rf"{_LETTER}+")
 _CAPITAL = re.compile(rf"[A-Z]{_LETTER}*")
@@ -50,7 +51,8 @@ def marks_of(reading: Reading, vocabulary: Vocabulary) -> list[Mark]:
             word = folded(match[0])
             if hash(word) in echoes and (match.start() == 0 or not _WORD.match(text, match.start() - 1)):
                 found = vocabulary.look_up(word)
-                if _may_stand(text, found):
+                is_within = text[match.start() - 1 : match.start()] in _WITHIN and match[0] in found.capitals
+                if is_within or _may_stand(text, found):
                     marks[match.span()] = (*match.span(), found)
     cut = list(_cut_words(text, vocabulary))
     if echoes:
