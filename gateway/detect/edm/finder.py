@@ -66,6 +66,8 @@ _BEFORE_SURNAMES = PERSON_WORDS | {_FAMILY}
 _OWN_PARTICLES = frozenset(("van", "von", "ter", "ten", "de", "di", "da", "dos", "du", "le", "la", "del", "della"))
 _NEAR_SURNAMES = _BEFORE_SURNAMES | PARTICLES | JOINTS | ARTICLES
 _SIGNS = (".", "_")  # between the initial and the surname of a user name
+_GERMAN_ARTICLES = frozenset(("der", "den", "das", "zur", "zum"))
+_LONGEST_PARTS = 16  # characters of "von der", or of an initial and "der", with spaces
 _RUN_BEFORE = re.compile(r"[ \t\u00a0]{0,3}([\w'’\-]+)")  # of a text that is read backwards
 _LONGEST_BEFORE = 40  # characters of a word, with its space
 _INITIAL_BEFORE = re.compile(r"(?<![^\W\d_])[^\W\d_]{1,2}\.[ \u00a0]{0,2}\Z")
@@ -134,7 +136,7 @@ class ListedFinder:
             return (bool(listed.alone) and values.is_lower) or self._is_behind_given(text, start, listed)
         if listed.alone or _has_initial(text, start, end):
             return True
-        if _word_before(text, start).lower() in _NEAR_SURNAMES or has_article_before(text, start):
+        if _is_behind_part(text, start) or has_article_before(text, start):
             return True
         if listed.exact_givens and has_title_behind(text, end):
             return True
@@ -350,6 +352,15 @@ def _word_before(text: str, start: int) -> str:
     """The word before, with its hyphens and apostrophes; empty when anything but white space stands between."""
     match = _RUN_BEFORE.match(text[max(0, start - _LONGEST_BEFORE) : start][::-1])
     return match[1][::-1] if match else ""
+
+
+def _is_behind_part(text: str, start: int) -> bool:
+    """True behind a title, or what may be a part of the name; German articles are one only behind "von", an initial."""
+    before = _word_before(text, start).lower()
+    if before not in _GERMAN_ARTICLES:
+        return before in _NEAR_SURNAMES
+    further = text[max(0, start - _LONGEST_PARTS) : start].lower()
+    return "van " in further or "von " in further or "." in further
 
 
 def _has_initial(text: str, start: int, end: int) -> bool:
