@@ -36,7 +36,6 @@ BOUNDED = {
     "sovctl.gateway.release.sentences._BEGUN_FENCE": "matched once at the beginning of a sentence",
     "sovctl.gateway.release.sentences._LAST_WORD": "reads the few characters before a full stop",
     "sovctl.gateway.surfaces.captions._TIMES": "matched once at the beginning of a line",
-    "sovctl.gateway.token_search._RUN": "reads as many characters as a label has",
     "sovctl.gateway.wrapping._TEXT_TYPE": "matches one media type",
 }
 
