@@ -54,8 +54,6 @@ class BirthDateRecognizer:
 
     def at(self, text: str, start: int, _pattern: int, around: Surroundings) -> Finding | None:
         """The date of birth that begins at `start`."""
-        if not around.may_say(self._birth):
-            return None
         match = _DATE.match(text, start)
         if match is None or is_inside_word(text, start, match.end()):
             return None
