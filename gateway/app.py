@@ -98,8 +98,11 @@ class App:
         }
         self._below: Mapping[str, Page] = {_MODEL: self._model, _HANDOFF: self._handoff}
 
-    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
-        return self._lifespan(receive, send) if scope["type"] == "lifespan" else self._answer(scope, receive, send)
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._lifespan(receive, send)
+        elif scope["type"] == "http":
+            await self._answer(scope, receive, send)
 
     async def _lifespan(self, receive: Receive, send: Send) -> None:
         await receive()

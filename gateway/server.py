@@ -77,7 +77,6 @@ def run(parts: Parts, listening: socket.socket | None) -> None:
         ssl_keyfile=settings.listen.key_file,
         ssl_ca_certs=settings.listen.client_ca_file,
         ssl_cert_reqs=client_certificates(settings.listen),
-        interface="asgi3",
         loop="uvloop",
         http=protocol_class(
             CertificateProtocol if settings.listen.client_ca_file else DeadlineProtocol, settings.listen
