@@ -163,7 +163,7 @@ class Planner:
         if self._slow_finders:
             await self._look_closer(exchange, exchange.inspection, exchange.permit)
         for kind, count in exchange.inspection.counts.items():
-            self._metrics.findings.add(kind, by=count)
+            self._metrics.findings.add(kind.value, by=count)
 
     async def _look_closer(self, exchange: Exchange, inspection: Inspection, permit: Permit) -> None:
         looked = await look_closer(
