@@ -8,7 +8,6 @@ token that insists on nonces of its own (FIPS 140-3 mode of many) is used with A
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import os
 import threading
@@ -26,9 +25,16 @@ from sovctl.gateway.vault.sealing import NONCE_BYTES
 _TAG_BITS = 128
 _LOADED_BY: dict[str, int] = {}  # module -> process that initialized it; a fork must do so again (2.40, 6.6.1)
 _LOCK = threading.Lock()  # a process is logged in to a token once, whatever its threads do
-# What a token says while another process has its files open (SoftHSM 2.6, seen 2026-11), or while a network is away.
-_PASSES = (pkcs11.GeneralError, pkcs11.FunctionFailed, pkcs11.DeviceError)
-_MORE_ATTEMPTS, _PAUSE_S = 8, 0.25
+# What a token says while another process has its files open (SoftHSM 2.6, seen 2026-11), or while a network is away,
+# and how often it is asked again. A library that looked at the wrong moment has no token or key until it begins anew.
+_PASSES: dict[type[pkcs11.PKCS11Error], int] = {
+    pkcs11.GeneralError: 8,
+    pkcs11.FunctionFailed: 8,
+    pkcs11.DeviceError: 8,
+    pkcs11.NoSuchToken: 2,
+    pkcs11.NoSuchKey: 2,
+}
+_PAUSE_S = 0.25
 _PASSING = {Attribute.TOKEN: False, Attribute.SENSITIVE: False, Attribute.EXTRACTABLE: True}
 
 
@@ -58,12 +64,7 @@ class Pkcs11Kek:
     def _use(self, use: Callable[[pkcs11.Session, pkcs11.SecretKey], bytes]) -> bytes:
         settings = self._settings
         try:
-            for _ in range(_MORE_ATTEMPTS):
-                with contextlib.suppress(*_PASSES):
-                    return self._used(use)
-                _LOADED_BY[str(settings.module)] = 0  # begin anew: it may have seen a file that was half written
-                time.sleep(_PAUSE_S)
-            return self._used(use)
+            return self._asked(use)
         except pkcs11.PKCS11Error as error:
             raise VaultFailed(
                 f"expected key {settings.key_label} of token {settings.token_label} to wrap and unwrap, "
@@ -71,6 +72,18 @@ class Pkcs11Kek:
                 where=str(settings.module),
                 hint="is the token there, the PIN right, and the key allowed to do so?",
             ) from error
+
+    def _asked(self, use: Callable[[pkcs11.Session, pkcs11.SecretKey], bytes]) -> bytes:
+        attempts = 0
+        while True:
+            try:
+                return self._used(use)
+            except tuple(_PASSES) as error:
+                _LOADED_BY[str(self._settings.module)] = 0  # begin anew: it may have seen a file that was half written
+                if attempts >= _PASSES.get(type(error), 0):
+                    raise
+            attempts += 1
+            time.sleep(_PAUSE_S)
 
     def _used(self, use: Callable[[pkcs11.Session, pkcs11.SecretKey], bytes]) -> bytes:
         settings = self._settings

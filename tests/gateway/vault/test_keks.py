@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -161,3 +162,35 @@ def test_a_token_serves_workers_that_were_forked(hardware_token: HardwareToken) 
     assert done.returncode == 0, done.stderr
     assert isinstance(one(pkcs11=hardware_token.settings("kek")), Pkcs11Kek)
     assert LABEL not in one(pkcs11=hardware_token.settings("kek")).id
+
+
+_AWAY = """
+import sys
+from pathlib import Path
+from sovctl.gateway.settings import Pkcs11Settings
+from sovctl.gateway.vault.errors import VaultFailed
+from sovctl.gateway.vault.pkcs11_kek import Pkcs11Kek
+kek = Pkcs11Kek(Pkcs11Settings.model_validate_json(sys.argv[1]), sys.stdin.readline().strip())
+tokens = Path(sys.argv[2])
+away = tokens.rename(tokens.with_name("away"))
+tokens.mkdir()
+try:
+    kek.wrap(bytes(32), b"wrap")
+except VaultFailed as error:
+    assert "NoSuchToken" in str(error), error
+else:
+    raise AssertionError("wrapped without a token")
+tokens.rmdir()
+away.rename(tokens)
+assert kek.unwrap(kek.wrap(bytes(32), b"wrap"), b"wrap") == bytes(32)
+"""
+
+
+def test_a_token_that_was_not_there_at_first_is_found_later(hardware_token: HardwareToken, tmp_path: Path) -> None:
+    config = Path(os.environ["SOFTHSM2_CONF"])
+    shutil.copytree(config.with_name("tokens"), tmp_path / "tokens")
+    (tmp_path / "softhsm2.conf").write_text(config.read_text().replace(str(config.parent), str(tmp_path)))
+    command = [sys.executable, "-c", _AWAY, json.dumps(hardware_token.settings("kek")), str(tmp_path / "tokens")]
+    env = {**os.environ, "SOFTHSM2_CONF": str(tmp_path / "softhsm2.conf")}
+    done = subprocess.run(command, input=PIN, capture_output=True, text=True, env=env)
+    assert done.returncode == 0, done.stderr
