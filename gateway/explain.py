@@ -221,9 +221,10 @@ def _read(surface: Surface, raw: bytes, request: Path) -> dict[str, Any]:
         if isinstance(body, dict):
             surface.check(body)
             return body
-        got = "something else"
+        got = "no object"
     except Refused as refused:
-        got = f"one that is refused as {refused.code.value}"
+        wrong = f": `{refused.param}` is absent, or not as it should be" if refused.param is not None else ""
+        got = f"one that is refused as {refused.code.value}{wrong}"
         try:
             json.loads(raw)
         except ValueError as error:  # where it is broken; never a word of it

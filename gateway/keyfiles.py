@@ -40,8 +40,20 @@ def parse_key(text: str, *, where: str) -> bytes:
     return key
 
 
+def read_api_key(path: Path) -> str:
+    """What an upstream is shown in a header.
+
+    Raises:
+        InputError: as for `read_secret`, or nothing that a header can hold.
+    """
+    key = read_secret(path)
+    if not (key.isascii() and key.isprintable()):
+        raise InputError("expected a key in one line of ASCII, got something else", where=str(path))
+    return key
+
+
 def read_secret(path: Path) -> str:
-    """One line of text that only its owner can read.
+    """Text that only its owner can read, without the space around it.
 
     Raises:
         InputError: absent, empty, or readable by group or others.

@@ -102,7 +102,7 @@ class Parts:
         """Where several workers tell each other what they counted."""
         self._endings: set[asyncio.Task[None]] = set()
         self._ledger_key = signing.load_or_create(settings.ledger.key_file)
-        self.failure: SovctlError | None = None
+        self.failure: Exception | None = None
         self.server: Server | None = None
         self.line: socket.socket | None = None
         """To the process that writes the ledger, when that is another one."""
@@ -146,11 +146,11 @@ class Parts:
         async with AsyncExitStack() as stack:
             try:
                 context = await self._open(stack)
-            except SovctlError as error:
-                self.failure = error
-                raise
             except OSError as error:
                 self.failure = InputError(f"expected usable files, got: {error.strerror}", where=str(error.filename))
+                raise
+            except Exception as error:
+                self.failure = error
                 raise
             gc.freeze()  # what is there now stays: the collector need not look at it again and again
             gc.enable()

@@ -21,7 +21,7 @@ from sovctl.compliance.files import write_atomic
 from sovctl.compliance.refusals import refusal
 from sovctl.gateway.access import keys
 from sovctl.gateway.access.clients import Client, dump_clients
-from sovctl.gateway.keyfiles import read_secret
+from sovctl.gateway.keyfiles import read_api_key
 from sovctl.gateway.settings import check_settings
 from sovctl.gateway.settings.upstream import INSIDE
 from sovctl.gateway.tokens import KEY_BYTES
@@ -89,7 +89,7 @@ def init(
     }
     check_settings(settings, path)
     if cloud_key_file is not None:
-        read_secret(cloud_key_file)
+        read_api_key(cloud_key_file)
     key, clients = keys.create([], Client(name="app", tenant="standalone"), now=datetime.now(UTC), valid_for=None)
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)

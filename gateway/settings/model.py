@@ -35,11 +35,13 @@ def in_words(error: ErrorDetails) -> str:
 
 
 def encrypted_or_local(url: AnyHttpUrl) -> AnyHttpUrl:
-    """`url` when it is https, or leads to this machine itself.
+    """`url` when it is https, or leads to this machine itself, and holds no secret.
 
     Raises:
         ValueError: it does not.
     """
+    if url.username is not None or url.password is not None:
+        raise ValueError("expected an address without user name and password, got one with them")
     if url.scheme == "http" and not is_loopback(url.host or ""):
         raise ValueError("expected https, got http to another machine")
     return url

@@ -89,6 +89,8 @@ class UpstreamSettings(SettingsModel):
     @field_validator("base_urls")
     @classmethod
     def _encrypted_or_local(cls, urls: list[AnyHttpUrl]) -> list[AnyHttpUrl]:
+        if any(url.query is not None or url.fragment is not None for url in urls):
+            raise ValueError("expected addresses that end in a path, got one with `?` or `#`")
         return [encrypted_or_local(url) for url in urls]
 
     @model_validator(mode="after")

@@ -57,7 +57,9 @@ class Transcriptions(Surface):
     def read(self, raw: bytes, headers: Mapping[str, str]) -> Any:
         try:
             form = parse_form(headers["content-type"], raw)
-            return {**form.texts, "file": [file.filename for file in form.files.values()]}
+            stream = form.texts.get("stream", "")  # a list when it stands there twice, which `check` refuses
+            is_stream = stream.lower() in _TRUE if isinstance(stream, str) else stream
+            return {**form.texts, "stream": is_stream, "file": [file.filename for file in form.files.values()]}
         except FormError:
             raise Refused(Code.INVALID_REQUEST) from None
 
@@ -81,9 +83,6 @@ class Transcriptions(Surface):
         super().check(body)
         if not body.get("file"):
             raise Refused(Code.INVALID_REQUEST, param="file")
-
-    def is_stream(self, body: Mapping[str, Any]) -> bool:
-        return str(body.get("stream", "")).lower() in _TRUE
 
     def prose(self, path: Path) -> Path | None:
         return path if path[0] == "prompt" else None

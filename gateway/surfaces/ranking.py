@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from sovctl.gateway.errors import Code, Refused
 from sovctl.gateway.leaves import Path
+from sovctl.gateway.obstacles import Obstacle
 from sovctl.gateway.settings import SurfaceName
 from sovctl.gateway.surfaces.chat import PARTS
+from sovctl.gateway.surfaces.completions import has_tokens
 from sovctl.gateway.surfaces.fields import Fields
 from sovctl.gateway.surfaces.surface import Surface
 
@@ -40,6 +42,9 @@ class Rerank(Surface):
     def prose(self, path: Path) -> Path | None:
         return _side(path) if path[0] in ("query", "documents") else None
 
+    def obstacles(self, body: Mapping[str, Any]) -> Collection[Obstacle]:
+        return _token_ids(body["query"], body["documents"])
+
     def beginning(self, body: Mapping[str, Any]) -> list[Any]:
         return [body.get("user"), body["query"], body["documents"]]
 
@@ -59,10 +64,14 @@ class Score(Surface):
     def check(self, body: Mapping[str, Any]) -> None:
         super().check(body)
         if not any(left in body and right in body for left, right in _SIDES):
-            raise Refused(Code.INVALID_REQUEST)
+            other = next((right for left, right in _SIDES if left in body), _SIDES[0][0])
+            raise Refused(Code.INVALID_REQUEST, param=other)
 
     def prose(self, path: Path) -> Path | None:
         return _side(path) if path[0] in _SIDE_NAMES else None
+
+    def obstacles(self, body: Mapping[str, Any]) -> Collection[Obstacle]:
+        return _token_ids(*(body.get(name) for name in _SIDE_NAMES))
 
     def beginning(self, body: Mapping[str, Any]) -> list[Any]:
         return [body.get("user"), *(body.get(name) for name in sorted(_SIDE_NAMES))]
@@ -71,3 +80,8 @@ class Score(Surface):
 def _side(path: Path) -> Path | None:
     """Each text by itself; what a document consists of together."""
     return None if path[-1] == "type" else path[:2]
+
+
+def _token_ids(*sides: Any) -> Collection[Obstacle]:
+    """What is compared may be given as embeddings and completions may be: as ids that only a model can read."""
+    return {Obstacle.TOKEN_IDS} if any(map(has_tokens, sides)) else ()

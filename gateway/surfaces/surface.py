@@ -133,7 +133,8 @@ class Surface(ABC):
         """
         if not isinstance(body.get("model"), str):
             raise Refused(Code.INVALID_REQUEST, param="model")
-        if self.is_stream(body) and not self.has_stream:
+        stream = body.get("stream")  # not "yes" or 1, which some servers take for true and others don't
+        if stream and not (stream is True and self.has_stream):
             raise Refused(Code.INVALID_REQUEST, param="stream")
 
     def is_stream(self, body: Mapping[str, Any]) -> bool:

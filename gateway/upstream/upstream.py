@@ -24,7 +24,7 @@ from typing import Any, Self
 
 from sovctl.gateway import log
 from sovctl.gateway.errors import UpstreamFailed, UpstreamRejected
-from sovctl.gateway.keyfiles import read_secret
+from sovctl.gateway.keyfiles import read_api_key
 from sovctl.gateway.routing.load import load_of
 from sovctl.gateway.routing.servers import EJECTED_S, FINE, State, Thresholds, order, outliers, state_of
 from sovctl.gateway.settings import Limits, RoutingSettings, UpstreamKind, UpstreamSettings
@@ -40,7 +40,8 @@ _STATE_S = 0.01  # how long an upstream's state is good for: what it is made of 
 _MOST_LISTED = 1 << 20  # bytes of a list of models
 _LONGEST_METRICS_BYTES = 8 << 20  # vLLM's are some 50 KB, more with many LoRAs (measured 2026-11)
 _CLOSE_IDLE_EVERY = 10  # looks at the servers
-_REJECTED = frozenset({400, 404, 409, 413, 422})
+_REJECTED = frozenset({400, 409, 413, 422})
+_ABSENT = frozenset({404, 405})  # no such API or model there: a slip in the settings, and others may have it
 _CONTEXT_WORDS = (b"context length", b"context_length", b"max_model_len", b"maximum context")
 _OVERLOADED = frozenset({"status-429", "status-503"})
 _BUSY_S = 1.0  # how long an overloaded server that does not say how long is asked last
@@ -80,7 +81,7 @@ class Upstream:
         settings = self.settings
         headers = {"Accept-Encoding": "identity", "User-Agent": "sovctl-gateway"}
         if settings.api_key_file is not None:
-            key, is_bearer = read_secret(settings.api_key_file), settings.api_key_header == "authorization"
+            key, is_bearer = read_api_key(settings.api_key_file), settings.api_key_header == "authorization"
             headers[settings.api_key_header] = f"Bearer {key}" if is_bearer else key
         tls = tls_context(settings)
         self._loop = asyncio.get_running_loop()
@@ -272,6 +273,9 @@ class Upstream:
             if cause in _OVERLOADED:
                 asked_s = retry_after_s(answer.header(b"retry-after"), now=datetime.now(UTC))
                 server.busy_until_s = self._loop.time() + min(_BUSY_S if asked_s is None else asked_s, _LONGEST_BUSY_S)
+                answer.note(cause)
+            elif answer.status in _ABSENT:  # it is well, and may serve other APIs
+                server.breaker.succeeded()
                 answer.note(cause)
             else:
                 answer.failed(cause)

@@ -385,6 +385,8 @@ def test_what_the_model_server_rejects_is_said_without_its_words(gateway: Any, p
         (b'{"model": "assistant"}', "invalid_request", 400),
         (b'{"model": 7, "messages": []}', "invalid_request", 400),
         (b'{"model": "assistant", "messages": ["x"]}', "invalid_request", 400),
+        (b'{"model": "assistant", "messages": [], "stream": "yes"}', "invalid_request", 400),
+        (b'{"model": "assistant", "messages": [], "stream": 1}', "invalid_request", 400),
         (b'{"model": "nobody", "messages": []}', "model_not_found", 404),
         (b'{"model": "assistant", "messages": [{"a": ' + b"[" * 300 + b"]" * 300 + b"}]}", "too_deep", 400),
         (b'{"model": "assistant", "messages": [], "x": "' + b"x" * (9 << 20) + b'"}', "body_too_large", 413),

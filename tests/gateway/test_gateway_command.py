@@ -127,6 +127,14 @@ def test_explain_refuses_what_is_no_request(config: Path, run: Any, content: str
     assert result.stderr.startswith(f"sovctl: {request}: expected ")
 
 
+def test_explain_names_the_field_that_is_absent(config: Path, run: Any) -> None:
+    request = config.parent / "request.json"
+    request.write_text('{"model": "assistant"}')
+    result = run("explain", str(request), "--config", str(config))
+    said = "got one that is refused as invalid_request: `messages` is absent, or not as it should be"
+    assert result.stderr == f"sovctl: {request}: expected a request of this API, {said}\n"
+
+
 def test_explain_says_where_a_request_is_no_json_and_none_of_its_words(config: Path, run: Any) -> None:
     request = config.parent / "request.json"
     request.write_text('{"model": "assistant",\n "messages": anna@example.com}')
@@ -221,6 +229,37 @@ def test_raw_text_over_plain_http_to_another_machine_is_refused(config: Path, ru
     result = run("serve", "--config", str(config))
     assert result.returncode == 3
     assert "expected https, got http to another machine" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("url", "message"),
+    [
+        ("https://us:er@cloud.example/v1", "without user name and password"),
+        ("https://cloud.example/v1?api-version=3", "end in a path"),
+        ("https://cloud.example/v1#x", "end in a path"),
+    ],
+)
+def test_an_address_holds_no_secret_and_no_query(config: Path, run: Any, url: str, message: str) -> None:
+    upstreams = yaml.safe_load(config.read_text())["upstreams"]
+    upstreams[0]["base_urls"] = [url]
+    change(config, upstreams=upstreams)
+    result = run("serve", "--config", str(config))
+    assert result.returncode == 3
+    assert "upstreams[0].base_urls: expected" in result.stderr
+    assert message in result.stderr
+    assert "us:er" not in result.stderr
+
+
+def test_a_key_for_the_cloud_that_no_header_can_hold_is_said_at_the_start(config: Path, run: Any) -> None:
+    upstreams = yaml.safe_load(config.read_text())["upstreams"]
+    key = config.parent / "cloud.key"
+    key.touch(mode=0o600)
+    key.write_text("one\ntwo\n")
+    upstreams[0]["api_key_file"] = str(key)
+    change(config, upstreams=upstreams)
+    result = run("serve", "--config", str(config))
+    assert result.returncode == 3
+    assert result.stderr.startswith(f"sovctl: {key}: expected a key in one line of ASCII")
 
 
 UNREAD = ["site: 2026-13-45", "site: !!int x", "[" * 20_000, "site: a\nsite: b", "policy: {default: a, default: b}"]

@@ -208,6 +208,9 @@ def check_clouds(case: Case) -> Iterator[Problem]:
         where, url = f"gateway.clouds[{index}].base_url", cloud.base_url
         if url.scheme != "https":
             yield Problem(f"expected https, got {url.scheme}", where=where, hint="tokens are text too: use TLS")
+        if url.query is not None or url.fragment is not None:
+            message = "expected an address that ends in a path, got one with `?` or `#`"
+            yield Problem(message, where=where, hint="leave out what stands behind the path")
         unusual = list(_no_address(url.host or "", where))
         yield from unusual
         if not unusual and (url.host, url.port) not in holes:

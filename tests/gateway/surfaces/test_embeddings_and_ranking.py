@@ -55,6 +55,23 @@ def test_token_ids_stay_on_prem(gateway: Any, pool: SurfaceUpstream, cloud: Surf
     assert audited(gateway)["surface"] == "embeddings"
 
 
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/v1/rerank", {"query": [1, 2, 3], "documents": ["Please write a letter"]}),
+        ("/v1/rerank", {"query": "Please write a letter", "documents": [[1, 2], [3]]}),
+        ("/v1/score", {"text_1": "Please write a letter", "text_2": [[1, 2, 3]]}),
+        ("/v1/score", {"queries": [1, 2, 3], "documents": ["Please write a letter"]}),
+    ],
+)
+def test_token_ids_that_are_compared_leave_no_more_than_others(
+    gateway: Any, cloud: SurfaceUpstream, path: str, body: Any
+) -> None:
+    post(gateway, path, {"model": "assistant", **body})
+    assert not cloud.requests
+    assert "obstacle:token-ids" in audited(gateway)["reasons"]
+
+
 @pytest.mark.parametrize("path", ["/v1/rerank", "/v2/rerank", "/rerank"])
 def test_reranked_documents_come_back_with_their_values(gateway: Any, cloud: SurfaceUpstream, path: str) -> None:
     documents = [PROMPT, "Please write a short letter", f"Please pay to {IBAN}"]
@@ -93,6 +110,7 @@ def test_many_conversations_in_one_request(gateway: Any, cloud: SurfaceUpstream)
         ("/v1/rerank", {"query": "x"}),
         ("/v1/score", {"text_1": "x"}),
         ("/v1/chat/completions/batch", {"messages": [{"role": "user"}]}),
+        ("/v1/embeddings", {"input": "x", "stream": True}),
     ],
 )
 def test_what_is_no_request_of_the_surface_goes_nowhere(
@@ -100,6 +118,7 @@ def test_what_is_no_request_of_the_surface_goes_nowhere(
 ) -> None:
     status, _, answer = post(gateway, path, {"model": "assistant", **body})
     assert (status, answer["error"]["code"]) == (400, "invalid_request")
+    assert answer["error"]["param"] in ("input", "documents", "text_2", "messages", "stream")
     assert not pool.requests
     assert not cloud.requests
 

@@ -225,7 +225,7 @@ def test_the_end_of_a_stream_gives_its_connection_back() -> None:
     [
         ("400 x", b"this model's maximum context length is 512 tokens", "context"),
         ("413 x", b"no", "rejected"),
-        ("404 x", b"no", "rejected"),
+        ("404 x", b"no such model", "status-404"),
         ("302 x", b"", "status-302"),
         ("401 x", b"the prompt was secret", "status-401"),
     ],
@@ -236,6 +236,20 @@ def test_a_refusal_keeps_the_servers_words_to_itself(status: str, said: bytes, c
             for _ in range(2):
                 assert await ask(upstream) == (cause, [f"u/0:{cause}"])
             assert server.connections == 1
+
+    asyncio.run(run())
+
+
+def test_an_api_that_a_server_lacks_takes_none_of_the_others_away() -> None:
+    def script(request: bytes) -> list[Step]:
+        return [ok(b"{}") if b" /v1/x " in request else ok(b"no", status="404 x")]
+
+    async def run() -> None:
+        async with upstream_of(script, failures_until_open=1) as (upstream, _):
+            for _ in range(3):
+                with pytest.raises(UpstreamFailed, match="status-404"):
+                    await upstream.post("responses", BODY, is_stream=False)
+            assert (await ask(upstream))[0] == "{}"
 
     asyncio.run(run())
 
