@@ -38,6 +38,12 @@ _FORMS = _BASE**_FORM_CHARACTERS
 _WEIGHTS = range(2, ID_CHARACTERS + 1)  # of the check character; below the prime 31
 KEY_BYTES = 32
 
+_WEIGHED = [
+    bytes(((place + 2) * (pair % _BASE) + (place + 3) * (pair // _BASE)) % _BASE for pair in range(_FORMS))
+    for place in (0, 2, 4, 6, 8, 10, 12, 13)
+]
+"""What each pair adds to the sum of the check character, by the place where it begins; at 12 one character stands."""
+
 
 class Mint:
     """Makes the tokens of one conversation of one tenant.
@@ -83,11 +89,10 @@ class Mint:
         Args:
             about: the identifiers in it.
         """
-        stem = _stem(self._mac(_VALUE_OF[label], value))
+        mac = self._mac(_VALUE_OF[label], value)
         form = 0 if surface == value else 1 + self._mac(_FORM_OF[label], surface) % (_FORMS - 1)
         while True:
-            body = stem + _PAIRS[form]
-            token = "_".join((label, body + check_character(body)))
+            token = "_".join((label, _id(mac, form)))
             # Two spellings of one value may meet in the same form (1 in 960); the later one then takes the next.
             if self._issued.setdefault(token, surface) == surface:
                 if about:
@@ -119,13 +124,15 @@ def check_character(body: str) -> str:
     return ALPHABET[sum(map(mul, body.encode().translate(_VALUES), _WEIGHTS)) % _BASE]
 
 
-def _stem(number: int) -> str:
-    """The lowest thirteen places of `number`, lowest first."""
-    low, high, pairs = number % _SIX, number // _SIX % _SIX, _PAIRS  # Python is quick with numbers below 2**30
-    return (
-        f"{pairs[low % _TWO]}{pairs[low // _TWO % _TWO]}{pairs[low // _FOUR]}"
-        f"{pairs[high % _TWO]}{pairs[high // _TWO % _TWO]}{pairs[high // _FOUR]}{ALPHABET[number // _TWELVE % _BASE]}"
-    )
+def _id(mac: int, form: int) -> str:
+    """The sixteen characters: the lowest thirteen places of `mac`, lowest first, the form and the check character."""
+    low, high, g = mac % _SIX, mac // _SIX % _SIX, mac // _TWELVE % _BASE  # Python is quick with those below 2**30
+    a, b, c = low % _TWO, low // _TWO % _TWO, low // _FOUR
+    d, e, f = high % _TWO, high // _TWO % _TWO, high // _FOUR
+    of_a, of_b, of_c, of_d, of_e, of_f, of_g, of_form = _WEIGHED
+    check = of_a[a] + of_b[b] + of_c[c] + of_d[d] + of_e[e] + of_f[f] + of_g[g] + of_form[form]
+    pairs, last = _PAIRS, ALPHABET[check % _BASE]
+    return f"{pairs[a]}{pairs[b]}{pairs[c]}{pairs[d]}{pairs[e]}{pairs[f]}{ALPHABET[g]}{pairs[form]}{last}"
 
 
 def _joined(*fields: str) -> bytes:

@@ -8,7 +8,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from identifier_strategies import SPECIMENS, literals
 
-from sovctl.gateway.kinds import Kind
+from sovctl.gateway.kinds import Kind, Mark
 from sovctl.gateway.restore import RestoreCounts, Restorer
 from sovctl.gateway.tokens import Mint
 
@@ -57,3 +57,11 @@ def test_guessed_tokens_never_restore(guesses: list[str], items: Any) -> None:
     answer = " ".join(guesses)
     restorer = Restorer(own.issued)
     assert restorer.feed(answer) + restorer.flush() == answer
+
+
+def test_tokens_are_those_that_vaults_hold_already() -> None:
+    mint = Mint(bytes(range(32)), tenant="retail", conversation="c1", generation=2)
+    iban, grouped = "DE89370400440532013000", "DE89 3704 0044 0532 0130 00"
+    assert mint.token(Kind.IBAN, iban, iban) == "IBAN_3D3GGF6FSMR2600S"
+    assert mint.token(Kind.IBAN, iban, grouped) == "IBAN_3D3GGF6FSMR26NNS"
+    assert mint.token(Mark.TEXT, "ä", "ä") == "TEXT_KMMRB621HJSGP003"
