@@ -27,9 +27,9 @@ from sovctl.gateway.settings import (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Permissions:
-    """What policy says to one tenant on one route."""
+    """What policy says to one tenant on one route. Equal only to itself, so that verdicts can be remembered by it."""
 
     by_kind: Mapping[Kind, Action]
     """Every kind."""

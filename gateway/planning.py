@@ -162,7 +162,7 @@ class Planner:
         exchange.permit = decide(exchange.inspection, exchange.permissions)
         if self._slow_finders:
             await self._look_closer(exchange, exchange.inspection, exchange.permit)
-        for kind, count in exchange.inspection.counts.items():
+        for (kind, _), count in exchange.inspection.found.items():
             self._metrics.findings.add(kind.value, by=count)
 
     async def _look_closer(self, exchange: Exchange, inspection: Inspection, permit: Permit) -> None:

@@ -19,9 +19,11 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 
 from sovctl.gateway.inspection import Inspection
 from sovctl.gateway.kinds import Kind
+from sovctl.gateway.obstacles import Obstacle
 from sovctl.gateway.permissions import Permissions
 from sovctl.gateway.settings import Action
 
@@ -72,9 +74,19 @@ class Permit:
 
 def decide(inspection: Inspection, permissions: Permissions) -> Permit:
     """What policy allows for a request with this in it."""
+    return _permit(frozenset(inspection.found), inspection.languages, inspection.obstacles, permissions)
+
+
+@lru_cache(1024)  # no text is in these, and most requests of a site are alike
+def _permit(
+    found: frozenset[tuple[Kind, str]],
+    languages: frozenset[str],
+    obstacles: frozenset[Obstacle],
+    permissions: Permissions,
+) -> Permit:
     by_rule = permissions.by_rule
     by_action: dict[Action, set[str]] = {}
-    for kind, rule in inspection.found:
+    for kind, rule in found:
         action = by_rule.get((kind, rule)) if by_rule else None
         entity = kind if action is None else f"{kind}/{rule}"
         by_action.setdefault(action or permissions.by_kind[kind], set()).add(entity)
@@ -82,13 +94,12 @@ def decide(inspection: Inspection, permissions: Permissions) -> Permit:
         return Permit(Verdict.BLOCK, _reasons(Reason.KIND_BLOCKED, blocked))
     if not permissions.has_cloud:
         return Permit(Verdict.STAY, (Reason.NO_CLOUD.value,))
-    if refused := inspection.obstacles & permissions.blocked_obstacles:
+    if refused := obstacles & permissions.blocked_obstacles:
         return Permit(Verdict.BLOCK, _reasons(Reason.OBSTACLE_BLOCKED, refused))
     staying = _reasons(Reason.KIND_ON_PREM, by_action.get(Action.ON_PREM, ()))
-    if inspection.obstacles:
-        staying += _reasons(Reason.OBSTACLE, inspection.obstacles)
+    staying += _reasons(Reason.OBSTACLE, obstacles)
     if permissions.by_kind[Kind.PERSON] is not Action.ALLOW:
-        staying += _reasons(Reason.LANGUAGE, inspection.languages - permissions.name_languages)
+        staying += _reasons(Reason.LANGUAGE, languages - permissions.name_languages)
     if staying:
         return Permit(Verdict.STAY, staying)
     leaving = _reasons(Reason.TOKENIZED, by_action.get(Action.TOKENIZE, ()))
