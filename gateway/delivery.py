@@ -65,7 +65,7 @@ class Delivery:
         try:
             data = await answer.read(at_most=self.limits.max_answer_bytes)
             said = surface.parsed(data)
-            if isinstance(said, dict):
+            if exchange.reservation.accounts and isinstance(said, dict):
                 exchange.usage = usage_said(said.get("usage"))
             made = surface.whole(said, exchange.restoration(self.bounds))
         except UpstreamFailed as error:

@@ -47,7 +47,7 @@ def has_link_hint(text: str) -> bool:
         if text[max(0, colon - _LONGEST_SCHEME) : colon].lower().endswith(_SCHEMES):
             return True
         colon = text.find(":", colon + 1)
-    return "www." in text.lower()
+    return "." in text and "www." in text.lower()
 
 
 class _PlainLinkContext:
