@@ -13,9 +13,8 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -41,8 +40,7 @@ class Leak(Exception):
     """The outgoing body still holds an identifier. The message names its kind, never the value."""
 
 
-@dataclass(frozen=True, slots=True)
-class Outgoing:
+class Outgoing(NamedTuple):
     """What may leave."""
 
     data: bytes
@@ -168,9 +166,11 @@ def _occurs(surface: str, data: bytes, rare: bytes | None) -> bool:
     if len(surface) < _SHORTEST_CHECKED:
         return False
     written = orjson.dumps(surface)[1:-1]
-    if rare is not None and _rare(written) not in rare:
+    if rare is not None and rare.find(_rare(written)) < 0:
         return False
-    return data.find(written) >= 0 or (b"\\" in written and orjson.dumps(written.decode())[1:-1] in data)
+    if data.find(written) >= 0:
+        return True
+    return written.find(b"\\") >= 0 and data.find(orjson.dumps(written.decode())[1:-1]) >= 0
 
 
 def _is_ours(span: tuple[int, int], ours: list[tuple[int, int]]) -> bool:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from sovctl.gateway.detect.finding import Finding
@@ -80,7 +80,7 @@ async def look_closer(
                 more.setdefault(text, []).extend(findings)
     if more:
         inspection = await work(inspector.add, more)
-    inspection = replace(inspection, looked_by=tuple(looked_by))
+    inspection = inspection._replace(looked_by=tuple(looked_by))
     permit = decide(inspection, permissions)
     if failures and permit.verdict is not Verdict.BLOCK:
         before = permit.reasons if permit.verdict is Verdict.STAY else ()

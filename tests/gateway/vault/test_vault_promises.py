@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import dataclasses
 import os
 import signal
 import subprocess
@@ -96,7 +95,7 @@ def test_rows_that_were_moved_or_changed_do_not_open(home: Home, change: str) ->
 def test_the_same_conversation_key_of_another_tenant_does_not_open(home: Home) -> None:
     with_vault(home, _store)
     with pytest.raises(VaultFailed):
-        with_vault(home, lambda v: v.load(dataclasses.replace(ONE, tenant="group")))
+        with_vault(home, lambda v: v.load(ONE._replace(tenant="group")))
 
 
 def test_another_key_is_refused_before_anything_is_written(home: Home) -> None:
