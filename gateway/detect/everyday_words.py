@@ -14,12 +14,13 @@ text is counted with a few additions, and `points` opens the sum:
 from __future__ import annotations
 
 import unicodedata
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 WORD, OWN_WORD = 20, 40
 """Points of an everyday word, and of one that no other language here has."""
-_OWN_LETTER, _SHARED_LETTER = 10, 5
+OWN_LETTER, _SHARED_LETTER = 10, 5
 
 _CYRILLIC = ("ru", "uk", "kk", "be", "bg", "ky", "mk", "mn", "sr", "tt")
 _ARABIC = ("ar", "fa", "ur", "ckb")
@@ -143,8 +144,12 @@ _slices = {
     for script, languages in LANGUAGES.items()
 }
 
-GROUPS: tuple[frozenset[str], ...] = (frozenset(), *sorted({frozenset(group) for group in _of.values()}, key=sorted))
-"""Every set of languages that share a word. The first one is empty."""
+_sizes = Counter(map(frozenset, _of.values()))
+GROUPS: tuple[frozenset[str], ...] = (
+    frozenset(),
+    *sorted(_sizes, key=lambda group: (-_sizes[group], sorted(group))),
+)
+"""Every set of languages that share a word, those of most words first. Before them stands the empty one."""
 
 _number_of = {group: number for number, group in enumerate(GROUPS)}
 GROUP_OF: dict[bytes, int] = {word: _number_of[frozenset(group)] for word, group in _of.items()}
@@ -161,7 +166,7 @@ BALLOTS: tuple[int, ...] = tuple(
 """For each of `GROUPS`, what one of its words says."""
 
 LETTER_BALLOTS: dict[str, int] = {
-    letter: sum((_SHARED_LETTER if " " in of else _OWN_LETTER) << _shift[language] for language in of.split())
+    letter: sum((_SHARED_LETTER if " " in of else OWN_LETTER) << _shift[language] for language in of.split())
     for rows in _LETTERS.values()
     for letters, of in rows
     for letter in {*letters, *letters.upper()}

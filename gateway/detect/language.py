@@ -29,7 +29,9 @@ from sovctl.gateway.detect.everyday_words import (
     HEAD_START,
     LANGUAGES,
     LETTER_BALLOTS,
+    OWN_LETTER,
     OWN_LETTERS,
+    OWN_WORD,
     WORD,
     points,
 )
@@ -53,8 +55,16 @@ _EMBEDDED = 0.3  # of a text's words may be Latin ones that hardly any language 
 # Votes of a text are one string with a character a word, its group's number: counting and searching it is done in C.
 _VOTE_OF = {word: chr(group) for word, group in GROUP_OF.items()}
 _NO_VOTE = chr(0)
+# The same as bytes, where those of some groups are taken out in one step; the few rarest groups have no byte.
+_VOTES_FOR = {
+    language: bytes(sorted(group for group in groups if group < 256)) for language, groups in GROUPS_IN.items()
+}
+_SPEAKER = {group: language for group, (language, *others) in enumerate(GROUPS[1:], 1) if not others}
+_FOR_SEVERAL = bytes(group for group in range(256) if group not in _SPEAKER)
+_NOT_TELLING = bytes(group for group in range(256) if not 1 <= len(GROUPS[group]) <= 6)
+_MOST_ADVANTAGE = max(EXPECTED.values())
 
-_NOT_TELLING = re.compile(f"[^{''.join(LETTER_BALLOTS)}]+")
+_NO_LETTER = re.compile(f"[^{''.join(LETTER_BALLOTS)}]+")
 _FIRST_NOT_LATIN = 0xCE  # lead byte of Greek; all before it are Latin letters
 _ALONE = {"cyrillic": "ru", "arabic": "ar"}  # what a few words in a script are taken for when no table knows them
 _FEW_WORDS = 4
@@ -81,7 +91,7 @@ def languages(text: str) -> frozenset[str]:
             if lead in data:
                 for mark in marks:
                     data = data.replace(mark, b" ")
-        marked = Counter(_NOT_TELLING.sub("", data.translate(None, _ASCII).decode("utf-8", "ignore")))
+        marked = Counter(_NO_LETTER.sub("", data.translate(None, _ASCII).decode("utf-8", "ignore")))
         letters = sum([LETTER_BALLOTS[letter] * number for letter, number in marked.items()])
     words = data.translate(_TO_WORDS).split()
     found = set(scripts.languages)
@@ -89,21 +99,46 @@ def languages(text: str) -> frozenset[str]:
         found.add(UNKNOWN)
     if words:
         votes = "".join(map(_VOTE_OF.get, words, repeat(_NO_VOTE)))
-        counts = _counted(votes.replace(_NO_VOTE, ""))
-        ballots = HEAD_START + letters + sum([BALLOTS[group] * number for group, number in counts.items()])
         latin = len(words) if scripts is LATIN_ONLY else sum([word[0] < _FIRST_NOT_LATIN for word in words])
-        for script in scripts.families:
-            in_script = latin if script == "latin" else len(words) - latin
-            if script == "latin" and latin <= _EMBEDDED * len(words) and not _is_substantial(ballots):
-                continue
-            found |= _guess(script, counts, ballots, letters, in_script)
+        if len(scripts.families) == 1 and latin in (0, len(words)) and (plain := _of_most(votes, marked.total())):
+            found.add(plain)
+        else:
+            counts = _counted(votes.replace(_NO_VOTE, ""))
+            ballots = HEAD_START + letters + sum([BALLOTS[group] * number for group, number in counts.items()])
+            for script in scripts.families:
+                in_script = latin if script == "latin" else len(words) - latin
+                if script == "latin" and latin <= _EMBEDDED * len(words) and not _is_substantial(ballots):
+                    continue
+                found |= _guess(script, counts, ballots, letters, in_script)
         if own := marked.keys() & OWN_LETTERS.keys():
             found |= _by_own_letters(marked, own)
         if len(words) >= _STRANGE_RUN:
-            found |= _other_passages(votes, counts, found)
+            found |= _other_passages(votes, found)
         if not found and scripts.families:
             found.add(UNKNOWN)
     return frozenset(found or {NONE})
+
+
+def _of_most(votes: str, letters: int) -> str | None:
+    """The language with more words of its own than all others have words; most texts have one.
+
+    What `_guess` would say of a text in one script, without counting.
+
+    Args:
+        letters: that speak for some language, and may all speak for another.
+    """
+    known = votes.encode("latin-1", "ignore")
+    own = known.translate(None, _FOR_SEVERAL)
+    if not own:
+        return None
+    group = own[len(own) // 2]
+    language = _SPEAKER[group]
+    hits = len(known) - len(known.translate(None, _VOTES_FOR[language]))
+    if hits < _SHARE.get(language, _SHARE_OF_OTHERS) * len(votes):
+        return None
+    others = len(votes) - votes.count(_NO_VOTE) - hits
+    ahead = OWN_WORD * (own.count(group) - others)
+    return language if ahead > _MOST_ADVANTAGE + OWN_LETTER * letters else None
 
 
 def _counted(votes: str) -> dict[int, int]:
@@ -152,11 +187,17 @@ def _by_own_letters(marked: Counter[str], own: Iterable[str]) -> set[str]:
     return {language for language, letters in number.items() if letters >= _OWN_LETTERS}
 
 
-def _other_passages(votes: str, counts: Mapping[int, int], found: set[str]) -> set[str]:
+def _other_passages(votes: str, found: set[str]) -> set[str]:
     """What passages of a text are in when it differs from what the whole is in."""
     more: set[str] = set()
     if _NO_VOTE * _STRANGE_RUN in votes and not found.isdisjoint(_SHARE):
         more.add(UNKNOWN)
+    known = votes.encode("latin-1", "ignore")
+    familiar = b"".join([_VOTES_FOR.get(language, b"") for language in found])
+    telling = known.translate(None, _NOT_TELLING + familiar)
+    if len(telling) + len(votes) - len(known) < _FOREIGN_HITS:
+        return more
+    counts = _counted(votes)
     foreign = _TELLING.intersection(counts).difference(*[GROUPS_IN.get(language, ()) for language in found])
     while sum(map(counts.__getitem__, foreign)) >= _FOREIGN_HITS:
         of = Counter[str]()

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sovctl.gateway.detect.everyday_words import GROUPS, LANGUAGES
+from sovctl.gateway.detect import language as telling
+from sovctl.gateway.detect.everyday_words import BALLOTS, GROUP_OF, GROUPS, HEAD_START, LANGUAGES
 from sovctl.gateway.detect.language import NONE, UNKNOWN, languages
 
 LETTERS: dict[str, str] = json.loads((Path(__file__).parent / "data" / "letters.json").read_text(encoding="utf-8"))
@@ -95,6 +96,26 @@ def test_any_text_has_an_answer(text: str) -> None:
 @given(st.text(alphabet=st.characters(categories=["L"], exclude_characters="ªºµ"), min_size=1, max_size=40))
 def test_letters_are_never_nothing(text: str) -> None:
     assert languages(text) != {NONE}
+
+
+_LATIN = sorted(chr(group) for group in {*GROUP_OF.values()} if GROUPS[group] <= {*LANGUAGES["latin"]})
+_OWN = [vote for vote in _LATIN if len(GROUPS[ord(vote)]) == 1]
+
+
+@given(
+    st.sampled_from(_OWN),
+    st.integers(1, 60),
+    st.lists(st.tuples(st.sampled_from(["\0", *_LATIN]), st.integers(1, 20)), max_size=6),
+)
+def test_what_is_told_without_counting_is_what_counting_says(
+    own: str, number: int, others: list[tuple[str, int]]
+) -> None:
+    votes = own * number + "".join(vote * times for vote, times in others)
+    plain = telling._of_most(votes, 0)
+    if plain is not None:
+        counts = telling._counted(votes.replace("\0", ""))
+        ballots = HEAD_START + sum(BALLOTS[group] * times for group, times in counts.items())
+        assert telling._guess("latin", counts, ballots, 0, len(votes)) == {plain}
 
 
 def test_every_language_has_words_of_its_own() -> None:
