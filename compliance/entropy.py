@@ -1,7 +1,8 @@
 """Random bytes for ids, nonces and data keys: the system's own, fetched 4 KiB at a time.
 
-A system call for each id costs more than all else that is done with it. Here each byte comes from `os.urandom`, is
-handed out once, to one caller, and is overwritten where it was kept; a forked child begins with bytes of its own.
+A system call for each id costs more than all else that is done with it, and lets another thread have the interpreter.
+Here each byte comes from `os.urandom`, is handed out once, to one caller, and is kept here no longer; a forked child
+begins with bytes of its own.
 
     request_id = random_bytes(16).hex()
 
@@ -14,10 +15,13 @@ up. Hence keys that live long, in files or around other keys, are made with `os.
 from __future__ import annotations
 
 import os
+import struct
 import threading
 from collections.abc import Callable
 
 _FETCHED_BYTES = 4096  # some 30 requests' worth
+_PIECE_BYTES = 16
+_PIECES = struct.Struct(f"{_PIECE_BYTES}s" * (_FETCHED_BYTES // _PIECE_BYTES))
 
 
 class Entropy:
@@ -34,23 +38,26 @@ class Entropy:
     def start_anew(self) -> None:
         """Forget what was fetched; in a child after fork, where another thread may hold the lock for ever."""
         self._lock = threading.Lock()
-        self._fetched = bytearray()
-        self._next = 0
+        self._pieces: list[bytes] = []
 
     def take(self, size: int) -> bytes:
-        """So many random bytes, which nobody else got or gets."""
-        zeros = bytes(size)  # raises for less than none, before anything is changed
-        if size > _FETCHED_BYTES:
-            return self._fetch(size)
+        """So many random bytes, which nobody else got or gets.
+
+        Raises:
+            ValueError: less than none.
+        """
+        if size < 0:
+            raise ValueError(f"expected 0 bytes or more, got the negative number {size}")
+        count = -(-size // _PIECE_BYTES)
         with self._lock:
-            start = self._next
-            if start + size > len(self._fetched):
-                self._fetched[:] = self._fetch(_FETCHED_BYTES)
-                start = 0
-            end = self._next = start + size  # before they are read: whatever interrupts us, nothing is given twice
-            taken = bytes(self._fetched[start:end])
-            self._fetched[start:end] = zeros
-            return taken
+            if (left := len(self._pieces) - count) < 0:
+                if size > _FETCHED_BYTES:
+                    return self._fetch(size)
+                self._pieces[:] = _PIECES.unpack(self._fetch(_FETCHED_BYTES))
+                left = len(self._pieces) - count
+            taken = self._pieces[left:]
+            del self._pieces[left:]
+        return b"".join(taken)[:size]
 
 
 _entropy = Entropy()

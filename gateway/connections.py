@@ -4,7 +4,7 @@ uvicorn waits for ever for a request that comes one byte a minute, for a client 
 takes in a head of any size. Here a connection has deadlines, looked at once a second for all connections together, so
 that a request costs a few assignments and no timer:
 
-    its first byte         `timeout_keep_alive` of uvicorn, as between two requests
+    its first byte         `timeout_keep_alive` of uvicorn; the same between two requests
     the head               `listen.head_timeout_s` from its first byte; at most `listen.max_head_bytes`, or 431
     the body               `listen.body_timeout_s` without a byte, or fewer than `_LEAST_BYTES_PER_S`; then 408
     a client that does not read     `listen.write_timeout_s` from the moment its buffers were full; then closed
@@ -56,7 +56,7 @@ class DeadlineProtocol(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Wait for a first byte."""
         super().connection_made(transport)
-        self._expires_at = self.loop.time() + self.timeout_keep_alive
+        self._expires_at = self._end_of_idling()
         self._head_bytes = 0
         self._is_in_head = False
         self._body_bytes = 0
@@ -77,7 +77,6 @@ class DeadlineProtocol(HttpToolsProtocol):
         """Count what is no body: a head, or the framing and trailers of chunks."""
         if self._is_over:
             return
-        self._unset_keepalive_if_required()
         try:
             self._feed(data)
         except httptools.HttpParserError:
@@ -143,11 +142,25 @@ class DeadlineProtocol(HttpToolsProtocol):
         super().on_body(body)
 
     def on_message_complete(self) -> None:
-        """The request is whole; what follows is ours to do, or the keep-alive timer's."""
+        """The request is whole; what follows is ours to do, unless it was done already."""
         if self.parser.should_upgrade():
             return
-        self._expires_at = inf
+        self._expires_at = inf if not self.cycle.response_complete else self._end_of_idling()
         super().on_message_complete()
+
+    def on_response_complete(self) -> None:
+        """The answer is out: what uvicorn does then, without a timer for each answer."""
+        self.server_state.total_requests += 1
+        if self.transport.is_closing():
+            return
+        self.flow.resume_reading()
+        if self.pipeline:
+            self._start_asgi_task(*self.pipeline.pop())
+        elif self._expires_at is inf:
+            self._expires_at = self._end_of_idling()
+
+    def _end_of_idling(self) -> float:
+        return self.loop.time() + self.timeout_keep_alive
 
     def pause_writing(self) -> None:
         """The client reads more slowly than we write."""

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from sovctl.gateway import log
 from sovctl.gateway.errors import UpstreamFailed, UpstreamRejected
@@ -52,8 +52,7 @@ _NOT_SENT = frozenset({"connect", "tls", "full"})
 _TOO_LATE = frozenset({"timeout", "deadline"})
 
 
-@dataclass(frozen=True, slots=True)
-class _Request:
+class _Request(NamedTuple):
     path: str
     body: bytes
     headers: Mapping[str, str] | None

@@ -20,6 +20,7 @@ from sovctl.gateway.vault.sealing import SUBJECT_BYTES
 
 _MOST_TENANTS = 4096  # remembered
 _NEITHER_LETTER_NOR_DIGIT = bytes(code for code in range(128) if not chr(code).isalnum())
+_LOWER = bytes(range(256)).lower()
 
 
 class BlindIndex:
@@ -35,6 +36,7 @@ class BlindIndex:
         )
         self._tenants = hmac.digest(key, b"sovctl vault tenant v1", hashlib.sha256)
         self._known: dict[str, bytes] = {}
+        self._begun: dict[bytes, hashlib.blake2b] = {}
 
     def tenant(self, name: str) -> bytes:
         """Digest of a tenant's name."""
@@ -51,22 +53,34 @@ class BlindIndex:
         Args:
             tenant: its digest.
         """
-        return {self._digest(tenant + value) for value in set(map(canonical, values))}
+        begun = self._begun_with(tenant)
+        return {_ended(begun, value) for value in set(map(canonical, values))}
 
     def scope(self, tenant: bytes, subjects: Collection[bytes]) -> bytes:
         """Digest of all these together."""
-        return self._digest(b"".join((tenant, b"scope", *sorted(subjects))))
+        return _ended(self._begun_with(tenant), b"".join((b"scope", *sorted(subjects))))
 
-    def _digest(self, data: bytes) -> bytes:
-        digest = self._subjects.copy()
-        digest.update(data)
-        return digest.digest()
+    def _begun_with(self, tenant: bytes) -> hashlib.blake2b:
+        """The digest of a tenant's texts as far as these are alike: half of the work for a short one."""
+        begun = self._begun.get(tenant)
+        if begun is None:
+            if len(self._begun) >= _MOST_TENANTS:
+                self._begun.clear()
+            begun = self._begun[tenant] = self._subjects.copy()
+            begun.update(tenant)
+        return begun
+
+
+def _ended(begun: hashlib.blake2b, data: bytes) -> bytes:
+    digest = begun.copy()
+    digest.update(data)
+    return digest.digest()
 
 
 def canonical(value: str) -> bytes:
     """What spellings of one value have in common: letters with their marks and digits, in one case and composition."""
     if value.isascii():
-        kept = value.lower().encode().translate(None, _NEITHER_LETTER_NOR_DIGIT)
+        kept = value.encode().translate(_LOWER, _NEITHER_LETTER_NOR_DIGIT)
     else:
         folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", value).casefold())
         letters = "".join(each for each in folded if unicodedata.category(each)[0] in "LMN")

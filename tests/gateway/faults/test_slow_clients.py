@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
 import socket
@@ -11,10 +12,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import uvicorn
 import yaml
 from echo_upstream import EchoUpstream
 from loopback_gateway import KEY, LoopbackGateway, running_gateway, say, write_loopback_config
 from waiting import until
+
+from sovctl.gateway.connections import DeadlineProtocol, protocol_class
+from sovctl.gateway.settings import Listen
 
 _DEADLINES = {"head_timeout_s": 1, "body_timeout_s": 2, "write_timeout_s": 1, "max_head_bytes": 8192}
 _HEAD = f"POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {KEY}\r\n".encode()
@@ -229,3 +234,46 @@ def rss_bytes(gateway: LoopbackGateway) -> int:
     """Resident memory of the process."""
     status = Path(f"/proc/{gateway.process.pid}/status").read_text()
     return int(next(line for line in status.splitlines() if line.startswith("VmRSS:")).split()[1]) * 1024
+
+
+@pytest.mark.parametrize(
+    "requests",
+    [
+        pytest.param([b"GET / HTTP/1.1\r\nhost: x\r\n\r\n"] * 2, id="one after another"),
+        pytest.param([b"GET / HTTP/1.1\r\nhost: x\r\n\r\n" * 2], id="at once"),
+        pytest.param([b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n\r\n", b"{}"], id="answered before its end"),
+    ],
+)
+def test_a_client_that_stays_idle_after_its_answers_is_let_go(requests: list[bytes]) -> None:
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"2")]})
+        await send({"type": "http.response.body", "body": b"ok"})
+
+    async def exchange() -> bytes:
+        options = uvicorn.Config(
+            app,
+            loop="uvloop",
+            http=protocol_class(DeadlineProtocol, Listen(host="127.0.0.1", port=8080)),
+            lifespan="off",
+            log_config=None,
+            timeout_keep_alive=1,
+        )
+        options.load()
+        server = uvicorn.Server(options)
+        with socket.create_server(("127.0.0.1", 0)) as listening:
+            serving = asyncio.create_task(server.serve([listening]))
+            reader, writer = await asyncio.open_connection(*listening.getsockname())
+            said = b""
+            for request in requests:
+                writer.write(request)
+                if request.endswith(b"\r\n\r\n"):
+                    said += await reader.readuntil(b"ok")
+            async with asyncio.timeout(30):
+                said += await reader.read()  # until it is closed
+            writer.close()
+            server.should_exit = True
+            await serving
+        return said
+
+    answers = asyncio.run(exchange()).count(b"HTTP/1.1 200")
+    assert answers == b"".join(requests).count(b" / HTTP/1.1")
