@@ -208,7 +208,8 @@ class App:
         headers = [_JSON, *refused.headers]
         if refused.code is Code.INVALID_API_KEY:
             headers.append((b"www-authenticate", b"Bearer"))
-        return refused.status, headers, surface.error(refused.code, request_id=request_id, param=refused.param)
+        body = surface.error(refused.code, request_id=request_id, param=refused.param, reasons=refused.reasons)
+        return refused.status, headers, body
 
     async def _models(self, scope: Scope, _request_id: str) -> tuple[int, Headers, bytes]:
         usable = await self._usable(scope)

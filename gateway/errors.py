@@ -9,8 +9,10 @@ it never repeats anything that was in the request or that an upstream said.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 import orjson
 
@@ -173,9 +175,13 @@ class UpstreamRejected(Exception):
 class Refused(Exception):
     """The request gets this answer instead of a model's. Its text is the code, nothing else."""
 
-    def __init__(self, code: Code, *, headers: Headers | None = None, param: str | None = None) -> None:
+    def __init__(
+        self, code: Code, *, headers: Headers | None = None, param: str | None = None, reasons: Sequence[str] = ()
+    ) -> None:
         super().__init__(code.value)
         self.code = code
+        self.reasons = reasons
+        """Why policy keeps or refuses the request, such as `language:de`: codes of its audit record."""
         self.param = param
         """A field of this API that is absent or of another form; a name of ours, never of the request."""
         self.headers: Headers = headers or []
@@ -197,7 +203,7 @@ def status_and_message(code: Code, param: str | None = None) -> tuple[int, str]:
     return answer.status, answer.message + where
 
 
-def error_body(code: Code, *, request_id: str, param: str | None = None) -> bytes:
+def error_body(code: Code, *, request_id: str, param: str | None = None, reasons: Sequence[str] = ()) -> bytes:
     """The JSON body for `code`.
 
     Args:
@@ -212,7 +218,17 @@ def error_body(code: Code, *, request_id: str, param: str | None = None) -> byte
                 "type": answer.type,
                 "param": param,
                 "code": code.value,
-                "sovctl": {"reason": code.value, "request_id": request_id},
+                "sovctl": said_by_us(code, request_id=request_id, reasons=reasons),
             }
         }
     )
+
+
+def said_by_us(code: Code, *, request_id: str, reasons: Sequence[str] = ()) -> dict[str, Any]:
+    """What stands in an error beside the API's own fields.
+
+    Args:
+        reasons: of policy.
+    """
+    said = {"reason": code.value, "request_id": request_id}
+    return {**said, "reasons": reasons} if reasons else said

@@ -214,9 +214,9 @@ class Planner:
 def why_not(plan: Plan, permit: Permit | None, route: RouteSettings) -> Refused:
     """The refusal of a request that no upstream may serve."""
     if permit is not None and permit.verdict is Verdict.BLOCK:
-        return Refused(Code.POLICY_BLOCKED)
+        return Refused(Code.POLICY_BLOCKED, reasons=permit.reasons)
     if plan.is_too_dear:
         return Refused(Code.REQUEST_EXCEEDS_LIMIT, headers=[(b"x-should-retry", b"false")])
     if route.pool is None and (permit is None or not permit.verdict.may_leave):
-        return Refused(Code.STAYS_ON_PREM)
+        return Refused(Code.STAYS_ON_PREM, reasons=() if permit is None else permit.reasons)
     return Refused(Code.SURFACE_NOT_SERVED)

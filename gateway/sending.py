@@ -216,7 +216,9 @@ class Sender:
             code = Code.CONTEXT_LENGTH_EXCEEDED if failure.is_too_long else Code.UPSTREAM_REJECTED
         else:
             code = Code.UPSTREAM_FAILED if has_left else Code.POOL_UNAVAILABLE
-        refused = Refused(code)
+        permit = exchange.permit
+        is_kept = code is Code.POOL_UNAVAILABLE and permit is not None and not permit.verdict.may_leave
+        refused = Refused(code, reasons=permit.reasons if permit is not None and is_kept else ())
         await self._audit.answer(
             exchange.request_id,
             status=refused.status,

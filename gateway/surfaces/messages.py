@@ -8,12 +8,12 @@ in it could be replaced.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import orjson
 
-from sovctl.gateway.errors import Code, Refused, UpstreamFailed, status_and_message
+from sovctl.gateway.errors import Code, Refused, UpstreamFailed, said_by_us, status_and_message
 from sovctl.gateway.leaves import Path
 from sovctl.gateway.obstacles import Obstacle
 from sovctl.gateway.settings import SurfaceName
@@ -135,13 +135,12 @@ class Messages(Surface):
     def added(self, event: Mapping[str, Any]) -> Added:
         return added_to_message(event, FIELDS)
 
-    def error(self, code: Code, *, request_id: str, param: str | None = None) -> bytes:
+    def error(self, code: Code, *, request_id: str, param: str | None = None, reasons: Sequence[str] = ()) -> bytes:
         status, message = status_and_message(code, param)
-        reason = {"reason": code.value, "request_id": request_id}
         error = {
             "type": _TYPES.get(status, "api_error" if status >= 500 else "invalid_request_error"),
             "message": message,
-            "sovctl": reason,
+            "sovctl": said_by_us(code, request_id=request_id, reasons=reasons),
         }
         return orjson.dumps({"type": "error", "error": error, "request_id": request_id})
 

@@ -11,7 +11,7 @@ parts, what begins a conversation, how an answer is restored, how an error is sa
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Protocol, TypeGuard
 
 import orjson
@@ -240,13 +240,14 @@ class Surface(ABC):
         has no form for that."""
         return None
 
-    def error(self, code: Code, *, request_id: str, param: str | None = None) -> bytes:
+    def error(self, code: Code, *, request_id: str, param: str | None = None, reasons: Sequence[str] = ()) -> bytes:
         """The body of an error.
 
         Args:
             param: the field of the request that it is about.
+            reasons: of policy.
         """
-        return error_body(code, request_id=request_id, param=param)
+        return error_body(code, request_id=request_id, param=param, reasons=reasons)
 
     def error_event(self, code: Code, *, request_id: str) -> bytes:
         """An error in the middle of a stream, framed."""

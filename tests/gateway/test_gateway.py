@@ -238,6 +238,7 @@ def test_a_blocked_kind_is_refused_and_goes_nowhere(gateway: Any, pool: EchoUpst
     with pytest.raises(openai.PermissionDeniedError) as caught:
         ask(gateway.client(), "Please use password: hunter2hunter for it")
     assert caught.value.body["sovctl"]["reason"] == "policy_blocked"  # type: ignore[index]
+    assert caught.value.body["sovctl"]["reasons"] == ["kind-blocked:SECRET"]  # type: ignore[index]
     assert "hunter2" not in str(caught.value)
     assert not pool.requests
     assert not cloud.requests

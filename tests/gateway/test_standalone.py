@@ -117,6 +117,7 @@ def test_it_protects_any_upstream(has_pool: bool, tmp_path: Path) -> None:
                     with pytest.raises(openai.PermissionDeniedError) as refused:
                         ask(client, "Напишите, пожалуйста, письмо на anna@example.com сегодня")
                     assert refused.value.body["code"] == "stays_on_prem"  # type: ignore[index]
+                    assert refused.value.body["sovctl"]["reasons"] == ["language:ru"]  # type: ignore[index]
         finally:
             process.send_signal(signal.SIGTERM)
             process.wait(60)

@@ -169,6 +169,7 @@ def test_errors_have_anthropics_shape(gateway: Any, client: anthropic.Anthropic,
         stranger.messages.create(**ASK, messages=[user("hi")])
     with pytest.raises(anthropic.PermissionDeniedError) as blocked:
         client.messages.create(**ASK, messages=[user("Please use password: hunter2hunter for it")])
+    assert blocked.value.body["error"]["sovctl"]["reasons"] == ["kind-blocked:SECRET"]  # type: ignore[index]
     assert "hunter2" not in str(blocked.value)
     pool.script.status = 400
     with pytest.raises(anthropic.BadRequestError) as rejected:
