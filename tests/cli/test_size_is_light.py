@@ -17,7 +17,8 @@ print(*sorted({name.partition(".")[0] for name in sys.modules}))
 """
 # sitecustomize: what Debian runs at the start of its own interpreter, whatever the program.
 LIGHT = {"annotated_doc", "annotated_types", "click", "cython_runtime", "pydantic", "pydantic_core", "rfc8785", "rich",
-         "shellingham", "sitecustomize", "sovctl", "typer", "typing_extensions", "typing_inspection", "yaml"}  # fmt: skip
+         "shellingham", "sitecustomize", "sovctl", "typer", "typing_extensions",
+         "typing_inspection", "yaml"}  # fmt: skip
 
 
 def test_sizing_imports_nothing_heavy() -> None:
