@@ -18,7 +18,7 @@ from enum import IntEnum
 
 from sovctl.gateway.detect.edm.romanised import romanised
 from sovctl.gateway.detect.edm.spelling import ONE_ARABIC_FORM, is_arabic, is_greek, without_accents
-from sovctl.gateway.detect.edm.stems import is_baltic, stems
+from sovctl.gateway.detect.edm.stems import is_baltic, stems, without_dot
 from sovctl.gateway.detect.edm.transliteration import in_latin
 
 
@@ -50,7 +50,7 @@ _CYRILLIC = _declensions(
     """
     s: ий ый ой ая яя а | ого его ому ему ым им ом ем ей ую юю ых их ої ій у ою ие ые і
     a: а я            | ы и е у ю ой ей ою ею і ї єю
-    y: ь й            | я ю ем ём е и
+    y: ь й            | я ю ем ём е и єм єві ї
     o: о              | а у ом ові и ів ам ами
     c: -              | а у ом ем ым е ы ых ой ові и і ей ів ов ами
     """
@@ -104,7 +104,7 @@ _ADJECTIVE = re.compile(
 )
 _SLAVIC = re.compile(
     r"(?:wicz|witsch|vich|vic|czyk|cik|[aeiy]k|uk|chuk|[oe]w|[oe]v|[iy]n|enko|ic|iec|ec|arz|acz|en|an|on|bel|gel|[oe]va|[iy]na|[oe]wa"
-    r"|sz|asz|ko)\Z"
+    r"|sz|asz|ko|sla[wv])\Z"
 )
 _KAZAKH_SUFFIX = re.compile(r"(?:[дтн][ыі]ң|[ғқ]а|[гк]е|[дтн][ае]н|[мбп]ен|[дтн][ыі]|[дт][ае])\Z")
 _KAZAKH_LETTER = re.compile("[әғқңөұүһі]")
@@ -156,7 +156,7 @@ def before_suffix(word: str) -> Iterator[str]:
 
 
 def _normal(word: str) -> str:
-    composed = unicodedata.normalize("NFC", word.casefold()).translate(_WITHIN_WORDS)
+    composed = unicodedata.normalize("NFC", without_dot(word.casefold())).translate(_WITHIN_WORDS)
     return without_accents(composed) if is_greek(composed) else composed.translate(ONE_ARABIC_FORM)
 
 

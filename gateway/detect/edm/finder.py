@@ -12,12 +12,11 @@ A finding's value is how the name sounds, so that all forms of one name are one 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
-from itertools import islice, permutations, product
+from itertools import islice, permutations
 
 from sovctl.gateway.detect.edm.alone import Form
-from sovctl.gateway.detect.edm.common_words import is_common
+from sovctl.gateway.detect.edm.companies import company_in
 from sovctl.gateway.detect.edm.glued import glued_runs
 from sovctl.gateway.detect.edm.index import Index, initial_of
 from sovctl.gateway.detect.edm.keys import initial_classes, text_keys
@@ -35,20 +34,32 @@ from sovctl.gateway.detect.edm.pairs import (
     pairs_of,
     walls_of,
 )
-from sovctl.gateway.detect.edm.people import ARTICLES, JOINTS, is_legal_form
-from sovctl.gateway.detect.edm.run import Run, Token, run_at
-from sovctl.gateway.detect.edm.titles import has_article, has_article_before, has_title_behind, is_addressed
+from sovctl.gateway.detect.edm.run import SIGNS, Run, Token, run_at
+from sovctl.gateway.detect.edm.titles import (
+    ADDRESSES,
+    BEFORE_SURNAMES,
+    FAMILY,
+    GLUE,
+    glued_before,
+    has_article,
+    has_article_before,
+    has_initial,
+    has_title_behind,
+    is_addressed,
+    is_behind_part,
+    is_titled,
+    is_written,
+    word_before,
+)
 from sovctl.gateway.detect.edm.user_names import is_user_place
 from sovctl.gateway.detect.edm.values import Values
 from sovctl.gateway.detect.edm.vocabulary import Listed, Vocabulary, folded
 from sovctl.gateway.detect.finding import Finding
-from sovctl.gateway.detect.names.cues import PARTICLES, PERSON_WORDS
 from sovctl.gateway.detect.names.nobody import is_everyday
 from sovctl.gateway.detect.names.reading import Reading
 from sovctl.gateway.detect.names.shape import ends_like_surname
 from sovctl.gateway.kinds import Kind
 
-_MOST_COMBINATIONS = 16
 _SHORTEST_SUPPORTED = 3  # letters of a name beside something of the same person
 _SHORTEST_ALONE = 4  # letters of a surname that stands alone
 _SHORTEST_FIRST = 5  # the same at the beginning of a sentence, where every word has a capital
@@ -57,21 +68,11 @@ _SHORTEST_FIRST_SUFFIXED = 9  # and with a suffix that any word may have
 _SHORTEST_SUFFIXED = 7  # with such a suffix within a sentence
 _SHORTEST_LOWER = 6  # the same in a text without any capitals
 _TWO_SURNAMES = 2
-_COMPANY_REACH = 3  # words before the one by which a company is noticed
 
 SCORES = {"LISTED_PERSON": 0.95, "LISTED_SURNAME": 0.8, "LISTED_COMPANY": 0.9, "LISTED_NUMBER": 0.95}
 
-_FAMILY = "آل"
-_BEFORE_SURNAMES = PERSON_WORDS | {_FAMILY}
 _OWN_PARTICLES = frozenset(("van", "von", "ter", "ten", "de", "di", "da", "dos", "du", "le", "la", "del", "della"))
-_NEAR_SURNAMES = _BEFORE_SURNAMES | PARTICLES | JOINTS | ARTICLES
 _SIGNS = (".", "_")  # between the initial and the surname of a user name
-_GERMAN_ARTICLES = frozenset(("der", "den", "das", "zur", "zum"))
-_LONGEST_PARTS = 16  # characters of "von der", or of an initial and "der", with spaces
-_RUN_BEFORE = re.compile(r"[ \t\u00a0]{0,3}([\w'’\-]+)")  # of a text that is read backwards
-_LONGEST_BEFORE = 40  # characters of a word, with its space
-_INITIAL_BEFORE = re.compile(r"(?<![^\W\d_])[^\W\d_]{1,2}\.[ \u00a0]{0,2}\Z")
-_INITIAL_BEHIND = re.compile(r",?[ \u00a0][^\W\d_]{1,2}\.")
 
 
 class ListedFinder:
@@ -130,13 +131,18 @@ class ListedFinder:
                 break
             both = listed, other
             letters = text[start], text[following]
-            if may_be_one(*both, *letters) and self._order(*both) and not are_prose(*both, *letters, values):
+            if letters[0] in SIGNS or letters[1] in SIGNS:
+                return True
+            between = text[end:following]
+            if may_be_one(*both, *letters) and self._order(*both) and not are_prose(*both, *letters, values, between):
                 return True
         if text[start].islower():
-            return (bool(listed.alone) and values.is_lower) or self._is_behind_given(text, start, listed)
-        if listed.alone or _has_initial(text, start, end):
+            if is_titled(text, start, listed) or self._is_behind_given(text, start, listed):
+                return True
+            return bool(listed.alone) and values.is_lower
+        if listed.alone or has_initial(text, start, end):
             return True
-        if _is_behind_part(text, start) or has_article_before(text, start):
+        if is_behind_part(text, start) or has_article_before(text, start):
             return True
         if listed.exact_givens and has_title_behind(text, end):
             return True
@@ -148,7 +154,8 @@ class ListedFinder:
         """True behind a given name that is also somewhere's everyday word, which is no mark itself: "kim harvey"."""
         if listed.is_common or not listed.exact:
             return False
-        given = self._vocabulary.look_up(folded(_word_before(text, start)))
+        before = word_before(text, start) if text[start - 1 : start] not in GLUE else glued_before(text, start)
+        given = self._vocabulary.look_up(folded(before))
         return given.is_everyday and self._index.has_pair(given.exact_givens, listed.exact)
 
     def _user_name(self, text: str, start: int, end: int, listed: Listed) -> Finding | None:
@@ -186,9 +193,10 @@ class ListedFinder:
             person = self._surname(text, run, known[run.at], values)
         if person is not None:
             yield person
-        company = self._company(run, known)
-        if company is not None:
-            yield company
+        if places := company_in(run, known, self._index):
+            value = " ".join(self._sound(run.tokens[place]) for place in places)
+            first, last = run.tokens[places[0]].start, run.tokens[places[-1]].end
+            yield Finding(first, last, Kind.ORG, SCORES["LISTED_COMPANY"], value, "LISTED_COMPANY")
 
     def _person(self, text: str, run: Run, known: Sequence[Listed], values: Values) -> Finding | None:
         """Two words of one person in this run, and what belongs to them."""
@@ -199,7 +207,7 @@ class ListedFinder:
             for first, second in candidates:
                 if not (known[first].is_listed and known[second].is_listed) or walls[first + 1] != walls[second]:
                     continue
-                letters = run.tokens[first].text[0], run.tokens[second].text[0]
+                letters = run.tokens[first].letter, run.tokens[second].letter
                 is_third = letters[0].isupper() == letters[1].isupper() and any(first in pair for pair in named)
                 both = known[first], known[second]
                 if not (is_third or may_be_one(*both, *letters)):
@@ -207,8 +215,8 @@ class ListedFinder:
                 order = self._order(*both)
                 if (
                     order
-                    and (is_third or not are_prose(*both, *letters, values))
-                    and may_join(run, known, first, second, is_reversed=order < 0)
+                    and (is_third or not are_prose(*both, *letters, values, _gap(run, first, second)))
+                    and self._may_join(run, known, first, second, order)
                     and not is_phrase(text, run, known, first, second, given=first if order > 0 else second)
                 ):
                     named[first, second] = order
@@ -217,13 +225,24 @@ class ListedFinder:
                 (one, other), order = next(item for item in named.items() if first <= item[0][0] <= last)
                 given, surname = (one, other) if order > 0 else (other, one)
                 last = self._given_behind(run, known, first, last)
-                first, last = run.first_of(first, text), run.last_of(last, text)
+                first, last = self._with_particles(run, run.first_of(first, text), first), run.last_of(last, text)
                 value = f"{self._sound(run.tokens[given])} {self._sound(run.tokens[surname])}"
                 person = _person(run.tokens[first].start, run.end_of(last, text), value, "LISTED_PERSON")
                 if any(order != _TWO_SURNAMES for order in named.values()):
                     return person
                 surnames_only = surnames_only or person  # the given name may stand behind a comma
         return surnames_only
+
+    def _may_join(self, run: Run, known: Sequence[Listed], first: int, second: int, order: int) -> bool:
+        """As `may_join`; of two names that may stand in either order, the surname may be before a comma."""
+        if may_join(run, known, first, second, is_reversed=order < 0):
+            return True
+        is_either = order == 1 and run.tokens[first].is_caseless and run.tokens[second].is_separated
+        return (
+            is_either
+            and self._index.has_pair(known[second].givens, known[first].surnames)
+            and may_join(run, known, first, second, is_reversed=True)
+        )
 
     def _given_behind(self, run: Run, known: Sequence[Listed], first: int, last: int) -> int:
         """The last token with the given name behind a comma: of "Trueba Arredondo, Maricruz" both may be surnames."""
@@ -254,7 +273,18 @@ class ListedFinder:
             if not is_own and not (own.sure and self._is_supported(text, values, token, own.sure)):
                 return None
             first = last = run.at
+        first = self._with_particles(run, first, run.at)
         return _person(run.tokens[first].start, run.end_of(last, text), self._sound(token), "LISTED_SURNAME")
+
+    def _with_particles(self, run: Run, first: int, own: int) -> int:
+        """The first token of a name whose particles the list has as a part of it: dos Anjos."""
+        start = first
+        while start > 0 and run.tokens[start - 1].text in _OWN_PARTICLES:
+            start -= 1
+        if start == first:
+            return first
+        whole = "".join(token.text for token in run.tokens[start : own + 1])
+        return start if self._vocabulary.look_up(folded(whole)).exact else first
 
     def _is_compound(self, run: Run, first: int) -> bool:
         """True for a listed surname with its own particle, such as van Dijk, where Dijk would be a word."""
@@ -273,12 +303,15 @@ class ListedFinder:
         before = run.tokens[first - 1].text.lower() if first > 0 else ""
         # "12 ms." is no lady.
         is_unit = first > 1 and run.tokens[first - 2].text[-1].isdigit() and run.tokens[first - 1].text.islower()
-        if before in _BEFORE_SURNAMES and not is_unit and (token.is_capital or token.is_caseless or own.alone):
+        if before in BEFORE_SURNAMES and not is_unit and (token.is_capital or token.is_caseless or own.alone):
             return True
-        if token.is_caseless and run.at > 0 and run.tokens[run.at - 1].text == _FAMILY:
+        if before in ADDRESSES and not is_unit and is_written(own):
+            return True
+        if token.is_caseless and run.at > 0 and run.tokens[run.at - 1].text == FAMILY:
             return True
         is_lower = not token.is_capital and not token.is_caseless
-        initials = [run.tokens[place].text for place in range(first, last + 1) if run.is_initial(place, text)]
+        places = (place for place in range(first, last + 1) if place != run.at and run.is_initial(place, text))
+        initials = [run.tokens[place].text for place in places]
         if initials and not is_lower:
             classes = {letter for initial in initials for letter in initial_classes(initial)}
             if index.has_pair(map(initial_of, classes), own.surnames):
@@ -316,23 +349,6 @@ class ListedFinder:
             return False
         return any(self._index.supports(hashed, number) for hashed in values.near(token.start) for number in numbers)
 
-    def _company(self, run: Run, known: Sequence[Listed]) -> Finding | None:
-        if not known[run.at].is_company:
-            return None
-        own = [place for place, token in enumerate(run.tokens) if not is_legal_form(token.text)]
-        if run.at not in own:
-            return None
-        at = own.index(run.at)
-        for start in range(max(0, at - _COMPANY_REACH), at + 1):
-            for end in range(len(own), at, -1):
-                places = own[start:end]
-                rows = islice(product(*(known[place].sure for place in places)), _MOST_COMBINATIONS)
-                if any(map(self._index.has_company, rows)) and _is_company(run, places):
-                    first, last = run.tokens[places[0]], run.tokens[places[-1]]
-                    value = " ".join(self._sound(run.tokens[place]) for place in places)
-                    return Finding(first.start, last.end, Kind.ORG, SCORES["LISTED_COMPANY"], value, "LISTED_COMPANY")
-        return None
-
     def _sound(self, token: Token) -> str:
         """One spelling for all forms of a listed word."""
         keys = text_keys(token.text, has_arabic_names=self._index.has_arabic_names)
@@ -348,26 +364,9 @@ class ListedFinder:
                 yield Finding(start, end, kind, SCORES["LISTED_NUMBER"], form[1:], "LISTED_NUMBER")
 
 
-def _word_before(text: str, start: int) -> str:
-    """The word before, with its hyphens and apostrophes; empty when anything but white space stands between."""
-    match = _RUN_BEFORE.match(text[max(0, start - _LONGEST_BEFORE) : start][::-1])
-    return match[1][::-1] if match else ""
-
-
-def _is_behind_part(text: str, start: int) -> bool:
-    """True behind a title, or what may be a part of the name; German articles are one only behind "von", an initial."""
-    before = _word_before(text, start).lower()
-    if before not in _GERMAN_ARTICLES:
-        return before in _NEAR_SURNAMES
-    further = text[max(0, start - _LONGEST_PARTS) : start].lower()
-    return "van " in further or "von " in further or "." in further
-
-
-def _has_initial(text: str, start: int, end: int) -> bool:
-    """True where an initial stands before or behind."""
-    if "." in text[max(0, start - 3) : start] and _INITIAL_BEFORE.search(text, max(0, start - 5), start):
-        return True
-    return "." in text[end + 2 : end + 5] and _INITIAL_BEHIND.match(text, end) is not None
+def _gap(run: Run, first: int, second: int) -> str:
+    """What stands between two tokens, if they are neighbours."""
+    return run.tokens[second].gap if second == first + 1 else " "
 
 
 def _behind(text: str, finding: Finding, done: int) -> Finding | None:
@@ -380,16 +379,3 @@ def _behind(text: str, finding: Finding, done: int) -> Finding | None:
 
 def _person(start: int, end: int, value: str, rule: str) -> Finding:
     return Finding(start, end, Kind.PERSON, SCORES[rule], value, rule)
-
-
-def _is_company(run: Run, places: Sequence[int]) -> bool:
-    """True when these words are more than words: with capitals, beside a legal form, or in quotation marks."""
-    first, last = run.tokens[places[0]], run.tokens[places[-1]]
-    beside = [run.tokens[place].text for place in (places[0] - 1, places[-1] + 1) if 0 <= place < len(run.tokens)]
-    if any(map(is_legal_form, beside)):
-        return True
-    if len(places) > 1:
-        return first.is_capital or first.is_caseless or not all(is_common(run.tokens[place].text) for place in places)
-    is_quoted = any(mark in first.gap for mark in "\"'«“„")
-    is_own = first.is_capital and not is_common(first.text) and len(first.text) >= _SHORTEST_ALONE
-    return is_own or (is_quoted and last.is_capital)

@@ -23,6 +23,10 @@ _HUMP = re.compile(
 )
 _LETTERS = re.compile(r"[^\W\d_]+")
 _SPACED = re.compile(r"(?<![^\W_])[^\W\d_](?:[ \u00a0]{1,4}[^\W\d_]){5,40}(?![^\W_])")
+_PARTICLE_AT_END = re.compile(
+    r"(?<=\w{3})(?:(?:van|von)(?:de[rn]?|het|la|t)?|ter|ten|zu[mr]?|del|della|dell|di|da|de|d[aou]s|du|d|la|le|bin|al)\Z"
+)
+"""Of a surname that stands without its capital behind the given name: AlwinvandenHeuvel, SidoniedAubigny."""
 _MOST_PIECES = 6
 _OPENINGS = frozenset(("mc", "mac", "o", "d", "al", "el", "ben", "bin", "le", "la")) | PARTICLES
 _MOST_SPACED = 50  # of a text; cutting them takes time
@@ -43,6 +47,8 @@ def glued_runs(text: str) -> Iterator[Run]:
                     yield Run(pieces, 0)
                     if any(piece.text.lower() in _OPENINGS for piece in pieces[:-1]):
                         yield Run(_with_openings(pieces), 0)
+                    if match := _PARTICLE_AT_END.search(pieces[0].text):
+                        yield Run(_with_particle(text, pieces, match.start()), 0)
     if b"a a a a a" in shapes.lower():
         for match in islice(_SPACED.finditer(text), _MOST_SPACED):
             yield from _spaced(text, *match.span())
@@ -55,6 +61,13 @@ def _word_around(text: str, place: int) -> tuple[int, int]:
     match = _LETTERS.match(text, start)
     assert match is not None  # there is a letter at `place`
     return match.span()
+
+
+def _with_particle(text: str, pieces: list[Token], length: int) -> list[Token]:
+    """The pieces, with what is behind so many letters of the first as a part of the second."""
+    first, second = pieces[:2]
+    cut, end = first.start + length, second.end
+    return [Token(first.start, cut, text[first.start : cut], ""), Token(cut, end, text[cut:end], ""), *pieces[2:]]
 
 
 def _with_openings(pieces: list[Token]) -> list[Token]:

@@ -23,12 +23,14 @@ from sovctl.gateway.detect.edm.spelling import (
     skeletons,
     sounds,
 )
-from sovctl.gateway.detect.edm.stems import base_stems, stems
+from sovctl.gateway.detect.edm.stems import base_stems, stems, without_dot
 from sovctl.gateway.detect.edm.transliteration import in_latin
 
 _FEWEST_CONSONANTS = 3  # of a surname; fewer are in every other word
 _ARTICLE = re.compile(r"(?i)^[ae]l(?=\w{4})")  # Alfalasi is Al Falasi
 _MACRONS = re.compile("[āīū]")  # of scientific spellings, behind which no ending is looked for
+_SOFT_J = re.compile("(?<=[bcdfghklmnprstvwxz])j(?=[bcdfghklmnpqrstvwxz]|$)")
+"""The soft sign of some transliterations: Meljnychenko."""
 _SHORT_VOWELS = str.maketrans("āīū", "aiu")
 _HARAKAT = re.compile("[\u0610-\u061a\u064b-\u065f\u0670]")
 
@@ -108,7 +110,7 @@ for _letters, _names in _SHORT_ARABIC.items():
 
 
 def _plain(word: str) -> str:
-    return unicodedata.normalize("NFC", word).casefold().translate(_LIBRARY).replace("jj", "j")
+    return without_dot(unicodedata.normalize("NFC", word).casefold()).translate(_LIBRARY).replace("jj", "j")
 
 
 def listed_keys(word: str, *, is_arabic_name: bool, is_given: bool, is_baltic_name: bool = False) -> tuple[str, ...]:
@@ -175,6 +177,8 @@ def text_keys(word: str, *, has_arabic_names: bool = True) -> tuple[str, ...]:
         if has_arabic_names:
             for shape in blur:
                 found[f"v{shape}"] = None
+    if "j" in word and _SOFT_J.search(word):
+        found.update(dict.fromkeys(text_keys(_SOFT_J.sub("", word), has_arabic_names=False)))
     if has_arabic_names:
         found.update(dict.fromkeys(_skeleton_keys("K", word)))
         if _MACRONS.search(word):

@@ -133,6 +133,10 @@ class Listing:
                 self._pairs.append(pair(number, surname))
                 for letter in self._initials_of(word):
                     self._pairs.append(pair(initial_of(letter), surname))
+        if person.either == person.givens:  # nobody says which is which: either may be the initial
+            for surname, own in zip(surnames, person.surnames, strict=True):
+                letters = {letter for word in person.surnames if word != own for letter in self._initials_of(word)}
+                self._pairs.extend(pair(initial_of(letter), surname) for letter in letters)
         for word in person.patronymics:
             patronymic = self._number(word, Role.GIVEN, is_arabic=is_arabic, is_baltic=is_baltic)
             self._pairs.extend(pair(number, patronymic) for number in givens if number != patronymic)

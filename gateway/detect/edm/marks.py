@@ -22,7 +22,7 @@ REACH = 30
 Mark = tuple[int, int, Listed]
 """Start and end of a word, and what it is."""
 
-_BEFORE_CAPITALS = ' ._/*"('
+_BEFORE_CAPITALS = ' ._/*"(-'
 _WITHIN = frozenset(_BEFORE_CAPITALS)
 _LETTER = rf"[^\x00-@\[-`{{-\x7f{''.join(MARKS)}]"  # of a word of a `Reading`
 _WORD = re.compile(rf"{_LETTER}+")
@@ -30,6 +30,7 @@ _CAPITAL = re.compile(rf"[A-Z]{_LETTER}*")
 _CUT = re.compile(r"['’`]|-\r?\n[ \t]{0,2}")
 _LONGEST_HALF = 30  # letters
 _CUT_WORD = re.compile(rf"([^\W\d_]{{2,{_LONGEST_HALF}}})(?:{_CUT.pattern})([^\W\d_]{{2,{_LONGEST_HALF}}})")
+_ELIDED = re.compile(rf"(?<!\w)[LDld]['’]([^\W\d_a-z][^\W\d_]{{2,{_LONGEST_HALF}}})")
 
 
 def marks_of(reading: Reading, vocabulary: Vocabulary) -> list[Mark]:
@@ -107,6 +108,11 @@ def _cut_words(text: str, vocabulary: Vocabulary) -> Iterator[Mark]:
             listed = vocabulary.look_up(folded(match[1] + match[2]))
             if listed.is_listed:
                 yield match.start(1), match.end(1), listed
+        elif cut.start() > 0 and (match := _ELIDED.match(text, cut.start() - 1)):
+            # An article that is a part of the name, which the list then has with and without it.
+            listed = vocabulary.look_up(folded(text[cut.start() - 1] + match[1]))
+            if listed.alone and vocabulary.look_up(folded(match[1])).exact:
+                yield *match.span(), listed
 
 
 def _may_stand(text: str, listed: Listed) -> bool:

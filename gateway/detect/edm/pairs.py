@@ -20,8 +20,8 @@ from sovctl.gateway.detect.edm.vocabulary import Listed
 from sovctl.gateway.detect.names.cues import PARTICLES
 from sovctl.gateway.detect.names.given_names import is_given_name
 
-_WITHIN = PARTICLES | ARTICLES | SERVANT | JOINTS | {"e", "y", "i", "o", "d"}
-"""Between two names of one person; the letters are those of "Albuquerque e Castro", "o'flannery"."""
+_WITHIN = PARTICLES | ARTICLES | SERVANT | JOINTS | {"e", "y", "i", "o", "d", "l", "t"}
+"""Between two names of one person; the letters are those of "Albuquerque e Castro", "l'espérance", "van 't hoff"."""
 _MOST_BETWEEN = 2  # words besides those
 _SENTENCE_START = re.compile(r"(?:^|[.!?:\n\r>•*«“\"(-])[ \t]{0,4}\Z")
 
@@ -71,9 +71,13 @@ def may_be_one(first: Listed, second: Listed, letter: str, other: str) -> bool:
     return not is_cased or _is_written_as_listed(first, second)
 
 
-def are_prose(first: Listed, second: Listed, letter: str, other: str, values: Values) -> bool:
-    """True without two capitals when one is an everyday word of the text's languages; asked last, as it costs most."""
-    if letter.isupper() and other.isupper():
+def are_prose(first: Listed, second: Listed, letter: str, other: str, values: Values, between: str = " ") -> bool:
+    """True without two capitals when one is an everyday word of the text's languages; asked last, as it costs most.
+
+    Args:
+        between: what stands between both; a sign alone makes one name of them, as in `made_rangkuti`.
+    """
+    if (letter.isupper() and other.isupper()) or between in ("_", ".", "-"):
         return False
     return any(each.is_everyday and not values.is_foreign(each.everyday_in) for each in (first, second))
 
@@ -91,7 +95,8 @@ def may_join(run: Run, known: Sequence[Listed], first: int, second: int, *, is_r
     others = 0
     for token, listed in zip(run.tokens[first + 1 : second], known[first + 1 : second], strict=True):
         lowered = token.text.casefold()
-        if lowered in _WITHIN or is_given_name(lowered):
+        is_cut = lowered == "t" and not token.gap.startswith(" ")  # of "don't"
+        if (lowered in _WITHIN and not is_cut) or is_given_name(lowered):
             continue
         others += 1
         if token.is_caseless and not is_separated and not listed.is_everyday:

@@ -57,9 +57,15 @@ JOINTS = frozenset(
         "улы",
     )
 )
-_PATRONYMIC = re.compile(r"(?:[оеё]вич|[оеё]вн[аы]|ич|ична|ovich|evich|ovna|evna|ұлы|қызы|улы)$")
+_PATRONYMIC = re.compile(r"(?:[оеё]вич|[оеё]вн[аы]|[ії]вна|ич|ична|ovich|evich|ovna|evna|ұлы|қызы|улы)$")
 
 _PARTS = PARTICLES | JOINTS | ARTICLES
+_CONTRACTED = ("'t", "’t")
+_PARTICLE = re.compile(
+    r"(?<=\w )(?:van|von|vom|zu[mr]?|dos|das|da|di|del|della|du|d['’])"
+    r"(?: ?(?:de[nr]?|het|la|['’]t))?(?: |(?<=['’]))(?=\w{3})"
+)
+"""What begins a surname behind a given name that isn't known as one."""
 _TWO = 2
 _MOST_KEPT = 1 << 16  # words and fields whose reading is kept: in a list the same names come again and again
 
@@ -115,7 +121,7 @@ def person_of(fields: Mapping[str, str]) -> Person | None:
     givens = list(_words(f"{fields.get('given_name', '')} {fields.get('middle_name', '')}"))
     surnames = list(_words(fields.get("surname", "")))
     either: list[str] = []
-    compounds = _compounds(fields.get("surname", ""))
+    compounds = [*_compounds(fields.get("surname", "")), *_joined_parts(fields.get("surname", ""))]
     if full := fields.get("full_name", ""):
         more_givens, more_surnames = _split(full)
         if not givens and not surnames:
@@ -165,14 +171,20 @@ def _compounds(surname: str) -> list[str]:
 def _joined_parts(full: str) -> list[str]:
     """What hyphens and particles join in a full name, in one word: smithjones, vanderveen; not jeanpaul."""
     found: list[str] = []
-    particles = ""
+    particles = tail = ""
     for each in full.casefold().replace(",", " ").split():
         pieces = WORD.findall(each)
-        if len(pieces) == 1 and each in _PARTS:
-            particles += each
+        if len(pieces) == 1 and (each in _PARTS or (particles and each in _CONTRACTED)):
+            particles += pieces[0]
             continue
-        if pieces and (particles or len(pieces) > 1) and not is_given_name(pieces[0]):
-            found.append(particles + "".join(pieces))
+        if tail:  # dosanjosviegas
+            tail += particles + "".join(pieces)
+            found.append(tail)
+        elif particles:
+            tail = particles + "".join(pieces)
+            found.append(tail)
+        elif len(pieces) > 1 and not is_given_name(pieces[0]):
+            found.append("".join(pieces))
         particles = ""
     return found
 
@@ -210,6 +222,9 @@ def _split(full: str) -> tuple[list[str], list[str]]:
     if len(words) < _TWO:
         return [], words
     given = {word for word in words if is_given_name(word)}
+    if not given and (particle := _PARTICLE.search(full)):
+        before, after = full[: particle.start()], full[particle.end() :]
+        return [word for word in _words(before) if word in words], list(_words(after))
     if len(words) > _TWO:
         at = next((at for at, word in enumerate(words) if at > 0 and _PATRONYMIC.search(word)), 0)
         if at and words[at] not in given:
@@ -220,4 +235,6 @@ def _split(full: str) -> tuple[list[str], list[str]]:
         return words[:-1], words[-1:]
     if not givens:
         return words[:-1], words
+    if len(words) > _TWO and words[0] in given and words[-1] in given:
+        surnames.append(words[-1])  # Inmaculada Cárdenas Duarte
     return [word for word in words if word in given or word in surnames[:-1]], surnames

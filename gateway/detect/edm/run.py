@@ -19,17 +19,21 @@ _GAP = (
     r"(?:\.?[ \t\u00a0]{1,3}|[ \t]?\r?\n[ \t]{0,2}|-\r?\n[ \t]{0,2}|,[ \t\u00a0]{0,2}|['’`\-&/_+][ \t]?"
     r"|[ \t][\-–&][ \t]|"
     + _DOT
-    + r"|[\"'«»“”„][ \t]?|[ \t][\"'“«„]|[\"']?[ \t]{0,3}[;|\t,،][ \t]{0,3}[\"']?|(?:</?\w{1,8}>){1,3}"
+    + r"|[\"'«»“”„][ \t]?|[ \t][\"'’‘“«„]|[\"']?[ \t]{0,3}[;|\t,،][ \t]{0,3}[\"']?|(?:</?\w{1,8}>){1,3}"
     r"|[*_`~]{1,3}[ \t]{1,2}[*_`~]{0,3}|[ \t][*_`~]{1,3})"
 )
 _SEPARATORS = re.compile(r"(?<!-)\n|[,،;|\t<]")
 _OWN_PARTS = ARTICLES | PARTICLES | JOINTS
-_NOBILITY = frozenset(("van", "von", "vom", "zum", "zur", "ter", "ten", "bin", "ibn", "bint", "al", "el", "آل", "بن"))
+_NOBILITY = frozenset(
+    "van von vom zum zur ter ten bin ibn bint al el آل بن بنت ابن أبو ابو".split()  # noqa: SIM905 - read more easily
+)
 """Parts of names that are no words of their own; `de` is one in Spanish."""
 _RIGHT = re.compile(rf"(?P<gap>{_GAP})(?P<word>{_LETTERS})")
 _LEFT = re.compile(rf"(?P<word>{_LETTERS})(?P<gap>{_GAP.replace(_DOT, _DOT[:2])})\Z")
 _REACH = 4  # words on either side
 _LONGEST = 44  # characters of a word and a gap
+SIGNS = "ʿʾʻʼ"
+"""Of Arabic consonants in Latin letters."""
 _INITIAL_LETTERS = 2  # "Yu. Ivanov"
 
 
@@ -44,14 +48,21 @@ class Token:
     """What stands between it and the token before."""
 
     @property
+    def letter(self) -> str:
+        """The first letter; the sign of an Arabic one, as in ʿUbaid, is none."""
+        letter = self.text[0]
+        return letter if letter not in SIGNS else self.text[:2][-1]
+
+    @property
     def is_capital(self) -> bool:
         """True for a word that begins with a capital."""
-        return self.text[0].isupper()
+        return self.text[0].isupper() or (self.text[0] in SIGNS and self.text[1:2].isupper())
 
     @property
     def is_caseless(self) -> bool:
         """True in a script without capitals."""
-        return not self.text[0].isupper() and not self.text[0].islower()
+        letter = self.text[0]
+        return not letter.isupper() and not letter.islower() and letter not in SIGNS
 
     @property
     def is_separated(self) -> bool:
@@ -61,7 +72,8 @@ class Token:
     def gap_is_letter(self, following: Token) -> bool:
         """True when an apostrophe or a line's end is before the next token, and both are pieces of one word."""
         is_within = following.gap in ("'", "’", "`") or (following.gap[:1] == "-" and "\n" in following.gap)
-        return is_within and len(self.text) > 1 and len(following.text) > 1 and following.text[0].islower()
+        is_one = following.text[0].islower() or (self.text.isupper() and following.text.isupper())
+        return is_within and is_one and len(self.text) > 1 and len(following.text) > 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +101,7 @@ class Run:
 
     def first_of(self, place: int, text: str) -> int:
         """The first token of the name that has `place` in it: initials, `O'`, `Al-`, `Abdul` before it are its own."""
-        if place > 1 and self.tokens[place - 1].text in ("de", "der", "den", "het", "la"):
+        if place > 1 and self.tokens[place - 1].text in ("de", "der", "den", "het", "la", "t"):
             place -= self.tokens[place - 2].text.lower() in ("van", "von")
         if place > 1 and self.tokens[place - 1].text in PARTICLES and self.is_initial(place - 2, text):
             place -= 2

@@ -125,7 +125,9 @@ _LATIN: dict[str, tuple[str, ...]] = {
     "ts": ("s",),
     "dz": ("s",),
     "ck": ("k", "sk"),
-    "qu": ("kv", "k"),
+    "qu": ("kv", "k", "ku"),
+    "gue": ("gu", "gue", "ge"),  # Guerman
+    "gui": ("gui", "gi"),
     "q": ("k", "g"),
     "x": ("ks", "h"),
     "w": ("v",),
@@ -188,6 +190,7 @@ _LATIN: dict[str, tuple[str, ...]] = {
     "iou": ("iou", "u", "eu"),
     "jo": ("io", "e", "So"),
     "io": ("io", "e"),
+    "ioe": ("io", "ie", "ioe"),  # Nordenskioeld
     "ye": ("e", "i"),
     "je": ("e", "i", "Se"),
 }

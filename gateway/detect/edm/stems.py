@@ -31,7 +31,7 @@ def _by_length(text: str) -> tuple[tuple[int, frozenset[str]], ...]:
 _CYRILLIC = _by_length(
     """
     ого его ому ему ыми ими ую юю ой ою ей ею ым им ом ем ём ых их ами ями ам ям ах ях ая яя ий ый ии ию ие ье ия
-    ием ёй ёю ій ої а я у ю ы и е о й ь і ї є ові еві єві єю ів ов ія ію ії ієм ієві
+    ием ёй ёю єм ій ої а я у ю ы и е о й ь і ї є ові еві єві єю ів ов ія ію ії ієм ієві
     """
 )
 # Kazakh and its neighbours; two letters at the least, and only behind four.
@@ -121,6 +121,11 @@ def may_be_baltic(words: Iterable[str]) -> bool:
     return all(word.endswith(("as", "is", "us", "ys", "ė")) for word in words)
 
 
+def without_dot(folded: str) -> str:
+    """A folded word without the dot above that is left of a Turkish capital: İPEK is ipek."""
+    return folded.replace("i\u0307", "i")
+
+
 def base_stems(name: str, *, is_baltic_name: bool = False) -> tuple[str, ...]:
     """The stems of a name as it stands in a list.
 
@@ -140,6 +145,8 @@ def base_stems(name: str, *, is_baltic_name: bool = False) -> tuple[str, ...]:
         found.append(word[:-3] + "s")
     if word.endswith("ая"):
         found.append(word[:-1])  # Аглая has no adjective's cases
+    if word.endswith(("eia", "eya", "eja")):
+        found.append(word[:-2])  # Пелагея
     for ending, short in (_FLEETING if is_cyrillic else _FLEETING_LATIN).items():
         if word.endswith(ending) and len(word) - len(ending) + len(short) >= _SHORTEST_STEM:
             found.append(word[: -len(ending)] + short)
@@ -178,7 +185,7 @@ def _stems(word: str) -> Iterator[str]:
         yield _without_first(nominative, bases)
     if is_cyrillic:
         base = _CYRILLIC_CHANGES.get(word[-2:])
-        if base is not None and len(word) > _SHORT_WORD:
+        if base is not None and len(word) >= _SHORT_WORD:
             yield word[:-2] + base
     else:
         if match := _ASSIMILATED.search(word):

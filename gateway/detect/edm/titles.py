@@ -1,4 +1,4 @@
-"""A listed given name that stands alone with a title, as people of some languages are spoken of.
+"""What stands beside a listed word and says that it is a name: titles, initials, articles, particles.
 
 is_addressed(text, run, run.at, own)      # "Pak Budi", "Defne Hanım'a"
 """
@@ -7,19 +7,59 @@ from __future__ import annotations
 
 import re
 
-from sovctl.gateway.detect.edm.people import ARTICLES
+from sovctl.gateway.detect.edm.people import ARTICLES, JOINTS
 from sovctl.gateway.detect.edm.run import Run
 from sovctl.gateway.detect.edm.vocabulary import Listed
-from sovctl.gateway.detect.names.cues import TITLES
+from sovctl.gateway.detect.names.cues import PARTICLES, PERSON_WORDS, TITLES
 
 _HONORIFIC = re.compile(r"[ \u00a0](?:[Bb]ey|BEY|[Hh]an[ıi]m|HANIM|[Hh]oca|[Ee]fendi|[Аа]ға|[Аа]пай|[Хх]аным|[Мм]ырза)")
 """Turkish and Kazakh titles, which stand behind a given name."""
+ADDRESSES = frozenset(
+    """
+    mr mrs mister messrs herr herrn frau fräulein mme mlle monsieur señor señora señorita sra srta senhor senhora
+    signor signora meneer mevrouw mw dhr bapak bpk nyonya fru господин господина господину господином
+    господине госпожа госпожи госпоже госпожу госпожой пан пана пану паном пані мырза ханым
+    """.split()  # noqa: SIM905 - a table is read more easily than a list of quoted words
+)
+"""Titles behind which nothing but a name stands, with or without its capital."""
+_AT_TITLES = " \n\t.\"'(>*-"
+_TITLES = frozenset(("dr", "dra", "prof", "pani", "panią", "pana", "panu", "panem"))
+"""Those behind which other words stand as well."""
+_SHORTEST_TITLED = 6  # letters of a surname behind one of them
+_LONGEST_ADDRESS = 16  # characters of one, with what stands at it
 _ARTICLE_BEFORE = re.compile(r"(?<![^\W\d_])(?:[AaEe][lsrzndt]|[Aa]sh)-\Z")
+FAMILY = "آل"
+BEFORE_SURNAMES = PERSON_WORDS | ADDRESSES | {FAMILY}
+_NEAR_SURNAMES = BEFORE_SURNAMES | PARTICLES | JOINTS | ARTICLES
+_GERMAN_ARTICLES = frozenset(("der", "den", "das", "zur", "zum"))
+_LONGEST_PARTS = 16  # characters of "von der", or of an initial and "der", with spaces
+_RUN_BEFORE = re.compile(r"[ \t\u00a0]{0,3}([\w'’\-]+)")  # of a text that is read backwards
+GLUE = (".", "_", "-")
+"""What joins words without a space."""
+_GLUED_BEFORE = re.compile(r"([^\W\d_]+)[._-]\Z")
+_LONGEST_BEFORE = 40  # characters of a word, with its space
+_INITIAL_BEFORE = re.compile(r"(?<![^\W\d_])[^\W\d_]{1,2}\.[ \u00a0]{0,2}\Z")
+_INITIAL_BEHIND = re.compile(r",?[ \u00a0][^\W\d_]{1,2}\.")
 
 
 def has_title_behind(text: str, end: int) -> bool:
     """True where a word that ends at `end` has such a title behind it."""
     return _HONORIFIC.match(text, end) is not None
+
+
+def is_written(own: Listed) -> bool:
+    """True for a surname written as listed that in no language is an everyday word."""
+    return bool(own.exact) and not own.is_everyday
+
+
+def is_titled(text: str, start: int, own: Listed) -> bool:
+    """True for a surname without its capital behind a title: "herr müller"."""
+    if not own.exact or text[start - 1 : start] != " ":
+        return False
+    before = text[max(0, start - _LONGEST_ADDRESS) : start - 1].rpartition(" ")[2].strip(_AT_TITLES).lower()
+    if before in ADDRESSES:
+        return is_written(own)
+    return before in _TITLES and bool(own.alone) and len(own.capitals[0]) >= _SHORTEST_TITLED
 
 
 def is_addressed(text: str, run: Run, first: int, own: Listed) -> bool:
@@ -43,3 +83,31 @@ def has_article(run: Run, first: int, own: Listed) -> bool:
 def has_article_before(text: str, start: int) -> bool:
     """True where a word has such an article with a hyphen before it."""
     return text[start - 1 : start] == "-" and _ARTICLE_BEFORE.search(text, max(0, start - 5), start) is not None
+
+
+def word_before(text: str, start: int) -> str:
+    """The word before, with its hyphens and apostrophes; empty when anything but white space stands between."""
+    match = _RUN_BEFORE.match(text[max(0, start - _LONGEST_BEFORE) : start][::-1])
+    return match[1][::-1] if match else ""
+
+
+def glued_before(text: str, start: int) -> str:
+    """The word before, of which only a sign separates it: made of `made.rangkuti`; or none."""
+    match = _GLUED_BEFORE.search(text, max(0, start - _LONGEST_BEFORE), start)
+    return match[1] if match else ""
+
+
+def is_behind_part(text: str, start: int) -> bool:
+    """True behind a title, or what may be a part of the name; German articles are one only behind "von", an initial."""
+    before = word_before(text, start).lower()
+    if before not in _GERMAN_ARTICLES:
+        return before in _NEAR_SURNAMES
+    further = text[max(0, start - _LONGEST_PARTS) : start].lower()
+    return "van " in further or "von " in further or "." in further
+
+
+def has_initial(text: str, start: int, end: int) -> bool:
+    """True where an initial stands before or behind."""
+    if "." in text[max(0, start - 3) : start] and _INITIAL_BEFORE.search(text, max(0, start - 5), start):
+        return True
+    return "." in text[end + 2 : end + 5] and _INITIAL_BEHIND.match(text, end) is not None

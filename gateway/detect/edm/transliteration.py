@@ -85,7 +85,9 @@ _UKRAINIAN_TABLES = tuple(
         (_TABLES[0], "ie", "i"),
         (_TABLES[1], "ye", "yi"),
         (_TABLES[2], "je", "ji"),
+        (_TABLES[4], "je", "ji"),
         (_TABLES[6], "e", "i"),
+        (_TABLES[7], "ie", "i"),
     )
 )
 _KAZAKH_TABLES = (_TABLES[1] | _KAZAKH, _TABLES[0] | _KAZAKH, _TABLES[0] | _KAZAKH_LATIN, _TABLES[0] | {"қ": "q"})

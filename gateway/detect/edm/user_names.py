@@ -1,4 +1,4 @@
-"""User names of an initial and a surname in one word, `akowalska`, and where such a word is taken for one.
+"""User names of a surname and an initial or a given name in one word, `akowalska`, and where one is taken for that.
 
 In every language some words are a letter and a surname ("please", if Mr Lease is listed), so what stands around it must
 say that it is a user name: signs that addresses, paths, file names and quoted values have, or words such as "login".

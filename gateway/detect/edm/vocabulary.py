@@ -18,7 +18,10 @@ from sovctl.gateway.detect.edm.stems import stems
 from sovctl.gateway.detect.names.given_names import is_given_name
 from sovctl.gateway.detect.names.nobody import everyday_languages, is_everyday
 
-_SHORTEST_USER, _LONGEST_USER = 6, 24  # letters of a user name; a surname of four is in every other word
+_SHORTEST_USER, _LONGEST_USER = 6, 32  # letters of a user name; a surname of four is in every other word
+_SHORTEST_GIVEN, _SHORTEST_WHOLE = 3, 8  # letters of a given name, and of it with a longer surname in one word
+_SOFT_G = frozenset("gc")  # j of Arabic names in Egypt and Turkey: Nagla, Necla
+_LONGEST_SOFT = 9  # letters; it takes time
 _MOST_KNOWN = 1 << 17  # words of which a verdict is kept; some 10 MB when full
 
 
@@ -52,7 +55,7 @@ class Listed:
     is_common: bool = False
     """A word that is not only a name."""
     is_user: bool = False
-    """An initial and a surname of one person in one word, as user names have them: akowalska, kowalskaa."""
+    """A surname with the given name or its initial in one word, as user names have them: akowalska, kowalskaanna."""
     is_listed: bool = False
     """True when it is anything."""
 
@@ -125,6 +128,10 @@ class Vocabulary:
                     sure.update(dict.fromkeys(numbers))
                 elif key[0] == "v":
                     near.update(dict.fromkeys(numbers))
+        if index.has_arabic_names and len(word) <= _LONGEST_SOFT and not _SOFT_G.isdisjoint(word):
+            for key in romanised_forms(word):
+                near.update(dict.fromkeys((*index.ids(key), *index.ids(f"g{key[1:]}"))))
+            every.update(near)
         is_user = self._is_user_name(word)
         if not every:
             return Listed(is_user=True, is_listed=True) if is_user else STRANGER
@@ -175,6 +182,8 @@ class Vocabulary:
     def _is_user_name(self, word: str) -> bool:
         if not (_SHORTEST_USER <= len(word) <= _LONGEST_USER and word.isascii()) or is_everyday(word):
             return False
+        if len(word) >= _SHORTEST_WHOLE and self._is_whole_name(word):
+            return True
         for letter, surname in ((word[0], word[1:]), (word[-1], word[:-1])):
             numbers = self._index.ids(f"f{surname}|x")
             if (
@@ -183,4 +192,14 @@ class Vocabulary:
                 and self._index.has_pair(map(initial_of, initial_classes(letter)), numbers)
             ):
                 return True
+        return False
+
+    def _is_whole_name(self, word: str) -> bool:
+        """True for the given name and the surname of one person in one word, in either order."""
+        ids = self._index.ids
+        for cut in range(_SHORTEST_GIVEN, len(word) - _SHORTEST_GIVEN):
+            for given, surname in ((word[:cut], word[cut:]), (word[-cut:], word[:-cut])):
+                givens = ids(f"g{given}|x")
+                if givens and self._index.has_pair(givens, ids(f"f{surname}|x")):
+                    return True
         return False

@@ -1,0 +1,49 @@
+"""Listed companies: their words in order, without the legal form.
+
+company_in(run, known, index)             # [3, 4]: the tokens of "Nordlicht Logistik" in a `Run`
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import islice, product
+
+from sovctl.gateway.detect.edm.common_words import is_common
+from sovctl.gateway.detect.edm.index import Index
+from sovctl.gateway.detect.edm.people import is_legal_form
+from sovctl.gateway.detect.edm.run import Run
+from sovctl.gateway.detect.edm.vocabulary import Listed
+
+_MOST_COMBINATIONS = 16
+_REACH = 3  # words before the one by which a company is noticed
+_SHORTEST_ALONE = 4  # letters of a company of one word
+
+
+def company_in(run: Run, known: Sequence[Listed], index: Index) -> list[int]:
+    """The tokens of a listed company around the run's word, or none."""
+    if not known[run.at].is_company:
+        return []
+    own = [place for place, token in enumerate(run.tokens) if not is_legal_form(token.text)]
+    if run.at not in own:
+        return []
+    at = own.index(run.at)
+    for start in range(max(0, at - _REACH), at + 1):
+        for end in range(len(own), at, -1):
+            places = own[start:end]
+            rows = islice(product(*(known[place].sure for place in places)), _MOST_COMBINATIONS)
+            if any(map(index.has_company, rows)) and _is_company(run, places):
+                return places
+    return []
+
+
+def _is_company(run: Run, places: Sequence[int]) -> bool:
+    """True when these words are more than words: with capitals, beside a legal form, or in quotation marks."""
+    first, last = run.tokens[places[0]], run.tokens[places[-1]]
+    beside = [run.tokens[place].text for place in (places[0] - 1, places[-1] + 1) if 0 <= place < len(run.tokens)]
+    if any(map(is_legal_form, beside)):
+        return True
+    if len(places) > 1:
+        return first.is_capital or first.is_caseless or not all(is_common(run.tokens[place].text) for place in places)
+    is_quoted = any(mark in first.gap for mark in "\"'«“„")
+    is_own = first.is_capital and not is_common(first.text) and len(first.text) >= _SHORTEST_ALONE
+    return is_own or (is_quoted and last.is_capital)

@@ -1,0 +1,113 @@
+"""Listed names in one word, without a capital behind a title, and with parts that are no words of their own."""
+
+from __future__ import annotations
+
+import pytest
+from listed_givens import finder_of, surfaces
+
+from sovctl.gateway.detect.edm.finder import ListedFinder
+from sovctl.gateway.detect.edm.people import person_of
+
+PEOPLE = [
+    ("Anna", "Kowalska"),
+    ("Hans", "Müller"),
+    ("Jane", "Smith"),
+    ("Paul", "Rose"),
+    ("Иван", "Волков"),
+    ("Alwin", "van den Heuvel"),
+    ("Brechtje", "van 't Hoff"),
+    ("Sidonie", "d'Aubigny"),
+    ("Bénédicte", "L'Espérance"),
+    ("Mafalda", "dos Anjos Viegas"),
+    ("Made", "Rangkuti"),
+    ("Лука", "Гриценко"),
+    ("Геннадій", "Вінниченко"),
+    ("Görkem", "İpekçi"),
+    ("Пелагея", "Юрасова"),
+    ("Ясмина", "Онищенко"),
+    ("Karin", "Kr"),
+]
+
+
+@pytest.fixture(scope="module", name="listed")
+def listed_fixture(tmp_path_factory: pytest.TempPathFactory) -> ListedFinder:
+    rows = [{"given_name": given, "surname": surname} for given, surname in PEOPLE]
+    return finder_of(tmp_path_factory.mktemp("glued_names"), rows)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("The login annakowalska was locked.", "annakowalska"),
+        ("Write to annakowalska85@posta.example today.", "annakowalska"),
+        ("see /home/kowalskaanna/notes", "kowalskaanna"),
+        ("#AlwinvandenHeuvel asked again", "AlwinvandenHeuvel"),
+        ("#SidoniedAubigny asked again", "SidoniedAubigny"),
+        ("scan_brechtje_vanthoff.jpg", "brechtje_vanthoff"),
+        ("The account made.rangkuti was locked.", "made.rangkuti"),
+    ],
+)
+def test_a_whole_name_in_one_word_is_found(listed: ListedFinder, text: str, expected: str) -> None:
+    assert surfaces(listed, text) == [expected]
+
+
+@pytest.mark.parametrize("text", ["the words annakowalska mean nothing", "a janesmithereen, and more"])
+def test_it_is_none_within_prose(listed: ListedFinder, text: str) -> None:
+    assert surfaces(listed, text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Laut Akte hat herr müller bezahlt.", "müller"),
+        ("I saw mrs smith on Monday.", "smith"),
+        ("Then mr. rose came to London.", "rose"),
+        ("Вчера господин волков пришёл в Москву.", "волков"),
+        ("Wczoraj pani kowalska była w Warszawie.", "kowalska"),
+    ],
+)
+def test_a_surname_without_its_capital_is_found_behind_a_title(listed: ListedFinder, text: str, expected: str) -> None:
+    assert surfaces(listed, text) == [expected]
+
+
+@pytest.mark.parametrize("text", ["The patient rose to his feet in London.", "They saw smith marks on the iron."])
+def test_it_is_a_word_behind_any_other(listed: ListedFinder, text: str) -> None:
+    assert surfaces(listed, text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("We hebben mevrouw van 't Hoff ingelicht.", "van 't Hoff"),
+        ("Na de operatie is van ’t Hoff, Brechtje hier.", "van ’t Hoff, Brechtje"),
+        ("Selon le dossier, L'Espérance a refusé.", "L'Espérance"),
+        ("le bail de bénédicte l'espérance ici", "bénédicte l'espérance"),
+        ("Depois dos Anjos Viegas, Mafalda passou.", "dos Anjos Viegas, Mafalda"),
+        ("Hier GÖRKEM İPEKÇİ geldi.", "GÖRKEM İPEKÇİ"),
+        ("Видали Луці Гриценкові копію.", "Луці Гриценкові"),
+        ("розмова з геннадієм вінниченком відбулася", "геннадієм вінниченком"),
+        ("Then Iurasova Pelageia wrote.", "Iurasova Pelageia"),
+        ("Wtedy napisała Onyszczenko do nas.", "Onyszczenko"),
+    ],
+)
+def test_parts_cases_and_letters_of_a_name_do_not_hide_it(listed: ListedFinder, text: str, expected: str) -> None:
+    assert surfaces(listed, text) == [expected]
+
+
+def test_an_abbreviation_is_not_its_own_initial(listed: ListedFinder) -> None:
+    assert surfaces(listed, "Omkring 400-talet f.Kr. kom de hit.") == []
+
+
+@pytest.mark.parametrize(
+    ("full", "givens", "surname"),
+    [
+        ("Brechtje van 't Hoff", ("brechtje",), "vanthoff"),
+        ("Mafalda dos Anjos Viegas", ("mafalda",), "dosanjosviegas"),
+        ("Стеценко Юлія Валерівна", ("юлія", "валерівна"), "стеценко"),
+    ],
+)
+def test_particles_and_patronymics_say_where_a_surname_begins(full: str, givens: tuple[str, ...], surname: str) -> None:
+    person = person_of({"full_name": full})
+    assert person is not None
+    assert person.givens == givens
+    assert surname in person.surnames
