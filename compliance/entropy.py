@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import os
 import struct
-import threading
 from collections.abc import Callable
 
 _FETCHED_BYTES = 4096  # some 30 requests' worth
@@ -36,8 +35,7 @@ class Entropy:
         self.start_anew()
 
     def start_anew(self) -> None:
-        """Forget what was fetched; in a child after fork, where another thread may hold the lock for ever."""
-        self._lock = threading.Lock()
+        """Forget what was fetched; in a child after fork."""
         self._pieces: list[bytes] = []
 
     def take(self, size: int) -> bytes:
@@ -48,15 +46,14 @@ class Entropy:
         """
         if size < 0:
             raise ValueError(f"expected 0 bytes or more, got the negative number {size}")
-        count = -(-size // _PIECE_BYTES)
-        with self._lock:
-            if (left := len(self._pieces) - count) < 0:
-                if size > _FETCHED_BYTES:
-                    return self._fetch(size)
-                self._pieces[:] = _PIECES.unpack(self._fetch(_FETCHED_BYTES))
-                left = len(self._pieces) - count
-            taken = self._pieces[left:]
-            del self._pieces[left:]
+        if size > _FETCHED_BYTES:
+            return self._fetch(size)
+        pieces = self._pieces
+        try:  # a list gives each of its items to one thread
+            taken = [pieces.pop() for _ in range(-(-size // _PIECE_BYTES))]
+        except IndexError:  # what was taken is too little, and nobody's
+            pieces += reversed(_PIECES.unpack(self._fetch(_FETCHED_BYTES)))
+            return self.take(size)
         return b"".join(taken)[:size]
 
 

@@ -236,11 +236,8 @@ class AuditLog:
 
     async def _append(self, kind: str, request_id: str, fields: dict[str, Any]) -> None:
         now = time.time()
-        fields["type"], fields["id"], fields["time"] = (
-            kind,
-            request_id,
-            _moment(int(now)) + f"{int(now * 1000) % 1000:03d}Z",
-        )
+        fields["type"], fields["id"] = kind, request_id
+        fields["time"] = _moment(int(now)) + _MILLISECONDS[int(now % 1 * 1000)]
         began = time.perf_counter()
         try:
             await self.sink.append_encoded(encode(fields))
@@ -279,6 +276,9 @@ def encode(record: Mapping[str, Any]) -> bytes:
     if len(data) > MAX_RECORD_BYTES:
         raise InputError(f"expected a ledger record of at most {MAX_RECORD_BYTES} bytes, got {len(data)}")
     return data
+
+
+_MILLISECONDS = tuple(f"{number:03d}Z" for number in range(1000))
 
 
 @lru_cache(4)

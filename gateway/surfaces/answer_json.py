@@ -30,10 +30,5 @@ def read_json(data: bytes) -> Any:
 
 
 def _are_many(data: bytes, mark: bytes) -> bool:
-    """True when there are half as many as levels can be written; a few are found in far less time than counted."""
-    at = data.find(mark)
-    for _ in range(_LEVELS_WRITTEN // 2):
-        if at < 0:
-            return False
-        at = data.find(mark, at + 1)
-    return at >= 0
+    """True when there are half as many as levels can be written; no more than these are looked for."""
+    return len(data.split(mark, _LEVELS_WRITTEN // 2)) > _LEVELS_WRITTEN // 2

@@ -36,7 +36,6 @@ class BlindIndex:
         )
         self._tenants = hmac.digest(key, b"sovctl vault tenant v1", hashlib.sha256)
         self._known: dict[str, bytes] = {}
-        self._begun: dict[bytes, hashlib.blake2b] = {}
 
     def tenant(self, name: str) -> bytes:
         """Digest of a tenant's name."""
@@ -53,28 +52,16 @@ class BlindIndex:
         Args:
             tenant: its digest.
         """
-        begun = self._begun_with(tenant)
-        return {_ended(begun, value) for value in set(map(canonical, values))}
+        return {self._digest(tenant + value) for value in set(map(canonical, values))}
 
     def scope(self, tenant: bytes, subjects: Collection[bytes]) -> bytes:
         """Digest of all these together."""
-        return _ended(self._begun_with(tenant), b"".join((b"scope", *sorted(subjects))))
+        return self._digest(b"".join((tenant, b"scope", *sorted(subjects))))
 
-    def _begun_with(self, tenant: bytes) -> hashlib.blake2b:
-        """The digest of a tenant's texts as far as these are alike: half of the work for a short one."""
-        begun = self._begun.get(tenant)
-        if begun is None:
-            if len(self._begun) >= _MOST_TENANTS:
-                self._begun.clear()
-            begun = self._begun[tenant] = self._subjects.copy()
-            begun.update(tenant)
-        return begun
-
-
-def _ended(begun: hashlib.blake2b, data: bytes) -> bytes:
-    digest = begun.copy()
-    digest.update(data)
-    return digest.digest()
+    def _digest(self, data: bytes) -> bytes:
+        digest = self._subjects.copy()
+        digest.update(data)
+        return digest.digest()
 
 
 def canonical(value: str) -> bytes:
