@@ -163,6 +163,7 @@ class Restorer:
     ) -> None:
         self._issued = issued if isinstance(issued, Issued) else Issued(issued)
         self._search, self._surrogates = self._issued.search, self._issued.surrogates
+        self._last_letters = self._search.last_letters
         self._is_json = is_json
         hosts = self._issued.link_hosts
         self._context: LinkContext = JsonLinkContext(hosts) if is_json else LinkContext(hosts)
@@ -172,7 +173,7 @@ class Restorer:
         self.offsets = Offsets()
         """Where places of the upstream's text are now."""
         self._pending: list[str] = []  # plain text that the link context has yet to see
-        self._pending_characters = 0
+        self._look_at = _PENDING_CHARACTERS  # once so many have passed
         self.counts = counts if counts is not None else RestoreCounts()
 
     @property
@@ -183,18 +184,19 @@ class Restorer:
     def feed(self, text: str) -> str:
         """What can be emitted once `text` has come; together with later results and `flush`, nothing is lost."""
         whole = self._held + text if self._held else text
-        is_plain = "_" not in whole and "\\" not in whole and "&" not in whole and "\\" not in self._before
-        if not is_plain or self._surrogates is not None:
+        if "_" in whole or "\\" in whole or "&" in whole or "\\" in self._before or self._surrogates is not None:
             return self._read(text, is_end=False)
-        end = self._search.begun_in_letters(whole, self._before)
-        if end < len(whole):
-            self._held, whole = whole[end:], whole[:end]
-        elif self._held:
-            self._held = ""
+        self._held = ""
+        if whole[-1:] in self._last_letters:
+            end = self._search.begun_in_letters(whole, self._before)
+            if end < len(whole):
+                self._held, whole = whole[end:], whole[:end]
         if whole:
             self._before = whole if len(whole) > 1 else self._before[-1:] + whole
             self._passed += len(whole)
-            self._plain(whole)
+            self._pending.append(whole)
+            if self._passed > self._look_at:
+                self._look_for_links()
         return whole
 
     def flush(self) -> str:
@@ -233,14 +235,14 @@ class Restorer:
 
     def _plain(self, text: str) -> None:
         self._pending.append(text)
-        self._pending_characters += len(text)
-        if self._pending_characters > _PENDING_CHARACTERS:
+        if self._passed > self._look_at:
             self._look_for_links()
 
     def _look_for_links(self) -> None:
         if self._pending:
             self._context.feed("".join(self._pending))
-            self._pending, self._pending_characters = [], 0
+            self._pending.clear()
+            self._look_at = self._passed + _PENDING_CHARACTERS
 
     def _token(self, text: str, found: Found, out: list[str]) -> int:
         """Emit what a token stands for; the position from which to read on."""

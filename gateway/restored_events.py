@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from sovctl.gateway.quota.need import may_tell_usage
-from sovctl.gateway.sse import Framer, event
+from sovctl.gateway.sse import END_OF_EVENT, Framer, event
 from sovctl.gateway.surfaces import EventStream
 
 
@@ -43,10 +43,8 @@ class RestoredEvents:
         is_to_read = is_left_out is not None and may_tell_usage(piece)
         if not is_to_read and self._framer.is_between_events and (known := put(piece)) is not None:
             return known
-        *parts, rest = piece.split(b"\n\n")
-        if len(parts) > 1:  # several events: we were slower than the server
-            made = [self.feed(part + b"\n\n") for part in parts]
-            return b"".join([*made, self.feed(rest)] if rest else made)
+        if half := _half_of(piece):  # several events, not all of one form
+            return self.feed(piece[:half]) + self.feed(piece[half:])
         out: list[bytes] = []
         for data in self._framer.feed(piece):
             if is_left_out is not None and may_tell_usage(data) and is_left_out(data):
@@ -56,3 +54,12 @@ class RestoredEvents:
             else:
                 out += self._stream.feed(data)
         return out[0] if len(out) == 1 else b"".join(out)
+
+
+def _half_of(piece: bytes) -> int:
+    """Where the event in the middle ends, or the one before it; 0 when only one ends in `piece`, as its last."""
+    last = len(piece) - len(END_OF_EVENT)
+    for end in (piece.find(END_OF_EVENT, len(piece) // 2), piece.rfind(END_OF_EVENT, 0, max(0, last))):
+        if 0 <= end < last:
+            return end + len(END_OF_EVENT)
+    return 0

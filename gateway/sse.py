@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import re
 
-_END_OF_EVENT = re.compile(rb"\r\n\r\n|\n\n|\r\r|\n\r\n")
+END_OF_EVENT = b"\n\n"
+"""As nearly every server writes it."""
+_ANY_END_OF_EVENT = re.compile(rb"\r\n\r\n|\n\n|\r\r|\n\r\n")
 _END_OF_LINE = re.compile(rb"\r\n|\n|\r")
 _MARK = b"\xef\xbb\xbf"  # of the byte order, which may stand before a stream
 DONE = b"[DONE]"
@@ -30,11 +32,8 @@ class Framer:
         self._max_event_bytes = max_event_bytes
         self._buffer = bytearray()
         self._is_begun = False
-
-    @property
-    def is_between_events(self) -> bool:
-        """True when no part of an event waits."""
-        return not self._buffer
+        self.is_between_events = True
+        """No part of an event waits."""
 
     def feed(self, chunk: bytes) -> list[bytes]:
         """The data of every event that is whole now, in order; comments and other fields are left out."""
@@ -52,7 +51,7 @@ class Framer:
                 del self._buffer[: len(_MARK)]
                 searched = 0
         events: list[bytes] = []
-        while (end := _END_OF_EVENT.search(self._buffer, searched)) is not None:
+        while (end := _ANY_END_OF_EVENT.search(self._buffer, searched)) is not None:
             data = _data(bytes(self._buffer[: end.start()]))
             if data is not None:
                 events.append(data)
@@ -60,6 +59,7 @@ class Framer:
             searched = 0
         if len(self._buffer) > self._max_event_bytes:
             raise EventTooLarge
+        self.is_between_events = not self._buffer
         return events
 
 

@@ -122,6 +122,9 @@ class TokenSearch:
         self._ids = ids
         self._labels = frozenset(labels)
         self._label_end, self._begun, self._words = _compiled(self._labels)
+        letters = {word[-1] for word in self._words}
+        self.last_letters = letters | {letter.upper() for letter in letters}
+        """Those that what `begun_in_letters` looks for ends with."""
 
     def begun_in_letters(self, text: str, before: str) -> int:
         """As `begun`, for text without `_`, `\\` and `&` that stands behind `before`, which has none of them either."""

@@ -2,12 +2,13 @@
 
 A model's answer comes in hundreds of events that differ in one piece of text. Reading and writing the JSON of each
 costs several times what restoring that text does; so once an event was read, those of its form are known by their
-first and last bytes, framing included, and only the string between them is read and written.
+first and last bytes, framing included, and only the string between them is read and written. Where several of a form
+come together, because we were slower than the server, their strings are read in one go.
 
     forms = EventForms()
     delta = said["choices"][0]["delta"]
     forms.learn(data, said, holder=delta, field="content", change=restorer.feed, write=framed)
-    forms.put(b"data: " + data + b"\n\n")    # the event that stands for it, or None when it has another form
+    forms.put(b"data: " + data + b"\n\n")    # the events that stand for it, or None when it has another form
 
 This is safe by JSON's grammar alone: when another string in that place makes the event say the same but for that string
 (which is tried), any other one does too; and whether it is one string is what the JSON parser says.
@@ -16,12 +17,14 @@ This is safe by JSON's grammar alone: when another string in that place makes th
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import is_not
 from typing import Any
 
 import orjson
 
 _PROBE = "7c1f0b5e9d"  # stands in the place of the string while a form is learnt
 _PROBE_BYTES = _PROBE.encode()
+_END = b"\n\n"
 _LINE_FEED = 10  # as a number: CPython 3.11 takes bytes for a failed number first, at ten times the cost
 _MOST_FORMS = 4  # reasoning, content, and two choices at a time
 _MOST_LEARNT = 16  # by one stream: where every event is of its own form, looking for it is given up
@@ -34,11 +37,39 @@ class _Form:
         self, begin: bytes, end: bytes, written: list[bytes], change: Callable[[str], str] | None, memo: Any
     ) -> None:
         self.begin, self.end = begin + b'"', b'"' + end  # of a framed event
-        self.opened, self.close = written  # what stands around the string in what is written
-        self.first, self.behind = len(begin), -len(end)  # where the string is in the event, with its quotes
-        self.least_bytes = len(begin) + len(end) + 2
+        self.opened, self.close = written[0] + b'"', b'"' + written[1]  # of what is written
+        self.first, self.behind = len(self.begin), -len(self.end)  # where the string is in the event
+        self.least_bytes = self.first - self.behind
         self.change = change
         self.memo = memo
+
+    def one(self, string: bytes) -> bytes | None:
+        """The framed event for one with this string, as JSON has it; None when it is more than a string, or no JSON."""
+        try:
+            text = orjson.loads(b'"' + string + b'"')
+        except orjson.JSONDecodeError:
+            return None
+        if self.change is not None and (changed := self.change(text)) is not text:
+            string = orjson.dumps(changed)[1:-1]
+        return self.opened + string + self.close
+
+    def several(self, events: bytes) -> bytes | None:
+        """The framed events for some; None when not all have this form, or are no JSON."""
+        strings = [event[self.first : self.behind + len(_END)] for event in events.split(_END)]
+        if strings.pop() or (self.end + self.begin).join(strings) != events[self.first : self.behind]:
+            return None
+        try:
+            texts = orjson.loads(b'["%b"]' % b'",\n"'.join(strings))  # no string goes on behind a line's end
+        except orjson.JSONDecodeError:
+            return None
+        if len(texts) != len(strings):
+            return None  # one was more than a string
+        if (change := self.change) is not None:
+            changed = [change(text) for text in texts]
+            if any(map(is_not, changed, texts)):
+                pairs = zip(strings, texts, changed, strict=True)
+                strings = [string if new is text else orjson.dumps(new)[1:-1] for string, text, new in pairs]
+        return self.opened + (self.close + self.opened).join(strings) + self.close
 
 
 class EventForms:
@@ -60,22 +91,18 @@ class EventForms:
         """What strings go through has changed."""
         self._forms.clear()
 
-    def put(self, event: bytes) -> bytes | None:
-        """The framed event that stands for `event`, its string changed; None when it has no form that is known, or is
-        more than one event."""
+    def put(self, events: bytes) -> bytes | None:
+        """The framed events that stand for `events`, their strings changed: one or several of a form that is known.
+
+        None for any other.
+        """
         for form in self._forms:
-            if event.startswith(form.begin) and event.endswith(form.end) and len(event) >= form.least_bytes:
-                literal = event[form.first : form.behind]
-                if _LINE_FEED in literal:
-                    return None  # more than one event
-                try:
-                    text = orjson.loads(literal)
-                except orjson.JSONDecodeError:
-                    return None  # more than a string, or no JSON
-                self.memo = form.memo
-                if form.change is not None and (changed := form.change(text)) is not text:
-                    literal = orjson.dumps(changed)
-                return form.opened + literal + form.close
+            if events.startswith(form.begin) and events.endswith(form.end) and len(events) >= form.least_bytes:
+                string = events[form.first : form.behind]
+                written = form.one(string) if _LINE_FEED not in string else form.several(events)
+                if written is not None:
+                    self.memo = form.memo
+                return written
         return None
 
     def learn(
@@ -88,6 +115,7 @@ class EventForms:
         change: Callable[[str], str] | None,
         write: Callable[[bytes, Any], bytes],
         memo: Any,
+        lead: bytes = b"",
     ) -> None:
         """Remember the form of an event, if it has one.
 
@@ -97,6 +125,7 @@ class EventForms:
             change: what the string goes through; must return the same object when it leaves it as it is.
             write: the framed event for an event's data and what it says, when its string stays as it is.
             memo: for who puts an event of this form.
+            lead: what its frame begins with.
         """
         if not self._left:
             return
@@ -104,7 +133,7 @@ class EventForms:
         text = holder[field]
         literal = orjson.dumps(text)
         begin, found, end = data.rpartition(literal)
-        if not found or _PROBE_BYTES in data:
+        if not found or _PROBE_BYTES in data or _LINE_FEED in data:
             return
         probe = b'"' + _PROBE_BYTES + b'"'
         probed = begin + probe + end
@@ -119,5 +148,5 @@ class EventForms:
             return
         written = write(probed, other).split(probe)
         if len(written) == 2:
-            form = _Form(b"data: " + begin, end + b"\n\n", written, change, memo)
+            form = _Form(lead + b"data: " + begin, end + _END, written, change, memo)
             self._forms = [form, *self._forms[: _MOST_FORMS - 1]]

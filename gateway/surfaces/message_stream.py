@@ -46,8 +46,8 @@ class MessageStream:
         self._forms = forms if forms is not None else EventForms()
         self._last: list[bytes] = []
 
-    def put(self, event: bytes) -> bytes | None:
-        written = self._forms.put(event.removeprefix(_DELTA_LINE))
+    def put(self, events: bytes) -> bytes | None:
+        written = self._forms.put(events if events.startswith(_DELTA_LINE) else _DELTA_LINE + events)
         if written is not None:
             channel, last = self._forms.memo
             self._channels[channel] = last
@@ -91,6 +91,7 @@ class MessageStream:
                 change=restorer.feed,
                 write=lambda _, other: _framed(_DELTA, orjson.dumps(other)),
                 memo=(channel, (restorer, said)),
+                lead=_DELTA_LINE,
             )
 
     def _restored(self, kind: str, said: dict[str, Any], data: bytes) -> list[bytes]:

@@ -50,7 +50,7 @@ class ResponseStream:
         self._added = 0  # events of ours so far
         self._last: list[bytes] = []
 
-    def put(self, _event: bytes) -> None:
+    def put(self, _events: bytes) -> None:
         return None
 
     def feed(self, data: bytes) -> list[bytes]:

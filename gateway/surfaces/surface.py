@@ -33,8 +33,8 @@ class EventStream(Protocol):
     is_finished: bool
     """The upstream said that the answer is whole."""
 
-    def put(self, event: bytes) -> bytes | None:
-        """The framed event that stands for a framed one of a form that is known; None for what `feed` has to read."""
+    def put(self, events: bytes) -> bytes | None:
+        """The framed events that stand for framed ones of a form that is known; None for what `feed` has to read."""
 
     def feed(self, data: bytes) -> list[bytes]:
         """Framed events that stand for one event's data, in order; mostly one, none behind the end.

@@ -55,6 +55,17 @@ def test_what_looks_like_a_known_event_inside_another_one_is_no_event() -> None:
         restored.feed(chunk("b"))
 
 
+@pytest.mark.parametrize("odd", [b'"', b"\\x", b'b","b', b'b",\n"b', b"\n", b"\xff", b'b"},{"a":"b'])
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_what_is_no_string_of_json_is_none_among_events_that_come_together(odd: bytes, place: int) -> None:
+    restored = made()
+    restored.feed(chunk("a"))
+    events = [chunk(text) for text in ("b", "c", "d")]
+    events[place] = events[place].replace(b'"content":"', b'"content":"' + odd)
+    with pytest.raises(Exception, match="protocol"):
+        restored.feed(b"".join(events))
+
+
 def test_an_event_of_a_known_form_behind_the_end_is_none() -> None:
     restored = made()
     restored.feed(chunk("a"))
