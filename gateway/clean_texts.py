@@ -6,7 +6,7 @@ with their languages. Neither a text nor anything of it is kept.
 
     finder = CleanTexts(detector)
     finder.find(text)           # as the detector would
-    finder.look(text)           # the same, and the languages of a clean text where they are known already
+    finder.look(text)           # the same, and what is known of its languages and words
     finder.languages(text)      # as `detect.language` would
     finder.are_clean(texts)     # several short ones at once
 """
@@ -20,7 +20,8 @@ from functools import lru_cache
 from typing import Protocol
 
 from sovctl.gateway.detect.finding import Finding
-from sovctl.gateway.detect.language import languages
+from sovctl.gateway.detect.language import languages, languages_of
+from sovctl.gateway.detect.reading import Reading
 
 _MOST_KNOWN = 65_536  # digests, about 12 MiB; what was not seen for longest goes first
 _DIGEST_BYTES = 16
@@ -36,6 +37,9 @@ class Finder(Protocol):
 
     def find(self, text: str) -> list[Finding]:
         """Identifiers, sorted, none overlapping."""
+
+    def look(self, text: str) -> tuple[list[Finding], Reading | None]:
+        """The same, and the text as its words where `languages_of` may have them."""
 
 
 class CleanMemory:
@@ -105,18 +109,18 @@ class CleanTexts:
         """
         return self.look(text)[0]
 
-    def look(self, text: str) -> tuple[list[Finding], frozenset[str] | None]:
-        """The same, and the languages of a clean text where they are known already.
+    def look(self, text: str) -> tuple[list[Finding], frozenset[str] | None, Reading | None]:
+        """The same, the languages of a clean text where they are known already, and the words of one that was read.
 
         Raises:
             Exception: as `find`.
         """
         if text in self._clean:
-            return [], self._clean.spoken(text)
-        found = self._finder.find(text)
+            return [], self._clean.spoken(text), None
+        found, reading = self._finder.look(text)
         if not found:
             self._clean.add(text)
-        return found, None
+        return found, None, reading
 
     def are_clean(self, texts: Iterable[str]) -> bool:
         """True when none of these texts holds anything; when in doubt it is False.
@@ -128,19 +132,23 @@ class CleanTexts:
             Exception: what the other finder raises; nothing is remembered then.
         """
         unknown = [text for text in dict.fromkeys(texts) if text not in self._clean]
-        if unknown and self._finder.find(_APART.join(unknown)):
+        if unknown and self._finder.look(_APART.join(unknown))[0]:
             return False
         for text in unknown:
             self._clean.add(text)
         return True
 
-    def languages(self, text: str) -> frozenset[str]:
-        """The languages of a text."""
+    def languages(self, text: str, reading: Reading | None = None) -> frozenset[str]:
+        """The languages of a text.
+
+        Args:
+            reading: from `look`.
+        """
         if text not in self._clean:
             return languages(text)
         spoken = self._clean.spoken(text)
         if spoken is None:
-            spoken = _shared(languages(text))
+            spoken = _shared(languages_of(reading.outside(())) if reading else languages(text))
             self._clean.add_spoken(text, spoken)
         return spoken
 

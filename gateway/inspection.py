@@ -20,7 +20,8 @@ from sovctl.gateway.aliases import Aliases
 from sovctl.gateway.asked import answers
 from sovctl.gateway.clean_texts import CleanTexts
 from sovctl.gateway.detect.finding import Finding, resolve, resolve_whole
-from sovctl.gateway.detect.language import NONE, UNKNOWN, languages
+from sovctl.gateway.detect.language import NONE, UNKNOWN, languages, languages_of
+from sovctl.gateway.detect.reading import Reading
 from sovctl.gateway.kinds import Kind
 from sovctl.gateway.leaves import JSON, ORDINARY, Leaf, Leaves, Path, leaves_of
 from sovctl.gateway.obstacles import Obstacle
@@ -76,6 +77,7 @@ class Inspector:
         self._max_depth = max_depth
         self._found: dict[str, list[Finding]] = {}
         self._spoken: dict[str, frozenset[str]] = {}
+        self._readings: dict[str, Reading] = {}
         self._known: dict[str, Finding] = {}
         self._people: dict[int, list[Finding]] = {}
         self._aliases = Aliases()
@@ -149,10 +151,12 @@ class Inspector:
     def _find(self, text: str) -> None:
         found = self._found.get(text)
         if found is None:
-            found, spoken = ([], None) if text in ORDINARY else self.finder.look(text)
+            found, spoken, reading = ([], None, None) if text in ORDINARY else self.finder.look(text)
             self._found[text] = found
             if spoken is not None:
                 self._spoken[text] = spoken
+            if reading is not None:
+                self._readings[text] = reading
             for finding in found:
                 self._remember(text, finding)
 
@@ -217,7 +221,7 @@ class Inspector:
             if together is not None and is_prose and JSON not in path and not surface.is_argument(path):
                 prose.setdefault(together, []).append((text, found))
             elif together is not None or path[-1] == "description":
-                spoken |= languages(_without(text, found)) - {UNKNOWN, NONE}
+                spoken |= self._languages(text, found) - {UNKNOWN, NONE}
         for key in leaves.keys:
             if found := self._found.get(key) or self.finder.find(key):
                 _count(found, counts)
@@ -236,11 +240,19 @@ class Inspector:
                     obstacles.add(obstacle)
         for texts in prose.values():
             (text, found), *others = texts
-            if found or others:
+            if others:
                 spoken |= languages("\n\n".join([_without(text, found) for text, found in texts]))
+            elif found:
+                spoken |= self._languages(text, found)
             else:
-                spoken |= self._spoken.get(text) or self.finder.languages(text)
+                spoken |= self._spoken.get(text) or self.finder.languages(text, self._readings.get(text))
+        self._readings.clear()
         return Inspection(counts, frozenset(spoken or {NONE}), frozenset(obstacles))
+
+    def _languages(self, text: str, found: list[Finding]) -> frozenset[str]:
+        """What is spoken beside findings: a name or an address says nothing about the language around it."""
+        reading = self._readings.get(text)
+        return languages(_without(text, found)) if reading is None else languages_of(reading.outside(found))
 
 
 def _count(findings: Iterable[Finding], counts: dict[tuple[Kind, str], int]) -> None:
@@ -284,7 +296,7 @@ def _is_inside(span: tuple[int, int], findings: list[Finding]) -> bool:
 
 
 def _without(text: str, findings: list[Finding]) -> str:
-    """The text with blanks for findings: a name or an address says nothing about the language around it."""
+    """The text with blanks for findings."""
     if not findings:
         return text
     pieces, position = [], 0

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from sovctl.gateway.detect.disguise import views
 from sovctl.gateway.detect.finder import Finder
 from sovctl.gateway.detect.finding import Finding, resolve
+from sovctl.gateway.detect.reading import Reading
 from sovctl.gateway.detect.view import View
 
 
@@ -34,13 +35,18 @@ class Detector:
 
     def find(self, text: str) -> list[Finding]:
         """Identifiers in `text`, sorted by start, none overlapping; spans are those of `text` as given."""
+        return self.look(text)[0]
+
+    def look(self, text: str) -> tuple[list[Finding], Reading | None]:
+        """The same, and the text as its words if it is ASCII without our tokens, for `language.languages`."""
         found: list[Finding] = []
-        for view in reversed(views(text)):  # of equal findings the one with its disguise undone stands
+        seen = views(text)
+        for view in reversed(seen):  # of equal findings the one with its disguise undone stands
             in_view: list[Finding] = []
             for finder in self._finders:
                 in_view += finder.find(view, in_view)
             found += in_view if view.is_original else [_in_original(view, finding) for finding in in_view]
-        return resolve(found)
+        return resolve(found), seen[0].reading if text.isascii() and not seen[0].tokens else None
 
 
 def _in_original(view: View, finding: Finding) -> Finding:

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from itertools import repeat
 
 from sovctl.gateway.detect.everyday_words import (
@@ -35,7 +35,8 @@ from sovctl.gateway.detect.everyday_words import (
     WORD,
     points,
 )
-from sovctl.gateway.detect.scripts import LATIN_ONLY, scripts_in
+from sovctl.gateway.detect.reading import TO_WORDS
+from sovctl.gateway.detect.scripts import LATIN_ONLY, Scripts, scripts_in
 
 UNKNOWN = "und"  # ISO 639-2: undetermined
 NONE = "zxx"  # ISO 639-2: no linguistic content
@@ -69,11 +70,8 @@ _FIRST_NOT_LATIN = 0xCE  # lead byte of Greek; all before it are Latin letters
 _ALONE = {"cyrillic": "ru", "arabic": "ar"}  # what a few words in a script are taken for when no table knows them
 _FEW_WORDS = 4
 
-_TO_WORDS = bytes(
-    byte + 32 if 65 <= byte <= 90 else byte if 97 <= byte <= 122 or byte >= 128 else 32 for byte in range(256)
-)
-"""Bytes of a text as words: ASCII letters in lower case, all other ASCII a space, the rest as it is."""
 _ASCII = bytes(range(128))
+_UNMARKED = Counter[str]()
 # Punctuation that stands at words and is not ASCII, by how it begins. What is not listed only hides a word or two.
 _MARKS = {
     lead: tuple(mark.encode() for mark in marks)
@@ -83,17 +81,25 @@ _MARKS = {
 
 def languages(text: str) -> frozenset[str]:
     """The languages of `text`: `und` among them when something can't be told, `zxx` alone when there are no words."""
+    if text.isascii():
+        return languages_of(text.encode().translate(TO_WORDS).split())
     data = text.encode("utf-8", "surrogatepass")
-    scripts, letters, marked = LATIN_ONLY, 0, Counter[str]()
-    if len(data) != len(text):
-        scripts = scripts_in(data, text)
-        for lead, marks in _MARKS.items():
-            if lead in data:
-                for mark in marks:
-                    data = data.replace(mark, b" ")
-        marked = Counter(_NO_LETTER.sub("", data.translate(None, _ASCII).decode("utf-8", "ignore")))
-        letters = sum([LETTER_BALLOTS[letter] * number for letter, number in marked.items()])
-    words = data.translate(_TO_WORDS).split()
+    scripts = scripts_in(data, text)
+    for lead, marks in _MARKS.items():
+        if lead in data:
+            for mark in marks:
+                data = data.replace(mark, b" ")
+    marked = Counter(_NO_LETTER.sub("", data.translate(None, _ASCII).decode("utf-8", "ignore")))
+    return _told(data.translate(TO_WORDS).split(), scripts, marked)
+
+
+def languages_of(words: Sequence[bytes]) -> frozenset[str]:
+    """The same for the words of an ASCII text, as `Reading.outside` has them."""
+    return _told(words, LATIN_ONLY, _UNMARKED)
+
+
+def _told(words: Sequence[bytes], scripts: Scripts, marked: Counter[str]) -> frozenset[str]:
+    """What words, scripts and letters with marks say together."""
     found = set(scripts.languages)
     if scripts.is_strange:
         found.add(UNKNOWN)
@@ -104,6 +110,7 @@ def languages(text: str) -> frozenset[str]:
             found.add(plain)
         else:
             counts = _counted(votes.replace(_NO_VOTE, ""))
+            letters = sum([LETTER_BALLOTS[letter] * number for letter, number in marked.items()])
             ballots = HEAD_START + letters + sum([BALLOTS[group] * number for group, number in counts.items()])
             for script in scripts.families:
                 in_script = latin if script == "latin" else len(words) - latin

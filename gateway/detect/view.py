@@ -17,6 +17,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from sovctl.gateway.detect.reading import Reading, read
 from sovctl.gateway.token_search import find_tokens
 
 _WORDS = re.compile(r"[^\W_](?:.*[^\W_])?", re.DOTALL)  # without the spaces and marks around them
@@ -46,6 +47,14 @@ class View:
     def tokens(self) -> Sequence[tuple[int, int]]:
         """Where our own tokens stand, in order: their letters and digits are nobody's."""
         return [(token.start, token.end) for token in find_tokens(self.text)] if "_" in self.text else []
+
+    @cached_property
+    def reading(self) -> Reading:
+        """The text as words, with small letters where our tokens stand: they end in letters as names do (`..TANA`)."""
+        text = self.text
+        for start, end in self.tokens:
+            text = text[:start] + "x" * (end - start) + text[end:]
+        return read(text)
 
     def beside_tokens(self, start: int, end: int) -> Iterator[tuple[int, int]]:
         """The words of a span without our own tokens: of `PERSON_...'s Nordmann` the second.

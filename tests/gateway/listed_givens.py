@@ -11,7 +11,7 @@ from sovctl.gateway.detect.edm.build import build_index
 from sovctl.gateway.detect.edm.finder import ListedFinder
 from sovctl.gateway.detect.edm.index import Index
 from sovctl.gateway.detect.finding import Finding, resolve
-from sovctl.gateway.detect.names.reading import read
+from sovctl.gateway.detect.reading import read
 
 KEY = bytes(range(32))
 BUILT_AT = "2026-11-21T10:00:00Z"

@@ -15,7 +15,7 @@ from sovctl.gateway.detect.names.context import find_names
 from sovctl.gateway.detect.names.cues import CUES, FIELDS
 from sovctl.gateway.detect.names.given_names import GIVEN_NAMES
 from sovctl.gateway.detect.names.nobody import NOBODY
-from sovctl.gateway.detect.names.reading import read
+from sovctl.gateway.detect.reading import read
 from sovctl.gateway.detect.structured import StructuredFinder
 from sovctl.gateway.detect.view import View
 from sovctl.gateway.name_languages import CONTEXT_LANGUAGES

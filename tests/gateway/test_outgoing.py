@@ -113,8 +113,8 @@ def test_a_value_that_hides_inside_a_word_stays_at_home() -> None:
 class _Forgetful:
     """Finds an address only in texts that begin with "Please": a detector with a hole."""
 
-    def find(self, text: str) -> list[Finding]:
-        return DETECTOR.find(text) if text.startswith("Please") else []
+    def look(self, text: str) -> tuple[list[Finding], None]:
+        return (DETECTOR.find(text) if text.startswith("Please") else []), None
 
 
 def test_the_second_look_finds_what_the_first_overlooked() -> None:

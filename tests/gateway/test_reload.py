@@ -206,8 +206,8 @@ def test_callers_of_changed_teams_are_made_anew(own: Own) -> None:
 class Words:
     """A detector that finds nothing."""
 
-    def find(self, text: str) -> list[Finding]:
-        return []
+    def look(self, text: str) -> tuple[list[Finding], None]:
+        return [], None
 
 
 class Site:

@@ -56,8 +56,8 @@ from sovctl.gateway.detect.edm.values import Values
 from sovctl.gateway.detect.edm.vocabulary import Listed, Vocabulary, folded
 from sovctl.gateway.detect.finding import Finding
 from sovctl.gateway.detect.names.nobody import is_everyday
-from sovctl.gateway.detect.names.reading import Reading
 from sovctl.gateway.detect.names.shape import ends_like_surname
+from sovctl.gateway.detect.reading import Reading
 from sovctl.gateway.kinds import Kind
 
 _SHORTEST_SUPPORTED = 3  # letters of a name beside something of the same person

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Set
 
 from sovctl.gateway.detect.names.cues import CUES, SAINTS, SURNAMES, Cue, Place
 from sovctl.gateway.detect.names.given_names import GIVEN_WORDS
-from sovctl.gateway.detect.names.reading import Reading
 from sovctl.gateway.detect.names.shape import (
     LOWER,
     Name,
@@ -22,6 +21,7 @@ from sovctl.gateway.detect.names.shape import (
     name_at,
     word_before,
 )
+from sovctl.gateway.detect.reading import Reading
 
 _LOWER_BEHIND = re.compile(f" {LOWER}")  # behind most cues: "the customer asked"
 _AFTER_TITLE = re.compile(r"\.?[ \t\u00a0]{1,3}|\.(?=\w)")

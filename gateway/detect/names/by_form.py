@@ -7,8 +7,8 @@ from collections.abc import Iterator, Set
 
 from sovctl.gateway.detect.names.cues import JOINTS
 from sovctl.gateway.detect.names.given_names import is_given_name
-from sovctl.gateway.detect.names.reading import Reading
 from sovctl.gateway.detect.names.shape import Name, is_nobody, name_at, word_before
+from sovctl.gateway.detect.reading import Reading
 
 # What stands in every patronymic; a text without one of these is done. Then the word itself, in any case.
 _HINTS = tuple(map(str.encode, ("ович", "евич", "ёвич", "ьич", "мич", "кич", "овн", "евн", "ёвн", "ичн", "ОВ", "ЕВ")))

@@ -17,7 +17,7 @@ from sovctl.gateway.detect.names.beside_cues import by_cue
 from sovctl.gateway.detect.names.by_form import by_form
 from sovctl.gateway.detect.names.cues import CUE_WORDS
 from sovctl.gateway.detect.names.in_fields import in_fields, in_rows, speakers
-from sovctl.gateway.detect.names.reading import Reading
+from sovctl.gateway.detect.reading import Reading
 from sovctl.gateway.kinds import Kind
 
 SCORES = {
@@ -41,7 +41,7 @@ def find_names(reading: Reading, found: Sequence[Finding] = ()) -> Iterator[Find
     Args:
         found: identifiers in the same text; a name in the same row as one is believed with less.
     """
-    text, words = reading.text, reading.words_of(CUE_WORDS)
+    text, words = reading.text, reading.words_of(CUE_WORDS, found)
     everywhere = by_cue(reading, words), in_fields(text), speakers(text), by_form(reading, words), in_rows(text, found)
     for rule, name in itertools.chain(*everywhere):
         value = name_value(text[name.start : name.end])

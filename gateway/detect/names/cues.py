@@ -1,7 +1,7 @@
 """Cues: what stands beside a name, read from `cues.txt`.
 
 Every phrase hangs on its rarest word, so that looking for a thousand phrases is one intersection of two sets of words
-(`reading.words_of(CUE_WORDS)`); only then is the whole phrase looked for.
+(`reading.words_of(CUE_WORDS, found)`); only then is the whole phrase looked for.
 """
 
 from __future__ import annotations

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from sovctl.gateway.detect.finding import Finding
 from sovctl.gateway.detect.names.context import SCORES, find_names
-from sovctl.gateway.detect.names.reading import read
 from sovctl.gateway.detect.view import View
 
 if TYPE_CHECKING:
@@ -31,15 +30,6 @@ class NameFinder:
 
     def find(self, view: View, found: Sequence[Finding]) -> Iterator[Finding]:
         """Names in the view, possibly overlapping; titles and greetings are not part of them."""
-        reading = read(_without_tokens(view))
-        yield from find_names(reading, found)
+        yield from find_names(view.reading, found)
         if self._listed is not None:
-            yield from self._listed.find(reading)
-
-
-def _without_tokens(view: View) -> str:
-    """The text with small letters where our tokens stand: they end in letters as names do (`..._7K2M0Q5X9PZ4TANA`)."""
-    text = view.text
-    for start, end in view.tokens:
-        text = text[:start] + "x" * (end - start) + text[end:]
-    return text
+            yield from self._listed.find(view.reading)

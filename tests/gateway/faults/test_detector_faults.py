@@ -18,12 +18,13 @@ from waiting import until
 
 from sovctl.gateway.app import App
 from sovctl.gateway.detect.finding import Finding
+from sovctl.gateway.detect.reading import Reading
 from sovctl.gateway.parts import Parts
 from sovctl.gateway.settings import load_settings
 
 
 class _BrokenFinder:
-    def find(self, text: str) -> list[Finding]:
+    def look(self, text: str) -> tuple[list[Finding], Reading | None]:
         raise KeyError(text)  # an error that carries the text, as a real one might
 
 

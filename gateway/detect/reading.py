@@ -1,4 +1,4 @@
-"""A text as its words, cut once for everything that looks for names.
+"""A text as its words, cut once for everything that looks for names, and for what tells languages.
 
 Cutting happens over UTF-8 bytes, where two passes in C do what a regular expression needs ten times as long for: ASCII
 letters become lower case, other ASCII becomes a space, everything else stays. So `folded` has a space before and after
@@ -11,12 +11,15 @@ every word, and a cue is found with one `find`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 
-_TO_WORDS = bytes(
+from sovctl.gateway.detect.finding import Finding
+
+TO_WORDS = bytes(
     byte + 32 if 65 <= byte <= 90 else byte if 97 <= byte <= 122 or byte >= 128 else 32 for byte in range(256)
 )
+"""Bytes of a text as words: ASCII letters in lower case, all other ASCII a space, the rest as it is."""
 MARKS = ("’", "‘", "“", "”", "„", "«", "»", "–", "—", "…", "،", "؛", "؟", "\u00a0", "№", "：")
 """What stands at words and is not ASCII; what is not listed stays a part of its word, which then is no cue."""
 
@@ -32,15 +35,33 @@ class Reading:
     def __init__(self, text: str, folded: bytes) -> None:
         self.text = text
         self.folded = folded
+        self._spans: list[tuple[int, int]] | None = None
+        self._outside: list[bytes] = []
 
     @cached_property
     def words(self) -> frozenset[bytes]:
         """Every word of `folded`, once."""
         return frozenset(self.folded.split())
 
-    def words_of(self, table: frozenset[bytes]) -> frozenset[bytes]:
-        """Those of the words in `table` that occur; quicker than making a set of all words."""
-        return table.intersection(self.folded.split())
+    def words_of(self, table: frozenset[bytes], found: Iterable[Finding]) -> frozenset[bytes]:
+        """Those of the words in `table` that occur, and perhaps some other words."""
+        folded = self.folded
+        if not self.text.isascii():
+            return table.intersection(folded.split())
+        inside = [folded[folded.rfind(b" ", 0, each.start + 2) : folded.find(b" ", each.end)] for each in found]
+        return table.intersection(self.outside(found)).union(b"".join(inside).split())
+
+    def outside(self, found: Iterable[Finding]) -> list[bytes]:
+        """The words of an ASCII text as they are with blanks for findings, in order; cut once for the same findings."""
+        spans = sorted([each[:2] for each in found])
+        if spans != self._spans:
+            pieces, done = [], 0
+            for start, end in spans:
+                pieces.append(self.folded[done : start + 1])
+                done = max(done, end + 1)
+            pieces.append(self.folded[done:])
+            self._spans, self._outside = spans, b" ".join(pieces).split()
+        return self._outside
 
     def places(self, word: bytes) -> Iterator[int]:
         """Where `word` stands in `folded`, in order."""
@@ -69,5 +90,5 @@ def read(text: str) -> Reading:
         for mark in MARKS:
             if mark in plain:
                 plain = plain.replace(mark, " ")
-    folded = b" " + plain.encode("utf-8", "surrogatepass").translate(_TO_WORDS) + b" "
+    folded = b" " + plain.encode("utf-8", "surrogatepass").translate(TO_WORDS) + b" "
     return Reading(text, folded)
