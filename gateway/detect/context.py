@@ -25,8 +25,8 @@ _NEAR_BEFORE, _NEAR_AFTER = 64, 40  # characters in which a word counts: about t
 _PHRASE, _TOUCHING = 40, 13
 _NEXT = 18  # bytes behind a number within which a word ends that it belongs to: "17 nolu sipariş"
 _SAME_PLACE = 24  # bytes in which words behind a number make one expression
-# Topics of words that most texts have none of, asked about by many a date and number: one look at the text answers all.
-_GATED = ("@birth", "@phone")
+_GATED = "@phone"  # of words that most texts have none of, asked about by many a number: one look answers all
+_SPELLED = " d o b "  # the one word of single letters that `gate` leaves out
 _FEWEST_LONG = 5  # digits of a long number
 _LONG_NUMBER = re.compile(r"[0-9](?:[ .,:/()-]{0,2}[0-9]){4,}")
 _NUMBER = re.compile(r"(?<![0-9])[0-9]{1,4}(?![0-9])")
@@ -135,10 +135,8 @@ class Topics:
             mask if mask & order or not literal.rstrip().endswith(order_words) else mask | self._whole
             for literal, mask in masks.items()
         ]
-        gated = [spec for spec in _GATED if spec in self._masks]
-        self._gates = [self._masks[spec] for spec in gated]
-        self._not_gated = ~sum(self._gates)
-        self._gate_scanner = Scanner([_gate(named_topics()[spec[1:]]) for spec in gated]) if gated else None
+        self._gated = self._masks.get(_GATED, 0)
+        self._gate_scanner = Scanner([gate(_GATED)]) if self._gated else None
         self._scanner = Scanner([Pattern(_escaped(literal), has_start=False, has_case=True) for literal in masks])
 
     def mask(self, *specs: str) -> int:
@@ -146,13 +144,10 @@ class Topics:
         return sum({self._masks[spec] for spec in specs})
 
     def said_in(self, text: str) -> int:
-        """The bits of all topics but those of `_GATED` of which no word is in `text`."""
-        if self._gate_scanner is None or not text.isascii():
+        """The bits of all topics; without those of `_GATED` where no word of it is in `text`."""
+        if self._gate_scanner is None or not text.isascii() or self._gate_scanner.scan_bytes(text.encode()):
             return -1
-        said = self._not_gated
-        for _, _, gate in self._gate_scanner.scan_bytes(text.encode()):
-            said |= self._gates[gate]
-        return said
+        return ~self._gated
 
     def before(self, text: str, start: int) -> Before:
         """What stands before `text[start]`; what a word right there says is no answer to a question before it."""
@@ -307,14 +302,19 @@ def _literal(word: str) -> str:
     )
 
 
-def _gate(words: Iterable[str]) -> Pattern:
-    """Found in every text of ASCII in which one of `words` may stand, or begin."""
-    literals = {_literal(word) for word in words}
+def gate(topic: str) -> Pattern:
+    """Found in every text of ASCII in which a word of a named topic may stand, or begin, but for `may_be_spelled`."""
+    literals = {_literal(word) for word in named_topics()[topic[1:]]} - {_SPELLED}
     parts = [(literal[0] == " ", re.findall("[a-z]+", literal)) for literal in sorted(literals) if literal.isascii()]
     return Pattern(
         "|".join(("(?:^|[^a-z])" if is_whole else "") + "[^a-z]+".join(letters) for is_whole, letters in parts),
         is_once=True,
     )
+
+
+def may_be_spelled(text: str) -> bool:
+    """Whether a text of ASCII may hold "D. O. B."; single letters would cost the scanner more than all words."""
+    return _SPELLED[2:5].encode() in text.encode().translate(_TO_WORDS)
 
 
 def _has_no_spaces(word: str) -> bool:

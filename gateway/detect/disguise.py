@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Sequence
 
 from sovctl.gateway.detect import encoded
 from sovctl.gateway.detect.scan import Scanner
@@ -24,7 +25,6 @@ _DEPTH = 3  # base64 within base64
 _UNDOING_OF = [index for index, undoing in enumerate(UNDOINGS) for _ in undoing.gates]
 """Of each gate, the undoing; those behind these are of encoded runs."""
 _GATES = Scanner([*(gate for undoing in UNDOINGS for gate in undoing.gates), *encoded.GATES])
-_RUNS = Scanner(encoded.PATTERNS)
 
 # Blocks with characters whose compatibility form (NFKC) is ASCII, and all decimal digits there are.
 _COMPATIBILITY = (
@@ -90,14 +90,15 @@ def _same_length(match: re.Match[str]) -> str:
 
 def views(text: str) -> list[View]:
     """Everything that `text` can be read as; the first view is what a person would read."""
-    found = [plain(View(text))]
-    _add_readings(found, found[0], _DEPTH)
+    found: list[View] = []
+    _add_readings(found, plain(View(text)), _DEPTH)
     return found
 
 
 def _add_readings(found: list[View], view: View, depth: int) -> None:
-    wanted, runs = _signs(view)
-    undone, runs_undone = view, runs
+    wanted, places, view.runs = _signs(view)
+    readings = [(view, places)]
+    undone = view
     for _ in range(_ROUNDS if wanted else 0):
         before = undone
         for index in sorted(wanted):
@@ -106,26 +107,23 @@ def _add_readings(found: list[View], view: View, depth: int) -> None:
         if undone is before:
             break
         undone = plain(undone)
-        wanted, runs_undone = _signs(undone)
-    readings = [(view, runs)] if undone is view else [(view, runs), (undone, runs_undone)]
-    found += [reading for reading, _ in readings[1:]]
+        wanted, places, undone.runs = _signs(undone)
+    if undone is not view:
+        readings.append((undone, places))
+    found += [reading for reading, _ in readings]
     for reading, places in readings if depth else ():
         if places and (decoded := encoded.decoded_runs(reading.text, places)):
-            inner = plain(reading.decoded(decoded))
-            found.append(inner)
-            _add_readings(found, inner, depth - 1)
+            _add_readings(found, plain(reading.decoded(decoded)), depth - 1)
 
 
-def _signs(view: View) -> tuple[set[int], list[int]]:
-    """Which undoings a view calls for, and where encoded runs may begin."""
+def _signs(view: View) -> tuple[set[int], Sequence[int], Sequence[tuple[int, int]]]:
+    """Which undoings a view calls for, where encoded runs may begin, and where long runs stand."""
     wanted: set[int] = set()
-    runs: list[int] = []
+    of_runs: list[tuple[int, int]] = []
+    undoings = len(_UNDOING_OF)
     for end, _, gate in _GATES.scan(view.text):
-        if gate < len(_UNDOING_OF):
+        if gate < undoings:
             wanted.add(_UNDOING_OF[gate])
         else:
-            runs.append(end)
-    if not runs:
-        return wanted, runs
-    first = max(0, min(runs) - encoded.REACH)
-    return wanted, sorted({first + start for _, start, _ in _RUNS.scan(view.text[first:])})
+            of_runs.append((end, gate - undoings))
+    return wanted, *(encoded.runs_of(view.text, of_runs) if of_runs else ((), ()))

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from sovctl.gateway.detect.birth_date import BirthDateRecognizer
-from sovctl.gateway.detect.context import Topics
+from sovctl.gateway.detect.context import Topics, gate, may_be_spelled
 from sovctl.gateway.detect.documents import DocumentFinder
 from sovctl.gateway.detect.email_address import EmailRecognizer
 from sovctl.gateway.detect.finding import Finding
@@ -42,7 +42,8 @@ _MIXED = Pattern(
     "[A-Za-z][-.]?[0-9]|[A-Z](?: |·)[0-9]|[0-9][-./]?[A-Za-z]|[0-9] [A-Z][^A-Za-z]|[a-z]{2} [0-9]{2} [0-9]{4}",
     has_case=True,
 )
-_ALONE = frozenset({Kind.CRYPTO, Kind.MAC, Kind.SWIFT})  # letters and digits need not meet in these
+_ANYWHERE = frozenset({Kind.MAC, Kind.SWIFT})  # letters and digits need not meet in these
+_SHORTEST_CRYPTO = 26  # letters and digits, with nothing between
 _FEWEST_UNSAID = 10  # digits in one group that somebody's number has where no word speaks of it
 _DIGIT = re.compile("[0-9]")
 _AROUND_MIXED = 48  # characters; more than half of the longest form lies between two such places
@@ -65,22 +66,22 @@ class StructuredFinder:
         self._numbers = NumberFinder(NUMBERS, self._topics)
         self._phones = PhoneFinder(phone_regions, self._topics)
         self._documents = DocumentFinder(self._topics)
-        alone = [form for form in FORMS if form.kind in _ALONE]
-        mixed = [form for form in FORMS if form.kind not in _ALONE]
+        crypto = [form for form in FORMS if form.kind is Kind.CRYPTO]
+        anywhere = [form for form in FORMS if form.kind in _ANYWHERE]
+        mixed = [form for form in FORMS if form not in crypto and form not in anywhere]
         everywhere: list[Recognizer] = [
             EmailRecognizer(),
             IpRecognizer(),
             SecretRecognizer(),
             ShortCodeRecognizer(),
             ShortIdRecognizer(),
+            FormRecognizer(anywhere, self._topics),
         ]
         self._mixed = _Recognizers([IbanRecognizer(), FormRecognizer(mixed, self._topics)], last=self._documents)
-        self._plain = _Recognizers(everywhere, START, _MIXED, PLATE_WORDS)
-        # By themselves, since Hyperscan makes one slow automaton of these and the long numbers.
-        self._alone = _Recognizers([FormRecognizer(alone, self._topics)])
-        self._birth = self._topics.mask("@birth")
+        self._plain = _Recognizers(everywhere, START, _MIXED, PLATE_WORDS, gate("@birth"))
+        self._crypto = _Recognizers([FormRecognizer(crypto, self._topics)])
         self._dates = _Recognizers([BirthDateRecognizer(self._topics)])
-        rules = {*self._mixed.rules, *self._plain.rules, *self._alone.rules, *self._dates.rules}
+        rules = {*self._mixed.rules, *self._plain.rules, *self._crypto.rules, *self._dates.rules}
         rules |= {*self._phones.rules, *(number.rule for number in NUMBERS)}
         self._rules = sorted(rules)
 
@@ -93,9 +94,10 @@ class StructuredFinder:
         """Identifiers in `view`, possibly overlapping."""
         text = view.text
         around = Surroundings(self._topics, text)
-        mine, (runs, mixed, plates) = self._plain.find(text, around)
-        mine += self._alone.find(text, around)[0]
-        if _DIGIT.search(text) and around.may_say(self._birth):
+        mine, (runs, mixed, plates, births) = self._plain.find(text, around)
+        if view.may_hold_run(_SHORTEST_CRYPTO):
+            mine += self._crypto.find(text, around)[0]
+        if (births or not text.isascii() or may_be_spelled(text)) and _DIGIT.search(text):
             mine += self._dates.find(text, around)[0]
         mixed = sorted([*mixed, *plates]) if plates else mixed
         ours = view.tokens

@@ -1,7 +1,7 @@
 """What stands around the places of one text, read when somebody asks, and once.
 
 around = Surroundings(topics, "his BSN is 111222333")
-around.may_say(topics.mask("@birth"))       # False: nothing in all of the text speaks of a birth
+around.may_say(topics.mask("@phone"))       # False: nothing in all of the text speaks of a phone
 around(11, 20).near                         # topics right around the number
 """
 

@@ -26,7 +26,7 @@ Edit = tuple[int, int, str]
 """Start, end, and what stands there instead."""
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class View:
     """What the finders read."""
 
@@ -37,6 +37,9 @@ class View:
     """Where pieces of `text` begin, sorted; kept and replaced ones in turn."""
     _spans: Sequence[tuple[int, int, bool]] = field(default=(), repr=False)
     """For each piece, where it stands in the origin, and whether it was replaced."""
+
+    runs: Sequence[tuple[int, int]] | None = field(default=None, repr=False)
+    """Where letters and digits go on for long, as `encoded` has it; None until somebody has looked."""
 
     @property
     def is_original(self) -> bool:
@@ -105,6 +108,10 @@ class View:
             text: as long as this view's.
         """
         return View(text, self._origin, self._places, self._spans)
+
+    def may_hold_run(self, length: int) -> bool:
+        """False when nowhere so many letters and digits stand together."""
+        return self.runs is None or any(end - start >= length for start, end in self.runs)
 
     def decoded(self, pieces: Sequence[Edit]) -> View:
         """A view of nothing but these pieces, each on lines of its own; every character stands for its whole piece."""

@@ -24,6 +24,7 @@ BOUNDED = {
     "sovctl.gateway.detect.edm.run._LEFT": "reads the few characters before a word",
     "sovctl.gateway.detect.edm.user_names._USERS": "reads the few characters before a word",
     "sovctl.gateway.detect.email_address._WORD_BEFORE": "matched once at the beginning of an address",
+    "sovctl.gateway.detect.encoded._LEAD": "matched once from 64 characters before the end of a run, or twice as many",
     "sovctl.gateway.detect.finding._WORDS": "matches once for each part of a finding that is left",
     "sovctl.gateway.detect.models.gliner_model._WORD": "matches at every place, so it never goes back",
     "sovctl.gateway.detect.names.beside_cues._LINE_END": "matched once behind a name",
