@@ -226,7 +226,7 @@ class App:
         client, desk = await self._caller(scope, _fields(scope["headers"])), self._context.desk
         told = await desk.fetch(client, scope["path"].removeprefix(_HANDOFF)) if desk is not None else None
         if told is None:
-            raise Refused(Code.NOT_FOUND)
+            raise Refused(Code.HANDOFF_NOT_FOUND)
         return 200, [_JSON, _NO_STORE], orjson.dumps(told)
 
     async def _usable(self, scope: Scope) -> models.Usable:

@@ -51,6 +51,7 @@ class Code(StrEnum):
     POOL_UNAVAILABLE = "pool_unavailable"
     DEADLINE_EXCEEDED = "deadline_exceeded"
     ANSWER_WITHHELD = "answer_withheld"
+    HANDOFF_NOT_FOUND = "handoff_not_found"
     HANDOFF_QUEUE_FULL = "handoff_queue_full"
     HANDOFF_UNAVAILABLE = "handoff_unavailable"
     AUDIT_UNAVAILABLE = "audit_unavailable"
@@ -92,13 +93,17 @@ _ANSWERS: dict[Code, _Answer] = {
         "expected a path that this gateway serves; the base URL ends in /v1 for OpenAI's clients, and does not for "
         "Anthropic's",
     ),
+    Code.HANDOFF_NOT_FOUND: _Answer(404, _INVALID, "expected a hand-off of this client that is still kept"),
     Code.METHOD_NOT_ALLOWED: _Answer(405, _INVALID, "expected a method that `allow` names"),
     Code.UNSUPPORTED_ENCODING: _Answer(415, _INVALID, "expected a body that is not compressed"),
     Code.STATE_NOT_KEPT: _Answer(
         404, _INVALID, "no response, conversation, prompt or file is kept here; send the whole input with each request"
     ),
     Code.SURFACE_NOT_SERVED: _Answer(
-        404, _INVALID, "expected an API that this model is served by where policy lets the request go"
+        404,
+        _INVALID,
+        "expected an API that this model is served by where policy lets the request go; the gateway's settings list "
+        "them as `surfaces` of its upstreams",
     ),
     Code.POLICY_BLOCKED: _Answer(
         403, _POLICY, "the policy of this site refuses requests with this kind of content; remove it and try again"

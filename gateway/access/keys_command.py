@@ -80,6 +80,10 @@ def _create(settings: GatewaySettings, options: argparse.Namespace) -> Mapping[s
     except ValidationError as error:
         found = [f"{each['loc'][0]}: {in_words(each)}" for each in error.errors(include_url=False, include_input=False)]
         raise InputError(f"expected a client, got {'; '.join(found)}") from error
+    unknown = [name for name in client.routes if settings.route(name) is None]
+    if unknown:
+        models = ", ".join(route.model for route in settings.routes)
+        raise InputError(f"expected one of {models}, got {unknown[0]}", where="--route")
     now, valid_for = datetime.now(UTC), keys.parse_duration(options.valid_for)
     with keys.edit(_own_file(settings), settings, others=_others(settings)) as clients:
         key, clients[:] = keys.create(clients, client, now=now, valid_for=valid_for)

@@ -35,7 +35,7 @@ def problems(settings: GatewaySettings) -> list[Problem]:
         *_upstreams_of_routes(settings),
         *_hand_offs_of_routes(settings),
         *_jurisdictions(settings),
-        *_routes_of_rules(settings),
+        *_routes_of_rules_and_callers(settings),
         *_principals(settings),
         *_limits(settings),
         *_prices(settings),
@@ -151,14 +151,18 @@ def _hand_offs_of_routes(settings: GatewaySettings) -> Iterator[Problem]:
             )
 
 
-def _routes_of_rules(settings: GatewaySettings) -> Iterator[Problem]:
+def _routes_of_rules_and_callers(settings: GatewaySettings) -> Iterator[Problem]:
     models = [route.model for route in settings.routes]
-    for number, rule in enumerate(settings.policy.rules):
-        for name in rule.routes:
+    named = [(f"policy.rules[{number}]", rule.routes) for number, rule in enumerate(settings.policy.rules)]
+    named += [(f"access.teams[{number}]", team.routes) for number, team in enumerate(settings.access.teams)]
+    for index, issuer in enumerate(settings.access.oidc):
+        named += [(f"access.oidc[{index}].grants[{number}]", each.routes) for number, each in enumerate(issuer.grants)]
+    for where, names in named:
+        for name in names:
             if name not in models:
                 near = difflib.get_close_matches(name, models, n=1)
                 yield Problem(
                     f"expected one of {', '.join(models)}, got {name}",
-                    where=f"policy.rules[{number}].routes",
+                    where=f"{where}.routes",
                     hint=f"did you mean {near[0]}?" if near else "",
                 )

@@ -212,6 +212,10 @@ def test_a_file_that_is_not_there_is_said_with_a_way_to_one(run: Any, tmp_path: 
         ),
         ({"detect": {"phone_regions": ["QQ"]}}, "got QQ"),
         ({"upstreams": []}, "upstreams: list should have at least 1 item"),
+        (
+            {"access": {"teams": [{"name": "cards", "tenant": "retail", "routes": ["assistent"]}]}},
+            "got assistent\nhint: did you mean assistant?",
+        ),
     ],
 )
 def test_bad_settings_are_named_with_their_place(config: Path, run: Any, changes: dict[str, Any], message: str) -> None:

@@ -69,6 +69,13 @@ def test_a_key_is_shown_once_and_kept_as_a_digest(run: Any, config: Path) -> Non
     assert "audit" in listed  # from clients_file
 
 
+def test_a_key_for_a_model_that_is_not_there_is_not_made(run: Any, config: Path) -> None:
+    code, out, err = run("create", "branch-2", "--tenant", "retail", "--route", "insde")
+    assert (code, out) == (3, "")
+    assert err.startswith("sovctl: --route: expected one of ")
+    assert not (config.parent / "state/local.json").exists()
+
+
 def test_a_rotated_client_has_both_keys_for_the_overlap(run: Any, config: Path) -> None:
     first = json.loads(run("create", "app", "--tenant", "retail", "--json")[1])
     second = json.loads(run("rotate", "app", "--overlap", "2h", "--json")[1])

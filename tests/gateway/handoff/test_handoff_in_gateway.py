@@ -203,7 +203,8 @@ def test_nobody_but_its_client_gets_a_hand_off(manned: Any, cloud: EchoUpstream)
     assert fetch(manned, handoff_id, OTHER)[0] == 404
     assert fetch(manned, handoff_id, ADMIN)[0] == 404
     assert fetch(manned, handoff_id, "no-key")[0] == 401
-    assert fetch(manned, "ho-" + "0" * 32)[0] == 404
+    status, absent = fetch(manned, "ho-" + "0" * 32)
+    assert (status, absent["error"]["code"]) == (404, "handoff_not_found")
     assert fetch(manned, "../../etc/passwd")[0] == 404
 
 
