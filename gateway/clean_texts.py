@@ -49,7 +49,7 @@ class CleanMemory:
     """
 
     def __init__(self) -> None:
-        self._secret = secrets.token_bytes(32)
+        self._keyed = hashlib.blake2b(digest_size=_DIGEST_BYTES, key=secrets.token_bytes(32))
         self._known: dict[int, bytes] = {}
         self._spoken: dict[int, frozenset[str]] = {}
 
@@ -81,8 +81,9 @@ class CleanMemory:
         self._spoken[hash(text)] = spoken
 
     def _digest(self, text: str) -> bytes:
-        data = text.encode("utf-8", "surrogatepass")
-        return hashlib.blake2b(data, digest_size=_DIGEST_BYTES, key=self._secret).digest()
+        digest = self._keyed.copy()
+        digest.update(text.encode("utf-8", "surrogatepass"))
+        return digest.digest()
 
 
 class CleanTexts:

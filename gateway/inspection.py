@@ -39,6 +39,7 @@ _NAME_PART = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 _MOST_KNOWN = 2_000  # different values; looking for each of them everywhere takes their number times the body's size
 
 _ELSEWHERE = ("file_id", "file_url", "url")  # where else a part's file may be
+_PERSON = Kind.PERSON  # once: an enum's members take long to get
 _NO_LEAVES = Leaves()  # until something was inspected
 
 
@@ -143,7 +144,7 @@ class Inspector:
             and _NAME_KEY.search(str(path[-1]))
             and _NAME_VALUE.fullmatch(text)
         ):
-            whole = Finding(0, len(text), Kind.PERSON, 1.0, text.casefold(), "NAME_KEY")
+            whole = Finding(0, len(text), _PERSON, 1.0, text.casefold(), "NAME_KEY")
             self._people[id(leaf)] = [whole]
             if not self._found[text]:
                 self._remember(text, whole)
@@ -176,7 +177,7 @@ class Inspector:
     def _remember(self, text: str, finding: Finding) -> None:
         surface = text[finding.start : finding.end]
         self._known.setdefault(surface, finding)
-        if finding.kind is Kind.PERSON:
+        if finding.kind is _PERSON:
             self._aliases.learn(surface)
 
     def _spread(self) -> None:

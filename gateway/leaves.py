@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import orjson
@@ -92,18 +92,20 @@ class Document:
     is_changed: bool = False
 
 
-@dataclass(slots=True)
 class Leaves:
     """Everything in one body, in the order it stands there."""
 
-    texts: list[Leaf] = field(default_factory=list)
-    numbers: list[Leaf] = field(default_factory=list)
-    """Numbers of seven digits or more."""
-    keys: list[str] = field(default_factory=list)
-    """Keys that are no plain field names."""
-    objects: list[tuple[Path, dict[str, Any]]] = field(default_factory=list)
-    """Objects that are items of a list: messages, content parts, tool calls."""
-    documents: list[Document] = field(default_factory=list)
+    __slots__ = ("documents", "keys", "numbers", "objects", "texts")
+
+    def __init__(self) -> None:
+        self.texts: list[Leaf] = []
+        self.numbers: list[Leaf] = []
+        """Numbers of seven digits or more."""
+        self.keys: list[str] = []
+        """Keys that are no plain field names."""
+        self.objects: list[tuple[Path, dict[str, Any]]] = []
+        """Objects that are items of a list: messages, content parts, tool calls."""
+        self.documents: list[Document] = []
 
     def close(self) -> None:
         """Write changed documents back, the inner ones first."""
@@ -149,12 +151,11 @@ def _gather(holder: Any, path: Path, leaves: Leaves, document: Document | None, 
             is_ours = (place in _WORD_FIELDS and item in ORDINARY) or (place == "model" and not path)
             if item and not is_ours:
                 _text(holder, place, (*path, place), item, leaves, document, depth_left - 1)
-        elif kind is dict:
-            if not is_object:
-                leaves.objects.append(((*path, place), item))
-            _gather(item, (*path, place), leaves, document, depth_left - 1)
-        elif kind is list:
-            _gather(item, (*path, place), leaves, document, depth_left - 1)
+        elif kind is dict or kind is list:
+            below = (*path, place)
+            if kind is dict and not is_object:
+                leaves.objects.append((below, item))
+            _gather(item, below, leaves, document, depth_left - 1)
         elif (kind is int or kind is float) and not -_NUMBER_WORTH_A_LOOK < item < _NUMBER_WORTH_A_LOOK:
             leaves.numbers.append(Leaf(holder, place, (*path, place), str(item), item, document))
 

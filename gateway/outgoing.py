@@ -102,19 +102,19 @@ def tokenize_body(
         values += masked
         rare = _rare(data) if len(values) > _FEW else None
         for label, surface in values:
-            if label != Mark.TEXT and _occurs(surface, data, rare):
+            if _occurs(surface, data, rare) and label != Mark.TEXT:
                 raise Leak(f"a value of {label} a second time")
     return Outgoing(data, issued)
 
 
 def _sorted_out(findings: Sequence[Finding], permissions: Permissions) -> tuple[list[Finding], list[Finding]]:
     """Those that must not leave as they are, and those of them that become masks."""
-    found, masks = [], []
+    found, masks, allow, mask = [], [], Action.ALLOW, Action.MASK  # an enum's members take long to get
     for finding in findings:
         action = permissions.action_for(finding.kind, finding.rule)
-        if action is not Action.ALLOW:
+        if action is not allow:
             found.append(finding)
-            if action is Action.MASK:
+            if action is mask:
                 masks.append(finding)
     return found, masks
 

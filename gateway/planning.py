@@ -163,7 +163,7 @@ class Planner:
         if self._slow_finders:
             await self._look_closer(exchange, exchange.inspection, exchange.permit)
         for (kind, _), count in exchange.inspection.found.items():
-            self._metrics.findings.add(kind.value, by=count)
+            self._metrics.findings.add(str(kind), by=count)
 
     async def _look_closer(self, exchange: Exchange, inspection: Inspection, permit: Permit) -> None:
         looked = await look_closer(
