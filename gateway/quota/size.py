@@ -9,6 +9,10 @@ from sovctl.gateway.settings.surface import SurfaceName
 
 _WITHOUT_ANSWER = frozenset({SurfaceName.EMBEDDINGS, SurfaceName.RERANK, SurfaceName.SCORE, SurfaceName.TOKENIZE})
 """Surfaces that read and write nothing."""
+_WITH_PAIRS = frozenset({SurfaceName.RERANK, SurfaceName.SCORE})
+"""Those of them that read one text with each of many."""
+_MANY = {SurfaceName.COMPLETIONS: "prompt", SurfaceName.CHAT_BATCH: "messages"}
+"""Where a request may have many prompts."""
 _MOST = 1 << 16  # prompts or answers of one request; an upstream refuses far fewer
 
 
@@ -33,7 +37,7 @@ def size_of(body: Mapping[str, Any], family: SurfaceName, *, body_bytes: int) ->
     Args:
         body_bytes: as the client sent it, names and brackets included.
     """
-    if family in (SurfaceName.RERANK, SurfaceName.SCORE):
+    if family in _WITH_PAIRS:
         return Size(body_bytes + _repeated(body), 0, 0)
     if family in _WITHOUT_ANSWER:
         return Size(body_bytes, 0, 0)
@@ -44,12 +48,9 @@ def size_of(body: Mapping[str, Any], family: SurfaceName, *, body_bytes: int) ->
 
 
 def _prompts(body: Mapping[str, Any], family: SurfaceName) -> int:
-    if family is SurfaceName.COMPLETIONS:
-        many = body.get("prompt")
-    elif family is SurfaceName.CHAT_BATCH:
-        many = body.get("messages")
-    else:
+    if (field := _MANY.get(family)) is None:
         return 1
+    many = body.get(field)
     if not isinstance(many, list) or all(isinstance(item, int) for item in many):  # one prompt as token ids
         return 1
     return max(1, min(_MOST, len(many)))
