@@ -50,7 +50,7 @@ _STREAMED = [
 _CONVERSATION = conversation.HEADER.encode()
 _ASKED, _POSTED = (b"allow", b"GET, HEAD, OPTIONS"), (b"allow", b"POST, OPTIONS")
 _ELSEWHERE = frozenset({b"cross-site", b"same-site"})  # W3C Fetch Metadata, 2.4
-_UNREADABLE = frozenset({Code.INVALID_JSON, Code.INVALID_REQUEST})
+_UNREADABLE = frozenset({Code.INVALID_JSON, Code.INVALID_FORM})
 _PLAIN = b"identity"  # RFC 9110, 8.4.1 and 15.5.16
 _ROUTES = {kind: (b"x-sovctl-route", kind.value.encode()) for kind in UpstreamKind}
 

@@ -24,6 +24,7 @@ class Code(StrEnum):
 
     INVALID_HTTP = "invalid_http"
     INVALID_JSON = "invalid_json"
+    INVALID_FORM = "invalid_form"
     INVALID_REQUEST = "invalid_request"
     TOO_DEEP = "too_deep"
     BODY_TOO_LARGE = "body_too_large"
@@ -72,6 +73,9 @@ _LIMIT = "rate_limit_error"
 _ANSWERS: dict[Code, _Answer] = {
     Code.INVALID_HTTP: _Answer(400, _INVALID, "expected a request in HTTP/1.1; no https where the gateway has no TLS"),
     Code.INVALID_JSON: _Answer(400, _INVALID, "expected a JSON object as the body"),
+    Code.INVALID_FORM: _Answer(
+        400, _INVALID, "expected a form (multipart/form-data) in UTF-8, with `file` and `model`"
+    ),
     Code.INVALID_REQUEST: _Answer(400, _INVALID, "expected a body of this API"),
     Code.TOO_DEEP: _Answer(400, _INVALID, "expected JSON that is nested less deeply"),
     Code.BODY_TOO_LARGE: _Answer(413, _INVALID, "expected a smaller body"),

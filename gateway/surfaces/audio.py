@@ -61,7 +61,7 @@ class Transcriptions(Surface):
             is_stream = stream.lower() in _TRUE if isinstance(stream, str) else stream
             return {**form.texts, "stream": is_stream, "file": [file.filename for file in form.files.values()]}
         except FormError:
-            raise Refused(Code.INVALID_REQUEST) from None
+            raise Refused(Code.INVALID_FORM) from None
 
     is_salted = False
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -123,23 +124,24 @@ def test_a_recording_may_be_larger_than_a_prompt(gateway: Any, pool: SurfaceUpst
 
 
 @pytest.mark.parametrize(
-    ("content_type", "body"),
+    ("content_type", "body", "code"),
     [
-        ("application/json", b'{"model": "assistant"}'),
-        ("multipart/form-data", b"--x\r\n"),
-        ("multipart/form-data; boundary=x", b"--y\r\n\r\n--x--"),
+        ("application/json", b'{"model": "assistant"}', "invalid_form"),
+        ("multipart/form-data", b"--x\r\n", "invalid_form"),
+        ("multipart/form-data; boundary=x", b"--y\r\n\r\n--x--", "invalid_form"),
         (
             "multipart/form-data; boundary=x",
             b'--x\r\nContent-Disposition: form-data; name="model"\r\n\r\nassistant\r\n--x--',
+            "invalid_request",
         ),
     ],
 )
 def test_what_is_no_form_with_a_file_goes_nowhere(
-    gateway: Any, pool: SurfaceUpstream, content_type: str, body: bytes
+    gateway: Any, pool: SurfaceUpstream, content_type: str, body: bytes, code: str
 ) -> None:
     headers = {"authorization": f"Bearer {API_KEY}", "content-type": content_type}
-    status, _, _ = gateway.request("POST", "/v1/audio/transcriptions", body, headers)
-    assert status == 400
+    status, _, answer = gateway.request("POST", "/v1/audio/transcriptions", body, headers)
+    assert (status, json.loads(answer)["error"]["code"]) == (400, code)
     assert not pool.requests
 
 
