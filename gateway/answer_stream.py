@@ -52,7 +52,7 @@ class AnswerStream:
         self._events = exchange.surface.stream(exchange.restoration(delivery.bounds))
         self._restored = RestoredEvents(
             self._events,
-            max_event_bytes=delivery.limits.max_event_bytes,
+            max_event_bytes=delivery.max_event_bytes,
             is_left_out=self._is_usage_alone if exchange.reservation.accounts else None,
         )
         self._hasher = delivery.audit.hasher()
@@ -72,7 +72,7 @@ class AnswerStream:
         self._is_recorded = False
         self._reason = ""
         self._began_ns = time.time_ns() if exchange.trace is not None else 0
-        self._inter_token_s = delivery.metrics.inter_token_s.at(exchange.surface.name, exchange.route.model)
+        self._inter_token_s = delivery.metrics.inter_token_s.at(exchange.surface.name, exchange.model)
 
     async def begin(self) -> None:
         """Wait for the first event.
@@ -202,7 +202,7 @@ class AnswerStream:
         judge = self._exchange.new_judge()
         if judge is None:
             return None
-        observe = self._delivery.metrics.release_hold_s.at(self._exchange.route.model).observe
+        observe = self._delivery.metrics.release_hold_s.at(self._exchange.model).observe
         sent = self._ending.sent if self._ending is not None else lambda _: None
         return Gate(judge, self._exchange.surface, clock=time.monotonic, observe=observe, sent=sent)
 

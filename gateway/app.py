@@ -156,8 +156,7 @@ class App:
         client = await self._caller(scope, fields)
         if not client.may_use_surface(surface.family):
             raise Refused(Code.SURFACE_NOT_ALLOWED)
-        limits = service.settings.limits
-        at_most = limits.max_upload_bytes if surface.is_upload else limits.max_body_bytes
+        at_most = service.max_upload_bytes if surface.is_upload else service.max_body_bytes
         body = received_at_once(receive)
         if body is None:
             body = await _body(receive, fields, at_most=at_most)
@@ -172,7 +171,7 @@ class App:
                 body,
                 conversation_header=_sole(headers, fields, _CONVERSATION),
                 request_id=request_id,
-                timeout_s=_timeout_s(fields, at_most_s=limits.request_timeout_s),
+                timeout_s=_timeout_s(fields, at_most_s=service.request_timeout_s),
                 traceparent=_text(fields.get(b"traceparent")) if service.tracing is not None else None,
                 headers=_named(fields, surface.client_headers) if surface.client_headers else NO_HEADERS,
             )

@@ -93,7 +93,7 @@ class AuditLog:
             "method": str(client.method),
             "key_id": client.key_id,
             "tenant": client.tenant,
-            "model": exchange.route.model,
+            "model": exchange.model,
             "conversation": exchange.conversation.key,
             "stream": exchange.is_stream,
             "verdict": str(exchange.permit.verdict),

@@ -50,7 +50,10 @@ _OF_AN_UPGRADE = frozenset({b"connection", b"upgrade", b"http2-settings"})
 class DeadlineProtocol(HttpToolsProtocol):
     """uvicorn's protocol with deadlines."""
 
-    listen: ClassVar[Listen]
+    head_timeout_s: ClassVar[float]
+    body_timeout_s: ClassVar[float]
+    write_timeout_s: ClassVar[float]
+    max_head_bytes: ClassVar[int]
     _is_looking: ClassVar[bool] = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -85,7 +88,7 @@ class DeadlineProtocol(HttpToolsProtocol):
         if self._expires_at is inf:
             return
         self._head_bytes += len(data)
-        most = self.listen.max_head_bytes + (0 if self._is_in_head else _FRAMING * self._body_bytes)
+        most = self.max_head_bytes + (0 if self._is_in_head else _FRAMING * self._body_bytes)
         if self._head_bytes > most and not self._is_over:
             self._end(Code.HEAD_TOO_LARGE)
 
@@ -122,14 +125,14 @@ class DeadlineProtocol(HttpToolsProtocol):
         """The first byte of a request."""
         super().on_message_begin()
         self._is_in_head, self._head_bytes, self._body_bytes = True, 0, 0
-        self._expires_at = self.loop.time() + self.listen.head_timeout_s
+        self._expires_at = self.loop.time() + self.head_timeout_s
 
     def on_headers_complete(self) -> None:
         """The head is whole."""
         if self.parser.should_upgrade():
             return  # it is read once more, without that
         self._is_in_head = False
-        self._expires_at = self.loop.time() + self.listen.body_timeout_s
+        self._expires_at = self.loop.time() + self.body_timeout_s
         super().on_headers_complete()
         self.headers = _NOWHERE  # trailers
 
@@ -138,7 +141,7 @@ class DeadlineProtocol(HttpToolsProtocol):
         self._body_bytes += len(body)
         if not self.cycle.response_complete:
             more = self._expires_at + len(body) / _LEAST_BYTES_PER_S
-            self._expires_at = min(more, self.loop.time() + self.listen.body_timeout_s)
+            self._expires_at = min(more, self.loop.time() + self.body_timeout_s)
         super().on_body(body)
 
     def on_message_complete(self) -> None:
@@ -189,7 +192,7 @@ class DeadlineProtocol(HttpToolsProtocol):
     def _end_if_late(self, now: float) -> None:
         if self._is_over:
             self.transport.abort()  # it had a second to read that
-        elif self._full_since + self.listen.write_timeout_s < now:
+        elif self._full_since + self.write_timeout_s < now:
             log.event("client does not read", level=30)
             self.transport.abort()
         elif self._expires_at < now and not self.pipeline:
@@ -211,7 +214,8 @@ class DeadlineProtocol(HttpToolsProtocol):
 
 def protocol_class(base: type[DeadlineProtocol], listen: Listen) -> type[DeadlineProtocol]:
     """`base` with these settings."""
-    attributes: dict[str, Any] = {"listen": listen}
+    names = ("head_timeout_s", "body_timeout_s", "write_timeout_s", "max_head_bytes")
+    attributes: dict[str, Any] = {name: getattr(listen, name) for name in names}
     return type(base.__name__, (base,), attributes)
 
 

@@ -49,7 +49,7 @@ class Delivery:
         desk: Desk | None = None,
     ) -> None:
         self.audit = audit
-        self.limits = limits
+        self.max_answer_bytes, self.max_event_bytes = limits.max_answer_bytes, limits.max_event_bytes
         self.bounds = bounds
         self.metrics = metrics
         self._desk = desk
@@ -63,7 +63,7 @@ class Delivery:
         """
         surface = exchange.surface
         try:
-            data = await answer.read(at_most=self.limits.max_answer_bytes)
+            data = await answer.read(at_most=self.max_answer_bytes)
             said = surface.parsed(data)
             if exchange.reservation.accounts and isinstance(said, dict):
                 exchange.usage = usage_said(said.get("usage"))
@@ -163,7 +163,7 @@ class Delivery:
         if exchange.judge is not None:
             release = exchange.judge.verdicts.plain()
             for check, verdict in exchange.judge.verdicts.of.items():
-                self.metrics.release_checks.add(exchange.route.model, check, verdict.value)
+                self.metrics.release_checks.add(exchange.model, check, verdict.value)
         with span(exchange.trace, "audit"):
             await self.audit.answer(
                 exchange.request_id,

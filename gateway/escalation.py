@@ -89,7 +89,7 @@ class Escalation:
     def _note(self, exchange: Exchange, fault: Fault) -> None:
         assert exchange.upstream is not None
         self.latch.note(exchange.conversation.key, exchange.upstream)
-        self.metrics.bad_answers.add(exchange.route.model, exchange.upstream, fault.value)
+        self.metrics.bad_answers.add(exchange.model, exchange.upstream, fault.value)
 
     def _fault(self, exchange: Exchange, made: Made) -> Fault | None:
         surface, body = exchange.surface, exchange.body

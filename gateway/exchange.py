@@ -32,6 +32,8 @@ class Exchange:
     surface: Surface
     client: Principal
     route: RouteSettings
+    model: str
+    """What its client calls the model, which is the route's name."""
     permissions: Permissions
     body: dict[str, Any]
     raw: bytes
@@ -96,7 +98,7 @@ class Exchange:
         trace.end(
             {
                 "surface": self.surface.name,
-                "model": self.route.model,
+                "model": self.model,
                 "request_id": self.request_id,
                 "is_stream": self.is_stream,
                 "request_bytes": len(self.raw),
@@ -117,7 +119,7 @@ class Exchange:
         issued: Issued | Mapping[str, str] = {}
         if self.issued and self.client.may_restore:
             issued = Issued(self.issued, bounds)
-        return Restoration(issued, self.route.model, self.counts, self.kept, is_json=self.surface.wants_json(self.body))
+        return Restoration(issued, self.model, self.counts, self.kept, is_json=self.surface.wants_json(self.body))
 
     def new_judge(self) -> Judge | None:
         """A judge for an answer that has come; None when nothing is checked."""

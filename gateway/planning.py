@@ -62,7 +62,7 @@ class Planner:
         slow_finders: Sequence[SlowFinder] = (),
         escalation: Escalation | None = None,
     ) -> None:
-        self._limits = settings.limits
+        self._max_depth = settings.limits.max_depth
         self._secrets = [(HmacKey(each.conversation), each.version) for each in (keys, *keys.older)]
         self._finder = CleanTexts(finder)
         self._metrics = metrics
@@ -100,10 +100,11 @@ class Planner:
         if not isinstance(body, dict):
             raise Refused(Code.INVALID_JSON)
         surface.check(body)
-        route = self._routes.get(body["model"])
+        model = body["model"]
+        route = self._routes.get(model)
         if route is None:
             raise Refused(Code.MODEL_NOT_FOUND)
-        if not client.may_use(route.model):
+        if not client.may_use(model):
             raise Refused(Code.ROUTE_NOT_ALLOWED)
         try:
             beginning = () if header is not None else surface.beginning(body)
@@ -122,12 +123,13 @@ class Planner:
             raise Refused(Code.TOO_DEEP) from None
         except ValueError:
             raise Refused(Code.INVALID_CONVERSATION) from None
-        inspector = Inspector(self._finder, surface, max_depth=self._limits.max_depth)
-        permissions = self._policy.of(client.tenant, route.model)
+        inspector = Inspector(self._finder, surface, max_depth=self._max_depth)
+        permissions = self._policy.of(client.tenant, model)
         return Exchange(
             surface,
             client,
             route,
+            model,
             permissions,
             body,
             raw,
@@ -138,7 +140,7 @@ class Planner:
             inspector,
             headers,
             older,
-            checks=self._checks.get(route.model),
+            checks=self._checks.get(model),
         )
 
     async def inspect(self, exchange: Exchange) -> None:
@@ -198,7 +200,7 @@ class Planner:
         latched = self._escalation.latched(exchange) if self._escalation and exchange.route.escalate_on else ()
         plan = plan_route(
             exchange.permit,
-            self._candidates[exchange.route.model],
+            self._candidates[exchange.model],
             exchange.demand,
             clouds=exchange.permissions.clouds,
             state=self._state,

@@ -104,13 +104,13 @@ class Sender:
         is_recorded, attempts, has_left = False, 0, False
         for name in plan.upstreams:
             upstream, draft = self._upstreams[name], None
-            if upstream.settings.kind.may_see_raw_text:
+            if upstream.may_see_raw_text:
                 exchange.issued, exchange.kept = {}, {}
                 data = exchange.surface.write(
                     exchange.body,
                     exchange.raw,
                     exchange.headers,
-                    model=upstream.settings.model,
+                    model=upstream.model,
                     cache_salt=self._salt(exchange.client.tenant) if upstream.settings.cache_salt else None,
                 )
             else:
@@ -142,12 +142,12 @@ class Sender:
                 exchange.issued, data = outgoing.issued, outgoing.data
             if attempts == 0:
                 if (shadow := exchange.shadow) is not None:
-                    self._metrics.shadow_choices.add(exchange.route.model, shadow.complexity, shadow.upstream, name)
+                    self._metrics.shadow_choices.add(exchange.model, shadow.complexity, shadow.upstream, name)
                 self._metrics.added_s.observe(time.perf_counter() - exchange.started, exchange.surface.name)
             else:
                 self._metrics.fallbacks.add()
             attempts += 1
-            has_left = has_left or not upstream.settings.kind.may_see_raw_text
+            has_left = has_left or not upstream.may_see_raw_text
             try:
                 return await self._ask(exchange, upstream, data, is_last=name == plan.upstreams[-1])
             except BadAnswer as error:
@@ -234,12 +234,12 @@ class Sender:
         """What an upstream is told beside the body."""
         headers = exchange.surface.passed_on(exchange.headers)
         if traced is not None:
-            traced.say({"upstream": upstream.settings.name, "upstream_kind": upstream.settings.kind.value})
-            if upstream.settings.kind is UpstreamKind.POOL:
+            traced.say({"upstream": upstream.name, "upstream_kind": upstream.kind.value})
+            if upstream.kind is UpstreamKind.POOL:
                 headers = {**(headers or {}), TRACEPARENT: traced.traceparent}
-        if not upstream.settings.send_principal or self._signer is None:
+        if not upstream.tells_principal or self._signer is None:
             return headers
-        name, request_id = upstream.settings.name, exchange.request_id
+        name, request_id = upstream.name, exchange.request_id
         told = self._signer.sign(exchange.client, audience=name, request_id=request_id, now=time.time())
         return {**(headers or {}), HEADER: told}
 
@@ -254,7 +254,7 @@ class Sender:
     async def _ask(self, exchange: Exchange, upstream: Upstream, body: bytes, *, is_last: bool) -> Reply:
         sent = time.perf_counter()
         exchange.attempts.hedges = 0
-        exchange.usage, exchange.price = None, self._admission.price(upstream.settings.name)
+        exchange.usage, exchange.price = None, self._admission.price(upstream.name)
         with span(exchange.trace, "upstream") as traced:
             answer = await upstream.post(
                 exchange.surface.path,
@@ -271,7 +271,7 @@ class Sender:
             if traced is not None:
                 traced.say({"attempts": len(exchange.attempts.words())})
         if exchange.attempts.hedges:
-            self._metrics.hedges.add(upstream.settings.name, by=exchange.attempts.hedges)
+            self._metrics.hedges.add(upstream.name, by=exchange.attempts.hedges)
         if exchange.is_stream:
             stream = await self._delivery.begin(exchange, answer)
             self._came(exchange, upstream, sent)
@@ -284,8 +284,8 @@ class Sender:
 
     def _came(self, exchange: Exchange, upstream: Upstream, sent: float) -> None:
         taken_s = time.perf_counter() - sent
-        route = upstream.settings.kind.value
-        self._metrics.first_byte_s.observe(taken_s, exchange.surface.name, exchange.route.model, route)
+        route = upstream.kind.value
+        self._metrics.first_byte_s.observe(taken_s, exchange.surface.name, exchange.model, route)
 
     async def _deliver(self, exchange: Exchange, made: Made) -> Reply:
         content = await self._delivery.whole(exchange, made)
@@ -295,8 +295,8 @@ class Sender:
 
     def _reply(self, exchange: Exchange, content: bytes | AnswerStream) -> Reply:
         assert exchange.upstream is not None
-        kind = self._upstreams[exchange.upstream].settings.kind
-        self._metrics.requests.add(exchange.surface.name, exchange.route.model, kind.value, "200")
+        kind = self._upstreams[exchange.upstream].kind
+        self._metrics.requests.add(exchange.surface.name, exchange.model, kind.value, "200")
         told = self._admission.headers(exchange.reservation)
         if exchange.handoff_id is not None:
             told.append((b"x-sovctl-handoff-id", exchange.handoff_id.encode()))

@@ -68,13 +68,15 @@ class Service:
         tracing: Tracing | None = None,
         latch: Latch | None = None,
     ) -> None:
-        self.settings = settings
+        self.settings, limits = settings, settings.limits
+        self.max_body_bytes, self.max_upload_bytes = limits.max_body_bytes, limits.max_upload_bytes
+        self.request_timeout_s = limits.request_timeout_s
         self.tracing = tracing
         self.upstreams = upstreams
         self.metrics = metrics
         self._audit = audit
         self._admission = Admission(settings, quota)
-        self._delivery = Delivery(audit, metrics, settings.limits, RestoreBounds.of(settings), endings, desk)
+        self._delivery = Delivery(audit, metrics, limits, RestoreBounds.of(settings), endings, desk)
         escalation = Escalation(metrics, latch or Latch())
         self._planner = Planner(
             settings,

@@ -115,7 +115,7 @@ class Tokenizer:
                 exchange.inspector,
                 exchange.permissions,
                 mint,
-                model=upstream.settings.model,
+                model=upstream.model,
                 dropped=exchange.surface.dropped,
                 told=exchange.surface.told,
             )

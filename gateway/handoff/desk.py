@@ -101,7 +101,7 @@ class Desk:
         log.event("handed over", handoff_id=case.id, request_id=case.request_id, reasons=list(case.reasons))
         self._wake()
         text = self._settings.text(languages, case.id)
-        return Instead(case.id, text, exchange.route.model, exchange.request_id, case.made_at)
+        return Instead(case.id, text, exchange.model, exchange.request_id, case.made_at)
 
     async def _queued(self, exchange: Exchange, answer: Sequence[str]) -> tuple[Case, frozenset[str]]:
         """The hand-off, durable, and the languages of its request."""
@@ -119,7 +119,7 @@ class Desk:
             exchange.request_id,
             owner_of(keys.conversation, tenant=client.tenant, client=client.name),
             client.tenant,
-            exchange.route.model,
+            exchange.model,
             exchange.surface.name,
             conversation.key,
             conversation.key_version,

@@ -49,7 +49,7 @@ class Admission:
         Raises:
             Refused: a limit is reached, or nobody can say.
         """
-        model, tariff = exchange.route.model, self._tariff
+        model, tariff = exchange.model, self._tariff
         is_limited, exchange.max_cost = self._quota.is_limited(exchange.client), tariff.cap(model)
         if not is_limited and exchange.max_cost is None:
             return
@@ -79,7 +79,7 @@ class Admission:
         if not self._quota.is_limited(exchange.client):
             return
         size, asked = self._size(exchange)
-        tokens = self._tariff.tokens(exchange.route.model, size, asked=asked)
+        tokens = self._tariff.tokens(exchange.model, size, asked=asked)
         cost = exchange.costs.get(upstream, 0) if exchange.costs is not None else 0
         try:
             exchange.reservation = await self._take(exchange.client, Need(0, tokens, cost))

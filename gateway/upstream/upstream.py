@@ -76,6 +76,14 @@ class Upstream:
     _state: State = FINE
     _state_until_s: float = 0.0
 
+    def __post_init__(self) -> None:
+        settings = self.settings  # an attribute of a pydantic model takes ten times as long to read as one of ours
+        self.name, self.model, self.kind = settings.name, settings.model, settings.kind
+        self.may_see_raw_text = settings.kind.may_see_raw_text
+        self.tells_principal = settings.send_principal
+        self._first_byte_timeout_s, self._answer_timeout_s = settings.first_byte_timeout_s, settings.answer_timeout_s
+        self._read_timeout_s = settings.read_timeout_s
+
     async def __aenter__(self) -> Self:
         settings = self.settings
         headers = {"Accept-Encoding": "identity", "User-Agent": "sovctl-gateway"}
@@ -113,7 +121,7 @@ class Upstream:
         servers = [server.as_record(now_s, stale_after_s=self.routing.stale_after_s) for server in self.servers]
         asked_at_s, answered = self._probed
         is_silent = not answered and now_s - asked_at_s < self.routing.stale_after_s
-        return {"name": self.settings.name, "is_down": is_silent or self.state().is_down, "servers": servers}
+        return {"name": self.name, "is_down": is_silent or self.state().is_down, "servers": servers}
 
     def state(self) -> State:
         """How it is now, for whoever has a choice."""
@@ -152,7 +160,7 @@ class Upstream:
             UpstreamFailed: no server gave an answer.
             UpstreamRejected: a server says that the request is wrong.
         """
-        timeout_s = self.settings.first_byte_timeout_s if is_stream else self.settings.answer_timeout_s
+        timeout_s = self._first_byte_timeout_s if is_stream else self._answer_timeout_s
         request = _Request(path, body, headers, timeout_s, deadline_s, attempts or Attempts(), may_hedge)
         now_s = self._loop.time()
         self._budget.deposit(now_s)
@@ -225,14 +233,14 @@ class Upstream:
             if left_s <= 0:
                 raise UpstreamFailed("deadline")
             timeout_s = min(timeout_s, left_s)
-        attempt = request.attempts.begin(f"{self.settings.name}/{number}")
+        attempt = request.attempts.begin(f"{self.name}/{number}")
         asked_s = self._loop.time()
         try:
             connection = await server.post(
                 request.path,
                 request.body,
                 timeout_s=timeout_s,
-                read_timeout_s=self.settings.read_timeout_s,
+                read_timeout_s=self._read_timeout_s,
                 headers=request.headers,
             )
         except asyncio.CancelledError:
@@ -298,7 +306,7 @@ class Upstream:
         """Look at the servers' load, at who is slower than the others, and close what is idle."""
         looks = 0
         while True:
-            if self.settings.kind is UpstreamKind.POOL:
+            if self.kind is UpstreamKind.POOL:
                 await asyncio.gather(*(self._look_at(server) for server in self.servers))
             self._eject()
             if self.routing.hedge:
@@ -330,7 +338,7 @@ class Upstream:
         for number in outliers([server.latencies_s for server in asked])[: max(0, most)]:
             asked[number].ejected_until_s = now_s + EJECTED_S
             asked[number].latencies_s.clear()
-            log.event("server far slower than its peers", level=30, upstream=self.settings.name, server=number)
+            log.event("server far slower than its peers", level=30, upstream=self.name, server=number)
 
 
 async def _lists_models(server: Server) -> bool:
