@@ -61,6 +61,10 @@ _LATIN = """
     farida fadila fairouz kawthar lujain lamia layan maram mashael malak munira mayada maysoon nazik nahed nabila
     najat naima nuha hajar hiba hadeel haya hiyam widad wasan sumayya ghada jaafar rahim karam walaa yusra yumna
     aziza malika fatiha houria sukaina muath moaz muadh nabil hazim hazem basim wafa najla jafar
+    fuad fouad foad badr bader brahim haroun doaa abbas aymen ayoub bassam bassel daoud essam ezzedine fadel fahad fahd
+    faraj ghaleb hamza houssam hussam ihab ilyes issam lotfi lubna maysara moncef mounir muhannad mustapha nasser nawfal
+    nidal othmane rabih rachida rashida redouane riad safwan samer sherif slimane soufiane souad suleiman tahar talib
+    wassim zubair khawla chaima hafsa naima hicham abderrahim abdelkader noureddine salaheddine azzedine khaled
 """
 _ROMANISED = frozenset(spelling for name in (*_LATIN.split(), *ARABIC_GIVENS) for spelling in romanised(name))
 

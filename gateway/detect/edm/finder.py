@@ -38,6 +38,7 @@ from sovctl.gateway.detect.edm.run import SIGNS, Run, Token, run_at
 from sovctl.gateway.detect.edm.titles import (
     ADDRESSES,
     BEFORE_SURNAMES,
+    BETWEEN,
     FAMILY,
     GLUE,
     glued_before,
@@ -268,7 +269,7 @@ class ListedFinder:
         token = run.tokens[run.at]
         first, last = run.first_of(run.at, text), run.last_of(run.at, text)
         is_believed = own.surnames and self._is_believed(text, run, first, last, own, values)
-        if not is_believed and not self._is_compound(run, first):
+        if not is_believed and not self._is_compound(run, first, own):
             is_own = is_addressed(text, run, first, own)
             if not is_own and not (own.sure and self._is_supported(text, values, token, own.sure)):
                 return None
@@ -279,18 +280,20 @@ class ListedFinder:
     def _with_particles(self, run: Run, first: int, own: int) -> int:
         """The first token of a name whose particles the list has as a part of it: dos Anjos."""
         start = first
-        while start > 0 and run.tokens[start - 1].text in _OWN_PARTICLES:
+        while start > 0 and run.tokens[start - 1].text.lower() in BETWEEN:
             start -= 1
         if start == first:
             return first
         whole = "".join(token.text for token in run.tokens[start : own + 1])
         return start if self._vocabulary.look_up(folded(whole)).exact else first
 
-    def _is_compound(self, run: Run, first: int) -> bool:
+    def _is_compound(self, run: Run, first: int, own: Listed) -> bool:
         """True for a listed surname with its own particle, such as van Dijk, where Dijk would be a word."""
-        if first == run.at or not run.tokens[run.at].is_capital or run.tokens[first].text.lower() not in _OWN_PARTICLES:
+        start = self._with_particles(run, first, run.at)
+        is_part = first < run.at and run.tokens[first].text.lower() in _OWN_PARTICLES
+        if start == run.at or not run.tokens[run.at].is_capital or not (is_part or own.alone):
             return False
-        whole = self._vocabulary.look_up(folded("".join(token.text for token in run.tokens[first : run.at + 1])))
+        whole = self._vocabulary.look_up(folded("".join(token.text for token in run.tokens[start : run.at + 1])))
         return bool(whole.alone) and whole.form is Form.AS_LISTED
 
     def _is_believed(self, text: str, run: Run, first: int, last: int, own: Listed, values: Values) -> bool:
@@ -300,9 +303,12 @@ class ListedFinder:
             first, last: tokens of the name, with its initials.
         """
         token, index = run.tokens[run.at], self._index
-        before = run.tokens[first - 1].text.lower() if first > 0 else ""
+        opening = first
+        while opening > 0 and run.tokens[opening - 1].text in BETWEEN:
+            opening -= 1
+        before = run.tokens[opening - 1].text.lower() if opening > 0 else ""
         # "12 ms." is no lady.
-        is_unit = first > 1 and run.tokens[first - 2].text[-1].isdigit() and run.tokens[first - 1].text.islower()
+        is_unit = opening > 1 and run.tokens[opening - 2].text[-1].isdigit() and before == run.tokens[opening - 1].text
         if before in BEFORE_SURNAMES and not is_unit and (token.is_capital or token.is_caseless or own.alone):
             return True
         if before in ADDRESSES and not is_unit and is_written(own):

@@ -24,7 +24,7 @@ _HUMP = re.compile(
 _LETTERS = re.compile(r"[^\W\d_]+")
 _SPACED = re.compile(r"(?<![^\W_])[^\W\d_](?:[ \u00a0]{1,4}[^\W\d_]){5,40}(?![^\W_])")
 _PARTICLE_AT_END = re.compile(
-    r"(?<=\w{3})(?:(?:van|von)(?:de[rn]?|het|la|t)?|ter|ten|zu[mr]?|del|della|dell|di|da|de|d[aou]s|du|d|la|le|bin|al)\Z"
+    r"(?<=\w{3})(?:(?:van|von)(?:de[rn]?|het|la|t)?|te[nr]|zu[mr]?|de(?:l(?:la|l)?|la|los)?|d[aou]s?|di|d|la|le|bin|al)\Z"
 )
 """Of a surname that stands without its capital behind the given name: AlwinvandenHeuvel, SidoniedAubigny."""
 _MOST_PIECES = 6
@@ -48,7 +48,7 @@ def glued_runs(text: str) -> Iterator[Run]:
                     if any(piece.text.lower() in _OPENINGS for piece in pieces[:-1]):
                         yield Run(_with_openings(pieces), 0)
                     if match := _PARTICLE_AT_END.search(pieces[0].text):
-                        yield Run(_with_particle(text, pieces, match.start()), 0)
+                        yield Run(_with_openings(_with_particle(text, pieces, match.start())), 0)
     if b"a a a a a" in shapes.lower():
         for match in islice(_SPACED.finditer(text), _MOST_SPACED):
             yield from _spaced(text, *match.span())

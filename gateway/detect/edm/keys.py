@@ -100,6 +100,39 @@ _SHORT_NAMES = """
     هادي: hadi hady
     راوي: rawi
     بنا: banna bana
+    شادي: shadi chadi shady
+    سامي: sami samy
+    رامي: rami ramy
+    هاني: hani hany
+    فادي: fadi fady
+    زكي: zaki zaky
+    شامي: shami chami
+    راضي: radi radhi
+    قاضي: qadi kadi cadi kadhi
+    غازي: ghazi gazi
+    فوزي: fawzi fouzi faouzi fauzi
+    سيد: sayed sayyid seyed sayid
+    رضا: rida reda ridha
+    فؤاد: fuad fouad foad
+    حاج: haj hajj hadj
+    زين: zein zain zayn
+    أنس: anas
+    إياد: iyad eyad iad
+    جاد: jad gad
+    سها: suha soha
+    رؤوف: raouf rauf
+    بهاء: bahaa baha
+    تقي: taqi taki
+    وائل: wael wail ouail
+    نائل: nael nail
+    سيف: saif seif sayf
+    عوض: awad aouad
+    عادل: adel adil
+    عدنان: adnan
+    لينة: lina leena
+    هلا: hala
+    هالة: hala halah
+    مي: mai may
 """
 _SHORT_ARABIC = _short_arabic()
 _LETTERS_OF: dict[str, set[str]] = {}

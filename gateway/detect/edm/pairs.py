@@ -20,7 +20,7 @@ from sovctl.gateway.detect.edm.vocabulary import Listed
 from sovctl.gateway.detect.names.cues import PARTICLES
 from sovctl.gateway.detect.names.given_names import is_given_name
 
-_WITHIN = PARTICLES | ARTICLES | SERVANT | JOINTS | {"e", "y", "i", "o", "d", "l", "t"}
+_WITHIN = PARTICLES | ARTICLES | SERVANT | JOINTS | {"e", "y", "i", "o", "d", "do", "l", "t"}
 """Between two names of one person; the letters are those of "Albuquerque e Castro", "l'espérance", "van 't hoff"."""
 _MOST_BETWEEN = 2  # words besides those
 _SENTENCE_START = re.compile(r"(?:^|[.!?:\n\r>•*«“\"(-])[ \t]{0,4}\Z")

@@ -18,6 +18,7 @@ from sovctl.gateway.detect.edm.spelling import blurred, is_arabic
 from sovctl.gateway.detect.edm.stems import is_baltic, may_be_baltic
 from sovctl.gateway.detect.names.cues import PARTICLES, TITLES
 from sovctl.gateway.detect.names.given_names import is_given_name
+from sovctl.gateway.detect.names.shape import ends_like_surname
 
 WORD = re.compile(r"[^\W\d_](?:[^\W\d_]|[\u0300-\u036f\u0610-\u061a\u064b-\u065f\u0670])*")
 """A run of letters with their marks; what a list and a text are cut into."""
@@ -59,7 +60,7 @@ JOINTS = frozenset(
 )
 _PATRONYMIC = re.compile(r"(?:[оеё]вич|[оеё]вн[аы]|[ії]вна|ич|ична|ovich|evich|ovna|evna|ұлы|қызы|улы)$")
 
-_PARTS = PARTICLES | JOINTS | ARTICLES
+_PARTS = PARTICLES | JOINTS | ARTICLES | {"do"}
 _CONTRACTED = ("'t", "’t")
 _PARTICLE = re.compile(
     r"(?<=\w )(?:van|von|vom|zu[mr]?|dos|das|da|di|del|della|du|d['’])"
@@ -235,6 +236,9 @@ def _split(full: str) -> tuple[list[str], list[str]]:
         return words[:-1], words[-1:]
     if not givens:
         return words[:-1], words
-    if len(words) > _TWO and words[0] in given and words[-1] in given:
-        surnames.append(words[-1])  # Inmaculada Cárdenas Duarte
+    if len(words) > _TWO and words[-1] in given:
+        if words[0] in given:
+            surnames.append(words[-1])  # Inmaculada Cárdenas Duarte
+        elif givens == words[-1:] and not ends_like_surname(words[0]):
+            return [words[0], *givens], words  # Benigna Sepúlveda Martín; Székely Balogh Mária
     return [word for word in words if word in given or word in surnames[:-1]], surnames

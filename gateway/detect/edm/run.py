@@ -101,9 +101,10 @@ class Run:
 
     def first_of(self, place: int, text: str) -> int:
         """The first token of the name that has `place` in it: initials, `O'`, `Al-`, `Abdul` before it are its own."""
-        if place > 1 and self.tokens[place - 1].text in ("de", "der", "den", "het", "la", "t"):
+        if place > 1 and self.tokens[place - 1].text.lower() in ("de", "der", "den", "het", "la", "t"):
             place -= self.tokens[place - 2].text.lower() in ("van", "von")
-        if place > 1 and self.tokens[place - 1].text in PARTICLES and self.is_initial(place - 2, text):
+        is_part = place > 1 and (self.tokens[place - 1].text in PARTICLES or self.tokens[place - 1].text == "do")
+        if is_part and self.is_initial(place - 2, text):
             place -= 2
         while place > 0:
             before, token = self.tokens[place - 1], self.tokens[place]

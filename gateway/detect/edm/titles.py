@@ -22,6 +22,14 @@ ADDRESSES = frozenset(
     """.split()  # noqa: SIM905 - a table is read more easily than a list of quoted words
 )
 """Titles behind which nothing but a name stands, with or without its capital."""
+_BEFORE_TITLED = (" ", "'", "’")
+BETWEEN = PARTICLES | {"t", "do", "d", "l", "dell", "dall"}
+"""Words between a title and a surname that are parts of it, when the list says so."""
+_TITLE_AND_PARTICLES = re.compile(
+    r"([^\W\d_]+)\.?[ ]"
+    r"(?:(?:van|von|de[rnl]?|d[aou]s?|di|della|l[ae]|los|het|te[nr]|['’]t|(?:dell?|dall|d|l)['’])[ ]?){1,3}\Z"
+)
+_LONGEST_ADDRESSED = 32  # characters of a title with particles behind it
 _AT_TITLES = " \n\t.\"'(>*-"
 _TITLES = frozenset(("dr", "dra", "prof", "pani", "panią", "pana", "panu", "panem"))
 """Those behind which other words stand as well."""
@@ -30,7 +38,7 @@ _LONGEST_ADDRESS = 16  # characters of one, with what stands at it
 _ARTICLE_BEFORE = re.compile(r"(?<![^\W\d_])(?:[AaEe][lsrzndt]|[Aa]sh)-\Z")
 FAMILY = "آل"
 BEFORE_SURNAMES = PERSON_WORDS | ADDRESSES | {FAMILY}
-_NEAR_SURNAMES = BEFORE_SURNAMES | PARTICLES | JOINTS | ARTICLES
+_NEAR_SURNAMES = BEFORE_SURNAMES | BETWEEN | JOINTS | ARTICLES
 _GERMAN_ARTICLES = frozenset(("der", "den", "das", "zur", "zum"))
 _LONGEST_PARTS = 16  # characters of "von der", or of an initial and "der", with spaces
 _RUN_BEFORE = re.compile(r"[ \t\u00a0]{0,3}([\w'’\-]+)")  # of a text that is read backwards
@@ -54,9 +62,13 @@ def is_written(own: Listed) -> bool:
 
 def is_titled(text: str, start: int, own: Listed) -> bool:
     """True for a surname without its capital behind a title: "herr müller"."""
-    if not own.exact or text[start - 1 : start] != " ":
+    if not own.exact or text[start - 1 : start] not in _BEFORE_TITLED:
         return False
     before = text[max(0, start - _LONGEST_ADDRESS) : start - 1].rpartition(" ")[2].strip(_AT_TITLES).lower()
+    if before.lstrip("'’") in BETWEEN and (
+        match := _TITLE_AND_PARTICLES.search(text, max(0, start - _LONGEST_ADDRESSED), start)
+    ):
+        before = match[1].lower()
     if before in ADDRESSES:
         return is_written(own)
     return before in _TITLES and bool(own.alone) and len(own.capitals[0]) >= _SHORTEST_TITLED

@@ -20,6 +20,10 @@ PEOPLE = [
     ("Bénédicte", "L'Espérance"),
     ("Mafalda", "dos Anjos Viegas"),
     ("Made", "Rangkuti"),
+    ("Leonor", "de la Serna"),
+    ("Graça", "do Nascimento"),
+    ("Marijke", "de Groot"),
+    ("Rana", "Shadi"),
     ("Лука", "Гриценко"),
     ("Геннадій", "Вінниченко"),
     ("Görkem", "İpekçi"),
@@ -43,6 +47,7 @@ def listed_fixture(tmp_path_factory: pytest.TempPathFactory) -> ListedFinder:
         ("see /home/kowalskaanna/notes", "kowalskaanna"),
         ("#AlwinvandenHeuvel asked again", "AlwinvandenHeuvel"),
         ("#SidoniedAubigny asked again", "SidoniedAubigny"),
+        ("#LeonordelaSerna asked again", "LeonordelaSerna"),
         ("scan_brechtje_vanthoff.jpg", "brechtje_vanthoff"),
         ("The account made.rangkuti was locked.", "made.rangkuti"),
     ],
@@ -64,6 +69,9 @@ def test_it_is_none_within_prose(listed: ListedFinder, text: str) -> None:
         ("Then mr. rose came to London.", "rose"),
         ("Вчера господин волков пришёл в Москву.", "волков"),
         ("Wczoraj pani kowalska była w Warszawie.", "kowalska"),
+        ("Gisteren kwam meneer van den heuvel langs.", "van den heuvel"),
+        ("Ayer vino el señor de la serna aquí.", "de la serna"),
+        ("Ieri Mevrouw de Groot kwam langs.", "de Groot"),
     ],
 )
 def test_a_surname_without_its_capital_is_found_behind_a_title(listed: ListedFinder, text: str, expected: str) -> None:
@@ -87,6 +95,9 @@ def test_it_is_a_word_behind_any_other(listed: ListedFinder, text: str) -> None:
         ("Видали Луці Гриценкові копію.", "Луці Гриценкові"),
         ("розмова з геннадієм вінниченком відбулася", "геннадієм вінниченком"),
         ("Then Iurasova Pelageia wrote.", "Iurasova Pelageia"),
+        ("É preciso ligar a Graça do Nascimento hoje.", "Graça do Nascimento"),
+        ("La carta para de la Serna nunca salió.", "de la Serna"),
+        ("وصل تقرير رنا شادي أمس", "رنا شادي"),
         ("Wtedy napisała Onyszczenko do nas.", "Onyszczenko"),
     ],
 )
@@ -104,6 +115,8 @@ def test_an_abbreviation_is_not_its_own_initial(listed: ListedFinder) -> None:
         ("Brechtje van 't Hoff", ("brechtje",), "vanthoff"),
         ("Mafalda dos Anjos Viegas", ("mafalda",), "dosanjosviegas"),
         ("Стеценко Юлія Валерівна", ("юлія", "валерівна"), "стеценко"),
+        ("Inmaculada Cárdenas Duarte", ("inmaculada", "cárdenas", "duarte"), "cárdenasduarte"),
+        ("Benigna Sepúlveda Martín", ("benigna", "martín"), "sepúlvedamartín"),
     ],
 )
 def test_particles_and_patronymics_say_where_a_surname_begins(full: str, givens: tuple[str, ...], surname: str) -> None:
