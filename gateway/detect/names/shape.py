@@ -15,8 +15,9 @@ from dataclasses import dataclass
 from itertools import chain, islice
 from typing import NamedTuple
 
+from sovctl.gateway.detect.everyday_words import GROUP_OF
 from sovctl.gateway.detect.names.cues import COMPANIES, PARTICLES, TITLES
-from sovctl.gateway.detect.names.given_names import is_given_name
+from sovctl.gateway.detect.names.given_names import GIVEN_NAMES, is_given_name
 from sovctl.gateway.detect.names.nobody import NOBODY, is_everyday
 
 _LETTER = r"[^\W\d_]"
@@ -50,6 +51,9 @@ _ARABIC_CONJUNCTION = "و"
 LOWER = rf"(?!(?:{'|'.join(sorted(PARTICLES))})(?![^\W\d_]))[a-z]"
 """The first letter of a word in lower case that is no particle."""
 _LOWER = re.compile(LOWER)
+_LOWER_WORD = re.compile(r"[a-z]+(?= )")
+_NEVER_FIRST = ({word.decode() for word in GROUP_OF} | NOBODY) - GIVEN_NAMES - PARTICLES
+"""Words that end a name without capitals before it begins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +117,8 @@ def name_at(text: str, position: int, *, may_be_lower: bool = False, most: int =
         may_be_lower: also a name without capitals; it ends before the first everyday word.
         most: words of such a name.
     """
+    if may_be_lower and (word := _LOWER_WORD.match(text, position)) is not None and word[0] in _NEVER_FIRST:
+        return None  # most often; the rest of this says the same
     words = _words_at(text, position)
     first = next(words, None)
     if first is None or (len(first.text) == 1 and text[first.end : first.end + 1] == "_"):  # `E_MAIL`
