@@ -185,6 +185,9 @@ class Restorer:
         """What can be emitted once `text` has come; together with later results and `flush`, nothing is lost."""
         whole = self._held + text if self._held else text
         if "_" in whole or "\\" in whole or "&" in whole or "\\" in self._before or self._surrogates is not None:
+            if self._held and self._search.is_begun(whole):
+                self._held = whole
+                return ""
             return self._read(text, is_end=False)
         self._held = ""
         if whole[-1:] in self._last_letters:

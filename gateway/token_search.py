@@ -121,10 +121,7 @@ class TokenSearch:
     def __init__(self, labels: Iterable[str], ids: Collection[str]) -> None:
         self._ids = ids
         self._labels = frozenset(labels)
-        self._label_end, self._begun, self._words = _compiled(self._labels)
-        letters = {word[-1] for word in self._words}
-        self.last_letters = letters | {letter.upper() for letter in letters}
-        """Those that what `begun_in_letters` looks for ends with."""
+        self._label_end, self._begun, self._words, self.last_letters = _compiled(self._labels)
 
     def begun_in_letters(self, text: str, before: str) -> int:
         """As `begun`, for text without `_`, `\\` and `&` that stands behind `before`, which has none of them either."""
@@ -141,6 +138,11 @@ class TokenSearch:
                 if text[at:].isupper() and text[at:].lower() in self._words:
                     return at
         return len(text)
+
+    def is_begun(self, text: str) -> bool:
+        """True when all of `text` is the beginning of a token as we write it, its label included."""
+        label, _, body = text.rpartition("_")
+        return label in self._labels and len(body) < ID_CHARACTERS and not body.strip(ALPHABET)
 
     def first(self, text: str, position: int, pattern: re.Pattern[str], *, is_end: bool) -> Found | None:
         """The first token, or what may be one, that begins at `position` or later.
@@ -178,8 +180,9 @@ class TokenSearch:
 
 
 @lru_cache(256)
-def _compiled(labels: frozenset[str]) -> tuple[re.Pattern[str], re.Pattern[str], frozenset[str]]:
-    """For the tokens of some labels: the pattern of a label's end, of every beginning, and beginnings of words."""
+def _compiled(labels: frozenset[str]) -> tuple[re.Pattern[str], re.Pattern[str], frozenset[str], frozenset[str]]:
+    """For the tokens of some labels: the pattern of a label's end, of every beginning, beginnings of words, and the
+    letters that those end with."""
     ordered = sorted(labels)
     begun = "|".join(map(_begun_pattern, ordered)) or "(?!)"
     words = {label.split("_")[0][:end].lower() for label in ordered for end in range(1, len(label) + 1)}
@@ -187,6 +190,7 @@ def _compiled(labels: frozenset[str]) -> tuple[re.Pattern[str], re.Pattern[str],
         _label_end_pattern(ordered, is_word=True),
         re.compile(rf"(?:{_WORD}(?i:{begun})|(?:{begun}))\Z", re.ASCII),
         frozenset(words),
+        frozenset(letter for word in words for letter in (word[-1], word[-1].upper())),
     )
 
 

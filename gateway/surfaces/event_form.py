@@ -43,16 +43,6 @@ class _Form:
         self.change = change
         self.memo = memo
 
-    def one(self, string: bytes) -> bytes | None:
-        """The framed event for one with this string, as JSON has it; None when it is more than a string, or no JSON."""
-        try:
-            text = orjson.loads(b'"' + string + b'"')
-        except orjson.JSONDecodeError:
-            return None
-        if self.change is not None and (changed := self.change(text)) is not text:
-            string = orjson.dumps(changed)[1:-1]
-        return self.opened + string + self.close
-
     def several(self, events: bytes) -> bytes | None:
         """The framed events for some; None when not all have this form, or are no JSON."""
         strings = [event[self.first : self.behind + len(_END)] for event in events.split(_END)]
@@ -99,10 +89,19 @@ class EventForms:
         for form in self._forms:
             if events.startswith(form.begin) and events.endswith(form.end) and len(events) >= form.least_bytes:
                 string = events[form.first : form.behind]
-                written = form.one(string) if _LINE_FEED not in string else form.several(events)
-                if written is not None:
-                    self.memo = form.memo
-                return written
+                if _LINE_FEED in string:
+                    written = form.several(events)
+                    if written is not None:
+                        self.memo = form.memo
+                    return written
+                try:
+                    text = orjson.loads(b'"' + string + b'"')
+                except orjson.JSONDecodeError:
+                    return None  # more than a string, or no JSON
+                self.memo = form.memo
+                if form.change is not None and (changed := form.change(text)) is not text:
+                    string = orjson.dumps(changed)[1:-1]
+                return form.opened + string + form.close
         return None
 
     def learn(

@@ -270,7 +270,9 @@ class Connection(asyncio.Protocol):
             self._due_s = inf
         elif self._has_head:
             if self._lingering is None:
-                self._give_up_in(self._read_timeout_s)
+                self._due_s = self._loop.time() + self._read_timeout_s
+                if self._due_s < self._timer_at_s:
+                    self._give_up_in(self._read_timeout_s)
         elif self._heard_bytes > _MAX_HEAD_BYTES:
             self._fail("protocol")
         if self._take is not None and self._pieces and self._failure is None:
