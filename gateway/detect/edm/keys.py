@@ -255,5 +255,13 @@ def initial_classes(word: str) -> frozenset[str]:
 
 
 # Arabic letters as initials in Latin letters, beside what their skeletons say.
-_ARABIC_INITIALS = dict.fromkeys("اأإآعى", "aio") | {"و": "vo", "ي": "i", "ج": "id", "خ": "hk", "ش": "sk", "ة": "t"}
+_ARABIC_INITIALS = dict.fromkeys("اأإآعى", "aio") | {
+    "و": "vo",
+    "ي": "i",
+    "ج": "id",
+    "خ": "hk",
+    "ش": "sk",
+    "ة": "t",
+    "ه": "h",
+}
 _CLASSES = {"e": "i", "i": "i", "o": "o", "u": "o", "S": "s"}

@@ -30,6 +30,10 @@ _CAPITAL = re.compile(rf"[A-Z]{_LETTER}*")
 _CUT = re.compile(r"['’`]|-\r?\n[ \t]{0,2}")
 _LONGEST_HALF = 30  # letters
 _CUT_WORD = re.compile(rf"([^\W\d_]{{2,{_LONGEST_HALF}}})(?:{_CUT.pattern})([^\W\d_]{{2,{_LONGEST_HALF}}})")
+_SOFT = re.compile(
+    rf"(?<!\w)(?:[а-яґ]['’`ʼ][яюєїе]|[b-df-z]['’`][yji][aeou])[^\W\d_]{{2,{_LONGEST_HALF}}}", re.IGNORECASE
+)
+"""В'ячеслав, D'yakonov: such a sign is a letter's, where others cut an article off."""
 _ELIDED = re.compile(rf"(?<!\w)[LDld]['’]([^\W\d_a-z][^\W\d_]{{2,{_LONGEST_HALF}}})")
 
 
@@ -108,6 +112,10 @@ def _cut_words(text: str, vocabulary: Vocabulary) -> Iterator[Mark]:
             listed = vocabulary.look_up(folded(match[1] + match[2]))
             if listed.is_listed:
                 yield match.start(1), match.end(1), listed
+        elif cut.start() > 0 and (match := _SOFT.match(text, cut.start() - 1)):
+            listed = vocabulary.look_up(folded(match[0].replace(cut[0], "")))
+            if listed.is_listed:
+                yield *match.span(), listed
         elif cut.start() > 0 and (match := _ELIDED.match(text, cut.start() - 1)):
             # An article that is a part of the name, which the list then has with and without it.
             listed = vocabulary.look_up(folded(text[cut.start() - 1] + match[1]))

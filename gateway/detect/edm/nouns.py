@@ -17,7 +17,13 @@ from sovctl.gateway.detect.names.nobody import is_everyday
 from sovctl.gateway.detect.names.shape import ends_like_surname
 
 _ADJECTIVE = re.compile(r"[a-zäöüß]{2,30}(?:(?<!t)e|(?<!t)en|er|es|em)|(?:weite|mehre|ande|nächs|letz|ers)\w{1,4}")
-_FAMILIES = {"les": Form.AS_LISTED, "los": Form.AS_LISTED, "os": Form.AS_LISTED, "the": Form.POSSESSIVE}
+_FAMILIES = {
+    "les": Form.AS_LISTED,
+    "des": Form.AS_LISTED,
+    "los": Form.AS_LISTED,
+    "os": Form.AS_LISTED,
+    "the": Form.POSSESSIVE,
+}
 """Articles behind which a family stands, and how: French, Spanish and Portuguese surnames have no plural."""
 _SHORTEST_FAMILY = 6  # letters of such a surname
 
@@ -33,7 +39,12 @@ def is_determined(run: Run, first: int, last: int, values: Values, form: Form) -
     if first < run.at and opening.is_capital and values.is_german and opening.text.lower() in DETERMINERS:
         return True  # "Der" of "Der Müller mahlt" looks like a part of the name
     before = run.tokens[first - 1].text.lower() if first > 0 else ""
-    if before in _FAMILIES and form is _FAMILIES[before] and (form or token.text[-1] not in "sxz"):
+    if (
+        before in _FAMILIES
+        and not (before == "des" and values.is_german)
+        and form is _FAMILIES[before]
+        and (form or token.text[-1] not in "sxz")
+    ):
         return len(token.text) < _SHORTEST_FAMILY
     return before in DETERMINERS and before not in JOINTS
 

@@ -222,7 +222,12 @@ def _split(full: str) -> tuple[list[str], list[str]]:
         del words[0]
     if len(words) < _TWO:
         return [], words
-    given = {word for word in words if is_given_name(word)}
+    if is_arabic(words[0]) and len(words) == _TWO:
+        return words[:1], words[1:]  # in this order always
+    elided = {rest for _, rest in _ELIDED.findall(full.casefold())}  # of D'Angelo
+    given = {word for word in words if is_given_name(word) and word not in elided}
+    if given and words[0] not in given and says_arabic(words[0]):
+        given.add(words[0])  # Nabil Hamdan
     if not given and (particle := _PARTICLE.search(full)):
         before, after = full[: particle.start()], full[particle.end() :]
         return [word for word in _words(before) if word in words], list(_words(after))

@@ -30,6 +30,7 @@ _NOBILITY = frozenset(
 """Parts of names that are no words of their own; `de` is one in Spanish."""
 _RIGHT = re.compile(rf"(?P<gap>{_GAP})(?P<word>{_LETTERS})")
 _LEFT = re.compile(rf"(?P<word>{_LETTERS})(?P<gap>{_GAP.replace(_DOT, _DOT[:2])})\Z")
+_SOFT = re.compile("[яюєїе]|[yji][aeou]", re.IGNORECASE)  # behind one letter and an apostrophe: В'ячеслав, D'yakonov
 _REACH = 4  # words on either side
 _LONGEST = 44  # characters of a word and a gap
 SIGNS = "ʿʾʻʼ"
@@ -73,7 +74,8 @@ class Token:
         """True when an apostrophe or a line's end is before the next token, and both are pieces of one word."""
         is_within = following.gap in ("'", "’", "`") or (following.gap[:1] == "-" and "\n" in following.gap)
         is_one = following.text[0].islower() or (self.text.isupper() and following.text.isupper())
-        return is_within and is_one and len(self.text) > 1 and len(following.text) > 1
+        is_piece = len(self.text) > 1 or _SOFT.match(following.text) is not None
+        return is_within and is_one and is_piece and len(following.text) > 1
 
 
 @dataclass(frozen=True, slots=True)
