@@ -213,7 +213,8 @@ class Restorer:
         text = before + self._held + text
         out: list[str] = []
         pattern = id_pattern(text)
-        while (found := self._first(text, position, pattern, is_end=is_end)) is not None:
+        first = self._search.first if self._surrogates is None else self._first_of_both
+        while (found := first(text, position, pattern, is_end=is_end)) is not None:
             if found.start > position:
                 out.append(text[position : found.start])
                 self._plain(out[-1])
@@ -228,13 +229,11 @@ class Restorer:
         self._passed += end
         return "".join(out)
 
-    def _first(self, text: str, position: int, pattern: re.Pattern[str], *, is_end: bool) -> Found | None:
+    def _first_of_both(self, text: str, position: int, pattern: re.Pattern[str], *, is_end: bool) -> Found | None:
+        assert self._surrogates is not None
         found = self._search.first(text, position, pattern, is_end=is_end)
-        if self._surrogates is not None:
-            other = self._surrogates.first(text, position, is_end=is_end)
-            if other is not None and (found is None or other.start < found.start):
-                return other
-        return found
+        other = self._surrogates.first(text, position, is_end=is_end)
+        return other if other is not None and (found is None or other.start < found.start) else found
 
     def _plain(self, text: str) -> None:
         self._pending.append(text)

@@ -43,8 +43,7 @@ class RestoredEvents:
         is_to_read = is_left_out is not None and may_tell_usage(piece)
         if not is_to_read and self._framer.is_between_events and (known := put(piece)) is not None:
             return known
-        if piece.count(END_OF_EVENT) > 1:  # several events, not all of one form
-            half = _half_of(piece)
+        if half := _half_of(piece):  # several events, not all of one form
             return self.feed(piece[:half]) + self.feed(piece[half:])
         out: list[bytes] = []
         for data in self._framer.feed(piece):
@@ -58,7 +57,9 @@ class RestoredEvents:
 
 
 def _half_of(piece: bytes) -> int:
-    """Where the event in the middle ends, or the one before it; there is more than one."""
-    last = len(piece) - len(END_OF_EVENT)
+    """Where the event in the middle ends, or the one before it; 0 where no event ends but at the end of `piece`."""
+    last = max(0, len(piece) - len(END_OF_EVENT))
     end = piece.find(END_OF_EVENT, len(piece) // 2, last)
-    return (end if end >= 0 else piece.rfind(END_OF_EVENT, 0, last)) + len(END_OF_EVENT)
+    if end < 0:
+        end = piece.rfind(END_OF_EVENT, 0, last)
+    return end + len(END_OF_EVENT) if end >= 0 else 0
