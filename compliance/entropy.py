@@ -1,8 +1,8 @@
 """Random bytes for ids, nonces and data keys: the system's own, fetched 4 KiB at a time.
 
 A system call for each id costs more than all else that is done with it, and lets another thread have the interpreter.
-Here each byte comes from `os.urandom`, is handed out once, to one caller, and is kept here no longer; a forked child
-begins with bytes of its own.
+Here each byte comes from `os.urandom`, is handed out once, to one caller, and is overwritten where it was kept; each
+thread and each forked child has bytes of its own.
 
     request_id = random_bytes(16).hex()
 
@@ -15,16 +15,15 @@ up. Hence keys that live long, in files or around other keys, are made with `os.
 from __future__ import annotations
 
 import os
-import struct
+import threading
 from collections.abc import Callable
+from io import SEEK_CUR, BytesIO
 
 _FETCHED_BYTES = 4096  # some 30 requests' worth
-_PIECE_BYTES = 16
-_PIECES = struct.Struct(f"{_PIECE_BYTES}s" * (_FETCHED_BYTES // _PIECE_BYTES))
 
 
-class Entropy:
-    """Random bytes, fetched ahead. For any number of threads.
+class Entropy(threading.local):
+    """Random bytes, fetched ahead.
 
     Args:
         fetch: returns so many random bytes; an argument for tests.
@@ -36,7 +35,7 @@ class Entropy:
 
     def start_anew(self) -> None:
         """Forget what was fetched; in a child after fork."""
-        self._pieces: list[bytes] = []
+        self._fetched = BytesIO()
 
     def take(self, size: int) -> bytes:
         """So many random bytes, which nobody else got or gets.
@@ -48,13 +47,14 @@ class Entropy:
             raise ValueError(f"expected 0 bytes or more, got the negative number {size}")
         if size > _FETCHED_BYTES:
             return self._fetch(size)
-        pieces = self._pieces
-        try:  # a list gives each of its items to one thread
-            taken = [pieces.pop() for _ in range(-(-size // _PIECE_BYTES))]
-        except IndexError:  # what was taken is too little, and nobody's
-            pieces += reversed(_PIECES.unpack(self._fetch(_FETCHED_BYTES)))
-            return self.take(size)
-        return b"".join(taken)[:size]
+        fetched = self._fetched
+        taken = fetched.read(size)
+        if len(taken) < size:
+            fetched = self._fetched = BytesIO(self._fetch(_FETCHED_BYTES))
+            taken = fetched.read(size)
+        fetched.seek(-size, SEEK_CUR)
+        fetched.write(bytes(size))
+        return taken
 
 
 _entropy = Entropy()
