@@ -213,8 +213,10 @@ class Inspector:
                 _count(found, counts)
                 if is_fixed(path):
                     obstacles.add(Obstacle.SCHEMA)
-            if len(text) > 20:
-                obstacles |= _encodings(text, found)
+            if ";" in text and len(text) > 20 and ";base64," in text and _DATA_URI.search(text):
+                obstacles.add(Obstacle.DATA_URI)
+            if len(text) >= _LONGEST_PLAIN and _has_long_run(text) and _has_encoded(text, found):
+                obstacles.add(Obstacle.ENCODED)
             if text in ORDINARY:
                 continue
             together = surface.prose(path)
@@ -276,15 +278,6 @@ def _is_word(text: str, start: int, end: int) -> bool:
     return not (before.isalnum() or behind.isalnum() or before == "_" or behind == "_")
 
 
-def _encodings(text: str, found: list[Finding]) -> set[Obstacle]:
-    obstacles = set()
-    if ";" in text and ";base64," in text and _DATA_URI.search(text):
-        obstacles.add(Obstacle.DATA_URI)
-    if _has_long_run(text) and any(not _is_inside(match.span(), found) for match in _ENCODED.finditer(text)):
-        obstacles.add(Obstacle.ENCODED)
-    return obstacles
-
-
 def _has_long_run(text: str) -> bool:
     """True when so many characters stand together without a space; prose has one near the end of every step."""
     steps = _STEPS.match(text)
@@ -292,8 +285,13 @@ def _has_long_run(text: str) -> bool:
     return len(text) - steps.end() >= _LONGEST_PLAIN
 
 
-def _is_inside(span: tuple[int, int], findings: list[Finding]) -> bool:
-    return any(finding.start <= span[0] and span[1] <= finding.end for finding in findings)
+def _has_encoded(text: str, findings: list[Finding]) -> bool:
+    """True when it holds what may be encoded, and is no finding."""
+    for match in _ENCODED.finditer(text):
+        start, end = match.span()
+        if not any(finding.start <= start and end <= finding.end for finding in findings):
+            return True
+    return False
 
 
 def _without(text: str, findings: list[Finding]) -> str:
