@@ -49,14 +49,18 @@ def serve(config: Config = _DEFAULT) -> None:
 def init(
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Made; it must not hold a gateway yet.")],
     cloud: Annotated[str | None, typer.Option(metavar="URL", help="What sees tokens only; ends in /v1.")] = None,
-    cloud_model: Annotated[str | None, typer.Option(metavar="NAME", help="What the cloud calls the model.")] = None,
+    cloud_model: Annotated[
+        str | None, typer.Option(metavar="NAME", help="What the cloud calls the model; as --serve-as when absent.")
+    ] = None,
     cloud_key_file: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Our API key there, a file with mode 0600.")
     ] = None,
     pool: Annotated[
         str | None, typer.Option(metavar="URL", help="A model server of your own, which may see raw text.")
     ] = None,
-    pool_model: Annotated[str | None, typer.Option(metavar="NAME", help="What the pool calls the model.")] = None,
+    pool_model: Annotated[
+        str | None, typer.Option(metavar="NAME", help="What the pool calls the model; as --serve-as when absent.")
+    ] = None,
     serve_as: Annotated[str, typer.Option(metavar="NAME", help="The model name clients ask for.")] = "assistant",
     languages: Annotated[str, typer.Option(metavar="LIST", help="Languages that may leave, such as en,de.")] = "en",
     surfaces: Annotated[
