@@ -16,11 +16,14 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from operator import itemgetter
 
 from sovctl.gateway.detect.reading import Reading, read
 from sovctl.gateway.token_search import find_tokens
 
 _WORDS = re.compile(r"[^\W_](?:.*[^\W_])?", re.DOTALL)  # without the spaces and marks around them
+
+_END = itemgetter(1)
 
 Edit = tuple[int, int, str]
 """Start, end, and what stands there instead."""
@@ -54,10 +57,14 @@ class View:
     @cached_property
     def reading(self) -> Reading:
         """The text as words, with small letters where our tokens stand: they end in letters as names do (`..TANA`)."""
-        text = self.text
+        if not self.tokens:
+            return read(self.text)
+        pieces: list[str] = []
+        position = 0
         for start, end in self.tokens:
-            text = text[:start] + "x" * (end - start) + text[end:]
-        return read(text)
+            pieces += (self.text[position:start], "x" * (end - start))
+            position = end
+        return read("".join((*pieces, self.text[position:])))
 
     def beside_tokens(self, start: int, end: int) -> Iterator[tuple[int, int]]:
         """The words of a span without our own tokens: of `PERSON_...'s Nordmann` the second.
@@ -65,10 +72,14 @@ class View:
         For those who find by reading, and may take a token and the name beside it for one name.
         """
         parts = []
-        for first, last in self.tokens:
-            if start < last and first < end:
+        tokens = self.tokens
+        number = bisect_right(tokens, start, key=_END)
+        while number < len(tokens) and tokens[number][0] < end:
+            first, last = tokens[number]
+            if start < last:
                 parts.append((start, _word_start(self.text, first)))
                 start = _word_end(self.text, last)
+            number += 1
         for first, last in (*parts, (start, end)):
             if words := _WORDS.search(self.text, first, last):
                 yield words.span()
