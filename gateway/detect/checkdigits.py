@@ -13,7 +13,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from operator import mul
 
-_DOUBLED = (0, 2, 4, 6, 8, 1, 3, 5, 7, 9)
+_VALUES = bytes.maketrans(b"0123456789", bytes(range(10)))
+_DOUBLED = bytes.maketrans(bytes(range(10)), bytes((0, 2, 4, 6, 8, 1, 3, 5, 7, 9)))
 # Verhoeff 1969, "Error detecting decimal codes": multiplication of the dihedral group D5, and its permutations.
 _D5 = tuple(
     tuple((a + b) % 5 + 5 * (b >= 5) if a < 5 else (a - b) % 5 + 5 * (b < 5) for b in range(10)) for a in range(10)
@@ -28,19 +29,24 @@ _PERMUTED = (
     (2, 7, 9, 3, 8, 0, 6, 4, 1, 5),
     (7, 0, 4, 6, 9, 1, 3, 2, 5, 8),
 )
-_LETTER_VALUES = {ord("A") + place: str(10 + place) for place in range(26)}
+_LETTER_VALUES = {character: str(value) for value, character in enumerate("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ")}
 _DAYS = (0, 31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 
 def weighted(digits: str, weights: Sequence[int]) -> int:
     """Sum of the digits times their weights, as far as the shorter of the two goes."""
-    return sum(map(mul, map(int, digits), weights))
+    return sum(map(mul, digits.encode().translate(_VALUES), weights))
 
 
 def luhn(digits: str) -> bool:
     """ISO/IEC 7812-1 annex B; all zeros never count."""
-    total = sum(map(int, digits[-1::-2])) + sum(map(_DOUBLED.__getitem__, map(int, digits[-2::-2])))
-    return total % 10 == 0 and digits.count("0") < len(digits)
+    return luhn_digit(digits[:-1]) == digits[-1:] and digits.count("0") < len(digits)
+
+
+def luhn_digit(digits: str) -> str:
+    """The check digit behind these."""
+    values = digits.encode().translate(_VALUES)
+    return str(-(sum(values[-2::-2]) + sum(values[-1::-2].translate(_DOUBLED))) % 10)
 
 
 def verhoeff(digits: str) -> bool:
@@ -61,7 +67,7 @@ def mod_11_10(digits: str) -> bool:
 
 def mod_97_10(text: str) -> bool:
     """ISO/IEC 7064 MOD 97-10, as IBANs have it: letters count 10 to 35, the whole leaves 1."""
-    return int(text.translate(_LETTER_VALUES)) % 97 == 1
+    return int("".join(map(_LETTER_VALUES.__getitem__, text))) % 97 == 1
 
 
 def is_day(month: int, day: int) -> bool:

@@ -53,11 +53,13 @@ _SEAM = re.compile(
     "(?<=[a-z0-9])(?=[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3])|(?<=[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3])(?=[a-z])"
 )
 _NOT_LETTERS = re.compile(r"[\W_]+")
-# Of ASCII: letters in lower case, digits as zeros, anything else as a space.
+# Of ASCII: letters in lower case, digits as zeros, a space for what stands in long numbers, a line for anything else.
 _TO_WORDS = bytes(
-    byte + 32 if 65 <= byte <= 90 else byte if 97 <= byte <= 122 else 48 if 48 <= byte <= 57 else 32
-    for byte in range(256)
-)
+    ord(c.lower()) if c.isalpha() else 48 if c.isdigit() else 32 if c in " .,:/()-" else 10
+    for c in map(chr, range(128))
+).ljust(256, b"\n")
+_LONG_IN_WORDS = re.compile(rb"0(?: {0,2}0){4,}")
+"""`_LONG_NUMBER` there."""
 _TO_CASE = bytes(65 if 65 <= byte <= 90 else 32 for byte in range(256))
 """Of ASCII: every capital letter as an A, anything else as a space."""
 
@@ -166,18 +168,22 @@ class Topics:
         hits = [(place, self._mask_of[word]) for place, _, word in self._scanner.scan_bytes(folded)]
         if capitals := [word for word in self._written_in_capitals(text, first, start + 1) if word.end() <= start]:
             hits = sorted([*hits, *self._placed(text, first, capitals)])
-        near = phrase = touching = closest = closest_at = 0
-        here, last_digit, last_long = len(folded), folded.rfind(b"0"), folded.rfind(b"00000")
         scale = 1 if folded.isascii() else 2
+        if not hits:
+            return Before(0, 0, 0, 0, scale)
+        near = phrase = touching = closest = closest_at = 0
+        here, last_digit = len(folded), folded.rfind(b"0")
+        phrase_from = max(here - _PHRASE * scale, folded.rfind(b"00000") + 1)
+        touching_from = max(here - _TOUCHING * scale, last_digit + 1)
         for place, mask in hits:
             if place <= sentence or place <= last_digit:
                 mask &= self._far
                 if not mask:
                     continue
             near |= mask
-            if place >= here - _PHRASE * scale and place > last_long:
+            if place >= phrase_from:
                 phrase |= mask
-                if place >= here - _TOUCHING * scale and place > last_digit:
+                if place >= touching_from:
                     touching |= mask
             # Topics know the same word by more or less of it: "codice fiscal", "codice fiscale ".
             is_same = place == closest_at or (
@@ -217,7 +223,7 @@ class Topics:
 
     def _written_in_capitals(self, text: str, first: int, last: int) -> list[re.Match[str]]:
         window = text[first:last]
-        if window.isascii() and b"AA" not in window.encode().translate(_TO_CASE):
+        if window.isascii() and window.encode().translate(_TO_CASE).find(b"AA") < 0:
             return []
         return [
             word
@@ -234,7 +240,7 @@ def _question(text: str, start: int) -> str | None:
     """The question that `text[start:]` answers, and what the answer says before it; None when it answers none."""
     first = max(0, start - _LONGEST_ANSWER)
     # Asked of every number, and nearly every text has no question mark there.
-    if not any(text.find(mark, first, start) >= 0 for mark in "?？؟"):
+    if text.find("?", first, start) < 0 and text.find("？", first, start) < 0 and text.find("؟", first, start) < 0:
         return None
     answer = _ANSWER.search(text, first, start)
     if answer is None:
@@ -257,11 +263,10 @@ def _folded(text: str) -> bytes:
     if not text.isascii():
         return fold(text).encode("utf-8", "surrogatepass")
     words = text.encode().translate(_TO_WORDS)
-    digits = words.count(b"0")
-    if 0 < digits < _FEWEST_LONG or (digits and _LONG_NUMBER.search(text) is None):
-        words = words.replace(b"00", b"0").replace(b"00", b"0").replace(b"0", b" 0 ")
-    elif digits:
-        words = _NUMBER.sub(" 0 ", _LONG_NUMBER.sub(" 00000 ", text)).encode().translate(_TO_WORDS)
+    if digits := words.count(b"0"):
+        if digits >= _FEWEST_LONG:
+            words = _LONG_IN_WORDS.sub(b"\1", words)
+        words = words.replace(b"00", b"0").replace(b"00", b"0").replace(b"0", b" 0 ").replace(b"\1", b" 00000 ")
     return b" %b " % b" ".join(words.split())
 
 
@@ -314,7 +319,7 @@ def gate(topic: str) -> Pattern:
 
 def may_be_spelled(text: str) -> bool:
     """Whether a text of ASCII may hold "D. O. B."; single letters would cost the scanner more than all words."""
-    return _SPELLED[2:5].encode() in text.encode().translate(_TO_WORDS)
+    return text.encode().translate(_TO_WORDS).replace(b"\n", b" ").find(_SPELLED[2:5].encode()) >= 0
 
 
 def _has_no_spaces(word: str) -> bool:

@@ -70,7 +70,7 @@ def runs_of(text: str, hits: Sequence[tuple[int, int]]) -> tuple[list[int], list
             first = max(0, min(first, end - _SHORTEST))
         elif text[end - 3] in " :":
             start = end - _PAIRS
-            places.append(start - 2 if text.startswith("0x", start - 2) else start)
+            places.append(start - 2 if text[max(0, start - 2) : start] == "0x" else start)
     if first < len(text):
         for end, _, _ in _ENDS.scan(text[first:]):
             end += first

@@ -49,7 +49,7 @@ _WHOLE = {country: _whole(structure) for country, structure in _STRUCTURES.items
 _ANY = re.compile(r"[A-Z]{2}[0-9]{2}(?: ?[0-9A-Z]{4}){2,7}(?: ?[0-9A-Z]{1,3})?(?![0-9A-Za-z])")
 _FEWEST_ANY, _FEWEST_DIGITS_ANY = 15, 11  # characters, and digits among them: Norway's have 15
 _COUNTRY = re.compile(r"[A-Z] ?[A-Z]", re.IGNORECASE | re.ASCII)
-_SEPARATORS = {ord(separator): None for separator in " \t\r\n./-"}
+_SEPARATORS = b" \t\r\n./-"
 _SCORE = 1.0
 
 
@@ -78,7 +78,7 @@ class IbanRecognizer:
 
 def _checked(written: str) -> str:
     """The IBAN without separators; empty when its check digits are wrong."""
-    value = written.translate(_SEPARATORS).upper()
+    value = written.encode().translate(None, _SEPARATORS).decode().upper()
     # ISO 7064: 98 less a rest of 0 to 96, so neither 00, 01 nor 99.
     is_right = len(value) > 4 and value[2:4] not in ("00", "01", "99") and mod_97_10(value[4:] + value[:4])
     return value if is_right else ""

@@ -10,7 +10,9 @@ phone plan, and the rest by the words before it.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
+from itertools import accumulate
 
 from sovctl.gateway.detect.birth_date import BirthDateRecognizer
 from sovctl.gateway.detect.context import Topics, gate, may_be_spelled
@@ -46,6 +48,7 @@ _ANYWHERE = frozenset({Kind.MAC, Kind.SWIFT})  # letters and digits need not mee
 _SHORTEST_CRYPTO = 26  # letters and digits, with nothing between
 _FEWEST_UNSAID = 10  # digits in one group that somebody's number has where no word speaks of it
 _DIGIT = re.compile("[0-9]")
+_BETWEEN = "\0"
 _AROUND_MIXED = 48  # characters; more than half of the longest form lies between two such places
 
 
@@ -104,8 +107,8 @@ class StructuredFinder:
         if ours:
             held = Spans(ours)
             mixed = [place for place in mixed if not held.hold(place, place + 1)]
-        for start, end in _windows(mixed, len(text)):
-            mine += self._mixed.find(text, around, start, end)[0]
+        if mixed:
+            mine += self._mixed.find(text, around, _windows(mixed, len(text)))[0]
         if runs:
             taken = Spans([*ours, *((f.start, f.end) for f in (*found, *mine))])
             mine += self._in_runs(text, sorted(runs), taken, around)
@@ -155,15 +158,20 @@ class _Recognizers:
         self.rules = {rule for each in recognizers for rule in each.rules}
 
     def find(
-        self, text: str, around: Surroundings, first: int = 0, last: int | None = None
+        self, text: str, around: Surroundings, windows: Sequence[tuple[int, int]] = ()
     ) -> tuple[list[Finding], list[list[int]]]:
-        """What they recognize in `text[first:last]`, and where each of the patterns besides begins."""
+        """What they recognize in `text`, or in these parts of it, and where each of the patterns besides begins."""
         found: list[Finding] = []
         noted: list[list[int]] = [[] for _ in range(self._besides)]
         postponed: list[tuple[int, int]] = []
         places, last_start = self._places, [-1] * (len(self._places) + self._besides)
-        for _, start, pattern in self._scanner.scan(text[first:last]):
-            start += first
+        # One pass over all windows, between which stands what is part of no identifier.
+        scanned = _BETWEEN.join([text[first:last] for first, last in windows]) if windows else text
+        begins = [0, *accumulate(last + 1 - first for first, last in windows[:-1])]
+        for end, start, pattern in self._scanner.scan(scanned):
+            if windows:
+                window = bisect_left(begins, end) - 1
+                start += windows[window][0] - begins[window]
             if last_start[pattern] == start:
                 continue  # the same place, with another end
             last_start[pattern] = start
@@ -175,7 +183,7 @@ class _Recognizers:
                 postponed.append((start, index))
             elif (finding := recognizer.at(text, start, index, around)) is not None:
                 found.append(finding)
-        if self._last is not None:
+        if self._last is not None and postponed:
             held = Spans((finding.start, finding.end) for finding in found)
             for start, index in postponed:
                 if held.meet(start, start + 1):

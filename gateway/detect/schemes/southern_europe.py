@@ -6,7 +6,7 @@ otherwise. Read 2026-11.
 
 from __future__ import annotations
 
-from sovctl.gateway.detect.checkdigits import is_date_backwards, luhn, weighted
+from sovctl.gateway.detect.checkdigits import is_date_backwards, luhn, luhn_digit, weighted
 from sovctl.gateway.detect.presidio import validator
 from sovctl.gateway.detect.schemes.scheme import Form, Needs, Number
 from sovctl.gateway.kinds import Kind
@@ -22,7 +22,7 @@ def cy_tin(text: str) -> bool:
 
 def es_cif(text: str) -> bool:
     """CIF of companies: Luhn over seven digits gives a digit or the letter of its place in JABCDEFGHI."""
-    check = next(digit for digit in "0123456789" if luhn(text[1:8] + digit) or text[1:8] + digit == "0" * 8)
+    check = luhn_digit(text[1:8])
     return text[8] in (check, "JABCDEFGHI"[int(check)])
 
 

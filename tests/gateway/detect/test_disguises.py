@@ -8,7 +8,7 @@ import quopri
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sovctl.gateway.detect.detector import Detector
@@ -238,6 +238,7 @@ CHOOSY = {"markup in a number", "look-alike letters", "quoted-printable"}
 
 
 @given(st.lists(st.sampled_from(PIECES), max_size=24).map("".join))
+@example("61 6e 6e 61 40 78 2e 64@0x")
 @settings(max_examples=400, deadline=None)
 def test_no_undoing_and_no_run_is_missed_by_the_scan_before_it(text: str) -> None:
     view = View(text)
