@@ -66,7 +66,8 @@ _NOT_TELLING = bytes(group for group in range(256) if not 1 <= len(GROUPS[group]
 _MOST_ADVANTAGE = max(EXPECTED.values())
 
 _NO_LETTER = re.compile(f"[^{''.join(LETTER_BALLOTS)}]+")
-_FIRST_NOT_LATIN = 0xCE  # lead byte of Greek; all before it are Latin letters
+# Bytes of words as an `l` for those that begin a Latin one: all before the lead byte of Greek.
+_LEADS = bytes(32 if byte == 32 else 108 if byte < 0xCE else 120 for byte in range(256))
 _ALONE = {"cyrillic": "ru", "arabic": "ar"}  # what a few words in a script are taken for when no table knows them
 _FEW_WORDS = 4
 
@@ -90,22 +91,22 @@ def languages(text: str) -> frozenset[str]:
             for mark in marks:
                 data = data.replace(mark, b" ")
     marked = Counter(_NO_LETTER.sub("", data.translate(None, _ASCII).decode("utf-8", "ignore")))
-    return _told(data.translate(TO_WORDS).split(), scripts, marked)
+    folded = b" " + data.translate(TO_WORDS)
+    return _told(folded.split(), folded.translate(_LEADS).count(b" l"), scripts, marked)
 
 
 def languages_of(words: Sequence[bytes]) -> frozenset[str]:
     """The same for the words of an ASCII text, as `Reading.outside` has them."""
-    return _told(words, LATIN_ONLY, _UNMARKED)
+    return _told(words, len(words), LATIN_ONLY, _UNMARKED)
 
 
-def _told(words: Sequence[bytes], scripts: Scripts, marked: Counter[str]) -> frozenset[str]:
-    """What words, scripts and letters with marks say together."""
+def _told(words: Sequence[bytes], latin: int, scripts: Scripts, marked: Counter[str]) -> frozenset[str]:
+    """What words, how many of them are Latin, scripts and letters with marks say together."""
     found = set(scripts.languages)
     if scripts.is_strange:
         found.add(UNKNOWN)
     if words:
         votes = "".join(map(_VOTE_OF.get, words, repeat(_NO_VOTE)))
-        latin = len(words) if scripts is LATIN_ONLY else sum([word[0] < _FIRST_NOT_LATIN for word in words])
         if len(scripts.families) == 1 and latin in (0, len(words)) and (plain := _of_most(votes, marked.total())):
             found.add(plain)
         else:
