@@ -15,7 +15,7 @@ _ASCII_AND_CONTINUATION = bytes(range(0xC0))
 # Lead bytes of U+00C0-027F: Latin; of U+0400-04FF: Cyrillic; of U+0600-06FF: Arabic. All else takes a closer look.
 _LATIN, _CYRILLIC, _ARABIC = bytes(range(0xC3, 0xCA)), bytes(range(0xD0, 0xD4)), bytes(range(0xD8, 0xDC))
 _PLAIN = bytes([0xC2]) + _LATIN + _CYRILLIC + _ARABIC
-_NOT_ASCII_LETTERS = bytes(byte for byte in range(256) if not chr(byte).isalpha() or byte >= 0x80)
+_ASCII_LETTER = re.compile(rb"[A-Za-z]")
 # General punctuation, currency, arrows, dingbats and most emoji: no letters.
 _SIGN_PREFIXES = (b"\xe2\x80", b"\xe2\x82\xac", b"\xe2\x84\x96", b"\xe2\x86", b"\xe2\x9c", b"\xf0\x9f\x98")
 
@@ -73,7 +73,7 @@ def scripts_in(data: bytes, text: str) -> Scripts:
         families.append("cyrillic")
     if any(map(leads.__contains__, _ARABIC)):
         families.append("arabic")
-    if data.translate(None, _NOT_ASCII_LETTERS) or any(map(leads.__contains__, _LATIN)):
+    if _ASCII_LETTER.search(data) or any(map(leads.__contains__, _LATIN)):
         families.append("latin")
     others = leads.translate(None, _PLAIN)
     if not others or len(others) == sum(data.count(prefix) for prefix in _SIGN_PREFIXES if prefix[0] in others):
