@@ -56,6 +56,7 @@ from sovctl.gateway.detect.edm.user_names import is_user_place
 from sovctl.gateway.detect.edm.values import Values
 from sovctl.gateway.detect.edm.vocabulary import Listed, Vocabulary, folded
 from sovctl.gateway.detect.finding import Finding
+from sovctl.gateway.detect.names.cues import TITLES
 from sovctl.gateway.detect.names.nobody import is_everyday
 from sovctl.gateway.detect.names.shape import ends_like_surname
 from sovctl.gateway.detect.reading import Reading
@@ -285,13 +286,15 @@ class ListedFinder:
         if start == first:
             return first
         whole = "".join(token.text for token in run.tokens[start : own + 1])
-        return start if self._vocabulary.look_up(folded(whole)).exact else first
+        listed = self._vocabulary.look_up(folded(whole))
+        return start if listed.alone and listed.form is Form.AS_LISTED else first
 
     def _is_compound(self, run: Run, first: int, own: Listed) -> bool:
         """True for a listed surname with its own particle, such as van Dijk, where Dijk would be a word."""
         start = self._with_particles(run, first, run.at)
         is_part = first < run.at and run.tokens[first].text.lower() in _OWN_PARTICLES
-        if start == run.at or not run.tokens[run.at].is_capital or not (is_part or own.alone):
+        is_several = start < run.at - 1 and bool(own.alone)  # one particle may be an article: "le Prince"
+        if start == run.at or not run.tokens[run.at].is_capital or not (is_part or is_several):
             return False
         whole = self._vocabulary.look_up(folded("".join(token.text for token in run.tokens[start : run.at + 1])))
         return bool(whole.alone) and whole.form is Form.AS_LISTED
@@ -307,6 +310,8 @@ class ListedFinder:
         while opening > 0 and run.tokens[opening - 1].text in BETWEEN:
             opening -= 1
         before = run.tokens[opening - 1].text.lower() if opening > 0 else ""
+        if opening < first and before not in ADDRESSES and before not in TITLES:
+            before, opening = run.tokens[first - 1].text.lower(), first  # "le fils de Jean" has no title
         # "12 ms." is no lady.
         is_unit = opening > 1 and run.tokens[opening - 2].text[-1].isdigit() and before == run.tokens[opening - 1].text
         if before in BEFORE_SURNAMES and not is_unit and (token.is_capital or token.is_caseless or own.alone):

@@ -95,7 +95,8 @@ def may_join(run: Run, known: Sequence[Listed], first: int, second: int, *, is_r
     others = 0
     for token, listed in zip(run.tokens[first + 1 : second], known[first + 1 : second], strict=True):
         lowered = token.text.casefold()
-        is_cut = lowered == "t" and not token.gap.startswith(" ")  # of "don't"
+        # Of "don't"; and "do" is a word of many languages.
+        is_cut = (lowered == "t" and not token.gap.startswith(" ")) or (lowered == "do" and not both_capital)
         if (lowered in _WITHIN and not is_cut) or is_given_name(lowered):
             continue
         others += 1

@@ -17,7 +17,7 @@ _HONORIFIC = re.compile(r"[ \u00a0](?:[Bb]ey|BEY|[Hh]an[ıi]m|HANIM|[Hh]oca|[Ee]
 ADDRESSES = frozenset(
     """
     mr mrs mister messrs herr herrn frau fräulein mme mlle monsieur señor señora señorita sra srta senhor senhora
-    signor signora meneer mevrouw mw dhr bapak bpk nyonya fru господин господина господину господином
+    signor signora meneer mevrouw mw dhr bapak bpk nyonya господин господина господину господином
     господине госпожа госпожи госпоже госпожу госпожой пан пана пану паном пані мырза ханым
     """.split()  # noqa: SIM905 - a table is read more easily than a list of quoted words
 )

@@ -130,8 +130,7 @@ class Vocabulary:
                     near.update(dict.fromkeys(numbers))
         if index.has_arabic_names and len(word) <= _LONGEST_SOFT and not _SOFT_G.isdisjoint(word):
             for key in romanised_forms(word):
-                near.update(dict.fromkeys((*index.ids(key), *index.ids(f"g{key[1:]}"))))
-            every.update(near)
+                every.update(dict.fromkeys((*index.ids(key), *index.ids(f"g{key[1:]}"))))
         is_user = self._is_user_name(word)
         if not every:
             return Listed(is_user=True, is_listed=True) if is_user else STRANGER

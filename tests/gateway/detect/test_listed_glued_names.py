@@ -82,7 +82,14 @@ def test_a_surname_without_its_capital_is_found_behind_a_title(listed: ListedFin
     assert surfaces(listed, text) == [expected]
 
 
-@pytest.mark.parametrize("text", ["The patient rose to his feet in London.", "They saw smith marks on the iron."])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The patient rose to his feet in London.",
+        "They saw smith marks on the iron.",
+        "Elle est la fille de Rose ici.",
+    ],
+)
 def test_it_is_a_word_behind_any_other(listed: ListedFinder, text: str) -> None:
     assert surfaces(listed, text) == []
 
