@@ -143,8 +143,10 @@ def _emit(
                 if is_last and may_stand(before or (pieces[-1] if pieces else ""), text[end : end + 1]):
                     written = surrogate_of(written) or written
         pieces += (before, written + behind)
-        places.append((start + moved, start + moved + len(written)))
-        moved += len(written) + len(behind) - (end - start)
+        first = start + moved
+        last = first + len(written)
+        places.append((first, last))
+        moved = last + len(behind) - end
         position = end
     pieces.append(text[position:])
     return Replaced("".join(pieces), issued, places)

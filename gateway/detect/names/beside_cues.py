@@ -53,10 +53,10 @@ def by_cue(reading: Reading, words: Set[bytes]) -> Iterator[tuple[str, Name]]:
         words: those of `CUE_WORDS` that are in the text.
     """
     hits: list[tuple[int, int, Cue]] = []
-    folded = reading.folded
+    folded, given = reading.folded, Place.GIVEN  # once: an enum's members take long to get
     for key in words & CUES.keys():
         for cue in CUES[key]:
-            to_name = 1 if cue.place is Place.GIVEN else len(cue.phrase) - 1
+            to_name = 1 if cue.place is given else len(cue.phrase) - 1
             start = folded.find(cue.phrase)
             while start >= 0:
                 hits.append((start + to_name, len(hits), cue))
