@@ -34,8 +34,9 @@ def test_words_outside_of_findings_are_those_of_the_text_with_blanks(text: str, 
 
 @given(_TEXTS, _PLACES)
 def test_no_word_is_overlooked_because_of_findings(text: str, places: list[tuple[int, int]]) -> None:
-    reading = read(text)
-    assert reading.words <= reading.words_of(reading.words, _findings(text, places))
+    reading, every = read(text), read(text).words
+    assert reading.words_of(every, _findings(text, places)) == every
+    assert every <= reading.words
 
 
 def test_what_was_read_tells_the_languages_beside_findings() -> None:
