@@ -38,16 +38,16 @@ _PADDED = rf"[a-z0-9+/_-]{{{_SHORTEST - 2}}}="
 _LEAD = re.compile(r"(?:.*[^A-Za-z0-9+/_-])?", re.DOTALL)
 _OF_RUN = string.ascii_letters + string.digits + "+/_-"
 _HEX_START = re.compile(rf"(?<![0-9A-Za-z])(?:0x)?[0-9A-Fa-f]{{{_SHORTEST}}}")
-_PAIRS = 3 * _SHORTEST // 2 - 1
-"""Characters of the shortest run of pairs."""
+_PAIRS = 2 + 3 * _SHORTEST // 2 - 1
+"""Characters of the shortest run of pairs, with "0x" before it."""
 
 GATES = (
     Pattern(_RUN, is_once=True),
     Pattern(_PADDED, is_once=True),
     # Any sign between, which costs the scanner less than spaces and colons alone.
-    Pattern(rf"(?:[0-9a-f]{{2}}[^0-9a-z]){{{_SHORTEST // 2 - 1}}}[0-9a-f]{{2}}", has_start=False),
+    Pattern(rf"(?:[0-9a-f]{{2}}[^0-9a-z]){{{_SHORTEST // 2 - 1}}}[0-9a-f]{{2}}", is_once=True),
 )
-"""A text with such runs has one of these; where the first two end first is told, and every end of the last."""
+"""A text with such runs has one of these, and where the first of each ends is told."""
 
 _PAIRS_GATE = len(GATES) - 1
 _ENDS = Scanner(
@@ -68,9 +68,8 @@ def runs_of(text: str, hits: Sequence[tuple[int, int]]) -> tuple[list[int], list
     for end, gate in hits:
         if gate < _PAIRS_GATE:
             first = max(0, min(first, end - _SHORTEST))
-        elif text[end - 3] in " :":
-            start = end - _PAIRS
-            places.append(start - 2 if text[max(0, start - 2) : start] == "0x" else start)
+        else:
+            places += [match.start() for match in _HEX.finditer(text, max(0, end - _PAIRS))]
     if first < len(text):
         for end, _, _ in _ENDS.scan(text[first:]):
             end += first
