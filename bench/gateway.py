@@ -3,6 +3,7 @@
     make bench-gateway                                 installs the peers, measures, prints, checks the bars
     python -m bench.gateway --only nginx,sovctl        some contenders; --quick: one short round
     python -m bench.gateway --profile 2k3              where our own time goes, by module and function
+    python -m bench.gateway --instructions 2k3         how many instructions a request of ours takes
     python -m bench.gateway --soak 1000000             memory over many requests; goes on where it was stopped
 
 All contenders stand in front of the same local upstream in one run on one machine, one worker each, all of a
@@ -29,7 +30,7 @@ from typing import Any
 
 from bench.contenders import debian
 from bench.contenders.start import CONTENDERS, Contender, Place
-from bench.traffic import bars, network, soak, stages
+from bench.traffic import bars, instructions, machine, network, soak, stages
 from bench.traffic.held import events_held_back
 from bench.traffic.process import Running, free_port, started, wait_for_port
 from bench.traffic.prompts import SHAPES, Shape
@@ -197,6 +198,7 @@ def main() -> int:
     parser.add_argument("--only", default=",".join(CONTENDERS), help="contenders, by comma: " + ", ".join(CONTENDERS))
     parser.add_argument("--quick", action="store_true", help="one round of two seconds; too short for a bar")
     parser.add_argument("--profile", choices=sorted(SHAPES), help="where our time goes under this load")
+    parser.add_argument("--instructions", choices=sorted(SHAPES), help="how many a request of ours takes")
     parser.add_argument("--soak", type=int, metavar="REQUESTS", help="memory over so many requests")
     parser.add_argument("--output", type=Path, default=Path("build/bench/gateway.json"))
     options = parser.parse_args()
@@ -206,8 +208,8 @@ def main() -> int:
     cores = sorted(os.sched_getaffinity(0))
     if len(cores) < 2:
         parser.error("expected two cores or more: one for the gateway, one for its clients")
-    debian.make()
-    if not (options.profile or options.soak):
+    debian.make("nginx", "wrk")
+    if not (options.profile or options.instructions or options.soak):
         for environment in {each for name in names for each in CONTENDERS[name].environments}:
             environment.make()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # whoever ends us ends what we started
@@ -218,6 +220,8 @@ def main() -> int:
     with tempfile.TemporaryDirectory(dir=options.output.parent) as folder:
         rounds, seconds = (1, 2.0) if options.quick else (3, 3.0)
         bench = Bench(Path(folder).absolute(), rounds, seconds, {cores[0]}, set(cores[1:]))
+        if options.instructions:
+            return instructions.run(SHAPES[options.instructions], bench.folder, cores, options.output.parent)
         if options.profile:
             return stages.run(SHAPES[options.profile], bench.folder, cores, options.output.parent)
         result = measure(bench, names)
@@ -225,7 +229,12 @@ def main() -> int:
         "rounds": rounds,
         "seconds": seconds,
         "network": "none but loopback" if is_alone else "as the machine's: no namespace was allowed",
-        "machine": {"cores": os.cpu_count(), "python": platform.python_version(), "system": platform.platform()},
+        "machine": {
+            "cores": os.cpu_count(),
+            "python": platform.python_version(),
+            "system": platform.platform(),
+            "wake_us": machine.wake_us(bench.gateway_cores, bench.client_cores),
+        },
         "peers": {e.name: e.freeze() for name in names for e in CONTENDERS[name].environments},
         "shapes": {shape.name: asdict(shape) for shape in SHAPES.values()},
     }

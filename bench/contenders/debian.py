@@ -1,5 +1,6 @@
 """Programs from Debian's packages, unpacked under build/bench: nothing is installed, and no service is started.
 
+make("nginx", "wrk")
 program("nginx")     # the one on PATH, else build/bench/debian/usr/sbin/nginx
 """
 
@@ -11,27 +12,32 @@ import subprocess
 from pathlib import Path
 
 _FOLDER = Path("build/bench/debian").absolute()
-_PACKAGES = ("nginx", "wrk", "libluajit-5.1-2")  # Debian 12: the binary of nginx is in the package of that name
+_PACKAGES = {  # Debian 12: the binary of nginx is in the package of that name
+    "nginx": ("nginx",),
+    "wrk": ("wrk", "libluajit-5.1-2"),
+    "valgrind": ("valgrind",),
+}
 _PLACES = (_FOLDER / "usr/sbin", _FOLDER / "usr/bin")
 
 
-def make() -> None:
-    """Fetch and unpack what PATH does not have.
+def make(*programs: str) -> None:
+    """Fetch and unpack those that PATH does not have.
 
     Raises:
         RuntimeError: apt could not; with the end of what it said.
     """
-    if all(map(_found, ("nginx", "wrk"))):
+    packages = [package for name in programs if not _found(name) for package in _PACKAGES[name]]
+    if not packages:
         return
     _FOLDER.mkdir(parents=True, exist_ok=True)
-    download = ["apt-get", "download", "-qq", *_PACKAGES]
+    download = ["apt-get", "download", "-qq", *packages]
     done = subprocess.run(download, cwd=_FOLDER, capture_output=True, text=True, check=False)
     if done.returncode:  # perhaps there are no package lists yet
         update = ["apt-get", "update", "-qq"]
         subprocess.run(update if os.geteuid() == 0 else ["sudo", *update], capture_output=True, check=False)
         done = subprocess.run(download, cwd=_FOLDER, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise RuntimeError(f"apt could not fetch {', '.join(_PACKAGES)}:\n{done.stderr[-2000:]}")
+        raise RuntimeError(f"apt could not fetch {', '.join(packages)}:\n{done.stderr[-2000:]}")
     for package in _FOLDER.glob("*.deb"):
         subprocess.run(["dpkg", "-x", str(package), str(_FOLDER)], check=True)
 
@@ -48,9 +54,12 @@ def program(name: str) -> str:
 
 
 def libraries() -> dict[str, str]:
-    """The environment in which an unpacked program finds its libraries."""
+    """The environment in which an unpacked program finds what it needs."""
     places = [str(each) for each in sorted(_FOLDER.glob("usr/lib/*-linux-gnu"))]
-    return {"LD_LIBRARY_PATH": ":".join(places)} if places else {}
+    tools = _FOLDER / "usr/libexec/valgrind"
+    return ({"LD_LIBRARY_PATH": ":".join(places)} if places else {}) | (
+        {"VALGRIND_LIB": str(tools)} if tools.exists() else {}
+    )
 
 
 def _found(name: str) -> str | None:

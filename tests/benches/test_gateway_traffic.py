@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.traffic import bars
+from bench.traffic import bars, machine
 from bench.traffic.held import events_held_back
 from bench.traffic.process import Running, free_port, started, wait_for_port
 from bench.traffic.prompts import SHAPES, fill, pieces, specimens
@@ -97,13 +97,21 @@ def test_figures_of_a_slower_machine_are_told_in_terms_of_the_one_the_bars_were_
             "requests_per_s": workers * 1000 / cpu_ms,
         }
 
-    rows = [row("asgi-json", "2k3", 0.194), row("sovctl", "2k3", 1.5), row("sovctl", "wso2", 2.0, workers=2)]
+    others = [row("asgi-json", "2k3", 0.291), row("shield", "2k3", 11.8), row("litellm", "2k3", 25.9)]
+    rows = [*others, row("sovctl", "2k3", 1.5), row("sovctl", "wso2", 2.0, workers=2)]
     judged = {bar.name: bar for bar in bars.judge({"rows": rows, "round_trip": {}})}
     slow = judged["CPU ms per request, 2 KB/3"]
     assert slow.there == pytest.approx(0.75)
     assert not slow.holds, "what holds is what was measured"
     assert judged["requests/s on 2 CPUs beside upstream and clients, 1 KiB in, 10 KiB out"].there == pytest.approx(2000)
     assert [bar.there for name, bar in judged.items() if name.startswith("times")] == [None, None, None]
+    assert bars.judge({"rows": rows[:1] + rows[3:], "round_trip": {}})[2].there == pytest.approx(0.5), "one who says so"
+
+
+def test_to_wake_somebody_takes_time_and_leaves_the_cores_as_they_were() -> None:
+    allowed = os.sched_getaffinity(0)
+    assert 0.1 < machine.wake_us({min(allowed)}, {max(allowed)}) < 10_000
+    assert os.sched_getaffinity(0) == allowed
 
 
 def test_bad_words_are_said_before_anything_starts() -> None:

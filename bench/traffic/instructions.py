@@ -1,0 +1,93 @@
+"""Instructions of our own gateway per request: what does not depend on what else the machine does.
+
+    python -m bench.gateway --instructions 2k3
+
+The gateway runs under valgrind's callgrind, which counts what all its threads execute; the kernel's work is not in it.
+It is switched on behind requests that warm the gateway up. What it says repeats within 0.5 %; which functions of C code
+they are stands in build/bench/gateway.callgrind, for callgrind_annotate or KCachegrind.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from bench.contenders import debian
+from bench.contenders.ours import write_config
+from bench.traffic.process import free_port, started, wait_for_port
+from bench.traffic.prompts import Shape, body
+from bench.traffic.wrk import Target
+
+_CONNECTIONS = 16
+_WARM, _COUNTED = 6, 5
+"""Requests of each connection."""
+_TOTAL = re.compile(r"^(?:summary|totals): (\d+)", re.MULTILINE)
+_PATIENCE_S = 600.0  # it starts some twenty times as slowly
+
+
+def run(shape: Shape, folder: Path, cores: list[int], output: Path) -> int:
+    """Print the instructions of a request of this shape."""
+    debian.make("valgrind")
+    upstream_port, counted = free_port(), folder / "callgrind"
+    environment = {**debian.libraries(), "PYTHONHASHSEED": "0"}  # else the order of sets is another one in each run
+    command = [sys.executable, "-m", "bench.traffic.upstream", str(upstream_port)]
+    with started(command, cores=set(cores), log=folder / "upstream.log") as upstream:
+        wait_for_port(upstream, upstream_port)
+        config, target = write_config(folder / "ours", upstream_port, free_port(), workers=1)
+        valgrind = [debian.program("valgrind"), "--tool=callgrind", "--quiet", "--instr-atstart=no"]
+        serve = [sys.executable, "-m", "sovctl.gateway", "serve", "--config", str(config)]
+        command = [*valgrind, f"--callgrind-out-file={counted}", *serve]
+        with started(command, cores=set(cores), log=folder / "log", env=environment) as gateway:
+            wait_for_port(gateway, target.port, patience_s=_PATIENCE_S)
+            asyncio.run(_ask(target, shape, first=0, each=_WARM))
+            for state in ("on", "off"):
+                switch = [_control(), "-i", state, *map(str, gateway.pids())]
+                subprocess.run(switch, check=True, capture_output=True, env={**os.environ, **environment})
+                if state == "on":
+                    asyncio.run(_ask(target, shape, first=_WARM * _CONNECTIONS, each=_COUNTED))
+    total = sum(int(each) for each in _TOTAL.findall(counted.read_text(errors="replace"))[-1:])
+    shutil.copy(counted, output / "gateway.callgrind")
+    print(f"{shape.name}: {total / (_COUNTED * _CONNECTIONS) / 1e6:.2f} million instructions a request")
+    return 0
+
+
+def _control() -> str:
+    return str(Path(debian.program("valgrind")).with_name("callgrind_control"))
+
+
+async def _ask(target: Target, shape: Shape, *, first: int, each: int) -> None:
+    """Ask so many times over every connection."""
+
+    async def one(place: int) -> None:
+        reader, writer = await asyncio.open_connection(target.host, target.port)
+        for number in range(first + place * each, first + (place + 1) * each):
+            data = body(shape, number)
+            writer.write(
+                f"POST {target.path} HTTP/1.1\r\nHost: {target.host}\r\nAuthorization: Bearer {target.key}\r\n"
+                f"Content-Type: application/json\r\nContent-Length: {len(data)}\r\n\r\n".encode()
+                + data
+            )
+            await _answer(reader)
+        writer.close()
+
+    await asyncio.gather(*map(one, range(_CONNECTIONS)))
+
+
+async def _answer(reader: asyncio.StreamReader) -> None:
+    """Read one.
+
+    Raises:
+        RuntimeError: it is none of status 200.
+    """
+    head = await reader.readuntil(b"\r\n\r\n")
+    if not head.startswith(b"HTTP/1.1 200"):
+        raise RuntimeError(f"expected an answer, got {head.splitlines()[0].decode(errors='replace')}")
+    if length := re.search(rb"content-length: (\d+)", head):
+        await reader.readexactly(int(length.group(1)))
+    else:
+        await reader.readuntil(b"\r\n0\r\n\r\n")
