@@ -49,6 +49,7 @@ class Code(StrEnum):
     UPSTREAM_REJECTED = "upstream_rejected"
     CONTEXT_LENGTH_EXCEEDED = "context_length_exceeded"
     UPSTREAM_FAILED = "upstream_failed"
+    UPSTREAM_MISCONFIGURED = "upstream_misconfigured"
     POOL_UNAVAILABLE = "pool_unavailable"
     DEADLINE_EXCEEDED = "deadline_exceeded"
     ANSWER_WITHHELD = "answer_withheld"
@@ -132,6 +133,12 @@ _ANSWERS: dict[Code, _Answer] = {
         400, _INVALID, "the prompt and the answer asked for are longer than the model's context; shorten one of them"
     ),
     Code.UPSTREAM_FAILED: _Answer(502, _SERVER, "no model server gave an answer; try again"),
+    Code.UPSTREAM_MISCONFIGURED: _Answer(
+        502,
+        _SERVER,
+        "no model server takes requests of this gateway: its key, its address or its model's name there is "
+        "wrong; whoever runs the gateway finds it in the log",
+    ),
     Code.POOL_UNAVAILABLE: _Answer(
         503,
         _SERVER,
@@ -161,11 +168,16 @@ _NOT_TAKEN_UP = frozenset({"connect", "tls", "full", "open"})
 
 
 class UpstreamFailed(Exception):
-    """No usable answer. `cause` is a fixed word such as `connect`, `timeout`, `status-503`; never upstream's text."""
+    """No usable answer. `cause` is a fixed word such as `connect`, `timeout`, `status-503`; never upstream's text.
 
-    def __init__(self, cause: str) -> None:
+    Args:
+        refusal: why trying again is no use before the settings are mended, in words for the operator; empty when it is.
+    """
+
+    def __init__(self, cause: str, *, refusal: str = "") -> None:
         super().__init__(cause)
         self.cause = cause
+        self.refusal = refusal
 
     @property
     def used_nothing(self) -> bool:

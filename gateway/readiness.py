@@ -50,7 +50,9 @@ class Readiness:
             self._asking = asyncio.create_task(self._look(), name="readiness")
         if self._asking is not None:
             await asyncio.shield(self._asking)  # whoever leaves takes no answer from the others who wait
-        wrong = dict(self._wrong)
+        # What an upstream said when last asked makes nothing unready: other APIs or models of it may be well.
+        refused = {f"upstream:{name}": each.refusal for name, each in self.upstreams.items() if each.refusal}
+        wrong = refused | self._wrong
         for other in self.others:
             wrong |= other()
         return wrong
@@ -83,7 +85,7 @@ class Readiness:
         yield "ledger", _checked(self.ledger.check, "can't be written")
         yield "limits", _checked(self.quota.check, "can't be held")
         for name, upstream in self.upstreams.items():
-            yield f"upstream:{name}", _probed(upstream)
+            yield f"upstream:{name}", upstream.trouble
 
 
 _SILENT = "doesn't answer"
@@ -96,13 +98,6 @@ def _checked(check: Callable[[], Awaitable[None]], failed: str) -> Callable[[], 
         except SovctlError:
             return failed
         return ""
-
-    return look
-
-
-def _probed(upstream: Upstream) -> Callable[[], Awaitable[str]]:
-    async def look() -> str:
-        return "" if await upstream.answers() else _SILENT
 
     return look
 

@@ -38,6 +38,7 @@ from sovctl.gateway.tokenizer import Tokenizer
 from sovctl.gateway.tracing import TRACEPARENT, Timed, span
 from sovctl.gateway.upstream import HEDGED, Upstream
 
+_NOT_AGAIN = ((b"x-should-retry", b"false"),)  # OpenAI's clients and Anthropic's try a 502 again, unless told so
 _SALTS = 1024  # tenants whose salts are remembered; one costs 2 us to make again
 
 
@@ -162,7 +163,8 @@ class Sender:
                 if not error.is_too_long:
                     break
             except UpstreamFailed as error:
-                failure = error
+                if failure is None or not error.refusal:  # what may pass is what the client is told
+                    failure = error
                 if error.used_nothing:
                     exchange.usage = NOTHING
                 exchange.reasons.append(f"{error.cause}:{name}")
@@ -170,7 +172,14 @@ class Sender:
                 self._escalation.failed(exchange, error)
                 if error.cause == "deadline":
                     break
-                log.event("upstream failed", level=30, upstream=name, cause=error.cause, request_id=exchange.request_id)
+                log.event(
+                    "upstream failed",
+                    level=40 if error.refusal else 30,
+                    upstream=name,
+                    cause=error.cause,
+                    refusal=error.refusal or None,
+                    request_id=exchange.request_id,
+                )
         if bad is not None:  # better than none
             bad.take_back(exchange)
             with contextlib.suppress(UpstreamFailed):
@@ -214,11 +223,14 @@ class Sender:
             code = Code.DEADLINE_EXCEEDED
         elif isinstance(failure, UpstreamRejected):
             code = Code.CONTEXT_LENGTH_EXCEEDED if failure.is_too_long else Code.UPSTREAM_REJECTED
+        elif failure is not None and failure.refusal:
+            code = Code.UPSTREAM_MISCONFIGURED
         else:
             code = Code.UPSTREAM_FAILED if has_left else Code.POOL_UNAVAILABLE
-        permit = exchange.permit
-        is_kept = code is Code.POOL_UNAVAILABLE and permit is not None and not permit.verdict.may_leave
-        refused = Refused(code, reasons=permit.reasons if permit is not None and is_kept else ())
+        permit, is_lasting = exchange.permit, code is Code.UPSTREAM_MISCONFIGURED
+        is_kept = code is Code.POOL_UNAVAILABLE or (is_lasting and not has_left)
+        reasons = permit.reasons if permit is not None and is_kept and not permit.verdict.may_leave else ()
+        refused = Refused(code, reasons=reasons, headers=[*_NOT_AGAIN] if is_lasting else None)
         await self._audit.answer(
             exchange.request_id,
             status=refused.status,

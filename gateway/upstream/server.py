@@ -52,6 +52,8 @@ class Server:
         """Our requests there that have no whole answer yet."""
         self.busy_until_s = 0.0
         """It said that it has too much to do until then, by the loop's clock."""
+        self.refusal = ""
+        """Why it took nothing of this gateway when last asked, in words for the operator; empty when it did."""
         self.ejected_until_s = 0.0
         """It is far slower than its peers, and left alone until then."""
         self.load: Load | None = None

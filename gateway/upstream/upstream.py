@@ -42,6 +42,12 @@ _LONGEST_METRICS_BYTES = 8 << 20  # vLLM's are some 50 KB, more with many LoRAs 
 _CLOSE_IDLE_EVERY = 10  # looks at the servers
 _REJECTED = frozenset({400, 409, 413, 422})
 _ABSENT = frozenset({404, 405})  # no such API or model there: a slip in the settings, and others may have it
+# What stays wrong until somebody mends the settings, or the account behind them.
+_REFUSALS = {
+    **dict.fromkeys((401, 402, 403), "refuses our key"),
+    **dict.fromkeys(_ABSENT, "has no such API or model"),
+    **dict.fromkeys((301, 302, 307, 308), "is at another address"),
+}
 _CONTEXT_WORDS = (b"context length", b"context_length", b"max_model_len", b"maximum context")
 _OVERLOADED = frozenset({"status-429", "status-503"})
 _BUSY_S = 1.0  # how long an overloaded server that does not say how long is asked last
@@ -72,7 +78,7 @@ class Upstream:
     servers: list[Server] = field(default_factory=list)
     _budget: RetryBudget = field(default_factory=RetryBudget)
     _hedge: Hedge = field(default_factory=Hedge)
-    _probed: tuple[float, bool] = (-math.inf, False)
+    _probed: tuple[float, str] = (-math.inf, "")
     _state: State = FINE
     _state_until_s: float = 0.0
 
@@ -119,8 +125,8 @@ class Upstream:
         """How it is now as plain values, for operators."""
         now_s = self._loop.time()
         servers = [server.as_record(now_s, stale_after_s=self.routing.stale_after_s) for server in self.servers]
-        asked_at_s, answered = self._probed
-        is_silent = not answered and now_s - asked_at_s < self.routing.stale_after_s
+        asked_at_s, trouble = self._probed
+        is_silent = bool(trouble) and now_s - asked_at_s < self.routing.stale_after_s
         return {"name": self.name, "is_down": is_silent or self.state().is_down, "servers": servers}
 
     def state(self) -> State:
@@ -130,6 +136,11 @@ class Upstream:
             self._state = state_of(self.servers, now_s=now_s, thresholds=self._thresholds)
             self._state_until_s = now_s + _STATE_S
         return self._state
+
+    @property
+    def refusal(self) -> str:
+        """Why no server took anything of this gateway when last asked, in words; empty when one did or just failed."""
+        return self.servers[0].refusal if all(server.refusal for server in self.servers) else ""
 
     async def post(
         self,
@@ -182,12 +193,12 @@ class Upstream:
             except UpstreamFailed as error:
                 cause = error.cause
             if cause in _TOO_LATE or (cause not in _NOT_SENT and not self._budget.withdraw(self._loop.time())):
-                raise UpstreamFailed(cause)
+                raise UpstreamFailed(cause, refusal=self.refusal)
         if may_wait and cause in _OVERLOADED:
             number = min(range(len(self.servers)), key=lambda each: self.servers[each].busy_until_s)
             if await self._waited_for(number, deadline_s):
                 return await self._ask(number, request)
-        raise UpstreamFailed(cause)
+        raise UpstreamFailed(cause, refusal=self.refusal)
 
     def _second(self, numbers: Iterator[int]) -> int | None:
         """Who is asked beside the server that takes long; None when nobody is well, or the retries are used up."""
@@ -198,14 +209,17 @@ class Upstream:
             (each for each in numbers if servers[each].is_good(now_s) and servers[each].breaker.admits(now_s)), None
         )
 
-    async def answers(self) -> bool:
-        """True when a server lists its models now; remembered for a second, so that probes cost nothing."""
-        asked_at_s, answered = self._probed
+    async def trouble(self) -> str:
+        """Why no server lists its models now, in words; empty when one does. Remembered for a second, so that probes
+        cost nothing."""
+        asked_at_s, trouble = self._probed
         if self._loop.time() - asked_at_s < 1.0:
-            return answered
-        answered = any(await asyncio.gather(*map(_lists_models, self.servers)))
-        self._probed = (self._loop.time(), answered)
-        return answered
+            return trouble
+        statuses = await asyncio.gather(*map(_status_of_models, self.servers))
+        said = filter(None, map(_refusal_in, statuses))
+        trouble = "" if 200 in statuses else next(said, "doesn't answer")
+        self._probed = (self._loop.time(), trouble)
+        return trouble
 
     def _order(self, key: int | None, tokens: int, now_s: float) -> Iterable[int]:
         """Numbers of the servers, the best one first."""
@@ -247,7 +261,7 @@ class Upstream:
             self._took(request, asked_s)  # it would have taken longer
             raise
         except UpstreamFailed as error:
-            cause = error.cause
+            cause, server.refusal = error.cause, ""
             if cause == "timeout" and timeout_s < request.timeout_s:
                 cause = "deadline"  # it was the client's patience, which says nothing about the server
             elif cause != "full":
@@ -257,7 +271,7 @@ class Upstream:
         answer = Answer(connection, server, request.attempts, attempt)
         if connection.status == 200:
             server.breaker.answered()
-            server.busy_until_s = 0.0
+            server.busy_until_s, server.refusal = 0.0, ""
             server.latencies_s.append(self._loop.time() - asked_s)
             self._took(request, asked_s)
             return answer
@@ -274,6 +288,7 @@ class Upstream:
                 said = (await answer.read(at_most=self.limits.max_answer_bytes)).lower()
                 error = UpstreamRejected(is_too_long=any(word in said for word in _CONTEXT_WORDS))
                 server.breaker.succeeded()
+                server.refusal = ""
                 answer.note(str(error))
                 return error
             cause = f"status-{answer.status}"
@@ -287,7 +302,8 @@ class Upstream:
             else:
                 answer.failed(cause)
             await answer.discard()
-            return UpstreamFailed(cause)
+            server.refusal = _refusal_in(answer.status)
+            return UpstreamFailed(cause, refusal=server.refusal)
         finally:
             answer.release()
 
@@ -341,9 +357,16 @@ class Upstream:
             log.event("server far slower than its peers", level=30, upstream=self.name, server=number)
 
 
-async def _lists_models(server: Server) -> bool:
+def _refusal_in(status: int) -> str:
+    """What a status says of this gateway's settings, in words; empty when nothing."""
+    said = _REFUSALS.get(status)
+    return f"{said}: status-{status}" if said else ""
+
+
+async def _status_of_models(server: Server) -> int:
+    """That of its list of models; 0 when it gives no answer."""
     try:
         status, _ = await server.get(f"{server.path}/models", timeout_s=_PROBE_TIMEOUT_S, at_most=_MOST_LISTED)
     except UpstreamFailed:
-        return False
-    return status == 200
+        return 0
+    return status

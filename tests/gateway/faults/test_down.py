@@ -74,3 +74,35 @@ def test_an_upstream_that_cannot_prove_who_it_is_gets_nothing(
     assert code_of(caught) == "upstream_failed"
     assert not pool.requests
     assert not cloud.requests
+
+
+def test_nobody_tries_again_what_only_the_operator_can_mend(
+    start: Callable[..., Any], pool: EchoUpstream, cloud: EchoUpstream
+) -> None:
+    gateway = start(down_s=60)
+    pool.script.status, cloud.script.status = 404, 401
+    client = gateway.client().with_options(max_retries=2)
+    for stream in (False, True, False, True):
+        with pytest.raises(openai.InternalServerError) as caught:
+            client.chat.completions.create(
+                model="assistant", messages=[{"role": "user", "content": PROMPT}], stream=stream
+            )
+        assert (caught.value.status_code, code_of(caught)) == (502, "upstream_misconfigured")
+        assert "try again" not in str(caught.value)
+    assert (len(pool.requests), len(cloud.requests)) == (4, 3)  # a circuit that is open says why as well
+    log = gateway.log()
+    assert log.count('"refusal": "has no such API or model: status-404"') == 4
+    assert log.count('"refusal": "refuses our key: status-401"') == 4
+    wrong = json.loads(gateway.request("GET", "/readyz")[2])["wrong"]
+    assert wrong["upstream:sovereign-cloud"] == "refuses our key: status-401"
+
+    with pytest.raises(openai.InternalServerError) as caught:
+        ask(gateway, "Dear Mr. Ola Nordmann, hello")
+    assert code_of(caught) == "upstream_misconfigured"
+    assert caught.value.body["sovctl"]["reasons"]  # type: ignore[index]
+    cloud.script.status = 503
+    with pytest.raises(openai.InternalServerError) as caught:  # this may pass, so trying again is right
+        ask(start(), "Which day is it?")
+    assert code_of(caught) == "upstream_failed"
+    pool.script.status = 200  # its circuit is closed
+    assert ask(gateway).parse().choices[0].message.content == PROMPT

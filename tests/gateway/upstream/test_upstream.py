@@ -254,6 +254,29 @@ def test_an_api_that_a_server_lacks_takes_none_of_the_others_away() -> None:
     asyncio.run(run())
 
 
+def test_a_refusal_of_all_servers_is_told_until_one_takes_a_request() -> None:
+    async def refusal_of(upstream: Upstream) -> str:
+        with pytest.raises(UpstreamFailed) as caught:
+            await upstream.post("x", BODY, is_stream=False)
+        return caught.value.refusal
+
+    async def run() -> None:
+        refusing = always(ok(b"no", status="401 x"))
+        async with upstream_of(refusing, failures_until_open=1) as (upstream, _):
+            assert [await refusal_of(upstream) for _ in range(2)] == ["refuses our key: status-401"] * 2  # asked, open
+            assert await upstream.trouble() == "refuses our key: status-401"
+        async with upstream_of(refusing, DOWN) as (upstream, _):
+            assert await refusal_of(upstream) == ""  # the other one may come back
+        answers = iter([ok(b"no", status="404 x"), ok(b"{}")])
+        async with upstream_of(lambda _: [next(answers)]) as (upstream, _):
+            assert await refusal_of(upstream) == "has no such API or model: status-404"
+            assert upstream.refusal
+            assert (await ask(upstream))[0] == "{}"
+            assert not upstream.refusal
+
+    asyncio.run(run())
+
+
 def test_a_header_cannot_become_two() -> None:
     async def run() -> None:
         async with upstream_of(FINE) as (upstream, (server,)):
@@ -284,7 +307,7 @@ def test_a_server_has_no_more_of_our_requests_than_it_would_queue() -> None:
 def test_probes_are_remembered_for_a_moment() -> None:
     async def run() -> None:
         async with upstream_of(FINE) as (upstream, (server,)):
-            assert [await upstream.answers() for _ in range(3)] == [True] * 3
+            assert [await upstream.trouble() for _ in range(3)] == [""] * 3
             assert len(server.requests) == 1
             assert server.requests[0].startswith(b"GET /v1/models HTTP/1.1\r\n")
 
@@ -295,7 +318,7 @@ def test_operators_see_what_a_probe_saw() -> None:
     async def run() -> None:
         async with upstream_of(DOWN) as (upstream, _):
             assert not upstream.as_record()["is_down"]
-            assert not await upstream.answers()
+            assert await upstream.trouble() == "doesn't answer"
             assert upstream.as_record()["is_down"]
 
     asyncio.run(run())
