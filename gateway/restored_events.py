@@ -14,6 +14,7 @@ from collections.abc import Callable
 from sovctl.gateway.quota.need import may_tell_usage
 from sovctl.gateway.sse import END_OF_EVENT, Framer, event
 from sovctl.gateway.surfaces import EventStream
+from sovctl.gateway.surfaces.answer_json import mended
 
 
 class RestoredEvents:
@@ -46,7 +47,7 @@ class RestoredEvents:
         if half := _half_of(piece):  # several events, not all of one form
             return self.feed(piece[:half]) + self.feed(piece[half:])
         out: list[bytes] = []
-        for data in self._framer.feed(piece):
+        for data in map(mended, self._framer.feed(piece)):
             if is_left_out is not None and may_tell_usage(data) and is_left_out(data):
                 continue
             if (known := put(event(data))) is not None:

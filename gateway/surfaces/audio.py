@@ -18,7 +18,7 @@ from sovctl.gateway.multipart import FormError, parse_form
 from sovctl.gateway.obstacles import Obstacle
 from sovctl.gateway.settings import SurfaceName
 from sovctl.gateway.sse import DONE, event
-from sovctl.gateway.surfaces.answer_json import read_json
+from sovctl.gateway.surfaces.answer_json import loaded, read_json
 from sovctl.gateway.surfaces.captions import Captions
 from sovctl.gateway.surfaces.fields import Fields
 from sovctl.gateway.surfaces.model_name import ModelName
@@ -95,7 +95,7 @@ class Transcriptions(Surface):
 
     def parsed(self, data: bytes) -> Any:
         try:
-            if isinstance(answer := orjson.loads(data), dict):
+            if isinstance(answer := loaded(data), dict):
                 return answer
         except orjson.JSONDecodeError:
             pass

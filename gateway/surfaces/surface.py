@@ -20,7 +20,7 @@ from sovctl.gateway.errors import Code, Refused, UpstreamFailed, error_body
 from sovctl.gateway.leaves import Path
 from sovctl.gateway.obstacles import Obstacle
 from sovctl.gateway.settings import SurfaceName
-from sovctl.gateway.surfaces.answer_json import read_json
+from sovctl.gateway.surfaces.answer_json import loaded, read_json
 from sovctl.gateway.surfaces.fields import Fields, restored
 from sovctl.gateway.surfaces.handed_over import Ending
 from sovctl.gateway.surfaces.restoration import Restoration
@@ -215,7 +215,7 @@ class Surface(ABC):
         if self.has_text:
             return read_json(data)
         try:
-            return orjson.loads(data)  # vectors and figures: many, and only `written` need know how deep they nest
+            return loaded(data)  # vectors and figures: many, and only `written` need know how deep they nest
         except orjson.JSONDecodeError:
             raise UpstreamFailed("protocol") from None
 
