@@ -20,7 +20,7 @@ from sovctl.gateway.restore import Restorer
 from sovctl.gateway.sse import DONE, event
 from sovctl.gateway.surfaces.answer_json import read_json
 from sovctl.gateway.surfaces.event_form import EventForms
-from sovctl.gateway.surfaces.fields import Fields
+from sovctl.gateway.surfaces.fields import Fields, restored
 from sovctl.gateway.surfaces.model_name import ModelName
 from sovctl.gateway.surfaces.restoration import Restoration
 
@@ -52,6 +52,7 @@ class ChoiceStream:
         self._restoration = restoration
         self._payload = payload
         self._fields = fields
+        self._own = fields.left_alone | {"choices", "index", payload}  # keys of a chunk, and of a choice
         self._name = ModelName(restoration.model)
         self._channels: dict[_Channel, Restorer] = {}
         self._calls: set[_Channel] = set()  # tool calls that have begun
@@ -72,7 +73,8 @@ class ChoiceStream:
         self._forms.memo, choices = chunk, chunk["choices"]
         if any(type(choice) is not dict for choice in choices):
             raise UpstreamFailed("protocol")
-        if len(choices) == 1 and (only := self._only_text(choices[0])) is not None:
+        is_odd = bool(self._restoration.issued) and self._restored_around(chunk, choices)
+        if not is_odd and len(choices) == 1 and (only := self._only_text(choices[0])) is not None:
             holder, field, channel = only
             feed = self._restorer(channel).feed if self._restoration.issued else None
             self._forms.learn(data, chunk, holder=holder, field=field, change=feed, write=self._renamed, memo=chunk)
@@ -82,13 +84,24 @@ class ChoiceStream:
                 if restored is not text:
                     return [self._written(chunk)]
         elif self._restoration.issued:
-            if len(choices) == 1:
+            if not is_odd and len(choices) == 1:
                 self._learn_arguments(data, chunk, choices[0])
             return self._restored(chunk, choices)
         return [self._renamed(data, chunk)]
 
     def last(self) -> list[bytes]:
         return [event(DONE)]
+
+    def _restored_around(self, chunk: dict[str, Any], choices: list[dict[str, Any]]) -> bool:
+        """Restore in place what stands beside the payloads and comes whole, as citations and filters' findings do; true
+        when there was anything."""
+        is_odd = False
+        for holder in (chunk, *choices):
+            for key in holder.keys() - self._own:
+                made = restored(holder[key], self._fields, self._restoration)
+                if made != holder[key]:
+                    holder[key], is_odd = made, True
+        return is_odd
 
     def _restored(self, chunk: dict[str, Any], choices: list[Any]) -> list[bytes]:
         before: list[bytes] = []

@@ -175,3 +175,20 @@ def test_a_whole_answer_is_restored_everywhere_but_in_ids() -> None:
     assert restored["tool_calls"][0]["id"] == TOKEN
     assert json.loads(restored["tool_calls"][0]["function"]["arguments"]) == {"to": VALUE}
     assert counts == RestoreCounts(restored=2)
+
+
+@pytest.mark.parametrize("made", [chunk({"content": "a"}), {**chunk({}), "choices": []}, chunk({}, finish="stop")])
+def test_what_stands_beside_a_choice_is_restored(made: dict[str, Any]) -> None:
+    found = [{"prompt_index": 0, "content_filter_results": {"custom": {"text": f"of {TOKEN}", "id": TOKEN}}}]
+    plain = run(made)[0]
+    for _ in range(2):  # nothing of it becomes a form
+        seen, again = run({**made, "prompt_filter_results": found}, {**made, "prompt_filter_results": found})
+        expected = {"custom": {"text": f"of {VALUE}", "id": TOKEN}}
+        assert (
+            seen
+            == again
+            == {**plain, "prompt_filter_results": [{"prompt_index": 0, "content_filter_results": expected}]}
+        )
+    for choice in made["choices"]:
+        (seen,) = run({**made, "choices": [{**choice, "content_filter_results": f"of {TOKEN}"}]})
+        assert seen["choices"] == [{**plain["choices"][0], "content_filter_results": f"of {VALUE}"}]
