@@ -52,7 +52,7 @@ from sovctl.gateway.detect.edm.titles import (
     is_written,
     word_before,
 )
-from sovctl.gateway.detect.edm.user_names import is_user_place
+from sovctl.gateway.detect.edm.user_names import SECOND_SURNAME, initials_before, initials_behind, is_user_place
 from sovctl.gateway.detect.edm.values import Values
 from sovctl.gateway.detect.edm.vocabulary import Listed, Vocabulary, folded
 from sovctl.gateway.detect.finding import Finding
@@ -74,7 +74,6 @@ _TWO_SURNAMES = 2
 SCORES = {"LISTED_PERSON": 0.95, "LISTED_SURNAME": 0.8, "LISTED_COMPANY": 0.9, "LISTED_NUMBER": 0.95}
 
 _OWN_PARTICLES = frozenset(("van", "von", "ter", "ten", "de", "di", "da", "dos", "du", "le", "la", "del", "della"))
-_SIGNS = (".", "_")  # between the initial and the surname of a user name
 
 
 class ListedFinder:
@@ -161,22 +160,31 @@ class ListedFinder:
         return given.is_everyday and self._index.has_pair(given.exact_givens, listed.exact)
 
     def _user_name(self, text: str, start: int, end: int, listed: Listed) -> Finding | None:
-        """An initial and a surname as user names have them: `akowalska`, `a.kowalska`, `kowalska_a`."""
-        if listed.is_user and text[start:end].islower() and is_user_place(text, start, end):
-            return _person(start, end, self._sound(Token(start, end, text[start:end], "")), "LISTED_SURNAME")
-        if listed.is_everyday or not listed.exact or not text[start].islower() or end - start < _SHORTEST_ALONE:
+        """Initials and surnames as user names have them: `akowalska`, `a.kowalska`, `kowalska_a`, `a.landa-ochoa`."""
+        word = Token(start, end, text[start:end], "")
+        first, last = self._with_initial(text, start, end, listed)
+        if (first, last) == (start, end) and not (
+            listed.is_user and word.text.islower() and is_user_place(text, start, end)
+        ):
             return None
-        if text[start - 1 : start] not in _SIGNS and text[end : end + 1] not in _SIGNS:
-            return None
-        for initial, sign, beyond in ((start - 2, start - 1, start - 3), (end + 1, end, end + 2)):
-            letter = text[initial : initial + 1] if initial >= 0 else ""
-            is_own = letter.isalpha() and not text[max(beyond, 0) : max(beyond + 1, 0)].isalnum()
-            if not is_own or text[sign : sign + 1] not in _SIGNS:
-                continue
-            if self._index.has_pair(map(initial_of, initial_classes(letter)), listed.exact):
-                first, last = min(start, initial), max(end, initial + 1)
-                return _person(first, last, self._sound(Token(start, end, text[start:end], "")), "LISTED_SURNAME")
-        return None
+        while (more := SECOND_SURNAME.match(text, last)) is not None:
+            second = self._vocabulary.look_up(folded(more[1]))
+            if not self._index.has_pair(listed.exact, second.exact):
+                break
+            last, listed = more.end(), second
+        return _person(first, last, self._sound(word), "LISTED_SURNAME")
+
+    def _with_initial(self, text: str, start: int, end: int, listed: Listed) -> tuple[int, int]:
+        """Where a surname begins and ends with the initials beside it; as it is when there are none of this person."""
+        if listed.is_everyday or not listed.exact or end - start < _SHORTEST_ALONE:
+            return start, end
+        for beside in (initials_before(text, start), initials_behind(text, end)):
+            if beside is not None and all(
+                self._index.has_pair(map(initial_of, initial_classes(letter)), listed.exact)
+                for letter in filter(str.isalpha, beside[1])
+            ):
+                return min(start, beside.start()), max(end, beside.end())
+        return start, end
 
     def _around(self, text: str, start: int, end: int, listed: Listed, values: Values) -> Iterator[Finding]:
         run = run_at(text, start, end)

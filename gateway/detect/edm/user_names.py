@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import re
 
+from sovctl.gateway.detect.names.cues import PARTICLES
+
 _BEFORE = frozenset("@/\\=_#<[{`~+&?|")
 _BEHIND = frozenset("@/\\=_#>]}`+&|")
 _QUOTES = {'"': '"', "'": "'", "«": "»", "“": "”", "„": "“"}
@@ -32,6 +34,27 @@ _LOGS_IN = re.compile(
     |залогин|zalogowa|s'est\ conn|se\ conect|entró|giriş|masuk|увійш)
     """
 )
+
+
+_LONGEST_BEFORE = 24  # characters of initials and particles
+_INITIALS_BEFORE = re.compile(
+    rf"(?<![^\W_])([^\W\d_](?:[._]?[^\W\d_])?)(?:[._](?:{'|'.join(sorted(PARTICLES))}))*[._]\Z"
+)
+_INITIAL_BEHIND = re.compile(r"[._]([^\W\d_])(?![^\W_])")
+SECOND_SURNAME = re.compile(r"[._-]([^\W\d_]{3,32})(?![^\W\d_])")
+"""What may be one, with the sign before it."""
+
+
+def initials_before(text: str, start: int) -> re.Match[str] | None:
+    """One or two initials before a surname, with its particles: `a.`, `ab_`, `j.van.der.`."""
+    if text[start - 1 : start] not in (".", "_"):
+        return None
+    return _INITIALS_BEFORE.search(text, max(0, start - _LONGEST_BEFORE), start)
+
+
+def initials_behind(text: str, end: int) -> re.Match[str] | None:
+    """An initial behind it: `_a`."""
+    return _INITIAL_BEHIND.match(text, end)
 
 
 def is_user_place(text: str, start: int, end: int) -> bool:

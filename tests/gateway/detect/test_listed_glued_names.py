@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from listed_givens import finder_of, surfaces
 
@@ -34,7 +36,10 @@ PEOPLE = [
     ("Пелагея", "Юрасова"),
     ("Ясмина", "Онищенко"),
     ("Karin", "Kr"),
+    ("Delfina", "Landázuri Ochoa"),
+    ("Ana Belén", "Quintanilla-Robledo"),
 ]
+FULL = [{"full_name": f"{given} {surname}"} for given, surname in PEOPLE[-2:]]
 
 
 @pytest.fixture(scope="module", name="listed")
@@ -58,6 +63,29 @@ def listed_fixture(tmp_path_factory: pytest.TempPathFactory) -> ListedFinder:
 )
 def test_a_whole_name_in_one_word_is_found(listed: ListedFinder, text: str, expected: str) -> None:
     assert surfaces(listed, text) == [expected]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Write to d.landazuriochoa@posta.example today.", "d.landazuriochoa"),
+        ("The login landazuriochoa_d was locked.", "landazuriochoa_d"),
+        ("Write to d.landazuri.ochoa@posta.example today.", "d.landazuri.ochoa"),
+        ("The login a.quintanilla-robledo was locked.", "a.quintanilla-robledo"),
+        ("The login ab.quintanilla was locked.", "ab.quintanilla"),
+        ("Write to a.b.quintanilla85@posta.example today.", "a.b.quintanilla"),
+    ],
+)
+def test_an_initial_and_several_surnames_are_found_as_one(
+    listed: ListedFinder, tmp_path: Path, text: str, expected: str
+) -> None:
+    assert surfaces(finder_of(tmp_path, FULL), text) == surfaces(listed, text) == [expected]
+
+
+def test_particles_of_a_user_name_are_found(listed: ListedFinder) -> None:
+    assert surfaces(listed, "Write to a.van.den.heuvel@posta.example today.") == ["a.van.den.heuvel"]
+    for other in ("x_kowalska", "ax.quintanilla", "van.den.heuvel", "a.van.heuvelink"):
+        assert surfaces(listed, f"The login {other} was locked.") == []
 
 
 @pytest.mark.parametrize("text", ["the words annakowalska mean nothing", "a janesmithereen, and more"])
