@@ -167,11 +167,11 @@ class ShortCodeRecognizer:
         return Finding(first, end, Kind.SECRET, _SCORE, match["code"], _RULE)
 
 
-def _forms(name: str) -> set[str]:
+def _forms(name: str) -> list[str]:
     """The name as the scanner must have it, which knows capitals of ASCII only."""
     if name.isascii():
-        return {name}
-    return {name, name[:1].upper() + name[1:], *([] if "?" in name else [name.upper()])}
+        return [name]
+    return sorted({name, name[:1].upper() + name[1:], *([] if "?" in name else [name.upper()])})
 
 
 def _before(text: str, name: int) -> Finding | None:

@@ -30,8 +30,8 @@ def _expression(word: str) -> str:
 
 
 def _names(topic: str) -> str:
-    words = {each for word in named_topics()[topic] if word.isascii() for each in (word.lower(),)}
-    return "|".join(sorted(map(_expression, words), key=len, reverse=True))
+    expressions = {_expression(word.lower()) for word in named_topics()[topic] if word.isascii()}
+    return "|".join(sorted(expressions, key=lambda each: (-len(each), each)))
 
 
 class ShortIdRecognizer:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -31,6 +34,17 @@ def test_patterns_are_compiled_once_and_then_loaded(folder: Path) -> None:
     assert scanned() == HITS
     assert kept.stat().st_ino == before.st_ino
     assert (folder.stat().st_mode & 0o777, before.st_mode & 0o777) == (0o700, 0o600)
+
+
+def test_another_process_has_the_same_patterns(folder: Path) -> None:
+    """Whatever order its sets are in: a pattern that follows it would be compiled anew at every start."""
+    program = "from sovctl.gateway.detect.structured import StructuredFinder; StructuredFinder(phone_regions=['DE'])"
+    kept = []
+    for seed in ("1", "2"):
+        subprocess.run([sys.executable, "-c", program], env={**os.environ, "PYTHONHASHSEED": seed}, check=True)
+        kept.append({path.name for path in folder.iterdir()})
+    assert len(kept[0]) > 1
+    assert kept[0] == kept[1]
 
 
 def test_other_patterns_or_flags_are_kept_apart(folder: Path) -> None:
