@@ -1,4 +1,4 @@
-"""Answers with characters cut in two come through."""
+"""Answers with characters cut in two come through; those that nest too deep to be written again do not."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sovctl.gateway.errors import UpstreamFailed
 from sovctl.gateway.restore import RestoreCounts
 from sovctl.gateway.restored_events import RestoredEvents
 from sovctl.gateway.surfaces import SURFACES, Restoration
@@ -49,3 +50,12 @@ def test_a_stream_with_half_a_character_goes_on(path: str, issued: dict[str, str
     said = [json.loads(line[6:]) for line in out.splitlines() if line.startswith("data: ")]
     assert [str(each).count("\ufffd") for each in said] == [0, 0, 1, 1, 0, 0]
     assert WHOLE in str(said[-1])
+
+
+@pytest.mark.parametrize(("opened", "closed"), [("[", "]"), ('{"":', "}"), ('[{"":', "}]")])
+def test_what_is_read_can_be_written(opened: str, closed: str) -> None:
+    most = 254 // len(closed)  # levels: see answer_json
+    data = f"{opened * most}0{closed * most}".encode()
+    assert orjson.dumps(read_json(data)) == data
+    with pytest.raises(UpstreamFailed, match="protocol"):
+        read_json(f"{opened * (most + 1)}0{closed * (most + 1)}".encode())
