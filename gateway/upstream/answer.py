@@ -127,12 +127,16 @@ class Answer:
         Raises:
             UpstreamFailed: it is longer than `at_most` bytes, or as for `chunks`.
         """
-        pieces, size = [], 0
-        while piece := await self.piece():
+        pieces, left = [], at_most
+
+        def take(piece: bytes) -> bool:
+            nonlocal left
             pieces.append(piece)
-            size += len(piece)
-            if size > at_most:
-                raise UpstreamFailed("too-large")
+            left -= len(piece)
+            return left >= 0
+
+        if not await self.pour(take):
+            raise UpstreamFailed("too-large")
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
     async def discard(self) -> None:

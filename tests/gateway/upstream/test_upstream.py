@@ -220,6 +220,32 @@ def test_the_end_of_a_stream_gives_its_connection_back() -> None:
     asyncio.run(run())
 
 
+@pytest.mark.parametrize("steps", [(ok(b"abcdef"),), chunked(b"abc", b"def")])
+def test_an_answer_is_read_whole(steps: Sequence[Step]) -> None:
+    async def run() -> None:
+        async with upstream_of(always(*steps)) as (upstream, (server,)):
+            for _ in range(2):
+                answer = await upstream.post("x", BODY, is_stream=False)
+                assert await answer.read(at_most=6) == b"abcdef"
+                answer.release()
+            assert server.connections == 1
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("steps", [(ok(b"abcdef"),), chunked(b"abc", b"def", is_ended=False)])
+def test_an_answer_is_not_read_beyond_its_limit(steps: Sequence[Step]) -> None:
+    async def run() -> None:
+        async with upstream_of(always(*steps, asyncio.Event())) as (upstream, _):
+            answer = await upstream.post("x", BODY, is_stream=False)
+            with pytest.raises(UpstreamFailed, match="too-large"):
+                await answer.read(at_most=5)
+            answer.release()
+            assert upstream.servers[0].in_flight == 0
+
+    asyncio.run(run())
+
+
 @pytest.mark.parametrize(
     ("status", "said", "cause"),
     [
