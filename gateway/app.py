@@ -101,21 +101,7 @@ class App:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
             await self._lifespan(receive, send)
-        elif scope["type"] == "http":
-            await self._answer(scope, receive, send)
-
-    async def _lifespan(self, receive: Receive, send: Send) -> None:
-        await receive()
-        try:
-            async with self._open_context() as self._context:
-                await send({"type": "lifespan.startup.complete"})
-                await receive()
-        except Exception:  # noqa: BLE001 - whoever opened the context keeps what went wrong; a server can't say more
-            await send({"type": "lifespan.startup.failed", "message": ""})
-        else:
-            await send({"type": "lifespan.shutdown.complete"})
-
-    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+            return
         request_id = new_request_id()
         path, method = scope["path"], scope["method"]
         surface = SURFACES.get(path) if method == "POST" else None
@@ -144,6 +130,17 @@ class App:
             log.event("our mistake", level=40, error=error, request_id=request_id)
             status, headers, body = self._refusal(Refused(Code.INTERNAL), surface or _spoken(scope), request_id)
         await _send_whole(send, status, headers, body, request_id)
+
+    async def _lifespan(self, receive: Receive, send: Send) -> None:
+        await receive()
+        try:
+            async with self._open_context() as self._context:
+                await send({"type": "lifespan.startup.complete"})
+                await receive()
+        except Exception:  # noqa: BLE001 - whoever opened the context keeps what went wrong; a server can't say more
+            await send({"type": "lifespan.startup.failed", "message": ""})
+        else:
+            await send({"type": "lifespan.shutdown.complete"})
 
     def _page(self, path: str) -> Page | None:
         below = (page for start, page in self._below.items() if path.startswith(start))

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any, Protocol
@@ -45,6 +45,10 @@ class Sink(Protocol):
 
     def check(self) -> Awaitable[None]:
         """Return when records can be written."""
+
+
+Recording = Coroutine[Any, Any, None]
+"""A record on its way, durable once this was awaited; mypy sees a coroutine that nobody awaits, and no `Awaitable`."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +82,7 @@ class AuditLog:
         """The same, to be fed piece by piece."""
         return self._key.begin()
 
-    async def request(self, exchange: Exchange, reasons: Sequence[str], *, upstream: str | None) -> None:
+    def request(self, exchange: Exchange, reasons: Sequence[str], *, upstream: str | None) -> Recording:
         """A request, and where it is about to go; `upstream` is None when it goes nowhere.
 
         Raises:
@@ -112,19 +116,19 @@ class AuditLog:
                 fields["looked_by"] = inspection.looked_by
         if exchange.shadow is not None:
             fields["shadow"] = exchange.shadow.plain()
-        await self._append("gateway.request", exchange.request_id, fields)
+        return self._append("gateway.request", exchange.request_id, fields)
 
-    async def fallback(self, request_id: str, *, upstream: str, tokens: int, reasons: Sequence[str]) -> None:
+    def fallback(self, request_id: str, *, upstream: str, tokens: int, reasons: Sequence[str]) -> Recording:
         """The upstream before failed; the request is about to go to another.
 
         Raises:
             Refused: not durable.
         """
-        await self._append(
+        return self._append(
             "gateway.fallback", request_id, {"upstream": upstream, "tokens": tokens, "reasons": list(reasons)}
         )
 
-    async def answer(
+    def answer(
         self,
         request_id: str,
         *,
@@ -136,7 +140,7 @@ class AuditLog:
         attempts: Sequence[str] = (),
         release: Mapping[str, Any] | None = None,
         handoff_id: str | None = None,
-    ) -> None:
+    ) -> Recording:
         """How it ended.
 
         Args:
@@ -151,7 +155,7 @@ class AuditLog:
         checked: dict[str, Any] = {"release": release} if release is not None else {}
         if handoff_id is not None:
             checked["handoff_id"] = handoff_id
-        await self._append(
+        return self._append(
             "gateway.answer",
             request_id,
             {
@@ -171,7 +175,7 @@ class AuditLog:
             },
         )
 
-    async def handoff(self, request_id: str, *, event: str, handoff_id: str, digest: str | None) -> None:
+    def handoff(self, request_id: str, *, event: str, handoff_id: str, digest: str | None) -> Recording:
         """What is about to happen to a hand-off: resolved, delivered, expired.
 
         Args:
@@ -181,21 +185,21 @@ class AuditLog:
             Refused: not durable.
         """
         answered = {"answer_hmac": digest} if digest is not None else {}
-        await self._append(
+        return self._append(
             "gateway.handoff",
             request_id,
             {"site": self.site, "event": event, "handoff_id": handoff_id, **answered},
         )
 
-    async def policy(
+    def policy(
         self, *, policy_sha256: str, previous_policy_sha256: str, settings_sha256: str, changed: Sequence[str]
-    ) -> None:
+    ) -> Recording:
         """Changed settings are about to come into force; `changed` names their keys.
 
         Raises:
             Refused: not durable.
         """
-        await self._append(
+        return self._append(
             "gateway.policy",
             secrets.token_hex(16),
             {
@@ -207,13 +211,13 @@ class AuditLog:
             },
         )
 
-    async def admin(self, *, action: str, by: Principal, fields: Mapping[str, str]) -> None:
+    def admin(self, *, action: str, by: Principal, fields: Mapping[str, str]) -> Recording:
         """An operator is about to do something.
 
         Raises:
             Refused: not durable, so it must not be done.
         """
-        await self._append(
+        return self._append(
             "gateway.admin",
             secrets.token_hex(16),
             {
@@ -226,13 +230,13 @@ class AuditLog:
             },
         )
 
-    async def erased(self, erasure: Erasure) -> None:
+    def erased(self, erasure: Erasure) -> Recording:
         """Keys of the vault were destroyed.
 
         Raises:
             Refused: not durable.
         """
-        await self._append("gateway.erased", erasure.id, {"site": self.site, **erased_fields(erasure)})
+        return self._append("gateway.erased", erasure.id, {"site": self.site, **erased_fields(erasure)})
 
     async def _append(self, kind: str, request_id: str, fields: dict[str, Any]) -> None:
         now = time.time()

@@ -116,10 +116,10 @@ class Exchange:
 
     def restoration(self, bounds: RestoreBounds) -> Restoration:
         """What the answer is restored with: nothing for a caller who may not see values."""
-        issued: Issued | Mapping[str, str] = {}
-        if self.issued and self.client.may_restore:
-            issued = Issued(self.issued, bounds)
-        return Restoration(issued, self.model, self.counts, self.kept, is_json=self.surface.wants_json(self.body))
+        if not (self.issued and self.client.may_restore):
+            return Restoration({}, self.model, self.counts, self.kept)
+        is_json = self.surface.wants_json(self.body)
+        return Restoration(Issued(self.issued, bounds), self.model, self.counts, self.kept, is_json=is_json)
 
     def new_judge(self) -> Judge | None:
         """A judge for an answer that has come; None when nothing is checked."""

@@ -8,7 +8,6 @@ the last failure, and that is recorded too.
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import contextlib
 import hmac
@@ -22,7 +21,7 @@ import orjson
 from sovctl.gateway import log
 from sovctl.gateway.access.assertion import HEADER, PrincipalSigner
 from sovctl.gateway.answer_stream import ANSWERED, HANDED_OVER, AnswerStream
-from sovctl.gateway.audit import AuditLog
+from sovctl.gateway.audit import AuditLog, Recording
 from sovctl.gateway.delivery import Delivery
 from sovctl.gateway.errors import Code, Headers, Refused, UpstreamFailed, UpstreamRejected
 from sovctl.gateway.escalation import BadAnswer, Escalation, Made
@@ -91,14 +90,6 @@ class Sender:
         Raises:
             Refused: none of them gave an answer.
         """
-        try:
-            return await self._send(exchange, plan)
-        except asyncio.CancelledError:
-            if exchange.upstream is not None:
-                self._delivery.client_left(exchange)
-            raise
-
-    async def _send(self, exchange: Exchange, plan: Plan) -> Reply:
         exchange.reasons = list(plan.reasons)
         failure: UpstreamFailed | UpstreamRejected | None = None
         bad: BadAnswer | None = None
@@ -126,7 +117,8 @@ class Sender:
                 is_admitted = await self._admitted(exchange, name)
                 if is_admitted:
                     exchange.upstream, exchange.counts = name, RestoreCounts()
-                    await self._record(exchange, name, is_first=not is_recorded)
+                    with span(exchange.trace, "audit"):
+                        await self._record(exchange, name, is_first=not is_recorded)
             except BaseException:
                 if draft is not None:
                     draft.give_up()
@@ -198,18 +190,17 @@ class Sender:
             exchange.usage = NOTHING
         return True
 
-    async def _record(self, exchange: Exchange, upstream: str, *, is_first: bool) -> None:
+    def _record(self, exchange: Exchange, upstream: str, *, is_first: bool) -> Recording:
         """Record that a request is about to go there.
 
         Raises:
             Refused: not durable.
         """
+        reasons = exchange.reasons
         if is_first:
-            with span(exchange.trace, "audit"):
-                await self._audit.request(exchange, exchange.reasons, upstream=upstream)
-        else:
-            tokens = len(exchange.issued)
-            await self._audit.fallback(exchange.request_id, upstream=upstream, tokens=tokens, reasons=exchange.reasons)
+            return self._audit.request(exchange, reasons, upstream=upstream)
+        tokens = len(exchange.issued)
+        return self._audit.fallback(exchange.request_id, upstream=upstream, tokens=tokens, reasons=reasons)
 
     async def _failed(
         self, exchange: Exchange, failure: UpstreamFailed | UpstreamRejected | None, *, has_left: bool
@@ -296,8 +287,7 @@ class Sender:
 
     def _came(self, exchange: Exchange, upstream: Upstream, sent: float) -> None:
         taken_s = time.perf_counter() - sent
-        route = upstream.kind.value
-        self._metrics.first_byte_s.observe(taken_s, exchange.surface.name, exchange.model, route)
+        self._metrics.first_byte_s.observe(taken_s, exchange.surface.name, exchange.model, upstream.route)
 
     async def _deliver(self, exchange: Exchange, made: Made) -> Reply:
         content = await self._delivery.whole(exchange, made)
@@ -307,12 +297,12 @@ class Sender:
 
     def _reply(self, exchange: Exchange, content: bytes | AnswerStream) -> Reply:
         assert exchange.upstream is not None
-        kind = self._upstreams[exchange.upstream].kind
-        self._metrics.requests.add(exchange.surface.name, exchange.model, kind.value, "200")
+        upstream = self._upstreams[exchange.upstream]
+        self._metrics.requests.add(exchange.surface.name, exchange.model, upstream.route, "200")
         told = self._admission.headers(exchange.reservation)
         if exchange.handoff_id is not None:
             told.append((b"x-sovctl-handoff-id", exchange.handoff_id.encode()))
-        return Reply(200, kind, exchange.request_id, content, told)
+        return Reply(200, upstream.kind, exchange.request_id, content, told)
 
 
 def cache_salt(secret: bytes, tenant: str) -> str:

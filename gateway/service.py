@@ -139,6 +139,8 @@ class Service:
                 raise why_not(plan, exchange.permit, exchange.route)
             return await self._sender.send(exchange, plan)
         except BaseException as error:
+            if isinstance(error, asyncio.CancelledError) and exchange.upstream is not None:
+                self._delivery.client_left(exchange)
             exchange.settle()
             if isinstance(error, Refused):
                 exchange.end_trace(status=error.status, reason=error.code.value)

@@ -85,6 +85,7 @@ class Upstream:
     def __post_init__(self) -> None:
         settings = self.settings  # an attribute of a pydantic model takes ten times as long to read as one of ours
         self.name, self.model, self.kind = settings.name, settings.model, settings.kind
+        self.route = settings.kind.value
         self.may_see_raw_text = settings.kind.may_see_raw_text
         self.tells_principal = settings.send_principal
         self._first_byte_timeout_s, self._answer_timeout_s = settings.first_byte_timeout_s, settings.answer_timeout_s
