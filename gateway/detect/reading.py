@@ -2,7 +2,7 @@
 
 Cutting happens over UTF-8 bytes, where two passes in C do what a regular expression needs ten times as long for: ASCII
 letters become lower case, other ASCII becomes a space, everything else stays. So `folded` has a space before and after
-every word, and a cue is found with one `find`.
+every word, and words that belong together are found as they stand: see `names.clues`.
 
     reading = read("Dear Mr. Nordmann")
     reading.words                        # {b"dear", b"mr", b"nordmann"}
@@ -35,24 +35,13 @@ class Reading:
     def __init__(self, text: str, folded: bytes) -> None:
         self.text = text
         self.folded = folded
-        self._cut: tuple[list[bytes], ...] = ()
         self._spans: list[tuple[int, int]] | None = None
         self._outside: list[bytes] = []
 
     @cached_property
     def words(self) -> frozenset[bytes]:
-        """Every word of `folded`, once, and perhaps the rest of one that a finding ends in."""
-        return frozenset().union(*(self._cut or (self.folded.split(),)))
-
-    def words_of(self, table: frozenset[bytes], found: Iterable[Finding]) -> frozenset[bytes]:
-        """Those of the words in `table` that occur; quicker than making a set of all words."""
-        folded = self.folded
-        if self.text.isascii():
-            inside = [folded[folded.rfind(b" ", 0, each.start + 2) : folded.find(b" ", each.end)] for each in found]
-            self._cut = self.outside(found), b"".join(inside).split()
-        else:
-            self._cut = (folded.split(),)
-        return frozenset().union(*map(table.intersection, self._cut))
+        """Every word of `folded`, once."""
+        return frozenset(self.outside(()))
 
     def outside(self, found: Iterable[Finding]) -> list[bytes]:
         """The words of an ASCII text as they are with blanks for findings, in order; cut once for the same findings."""

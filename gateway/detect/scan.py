@@ -101,7 +101,4 @@ def _flags(pattern: Pattern) -> int:
 
 def _as_bytes(expression: str) -> bytes:
     """`expression` with every character beyond ASCII as the bytes that spell it."""
-    return b"".join(
-        character.encode() if character.isascii() else b"".join(b"\\x%02x" % byte for byte in character.encode())
-        for character in expression
-    )
+    return expression.encode().decode("latin-1").encode("ascii", "backslashreplace")

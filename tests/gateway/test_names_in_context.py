@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from sovctl.engine.spec.policy import NAME_LANGUAGES
 from sovctl.gateway.detect.finding import resolve
+from sovctl.gateway.detect.names.clues import PATRONYMIC_PARTS, clues_in
 from sovctl.gateway.detect.names.context import find_names
-from sovctl.gateway.detect.names.cues import CUES, FIELDS
+from sovctl.gateway.detect.names.cues import CUES, FIELDS, JOINTS
 from sovctl.gateway.detect.names.given_names import GIVEN_NAMES
 from sovctl.gateway.detect.names.nobody import NOBODY
 from sovctl.gateway.detect.reading import read
@@ -82,6 +83,14 @@ _PIECES = [
 @given(st.lists(st.sampled_from(_PIECES), max_size=20).map("".join))
 def test_a_cue_is_found_wherever_it_stands(text: str) -> None:
     assert "Nordmann" in names_in(f"{text} . Mr. Nordmann")
+
+
+@given(st.lists(st.sampled_from(sorted(CUES.keys() | JOINTS | PATRONYMIC_PARTS)), max_size=6))
+def test_every_clue_is_found_also_where_several_share_words(phrases: list[bytes]) -> None:
+    folded = b" %b " % b" ".join([phrase.strip() for phrase in phrases])
+    there = [phrase for phrase in CUES.keys() | JOINTS | PATRONYMIC_PARTS if phrase in folded]
+    expected = [(end, phrase) for phrase in there for end in range(len(folded) + 1) if folded[:end].endswith(phrase)]
+    assert sorted(clues_in(folded)) == sorted(expected)
 
 
 @given(st.text(max_size=120))

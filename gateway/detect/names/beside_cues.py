@@ -7,8 +7,9 @@ which name stands there, if any. They differ in what may stand between and in ho
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Set
+from collections.abc import Callable, Iterator, Sequence
 
+from sovctl.gateway.detect.names.clues import Clue
 from sovctl.gateway.detect.names.cues import CUES, SAINTS, SURNAMES, Cue, Place
 from sovctl.gateway.detect.names.given_names import GIVEN_WORDS
 from sovctl.gateway.detect.names.shape import (
@@ -46,21 +47,17 @@ _CALL_END = re.compile(r"[!?.,](?![\w])")
 _NUMBER_BEFORE = re.compile(r"[0-9][ \t\u00a0]?\Z")
 
 
-def by_cue(reading: Reading, words: Set[bytes]) -> Iterator[tuple[str, Name]]:
+def by_cue(reading: Reading, clues: Sequence[Clue]) -> Iterator[tuple[str, Name]]:
     """Names beside cues, each with its rule.
 
     Args:
-        words: those of `CUE_WORDS` that are in the text.
+        clues: in the text.
     """
     hits: list[tuple[int, int, Cue]] = []
-    folded, given = reading.folded, Place.GIVEN  # once: an enum's members take long to get
-    for key in words & CUES.keys():
-        for cue in CUES[key]:
-            to_name = 1 if cue.place is given else len(cue.phrase) - 1
-            start = folded.find(cue.phrase)
-            while start >= 0:
-                hits.append((start + to_name, len(hits), cue))
-                start = folded.find(cue.phrase, start + 1)
+    given = Place.GIVEN  # once: an enum's members take long to get
+    for end, phrase in clues:
+        for cue in CUES.get(phrase, ()):
+            hits.append((end - len(phrase) + 1 if cue.place is given else end - 1, len(hits), cue))
     hits.sort()
     for at, (_, _, cue) in zip(reading.characters([hit[0] for hit in hits]), hits, strict=True):
         rule, look = _LOOKS[cue.place]

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Set
+from collections.abc import Iterator, Sequence
 
+from sovctl.gateway.detect.names.clues import PATRONYMIC_PARTS, Clue
 from sovctl.gateway.detect.names.cues import JOINTS
 from sovctl.gateway.detect.names.given_names import is_given_name
 from sovctl.gateway.detect.names.shape import Name, is_nobody, name_at, word_before
 from sovctl.gateway.detect.reading import Reading
 
-# What stands in every patronymic; a text without one of these is done. Then the word itself, in any case.
-_HINTS = tuple(map(str.encode, ("ович", "евич", "ёвич", "ьич", "мич", "кич", "овн", "евн", "ёвн", "ичн", "ОВ", "ЕВ")))
-_LATIN_HINT = re.compile(rb"v(?:ich|n)")
-_CYRILLIC_LEAD = b"\xd0"  # every word of Russian has such a byte
 _PATRONYMIC = re.compile(
     r"(?:[^\W\d_]{2,20}(?:[оеё]вич)|[^\W\d_]{1,20}льич|(?:кузьм|фом|никит|лук|фок|сав)ич)(?:а|у|ем|е)?"
     r"|[^\W\d_]{2,20}(?:[оеё]вн|иничн|ьиничн|тичн|мичн|кичн)(?:а|ы|е|у|ой|ою)"
@@ -22,35 +19,32 @@ _PATRONYMIC = re.compile(
 )
 
 
-def by_form(reading: Reading, words: Set[bytes]) -> Iterator[tuple[str, Name]]:
+def by_form(reading: Reading, clues: Sequence[Clue]) -> Iterator[tuple[str, Name]]:
     """Names by their own form, each with its rule.
 
     Args:
-        words: those of `CUE_WORDS` that are in the text.
+        clues: in the text.
     """
     text = reading.text
-    for word in _patronymics(reading):
+    for word in _patronymics(reading.folded, [end for end, part in clues if part in PATRONYMIC_PARTS]):
         length = len(word.decode())
         for at in reading.characters(list(reading.places(word))):
             name = _around_patronymic(text, at, at + length)
             if name is not None:
                 yield "NAME_PATRONYMIC", name
-    for joint in JOINTS & words:
-        for at in reading.characters(list(reading.places(joint))):
-            name = _around_joint(text, at)
-            if name is not None:
-                yield "NAME_JOINED", name
+    for at in reading.characters(sorted([end - len(joint) + 1 for end, joint in clues if joint in JOINTS])):
+        name = _around_joint(text, at)
+        if name is not None:
+            yield "NAME_JOINED", name
 
 
-def _patronymics(reading: Reading) -> list[bytes]:
-    folded = reading.folded
-    places = [match.start() for match in _LATIN_HINT.finditer(folded)]
-    for hint in _HINTS if _CYRILLIC_LEAD in folded else ():
-        place = folded.find(hint)
-        while place >= 0:
-            places.append(place)
-            place = folded.find(hint, place + 1)
-    candidates = {folded[folded.rindex(b" ", 0, place) + 1 : folded.index(b" ", place)] for place in places}
+def _patronymics(folded: bytes, ends: Sequence[int]) -> list[bytes]:
+    """Words of this form, sorted.
+
+    Args:
+        ends: of what stands in every such word.
+    """
+    candidates = {folded[folded.rindex(b" ", 0, end) + 1 : folded.index(b" ", end)] for end in ends}
     return [word for word in sorted(candidates) if _PATRONYMIC.fullmatch(word.decode("utf-8", "replace"))]
 
 

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from sovctl.gateway.detect.finding import Finding, name_value
 from sovctl.gateway.detect.names.beside_cues import by_cue
 from sovctl.gateway.detect.names.by_form import by_form
-from sovctl.gateway.detect.names.cues import CUE_WORDS
+from sovctl.gateway.detect.names.clues import clues_in
 from sovctl.gateway.detect.names.in_fields import in_fields, in_rows, speakers
 from sovctl.gateway.detect.reading import Reading
 from sovctl.gateway.kinds import Kind
@@ -41,8 +41,8 @@ def find_names(reading: Reading, found: Sequence[Finding] = ()) -> Iterator[Find
     Args:
         found: identifiers in the same text; a name in the same row as one is believed with less.
     """
-    text, words = reading.text, reading.words_of(CUE_WORDS, found)
-    everywhere = by_cue(reading, words), in_fields(text), speakers(text), by_form(reading, words), in_rows(text, found)
+    text, clues = reading.text, clues_in(reading.folded)
+    everywhere = by_cue(reading, clues), in_fields(text), speakers(text), by_form(reading, clues), in_rows(text, found)
     for rule, name in itertools.chain(*everywhere):
         value = name_value(text[name.start : name.end])
         yield Finding(name.start, name.end, Kind.PERSON, SCORES[rule], value, rule)

@@ -1,8 +1,4 @@
-"""Cues: what stands beside a name, read from `cues.txt`.
-
-Every phrase hangs on its rarest word, so that looking for a thousand phrases is one intersection of two sets of words
-(`reading.words_of(CUE_WORDS, found)`); only then is the whole phrase looked for.
-"""
+"""Cues: what stands beside a name, read from `cues.txt`; `clues` looks for all of them at once."""
 
 from __future__ import annotations
 
@@ -11,7 +7,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from sovctl.gateway.detect.everyday_words import GROUP_OF
 from sovctl.gateway.detect.names.given_names import GIVEN_NAMES, GIVEN_WORDS
 
 
@@ -29,15 +24,13 @@ class Place(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Cue:
-    """One phrase."""
+    """What one phrase may say."""
 
     place: Place
     language: str
     """ISO 639-1; empty for a given name."""
-    phrase: bytes
-    """As it stands in `Reading.folded`, with a space at both ends."""
     length: int
-    """Characters, without those spaces."""
+    """Characters of the phrase."""
     only_capital: bool = False
     only_abbreviated: bool = False
     only_next_line: bool = False
@@ -88,19 +81,14 @@ def _cues() -> dict[bytes, tuple[Cue, ...]]:
     places = set(Place)
     rows = [row for row in _read() if row[0] in places]
     rows += [(Place.GIVEN, "", name, "") for name in sorted(GIVEN_NAMES | GIVEN_WORDS)]
-    found: dict[bytes, dict[bytes, dict[Place, Cue]]] = {}
+    found: dict[bytes, dict[Place, Cue]] = {}
     for section, language, phrase, marks in rows:
         for form in _with_prefixes(language, phrase):
             for written in _written(form):
-                words = written.split()
-                key = max(reversed(words), key=lambda word: (word not in GROUP_OF, len(word)))
-                spaced = b" " + b" ".join(words) + b" "
                 flags = {_MARKS[mark]: True for mark in marks}
-                cue = Cue(Place(section), language, spaced, len(form), **flags)
-                found.setdefault(key, {}).setdefault(spaced, {}).setdefault(cue.place, cue)
-    return {
-        key: tuple(cue for by_place in phrases.values() for cue in by_place.values()) for key, phrases in found.items()
-    }
+                cue = Cue(Place(section), language, len(form), **flags)
+                found.setdefault(b" %b " % b" ".join(written.split()), {}).setdefault(cue.place, cue)
+    return {phrase: tuple(by_place.values()) for phrase, by_place in found.items()}
 
 
 def _section(name: str) -> frozenset[str]:
@@ -108,11 +96,9 @@ def _section(name: str) -> frozenset[str]:
 
 
 CUES: dict[bytes, tuple[Cue, ...]] = _cues()
-"""The word that a phrase hangs on -> the phrases."""
-JOINTS = frozenset((b"bin", b"ibn", b"bint", b"binti", "بن".encode(), "بنت".encode(), "ابن".encode()))
-"""What joins the names of a person and of the father."""
-CUE_WORDS = frozenset(CUES) | JOINTS
-"""Every word beside which a name may stand, for one look at a text."""
+"""Phrase, as it stands in `Reading.folded`, with a space at both ends -> what it may say."""
+JOINTS = frozenset(f" {word} ".encode() for word in ("bin", "ibn", "bint", "binti", "بن", "بنت", "ابن"))
+"""What joins the names of a person and of the father, likewise."""
 
 TITLES = frozenset(phrase for phrase in _section("title") if " " not in phrase)
 """Titles of one word, in lower case."""

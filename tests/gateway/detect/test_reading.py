@@ -1,4 +1,4 @@
-"""A text as its words: outside of findings they are what they would be with blanks there, and none is overlooked."""
+"""A text as its words: outside of findings they are what they would be with blanks there."""
 
 from __future__ import annotations
 
@@ -30,13 +30,6 @@ def test_words_outside_of_findings_are_those_of_the_text_with_blanks(text: str, 
         blank[each.start : each.end] = " " * (each.end - each.start)
     assert reading.outside(found) == read("".join(blank)).outside(())
     assert reading.outside(()) == reading.folded.split()
-
-
-@given(_TEXTS, _PLACES)
-def test_no_word_is_overlooked_because_of_findings(text: str, places: list[tuple[int, int]]) -> None:
-    reading, every = read(text), read(text).words
-    assert reading.words_of(every, _findings(text, places)) == every
-    assert every <= reading.words
 
 
 def test_what_was_read_tells_the_languages_beside_findings() -> None:

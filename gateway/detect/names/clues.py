@@ -1,0 +1,34 @@
+"""Everything beside which a name may stand, or that is in its form, in one pass over a text's words.
+
+clues_in(read("Dear Mr. Ola Nordmann").folded)     # [(6, b" dear "), (9, b" mr "), (14, b" ola ")]
+"""
+
+from __future__ import annotations
+
+import re
+
+from sovctl.gateway.detect.names.cues import CUES, JOINTS
+from sovctl.gateway.detect.scan import Pattern, Scanner
+
+Clue = tuple[int, bytes]
+"""Where it ends in `Reading.folded`, and what it is: one of `CUES`, `JOINTS` or `PATRONYMIC_PARTS`."""
+
+PATRONYMIC_PARTS = frozenset(
+    map(
+        str.encode,
+        ("vich", "vn", "ович", "евич", "ёвич", "ьич", "мич", "кич", "овн", "евн", "ёвн", "ичн", "ОВ", "ЕВ"),
+    )
+)
+"""What stands in every patronymic; a text without one of these has none."""
+
+_PHRASES = sorted(CUES.keys() | JOINTS | PATRONYMIC_PARTS)
+_SCANNER = Scanner([Pattern(re.escape(phrase.decode()), has_start=False, has_case=True) for phrase in _PHRASES])
+
+
+def clues_in(folded: bytes) -> list[Clue]:
+    """Every clue in `Reading.folded`, by end.
+
+    Raises:
+        hyperscan.HyperscanError: it could not be scanned to its end.
+    """
+    return [(end, _PHRASES[number]) for end, _, number in _SCANNER.scan_bytes(folded)]
