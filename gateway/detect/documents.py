@@ -188,23 +188,27 @@ class DocumentFinder:
             len(value) >= _FEWEST_BEFORE_WORD or not value.isdigit() or _IS_SAID.match(text, end) is not None
         ):
             said = words.after
-        if not said or said & self._order or is_amount(text, start, end) or is_of_uuid(text, start, end):
-            return None
-        if words.following & self._order and not words.touching & said:
+        if not said or said & self._order:
             return None
         for document, mask in self._documents:
             if document.has_letters and value.isdigit() and not words.touching & mask:
                 continue
             if said & mask and document.fewest <= len(value) <= document.most:
-                series = _SERIES.search(text, max(0, start - 6), start) if value.isdigit() else None
-                if series is not None and series.group(1).isupper():
-                    start, value = series.start(), series.group(1) + value
-                elif document.kind is Kind.PASSPORT and (
-                    series := _SERIES_OF_DIGITS.search(text, max(0, start - _REACH_OF_SERIES), start)
-                ):
-                    start, value = series.start(), compact(series.group(1)) + value
-                return Finding(start, end, document.kind, _SCORE, value, document.rule)
-        return None
+                break
+        else:
+            return None
+        if words.following & self._order and not words.touching & said:
+            return None
+        if is_amount(text, start, end) or is_of_uuid(text, start, end):
+            return None
+        series = _SERIES.search(text, max(0, start - 6), start) if value.isdigit() else None
+        if series is not None and series.group(1).isupper():
+            start, value = series.start(), series.group(1) + value
+        elif document.kind is Kind.PASSPORT and (
+            series := _SERIES_OF_DIGITS.search(text, max(0, start - _REACH_OF_SERIES), start)
+        ):
+            start, value = series.start(), compact(series.group(1)) + value
+        return Finding(start, end, document.kind, _SCORE, value, document.rule)
 
 
 def _ends(run: Run) -> Iterator[int]:
