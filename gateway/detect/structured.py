@@ -100,7 +100,7 @@ class StructuredFinder:
         mine, (runs, mixed, plates, births) = self._plain.find(text, around)
         if view.may_hold_run(_SHORTEST_CRYPTO):
             mine += self._crypto.find(text, around)[0]
-        if (births or not text.isascii() or may_be_spelled(text)) and _DIGIT.search(text):
+        if (births or not text.isascii() or may_be_spelled(view.reading.folded)) and _DIGIT.search(text):
             mine += self._dates.find(text, around)[0]
         mixed = sorted([*mixed, *plates]) if plates else mixed
         ours = view.tokens
