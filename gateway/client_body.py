@@ -1,7 +1,8 @@
 """The body of a client's request, and of its answer, without ASGI's messages where uvicorn's cycle is behind them.
 
 ASGI's `send` is a coroutine: a piece that comes from an upstream has to wake the task that awaits it, which costs more
-than the piece itself. uvicorn's own cycle is behind that `send`, so a piece may as well be written by whoever has it.
+than the piece itself. uvicorn's own cycle is behind that `send`, so a piece may as well be written by whoever has it;
+it goes out at the end of the loop's turn, with those for other clients, or with what is written behind it before that.
 What can't be written at once (a client that reads slowly, or has left) is left to `send`, which knows how to wait. A
 request that came whole, as most do, is had without `receive` in the same way.
 
@@ -19,22 +20,25 @@ from typing import Self
 from starlette.types import Receive, Send
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, RequestResponseCycle
 
+from sovctl.gateway.client_transport import ClientTransport
 from sovctl.gateway.errors import Headers
 
 
 class ClientBody:
     """A body in chunks (RFC 9112, 7.1) whose end `send` sends; in HTTP/1.0 the connection's end is its own."""
 
-    __slots__ = ("_cycle", "_flow", "_write")
+    __slots__ = ("_cycle", "_flow", "_write_soon")
 
-    def __init__(self, cycle: RequestResponseCycle) -> None:
-        self._cycle, self._flow, self._write = cycle, cycle.flow, cycle.transport.write
+    def __init__(self, cycle: RequestResponseCycle, transport: ClientTransport) -> None:
+        self._cycle, self._flow, self._write_soon = cycle, cycle.flow, transport.write_soon
 
     @classmethod
     def behind(cls, send: Send) -> Self | None:
         """The one that `send` writes to."""
         cycle = getattr(send, "__self__", None)
-        return cls(cycle) if isinstance(cycle, RequestResponseCycle) else None
+        if not isinstance(cycle, RequestResponseCycle) or not isinstance(cycle.transport, ClientTransport):
+            return None
+        return cls(cycle, cycle.transport)
 
     @property
     def has_left(self) -> bool:
@@ -56,7 +60,7 @@ class ClientBody:
             return False
         cycle.response_started = cycle.chunked_encoding = True
         cycle.waiting_for_100_continue = False
-        self._write(b"%b%x\r\n%b\r\n" % (head, len(piece), piece))
+        cycle.transport.write(b"%b%x\r\n%b\r\n" % (head, len(piece), piece))
         return True
 
     def end(self, piece: bytes) -> None:
@@ -65,11 +69,11 @@ class ClientBody:
             self._cycle.expected_content_length = len(piece)
 
     def write(self, piece: bytes) -> bool:
-        """Write a piece that is not empty; False when it was not written."""
+        """Write a piece that is not empty, at the end of this turn; False when it was not taken."""
         cycle = self._cycle
         if self._flow.write_paused or cycle.disconnected or not cycle.chunked_encoding:
             return False
-        self._write(b"%x\r\n%b\r\n" % (len(piece), piece))
+        self._write_soon(b"%x\r\n%b\r\n" % (len(piece), piece))
         return True
 
 

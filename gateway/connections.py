@@ -10,6 +10,7 @@ that a request costs a few assignments and no timer:
     a client that does not read     `listen.write_timeout_s` from the moment its buffers were full; then closed
 
 A client that closes its connection before its answer is out is told of through `LEFT` in the request's state, at once.
+What is written to it may wait for the end of the loop's turn; see `client_transport`.
 
 What is no HTTP/1.1 is told so, in JSON. An offer of another protocol is passed over (RFC 9110, 7.8): Java's client
 makes one with its first request on plain HTTP, and uvicorn would lose that request's body.
@@ -30,6 +31,7 @@ import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from sovctl.gateway import log
+from sovctl.gateway.client_transport import ClientTransport, Turn
 from sovctl.gateway.errors import Code, error_body, status_and_message
 from sovctl.gateway.settings import Listen
 
@@ -54,11 +56,13 @@ class DeadlineProtocol(HttpToolsProtocol):
     body_timeout_s: ClassVar[float]
     write_timeout_s: ClassVar[float]
     max_head_bytes: ClassVar[int]
+    turn: ClassVar[Turn]
+    transport: ClientTransport
     _is_looking: ClassVar[bool] = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Wait for a first byte."""
-        super().connection_made(transport)
+        super().connection_made(ClientTransport(transport, self.turn))
         self._expires_at = self._end_of_idling()
         self._head_bytes = 0
         self._is_in_head = False
@@ -67,6 +71,10 @@ class DeadlineProtocol(HttpToolsProtocol):
         self._is_over = False
         if not self._is_looking:
             self._look_later()
+
+    def eof_received(self) -> None:
+        """The client says nothing more, and is closed for that: what waits goes out before."""
+        self.transport.flush()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Tell whoever still works on the answer."""
@@ -216,7 +224,7 @@ def protocol_class(base: type[DeadlineProtocol], listen: Listen) -> type[Deadlin
     """`base` with these settings."""
     names = ("head_timeout_s", "body_timeout_s", "write_timeout_s", "max_head_bytes")
     attributes: dict[str, Any] = {name: getattr(listen, name) for name in names}
-    return type(base.__name__, (base,), attributes)
+    return type(base.__name__, (base,), {**attributes, "turn": Turn()})
 
 
 def raise_file_limit() -> None:

@@ -7,9 +7,10 @@ import socket
 from typing import Any
 
 import uvicorn
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from sovctl.gateway.client_body import ClientBody, written_at_once
+from sovctl.gateway.connections import DeadlineProtocol, protocol_class
+from sovctl.gateway.settings import Listen
 
 ANSWERS: list[tuple[int, list[tuple[bytes, bytes]], bytes]] = [
     (200, [(b"content-type", b"application/json"), (b"x-request-id", b"0" * 32)], b'{"a":1}'),
@@ -64,9 +65,8 @@ def asked(app: Both | Streams, *requests: bytes) -> list[bytes]:
 
     async def run() -> list[bytes]:
         with socket.create_server(("127.0.0.1", 0)) as listening:
-            config = uvicorn.Config(
-                app, http=HttpToolsProtocol, lifespan="off", log_config=None, access_log=False, loop="uvloop"
-            )
+            http = protocol_class(DeadlineProtocol, Listen(host="127.0.0.1", port=8080))
+            config = uvicorn.Config(app, http=http, lifespan="off", log_config=None, access_log=False, loop="uvloop")
             server = uvicorn.Server(config)
             serving = asyncio.create_task(server.serve([listening]))
             reader, writer = await asyncio.open_connection(*listening.getsockname())
