@@ -38,7 +38,7 @@ _LOGS_IN = re.compile(
 
 _LONGEST_BEFORE = 24  # characters of initials and particles
 _INITIALS_BEFORE = re.compile(
-    rf"(?<![^\W_])([^\W\d_](?:[._]?[^\W\d_])?)(?:[._](?:{'|'.join(sorted(PARTICLES))}))*[._]\Z"
+    rf"(?<![^\W_])([^\W\d_](?:[._]?[^\W\d_])?)(?:[._](?:{'|'.join(sorted(PARTICLES))})){{0,3}}[._]\Z"
 )
 _INITIAL_BEHIND = re.compile(r"[._]([^\W\d_])(?![^\W_])")
 SECOND_SURNAME = re.compile(r"[._-]([^\W\d_]{3,32})(?![^\W\d_])")
