@@ -16,9 +16,10 @@ from dataclasses import dataclass
 
 from sovctl.gateway.detect.birth_date import is_date
 from sovctl.gateway.detect.context import Topics
-from sovctl.gateway.detect.finding import Finding
+from sovctl.gateway.detect.finding import Finding, name_value
 from sovctl.gateway.detect.loose_documents import is_national_plate
 from sovctl.gateway.detect.named_secrets import names_a_password
+from sovctl.gateway.detect.names.in_columns import Heading, heading, hold_names, name_in_cell
 from sovctl.gateway.detect.runs import Spans
 from sovctl.gateway.detect.schemes.scheme import compact
 from sovctl.gateway.detect.schemes.world import bic_form
@@ -34,6 +35,9 @@ _MOST_IN_CELLS = 3  # separators of a row that part no cells
 _SCORE = 0.4
 _HUMP = re.compile("(?<=[a-z])(?=[A-Z])")
 _LONG_NUMBER = re.compile("[0-9]{5}")
+_TWO = 2
+_ROWS_READ = 8  # to see whether people stand below "name"
+_WRITTEN: dict[Kind, Callable[[str], str]] = {Kind.SECRET: str, Kind.BIRTH_DATE: str, Kind.PERSON: name_value}
 _MARKS = " \t\r\"'`*"  # around a cell
 
 _PHONE = re.compile(
@@ -106,6 +110,7 @@ _COLUMNS = (
     _Column("@customer", Kind.ACCOUNT, "CUSTOMER_BY_WORD", _sized(_CODE, 6, 20)),
     _Column("@plate", Kind.VEHICLE, "PLATE_BY_WORD", _is_plate),
 )
+_PEOPLE = _Column("", Kind.PERSON, "NAME_COLUMN", lambda cell: name_in_cell(cell) is not None)
 _SECRET = _Column("", Kind.SECRET, "SECRET_NAMED", _is_one_word)
 _SHORT = _Column("", Kind.SECRET, "SECRET_CODE", _is_code)
 
@@ -116,7 +121,7 @@ Cell = tuple[int, int]
 class ColumnFinder:
     """Finds what headers speak of."""
 
-    rules = tuple(column.rule for column in (*_COLUMNS, _SECRET, _SHORT))
+    rules = tuple(column.rule for column in (*_COLUMNS, _PEOPLE, _SECRET, _SHORT))
 
     def __init__(self) -> None:
         self._topics = Topics([*(column.topic for column in _COLUMNS), "@order"])
@@ -145,7 +150,7 @@ class ColumnFinder:
             if count and (more == 0 or (0 < more <= _MOST_IN_CELLS < width + 1)):
                 if columns is None:
                     is_prose = more and text.find(separator + " ", *header) >= 0
-                    columns = {} if is_prose else self._read_header(text, header, separator)
+                    columns = {} if is_prose else self._read_header(text, header, separator, start)
                 if more and not columns:
                     width, header, columns = count, (start, end), None
                 if columns:
@@ -154,16 +159,29 @@ class ColumnFinder:
                 width, header, columns = count, (start, end), None
             start = end + 1
 
-    def _read_header(self, text: str, header: Cell, separator: str) -> dict[int, list[_Column]]:
-        """Number of a column -> what its header may mean."""
+    def _read_header(self, text: str, header: Cell, separator: str, start: int) -> dict[int, list[_Column]]:
+        """Number of a column -> what its header may mean.
+
+        Args:
+            start: of the row below.
+        """
         if header[1] - header[0] > _LONGEST_HEADER or _LONG_NUMBER.search(text, *header):
             return {}
         cells = _cells(text, *header, separator)
         if any(end - start > _LONGEST_HEAD or (start == end and separator == ",") for start, end in cells):
             return {}  # a line of prose
-        return {
-            number: columns for number, (start, end) in enumerate(cells) if (columns := self._meant(text[start:end]))
-        }
+        heads = [text[first:last] for first, last in cells]
+        meant = {number: columns for number, head in enumerate(heads) if (columns := self._meant(head))}
+        headings = [heading(head) for head in heads]
+        for number, names in enumerate(headings):
+            if names is None:
+                continue
+            # Two cells may be a label and its value: then other labels stand below.
+            is_sure = names is Heading.PEOPLE and (len(heads) > _TWO or None not in headings)
+            below = () if is_sure else _below(text, start, number, separator)
+            if is_sure or hold_names(below, names):
+                meant[number] = [*meant.get(number, ()), _PEOPLE]
+        return meant
 
     def _meant(self, head: str) -> list[_Column]:
         if names_a_code(head):
@@ -179,15 +197,32 @@ class ColumnFinder:
 
 def _in_row(text: str, cells: Sequence[Cell], columns: dict[int, list[_Column]], more: int) -> Iterator[Finding]:
     for number, meant in columns.items():
-        for start, end in cells[number : number + more + 1]:
+        for index in range(number, min(number + more + 1, len(cells))):
+            start, end = cells[index]
             if not 2 < end - start <= _LONGEST_VALUE:
                 continue
+            if more and text[start - 1 : start] == '"' != text[end : end + 1] and index + 1 < len(cells):
+                end = cells[index + 1][1]  # the cell holds a separator: "Weber, Anna"
             value = text[start:end]
             column = next((each for each in meant if each.is_one(value)), None)
             if column is not None:
-                written = value if column.kind in (Kind.SECRET, Kind.BIRTH_DATE) else compact(value)
+                written = _WRITTEN.get(column.kind, compact)(value)
                 yield Finding(start, end, column.kind, _SCORE, written, column.rule)
                 break
+
+
+def _below(text: str, start: int, number: int, separator: str) -> list[str]:
+    """What stands in the first rows of a column, as far as anything does."""
+    found: list[str] = []
+    for _ in range(_ROWS_READ):
+        end = text.find("\n", start)
+        cells = _cells(text, start, len(text) if end < 0 else end, separator)
+        if len(cells) > number and any(map(str.isalpha, cell := text[slice(*cells[number])])):
+            found.append(cell)
+        if end < 0 or len(cells) == 1:
+            break
+        start = end + 1
+    return found
 
 
 def _cells(text: str, start: int, end: int, separator: str) -> list[Cell]:

@@ -103,7 +103,9 @@ JOINTS = frozenset(f" {word} ".encode() for word in ("bin", "ibn", "bint", "bint
 TITLES = frozenset(phrase for phrase in _section("title") if " " not in phrase)
 """Titles of one word, in lower case."""
 
-FIELDS = _section("field")
+COLUMNS = _section("column")
+"""Headers of columns in which people stand, in lower case, one space between words."""
+FIELDS = _section("field") | COLUMNS
 """What stands before a colon and a name, in lower case, one space between words."""
 WEAK_FIELDS = _section("weak field")
 """Those of them that hold other things as often."""

@@ -8,14 +8,15 @@ from collections.abc import Iterator, Sequence
 from sovctl.gateway.detect.finding import Finding
 from sovctl.gateway.detect.names.cues import FIELDS, OTHER_FIELDS, WEAK_FIELDS
 from sovctl.gateway.detect.names.given_names import GIVEN_WORDS
+from sovctl.gateway.detect.names.nobody import is_everyday
 from sovctl.gateway.detect.names.shape import Name, is_company, is_lower, name_at
 from sovctl.gateway.detect.rows import rows_of
 from sovctl.gateway.kinds import Kind
 
 _LONGEST_LABEL = 40  # characters
 _MOST_LABEL_WORDS = 4
-_SIGNS = (":", "=", "|", "：")
-_BEFORE_LABEL = "\n,;{|:>"
+_SIGNS = (":", "=", "|", "：", "\t")
+_BEFORE_LABEL = "\n\t,;{|:>"
 _LABEL_START = re.compile(f"[{_BEFORE_LABEL}]")
 _LABEL_WORD = re.compile(r"[^\W\d_](?:[^\W\d_A-Z]|(?<![a-z])[A-Z])*")  # of `customerName` two
 _BEFORE_VALUE = re.compile(r"[ \t\u00a0]{0,8}(?:\r?\n[ \t]{0,4})?[\"'“«*_]{0,2}[ \t]{0,2}")
@@ -46,7 +47,7 @@ def in_fields(text: str) -> Iterator[tuple[str, Name]]:
         if not _ends_like_a_label(text, at):
             continue
         words = _label(text, at)
-        label = _field(words)
+        label = field_at_end(words)
         if not label:
             continue
         before = words[: len(words) - len(label.split())]
@@ -54,10 +55,13 @@ def in_fields(text: str) -> Iterator[tuple[str, Name]]:
             continue
         value = _BEFORE_VALUE.match(text, at + 1)
         assert value is not None  # it may be empty
+        if text[at] == "\t" and not _is_all_of_a_line(text, at):
+            continue  # the headers of a table
         if text[at] == "|" and _RULER.match(text, text.find("\n", at)):
             continue  # the headers of a table
         name = _with_given(text, name_at(text, value.end(), may_be_lower=True))
-        if name is not None and _is_believed(text, name, label) and not is_company(text, name.end):
+        is_cell = text[at] == "\t"
+        if name is not None and _is_believed(text, name, label, is_cell=is_cell) and not is_company(text, name.end):
             yield "NAME_FIELD", name
 
 
@@ -120,7 +124,7 @@ def _ends_like_a_label(text: str, at: int) -> bool:
     return not (word.isalpha() and word[1:].islower()) or word.lower() in _LAST_WORDS
 
 
-def _field(words: Sequence[str]) -> str:
+def field_at_end(words: Sequence[str]) -> str:
     """The longest label at the end of `words`; empty when there is none."""
     for number in range(min(len(words), _MOST_LABEL_WORDS), 0, -1):
         label = " ".join(words[-number:])
@@ -130,13 +134,31 @@ def _field(words: Sequence[str]) -> str:
 
 
 def _label(text: str, at: int) -> list[str]:
-    """The words before a sign, in lower case, without the marks that labels carry."""
-    label = _LABEL_START.split(text[max(0, at - _LONGEST_LABEL) : at])[-1]
+    """The words before a sign."""
+    return words_of_label(_LABEL_START.split(text[max(0, at - _LONGEST_LABEL) : at])[-1])
+
+
+def words_of_label(label: str) -> list[str]:
+    """Its words in lower case, without the marks that labels carry; those of `customerName` are two."""
     return [word.lower() for word in _LABEL_WORD.findall(label)]
 
 
-def _is_believed(text: str, name: Name, label: str) -> bool:
+def _is_all_of_a_line(text: str, at: int) -> bool:
+    """True for the one tab of a line that parts a label from its value, not two headers with a name below."""
+    start, end = text.rfind("\n", 0, at) + 1, text.find("\n", at)
+    end = len(text) if end < 0 else end
+    if text.count("\t", start, end) > 1:
+        return False
+    cell, tab, _ = text[end + 1 : end + 1 + _LONGEST_LABEL].partition("\t")
+    below = name_at(cell, 0)
+    return not tab or below is None or below.end < len(cell) or not (below.given or below.words > 1)
+
+
+def _is_believed(text: str, name: Name, label: str, *, is_cell: bool) -> bool:
     is_whole = _VALUE_END.match(text, name.end) is not None
+    if is_cell and not name.given:  # it may be the second header of two
+        words = words_of_label(text[name.start : name.end])
+        return is_whole and label not in WEAK_FIELDS and len(words) > 1 and not any(map(is_everyday, words))
     if text[name.start].islower():
         return is_whole and (name.words >= 2 or name.given > 0)
     if label in WEAK_FIELDS:
