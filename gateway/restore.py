@@ -31,6 +31,7 @@ from sovctl.gateway.tokens import ID_CHARACTERS
 
 _LABEL_OF: dict[str, Kind | Mark] = {**{k.value: k for k in Kind}, **{m.value: m for m in Mark}}
 _URL = Mark.URL.value
+_UNKNOWN = (_URL, "")  # neither is put back in plain text
 _PENDING_CHARACTERS = 4096  # of plain text until the links in it are looked for, all at once
 
 
@@ -117,35 +118,31 @@ class Issued:
     def in_plain(self, text: str, counts: RestoreCounts, *, is_json: bool) -> str | None:
         """A whole text that holds no links, no escapes, and no tokens but issued ones as we write them.
 
-        Most answers are such, and take a third of the time. None for any other: a `Restorer` has to read it.
+        Most answers are such, and take a third of the time. None for any other, and for more values than this answer
+        may still have: a `Restorer` has to read it.
         """
         if self.surrogates is not None or "\\" in text or "&" in text or has_link_hint(text):
             return None
-        found: list[tuple[int, int, str, str]] = []
-        position, at = 0, text.find("_")
-        while at >= 0:
-            end = at + 1 + ID_CHARACTERS
-            token_id = text[at + 1 : end]
-            if (issued := self._by_id.get(token_id)) is not None:
-                label, value = issued
-                if label == _URL or not text.endswith(label, position, at):  # what follows a URL belongs to it
-                    return None
-                found.append((at - len(label), end, token_id, value))
-                position = end
-            elif PLAIN_ID.match(text, at):
-                return None
-            at = text.find("_", at + 1)
+        pieces = PLAIN_ID.split(text)  # text that ends with a label, sixteen characters, text, ..., text
+        ids = pieces[1::2]
         out: list[str] = []
-        position = 0
-        for start, end, token_id, value in found:
-            if self.may_take(token_id, value):
-                counts.restored += 1
-                out += text[position:start], json_inside(value) if is_json else value
-            else:
-                counts.capped += 1
-                out.append(text[position:end])
-            position = end
-        out.append(text[position:])
+        characters = 0
+        for before, token_id in zip(pieces[::2], ids, strict=False):
+            label, value = self._by_id.get(token_id, _UNKNOWN)
+            plain = before.removesuffix(label)
+            if label == _URL or plain == before:  # what follows a URL belongs to it
+                return None
+            out.append(plain)
+            out.append(json_inside(value) if is_json else value)
+            characters += len(value)
+        fresh = self._seen.union(ids)
+        tokens_left = self._tokens_left + len(self._seen) - len(fresh)
+        if tokens_left < 0 or characters > self._characters_left:
+            return None
+        self._seen, self._tokens_left = fresh, tokens_left
+        self._characters_left -= characters
+        counts.restored += len(ids)
+        out.append(pieces[-1])
         return "".join(out)
 
 
