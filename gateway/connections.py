@@ -58,7 +58,6 @@ class DeadlineProtocol(HttpToolsProtocol):
     max_head_bytes: ClassVar[int]
     turn: ClassVar[Turn]
     transport: ClientTransport
-    _is_looking: ClassVar[bool] = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Wait for a first byte."""
@@ -69,7 +68,7 @@ class DeadlineProtocol(HttpToolsProtocol):
         self._body_bytes = 0
         self._full_since = inf
         self._is_over = False
-        if not self._is_looking:
+        if type(self) not in _LOOKING:
             self._look_later()
 
     def eof_received(self) -> None:
@@ -184,7 +183,7 @@ class DeadlineProtocol(HttpToolsProtocol):
         super().resume_writing()
 
     def _look_later(self) -> None:
-        type(self)._is_looking = True  # one look at a time for all connections of this class, which one server has
+        _LOOKING.add(type(self))
         self.loop.call_later(_LOOK_EVERY_S, self._look)
 
     def _look(self) -> None:
@@ -193,7 +192,7 @@ class DeadlineProtocol(HttpToolsProtocol):
         for connection in list(self.connections):
             if isinstance(connection, DeadlineProtocol):
                 connection._end_if_late(now)
-        type(self)._is_looking = False
+        _LOOKING.discard(type(self))
         if self.connections:
             self._look_later()
 
@@ -218,6 +217,11 @@ class DeadlineProtocol(HttpToolsProtocol):
             body = error_body(code, request_id=request_id)
             self.transport.write(_HEAD % (status, _REASONS[status], len(body), request_id.encode()) + body)
         self.transport.close()
+
+
+_LOOKING: set[type[DeadlineProtocol]] = set()
+"""Classes, each of one server, whose next look is on its way: one at a time for all their connections. No attribute of
+the class, for a class that changes has all its names looked up anew, at every place that uses one."""
 
 
 def protocol_class(base: type[DeadlineProtocol], listen: Listen) -> type[DeadlineProtocol]:
