@@ -108,7 +108,7 @@ class Planner:
             raise Refused(Code.ROUTE_NOT_ALLOWED)
         try:
             beginning = () if header is not None else surface.beginning(body)
-            conversation, *older = (
+            conversation, *older = [
                 conversation_of(
                     beginning,
                     header=header,
@@ -118,7 +118,7 @@ class Planner:
                     key_version=version,
                 )
                 for secret, version in self._secrets
-            )
+            ]
         except orjson.JSONEncodeError:  # it nests deeper than orjson writes, which is deeper than any limit here
             raise Refused(Code.TOO_DEEP) from None
         except ValueError:

@@ -114,7 +114,7 @@ class Sender:
                 exchange.kept = {key: body[key] for key in exchange.surface.repeated if key in body}
                 data = draft.outgoing.data
             try:
-                is_admitted = await self._admitted(exchange, name)
+                is_admitted = exchange.usage is not None or await self._admitted_again(exchange, name)
                 if is_admitted:
                     exchange.upstream, exchange.counts = name, RestoreCounts()
                     with span(exchange.trace, "audit"):
@@ -178,16 +178,15 @@ class Sender:
                 return await self._deliver(exchange, bad.made)
         raise await self._failed(exchange, failure, has_left=has_left)
 
-    async def _admitted(self, exchange: Exchange, upstream: str) -> bool:
+    async def _admitted_again(self, exchange: Exchange, upstream: str) -> bool:
         """True when there is a reservation for this upstream; the one before may have used what was reserved."""
-        if exchange.usage is None:
-            exchange.settle()
-            try:
-                await self._admission.reserve_again(exchange, upstream)
-            except Refused as refused:
-                exchange.reasons.append(f"{refused.code.value}:{upstream}")
-                return False
-            exchange.usage = NOTHING
+        exchange.settle()
+        try:
+            await self._admission.reserve_again(exchange, upstream)
+        except Refused as refused:
+            exchange.reasons.append(f"{refused.code.value}:{upstream}")
+            return False
+        exchange.usage = NOTHING
         return True
 
     def _record(self, exchange: Exchange, upstream: str, *, is_first: bool) -> Recording:

@@ -20,13 +20,13 @@ class Attempts:
     attempts.words()                       # ["chat/0:status-503"]
     """
 
-    __slots__ = ("_outcomes", "_places", "hedges")
+    __slots__ = ("_places", "_words", "hedges")
 
     def __init__(self) -> None:
         self.hedges = 0
         """Servers that were asked beside another one, of the upstream asked last: each may have used as much as it."""
         self._places: list[str] = []
-        self._outcomes: list[str] = []
+        self._words: list[str] = []
 
     @property
     def count(self) -> int:
@@ -36,20 +36,20 @@ class Attempts:
     def begin(self, place: str) -> int:
         """A request is about to be sent; the number of this attempt."""
         self._places.append(place)
-        self._outcomes.append("sent")
+        self._words.append(f"{place}:sent")
         return len(self._places) - 1
 
     def end(self, number: int, outcome: str) -> None:
         """What came of it so far: a status, or a cause of `UpstreamFailed`."""
-        self._outcomes[number] = outcome
+        self._words[number] = f"{self._places[number]}:{outcome}"
 
     def end_last(self, outcome: str) -> None:
         """What came of the last one after all."""
-        self._outcomes[-1] = outcome
+        self.end(-1, outcome)
 
     def words(self) -> list[str]:
         """All of them; no text of anybody's."""
-        return [f"{place}:{outcome}" for place, outcome in zip(self._places, self._outcomes, strict=True)]
+        return [*self._words]
 
 
 class Answer:
