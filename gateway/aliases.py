@@ -71,7 +71,9 @@ class _Part:
     letters: set[str] = field(default_factory=set)
     """First letters of the other parts of the people who have it."""
     forms: frozenset[str] = frozenset()
-    """Made when they are first needed."""
+    """As of a listed name; made when they are first needed."""
+    own_forms: frozenset[str] = frozenset()
+    """As of a word in a text; likewise."""
     keys: frozenset[str] = frozenset()
     """Likewise."""
     beginnings: frozenset[str] = frozenset()
@@ -113,7 +115,11 @@ class _Part:
             return not (text_forms(self.word) | listed_forms(self.word)).isdisjoint(forms)
         if not self.forms:
             self.forms = listed_forms(self.word)
-        return not self.forms.isdisjoint(text_forms(word)) or not listed_forms(word).isdisjoint(text_forms(self.word))
+        if not self.forms.isdisjoint(text_forms(word)):
+            return True
+        if not self.own_forms:
+            self.own_forms = text_forms(self.word)
+        return not self.own_forms.isdisjoint(listed_forms(word))
 
     def is_transliteration(self, word: str) -> bool:
         """True when a word of another script is this one."""

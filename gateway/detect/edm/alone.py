@@ -276,6 +276,8 @@ def _stems(word: str, endings: tuple[range, dict[str, list[tuple[str, Form]]]]) 
 
 def without_marks(word: str) -> set[str]:
     """A Latin word without its marks: ö is o, or oe."""
+    if word.isascii():
+        return {word}
     return {_unmarked(word), _unmarked(word.translate(_UMLAUTS))}
 
 
