@@ -11,6 +11,7 @@ from sovctl.gateway.detect.names.given_names import is_given_name
 from sovctl.gateway.detect.names.shape import Name, is_nobody, name_at, word_before
 from sovctl.gateway.detect.reading import Reading
 
+_OF_FORM = PATRONYMIC_PARTS | JOINTS
 _PATRONYMIC = re.compile(
     r"(?:[^\W\d_]{2,20}(?:[оеё]вич)|[^\W\d_]{1,20}льич|(?:кузьм|фом|никит|лук|фок|сав)ич)(?:а|у|ем|е)?"
     r"|[^\W\d_]{2,20}(?:[оеё]вн|иничн|ьиничн|тичн|мичн|кичн)(?:а|ы|е|у|ой|ою)"
@@ -25,6 +26,9 @@ def by_form(reading: Reading, clues: Sequence[Clue]) -> Iterator[tuple[str, Name
     Args:
         clues: in the text.
     """
+    clues = [clue for clue in clues if clue[1] in _OF_FORM]
+    if not clues:
+        return  # most often
     text = reading.text
     for word in _patronymics(reading.folded, [end for end, part in clues if part in PATRONYMIC_PARTS]):
         length = len(word.decode())
