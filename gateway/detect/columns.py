@@ -176,8 +176,10 @@ class ColumnFinder:
         for number, names in enumerate(headings):
             if names is None:
                 continue
-            # Two cells may be a label and its value: then other labels stand below.
-            is_sure = names is Heading.PEOPLE and (len(heads) > _TWO or None not in headings)
+            # Two cells may be a label and its value, then other labels stand below; a row of words may be prose.
+            is_table = len(heads) > _TWO or None not in headings
+            is_table = is_table and (separator not in ",;" or text.find(separator + " ", *header) < 0)
+            is_sure = names is Heading.PEOPLE and is_table
             below = () if is_sure else _below(text, start, number, separator)
             if is_sure or hold_names(below, names):
                 meant[number] = [*meant.get(number, ()), _PEOPLE]

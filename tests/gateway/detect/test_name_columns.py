@@ -64,6 +64,7 @@ def test_below_a_word_that_may_say_something_else_known_given_names_tell_people(
         "From\tTo\tDate\nSan Antonio\tSanta Cruz\t1\nFlorence\tVictoria\t2\n",
         "product name;x;y\nGalaxy Ultra;1;2\nPixel Pro;1;2\n",
         "Vorname\tAlter\nKiel\t24103\n",
+        "Gefragt sind Vorname, Nachname, Ort\nund dann kommt Hamburg, Kiel, Bonn\n",
         "Ansprechpartner;Ort;x\nUnknown;Kiel;1\nN/A;Bonn;2\n-;Bonn;2\n",
         "Kundenname;Betrag;x\nMüller GmbH;12;1\nAcme Ltd;13;1\n",
     ],
