@@ -159,12 +159,11 @@ class Connection(asyncio.Protocol):
         return False
 
     def _unread(self) -> bytes:
-        pieces = self._pieces
         if self._is_paused:
             self._is_paused = False
             self._transport.resume_reading()
-        self._pieces, self._unread_bytes = [], 0
-        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+        pieces, self._pieces, self._unread_bytes = self._pieces, [], 0
+        return b"".join(pieces)
 
     def linger(self, done: Callable[[], None]) -> None:
         """Read the rest of an answer that says nothing new; `done` when the connection is reusable or closed."""
@@ -255,7 +254,8 @@ class Connection(asyncio.Protocol):
             self._talks_unasked = True
             self._transport.abort()
             return
-        self._heard_bytes += len(data)
+        if not self._has_head:
+            self._heard_bytes += len(data)
         try:
             self._parser.feed_data(data)
         except (httptools.HttpParserError, httptools.HttpParserUpgrade):
@@ -263,23 +263,25 @@ class Connection(asyncio.Protocol):
                 self._fail("protocol")
                 return
             self._talks_unasked = True
-        self._heard()
-
-    def _heard(self) -> None:
         if self._is_whole:
             self._due_s = inf
         elif self._has_head:
             if self._lingering is None:
-                self._due_s = self._loop.time() + self._read_timeout_s
-                if self._due_s < self._timer_at_s:
+                self._due_s = due_s = self._loop.time() + self._read_timeout_s
+                if due_s < self._timer_at_s:
                     self._give_up_in(self._read_timeout_s)
         elif self._heard_bytes > _MAX_HEAD_BYTES:
             self._fail("protocol")
-        if self._take is not None and self._pieces and self._failure is None:
-            if not self._take(self._unread()):
+        if (take := self._take) is not None and self._pieces and self._failure is None:
+            if not take(self._unread()):
                 self._take = None
             elif not self._is_whole:
                 return  # nobody has to wake
+        elif self._pieces and not self._is_paused:
+            self._unread_bytes += len(data)
+            if self._unread_bytes > _PAUSE_BYTES:
+                self._is_paused = True
+                self._transport.pause_reading()
         self._wake()
 
     def eof_received(self) -> bool:
@@ -319,13 +321,8 @@ class Connection(asyncio.Protocol):
         self.status, self._has_head = status, True
 
     def on_body(self, body: bytes) -> None:
-        if self._talks_unasked:
-            return
-        self._pieces.append(body)
-        self._unread_bytes += len(body)
-        if self._unread_bytes > _PAUSE_BYTES and not self._is_paused:
-            self._is_paused = True
-            self._transport.pause_reading()
+        if not self._talks_unasked:
+            self._pieces.append(body)
 
     def on_message_complete(self) -> None:
         if self._has_head and not self._talks_unasked:

@@ -108,6 +108,43 @@ def test_a_slow_reader_is_no_silence_of_the_server() -> None:
     asyncio.run(run())
 
 
+class Pausable(asyncio.Transport):
+    """A transport that says whether it was paused."""
+
+    is_paused = False
+
+    def write(self, data: Any) -> None:
+        pass
+
+    def pause_reading(self) -> None:
+        assert not self.is_paused
+        self.is_paused = True
+
+    def resume_reading(self) -> None:
+        assert self.is_paused
+        self.is_paused = False
+
+
+def test_a_server_that_is_faster_than_the_reader_has_to_wait() -> None:
+    async def run() -> None:
+        connection, transport, size = Connection(), Pausable(), 100_000
+        connection.connection_made(transport)
+        connection.send(REQUEST, timeout_s=60, read_timeout_s=60)
+        connection.data_received(ok(bytes(9 * size))[: -9 * size])
+        for _ in range(2):
+            paused = []
+            for _ in range(4):
+                connection.data_received(bytes(size))
+                paused.append(transport.is_paused)
+            assert paused == [False, False, True, True]
+            assert await connection.piece() == bytes(4 * size)
+            assert not transport.is_paused
+        connection.data_received(bytes(size))
+        assert await connection.pour(lambda piece: len(piece) == size)
+
+    asyncio.run(run())
+
+
 def test_a_connection_serves_one_answer_after_another_and_mixes_none() -> None:
     async def run() -> None:
         answers = iter([ok(b"one"), ok(b"two", status="503 x"), ok(b"three", "connection: close")])
