@@ -31,25 +31,25 @@ _MOST_LEARNT = 16  # by one stream: where every event is of its own form, lookin
 
 
 class _Form:
-    __slots__ = ("begin", "behind", "change", "close", "end", "first", "least_bytes", "memo", "opened")
+    __slots__ = ("before", "begin", "behind", "between", "change", "end", "first", "last", "least_bytes", "memo")
 
     def __init__(
         self, begin: bytes, end: bytes, written: list[bytes], change: Callable[[str], str] | None, memo: Any
     ) -> None:
-        self.begin, self.end = begin + b'"', b'"' + end  # of a framed event
-        self.opened, self.close = written[0] + b'"', b'"' + written[1]  # of what is written
-        self.first, self.behind = len(self.begin), -len(self.end)  # where the string is in the event
-        self.least_bytes = self.first - self.behind
+        self.begin, self.between, self.end = begin + b'"', end + begin, b'"' + end  # of a framed event
+        self.before, self.behind = written  # of what is written
+        self.first, self.last = len(begin), -len(end)  # where the string is in the event, with its quotes
+        self.least_bytes = len(self.begin) + len(self.end)
         self.change = change
         self.memo = memo
 
     def several(self, events: bytes) -> bytes | None:
         """The framed events for some; None when not all have this form, or are no JSON."""
-        strings = [event[self.first : self.behind + len(_END)] for event in events.split(_END)]
-        if strings.pop() or (self.end + self.begin).join(strings) != events[self.first : self.behind]:
+        strings = [event[self.first : self.last + len(_END)] for event in events.split(_END)]
+        if strings.pop() or self.between.join(strings) != events[self.first : self.last]:
             return None
         try:
-            texts = orjson.loads(b'["%b"]' % b'",\n"'.join(strings))  # no string goes on behind a line's end
+            texts = orjson.loads(b"[%b]" % b",\n".join(strings))  # no string goes on behind a line's end
         except orjson.JSONDecodeError:
             return None
         if len(texts) != len(strings):
@@ -58,8 +58,8 @@ class _Form:
             changed = [change(text) for text in texts]
             if any(map(is_not, changed, texts)):
                 pairs = zip(strings, texts, changed, strict=True)
-                strings = [string if new is text else orjson.dumps(new)[1:-1] for string, text, new in pairs]
-        return self.opened + (self.close + self.opened).join(strings) + self.close
+                strings = [string if new is text else orjson.dumps(new) for string, text, new in pairs]
+        return self.before + (self.behind + self.before).join(strings) + self.behind
 
 
 class EventForms:
@@ -88,20 +88,20 @@ class EventForms:
         """
         for form in self._forms:
             if events.startswith(form.begin) and events.endswith(form.end) and len(events) >= form.least_bytes:
-                string = events[form.first : form.behind]
+                string = events[form.first : form.last]
                 if _LINE_FEED in string:
                     written = form.several(events)
                     if written is not None:
                         self.memo = form.memo
                     return written
                 try:
-                    text = orjson.loads(b'"' + string + b'"')
+                    text = orjson.loads(string)
                 except orjson.JSONDecodeError:
                     return None  # more than a string, or no JSON
                 self.memo = form.memo
                 if form.change is not None and (changed := form.change(text)) is not text:
-                    string = orjson.dumps(changed)[1:-1]
-                return form.opened + string + form.close
+                    string = orjson.dumps(changed)
+                return form.before + string + form.behind
         return None
 
     def learn(
