@@ -165,6 +165,7 @@ class Restorer:
         hosts = self._issued.link_hosts
         self._context: LinkContext = JsonLinkContext(hosts) if is_json else LinkContext(hosts)
         self._before = ""  # what came last before what is held, two characters at least
+        self._reads_all = self._surrogates is not None  # or a backslash is among them
         self._held = ""
         self._passed = 0  # characters of the upstream's text before what is held
         self.offsets = Offsets()
@@ -181,7 +182,7 @@ class Restorer:
     def feed(self, text: str) -> str:
         """What can be emitted once `text` has come; together with later results and `flush`, nothing is lost."""
         whole = self._held + text if self._held else text
-        if "_" in whole or "\\" in whole or "&" in whole or "\\" in self._before or self._surrogates is not None:
+        if self._reads_all or "_" in whole or "\\" in whole or "&" in whole:
             if self._held and self._search.is_begun(whole):
                 self._held = whole
                 return ""
@@ -223,6 +224,7 @@ class Restorer:
             out.append(text[position:end])
             self._plain(out[-1])
         self._before, self._held = text[max(0, end - 2) : end], text[end:]
+        self._reads_all = self._surrogates is not None or "\\" in self._before
         self._passed += end
         return "".join(out)
 

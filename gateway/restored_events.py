@@ -29,7 +29,7 @@ class RestoredEvents:
     def __init__(
         self, stream: EventStream, *, max_event_bytes: int, is_left_out: Callable[[bytes], bool] | None = None
     ) -> None:
-        self._stream = stream
+        self._stream, self._put = stream, stream.put
         self._framer = Framer(max_event_bytes=max_event_bytes)
         self._is_left_out = is_left_out
 
@@ -40,9 +40,12 @@ class RestoredEvents:
             EventTooLarge: an event is larger than allowed.
             UpstreamFailed: it is no answer.
         """
-        put, is_left_out = self._stream.put, self._is_left_out
-        is_to_read = is_left_out is not None and may_tell_usage(piece)
-        if not is_to_read and self._framer.is_between_events and (known := put(piece)) is not None:
+        is_left_out = self._is_left_out
+        if (
+            self._framer.is_between_events
+            and (is_left_out is None or not may_tell_usage(piece))
+            and (known := self._put(piece)) is not None
+        ):
             return known
         if half := _half_of(piece):  # several events, not all of one form
             return self.feed(piece[:half]) + self.feed(piece[half:])
@@ -50,7 +53,7 @@ class RestoredEvents:
         for data in map(mended, self._framer.feed(piece)):
             if is_left_out is not None and may_tell_usage(data) and is_left_out(data):
                 continue
-            if (known := put(event(data))) is not None:
+            if (known := self._put(event(data))) is not None:
                 out.append(known)
             else:
                 out += self._stream.feed(data)
