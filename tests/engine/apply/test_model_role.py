@@ -33,7 +33,7 @@ def mirror(tmp_path: Path) -> Iterator[tuple[Path, str]]:
         path.write_text(text)
     handler = functools.partial(_Quiet, directory=str(folder))
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
         yield folder / "m", f"http://127.0.0.1:{server.server_port}/m"
         server.shutdown()
 

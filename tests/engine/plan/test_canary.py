@@ -73,7 +73,7 @@ def pool(authority: Authority) -> Iterator[Pool]:
     server = Server((str(HERE), 0), Handler)
     server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
     state.port = server.server_address[1]
-    thread = threading.Thread(target=server.serve_forever)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
     thread.start()
     yield state
     state.hangs.set()
