@@ -83,7 +83,11 @@ def test_groups_may_be_nested(tmp_path: Path) -> None:
     assert identify(made, token(groups=["staff"], realm_access="x"))[0] is None
 
 
-NOW = int(time.time())
+def after(seconds: int) -> int:
+    """So long after now; asked when a test runs, which may be an hour after this file was read."""
+    return int(time.time()) + seconds
+
+
 PUBLIC_PEM = (
     KEYS["rsa"].public_key().public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
 )
@@ -108,9 +112,9 @@ def signed_with_the_public_key() -> str:
 
 
 BAD: dict[str, tuple[Callable[[], str], str]] = {
-    "expired": (lambda: token(iat=NOW - 1000, exp=NOW - 31), "expired"),
-    "not yet valid": (lambda: token(nbf=NOW + 300), "not-yet-valid"),
-    "issued in the future": (lambda: token(iat=NOW + 300, exp=NOW + 400), "not-yet-valid"),
+    "expired": (lambda: token(iat=after(-1000), exp=after(-31)), "expired"),
+    "not yet valid": (lambda: token(nbf=after(300)), "not-yet-valid"),
+    "issued in the future": (lambda: token(iat=after(300), exp=after(400)), "not-yet-valid"),
     "another audience": (lambda: token(aud="other"), "audience"),
     "no audience": (lambda: token(aud=None), "claim-missing"),
     "another issuer": (lambda: token(iss="https://evil.example"), "issuer"),
@@ -118,7 +122,7 @@ BAD: dict[str, tuple[Callable[[], str], str]] = {
     "no subject": (lambda: token(sub=None), "claim-missing"),
     "no end": (lambda: token(exp=None), "claim-missing"),
     "no beginning": (lambda: token(iat=None), "claim-missing"),
-    "too long a life": (lambda: token(exp=NOW + 90_000), "lifetime"),
+    "too long a life": (lambda: token(exp=after(90_000)), "lifetime"),
     "a control character in the subject": (lambda: token(sub="a\nb"), "subject"),
     "an endless subject": (lambda: token(sub="a" * 257), "subject"),
     "groups that are no texts": (lambda: token(groups=["staff", 1]), "groups"),
@@ -159,7 +163,7 @@ def test_leeway_covers_clocks_that_differ(tmp_path: Path) -> None:
 
 def test_a_claim_that_the_site_requires_must_be_there(tmp_path: Path) -> None:
     made = settings(tmp_path, required_claims=["nbf"])
-    without, with_it = identify(made, token(), token(nbf=NOW))
+    without, with_it = identify(made, token(), token(nbf=after(0)))
     assert without is None
     assert with_it is not None
 
