@@ -31,25 +31,26 @@ _MOST_LEARNT = 16  # by one stream: where every event is of its own form, lookin
 
 
 class _Form:
-    __slots__ = ("before", "begin", "behind", "between", "change", "end", "first", "last", "least_bytes", "memo")
+    __slots__ = ("begin", "between", "change", "close", "end", "memo", "opened")
 
     def __init__(
         self, begin: bytes, end: bytes, written: list[bytes], change: Callable[[str], str] | None, memo: Any
     ) -> None:
-        self.begin, self.between, self.end = begin + b'"', end + begin, b'"' + end  # of a framed event
-        self.before, self.behind = written  # of what is written
-        self.first, self.last = len(begin), -len(end)  # where the string is in the event, with its quotes
-        self.least_bytes = len(self.begin) + len(self.end)
+        self.begin, self.end = begin + b'"', b'"' + end  # of a framed event
+        self.between = self.end + self.begin
+        self.opened, self.close = written[0] + b'"', b'"' + written[1]  # of what is written
         self.change = change
         self.memo = memo
 
-    def several(self, events: bytes) -> bytes | None:
-        """The framed events for some; None when not all have this form, or are no JSON."""
-        strings = [event[self.first : self.last + len(_END)] for event in events.split(_END)]
-        if strings.pop() or self.between.join(strings) != events[self.first : self.last]:
-            return None
+    def several(self, inside: bytes) -> bytes | None:
+        """The framed events for some; None when not all have this form, or are no JSON.
+
+        Args:
+            inside: from the first one's string to the last one's.
+        """
+        strings = inside.split(self.between)
         try:
-            texts = orjson.loads(b"[%b]" % b",\n".join(strings))  # no string goes on behind a line's end
+            texts = orjson.loads(b'["%b"]' % b'",\n"'.join(strings))  # no string goes on behind a line's end
         except orjson.JSONDecodeError:
             return None
         if len(texts) != len(strings):
@@ -58,8 +59,8 @@ class _Form:
             changed = [change(text) for text in texts]
             if any(map(is_not, changed, texts)):
                 pairs = zip(strings, texts, changed, strict=True)
-                strings = [string if new is text else orjson.dumps(new) for string, text, new in pairs]
-        return self.before + (self.behind + self.before).join(strings) + self.behind
+                strings = [string if new is text else orjson.dumps(new)[1:-1] for string, text, new in pairs]
+        return self.opened + (self.close + self.opened).join(strings) + self.close
 
 
 class EventForms:
@@ -87,21 +88,22 @@ class EventForms:
         None for any other.
         """
         for form in self._forms:
-            if events.startswith(form.begin) and events.endswith(form.end) and len(events) >= form.least_bytes:
-                string = events[form.first : form.last]
+            behind = events.removeprefix(form.begin)
+            string = behind.removesuffix(form.end)
+            if len(string) < len(behind) < len(events):
                 if _LINE_FEED in string:
-                    written = form.several(events)
+                    written = form.several(string)
                     if written is not None:
                         self.memo = form.memo
                     return written
                 try:
-                    text = orjson.loads(string)
+                    text = orjson.loads(b'"' + string + b'"')
                 except orjson.JSONDecodeError:
                     return None  # more than a string, or no JSON
                 self.memo = form.memo
                 if form.change is not None and (changed := form.change(text)) is not text:
-                    string = orjson.dumps(changed)
-                return form.before + string + form.behind
+                    string = orjson.dumps(changed)[1:-1]
+                return form.opened + string + form.close
         return None
 
     def learn(

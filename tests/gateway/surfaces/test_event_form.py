@@ -171,6 +171,33 @@ def test_garbage_in_a_known_form_is_what_it_would_be_without(data: st.DataObject
 
 
 @pytest.mark.parametrize("issued", [{TOKEN: VALUE}, {}])
+@pytest.mark.parametrize(
+    "odd",
+    [
+        b"null",
+        b"1",
+        b'["a"]',
+        b'{"a":"b"}',
+        b'"a","role":"b"',
+        b' "a"',
+        b'\n"a"',
+        b'"a\n\nb"',
+        b'"a"\n\n,"b"',
+        b'"\\"',
+        b"",
+        b'"',
+    ],
+)
+def test_several_events_together_have_a_known_form_when_each_has(odd: bytes, issued: dict[str, str]) -> None:
+    stream = ChoiceStream(Restoration(issued, "assistant", RestoreCounts()), payload="delta", fields=FIELDS)
+    usual = orjson.dumps({"model": "big", "choices": [{"index": 0, "delta": {"content": "a b"}}]})
+    stream.feed(usual)
+    framed = [b"data: " + usual.replace(b'"a b"', middle) + b"\n\n" for middle in (b'"a b"', odd, b'"a b"')]
+    assert stream.put(framed[0] + framed[2]) == (framed[0] + framed[2]).replace(b"big", b"assistant")
+    assert [stream.put(b"".join(framed)), stream.put(framed[1]), stream.put(b"".join(framed[:2]))] == [None] * 3
+
+
+@pytest.mark.parametrize("issued", [{TOKEN: VALUE}, {}])
 def test_nearly_all_events_of_a_stream_have_a_known_form(issued: dict[str, str]) -> None:
     forms = CountedForms()
     head = {"id": "x", "object": "chat.completion.chunk", "created": 1, "model": "big"}
