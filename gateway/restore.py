@@ -116,12 +116,16 @@ class Issued:
         return True
 
     def in_plain(self, text: str, counts: RestoreCounts, *, is_json: bool) -> str | None:
-        """A whole text that holds no links, no escapes, and no tokens but issued ones as we write them.
+        """A whole text without escapes that holds no tokens, or no links and only issued tokens as we write them.
 
         Most answers are such, and take a third of the time. None for any other, and for more values than this answer
         may still have: a `Restorer` has to read it.
         """
-        if self.surrogates is not None or "\\" in text or "&" in text or has_link_hint(text):
+        if self.surrogates is not None or "\\" in text or "&" in text:
+            return None
+        if "_" not in text:
+            return text
+        if has_link_hint(text):
             return None
         pieces = PLAIN_ID.split(text)  # text that ends with a label, sixteen characters, text, ..., text
         ids = pieces[1::2]

@@ -55,6 +55,13 @@ def test_plain_prose_with_its_tokens_needs_no_closer_look() -> None:
     assert counts.restored == 3
 
 
+def test_links_in_a_text_without_tokens_need_no_closer_look() -> None:
+    counts = RestoreCounts()
+    text = "See https://a.example/b?c=IBAN, www.b.example and [a](/b)."
+    assert Issued(_ISSUED).in_plain(text, counts, is_json=False) == text
+    assert counts == RestoreCounts()
+
+
 def test_where_a_link_or_an_escape_may_be_a_closer_look_is_needed() -> None:
     email, url = next(iter(_ISSUED)), list(_ISSUED)[3]
     for text in (f"https://a.example/?q={email}", f"[x](a) {email}", f"{email} &amp;", f"\\n{email}", f"{url}/{email}"):
