@@ -23,7 +23,10 @@ from collections.abc import Collection
 
 from sovctl.gateway.kinds import Kind, Mark
 
-_OPENER = re.compile(r"""(["'<])?(?:https?:|ftps?:|wss?:|file:|data:|javascript:|//|\\\\|www\.)|\]\(""", re.IGNORECASE)
+_WORDS = ("https?:", "ftps?:", "wss?:", "file:", "data:", "javascript:", r"www\.")
+# First letters as they stand: what can begin with few characters is found in a tenth of the time.
+_BEGUN = (f"{first}(?i:{word[1:]})" for word in _WORDS for first in (word[0], word[0].upper()))
+_OPENER = re.compile("|".join((*_BEGUN, "//", r"\\\\", r"\]\(")))
 _SCHEMES = ("http", "https", "ftp", "ftps", "ws", "wss", "file", "data", "javascript")
 _LONGEST_SCHEME = max(map(len, _SCHEMES))
 _LONGEST_OPENER = 12  # characters: a quote and `javascript:`
@@ -113,17 +116,18 @@ class _PlainLinkContext:
         match = _OPENER.search(tail + text[position : position + _LONGEST_OPENER]) if tail else None
         if match is not None and match.start() < len(tail):
             start, end = position + match.start() - len(tail), position + match.end() - len(tail)
+            before = match.string[: match.start()]
         elif (match := _OPENER.search(text, position)) is not None:
             start, end = match.span()
+            before = text[position:start] or tail
         else:
             self._tail = (tail + text[position:])[-_LONGEST_OPENER:]
             self._at += len(text) - position
             return len(text)
         self._is_bare_target = match.group() == _TARGET
-        self._end = _QUOTED_END.get(match.group(1) or "", _END)
-        skipped = len(_TARGET) if self._is_bare_target else len(match.group(1) or "")
-        self._link = "" if self._is_bare_target else match.group()[skipped:]
-        self._opened_at = self._at + start - position + skipped
+        self._end = _END if self._is_bare_target else _QUOTED_END.get(before[-1:], _END)
+        self._link = "" if self._is_bare_target else match.group()
+        self._opened_at = self._at + (end if self._is_bare_target else start) - position
         self._at += end - position
         self._tail = ""
         return end

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -28,3 +30,14 @@ def test_no_link_is_overlooked(text: str) -> None:
 )
 def test_a_link_begins_where_something_could_be_followed(text: str, links: list[str]) -> None:
     assert [text[start:end] for start, end in link_regions(text)] == links
+
+
+@pytest.mark.parametrize("written", [str.lower, str.upper, str.title, str.swapcase])
+@pytest.mark.parametrize(
+    "opener",
+    ["http:", "https:", "ftp:", "ftps:", "ws:", "wss:", "file:", "data:", "javascript:", "www.", "//", "\\\\"],
+)
+def test_every_opener_begins_a_link_in_any_case(opener: str, written: Callable[[str], str]) -> None:
+    link = f"{written(opener)}a.test"
+    for text, end in ((f"see {link} b", ""), (f"x{link}\nb", ""), (f'"{link} b" c', " b"), (f"<{link} b> c", " b")):
+        assert [text[start:last] for start, last in link_regions(text)] == [link + end]
