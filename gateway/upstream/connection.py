@@ -273,7 +273,8 @@ class Connection(asyncio.Protocol):
         elif self._heard_bytes > _MAX_HEAD_BYTES:
             self._fail("protocol")
         if (take := self._take) is not None and self._pieces and self._failure is None:
-            if not take(self._unread()):
+            pieces, self._pieces = self._pieces, []  # all that is unread
+            if not take(b"".join(pieces)):
                 self._take = None
             elif not self._is_whole:
                 return  # nobody has to wake
