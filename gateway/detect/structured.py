@@ -40,8 +40,9 @@ from sovctl.gateway.kinds import Kind
 _TOPICS = ("order", "phone", "birth", "imei", "passport", "licence", "health", "card", "account", "identity", "tax")
 _MORE_TOPICS = ("plate", "patient", "customer", "permit")  # of what only `documents` knows
 # Where letters and digits meet. "in 2024" and "12 people" are prose: with a space between, the letter is a capital.
+# What begins alike stands together, which costs the scanner less.
 _MIXED = Pattern(
-    "[A-Za-z][-.]?[0-9]|[A-Z](?: |·)[0-9]|[0-9][-./]?[A-Za-z]|[0-9] [A-Z][^A-Za-z]|[a-z]{2} [0-9]{2} [0-9]{4}",
+    "[A-Za-z][-.]?[0-9]|[A-Z](?: |·)[0-9]|[0-9](?:[-./]?[A-Za-z]| [A-Z][^A-Za-z])|[a-z]{2} [0-9]{2} [0-9]{4}",
     has_case=True,
 )
 _ANYWHERE = frozenset({Kind.MAC, Kind.SWIFT})  # letters and digits need not meet in these
