@@ -21,7 +21,7 @@ import hyperscan
 
 from sovctl.compliance.files import write_atomic
 
-_MOST_KEPT = 64  # files, some 20 MB: sets of older versions, or of other settings, go when newer ones come
+_MOST_KEPT = 64  # files, some 50 MB: sets of older versions, or of other settings, go when newer ones come
 _DIGEST_BYTES = 32
 _VERSION: str = getattr(hyperscan, "__version__", "")  # not in its type stub
 
