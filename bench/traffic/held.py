@@ -14,6 +14,7 @@ import socket
 import ssl
 import urllib.request
 
+from bench.traffic.prompts import scenario
 from bench.traffic.upstream import answer_text, pieces_of
 from bench.traffic.wrk import Target
 
@@ -24,7 +25,7 @@ _CHUNKS, _SIZE, _ECHO = 40, 570, "nothing has to be repeated here"
 
 def events_held_back(target: Target, upstream_port: int) -> int:
     """Of 40 events of plain words."""
-    prompt = f"Please write to held.back@example.com. Scenario: {_SIZE} {_CHUNKS} 0. Summary: {_ECHO} END."
+    prompt = f"Please write to held.back@example.com. {scenario(_SIZE, _CHUNKS, 0)} Summary: {_ECHO} END."
     body = {"model": "bench", "messages": [{"role": "user", "content": prompt}], "stream": True, "max_tokens": 256}
     data = json.dumps(body).encode()
     head = f"POST {target.path} HTTP/1.1\r\nHost: {target.host}\r\nAuthorization: Bearer {target.key}\r\n"

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -44,8 +45,25 @@ class Shape:
     @property
     def scenario(self) -> str:
         """What tells the upstream how to answer; it stands in the prompt, where every gateway passes it on."""
-        return f"Scenario: {self.answer_bytes} {self.chunks} {self.gap_ms}."
+        return scenario(self.answer_bytes, self.chunks, self.gap_ms)
 
+
+_LETTERS = str.maketrans("0123456789", "abcdefghij")
+
+
+def scenario(*figures: int) -> str:
+    """Figures in letters: "Scenario: fha ea b." for 570, 40, 1. Digits might be somebody's account, and not pass."""
+    return f"Scenario: {' '.join(map(str, figures)).translate(_LETTERS)}."
+
+
+def scenario_in(body: bytes) -> tuple[int, ...] | None:
+    """The figures in a request; None when there are none."""
+    found = _SCENARIO.search(body)
+    return tuple(int(each.translate(_DIGITS)) for each in found.group(1).split()) if found else None
+
+
+_SCENARIO = re.compile(rb"Scenario: ([a-j]+ [a-j]+ [a-j]+)\.")
+_DIGITS = bytes.maketrans(b"abcdefghij", b"0123456789")
 
 SHAPES = {
     shape.name: shape

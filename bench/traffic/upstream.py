@@ -18,12 +18,14 @@ from collections.abc import Callable
 import orjson
 import uvloop
 
-_SCENARIO = re.compile(rb"Scenario: (\d+) (\d+) (\d+)\.")
+from bench.traffic.prompts import scenario_in
+
 _ECHO = re.compile(rb"Summary: (.*?) END\.")
 _LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
 _FILL = "The payment will arrive on the next working day, and nothing has to be done by the customer. " * 200
 _HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%b"
 _STREAM_HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
+_NO_SCENARIO = b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n"  # some gateway took it out: that is no answer
 _MODELS = b'{"object":"list","data":[{"id":"bench","object":"model","created":0,"owned_by":"bench"}]}'
 _last = b""
 _waiting: list[Callable[[], None]] = []
@@ -67,8 +69,10 @@ class _Connection(asyncio.Protocol):
             self._answer(body)
 
     def _answer(self, body: bytes) -> None:
-        scenario = _SCENARIO.search(body)
-        size, chunks, gap_ms = map(int, scenario.groups()) if scenario else (570, 0, 0)
+        if (asked := scenario_in(body)) is None:
+            self._transport.write(_NO_SCENARIO)
+            return
+        size, chunks, gap_ms = asked
         echo = _ECHO.search(body)
         content = answer_text(orjson.loads(b'"' + echo.group(1) + b'"') if echo else "no summary", size)
         if chunks:

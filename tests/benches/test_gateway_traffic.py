@@ -14,7 +14,7 @@ import pytest
 from bench.traffic import bars, machine
 from bench.traffic.held import events_held_back
 from bench.traffic.process import Running, free_port, started, wait_for_port
-from bench.traffic.prompts import SHAPES, fill, pieces, specimens
+from bench.traffic.prompts import SHAPES, fill, pieces, scenario_in, specimens
 from bench.traffic.round_trip import try_out
 from bench.traffic.streams import load_streams
 from bench.traffic.wrk import Target
@@ -52,12 +52,14 @@ def test_every_body_is_json_of_its_size_and_like_no_other(shape: object) -> None
     assert len({body for body, _ in bodies}) == (200 if shape.identifiers else 64)
 
 
-def test_our_detector_finds_all_of_them_and_nothing_else() -> None:
+@pytest.mark.parametrize("name", SHAPES)
+def test_our_detector_finds_all_of_them_and_nothing_else(name: str) -> None:
     detector = make_detector(DetectSettings())
-    for number in range(64):
-        body, identifiers = fill(pieces(SHAPES["20k30"], number), number)
+    for number in range(128):
+        body, identifiers = fill(pieces(SHAPES[name], number % 64), number)
         prompt = json.loads(body)["messages"][1]["content"]
-        assert [prompt[f.start : f.end] for f in detector.find(prompt)] == identifiers
+        found = [prompt[f.start : f.end] for f in detector.find(prompt)]
+        assert found == identifiers
 
 
 def test_specimens_never_need_escapes_in_lua() -> None:
@@ -77,6 +79,13 @@ def test_the_upstream_echoes_and_everything_is_counted(upstream: tuple[Running, 
     assert done.first_p50_ms < done.p50_ms
     assert running.cpu_s() > before
     assert running.rss_bytes() > 1 << 20
+
+
+def test_what_an_answer_is_to_be_like_passes_through_every_gateway() -> None:
+    assert scenario_in(b"Scenario: 570 40 1.") is None, "figures might be somebody's"
+    for shape in SHAPES.values():
+        body, _ = fill(pieces(shape, 5), 5)
+        assert scenario_in(body) == (shape.answer_bytes, shape.chunks, shape.gap_ms)
 
 
 def test_what_was_not_measured_is_missed() -> None:
