@@ -8,6 +8,7 @@ that a request costs a few assignments and no timer:
     the head               `listen.head_timeout_s` from its first byte; at most `listen.max_head_bytes`, or 431
     the body               `listen.body_timeout_s` without a byte, or fewer than `_LEAST_BYTES_PER_S`; then 408
     a client that does not read     `listen.write_timeout_s` from the moment its buffers were full; then closed
+    an idle client, at the end      three seconds since its last answer, and nobody waits for it
 
 A client that closes its connection before its answer is out is told of through `LEFT` in the request's state, at once.
 What is written to it may wait for the end of the loop's turn; see `client_transport`.
@@ -38,6 +39,7 @@ from sovctl.gateway.settings import Listen
 LEFT = "sovctl.left"
 """Where in `scope["state"]` the application may put what is to be called when the client leaves before its answer."""
 _LOOK_EVERY_S = 1.0
+_FAREWELL_S = 3.0  # what uvloop still holds of an answer, at most 64 KiB, is read by then
 _LEAST_BYTES_PER_S = 500  # Apache httpd 2.4, mod_reqtimeout: MinRate of its default, header=20-40 body=20
 _FRAMING = 8  # bytes around each byte of a body that comes in chunks of one: its length and two line ends
 _NOWHERE: Any = deque(maxlen=0)
@@ -67,7 +69,7 @@ class DeadlineProtocol(HttpToolsProtocol):
         self._is_in_head = False
         self._body_bytes = 0
         self._full_since = inf
-        self._is_over = False
+        self._is_over = self._is_leaving = False
         if type(self) not in _LOOKING:
             self._look_later()
 
@@ -169,6 +171,17 @@ class DeadlineProtocol(HttpToolsProtocol):
         elif self._expires_at is inf:
             self._expires_at = self._end_of_idling()
 
+    def shutdown(self) -> None:
+        """The server ends: an idle client is told. Over TLS many never say goodbye in turn, as they don't listen."""
+        self._is_leaving = True
+        super().shutdown()
+
+    def _has_idled(self, now: float) -> bool:
+        """True when nothing was asked, and nothing is on its way to the client, for a while."""
+        is_answered = self.cycle is None or self.cycle.response_complete
+        since = self._expires_at - self.timeout_keep_alive
+        return is_answered and not self._is_in_head and self._full_since is inf and since + _FAREWELL_S < now
+
     def _end_of_idling(self) -> float:
         return self.loop.time() + self.timeout_keep_alive
 
@@ -201,6 +214,8 @@ class DeadlineProtocol(HttpToolsProtocol):
             self.transport.abort()  # it had a second to read that
         elif self._full_since + self.write_timeout_s < now:
             log.event("client does not read", level=30)
+            self.transport.abort()
+        elif self._is_leaving and self._has_idled(now):
             self.transport.abort()
         elif self._expires_at < now and not self.pipeline:
             self._end(Code.REQUEST_TIMEOUT)

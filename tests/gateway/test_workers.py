@@ -105,6 +105,16 @@ def test_workers_finish_their_answers_when_told_to_stop(start: Callable[..., Any
     assert gateway.records()[-1]["reason"] == "answered"
 
 
+def test_an_idle_client_that_does_not_listen_holds_up_no_end(start: Callable[..., Any]) -> None:
+    gateway = start(limits={"drain_s": 600})
+    with (
+        socket.create_connection(("127.0.0.1", gateway.port)) as plain,
+        gateway.tls.wrap_socket(plain, server_hostname="127.0.0.1"),  # it never reads the end of TLS
+    ):
+        gateway.process.send_signal(signal.SIGTERM)
+        assert gateway.process.wait(20) in (0, -signal.SIGTERM), "uvloop alone waits 30 s"
+
+
 def test_whoever_comes_while_the_last_answers_end_is_refused_at_once(
     start: Callable[..., Any], pool: EchoUpstream
 ) -> None:
