@@ -14,6 +14,7 @@ from sovctl.gateway.detect.rows import rows_of
 from sovctl.gateway.kinds import Kind
 
 _LONGEST_LABEL = 40  # characters
+_LONGEST_SIDE = 200  # characters of a line on either side of its tab; a longer line is no label with its value
 _MOST_LABEL_WORDS = 4
 _SIGNS = (":", "=", "|", "：", "\t")
 _BEFORE_LABEL = "\n\t,;{|:>"
@@ -145,9 +146,12 @@ def words_of_label(label: str) -> list[str]:
 
 def _is_all_of_a_line(text: str, at: int) -> bool:
     """True for the one tab of a line that parts a label from its value, not two headers with a name below."""
-    start, end = text.rfind("\n", 0, at) + 1, text.find("\n", at)
-    end = len(text) if end < 0 else end
-    if text.count("\t", start, end) > 1:
+    first, last = max(0, at - _LONGEST_SIDE), min(len(text), at + _LONGEST_SIDE)
+    start, end = text.rfind("\n", first, at), text.find("\n", at, last)
+    if (start < 0 < first) or (end < 0 and last < len(text)):
+        return False
+    end = last if end < 0 else end
+    if text.count("\t", start + 1, end) > 1:
         return False
     cell, tab, _ = text[end + 1 : end + 1 + _LONGEST_LABEL].partition("\t")
     below = name_at(cell, 0)

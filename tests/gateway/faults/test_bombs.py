@@ -197,6 +197,9 @@ PATTERNS = {
     "at and dot in words": "a at b dot ",
     "passwords": "password is password: ",
     "phones": "+1 (2",
+    "cells": "Name\tAnna\t",
+    "labels in one line": "Ansprechpartner\tOla Nordmann ",
+    "columns of people": "Full name\tCity\nOla Nordmann\tOslo\n",
 }
 
 
