@@ -41,6 +41,7 @@ from sovctl.gateway.detect.edm.titles import (
     BETWEEN,
     FAMILY,
     GLUE,
+    TITLE_LETTERS,
     glued_before,
     has_article,
     has_article_before,
@@ -331,6 +332,8 @@ class ListedFinder:
         is_lower = not token.is_capital and not token.is_caseless
         places = (place for place in range(first, last + 1) if place != run.at and run.is_initial(place, text))
         initials = [run.tokens[place].text for place in places]
+        if (token.is_caseless or (token.is_capital and own.exact)) and not TITLE_LETTERS.isdisjoint(initials):
+            return first == 0 or not run.tokens[first - 1].text[-1].isdigit()  # metres, millions
         if initials and not is_lower:
             classes = {letter for initial in initials for letter in initial_classes(initial)}
             if index.has_pair(map(initial_of, classes), own.surnames):

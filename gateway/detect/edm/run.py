@@ -33,6 +33,7 @@ _LEFT = re.compile(rf"(?P<word>{_LETTERS})(?P<gap>{_GAP.replace(_DOT, _DOT[:2])}
 _SOFT = re.compile("[яюєїе]|[yji][aeou]", re.IGNORECASE)  # behind one letter and an apostrophe: В'ячеслав, D'yakonov
 _REACH = 4  # words on either side
 _LONGEST = 44  # characters of a word and a gap
+_ABBREVIATIONS = frozenset(("prof", "dott", "geom"))  # those of titles that are as long as a sentence's last word
 SIGNS = "ʿʾʻʼ"
 """Of Arabic consonants in Latin letters."""
 _INITIAL_LETTERS = 2  # "Yu. Ivanov"
@@ -168,4 +169,4 @@ def _joined(tokens: list[Token], at: int) -> tuple[list[Token], int]:
 
 def _ends_sentence(word: str, gap: str) -> bool:
     """A full stop ends a name, but not behind an initial or an abbreviation, nor in `anna.kowalska`."""
-    return gap.startswith(".") and len(gap) > 1 and len(word) > 3
+    return gap.startswith(".") and len(gap) > 1 and len(word) > 3 and word.lower() not in _ABBREVIATIONS

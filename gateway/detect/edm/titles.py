@@ -18,7 +18,8 @@ ADDRESSES = frozenset(
     """
     mr mrs mister messrs herr herrn frau fräulein mme mlle monsieur señor señora señorita sra srta senhor senhora
     signor signora meneer mevrouw mw dhr bapak bpk nyonya господин господина господину господином
-    господине госпожа госпожи госпоже госпожу госпожой пан пана пану паном пані мырза ханым
+    господине госпожа госпожи госпоже госпожу госпожой пан пана пану панові паном пане пані мырза ханым
+    sig dott dottor dottoressa
     """.split()  # noqa: SIM905 - a table is read more easily than a list of quoted words
 )
 """Titles behind which nothing but a name stands, with or without its capital."""
@@ -37,11 +38,33 @@ _SHORTEST_TITLED = 6  # letters of a surname behind one of them
 _LONGEST_ADDRESS = 16  # characters of one, with what stands at it
 _ARTICLE_BEFORE = re.compile(r"(?<![^\W\d_])(?:[AaEe][lsrzndt]|[Aa]sh)-\Z")
 FAMILY = "آل"
-BEFORE_SURNAMES = PERSON_WORDS | ADDRESSES | {FAMILY}
+_OTHER_TITLES = frozenset(
+    """
+    ra ssa avv avvocato avvocata ing ingegner ingegnere geom geometra rag ragionier arch architetto prof professor
+    professore professoressa notaio cliente titolare
+    громадянин громадянина громадянину громадянином громадянка громадянки громадянці громадянку громадянкою
+    лікар лікаря лікарю лікареві лікарем лікарка лікарки лікарці лікарку лікаркою доктор доктора доктору докторові
+    доктором професор професора професору професорові професором адвокат адвоката адвокату адвокатові адвокатом
+    нотаріус нотаріуса нотаріусу нотаріусові нотаріусом клієнт клієнта клієнту клієнтові клієнтом клієнтка клієнтки
+    клієнтці клієнтку клієнткою
+    """.split()  # noqa: SIM905 - a table is read more easily than a list of quoted words
+)
+"""Italian ones, of which Sig.ra and Dott.ssa are two words, and Ukrainian ones in all cases."""
+_AND_TO = ("وال", "بال", "فال", "لل", "ولل")  # and, by, so, to: one word with a title's article
+BEFORE_SURNAMES = (
+    PERSON_WORDS
+    | ADDRESSES
+    | _OTHER_TITLES
+    | {FAMILY}
+    | {f"{prefix}{word[2:]}" for word in PERSON_WORDS if word.startswith("ال") for prefix in _AND_TO}
+)
+TITLE_LETTERS = frozenset(("M", "د", "م"))
+"""Titles that look like an initial: Monsieur, doctor, engineer."""
 _NEAR_SURNAMES = BEFORE_SURNAMES | BETWEEN | JOINTS | ARTICLES
 _GERMAN_ARTICLES = frozenset(("der", "den", "das", "zur", "zum"))
 _LONGEST_PARTS = 16  # characters of "von der", or of an initial and "der", with spaces
 _RUN_BEFORE = re.compile(r"[ \t\u00a0]{0,3}([\w'’\-]+)")  # of a text that is read backwards
+_ABBREVIATED_BEFORE = re.compile(r"[ \u00a0]?\.([^\W\d_]{2,4})(?![^\W\d_])")  # likewise
 GLUE = (".", "_", "-")
 """What joins words without a space."""
 _GLUED_BEFORE = re.compile(r"([^\W\d_]+)[._-]\Z")
@@ -111,6 +134,9 @@ def glued_before(text: str, start: int) -> str:
 
 def is_behind_part(text: str, start: int) -> bool:
     """True behind a title, or what may be a part of the name; German articles are one only behind "von", an initial."""
+    if text[start - 1 : start] == "." or text[start - 2 : start - 1] == ".":
+        match = _ABBREVIATED_BEFORE.match(text[max(0, start - _LONGEST_ADDRESS) : start][::-1])
+        return match is not None and match[1][::-1].lower() in BEFORE_SURNAMES
     before = word_before(text, start).lower()
     if before not in _GERMAN_ARTICLES:
         return before in _NEAR_SURNAMES
