@@ -25,6 +25,9 @@ _WORDS = re.compile(r"[^\W_](?:.*[^\W_])?", re.DOTALL)  # without the spaces and
 
 _END = itemgetter(1)
 
+APART = f"\n{'~' * 96}\n"
+"""Between texts that are read as one: wider than any rule looks around for words."""
+
 Edit = tuple[int, int, str]
 """Start, end, and what stands there instead."""
 
@@ -125,13 +128,14 @@ class View:
         return self.runs is None or any(end - start >= length for start, end in self.runs)
 
     def decoded(self, pieces: Sequence[Edit]) -> View:
-        """A view of nothing but these pieces, each on lines of its own; every character stands for its whole piece."""
+        """A view of nothing but these pieces, so far apart that none says anything of another; every character stands
+        for its whole piece."""
         places, length = [], 0
         for _, _, plain in pieces:
             places.append(length)
-            length += len(plain) + 1
+            length += len(plain) + len(APART)
         spans = [(start, end, True) for start, end, _ in pieces]
-        return View("".join(f"{plain}\n" for _, _, plain in pieces), self, places, spans)
+        return View(APART.join(plain for _, _, plain in pieces), self, places, spans)
 
     def span(self, start: int, end: int) -> tuple[int, int]:
         """The original's span for `text[start:end]`, which must not be empty; a replaced piece counts as a whole."""

@@ -294,3 +294,8 @@ def test_every_view_leads_back_into_the_text(text: str) -> None:
 def test_a_plain_view_is_plain(text: str) -> None:
     view = plain(View(text))
     assert plain(View(view.text)).text == view.text
+
+
+def test_what_is_encoded_hides_nothing_of_what_is_encoded_elsewhere() -> None:
+    card, other = (base64.b64encode(each).decode() for each in (b"5533 1626 1242 8055", b"DE73 2890 8471 2853 44"))
+    assert "5533162612428055" in [finding.value for finding in DETECTOR.find(f"{card} and {other}")]
