@@ -8,24 +8,28 @@ with their languages. Neither a text nor anything of it is kept.
     finder.find(text)           # as the detector would
     finder.look(text)           # the same, and what is known of its languages and words
     finder.languages(text)      # as `detect.language` would
-    finder.are_clean(texts)     # several short ones at once
+    finder.suspects(texts)      # which of many short ones may hold something; quick
+    finder.are_clean(texts)     # none of them
 """
 
 from __future__ import annotations
 
 import hashlib
 import secrets
-from collections.abc import Iterable, Sequence
+from bisect import bisect_right
+from collections.abc import Container, Iterable, Sequence
 from functools import lru_cache
+from itertools import accumulate
 from typing import Protocol
 
 from sovctl.gateway.detect.finding import Finding
 from sovctl.gateway.detect.language import languages, languages_of
 from sovctl.gateway.detect.reading import Reading
+from sovctl.gateway.detect.view import APART
 
 _MOST_KNOWN = 65_536  # digests, about 12 MiB; what was not seen for longest goes first
 _DIGEST_BYTES = 16
-_APART = f"\n{'~' * 96}\n"  # between texts that are read together: wider than any rule looks around for words
+_MOST_TOGETHER = 64  # texts; more are read in hardly less time
 
 
 class Finder(Protocol):
@@ -126,18 +130,31 @@ class CleanTexts:
     def are_clean(self, texts: Iterable[str]) -> bool:
         """True when none of these texts holds anything; when in doubt it is False.
 
+        Raises:
+            Exception: as `suspects`.
+        """
+        return not self.suspects(texts)
+
+    def suspects(self, texts: Iterable[str]) -> list[str]:
+        """Those of these texts that may hold something, each once; nothing is in the others.
+
         Those that are not known are read as one, because much of a look costs the same for a line and for a page. They
         stand farther apart than any rule looks, so that none of them hides what is in another.
 
         Raises:
-            Exception: what the other finder raises; nothing is remembered then.
+            Exception: what the other finder raises; of those read together nothing is remembered then.
         """
         unknown = [text for text in dict.fromkeys(texts) if text not in self._clean]
-        if unknown and self._finder.look(_APART.join(unknown))[0]:
-            return False
-        for text in unknown:
-            self._clean.add(text)
-        return True
+        suspects: list[str] = []
+        for first in range(0, len(unknown), _MOST_TOGETHER):
+            together = unknown[first : first + _MOST_TOGETHER]
+            held = _holders(together, self._finder.look(APART.join(together))[0])
+            for index, text in enumerate(together):
+                if index in held:
+                    suspects.append(text)
+                else:
+                    self._clean.add(text)
+        return suspects
 
     def languages(self, text: str, reading: Reading | None = None) -> frozenset[str]:
         """The languages of a text.
@@ -152,6 +169,18 @@ class CleanTexts:
             spoken = _shared(languages_of(reading.outside(())) if reading else languages(text))
             self._clean.add_spoken(text, spoken)
         return spoken
+
+
+def _holders(texts: Sequence[str], found: Iterable[Finding]) -> Container[int]:
+    """Which of the texts hold what was found in all of them together; all when something is not within one."""
+    begins = list(accumulate((len(text) + len(APART) for text in texts), initial=0))
+    held: set[int] = set()
+    for finding in found:
+        index = bisect_right(begins, finding.start) - 1
+        if finding.end > begins[index] + len(texts[index]):
+            return range(len(texts))
+        held.add(index)
+    return held
 
 
 @lru_cache(256)

@@ -22,6 +22,7 @@ from sovctl.gateway.clean_texts import CleanTexts
 from sovctl.gateway.detect.finding import Finding, resolve, resolve_whole
 from sovctl.gateway.detect.language import NONE, UNKNOWN, languages, languages_of
 from sovctl.gateway.detect.reading import Reading
+from sovctl.gateway.detect.runs import SEPARATORS
 from sovctl.gateway.kinds import Kind
 from sovctl.gateway.leaves import JSON, ORDINARY, Leaf, Leaves, Path, leaves_of
 from sovctl.gateway.obstacles import Obstacle
@@ -32,6 +33,9 @@ _DATA_URI = re.compile(r"\bdata:[\w.+-]{0,64}/?[\w.+-]{0,64}(?:;[\w=.+-]{1,64}){
 _LONGEST_PLAIN = 160  # characters without a break; the longest digest in use (SHA-512, hex) has 128
 _ENCODED = re.compile(rf"[A-Za-z0-9+/_-]{{{_LONGEST_PLAIN},}}")
 _STEPS = re.compile(rf"(?s:.{{,{_LONGEST_PLAIN - 1}}} )*+")  # each to the last space that is near enough
+
+# A word for phones changes how rows of digits are read, wherever in a text it stands: so they are read by themselves.
+_ROW = re.compile(rf"(?:[0-9]+{SEPARATORS}{{1,3}}){{3}}[0-9]")
 
 _NAME_KEY = re.compile(r"(?i)(?:^|[_\W]|(?<=[a-z])(?=N))(?:name|surname|lastname|firstname|fullname)$")
 _NAME_VALUE = re.compile(r"[^\W\d_a-z][^\d_@/\\{}<>]{1,79}")
@@ -80,6 +84,7 @@ class Inspector:
         self._spoken: dict[str, frozenset[str]] = {}
         self._readings: dict[str, Reading] = {}
         self._known: dict[str, Finding] = {}
+        self._in_keys: dict[str, list[Finding]] = {}
         self._people: dict[int, list[Finding]] = {}
         self._aliases = Aliases()
 
@@ -97,8 +102,7 @@ class Inspector:
             place = leaf.place
             if type(place) is str and "name" in place.lower():
                 self._look_at_name(leaf, body)
-        for leaf in leaves.numbers:
-            self._find(leaf.text)
+        self._look_at_many(leaves)
         for text, question in answers(leaf.text for leaf in leaves.texts if leaf.text not in ORDINARY):
             self._answer(text, question)
         if 0 < len(self._known) <= _MOST_KNOWN:
@@ -136,6 +140,21 @@ class Inspector:
     def found(self) -> Iterator[Finding]:
         """Every finding in every text so far."""
         return (finding for findings in (*self._found.values(), *self._people.values()) for finding in findings)
+
+    def _look_at_many(self, leaves: Leaves) -> None:
+        """Find what is in numbers and keys, of which a body may hold hundreds of thousands."""
+        if leaves.numbers:
+            numbers = dict.fromkeys(leaf.text for leaf in leaves.numbers)
+            suspects = set(self.finder.suspects(numbers))
+            for number in numbers:
+                if number in suspects:
+                    self._find(number)
+                else:
+                    self._found.setdefault(number, [])
+        if leaves.keys:
+            alone = {key for key in leaves.keys if not key.isascii() or _ROW.search(key)}
+            suspects = alone.union(self.finder.suspects(key for key in leaves.keys if key not in alone))
+            self._in_keys = {key: self.finder.find(key) for key in suspects}
 
     def _look_at_name(self, leaf: Leaf, body: Mapping[str, Any]) -> None:
         text, path = leaf.text, leaf.path
@@ -226,7 +245,7 @@ class Inspector:
             elif together is not None or path[-1] == "description":
                 spoken |= self._languages(text, found) - {UNKNOWN, NONE}
         for key in leaves.keys:
-            if found := self._found.get(key) or self.finder.find(key):
+            if found := self._found.get(key) or self._in_keys.get(key, []):
                 _count(found, counts)
                 obstacles.add(Obstacle.KEY)
         for leaf in leaves.numbers:

@@ -99,6 +99,21 @@ def test_several_texts_are_read_as_one_and_each_is_remembered() -> None:
     assert len(inner.asked) == 5
 
 
+def test_of_many_texts_those_that_hold_something_are_named() -> None:
+    texts = [f"row {number}" for number in range(200)]
+    texts[70], texts[71] = "anna@example.com", "YW5uYUBleGFtcGxlLmNvbQ=="
+    finder = CleanTexts(DETECTOR)
+    assert finder.suspects([*texts, *texts]) == texts[70:72]
+    assert finder.find("row 69") == []
+    assert finder.find(texts[70])
+
+
+def test_what_is_within_none_of_several_texts_makes_all_of_them_suspect() -> None:
+    inner = Counting()
+    assert CleanTexts(inner).suspects(["a", OTHER]) == ["a", OTHER]  # what is found there begins and ends between them
+    assert len(inner.asked) == 1
+
+
 _PIECES = st.sampled_from(
     [
         "DE89370400440532013000",
@@ -117,6 +132,8 @@ _PIECES = st.sampled_from(
         "born on",
         "1980-02-29",
         "YW5uYUBleGFt",
+        "NTUzMyAxNjI2IDEyNDIgODA1NQ==",
+        "REU3MyAyODkwIDg0NzEgMjg1MyA0NDMz",
         "cGxlLmNvbQ==",
         "anna%40",
         "example.com",
@@ -134,8 +151,8 @@ _PIECES = st.sampled_from(
 @settings(max_examples=300)
 @given(st.lists(st.lists(_PIECES, min_size=1, max_size=3).map(" ".join), min_size=2, max_size=5))
 def test_nothing_is_overlooked_in_texts_that_are_read_as_one(texts: list[str]) -> None:
-    if any(DETECTOR.find(text) for text in texts):
-        assert not CleanTexts(DETECTOR).are_clean(texts)
+    suspects = CleanTexts(DETECTOR).suspects(texts)
+    assert set(suspects).issuperset(text for text in texts if DETECTOR.find(text))
 
 
 def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,17 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sovctl.gateway.inspection import _has_long_run
+from sovctl.gateway.clean_texts import CleanTexts
+from sovctl.gateway.detect import make_detector
+from sovctl.gateway.detect.finding import Finding
+from sovctl.gateway.detect.reading import Reading
+from sovctl.gateway.inspection import Inspector, _has_long_run
+from sovctl.gateway.kinds import Kind
+from sovctl.gateway.obstacles import Obstacle
+from sovctl.gateway.settings import DetectSettings
+from sovctl.gateway.surfaces import SURFACES
+
+DETECTOR = make_detector(DetectSettings(phone_regions=["DE"]))
 
 
 @given(st.lists(st.one_of(st.integers(1, 400).map(lambda n: "x" * n), st.sampled_from([" ", "  ", "\n", "a\tb"]))))
@@ -18,3 +28,36 @@ def test_no_long_run_is_overlooked(pieces: list[str]) -> None:
 
 def test_prose_has_none() -> None:
     assert not _has_long_run("The branch is open from nine to five, and on Saturdays until noon. " * 40)
+
+
+class Counting:
+    """The detector, and how often it was asked."""
+
+    rule_names = ()
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def find(self, text: str) -> list[Finding]:
+        return self.look(text)[0]
+
+    def look(self, text: str) -> tuple[list[Finding], Reading | None]:
+        self.count += 1
+        return DETECTOR.look(text)
+
+
+def test_many_keys_and_numbers_are_read_together_and_none_is_overlooked() -> None:
+    keys = {
+        "write to anna@example.com": Kind.EMAIL,
+        "YW5uYUBleGFtcGxlLmNvbQ==": Kind.EMAIL,
+        "030 90 18 20": Kind.PHONE,  # four groups
+        "DE89\uff13704 0044 0532 0130 00": Kind.IBAN,
+    }
+    numbers = [4111111111111111, 44051401359]
+    rows = {f"row {row}": 7_000_001 + 10 * row for row in range(2_000)}
+    finder = Counting()
+    inspector = Inspector(CleanTexts(finder), SURFACES["/v1/chat/completions"], max_depth=8)
+    inspection = inspector.inspect({"messages": [], "metadata": {**rows, **dict.fromkeys(keys), "numbers": numbers}})
+    assert inspection.counts == {Kind.EMAIL: 2, Kind.PHONE: 1, Kind.IBAN: 1, Kind.CARD: 1, Kind.NATIONAL_ID: 1}
+    assert {Obstacle.KEY, Obstacle.NUMBER} <= inspection.obstacles
+    assert finder.count < 100
