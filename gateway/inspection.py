@@ -12,6 +12,7 @@ the request (a name behind "Mr." in the first message also counts where it stand
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
@@ -179,6 +180,9 @@ class Inspector:
                 self._readings[text] = reading
             for finding in found:
                 self._remember(text, finding)
+            if found and "\t" in text:
+                for name in _over_cells(text, found):
+                    self._aliases.learn(name)
 
     def _answer(self, text: str, question: str) -> None:
         """Find in `text` what only the question before it explains."""
@@ -281,6 +285,13 @@ def _count(findings: Iterable[Finding], counts: dict[tuple[Kind, str], int]) -> 
     for finding in findings:
         key = finding.kind, finding.rule
         counts[key] = counts.get(key, 0) + 1
+
+
+def _over_cells(text: str, findings: list[Finding]) -> Iterator[str]:
+    """People in cells side by side, whose initials may be those of one: "Anna<TAB>Quandt"."""
+    for before, behind in itertools.pairwise(findings):
+        if before.kind is behind.kind is _PERSON and text[before.end : behind.start].strip(" ") == "\t":
+            yield text[before.start : behind.end]
 
 
 def _is_read(path: Path, part: Mapping[str, Any], leaves: Leaves) -> bool:

@@ -61,3 +61,16 @@ def test_many_keys_and_numbers_are_read_together_and_none_is_overlooked() -> Non
     assert inspection.counts == {Kind.EMAIL: 2, Kind.PHONE: 1, Kind.IBAN: 1, Kind.CARD: 1, Kind.NATIONAL_ID: 1}
     assert {Obstacle.KEY, Obstacle.NUMBER} <= inspection.obstacles
     assert finder.count < 100
+
+
+def test_a_name_in_two_cells_has_the_initials_of_one() -> None:
+    table, prose = "Nr\tOrt\n17\tAnna\tQuandt\t24103\n", "Please ask A. Quandt, or A.Q. herself."
+    inspector = Inspector(CleanTexts(DETECTOR), SURFACES["/v1/chat/completions"], max_depth=64)
+    inspector.inspect({"messages": [{"role": "user", "content": text} for text in (table, prose)]})
+    first, second = (
+        [leaf.text[f.start : f.end] for f in inspector.findings(leaf)]
+        for leaf in inspector.leaves.texts
+        if leaf.text in (table, prose)
+    )
+    assert first == ["Anna", "Quandt"]
+    assert second == ["A. Quandt", "A.Q."]

@@ -33,10 +33,11 @@ SCORES = {
     "NAME_SPEAKER": 0.7,
     "NAME_JOINED": 0.6,
 }
+_BESIDE = " \u00a0,"  # between the words of a name and a tab
 
 
 def find_names(reading: Reading, found: Sequence[Finding] = ()) -> Iterator[Finding]:
-    """Names in a text that is already cut into words.
+    """Names in a text that is already cut into words; of one that goes on behind a tab, each cell's part.
 
     Args:
         found: identifiers in the same text; a name in the same row as one is believed with less.
@@ -44,5 +45,9 @@ def find_names(reading: Reading, found: Sequence[Finding] = ()) -> Iterator[Find
     text, clues = reading.text, clues_in(reading.folded)
     everywhere = by_cue(reading, clues), in_fields(text), speakers(text), by_form(reading, clues), in_rows(text, found)
     for rule, name in itertools.chain(*everywhere):
-        value = name_value(text[name.start : name.end])
-        yield Finding(name.start, name.end, Kind.PERSON, SCORES[rule], value, rule)
+        start = name.start
+        for cell in text[start : name.end].split("\t"):  # "Anna<TAB>Quandt": one person, but two columns
+            if written := cell.strip(_BESIDE):
+                first = start + cell.index(written)
+                yield Finding(first, first + len(written), Kind.PERSON, SCORES[rule], name_value(written), rule)
+            start += len(cell) + 1

@@ -25,7 +25,7 @@ _COMMA = re.compile(r",[ \t]{0,2}")
 _ENDS = frozenset(f" {label}"[-2:] for label in FIELDS)
 _LAST_WORDS = frozenset(label.split()[-1] for label in FIELDS)
 _RULER = re.compile(r"\n[ \t]{0,8}(?:\|[ \t]{0,8})?:?---")
-_VALUE_END = re.compile(r"[ \t]*(?:$|[\n\r\"'”»,;|<(\[\])}*_/.،؛-])")
+_VALUE_END = re.compile(r" *(?:$|[\t\n\r\"'”»,;|<(\[\])}*_/.،؛-])")
 
 _SPEAKER = re.compile(
     r"[ \t>*-]{0,4}(?P<time>[\[(][^\])\n]{0,20}[0-9]:[0-9]{2}[^\])\n]{0,12}[\])][ \t]?"

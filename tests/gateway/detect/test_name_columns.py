@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from sovctl.gateway.detect.build import make_detector
+from sovctl.gateway.detect.names.context import find_names
+from sovctl.gateway.detect.reading import read
 from sovctl.gateway.kinds import Kind
 from sovctl.gateway.settings.detect import DetectSettings
 
@@ -75,3 +79,39 @@ def test_what_is_nobodys_stays(text: str) -> None:
 
 def test_a_header_beside_another_is_no_name() -> None:
     assert people_in("Kontaktperson\tOffene Posten\nBörries Quandt\t17\n") == ["Börries Quandt"]
+
+
+@pytest.mark.parametrize(
+    ("row", "cells"),
+    [
+        ("Anna Quandt\tKiel\t24103", ["Anna Quandt", "Kiel"]),
+        ("Anna\tQuandt\t24103 Kiel", ["Anna", "Quandt"]),
+        ("Anna Maria \t Quandt\t17", ["Anna Maria", "Quandt"]),
+        ("Anna\tvan der Berg\t17", ["Anna", "van der Berg"]),
+        ("17\tHerr\tQuandt\tKiel", ["Quandt", "Kiel"]),
+        ("Иван\tИванович\tПетров", ["Иван", "Иванович", "Петров"]),
+        ("محمد\tالزهراوي", ["محمد", "الزهراوي"]),
+        ("Börries Quandt\tKiel\tquandt@example.com", ["Börries Quandt", "Kiel"]),
+        ("Name: Quandt\tOrt: Kiel", ["Quandt"]),
+    ],
+)
+def test_a_tab_ends_a_name_and_what_stands_behind_it_stays_covered(row: str, cells: list[str]) -> None:
+    """A surname may stand there, and nothing but a list of places tells one from a place."""
+    assert people_in(row) == cells
+    assert people_in(f"17\t18\n{row}\n19\t20\n") == cells
+
+
+_WORDS = st.sampled_from(
+    ["Anna", "Quandt", "Kiel", "van der", "Dr. ", "Иван", "Иванович", "محمد", "بن", "A.", "17", "name:"]
+)
+
+
+@given(st.lists(_WORDS, min_size=2, max_size=8), st.integers(1, 7))
+def test_in_cells_no_less_of_a_name_is_covered_than_in_a_sentence(words: list[str], first: int) -> None:
+    def covered(text: str) -> set[int]:
+        found = find_names(read(text))
+        return {place for each in found for place in range(each.start, each.end) if not text[place].isspace()}
+
+    before, behind = " ".join(words[:first]), " ".join(words[first:])
+    assert covered(f"{before} {behind}") <= covered(f"{before}\t{behind}")
+    assert not any("\t" in each.value for each in find_names(read(f"{before}\t{behind}")))

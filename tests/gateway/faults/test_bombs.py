@@ -198,6 +198,8 @@ PATTERNS = {
     "passwords": "password is password: ",
     "phones": "+1 (2",
     "cells": "Name\tAnna\t",
+    "names in cells": "Anna\tQuandt\t",
+    "tabs behind names": "Anna Quandt\t\t\t",
     "labels in one line": "Ansprechpartner\tOla Nordmann ",
     "columns of people": "Full name\tCity\nOla Nordmann\tOslo\n",
 }
