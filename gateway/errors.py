@@ -57,6 +57,7 @@ class Code(StrEnum):
     HANDOFF_QUEUE_FULL = "handoff_queue_full"
     HANDOFF_UNAVAILABLE = "handoff_unavailable"
     AUDIT_UNAVAILABLE = "audit_unavailable"
+    VAULT_UNAVAILABLE = "vault_unavailable"
     LIMITS_UNAVAILABLE = "limits_unavailable"
     INTERNAL = "internal"
 
@@ -155,6 +156,9 @@ _ANSWERS: dict[Code, _Answer] = {
         503, _SERVER, "a person has to look at this answer, and nobody could be told; try again"
     ),
     Code.AUDIT_UNAVAILABLE: _Answer(503, _SERVER, "the audit record could not be written, so nothing was answered"),
+    Code.VAULT_UNAVAILABLE: _Answer(
+        503, _SERVER, "what stands behind tokens could not be kept, so nothing was sent; try again"
+    ),
     Code.LIMITS_UNAVAILABLE: _Answer(503, _SERVER, "the limits of this key could not be checked; try again"),
     Code.INTERNAL: _Answer(500, _SERVER, "the gateway made a mistake; its log has the request id"),
 }

@@ -47,6 +47,7 @@ from sovctl.gateway.sending import cache_salt
 from sovctl.gateway.service import Service
 from sovctl.gateway.settings import AdminListen, GatewaySettings
 from sovctl.gateway.slow_finders import SecondLook, SlowFinder
+from sovctl.gateway.store_patience import store_patience
 from sovctl.gateway.token_keys import load_token_keys
 from sovctl.gateway.tracing import Tracing
 from sovctl.gateway.upstream import Upstream
@@ -167,7 +168,7 @@ class Parts:
         stack.push_async_callback(self._close_callers)
         await self._in_force.callers.freshen()  # a worker that is started again was loaded long ago
         sink = await self._open_sink(stack)
-        vault = await open_vault(settings.vault, self._keks)
+        vault = await open_vault(settings.vault, self._keks, disk_timeout_s=settings.disk_timeout_s)
         stack.push_async_callback(vault.close)
         upstreams = {
             each.name: await stack.enter_async_context(Upstream(each, settings.limits, settings.routing))
@@ -175,7 +176,9 @@ class Parts:
         }
         audit = AuditLog(sink, settings.site, self._keys.audit, settings.policy.digest(), self._metrics)
         store = await open_store(settings)
-        quota = await stack.enter_async_context(Quota(settings.quota, settings.access.teams, store))
+        quota = await stack.enter_async_context(
+            Quota(settings.quota, settings.access.teams, store, disk_timeout_s=settings.disk_timeout_s)
+        )
         readiness = Readiness(settings.routes, vault, sink, quota, upstreams, [self._draining])
         desk = await self._open_desk(stack, vault, audit, readiness)
         tracing = Tracing(settings.tracing, site=settings.site) if settings.tracing is not None else None
@@ -316,11 +319,13 @@ class Parts:
             signal.signal(signal.SIGHUP, signal.SIG_IGN)  # the last answers are not ended by a reload
 
     async def _open_sink(self, stack: AsyncExitStack) -> Sink:
+        patience = store_patience("ledger", self.settings.disk_timeout_s)
         if self.line is not None:
-            sender = LineSender(self.line, on_broken=self._stop)
+            sender = LineSender(self.line, on_broken=self._stop, patience=patience)
             stack.push_async_callback(sender.close)
             return sender
-        group = await stack.enter_async_context(GroupCommit(stack.enter_context(self.open_ledger())))
+        ledger = stack.enter_context(self.open_ledger())
+        group = await stack.enter_async_context(GroupCommit(ledger, patience=patience))
         await group.append(self.start_record())
         return group
 

@@ -27,6 +27,7 @@ from sovctl.gateway.errors import Code, Headers, Refused, UpstreamFailed, Upstre
 from sovctl.gateway.escalation import BadAnswer, Escalation, Made
 from sovctl.gateway.exchange import Exchange
 from sovctl.gateway.metrics import Metrics
+from sovctl.gateway.policy import Reason
 from sovctl.gateway.quota.admission import Admission
 from sovctl.gateway.quota.need import NOTHING
 from sovctl.gateway.restore import RestoreCounts
@@ -215,6 +216,8 @@ class Sender:
             code = Code.CONTEXT_LENGTH_EXCEEDED if failure.is_too_long else Code.UPSTREAM_REJECTED
         elif failure is not None and failure.refusal:
             code = Code.UPSTREAM_MISCONFIGURED
+        elif failure is None and Reason.VAULT_FAILED.value in exchange.reasons:
+            code = Code.VAULT_UNAVAILABLE
         else:
             code = Code.UPSTREAM_FAILED if has_left else Code.POOL_UNAVAILABLE
         permit, is_lasting = exchange.permit, code is Code.UPSTREAM_MISCONFIGURED

@@ -21,14 +21,11 @@ from sovctl.compliance.errors import SovctlError
 from sovctl.compliance.ledger.errors import LedgerUnwritable
 from sovctl.compliance.ledger.format import encode_record
 from sovctl.compliance.ledger.store import Ledger
+from sovctl.compliance.patience import HUNG, Patience
 from sovctl.compliance.thread import Thread
 
 MAX_BATCH = 256  # records; one entry bundle of C2SP tlog-tiles
 MAX_WAITING = 8192  # records; at most 512 MiB when all are as large as a record may be
-HUNG_AFTER_S = 30.0
-"""Seconds that a batch may take. A disk that is merely busy takes one or two, one that hangs never answers, and proxies
-before a server give up after 60 (guess, 2026-11)."""
-HUNG = "the disk has not answered for a while"
 CHECKPOINT_AFTER_S = 1.0  # seconds of silence, then whatever is not signed yet is signed
 
 
@@ -40,6 +37,7 @@ class GroupCommit:
         max_batch: records per fsync at most.
         max_waiting: records that may wait; the next one is refused, so that a slow disk cannot fill the memory.
         checkpoint_after_s: seconds without an append after which a checkpoint is written.
+        patience: how long a batch, or a checkpoint, may take.
     """
 
     def __init__(
@@ -49,6 +47,7 @@ class GroupCommit:
         max_batch: int = MAX_BATCH,
         max_waiting: int = MAX_WAITING,
         checkpoint_after_s: float = CHECKPOINT_AFTER_S,
+        patience: Patience | None = None,
     ) -> None:
         self._ledger = ledger
         self._max_batch = max_batch
@@ -63,9 +62,8 @@ class GroupCommit:
         self._timer: asyncio.TimerHandle | None = None
         self._heard_at = 0.0
         self._under_way: list[_Record] = []
-        self._handed_at = 0.0
-        self._is_hung = False
-        self._watch: asyncio.TimerHandle | None = None
+        self._patience = patience or Patience()
+        self._patience.on_hung = self._fail_all
         self._thread = Thread("ledger", closed=partial(LedgerUnwritable, "the ledger is closing"))
 
     async def append(self, record: Mapping[str, Any]) -> int:
@@ -83,12 +81,12 @@ class GroupCommit:
         Raises:
             LedgerUnwritable: as for `append`.
         """
-        if self._closing or self._is_hung or len(self._waiting) >= self._max_waiting:
+        if self._closing or self._patience.is_hung or len(self._waiting) >= self._max_waiting:
             raise LedgerUnwritable(
                 "the ledger is closing"
                 if self._closing
                 else HUNG
-                if self._is_hung
+                if self._patience.is_hung
                 else f"expected at most {self._max_waiting} records waiting for the disk, got one more",
                 where=str(self._ledger.directory),
                 hint="the disk does not keep up; nothing is served unrecorded",
@@ -121,8 +119,7 @@ class GroupCommit:
         if not self._is_signed:
             with contextlib.suppress(SovctlError):  # the entries are durable; they are signed when it is next opened
                 await self._thread.run(self._ledger.checkpoint)
-        if self._watch is not None:
-            self._watch.cancel()
+        self._patience.stop()
         self._thread.close()
 
     async def __aenter__(self) -> Self:
@@ -140,9 +137,7 @@ class GroupCommit:
         waiting = self._waiting
         if waiting:
             batch = self._under_way = [waiting.popleft() for _ in range(min(len(waiting), self._max_batch))]
-            self._handed_at = loop.time()
-            if self._watch is None:
-                self._watch = loop.call_later(HUNG_AFTER_S, self._look_at_disk)
+            self._patience.begin(loop)
             written = partial(self._written, batch)
             self._thread.hand(loop, written, self._ledger.append_encoded, [data for data, _ in batch])
             return
@@ -165,23 +160,16 @@ class GroupCommit:
                     future.set_exception(error)
         assert self._loop is not None
         self._heard_at = self._loop.time()
-        self._under_way, self._is_hung = [], False
+        self._under_way = []
+        self._patience.end()
         self._next()
 
-    def _look_at_disk(self) -> None:
-        """Whoever waits on a batch that takes too long hears that it is not durable; one look serves many batches."""
-        loop, self._watch = self._loop, None
-        assert loop is not None
-        if not self._under_way:
-            return
-        left_s = self._handed_at + HUNG_AFTER_S - loop.time()
-        if left_s <= 0:
-            self._is_hung, left_s = True, HUNG_AFTER_S
-            for _, future in (*self._under_way, *self._waiting):
-                if not future.done():
-                    future.set_exception(LedgerUnwritable(HUNG, where=str(self._ledger.directory)))
-            self._waiting.clear()  # these were not begun, and nobody waits for them any more
-        self._watch = loop.call_later(left_s, self._look_at_disk)
+    def _fail_all(self) -> None:
+        """Whoever waits on a batch that takes too long hears that it is not durable."""
+        for _, future in (*self._under_way, *self._waiting):
+            if not future.done():
+                future.set_exception(LedgerUnwritable(HUNG, where=str(self._ledger.directory)))
+        self._waiting.clear()  # these were not begun, and nobody waits for them any more
 
     def _look_at_clock(self) -> None:
         """One timer serves many records: sign when nothing came for a while, else look again."""
@@ -192,11 +180,13 @@ class GroupCommit:
             self._timer = loop.call_later(self._checkpoint_after_s - silent_s, self._look_at_clock)
             return
         self._is_busy = True
+        self._patience.begin(loop)  # records may come while it is signed
         self._thread.hand(loop, self._signed, self._ledger.checkpoint)
 
     def _signed(self, _checkpoint: object, error: Exception | None) -> None:
         # When it fails, the entries are durable all the same; it is tried again, and at the latest when next opened.
         self._is_signed = error is None
+        self._patience.end()
         self._next()
 
 

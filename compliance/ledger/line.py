@@ -28,8 +28,9 @@ from typing import Any
 from sovctl.compliance.errors import SovctlError
 from sovctl.compliance.ledger.errors import LedgerUnwritable
 from sovctl.compliance.ledger.format import encode_record
-from sovctl.compliance.ledger.group import HUNG, HUNG_AFTER_S, MAX_BATCH, MAX_WAITING
+from sovctl.compliance.ledger.group import MAX_BATCH, MAX_WAITING
 from sovctl.compliance.ledger.store import Ledger
+from sovctl.compliance.patience import HUNG, Patience
 
 _FULL_BYTES = 96 << 10  # no record is added to a message beyond this; with one of 64 KiB it stays under _MESSAGE_BYTES
 _MESSAGE_BYTES = 192 << 10  # below Linux' default for a socket's buffer, 212,992 (net.core.wmem_default)
@@ -94,10 +95,16 @@ class LineSender:
         end: the worker's end of a line.
         on_broken: called once when the writing process is gone.
         max_waiting: records that may wait; the next one is refused.
+        patience: how long a message may wait for its answer.
     """
 
     def __init__(
-        self, end: socket.socket, *, on_broken: Callable[[], None] | None = None, max_waiting: int = MAX_WAITING
+        self,
+        end: socket.socket,
+        *,
+        on_broken: Callable[[], None] | None = None,
+        max_waiting: int = MAX_WAITING,
+        patience: Patience | None = None,
     ) -> None:
         self._on_broken = on_broken
         self._end = end
@@ -108,9 +115,8 @@ class LineSender:
         self._sent: list[asyncio.Future[int]] = []
         self._is_sending = False
         self._broken = ""
-        self._is_hung = False
-        self._sent_at = 0.0
-        self._watch: asyncio.TimerHandle | None = None
+        self._patience = patience or Patience()
+        self._patience.on_hung = self._fail_all
         self._loop.add_reader(end.fileno(), self._hear)
 
     async def append(self, record: Mapping[str, Any]) -> int:
@@ -125,9 +131,9 @@ class LineSender:
     def append_encoded(self, data: bytes) -> asyncio.Future[int]:
         """`append` for a record that is canonical JSON already."""
         future: asyncio.Future[int] = self._loop.create_future()
-        if self._broken or self._is_hung or len(self._waiting) >= self._max_waiting:
+        if self._broken or self._patience.is_hung or len(self._waiting) >= self._max_waiting:
             expected = f"expected at most {self._max_waiting} records waiting for the disk, got one more"
-            future.set_exception(LedgerUnwritable(self._broken or (HUNG if self._is_hung else expected)))
+            future.set_exception(LedgerUnwritable(self._broken or (HUNG if self._patience.is_hung else expected)))
             return future
         self._waiting.append((data, future))
         self._send_soon()
@@ -170,25 +176,16 @@ class LineSender:
                 size += len(data) + _LENGTH_BYTES
                 self._sent.append(future)
             message = b"".join(pieces)
-        self._sent_at = self._loop.time()
-        if self._watch is None:
-            self._watch = self._loop.call_later(HUNG_AFTER_S, self._look_at_writer)
+        self._patience.begin(self._loop)
         try:
             self._end.send(message)
         except OSError:
             self._lost()
 
-    def _look_at_writer(self) -> None:
-        """Whoever waits on a batch that takes too long hears that it is not durable; one look serves many batches."""
-        self._watch = None
-        if not self._sent:
-            return
-        left_s = self._sent_at + HUNG_AFTER_S - self._loop.time()
-        if left_s <= 0:
-            self._is_hung, left_s = True, HUNG_AFTER_S
-            _fail([*self._sent, *(future for _, future in self._waiting)], HUNG)
-            self._waiting.clear()  # these were not sent, and nobody waits for them any more
-        self._watch = self._loop.call_later(left_s, self._look_at_writer)
+    def _fail_all(self) -> None:
+        """Whoever waits on a batch that takes too long hears that it is not durable."""
+        _fail([*self._sent, *(future for _, future in self._waiting)], HUNG)
+        self._waiting.clear()  # these were not sent, and nobody waits for them any more
 
     def _hear(self) -> None:
         try:
@@ -200,7 +197,8 @@ class LineSender:
         if not message:
             self._lost()
             return
-        sent, self._sent, self._is_hung = self._sent, [], False
+        sent, self._sent = self._sent, []
+        self._patience.end()
         if message[:1] == b"K":
             first = int.from_bytes(message[1:])
             for index, future in enumerate(sent, start=first):
@@ -218,8 +216,7 @@ class LineSender:
             self._on_broken()
 
     def _break(self, why: str) -> None:
-        if self._watch is not None:
-            self._watch.cancel()
+        self._patience.stop()
         if not self._broken:
             self._loop.remove_reader(self._end.fileno())
             self._end.close()

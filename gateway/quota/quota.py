@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
+from sovctl.compliance.patience import DISK_TIMEOUT_S, HUNG
 from sovctl.gateway import log
 from sovctl.gateway.access.principal import Principal
 from sovctl.gateway.quota.meter import Account, Meter, Owed
@@ -30,6 +31,7 @@ from sovctl.gateway.quota.store import HOLD_S, Lease, QuotaUnavailable, Store, W
 from sovctl.gateway.quota.window import retry_at
 from sovctl.gateway.settings import TeamSettings
 from sovctl.gateway.settings.quota import CallerLimits, QuotaSettings
+from sovctl.gateway.store_patience import store_patience
 
 CONCURRENT = "concurrent_requests"
 _FLUSH_EVERY_S = 1.0
@@ -50,6 +52,7 @@ class Quota:
     Args:
         store: None where nothing is limited.
         clock: seconds since 1970.
+        disk_timeout_s: how long a request waits for a store that does not answer.
     """
 
     def __init__(
@@ -59,6 +62,7 @@ class Quota:
         store: Store | None,
         *,
         clock: Callable[[], float] = time.time,
+        disk_timeout_s: float = DISK_TIMEOUT_S,
     ) -> None:
         self._each_caller: CallerLimits | None
         self._team_limits: dict[str | None, CallerLimits]
@@ -71,6 +75,9 @@ class Quota:
         self._asking = asyncio.Lock()
         """What is asked of the store about who runs must reach it in the order in which it was decided."""
         self._waiting: list[_Waiting] = []
+        self._in_round: list[_Waiting] = []
+        self._patience = store_patience("limits", disk_timeout_s)
+        self._patience.on_hung = self._refuse_all
         self._leasing: asyncio.Task[None] | None = None
         self._flushing: asyncio.Task[None] | None = None
 
@@ -111,6 +118,8 @@ class Quota:
             return reservation
         if self._store is None:
             raise QuotaUnavailable("expected a store for limits, got none", where="quota.path")
+        if self._patience.is_hung:
+            raise QuotaUnavailable(HUNG)
         waiting = _Waiting(self._accounts_of(principal), need, asyncio.get_running_loop().create_future())
         self._waiting.append(waiting)
         for account in waiting.accounts:
@@ -160,6 +169,7 @@ class Quota:
             await self._flushing
         if self._leasing is not None:
             await self._leasing
+        self._patience.stop()
         with contextlib.suppress(QuotaUnavailable):
             await self.flush(is_last=True)
         await self._store.close()
@@ -215,6 +225,8 @@ class Quota:
     async def _lease_until_nobody_waits(self, store: Store) -> None:
         while self._waiting:
             waiting, self._waiting = [each for each in self._waiting if not each.result.done()], []
+            self._in_round = waiting
+            self._patience.begin(asyncio.get_running_loop())
             try:
                 async with self._asking:
                     await self._lease(store, waiting)
@@ -223,7 +235,14 @@ class Quota:
                 for each in waiting:
                     if not each.result.done():
                         each.result.set_exception(QuotaUnavailable("expected a lease, got none"))
+            self._patience.end()
         self._leasing = None
+
+    def _refuse_all(self) -> None:
+        """Nobody waits any longer for a store that hangs. What it grants after all, the next ones get."""
+        for each in (*self._in_round, *self._waiting):
+            if not each.result.done():
+                each.result.set_exception(QuotaUnavailable(HUNG))
 
     async def _lease(self, store: Store, waiting: Sequence[_Waiting]) -> None:
         """One round: ask the store once for all who wait, then serve them in their order."""

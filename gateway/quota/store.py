@@ -17,7 +17,7 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, Self
 
 from sovctl.compliance.errors import SovctlError
 from sovctl.gateway.quota.meter import Owed
@@ -130,7 +130,7 @@ class SqliteStore:
         self._database = database
 
     @classmethod
-    def open(cls, path: Path, *, busy_s: float = BUSY_S) -> SqliteStore:
+    def open(cls, path: Path, *, busy_s: float = BUSY_S) -> Self:
         """Open the file; it is made when absent.
 
         Args:
@@ -142,7 +142,7 @@ class SqliteStore:
         return cls(SqliteDatabase.open(path, _KIND, busy_s=busy_s))
 
     @classmethod
-    def copy(cls, path: Path) -> SqliteStore:
+    def copy(cls, path: Path) -> Self:
         """What is used now, in memory: leases taken there are taken from nobody.
 
         Raises:

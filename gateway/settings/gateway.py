@@ -12,6 +12,7 @@ from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from sovctl.compliance.canonical import digest
 from sovctl.compliance.errors import InputError, Problem, SpecError
+from sovctl.compliance.patience import DISK_TIMEOUT_S
 from sovctl.gateway.settings.access import AccessSettings
 from sovctl.gateway.settings.admin import AdminListen
 from sovctl.gateway.settings.detect import DetectSettings
@@ -76,6 +77,8 @@ class GatewaySettings(SettingsModel):
     """The first one makes tokens; the others go on in conversations that began under them."""
     vault: VaultSettings
     ledger: LedgerSettings
+    disk_timeout_s: Annotated[float, Field(gt=0, le=300)] = DISK_TIMEOUT_S
+    """After this ledger, vault or limits count as down when their disk or database says nothing, until it answers."""
     upstreams: Annotated[list[UpstreamSettings], Field(min_length=1)]
     routes: Annotated[list[RouteSettings], Field(min_length=1)]
     policy: PolicySettings = Field(default_factory=PolicySettings)

@@ -1,7 +1,9 @@
 """A lane collects what arrives while the last batch is under way, and hands it on together: one commit for many.
 
-lane = Lane(write_all, name="vault writes")     # write_all(batch) settles every future in the batch
+lane = Lane(write_all, name="vault writes", patience=patience)     # write_all(batch) settles every future in the batch
 await lane.put(job)
+
+When a batch takes longer than `patience` has, whoever waits is told so, and who comes is refused until it is done.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any, Generic, Protocol, TypeVar
 
+from sovctl.compliance.patience import HUNG, Patience
 from sovctl.gateway.vault.errors import VaultFailed
 
 MOST_IN_A_BATCH = 256  # about 10 ms of work (measured, SQLite, 2026-11); what came later waits for the next
@@ -28,12 +31,16 @@ class Lane(Generic[_AnyJob]):
 
     Args:
         handle: does a batch; whatever it raises, every job of the batch hears that it failed.
+        patience: how long a batch may take; it belongs to this lane alone.
     """
 
-    def __init__(self, handle: Callable[[list[_AnyJob]], Awaitable[None]], *, name: str) -> None:
+    def __init__(self, handle: Callable[[list[_AnyJob]], Awaitable[None]], *, name: str, patience: Patience) -> None:
         self._handle = handle
         self._name = name
+        self._patience = patience
+        patience.on_hung = self._fail_all
         self._waiting: list[_AnyJob] = []
+        self._under_way: list[_AnyJob] = []
         self._loop: asyncio.AbstractEventLoop
         self._worker: asyncio.Task[None] | None = None
         self._idle: asyncio.Future[None] | None = None
@@ -43,10 +50,12 @@ class Lane(Generic[_AnyJob]):
         """Add a job; its future.
 
         Raises:
-            VaultFailed: the lane is closed.
+            VaultFailed: the lane is closed, or what is under way hangs.
         """
         if self._is_closing:
             raise VaultFailed("expected an open vault, got a closed one")
+        if self._patience.is_hung:
+            raise VaultFailed(HUNG)
         if self._worker is None:
             self._loop = asyncio.get_running_loop()
             self._worker = self._loop.create_task(self._work(), name=self._name)
@@ -63,6 +72,7 @@ class Lane(Generic[_AnyJob]):
             if self._idle is not None and not self._idle.done():
                 self._idle.set_result(None)
             await self._worker
+        self._patience.stop()
 
     async def _work(self) -> None:
         while True:
@@ -73,13 +83,21 @@ class Lane(Generic[_AnyJob]):
                 await self._idle
                 self._idle = None
                 continue
-            batch = self._waiting[:MOST_IN_A_BATCH]
+            batch = self._under_way = self._waiting[:MOST_IN_A_BATCH]
             del self._waiting[:MOST_IN_A_BATCH]
             error: Exception | None = None
+            self._patience.begin(self._loop)
             try:
                 await self._handle(batch)
             except Exception as caught:  # noqa: BLE001 - whoever waits must hear of it, whatever it is
                 error = caught
+            self._patience.end()
             for job in batch:
                 if not job.future.done():
                     job.future.set_exception(error or RuntimeError("a job was left unsettled"))
+
+    def _fail_all(self) -> None:
+        for job in (*self._under_way, *self._waiting):
+            if not job.future.done():
+                job.future.set_exception(VaultFailed(HUNG))
+        self._waiting.clear()  # these were not begun, and nobody waits for them any more

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from sovctl.compliance.errors import InputError
+from sovctl.compliance.patience import DISK_TIMEOUT_S
 from sovctl.gateway.keyfiles import parse_key, read_key, read_secret
 from sovctl.gateway.settings import KekSettings, VaultSettings
 from sovctl.gateway.vault.keks import Kek, LocalKek
@@ -47,17 +48,25 @@ def _load_kek(settings: KekSettings) -> Kek:
     return _FROM_ENVIRONMENT[settings.env]
 
 
-async def open_vault(settings: VaultSettings, keks: Sequence[Kek], *, patience_s: float | None = None) -> Vault:
+async def open_vault(
+    settings: VaultSettings,
+    keks: Sequence[Kek],
+    *,
+    patience_s: float | None = None,
+    disk_timeout_s: float = DISK_TIMEOUT_S,
+) -> Vault:
     """Open the vault, or make one.
 
     Args:
         patience_s: how long one statement, or a wait for somebody else's, may take; as requests need it when None.
+        disk_timeout_s: how long a request waits for a store that does not answer.
 
     Raises:
         InputError: the database can't be opened, is no vault, or was sealed under another key.
         VaultFailed: the database can't be used.
     """
-    return await Vault.open(await _open_store(settings, patience_s), keks, ttl_s=settings.ttl_s)
+    store = await _open_store(settings, patience_s)
+    return await Vault.open(store, keks, ttl_s=settings.ttl_s, disk_timeout_s=disk_timeout_s)
 
 
 async def _open_store(settings: VaultSettings, patience_s: float | None) -> Store:

@@ -7,7 +7,9 @@ import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Self
 
+from sovctl.compliance.patience import DISK_TIMEOUT_S
 from sovctl.gateway.conversation import Conversation
+from sovctl.gateway.store_patience import store_patience
 from sovctl.gateway.vault.blind_index import BlindIndex
 from sovctl.gateway.vault.erasing import TOMBSTONE_S, Eraser
 from sovctl.gateway.vault.erasures import Erasure
@@ -26,7 +28,9 @@ _PURGED_AT_ONCE = 256  # conversations in one transaction, about 5 ms; requests 
 class Vault:
     """For asyncio. Made by `open`."""
 
-    def __init__(self, store: Store, keys: VaultKeys, *, ttl_s: int, clock: Callable[[], float]) -> None:
+    def __init__(
+        self, store: Store, keys: VaultKeys, *, ttl_s: int, clock: Callable[[], float], disk_timeout_s: float
+    ) -> None:
         self._store = store
         self._keys = keys
         self._clock = clock
@@ -34,14 +38,24 @@ class Vault:
         index = BlindIndex(keys.index_key)
         reader = Reader(store, keys, index, self._known, self._now)
         writer = Writer(store, keys, index, self._known, reader, ttl_s=ttl_s, now=self._now)
-        self._reads: Lane[Question] = Lane(reader.answer, name="vault reads")
-        self._writes: Lane[Wish] = Lane(writer.fulfil, name="vault writes")
+        self._reads: Lane[Question] = Lane(
+            reader.answer, name="vault reads", patience=store_patience("vault", disk_timeout_s)
+        )
+        self._writes: Lane[Wish] = Lane(
+            writer.fulfil, name="vault writes", patience=store_patience("vault", disk_timeout_s)
+        )
         self.eraser = Eraser(store, keys, index, now=self._now, forget=self._known.drop)
         """Destroys keys, for good; each time with a record."""
 
     @classmethod
     async def open(
-        cls, store: Store, keks: Sequence[Kek], *, ttl_s: int, clock: Callable[[], float] = time.time
+        cls,
+        store: Store,
+        keks: Sequence[Kek],
+        *,
+        ttl_s: int,
+        clock: Callable[[], float] = time.time,
+        disk_timeout_s: float = DISK_TIMEOUT_S,
     ) -> Self:
         """Open a vault, or make one.
 
@@ -50,13 +64,15 @@ class Vault:
             keks: the first one wraps, the others only unwrap.
             ttl_s: seconds after the last `store` in which a conversation can be read.
             clock: seconds since 1970; an argument for tests.
+            disk_timeout_s: how long `store` and `load` wait for a store that does not answer.
 
         Raises:
             InputError: it was made under another key.
             VaultFailed: the database can't be used.
         """
         try:
-            return cls(store, await VaultKeys.open(store, keks, now=int(clock())), ttl_s=ttl_s, clock=clock)
+            keys = await VaultKeys.open(store, keks, now=int(clock()))
+            return cls(store, keys, ttl_s=ttl_s, clock=clock, disk_timeout_s=disk_timeout_s)
         except BaseException:
             await store.close()
             raise
@@ -84,7 +100,7 @@ class Vault:
 
         Raises:
             Superseded: the conversation was erased since then; make the tokens anew.
-            VaultFailed: it is not durable. Do not send the tokens out.
+            VaultFailed: it is not durable, or nobody knows yet. Do not send the tokens out.
         """
         return self._writes.put(Wish(conversation, issued, subjects or {}, generation))
 

@@ -8,7 +8,7 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +16,13 @@ import pytest
 
 from sovctl.compliance.errors import InputError
 from sovctl.compliance.keys import SigningKey
+from sovctl.compliance.ledger.checkpoint import Checkpoint
 from sovctl.compliance.ledger.errors import LedgerUnwritable
 from sovctl.compliance.ledger.group import GroupCommit
 from sovctl.compliance.ledger.reader import LedgerReader
 from sovctl.compliance.ledger.store import Ledger
 from sovctl.compliance.ledger.verify import verify_ledger
+from sovctl.compliance.patience import Patience
 
 KEY = SigningKey.generate()
 
@@ -166,18 +168,19 @@ class HangingLedger(CountingLedger):
         self.begun, self.goes_on = threading.Event(), threading.Event()
 
     def append_encoded(self, entries: object) -> range:
-        self.begun.set()
-        self.goes_on.wait(60)
+        self.hang()
         return super().append_encoded(entries)
 
+    def hang(self) -> None:
+        self.begun.set()
+        self.goes_on.wait(60)
 
-def test_a_disk_that_hangs_fails_whoever_waits_and_is_believed_again_once_it_answers(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("sovctl.compliance.ledger.group.HUNG_AFTER_S", 0.05)
+
+def test_a_disk_that_hangs_fails_whoever_waits_and_is_believed_again_once_it_answers(tmp_path: Path) -> None:
+    patience = Patience(0.05)
 
     async def run(ledger: HangingLedger) -> int:
-        async with GroupCommit(ledger) as group:
+        async with GroupCommit(ledger, patience=patience) as group:
             waiting = [asyncio.create_task(group.append({"number": 0}))]
             await asyncio.to_thread(ledger.begun.wait, 60)
             waiting.append(asyncio.create_task(group.append({"number": 1})))  # behind the batch that hangs
@@ -186,7 +189,7 @@ def test_a_disk_that_hangs_fails_whoever_waits_and_is_believed_again_once_it_ans
                     await each
             with pytest.raises(LedgerUnwritable, match="has not answered"):
                 await group.append({"number": 2})  # at once: it does not wait for the watch
-            monkeypatch.setattr("sovctl.compliance.ledger.group.HUNG_AFTER_S", 60)
+            patience.timeout_s = 60
             ledger.goes_on.set()
             await group.check()
             return await group.append({"number": 3})
@@ -195,3 +198,34 @@ def test_a_disk_that_hangs_fails_whoever_waits_and_is_believed_again_once_it_ans
         assert isinstance(ledger, HangingLedger)
         assert asyncio.run(run(ledger)) == 1  # the first one was written all the same
     assert [dict(entry.record)["number"] for entry in LedgerReader(tmp_path).entries()] == [0, 3]
+
+
+class HangingCheckpoint(HangingLedger):
+    """Its disk hangs when a checkpoint is signed."""
+
+    def append_encoded(self, entries: object) -> range:
+        return CountingLedger.append_encoded(self, entries)
+
+    def checkpoint(self) -> Checkpoint:
+        self.hang()
+        return super().checkpoint()
+
+
+def test_a_disk_that_hangs_while_a_checkpoint_is_signed_fails_whoever_comes_meanwhile(tmp_path: Path) -> None:
+    patience = Patience(0.05)
+
+    async def run(ledger: HangingLedger) -> int:
+        async with GroupCommit(ledger, checkpoint_after_s=0.01, patience=patience) as group:
+            with suppress(LedgerUnwritable):  # where the real disk is as slow as that
+                await group.append({"number": 0})
+            await asyncio.to_thread(ledger.begun.wait, 60)
+            with pytest.raises(LedgerUnwritable, match="has not answered"):
+                await group.append({"number": 1})
+            patience.timeout_s = 60
+            ledger.goes_on.set()
+            await group.check()
+            return await group.append({"number": 2})
+
+    with HangingCheckpoint.open(tmp_path, origin="sovctl.site/test", key=KEY) as ledger:
+        assert isinstance(ledger, HangingCheckpoint)
+        assert asyncio.run(run(ledger)) == 1

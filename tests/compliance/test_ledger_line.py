@@ -20,6 +20,7 @@ from sovctl.compliance.ledger.line import LineSender, LineWriter, line
 from sovctl.compliance.ledger.reader import LedgerReader
 from sovctl.compliance.ledger.store import Ledger
 from sovctl.compliance.ledger.verify import verify_ledger
+from sovctl.compliance.patience import Patience
 
 KEY = SigningKey.generate()
 
@@ -158,14 +159,12 @@ def test_more_records_than_may_wait_are_refused() -> None:
     asyncio.run(run())
 
 
-def test_a_writer_that_hangs_fails_whoever_waits_and_is_believed_again_once_it_answers(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("sovctl.compliance.ledger.line.HUNG_AFTER_S", 0.05)
+def test_a_writer_that_hangs_fails_whoever_waits_and_is_believed_again_once_it_answers(tmp_path: Path) -> None:
+    patience = Patience(0.05)
     worker_end, writer_end = line()
 
     async def run(writer: LineWriter) -> list[int]:
-        sender = LineSender(worker_end)
+        sender = LineSender(worker_end, patience=patience)
 
         async def answered() -> None:
             await asyncio.to_thread(select.select, [writer_end], [], [], 60)
@@ -183,7 +182,7 @@ def test_a_writer_that_hangs_fails_whoever_waits_and_is_believed_again_once_it_a
         await answered()
         await answered()
         await checking
-        monkeypatch.setattr("sovctl.compliance.ledger.line.HUNG_AFTER_S", 60)
+        patience.timeout_s = 60
         last, _ = await asyncio.gather(sender.append({"number": 3}), answered())
         await sender.close()
         return [last]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from sovctl.compliance.patience import DISK_TIMEOUT_S
 from sovctl.gateway.access.principal import Method, Principal
 from sovctl.gateway.quota.need import Need
 from sovctl.gateway.quota.postgresql_store import PostgresqlStore
@@ -34,13 +35,20 @@ def caller(name: str = "branch", team: str | None = None, **limits: Any) -> Prin
     return Principal(name, "retail", Method.API_KEY, "k", team=team, limits=own, subject=f"client:{name}")
 
 
-def quota(store: Store | None, clock: Clock, *, teams: dict[str, Any] | None = None, **settings: Any) -> Quota:
+def quota(
+    store: Store | None,
+    clock: Clock,
+    *,
+    teams: dict[str, Any] | None = None,
+    disk_timeout_s: float = DISK_TIMEOUT_S,
+    **settings: Any,
+) -> Quota:
     """The quotas of one process."""
     made = [
         TeamSettings(name=name, tenant="retail", limits=CallerLimits(**limits))
         for name, limits in (teams or {}).items()
     ]
-    return Quota(QuotaSettings(path="x", **settings), made, store, clock=clock)
+    return Quota(QuotaSettings(path="x", **settings), made, store, clock=clock, disk_timeout_s=disk_timeout_s)
 
 
 async def opened(argument: str) -> Store:

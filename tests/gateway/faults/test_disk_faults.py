@@ -73,6 +73,19 @@ def test_with_the_vault_down_nothing_leaves_and_the_pool_answers(
     assert ask(gateway).headers["x-sovctl-route"] == "cloud"
 
 
+def test_with_the_vault_down_and_no_pool_the_client_is_told_which_part_it_is(tmp_path: Path) -> None:
+    route = {"model": "assistant", "cloud": "cloud", "prefer": "cloud"}
+    with EchoUpstream() as outside:
+        config = write_loopback_config(tmp_path, cloud_port=outside.port, routes=[route])
+        with running_gateway(config) as gateway:
+            with locked_vault(gateway):
+                status, _, body = gateway.post(say(PROMPT))
+            assert (status, json.loads(body)["error"]["code"]) == (503, "vault_unavailable")
+            assert not outside.requests
+            assert (gateway.records()[-1]["reason"], gateway.records()[-1]["attempts"]) == ("vault_unavailable", [])
+            assert gateway.post(say(PROMPT))[0] == 200
+
+
 def test_with_the_vault_s_disk_full_nothing_leaves_and_the_pool_answers(tmp_path: Path) -> None:
     with EchoUpstream() as inside, EchoUpstream() as outside:
         config = write_loopback_config(tmp_path, cloud_port=outside.port, pool_port=inside.port)

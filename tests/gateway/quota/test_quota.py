@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import resource
 import sqlite3
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +18,11 @@ from quota_places import Place
 from sovctl.compliance.errors import InputError
 from sovctl.gateway.access.principal import Principal
 from sovctl.gateway.quota.headers import limit_headers, refusal_headers
+from sovctl.gateway.quota.meter import Owed
 from sovctl.gateway.quota.need import Nano, Need, Usage
 from sovctl.gateway.quota.quota import Quota
 from sovctl.gateway.quota.reservation import UNLIMITED, LimitReached, Reservation
-from sovctl.gateway.quota.store import QuotaUnavailable, SqliteStore
+from sovctl.gateway.quota.store import Lease, QuotaUnavailable, SqliteStore, Want
 
 PRICES = {"currency": "EUR", "upstreams": {"chat": {"prompt_per_million": 1, "completion_per_million": 2}}}
 
@@ -270,6 +271,55 @@ def test_without_the_store_nobody_with_limits_is_served_and_afterwards_again(tmp
             assert await count(limits, caller(requests_per_minute=5), ONE) == 5
 
     run(work())
+
+
+class HangingStore(SqliteStore):
+    """A real store whose disk hangs until it is let go."""
+
+    begun: asyncio.Event
+    goes_on: asyncio.Event
+    leases = 0
+
+    async def lease(self, wants: Sequence[Want], owed: Sequence[Owed]) -> list[Lease]:
+        self.begun.set()
+        self.leases += 1
+        await self.goes_on.wait()
+        return await super().lease(wants, owed)
+
+
+def test_a_store_that_hangs_refuses_whoever_waits_and_what_it_grants_at_last_is_not_lost(tmp_path: Path) -> None:
+    async def work() -> None:
+        store, who = HangingStore.open(tmp_path / "q.db"), caller(requests_per_minute=5)
+        store.begun, store.goes_on = asyncio.Event(), asyncio.Event()
+        async with quota(store, Clock(), disk_timeout_s=0.05) as limits:
+            waiting = [asyncio.create_task(limits.reserve(who, ONE))]
+            await store.begun.wait()
+            waiting.append(asyncio.create_task(limits.reserve(who, ONE)))  # behind the lease that hangs
+            for each in waiting:
+                with pytest.raises(QuotaUnavailable, match="has not answered"):
+                    await each
+            with pytest.raises(QuotaUnavailable, match="has not answered"):
+                await limits.reserve(who, ONE)  # at once
+            assert store.leases == 1  # a lease that may yet be granted is not asked for again
+            store.goes_on.set()
+            assert await _count_once_it_answers(limits, who) == 5  # the lease that hung is of use
+
+    run(work())
+
+
+async def _count_once_it_answers(limits: Quota, who: Principal) -> int:
+    """How many such requests are let through by a store that hung."""
+    through = 0
+    async with asyncio.timeout(60):
+        while True:
+            try:
+                (await limits.reserve(who, ONE)).settle(None, None)
+            except LimitReached:
+                return through
+            except QuotaUnavailable:
+                await asyncio.sleep(0.01)
+            else:
+                through += 1
 
 
 def test_a_full_disk_grants_nothing(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import sqlite3
 import stat
@@ -11,13 +12,17 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from vault_homes import ONE, TOKEN, TWO, VALUE, SqliteHome, open_vault, with_vault
+from vault_homes import KEK, ONE, TOKEN, TTL_S, TWO, VALUE, Clock, SqliteHome, open_vault, with_vault
 from waiting import until
 
 from sovctl.compliance.errors import InputError
 from sovctl.gateway.conversation import Conversation
 from sovctl.gateway.vault import Vault, VaultFailed
 from sovctl.gateway.vault.sqlite_file import SqliteFile
+from sovctl.gateway.vault.sqlite_store import SqliteStore
+from sovctl.gateway.vault.store import Batch
+
+THREE = Conversation("retail", "3" * 64, True)
 
 
 async def _store(vault: Vault) -> None:
@@ -226,3 +231,47 @@ def test_what_waits_when_it_is_closed_is_still_kept(sqlite_home: SqliteHome) -> 
 
     asyncio.run(use())
     assert sqlite_home.sql("SELECT count(*) FROM pieces") == [(len(many),)]
+
+
+class HangingStore(SqliteStore):
+    """A real store whose disk hangs until it is let go."""
+
+    begun: asyncio.Event
+    goes_on: asyncio.Event
+
+    async def write(self, batch: Batch) -> set[bytes]:
+        self.begun.set()
+        await self.goes_on.wait()
+        return await super().write(batch)
+
+
+def test_a_store_that_hangs_fails_whoever_waits_and_is_believed_again_once_it_answers(sqlite_home: SqliteHome) -> None:
+    async def work() -> None:
+        store = HangingStore.open(sqlite_home.path)
+        store.begun, store.goes_on = asyncio.Event(), asyncio.Event()
+        vault = await Vault.open(store, [KEK], ttl_s=TTL_S, clock=Clock(), disk_timeout_s=0.05)
+        waiting = [vault.store(ONE, {TOKEN: VALUE})]
+        await store.begun.wait()
+        waiting.append(vault.store(TWO, {TOKEN: VALUE}))  # behind the batch that hangs
+        for each in waiting:
+            with pytest.raises(VaultFailed, match="has not answered"):
+                await each
+        with pytest.raises(VaultFailed, match="has not answered"):
+            await vault.store(TWO, {TOKEN: VALUE})  # at once: nothing is put behind a batch that hangs
+        store.goes_on.set()
+        await _until_kept(vault, THREE)
+        await vault.close()
+        after = await open_vault(sqlite_home)
+        # What was begun is kept whole; of what was not, nothing, as whoever waited was told.
+        assert [await after.load(each) for each in (ONE, TWO, THREE)] == [{TOKEN: VALUE}, {}, {TOKEN: VALUE}]
+        await after.close()
+
+    asyncio.run(work())
+
+
+async def _until_kept(vault: Vault, conversation: Conversation) -> None:
+    async with asyncio.timeout(60):
+        while True:
+            with contextlib.suppress(VaultFailed):
+                return await vault.store(conversation, {TOKEN: VALUE})
+            await asyncio.sleep(0.01)
