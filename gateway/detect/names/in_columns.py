@@ -11,8 +11,7 @@ from collections.abc import Sequence
 from enum import Enum, auto
 
 from sovctl.gateway.detect.names.cues import COLUMNS, OTHER_FIELDS, PERSON_WORDS, WEAK_FIELDS
-from sovctl.gateway.detect.names.in_fields import field_at_end, words_of_label
-from sovctl.gateway.detect.names.nobody import is_everyday
+from sovctl.gateway.detect.names.in_fields import field_at_end, has_everyday_word, words_of_label
 from sovctl.gateway.detect.names.shape import Name, name_at
 
 _COMMA = ", "
@@ -51,7 +50,7 @@ def name_in_cell(cell: str) -> Name | None:
             name = Name(name.start, behind.end, words, initials, name.given + behind.given)
     if name is None or name.end != len(cell):
         return None
-    is_known = name.given or not (cell[0].islower() or any(map(is_everyday, words_of_label(cell))))
+    is_known = name.given or not (cell[0].islower() or has_everyday_word(cell))
     return name if is_known else None
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from sovctl.gateway.detect.finding import Finding
-from sovctl.gateway.detect.names.cues import FIELDS, OTHER_FIELDS, WEAK_FIELDS
+from sovctl.gateway.detect.names.cues import FIELDS, OTHER_FIELDS, PARTICLES, WEAK_FIELDS
 from sovctl.gateway.detect.names.given_names import GIVEN_WORDS
 from sovctl.gateway.detect.names.nobody import is_everyday
 from sovctl.gateway.detect.names.shape import Name, is_company, is_lower, name_at
@@ -144,6 +144,12 @@ def words_of_label(label: str) -> list[str]:
     return [word.lower() for word in _LABEL_WORD.findall(label)]
 
 
+def has_everyday_word(name: str) -> bool:
+    """True where one of the words is one of any language, particles in lower case (`van der`) not counted."""
+    words = words_of_label(name)
+    return any(is_everyday(word) and not (word in PARTICLES and f" {word} " in name) for word in words)
+
+
 def _is_all_of_a_line(text: str, at: int) -> bool:
     """True for the one tab of a line that parts a label from its value, not two headers with a name below."""
     first, last = max(0, at - _LONGEST_SIDE), min(len(text), at + _LONGEST_SIDE)
@@ -161,8 +167,9 @@ def _is_all_of_a_line(text: str, at: int) -> bool:
 def _is_believed(text: str, name: Name, label: str, *, is_cell: bool) -> bool:
     is_whole = _VALUE_END.match(text, name.end) is not None
     if is_cell and not name.given:  # it may be the second header of two
-        words = words_of_label(text[name.start : name.end])
-        return is_whole and label not in WEAK_FIELDS and len(words) > 1 and not any(map(is_everyday, words))
+        written = text[name.start : name.end]
+        is_two = len(words_of_label(written)) > 1
+        return is_whole and label not in WEAK_FIELDS and is_two and not has_everyday_word(written)
     if text[name.start].islower():
         return is_whole and (name.words >= 2 or name.given > 0)
     if label in WEAK_FIELDS:

@@ -77,6 +77,12 @@ def test_what_is_nobodys_stays(text: str) -> None:
     assert people_in(text) == []
 
 
+def test_particles_are_no_everyday_words_within_a_name() -> None:
+    assert people_in("nr;Ansprechpartner;x\n1;Börries von der Quandt;a\n") == ["Börries von der Quandt"]
+    assert people_in("Ort\tKiel\nAnsprechpartner\tBörries von Quandt\n") == ["Börries von Quandt"]
+    assert people_in("nr;Kundenname;x\n1;Bad an der Saale;a\n") == []
+
+
 def test_a_header_beside_another_is_no_name() -> None:
     assert people_in("Kontaktperson\tOffene Posten\nBörries Quandt\t17\n") == ["Börries Quandt"]
 
