@@ -1,4 +1,4 @@
-"""Names beside cues: titles, introductions, greetings, closings, roles, known given names.
+"""Names beside cues: titles, introductions, greetings, closings, roles, labels, known given names.
 
 Each kind of cue has one function that looks at the place right behind it (at the cue itself for a given name) and says
 which name stands there, if any. They differ in what may stand between and in how much they ask of the name.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 
+from sovctl.gateway.detect.names.below_labels import name_below
 from sovctl.gateway.detect.names.clues import Clue
 from sovctl.gateway.detect.names.cues import CUES, SAINTS, SURNAMES, Cue, Place
 from sovctl.gateway.detect.names.given_names import GIVEN_WORDS
@@ -146,7 +147,7 @@ def _by_role(text: str, at: int, cue: Cue) -> Name | None:
     match = _AFTER_WORDS.match(text, at)
     name = None if match is None else name_at(text, match.end())
     if match is None or name is None:
-        return None
+        return name_below(text, at)
     if name.given:
         return name
     if cue.language == "ar":
@@ -157,6 +158,10 @@ def _by_role(text: str, at: int, cue: Cue) -> Name | None:
         return name
     # "customer Smith asked": one word with a capital, where the cue has none, so this is no heading.
     return name if text[at - cue.length].islower() and not match[0].strip() and cue.language == "en" else None
+
+
+def _labelled(text: str, at: int, _: Cue) -> Name | None:
+    return name_below(text, at)
 
 
 def _given(text: str, at: int, cue: Cue) -> Name | None:
@@ -205,5 +210,6 @@ _LOOKS: dict[Place, tuple[str, Callable[[str, int, Cue], Name | None]]] = {
     Place.GREETING: ("NAME_GREETING", _greeted),
     Place.CLOSING: ("NAME_CLOSING", _closing),
     Place.ROLE: ("NAME_ROLE", _by_role),
+    Place.LABEL: ("NAME_FIELD", _labelled),
     Place.GIVEN: ("NAME_GIVEN", _given),
 }

@@ -1,8 +1,9 @@
 """Names of people by what stands around them, in eight languages at once.
 
 A title, an introduction, a greeting, a closing, a role, a `name:` field, a patronymic, a known given name before a
-surname, a cell beside an identifier: in these places a word is a person. It is not a name model: a name without such a
-place around it is not found, which is why policy says in which languages the site accepts that.
+surname, a cell beside an identifier, the line below a label: in these places a word is a person. It is not a name
+model: a name without such a place around it is not found, which is why policy says in which languages the site accepts
+that.
 
     [(f.start, f.end) for f in find_names(read("Dear Mr. Ola Nordmann, thank you"))]     # [(9, 21)]
 """

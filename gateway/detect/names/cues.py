@@ -19,6 +19,7 @@ class Place(StrEnum):
     GREETING = "greeting"
     CLOSING = "closing"
     ROLE = "role"
+    LABEL = "label"  # a name may stand on the line below
     GIVEN = "given"  # the word itself is a given name
 
 
@@ -28,7 +29,7 @@ class Cue:
 
     place: Place
     language: str
-    """ISO 639-1; empty for a given name."""
+    """ISO 639-1; empty for a label and a given name."""
     length: int
     """Characters of the phrase."""
     only_capital: bool = False
@@ -80,6 +81,7 @@ def _with_prefixes(language: str, phrase: str) -> Iterator[str]:
 def _cues() -> dict[bytes, tuple[Cue, ...]]:
     places = set(Place)
     rows = [row for row in _read() if row[0] in places]
+    rows += [(Place.LABEL, "", label, "") for label in sorted(FIELDS - WEAK_FIELDS)]
     rows += [(Place.GIVEN, "", name, "") for name in sorted(GIVEN_NAMES | GIVEN_WORDS)]
     found: dict[bytes, dict[Place, Cue]] = {}
     for section, language, phrase, marks in rows:
@@ -95,6 +97,13 @@ def _section(name: str) -> frozenset[str]:
     return frozenset(phrase for section, _, phrase, _ in _read() if section == name)
 
 
+COLUMNS = _section("column")
+"""Headers of columns in which people stand, in lower case, one space between words."""
+FIELDS = _section("field") | COLUMNS
+"""What stands before a colon and a name, in lower case, one space between words."""
+WEAK_FIELDS = _section("weak field")
+"""Those of them that hold other things as often."""
+
 CUES: dict[bytes, tuple[Cue, ...]] = _cues()
 """Phrase, as it stands in `Reading.folded`, with a space at both ends -> what it may say."""
 JOINTS = frozenset(f" {word} ".encode() for word in ("bin", "ibn", "bint", "binti", "بن", "بنت", "ابن"))
@@ -103,12 +112,6 @@ JOINTS = frozenset(f" {word} ".encode() for word in ("bin", "ibn", "bint", "bint
 TITLES = frozenset(phrase for phrase in _section("title") if " " not in phrase)
 """Titles of one word, in lower case."""
 
-COLUMNS = _section("column")
-"""Headers of columns in which people stand, in lower case, one space between words."""
-FIELDS = _section("field") | COLUMNS
-"""What stands before a colon and a name, in lower case, one space between words."""
-WEAK_FIELDS = _section("weak field")
-"""Those of them that hold other things as often."""
 OTHER_FIELDS = _section("other")
 """What makes a `name` field somebody else's: `product`."""
 PARTICLES = _section("particle")

@@ -201,6 +201,9 @@ PATTERNS = {
     "names in cells": "Anna\tQuandt\t",
     "tabs behind names": "Anna Quandt\t\t\t",
     "labels in one line": "Ansprechpartner\tOla Nordmann ",
+    "labels on lines": "Patient:\n",
+    "labels and empty lines": "Contact person:\n\n",
+    "names below labels": "Contact person\nOla Nordmann\n",
     "columns of people": "Full name\tCity\nOla Nordmann\tOslo\n",
 }
 
