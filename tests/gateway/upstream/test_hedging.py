@@ -9,6 +9,7 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
+from loop_clock import pass_time, stop_clock, turns_until
 from raw_server import RawServer, Step, ok
 
 from sovctl.gateway.errors import UpstreamFailed, UpstreamRejected
@@ -87,7 +88,7 @@ def test_the_first_server_may_still_win() -> None:
 
 def test_who_is_in_time_is_not_helped() -> None:
     async def run() -> None:
-        async with hedged(always(ok(b"1")), always(ok(b"2")), took_s=2.0) as (upstream, (_, second)):
+        async with hedged(always(ok(b"1")), always(ok(b"2")), took_s=60) as (upstream, (_, second)):
             for _ in range(5):
                 assert await ask(upstream) == ("1", ["u/0:200"], 0)
             assert not second.requests
@@ -141,22 +142,21 @@ def test_an_upstream_that_is_slow_as_a_whole_gets_no_second_load() -> None:
     """Hedges take from the retry budget: a fifth of the requests, and ten a second."""
 
     async def run() -> None:
-        gate, ten_more, seen = asyncio.Event(), asyncio.Event(), 0
+        gate = asyncio.Event()
 
-        def late(_: bytes) -> Sequence[Step]:
-            nonlocal seen
-            seen += 1
-            if seen == 410:
-                ten_more.set()
-            return [gate, ok(b"x")]
+        async with hedged(always(gate, ok(b"x")), always(gate, ok(b"x"))) as (upstream, servers):
 
-        async with hedged(late, late) as (upstream, _):
+            def asked() -> int:
+                return sum(len(server.requests) for server in servers)
+
+            stop_clock()
             asking = [asyncio.create_task(ask(upstream)) for _ in range(300)]
-            await asyncio.wait_for(ten_more.wait(), 60)
-            await asyncio.sleep(0.2)  # ten times as long as they took lately
+            await turns_until(lambda: asked() == 300, "every request")
+            pass_time(0.1)  # five times as long as they took lately
+            await turns_until(lambda: asked() >= 459, "the hedges")
             gate.set()
             told = await asyncio.gather(*asking)
-            assert 110 <= sum(hedges for _, _, hedges in told) <= 200  # 100 are saved from before
+            assert sum(hedges for _, _, hedges in told) == asked() - 300 == 159  # 100 are saved from before
             assert all(said == "x" for said, _, _ in told)
 
     asyncio.run(run())
@@ -169,7 +169,7 @@ def test_a_client_that_leaves_ends_both() -> None:
             await second.asked()
             asking.cancel()
             await asyncio.wait([asking])
-            await asyncio.wait_for(asyncio.gather(first.gone(), second.gone()), 5)
+            await asyncio.wait_for(asyncio.gather(first.gone(), second.gone()), 60)
 
     asyncio.run(run())
 

@@ -8,6 +8,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
 import pytest
+from loop_clock import pass_time, stop_clock
 from raw_server import Close, RawServer, Step, chunked, ok
 
 from sovctl.gateway.errors import UpstreamFailed, UpstreamRejected
@@ -164,7 +165,10 @@ def test_a_deadline_ends_an_attempt_and_says_nothing_about_the_server() -> None:
     async def run() -> None:
         async with upstream_of(always(asyncio.Event()), FINE, failures_until_open=1) as (upstream, servers):
             now_s = asyncio.get_running_loop().time()
-            assert await ask(upstream, deadline_s=now_s + 0.05) == ("deadline", ["u/0:deadline"])
+            asking = asyncio.create_task(ask(upstream, deadline_s=now_s + 60))
+            await servers[0].asked()
+            pass_time(60)
+            assert await asking == ("deadline", ["u/0:deadline"])
             assert not upstream.state().is_down
             assert await ask(upstream, deadline_s=now_s) == ("deadline", [])
             assert [len(server.requests) for server in servers] == [1, 0]
@@ -333,9 +337,13 @@ def test_a_server_has_no_more_of_our_requests_than_it_would_queue() -> None:
 def test_probes_are_remembered_for_a_moment() -> None:
     async def run() -> None:
         async with upstream_of(FINE) as (upstream, (server,)):
+            stop_clock()
             assert [await upstream.trouble() for _ in range(3)] == [""] * 3
             assert len(server.requests) == 1
             assert server.requests[0].startswith(b"GET /v1/models HTTP/1.1\r\n")
+            pass_time(1)
+            assert await upstream.trouble() == ""
+            assert len(server.requests) == 2
 
     asyncio.run(run())
 
