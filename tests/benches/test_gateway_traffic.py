@@ -10,10 +10,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from loopback_ports import unused_port
 
 from bench.traffic import bars, machine
 from bench.traffic.held import events_held_back
-from bench.traffic.process import Running, free_port, started, wait_for_port
+from bench.traffic.process import Running, started, wait_for_port
 from bench.traffic.prompts import SHAPES, fill, pieces, scenario_in, specimens
 from bench.traffic.round_trip import try_out
 from bench.traffic.streams import load_streams
@@ -31,7 +32,7 @@ def _in_the_tree(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(name="upstream")
 def upstream_fixture(tmp_path: Path, _in_the_tree: None) -> Iterator[tuple[Running, Target]]:
-    port = free_port()
+    port = unused_port()
     command = [sys.executable, "-m", "bench.traffic.upstream", str(port)]
     with started(command, cores=os.sched_getaffinity(0), log=tmp_path / "log") as running:
         wait_for_port(running, port)

@@ -17,6 +17,7 @@ from ipaddress import IPv4Address
 from pathlib import Path
 
 import pytest
+from waiting import until
 
 from sovctl.engine.pki import Authority
 from sovctl.engine.plan.context import ROLES
@@ -90,7 +91,7 @@ class Node:
     authority: Authority
     pool: Pool
 
-    def config(self, *, timeout_s: float = 5, certificate: str = "here") -> Path:
+    def config(self, *, timeout_s: float = 20, certificate: str = "here") -> Path:
         path = self.folder / "chat.canary.json"
         pki = self.authority.folder
         values = {
@@ -104,11 +105,17 @@ class Node:
         path.write_text(json.dumps(values))
         return path
 
-    def unit(self, *, active: str = "active", started_s: float = 0, restarts: int = 0) -> None:
+    def say(self, name: str, value: str) -> None:
+        """What systemctl says of one property from now on, to whoever asks meanwhile too."""
+        beside = self.folder / f"{name}.new"
+        beside.write_text(f"{value}\n")
+        beside.replace(self.folder / name)
+
+    def unit(self, *, active: str = "active", started_s: float = 0) -> None:
         """What systemctl says from now on."""
-        properties = {"ActiveState": active, "ActiveEnterTimestamp": f"@{int(started_s)}", "NRestarts": str(restarts)}
+        properties = {"ActiveState": active, "ActiveEnterTimestamp": f"@{int(started_s)}", "NRestarts": "0"}
         for name, value in properties.items():
-            (self.folder / name).write_text(f"{value}\n")
+            self.say(name, value)
         script = self.folder / "bin" / "systemctl"
         script.parent.mkdir(exist_ok=True)
         script.write_text(
@@ -133,7 +140,7 @@ class Node:
 
     def watch(self, *, grace_s: int = 900) -> dict[str, object]:
         options = ("--unit", UNIT, "--grace", str(grace_s), "--restart-after", "3")
-        return self.run(*options, config=self.config(timeout_s=1))[1]
+        return self.run(*options)[1]
 
 
 @pytest.fixture
@@ -256,9 +263,16 @@ def test_waiting_ends_when_its_time_is_over(node: Node) -> None:
 
 def test_waiting_ends_when_the_server_keeps_ending(node: Node) -> None:
     node.pool.status = 500
-    threading.Timer(1.0, node.unit, kwargs={"restarts": 2}).start()
+
+    def end_it_twice() -> None:
+        until(lambda: node.pool.asked, "it has looked at the unit, and asked")
+        node.say("NRestarts", "2")
+
+    ending = threading.Thread(target=end_it_twice)
+    ending.start()
     started = time.monotonic()
     code, result = node.run("--unit", UNIT, "--wait", "300")
+    ending.join()
     assert code == 1
     assert "keeps ending" in str(result["error"])
     assert time.monotonic() - started < 200  # long before the wait is over, on a busy machine too

@@ -21,7 +21,10 @@ from sovctl.gateway.access.clients import Client, dump_clients, load_clients
 from sovctl.gateway.access.principal import Method, make_principal
 from sovctl.gateway.settings import SurfaceName, TeamSettings
 
-LATER = time.time() + 3600
+
+def later() -> float:
+    """An hour from now; asked when a test runs, which may be an hour after this file was read."""
+    return time.time() + 3600
 
 
 def test_a_key_opens_for_its_client_alone(tmp_path: Path) -> None:
@@ -76,17 +79,17 @@ def test_while_a_key_is_replaced_both_open(tmp_path: Path) -> None:
 
 def test_a_certificate_opens_by_a_name_in_it_until_it_ends(tmp_path: Path) -> None:
     callers = Callers(settings_with(tmp_path, [{"name": "rag", "tenant": "retail", "certificates": ["dns:rag.bank"]}]))
-    peer = Peer(("sha256:00", "dns:rag.bank"), "t", LATER)
+    peer = Peer(("sha256:00", "dns:rag.bank"), "t", later())
     found = callers.known(None, peer)
     assert found is not None
     assert (found.name, found.method) == ("rag", Method.CERTIFICATE)
-    assert callers.known(None, Peer(("cn:rag.bank",), "t", LATER)) is None
+    assert callers.known(None, Peer(("cn:rag.bank",), "t", later())) is None
     assert callers.known(None, Peer(peer.names, "t", 0)) is None
 
 
 def test_a_wrong_key_is_not_made_good_by_a_certificate(tmp_path: Path) -> None:
     callers = Callers(settings_with(tmp_path, [entry(certificates=["cn:branch"])]))
-    peer = Peer(("cn:branch",), "t", LATER)
+    peer = Peer(("cn:branch",), "t", later())
     assert callers.known(None, peer)
     assert callers.known("wrong", peer) is None
 

@@ -186,7 +186,7 @@ def test_a_verified_token_is_remembered_until_it_ends(tmp_path: Path) -> None:
 
     async def ask() -> None:
         async with Callers(made, clock=lambda: now[0]) as callers:
-            good = token()
+            good = token(exp=int(now[0]) + 600)
             assert callers.known(good) is None
             first = await callers.identify(good)
             assert first is not None

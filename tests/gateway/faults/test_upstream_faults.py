@@ -197,4 +197,4 @@ def test_afterwards_it_serves_as_before_and_nothing_was_a_mistake(
     assert VALUE.encode() not in b"".join(upstream.raw)
     events = [json.loads(line) for line in gateway.log().splitlines()]
     assert not [each for each in events if each["event"] in ("our mistake", "stray error")], events
-    assert b"sovctl_gateway_in_flight_requests 0" in gateway.get("/metrics")[1]
+    until(lambda: b"sovctl_gateway_in_flight_requests 0" in gateway.get("/metrics")[1], "nothing is in flight")

@@ -384,7 +384,7 @@ def test_an_erasure_is_not_taken_for_cut_off_because_its_database_was_away_for_a
 
         monkeypatch.setattr(vault.eraser._store.erasures, "touch", touch)
         async with vault.eraser._going_on("0" * 32):
-            await asyncio.wait_for(heard.wait(), 5)
+            await asyncio.wait_for(heard.wait(), 60)
 
     with_vault(home, use)
 
