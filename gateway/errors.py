@@ -47,6 +47,7 @@ class Code(StrEnum):
     REQUEST_EXCEEDS_LIMIT = "request_exceeds_limit"
     INSUFFICIENT_QUOTA = "insufficient_quota"
     UPSTREAM_REJECTED = "upstream_rejected"
+    UPSTREAM_BLOCKED = "upstream_blocked"
     CONTEXT_LENGTH_EXCEEDED = "context_length_exceeded"
     UPSTREAM_FAILED = "upstream_failed"
     UPSTREAM_MISCONFIGURED = "upstream_misconfigured"
@@ -130,6 +131,11 @@ _ANSWERS: dict[Code, _Answer] = {
         429, "insufficient_quota", "the budget of this key or its team is used up; `retry-after` says until when"
     ),
     Code.UPSTREAM_REJECTED: _Answer(400, _INVALID, "the model server did not accept the request's parameters"),
+    Code.UPSTREAM_BLOCKED: _Answer(
+        403,
+        _INVALID,
+        "what stands before the model server, such as a firewall, refused this request, maybe for its words",
+    ),
     Code.CONTEXT_LENGTH_EXCEEDED: _Answer(
         400, _INVALID, "the prompt and the answer asked for are longer than the model's context; shorten one of them"
     ),
@@ -189,12 +195,26 @@ class UpstreamFailed(Exception):
         return self.cause in _NOT_TAKEN_UP or self.cause.startswith("status-")
 
 
+class Rejection(StrEnum):
+    """What an upstream has against a request itself."""
+
+    PARAMETERS = "rejected"
+    TOO_LONG = "context"
+    FIREWALL = "blocked"
+    """What stands before its servers refuses this text, or is likely to."""
+
+    @property
+    def is_everywhere(self) -> bool:
+        """True when another upstream would say the same."""
+        return self is Rejection.PARAMETERS
+
+
 class UpstreamRejected(Exception):
     """The upstream did not accept the request itself; another server of it won't either."""
 
-    def __init__(self, *, is_too_long: bool) -> None:
-        super().__init__("context" if is_too_long else "rejected")
-        self.is_too_long = is_too_long
+    def __init__(self, why: Rejection) -> None:
+        super().__init__(why.value)
+        self.why = why
 
 
 class Refused(Exception):

@@ -23,7 +23,7 @@ from sovctl.gateway.access.assertion import HEADER, PrincipalSigner
 from sovctl.gateway.answer_stream import ANSWERED, HANDED_OVER, AnswerStream
 from sovctl.gateway.audit import AuditLog, Recording
 from sovctl.gateway.delivery import Delivery
-from sovctl.gateway.errors import Code, Headers, Refused, UpstreamFailed, UpstreamRejected
+from sovctl.gateway.errors import Code, Headers, Refused, Rejection, UpstreamFailed, UpstreamRejected
 from sovctl.gateway.escalation import BadAnswer, Escalation, Made
 from sovctl.gateway.exchange import Exchange
 from sovctl.gateway.metrics import Metrics
@@ -39,6 +39,11 @@ from sovctl.gateway.tracing import TRACEPARENT, Timed, span
 from sovctl.gateway.upstream import HEDGED, Upstream
 
 _NOT_AGAIN = ((b"x-should-retry", b"false"),)  # OpenAI's clients and Anthropic's try a 502 again, unless told so
+_REJECTIONS = {
+    Rejection.PARAMETERS: Code.UPSTREAM_REJECTED,
+    Rejection.TOO_LONG: Code.CONTEXT_LENGTH_EXCEEDED,
+    Rejection.FIREWALL: Code.UPSTREAM_BLOCKED,
+}
 _SALTS = 1024  # tenants whose salts are remembered; one costs 2 us to make again
 
 
@@ -153,8 +158,11 @@ class Sender:
             except UpstreamRejected as error:
                 failure, exchange.usage = error, NOTHING
                 exchange.reasons.append(f"{error}:{name}")
-                if not error.is_too_long:
+                if error.why.is_everywhere:
                     break
+                if error.why is Rejection.FIREWALL:
+                    self._metrics.upstream_failures.add(name, error.why.value)
+                    log.event("upstream blocked", level=30, upstream=name, request_id=exchange.request_id)
             except UpstreamFailed as error:
                 if failure is None or not error.refusal:  # what may pass is what the client is told
                     failure = error
@@ -213,7 +221,7 @@ class Sender:
         if isinstance(failure, UpstreamFailed) and failure.cause == "deadline":
             code = Code.DEADLINE_EXCEEDED
         elif isinstance(failure, UpstreamRejected):
-            code = Code.CONTEXT_LENGTH_EXCEEDED if failure.is_too_long else Code.UPSTREAM_REJECTED
+            code = _REJECTIONS[failure.why]
         elif failure is not None and failure.refusal:
             code = Code.UPSTREAM_MISCONFIGURED
         elif failure is None and Reason.VAULT_FAILED.value in exchange.reasons:

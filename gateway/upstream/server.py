@@ -8,6 +8,7 @@ server.give_back(connection)
 from __future__ import annotations
 
 import asyncio
+import math
 import ssl
 from collections import deque
 from collections.abc import Mapping
@@ -52,6 +53,8 @@ class Server:
         """Our requests there that have no whole answer yet."""
         self.busy_until_s = 0.0
         """It said that it has too much to do until then, by the loop's clock."""
+        self.answered_s = -math.inf
+        """When it last began an answer, by the loop's clock."""
         self.refusal = ""
         """Why it took nothing of this gateway when last asked, in words for the operator; empty when it did."""
         self.ejected_until_s = 0.0

@@ -22,8 +22,10 @@ from functools import partial
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
+import orjson
+
 from sovctl.gateway import log
-from sovctl.gateway.errors import UpstreamFailed, UpstreamRejected
+from sovctl.gateway.errors import Rejection, UpstreamFailed, UpstreamRejected
 from sovctl.gateway.keyfiles import read_api_key
 from sovctl.gateway.routing.load import load_of
 from sovctl.gateway.routing.servers import EJECTED_S, FINE, State, Thresholds, order, outliers, state_of
@@ -48,6 +50,11 @@ _REFUSALS = {
     **dict.fromkeys(_ABSENT, "has no such API or model"),
     **dict.fromkeys((301, 302, 307, 308), "is at another address"),
 }
+# Firewalls answer 403 as well, to one text among many, mostly with a page (AWS, Cloudflare; issues of LiteLLM 12421 and
+# OpenHands 4480, read 2026-11).
+_FORBIDDEN = 403
+_KEY_HOLDS_S = 60.0  # a key that was taken away is named a minute later (chosen, 2026-11)
+_LONGEST_ERROR_BYTES = 64 << 10
 _CONTEXT_WORDS = (b"context length", b"context_length", b"max_model_len", b"maximum context")
 _OVERLOADED = frozenset({"status-429", "status-503"})
 _BUSY_S = 1.0  # how long an overloaded server that does not say how long is asked last
@@ -273,7 +280,8 @@ class Upstream:
         if connection.status == 200:
             server.breaker.answered()
             server.busy_until_s, server.refusal = 0.0, ""
-            server.latencies_s.append(self._loop.time() - asked_s)
+            server.answered_s = self._loop.time()
+            server.latencies_s.append(server.answered_s - asked_s)
             self._took(request, asked_s)
             return answer
         raise await self._refusal(server, answer)
@@ -287,11 +295,11 @@ class Upstream:
         try:
             if answer.status in _REJECTED:
                 said = (await answer.read(at_most=self.limits.max_answer_bytes)).lower()
-                error = UpstreamRejected(is_too_long=any(word in said for word in _CONTEXT_WORDS))
-                server.breaker.succeeded()
+                is_too_long = any(word in said for word in _CONTEXT_WORDS)
                 server.refusal = ""
-                answer.note(str(error))
-                return error
+                return _rejected(server, answer, Rejection.TOO_LONG if is_too_long else Rejection.PARAMETERS)
+            if answer.status == _FORBIDDEN and await self._is_of_this_request(server, answer):
+                return _rejected(server, answer, Rejection.FIREWALL)
             cause = f"status-{answer.status}"
             if cause in _OVERLOADED:
                 asked_s = retry_after_s(answer.header(b"retry-after"), now=datetime.now(UTC))
@@ -307,6 +315,15 @@ class Upstream:
             return UpstreamFailed(cause, refusal=server.refusal)
         finally:
             answer.release()
+
+    async def _is_of_this_request(self, server: Server, answer: Answer) -> bool:
+        """True when a 403 says nothing about our key: others were answered with it a moment ago, or it comes from
+        something before the API, which would have said why in JSON."""
+        try:
+            is_api = isinstance(orjson.loads(await answer.read(at_most=_LONGEST_ERROR_BYTES)), dict)
+        except (orjson.JSONDecodeError, UpstreamFailed):
+            is_api = False
+        return not is_api or self._loop.time() - server.answered_s < _KEY_HOLDS_S
 
     async def _waited_for(self, number: int, deadline_s: float | None) -> bool:
         """True when an overloaded server was waited for, and may be asked once more."""
@@ -356,6 +373,13 @@ class Upstream:
             asked[number].ejected_until_s = now_s + EJECTED_S
             asked[number].latencies_s.clear()
             log.event("server far slower than its peers", level=30, upstream=self.name, server=number)
+
+
+def _rejected(server: Server, answer: Answer, why: Rejection) -> UpstreamRejected:
+    """The request is not accepted, and its server is well."""
+    server.breaker.succeeded()
+    answer.note(why.value)
+    return UpstreamRejected(why)
 
 
 def _refusal_in(status: int) -> str:

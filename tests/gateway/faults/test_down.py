@@ -76,6 +76,28 @@ def test_an_upstream_that_cannot_prove_who_it_is_gets_nothing(
     assert not cloud.requests
 
 
+def test_what_a_firewall_refuses_goes_to_the_pool_and_is_no_word_about_the_key(
+    start: Callable[..., Any], pool: EchoUpstream, cloud: EchoUpstream
+) -> None:
+    gateway = start(down_s=60)
+    pool.script.status = 403
+    with pytest.raises(openai.InternalServerError) as refused:  # it never answered, and says so as an API
+        ask(gateway, model="inside")
+    assert code_of(refused) == "upstream_misconfigured"
+    pool.script.status = 200
+    ask(gateway)
+    cloud.script.status = 403
+    assert ask(gateway).headers["x-sovctl-route"] == "pool"
+    pool.script.status = 403
+    with pytest.raises(openai.PermissionDeniedError) as blocked:
+        ask(gateway, model="inside")
+    assert code_of(blocked) == "upstream_blocked"
+    assert gateway.records()[-1]["attempts"] == ["chat/0:blocked"]
+    assert gateway.log().count('"event": "upstream blocked"') == 2
+    pool.script.status = cloud.script.status = 200
+    assert ask(gateway).headers["x-sovctl-route"] == "cloud"  # its circuit was never open
+
+
 def test_nobody_tries_again_what_only_the_operator_can_mend(
     start: Callable[..., Any], pool: EchoUpstream, cloud: EchoUpstream
 ) -> None:

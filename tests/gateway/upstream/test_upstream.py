@@ -307,6 +307,40 @@ def test_a_refusal_of_all_servers_is_told_until_one_takes_a_request() -> None:
     asyncio.run(run())
 
 
+PAGE = b"<html><head><title>403 Forbidden</title></head></html>"
+DENIED = b'{"error": {"message": "the prompt was secret", "code": "permission_denied"}}'
+
+
+@pytest.mark.parametrize("said", [PAGE, b"", b'"Forbidden"', b"x" * 70_000, DENIED])
+def test_a_firewall_that_refuses_one_text_takes_the_server_from_nobody(said: bytes) -> None:
+    answers = iter([ok(b"{}"), *[ok(said, status="403 x")] * 3, ok(b"{}")])
+
+    async def run() -> None:
+        async with upstream_of(lambda _: [next(answers)], failures_until_open=1) as (upstream, _):
+            outcomes = [await ask(upstream) for _ in range(5)]
+            assert outcomes[1:4] == [("blocked", ["u/0:blocked"])] * 3
+            assert outcomes[0] == outcomes[4] == ("{}", ["u/0:200"])
+            assert not upstream.refusal
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize(("said", "outcome"), [(PAGE, "blocked"), (DENIED, "status-403")])
+def test_an_api_that_answers_nobody_refuses_the_key_and_a_page_does_not(said: bytes, outcome: str) -> None:
+    answers = iter([ok(said, status="403 x"), ok(b"{}"), ok(said, status="403 x")])
+
+    async def run() -> None:
+        async with upstream_of(lambda _: [next(answers)]) as (upstream, _):
+            assert (await ask(upstream))[0] == outcome
+            assert bool(upstream.refusal) == (said == DENIED)
+            assert (await ask(upstream))[0] == "{}"
+            upstream.servers[0].answered_s -= 60  # a minute later, in which nobody got an answer
+            assert (await ask(upstream))[0] == outcome
+            assert bool(upstream.refusal) == (said == DENIED)
+
+    asyncio.run(run())
+
+
 def test_a_header_cannot_become_two() -> None:
     async def run() -> None:
         async with upstream_of(FINE) as (upstream, (server,)):
