@@ -24,8 +24,9 @@ from sovctl.gateway.handoff.case import Case, State, is_id, new_id
 from sovctl.gateway.handoff.postgresql_tables import SCHEMA, PostgresqlTables
 from sovctl.gateway.handoff.queue import DUTY_S, Queue, QueueFull
 from sovctl.gateway.handoff.signature import wait_s
-from sovctl.gateway.handoff.tables import QueueFailed, SqliteTables, Tables
+from sovctl.gateway.handoff.tables import KIND, QueueFailed, SqliteTables, Tables
 from sovctl.gateway.settings import PostgresqlSettings
+from sovctl.gateway.sqlite_database import SqliteDatabase
 from sovctl.gateway.vault.postgresql_link import Address
 
 CASE = Case("", "r", "o", "retail", "m", "chat.completions", "ab" * 32, 1, ("citations:none",), {"tokens": 2}, 100, 500)
@@ -261,6 +262,43 @@ def test_what_cannot_be_written_is_said_and_works_again_afterwards(place: Place)
         assert (await queue.census()).open == 1
 
     run(place, work)
+
+
+class HangingDatabase(SqliteDatabase):
+    """A real file whose disk hangs until it is let go."""
+
+    goes_on: asyncio.Event
+
+    async def write(self, work: Callable[[sqlite3.Connection], Any]) -> Any:
+        await self.goes_on.wait()
+        return await super().write(work)
+
+
+def test_a_disk_that_hangs_is_said_and_what_was_begun_is_kept_whole(tmp_path: Path) -> None:
+    async def main() -> None:
+        database = HangingDatabase.open(tmp_path / "handoffs.db", KIND)
+        database.goes_on = asyncio.Event()
+        queue = Queue(SqliteTables(database, disk_timeout_s=0.05))
+        first, second, third = case(), case(), case()
+        for each in (first, second):  # the second at once: nothing is put behind what hangs
+            with pytest.raises(QueueFailed, match="has not answered"):
+                await queue.add(each, most_open=9, tell=True)
+        database.goes_on.set()
+        async with asyncio.timeout(60):
+            await added_at_last(queue, third)
+        await queue.close()
+        after = Queue(SqliteTables.open(tmp_path / "handoffs.db"))
+        assert {each.id for each in await after.open_cases(most=9)} == {first.id, third.id}
+        await after.close()
+
+    asyncio.run(main())
+
+
+async def added_at_last(queue: Queue, each: Case) -> None:
+    while True:
+        with suppress(QueueFailed):
+            return await queue.add(each, most_open=9, tell=True)
+        await asyncio.sleep(0.01)
 
 
 def test_no_two_writers_pass_the_limit_together(place: Place) -> None:
