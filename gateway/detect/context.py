@@ -44,8 +44,9 @@ _LONGEST_ANSWER = 88  # characters up to the number, with who gives it
 FARTHEST_BEFORE, FARTHEST_BEHIND = max(_NEAR_BEFORE, _LONGEST_ANSWER), _NEAR_AFTER
 """Characters from a place beyond which nothing is read."""
 _WORD = re.compile(r"\w{1,20}")
-SAYS = re.compile(r"[^\W\d_]|[?？؟]")
-"""Without one of these around a place nothing is said there, and nothing asked; so it is between numbers."""
+SAYS = re.compile("[A-Za-z?\x80-\U0010ffff](?<=[^\\W\\d_]|[?？؟])")
+"""A letter or a question mark. Without one around a place nothing is said there, and nothing asked; so it is between
+numbers, which the first characters are for: they are skipped in a third of the time."""
 _DIGIT = re.compile("[0-9]")
 _FIRST_RUN_TOGETHER = "\u3040"
 _FIRST_NOT_KEPT = 0x3000  # letters from here on are too many to keep: Chinese, Korean

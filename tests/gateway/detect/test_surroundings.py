@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,3 +20,9 @@ def test_a_place_is_silent_when_nothing_is_said_near_it(text: str, places: list[
     for start, length in places:
         near = text[max(0, start - FARTHEST_BEFORE) : start + length + FARTHEST_BEHIND]
         assert around.are_silent(start, start + length) == (SAYS.search(near) is None)
+
+
+def test_letters_of_all_scripts_and_question_marks_say_something() -> None:
+    one = re.compile(r"[^\W\d_]|[?\uff1f\u061f]")
+    characters = [*map(chr, range(0x110000))]
+    assert [c for c in characters if (SAYS.search(f"1{c}2") is None) != (one.match(c) is None)] == []
