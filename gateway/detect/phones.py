@@ -87,8 +87,9 @@ class PhoneFinder:
                 continue
             # No word is near where the run goes on for long on either side.
             is_apart = starts[begin] >= starts[0] + FARTHEST_BEFORE and ends[end - 1] <= ends[-1] - FARTHEST_BEHIND
-            is_even = end - begin > 2 and len(set(run.gaps[begin : end - 1])) == 1
-            is_even = is_even and (is_apart or not around.may_say(self._phone))
+            is_unsaid = end - begin > 2 and (is_apart or not around.may_say(self._phone))
+            is_even = is_unsaid and len(set(run.gaps[begin : end - 1])) == 1
+            has_decimals = is_unsaid and not is_even and "." in run.gaps
             # All of it may be one number.
             is_one = end - begin <= _MOST_GROUPS + 1 and sum(run.lengths[begin:end]) <= _MOST
             first = begin
@@ -96,7 +97,9 @@ class PhoneFinder:
                 if is_even and not (is_one and first == begin) and not self._may_begin(run, first):
                     first += 1
                     continue
-                found = self._longest_from(run, begin, first, end, around, is_apart=is_apart, is_even=is_even)
+                found = self._longest_from(
+                    run, begin, first, end, around, is_apart=is_apart, is_even=is_even, has_decimals=has_decimals
+                )
                 if found is None:
                     first += 1
                 else:
@@ -129,7 +132,16 @@ class PhoneFinder:
             begin = end
 
     def _longest_from(
-        self, run: Run, begin: int, first: int, end: int, around: Surroundings, *, is_apart: bool, is_even: bool = False
+        self,
+        run: Run,
+        begin: int,
+        first: int,
+        end: int,
+        around: Surroundings,
+        *,
+        is_apart: bool,
+        is_even: bool = False,
+        has_decimals: bool = False,
     ) -> tuple[Finding, int] | None:
         """The longest number that begins with the group `first` and ends before the group `end`, and its last group.
 
@@ -137,6 +149,7 @@ class PhoneFinder:
             is_apart: no word stands near.
             is_even: none that speaks of phones does, and the same stands between all groups from `begin` to `end`;
                 then a number is all of them, or grouped as people do, as `_is_of_a_row` has it.
+            has_decimals: no word speaks of phones, and there may be decimals side by side, which are no number.
         """
         text, starts, ends, gaps = run.text, run.starts, run.ends, run.gaps
         start = starts[first]
@@ -145,12 +158,15 @@ class PhoneFinder:
         candidates: list[tuple[int, int]] = []
         has_opened, is_open = text[start - 1 : start] == "(", False
         is_counted = is_even and plus == start and text[start] != "0"
+        has_decimals = has_decimals and plus == start and not text.startswith("00", start)
         while True:
             if total >= _FEWEST_BY_WORD and not is_open:
                 is_all = last == first or (first == begin and last == end - 1)
                 if not is_counted or is_all or self._is_grouped(run, first, run.lengths[first : last + 1]):
                     candidates.append((last, total))
             if last + 1 >= end or last - first >= _MOST_GROUPS or not _is_gap(gaps[last]):
+                break
+            if has_decimals and gaps[last] == " " and "." in gaps[max(0, first - 1) : last]:
                 break
             if ")" in gaps[last]:
                 is_open = False
