@@ -57,6 +57,8 @@ class FormRecognizer:
         if match is None or is_inside_word(text, match.start(), match.end()):
             return None
         start = match.start()
+        if form.needs is not Needs.NOTHING and around.are_silent(start, match.end()):
+            return None
         if text[start].isdigit() and text[start - 1 : start] in (".", ":") and text[start - 2 : start - 1].isdigit():
             return None  # the end of a time or a decimal: "11:04:09.113Z"
         if _REST_OF_UUID.match(text, match.end()):

@@ -40,6 +40,9 @@ _TIMESTAMP = re.compile(
 )
 _CODE_AFTER = re.compile(r"[-_][0-9A-Za-z]")
 _BREAKS = frozenset({"\t", "\n", "\r"})
+_JOINTS = frozenset(" ./()-")
+"""What may stand between the groups of one number; breaks only where the number is the whole run."""
+_JOINTS_OF_ALL = _JOINTS | _BREAKS
 
 
 class _Judged(NamedTuple):
@@ -74,6 +77,13 @@ class _Schemes:
             self.bare.append(judged)
         if judged.number.needs is not Needs.WORD:
             self.shaped.append(judged)
+
+    def believed(self, lengths: tuple[int, ...], gaps: tuple[str, ...]) -> list[_Judged]:
+        """Those that are believed alone where groups of these lengths are parted so."""
+        if not gaps:
+            return self.bare
+        nothing = Needs.NOTHING
+        return [each for each in self.shaped if each.number.needs is nothing or gaps in each.shapes.get(lengths, ())]
 
 
 class _Shapes:
@@ -135,16 +145,17 @@ class NumberFinder:
         self._begins = re.compile(b"(?=%b|%b)" % (alone, self._by_shape.expression()), re.DOTALL)
         self._order = topics.mask("@order")
 
-    def find(self, run: Run, around: Surroundings) -> Iterator[Finding]:
+    def find(self, run: Run, around: Surroundings, *, is_silent: bool) -> Iterator[Finding]:
         """Identifiers in `run`, possibly overlapping.
 
         Args:
             around: what stands around a span of the text.
+            is_silent: nothing is said around any of it.
         """
         count = len(run.lengths)
         if count == 1:
             if schemes := self._by_length.get(run.lengths[0]):
-                yield from self._judged(run, 0, 0, around, schemes)
+                yield from self._judged(run, 0, 0, around, schemes, is_silent=is_silent)
             return
         found: list[Finding] = []
         row_end, row_from = 0, count
@@ -162,7 +173,7 @@ class NumberFinder:
                         row.last = row_end - 1
                 if is_row and is_within_row(run, first, last):
                     continue
-            found += self._judged(run, first, last, around, schemes, is_odd=is_odd)
+            found += self._judged(run, first, last, around, schemes, is_silent=is_silent, is_odd=is_odd)
         yield from without_chance(run, found, self._unsure) if found else ()
 
     def _candidates(self, run: Run, row: _Row) -> Iterator[tuple[int, int, _Schemes, bool]]:
@@ -185,7 +196,8 @@ class NumberFinder:
             if first < row.last:
                 continue
             node, last = by_shape.get(length), first
-            while node is not None and last < len(gaps) and len(gaps[last]) == 1:
+            joints = _JOINTS_OF_ALL if first == 0 else _JOINTS
+            while node is not None and last < len(gaps) and gaps[last] in joints:
                 last += 1
                 node = node.after.get(lengths[last])
                 if node is not None and (here := node.here) is not None and (here.shaped or not is_apart):
@@ -194,12 +206,16 @@ class NumberFinder:
             yield 0, len(lengths) - 1, by_length[total], True
 
     def _judged(
-        self, run: Run, first: int, last: int, around: Surroundings, schemes: _Schemes, *, is_odd: bool = False
+        self,
+        run: Run,
+        first: int,
+        last: int,
+        around: Surroundings,
+        schemes: _Schemes,
+        *,
+        is_silent: bool,
+        is_odd: bool = False,
     ) -> Iterator[Finding]:
-        digits = run.digits(first, last)
-        # Few schemes have groups of these lengths, so their checks cost less than the words.
-        if first < last and not is_odd and not any(judged.number.check(digits) for judged in schemes.all):
-            return
         start, end = run.starts[first], run.ends[last]
         lengths, gaps = tuple(run.lengths[first : last + 1]), tuple(run.gaps[first:last])
         if gaps:
@@ -208,12 +224,19 @@ class NumberFinder:
                 return
             if set(gaps) == {"."} and run.gaps[last : last + 1] == ["-"]:
                 return  # the number goes on: "123.456.789-00"
-        near = closest = touching = 0  # as it is where the run goes on for long on either side
-        if start < run.starts[0] + FARTHEST_BEFORE or end > run.ends[-1] - FARTHEST_BEHIND:
+        if not is_silent:  # as it is where the run goes on for long on either side
+            is_silent = start >= run.starts[0] + FARTHEST_BEFORE and end <= run.ends[-1] - FARTHEST_BEHIND
+        listed = schemes.believed(lengths, gaps) if is_silent else schemes.all
+        digits = run.digits(first, last)
+        # Few schemes have groups of these lengths, so their checks cost less than the words.
+        if gaps and not is_odd and not any(judged.number.check(digits) for judged in listed):
+            return
+        near = closest = touching = heard = 0
+        if not is_silent:
             words = around(start, end)
             near, closest, touching = words.near, words.closest, words.touching
-        heard = closest if closest & self._order else near  # behind an order's word none but the closest counts
-        listed = schemes.all if heard & schemes.mask else schemes.shaped if gaps else schemes.bare
+            heard = closest if closest & self._order else near  # behind an order's word none but the closest counts
+            listed = schemes.all if heard & schemes.mask else schemes.shaped if gaps else schemes.bare
         if not listed or (gaps and are_years(run, first, last)) or is_of_uuid(run.text, start, end):
             return
         is_code: bool | None = None

@@ -130,13 +130,16 @@ class StructuredFinder:
         return found
 
     def _in_run(self, run: Run, around: Surroundings) -> list[Finding]:
-        if len(run.starts) == 1 and run.lengths[0] < _FEWEST_UNSAID and around.are_silent(run.starts[0], run.ends[0]):
+        is_silent = around.are_silent(run.starts[0], run.ends[-1])
+        if is_silent and len(run.starts) == 1 and run.lengths[0] < _FEWEST_UNSAID:
             return []
-        numbers = [*self._numbers.find(run, around), *self._documents.in_own_form(run, around)]
+        numbers = [*self._numbers.find(run, around, is_silent=is_silent), *self._documents.in_own_form(run, around)]
         found = numbers[:]
         for rest in run.without([(f.start, f.end) for f in numbers]) if numbers else (run,):
             phones = list(self._phones.find(rest, around))
             found += phones
+            if is_silent:
+                continue
             for piece in rest.without([(f.start, f.end) for f in phones]) if phones else (rest,):
                 found += self._documents.find(piece, around)
         return found

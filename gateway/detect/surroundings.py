@@ -96,6 +96,8 @@ class Surroundings:
 
     def are_silent(self, start: int, end: int) -> bool:
         """Whether nothing is said so near `text[start:end]` that it could speak of it; quick from number to number."""
+        if start > 1 and self._text[start - 2 : start - 1].isalpha():
+            return False  # "number 17", as in nearly all prose
         first, last = max(0, start - FARTHEST_BEFORE), end + FARTHEST_BEHIND
         silent_from, silent_to = self._silent
         if not silent_from <= first <= silent_to:
