@@ -1,6 +1,7 @@
 """The site's own certificate authority: one ECDSA P-256 root, one leaf per node that serves or calls.
 
-Everything stays in the state folder; a leaf is made again when it is about to run out or its addresses changed.
+Everything stays in the state folder; a leaf is made again when it is about to run out or its addresses changed. None
+lasts longer than the root, which people replace (docs/runbooks/authority.md): whoever trusts it must hear of another.
 Lifetimes are choices of ours: CA/Browser Forum limits do not bind a private authority, but 398 days keeps what
 operators already know.
 """
@@ -50,7 +51,7 @@ class Authority:
         key = ec.generate_private_key(ec.SECP256R1())
         name = self._name("sovctl authority")
         certificate = (
-            _builder(name, name, key.public_key(), now, ROOT_DAYS)
+            _builder(name, name, key.public_key(), now, now + timedelta(days=ROOT_DAYS))
             .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
             .add_extension(_key_usage(signs_certificates=True), critical=True)
             .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
@@ -60,7 +61,11 @@ class Authority:
         write_atomic(self.certificate_file, certificate.public_bytes(serialization.Encoding.PEM))
 
     def issue(self, node: str, address: IPv4Address, *, now: datetime) -> tuple[Path, Path]:
-        """Certificate and key files of a node, for serving and for calling; made when absent, stale or expiring."""
+        """Certificate and key files of a node, for serving and for calling; made when absent, stale or expiring.
+
+        Raises:
+            InputError: the root itself is about to run out.
+        """
         self.ensure(now=now)
         certificate_file, key_file = self.folder / f"{node}.pem", self.folder / f"{node}.key"
         if self.is_good(node, address, now=now):
@@ -68,10 +73,17 @@ class Authority:
         root_key = serialization.load_pem_private_key((self.folder / "ca.key").read_bytes(), None)
         assert isinstance(root_key, ec.EllipticCurvePrivateKey)
         root = x509.load_pem_x509_certificate(self.certificate_file.read_bytes())
+        last = root.not_valid_after_utc
+        if last - RENEW_BEFORE <= now:
+            raise InputError(
+                f"expected a root certificate for {RENEW_BEFORE.days} days and more, got one until {last:%Y-%m-%d}",
+                where=str(self.certificate_file),
+                hint="replace it: docs/runbooks/authority.md",
+            )
         key = ec.generate_private_key(ec.SECP256R1())
         names = [x509.DNSName(node), x509.IPAddress(ip_address(str(address)))]
         certificate = (
-            _builder(self._name(node), root.subject, key.public_key(), now, LEAF_DAYS)
+            _builder(self._name(node), root.subject, key.public_key(), now, min(now + timedelta(days=LEAF_DAYS), last))
             .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
             .add_extension(_key_usage(signs_certificates=False), critical=True)
             .add_extension(
@@ -142,7 +154,7 @@ def _is_issued_by(certificate: x509.Certificate, root: x509.Certificate) -> bool
 
 
 def _builder(
-    subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey, now: datetime, days: int
+    subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey, now: datetime, last: datetime
 ) -> x509.CertificateBuilder:
     return (
         x509.CertificateBuilder()
@@ -151,7 +163,7 @@ def _builder(
         .public_key(key)
         .serial_number(x509.random_serial_number())
         .not_valid_before(now - timedelta(hours=1))  # nodes whose clock is not yet set
-        .not_valid_after(now + timedelta(days=days))
+        .not_valid_after(last)
     )
 
 

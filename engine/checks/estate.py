@@ -26,6 +26,7 @@ class Controller:
         ledger: folder of the site's ledger.
         private_files: files that must be there and private: the ssh key, secrets that site.yaml refers to.
         private_patterns: (folder, glob) of further private files.
+        root_certificate: of the site's authority.
     """
 
     program: str
@@ -34,6 +35,7 @@ class Controller:
     ledger: str
     private_files: tuple[str, ...]
     private_patterns: tuple[tuple[str, str], ...]
+    root_certificate: str
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,7 @@ class Estate:
     """A whole site on one day.
 
     Args:
-        today: UTC; exceptions of the perimeter end on a day.
+        today: UTC; exceptions of the perimeter end on a day, and so does the root certificate.
     """
 
     context: Context

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import date
+from datetime import date, timedelta
 
 from sovctl.engine.catalog.figure import Figure
 from sovctl.engine.catalog.platforms import Part
@@ -22,8 +22,15 @@ from sovctl.engine.checks.judges.perimeter import (
 )
 from sovctl.engine.checks.judges.plan import PlanExpectation
 from sovctl.engine.checks.judges.pool import PoolExpectation
-from sovctl.engine.checks.judges.site import GROUP_MAY_READ, KeysExpectation, LedgerExpectation, PrivateFile
+from sovctl.engine.checks.judges.site import (
+    GROUP_MAY_READ,
+    AuthorityExpectation,
+    KeysExpectation,
+    LedgerExpectation,
+    PrivateFile,
+)
 from sovctl.engine.checks.judges.software import DriverExpectation, MirrorExpectation
+from sovctl.engine.pki import LEAF_DAYS
 from sovctl.engine.plan.context import GATEWAY_UID
 from sovctl.engine.plan.kinds import gateway as gateway_kind
 from sovctl.engine.plan.kinds import model as model_kind
@@ -255,6 +262,16 @@ def controller_keys(estate: Estate) -> Iterator[KeysExpectation]:
     yield KeysExpectation(
         files=tuple(PrivateFile(path) for path in estate.controller.private_files),
         patterns=estate.controller.private_patterns,
+    )
+
+
+def controller_authority(estate: Estate) -> Iterator[AuthorityExpectation]:
+    """This controller: a year before leaves would outlive the root there is time to replace it."""
+    needed = estate.today + timedelta(days=LEAF_DAYS)
+    yield AuthorityExpectation(
+        file=estate.controller.root_certificate,
+        needed_until=needed,
+        wanted_until=needed + timedelta(days=365),
     )
 
 

@@ -23,7 +23,7 @@ from sovctl.engine.checks.judges.pool import (
     UNAUTHENTICATED_PATHS,
     PoolExpectation,
 )
-from sovctl.engine.checks.judges.site import KeysExpectation, LedgerExpectation
+from sovctl.engine.checks.judges.site import AuthorityExpectation, KeysExpectation, LedgerExpectation
 from sovctl.engine.checks.model import Expectation, Probe
 from sovctl.engine.checks.parts import script
 from sovctl.engine.facts.apt_sources import FILE_MARK
@@ -254,6 +254,11 @@ def keys(expectation: KeysExpectation) -> Probe:
     listing = f"""for f in {files}; do stat -c "%a %u %n" "$f" 2>/dev/null || echo "absent - $f"; done
 for f in {patterns}; do [ ! -f "$f" ] || stat -c "%a %u %n" "$f"; done"""
     return Probe(script(self="id -u", files=listing))
+
+
+def authority(expectation: AuthorityExpectation) -> Probe:
+    """The root certificate, which is public."""
+    return Probe(script(certificate=f"cat {shlex.quote(expectation.file)}"))
 
 
 def leaving(expectation: LeavingExpectation) -> Probe:

@@ -376,6 +376,17 @@ CHECKS: tuple[Check[Any], ...] = (
         probe=probes.keys,
         judge=site.judge_keys,
     ),
+    Check(
+        id="site.root-certificate-lasts",
+        version=1,
+        title="the site's root certificate outlives what it issues, with a year to replace it",
+        controls=("sc-12", "sc-17"),
+        method="EXAMINE",
+        expect=_nothing,
+        expect_here=expected.controller_authority,
+        probe=probes.authority,
+        judge=site.judge_authority,
+    ),
 )
 
 BY_ID = {check.id: check for check in CHECKS}

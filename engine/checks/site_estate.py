@@ -8,6 +8,7 @@ from pathlib import Path
 
 from sovctl.compliance.errors import InputError
 from sovctl.engine.checks.estate import CONTROLLER, Controller, Estate
+from sovctl.engine.pki import Authority
 from sovctl.engine.site import Site
 
 
@@ -37,4 +38,5 @@ def _controller(site: Site) -> Controller:
         ledger=str(state.ledger.resolve()),
         private_files=tuple(str((site.folder / each).resolve()) for each in dict.fromkeys(references)),
         private_patterns=((str(state.keys.resolve()), "*"), (str(state.pki.resolve()), "*.key")),
+        root_certificate=str(Authority(state.pki, spec.site.name).certificate_file.resolve()),
     )

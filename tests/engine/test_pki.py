@@ -63,6 +63,23 @@ def test_a_certificate_stays_until_it_is_about_to_run_out(authority: Authority) 
     assert authority.is_good("dgx-1", ADDRESS, now=last_day)
 
 
+def test_nothing_outlives_the_root_and_near_its_end_nothing_is_issued(authority: Authority) -> None:
+    authority.ensure(now=NOW)
+    last = certificate(authority.certificate_file).not_valid_after_utc
+    path, _ = authority.issue("dgx-1", ADDRESS, now=last - RENEW_BEFORE - timedelta(minutes=1))
+    assert certificate(path).not_valid_after_utc == last
+    with pytest.raises(
+        InputError, match=r"expected a root certificate for 30 days .*, got one until 2036-11-18"
+    ) as caught:
+        authority.issue("dgx-1", ADDRESS, now=last - RENEW_BEFORE)
+    for name in ("ca.pem", "ca.key"):  # as the runbook says
+        (authority.folder / name).rename(authority.folder / f"old-{name}")
+    assert "docs/runbooks/authority.md" in caught.value.hint
+    path, _ = authority.issue("dgx-1", ADDRESS, now=last)
+    certificate(path).verify_directly_issued_by(certificate(authority.certificate_file))
+    assert certificate(path).not_valid_after_utc == last + timedelta(days=LEAF_DAYS)
+
+
 def test_a_new_address_needs_a_new_certificate(authority: Authority) -> None:
     authority.issue("dgx-1", ADDRESS, now=NOW)
     assert not authority.is_good("dgx-1", IPv4Address("10.20.1.99"), now=NOW)

@@ -1,4 +1,4 @@
-"""What the site itself must keep: a ledger that verifies, and keys that only their owner can read."""
+"""What the site itself must keep: a ledger that verifies, keys that only their owner can read, a root that lasts."""
 
 from __future__ import annotations
 
@@ -6,8 +6,11 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import date
 
-from sovctl.engine.checks.model import Expectation, Judgement, ProbeOutput, failed, unknown, worst
+from cryptography import x509
+
+from sovctl.engine.checks.model import Expectation, Judgement, ProbeOutput, failed, unknown, warned, worst
 from sovctl.engine.checks.parts import read_parts
 from sovctl.engine.facts.unreadable import Unreadable
 
@@ -59,6 +62,21 @@ class KeysExpectation(Expectation):
     patterns: tuple[tuple[str, str], ...] = ()
 
 
+@dataclass(frozen=True, kw_only=True)
+class AuthorityExpectation(Expectation):
+    """The root certificate of the site's authority, in PEM.
+
+    Args:
+        file: absolute path.
+        needed_until: what it issues today is to last so long.
+        wanted_until: before it ends earlier than this, there is time to replace it.
+    """
+
+    file: str
+    needed_until: date
+    wanted_until: date
+
+
 def judge_ledger(output: ProbeOutput, expectation: LedgerExpectation) -> Judgement:
     """Every entry is under the signed root; `sovctl audit verify` says so, in its words and in its exit code."""
     part = read_parts(output).part("verify")
@@ -101,6 +119,20 @@ def judge_keys(output: ProbeOutput, expectation: KeysExpectation) -> Judgement:
     if not found:
         findings.append(unknown("private files", "none"))
     return worst(findings, otherwise=f"expected {len(found)} private files closed to others, got that")
+
+
+def judge_authority(output: ProbeOutput, expectation: AuthorityExpectation) -> Judgement:
+    """The root certificate lasts longer than what it issues, and long enough to be replaced in peace."""
+    text = read_parts(output).text("certificate")
+    try:
+        last = x509.load_pem_x509_certificate(text.encode()).not_valid_after_utc.date()
+    except ValueError:
+        raise Unreadable("a certificate in PEM", text, where=expectation.file) from None
+    if last < expectation.needed_until:
+        return failed(f"a root certificate until {expectation.needed_until} at least", f"{last}: replace it now")
+    if last < expectation.wanted_until:
+        return warned(f"a root certificate until {expectation.wanted_until}", f"{last}: plan to replace it")
+    return worst((), otherwise=f"expected a root certificate until {expectation.wanted_until}, got {last}")
 
 
 def _files(text: str) -> Iterator[tuple[str, tuple[int | None, str]]]:

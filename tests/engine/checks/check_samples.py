@@ -8,6 +8,9 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from gpu_samples import document, eight, gpu
 
@@ -26,12 +29,27 @@ from sovctl.engine.checks.judges.perimeter import (
 )
 from sovctl.engine.checks.judges.plan import PlanExpectation
 from sovctl.engine.checks.judges.pool import PoolExpectation
-from sovctl.engine.checks.judges.site import GROUP_MAY_READ, KeysExpectation, LedgerExpectation, PrivateFile
+from sovctl.engine.checks.judges.site import (
+    GROUP_MAY_READ,
+    AuthorityExpectation,
+    KeysExpectation,
+    LedgerExpectation,
+    PrivateFile,
+)
 from sovctl.engine.checks.judges.software import DriverExpectation, MirrorExpectation
 from sovctl.engine.checks.model import Expectation, ProbeOutput
+from sovctl.engine.pki import Authority
 from sovctl.engine.spec.types import Secret
 
 FAIL, UNKNOWN, WARN, NOT_APPLICABLE = Verdict.FAIL, Verdict.UNKNOWN, Verdict.WARN, Verdict.NOT_APPLICABLE
+
+
+def root_certificate(year: int) -> str:
+    """As `apply` makes it in the middle of that year."""
+    with TemporaryDirectory() as folder:
+        authority = Authority(Path(folder), "example")
+        authority.ensure(now=datetime(year, 7, 1, tzinfo=UTC))
+        return authority.certificate_file.read_text()
 
 
 @dataclass(frozen=True)
@@ -723,6 +741,16 @@ SAMPLES: dict[str, Sample] = {
         ("/etc/sovctl/tls/node.key", "/etc/sovctl/secrets/vault.kek"),
     ),
 }
+SAMPLES["site.root-certificate-lasts"] = Sample(
+    AuthorityExpectation(file="/s/pki/ca.pem", needed_until=date(2027, 12, 24), wanted_until=date(2028, 12, 23)),
+    {"certificate": root_certificate(2026)},
+    {
+        "last-year": Bad({"certificate": root_certificate(2017)}, FAIL, "replace it now"),
+        "last-but-one": Bad({"certificate": root_certificate(2018)}, WARN, "plan to replace it"),
+        "key": Bad({"certificate": "-----BEGIN PRIVATE KEY-----\nx\n-----END PRIVATE KEY-----\n"}, UNKNOWN, "in PEM"),
+    },
+    ("BEGIN CERTIFICATE", "END CERTIFICATE"),
+)
 SAMPLES["site.ledger-verifies"] = SAMPLES["gateway.ledger-verifies"]
 SAMPLES["plan.empty-after-apply"] = Sample(
     PlanExpectation(program="/bin/sovctl", site_file="/site.yaml", state="/state", nodes=("n1", "n2")),

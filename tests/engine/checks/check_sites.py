@@ -41,5 +41,6 @@ def estate(name: str, *, today: date = TODAY) -> Estate:
         ledger="/s/ledger",
         private_files=("/s/key",),
         private_patterns=(("/s/keys", "*"),),
+        root_certificate="/s/pki/ca.pem",
     )
     return Estate(context_of(load(file, today=today).spec, file.parent), controller, today)

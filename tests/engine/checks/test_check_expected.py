@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import date
+from datetime import date, timedelta
 
 import pytest
 from check_sites import TODAY, estate
@@ -14,7 +14,9 @@ from sovctl.engine.checks.judges.gpu import GpuExpectation
 from sovctl.engine.checks.judges.nvlink import FabricExpectation, LinkExpectation
 from sovctl.engine.checks.judges.perimeter import Endpoint, ExceptionExpectation, NoWayOutExpectation
 from sovctl.engine.checks.judges.pool import PoolExpectation
+from sovctl.engine.checks.judges.site import AuthorityExpectation
 from sovctl.engine.checks.registry import CHECKS, KNOWN_CHECKS
+from sovctl.engine.pki import LEAF_DAYS
 
 CLOUD = Endpoint("10.88.0.2", 443)
 
@@ -46,6 +48,16 @@ def test_every_case_of_every_example_is_unique_and_has_a_probe(name: str) -> Non
         probe = case.check.probe(case.expectation)
         assert probe.command
         assert probe.timeout_s > 0
+
+
+def test_the_root_is_wanted_a_year_longer_than_what_it_issues(lab_estate: Estate) -> None:
+    assert targets(lab_estate, "site.root-certificate-lasts") == ["site"]
+    expectation = found(lab_estate, "site.root-certificate-lasts", "site")
+    assert expectation == AuthorityExpectation(
+        file="/s/pki/ca.pem",
+        needed_until=TODAY + timedelta(days=LEAF_DAYS),
+        wanted_until=TODAY + timedelta(days=LEAF_DAYS + 365),
+    )
 
 
 def test_gpu_checks_look_at_gpu_nodes_alone(lab_estate: Estate) -> None:

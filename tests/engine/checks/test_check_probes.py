@@ -12,7 +12,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Any
@@ -20,13 +20,15 @@ from typing import Any
 import pytest
 from check_samples import SAMPLES, answer
 
+from sovctl.compliance.verdict import Verdict
 from sovctl.engine.checks.judges.gateway import GatewayExpectation
-from sovctl.engine.checks.model import ProbeOutput
+from sovctl.engine.checks.judges.site import AuthorityExpectation
+from sovctl.engine.checks.model import ProbeOutput, judge
 from sovctl.engine.checks.parts import read_parts, script
 from sovctl.engine.checks.probes import SCRIPTS, STORE, model, python
 from sovctl.engine.checks.registry import BY_ID, CHECKS
 from sovctl.engine.facts.unreadable import Unreadable
-from sovctl.engine.pki import Authority
+from sovctl.engine.pki import ROOT_DAYS, Authority
 
 TLS_VERSIONS = [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3]
 
@@ -42,6 +44,20 @@ def test_a_probe_is_whole_shell_and_asks_for_every_part_its_judge_reads(check_id
     command = BY_ID[check_id].probe(sample.expectation).command
     subprocess.run(["sh", "-n", "-c", command], check=True)
     assert set(sample.good) <= set(re.findall(r"=== sovctl begin (\w+)'; echo", command))
+
+
+def test_the_root_certificate_is_read_where_it_lies_and_unknown_where_it_does_not(tmp_path: Path) -> None:
+    authority, check = Authority(tmp_path / "of a site", "s"), BY_ID["site.root-certificate-lasts"]
+    day = datetime.now(UTC)
+    expectation = AuthorityExpectation(
+        file=str(authority.certificate_file),
+        needed_until=day.date() + timedelta(days=ROOT_DAYS - 365),
+        wanted_until=day.date() + timedelta(days=ROOT_DAYS - 1),
+    )
+    command = check.probe(expectation).command
+    assert judge(check, sh(command), expectation).verdict is Verdict.UNKNOWN
+    authority.ensure(now=day)
+    assert judge(check, sh(command), expectation).verdict is Verdict.PASS
 
 
 def test_samples_have_the_form_that_the_shell_prints() -> None:
