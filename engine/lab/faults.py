@@ -49,8 +49,7 @@ def with_fault(facts: Facts, fault: Fault, index: int) -> Facts:
     for path, value in fault.changes.items():
         _set(changed, _full(facts, fault, index, path), copy.deepcopy(value))
     entry = {"name": fault.name, "index": index}
-    if entry not in changed["faults"]:
-        changed["faults"].append(entry)
+    changed["faults"] = [each for each in facts["faults"] if each != entry] + [entry]  # the last one's values hold
     return changed
 
 

@@ -6,7 +6,7 @@ import copy
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from lab_specimens import GPU_NODE, VERSION, Disk, verdicts
 
@@ -71,6 +71,7 @@ def test_taking_all_faults_away_in_any_order_gives_the_healthy_facts(set_faults:
     assert facts == HEALTHY
 
 
+@example([(faults.fault_named(name), 0) for name in ("ecc-uncorrectable", "gpu-lost", "ecc-uncorrectable")])
 @given(SET_FAULTS)
 def test_setting_a_fault_twice_changes_nothing_more(set_faults: list[Any]) -> None:
     once = HEALTHY
