@@ -58,7 +58,7 @@ class _Judged(NamedTuple):
 class _Schemes:
     """Schemes of the same digits."""
 
-    __slots__ = ("all", "bare", "mask", "shaped")
+    __slots__ = ("all", "bare", "mask", "shaped", "written")
 
     def __init__(self) -> None:
         self.all: list[_Judged] = []
@@ -66,6 +66,8 @@ class _Schemes:
         """Those that are believed alone, however they are written."""
         self.shaped: list[_Judged] = []
         """Those that are believed alone, some of them in their issuer's punctuation only."""
+        self.written: set[tuple[str, ...]] = set()
+        """Of schemes of one shape, the punctuation in which one of `shaped` is believed alone."""
         self.mask = 0
         """The topics that support one of them."""
 
@@ -97,13 +99,15 @@ class _Shapes:
         self.here: _Schemes | None = None
         """Those that end here."""
 
-    def add(self, lengths: Iterable[int], judged: _Judged) -> None:
+    def add(self, lengths: tuple[int, ...], judged: _Judged) -> None:
         """Note a scheme under one of its shapes."""
         node = self
         for length in lengths:
             node = node.after.setdefault(length, _Shapes())
         node.here = node.here or _Schemes()
         node.here.add(judged)
+        if judged.number.needs is not Needs.WORD:
+            node.here.written |= judged.shapes[lengths]
 
     def expression(self) -> bytes:
         """Of the lengths of groups in which a scheme can begin, as `Run.shape` has them."""
@@ -154,7 +158,8 @@ class NumberFinder:
         """
         count = len(run.lengths)
         if count == 1:
-            if schemes := self._by_length.get(run.lengths[0]):
+            schemes = self._by_length.get(run.lengths[0])
+            if schemes is not None and (schemes.bare or not is_silent):
                 yield from self._judged(run, 0, 0, around, schemes, is_silent=is_silent)
             return
         found: list[Finding] = []
@@ -162,7 +167,7 @@ class NumberFinder:
         """Of the line at hand, and from where on it is known to be a row of plain numbers."""
         is_row: bool | None = None
         row = _Row()
-        for first, last, schemes, is_odd in self._candidates(run, row):
+        for first, last, schemes, is_odd in self._candidates(run, row, is_silent=is_silent):
             if first >= row_end:
                 begin, row_end = run.line(first)
                 row_from, is_row = begin + LONGEST_SAMPLE, None
@@ -176,7 +181,7 @@ class NumberFinder:
             found += self._judged(run, first, last, around, schemes, is_silent=is_silent, is_odd=is_odd)
         yield from without_chance(run, found, self._unsure) if found else ()
 
-    def _candidates(self, run: Run, row: _Row) -> Iterator[tuple[int, int, _Schemes, bool]]:
+    def _candidates(self, run: Run, row: _Row, *, is_silent: bool) -> Iterator[tuple[int, int, _Schemes, bool]]:
         lengths, gaps, by_length, by_shape = run.lengths, run.gaps, self._by_length, self._by_shape.after
         if run.are_thousands:
             total = sum(lengths)
@@ -184,8 +189,8 @@ class NumberFinder:
                 yield 0, len(lengths) - 1, by_length[total], tuple(lengths) not in self._shapes
             return
         # No word is near where the run goes on for long on either side.
-        apart_from = apart_to = 0
-        if run.ends[-1] - run.starts[0] > FARTHEST_BEFORE + FARTHEST_BEHIND:
+        apart_from, apart_to = 0, len(lengths) if is_silent else 0
+        if not is_silent and run.ends[-1] - run.starts[0] > FARTHEST_BEFORE + FARTHEST_BEHIND:
             apart_from = bisect_left(run.starts, run.starts[0] + FARTHEST_BEFORE)
             apart_to = bisect_left(run.ends, run.ends[-1] - FARTHEST_BEHIND)
         for begin in self._begins.finditer(run.shape):
@@ -200,7 +205,9 @@ class NumberFinder:
             while node is not None and last < len(gaps) and gaps[last] in joints:
                 last += 1
                 node = node.after.get(lengths[last])
-                if node is not None and (here := node.here) is not None and (here.shaped or not is_apart):
+                if node is None or (here := node.here) is None:
+                    continue
+                if not is_apart or here.bare or tuple(gaps[first:last]) in here.written:
                     yield first, last, here, False
         if (total := sum(lengths)) in by_length and _is_odd(lengths, gaps, self._shapes):
             yield 0, len(lengths) - 1, by_length[total], True
