@@ -89,7 +89,7 @@ class PhoneFinder:
             is_apart = starts[begin] >= starts[0] + FARTHEST_BEFORE and ends[end - 1] <= ends[-1] - FARTHEST_BEHIND
             is_unsaid = end - begin > 2 and (is_apart or not around.may_say(self._phone))
             is_even = is_unsaid and len(set(run.gaps[begin : end - 1])) == 1
-            has_decimals = is_unsaid and not is_even and "." in run.gaps
+            has_decimals = is_unsaid and not is_even and "." in run.gaps[max(0, begin - 1) : end - 1]
             # All of it may be one number.
             is_one = end - begin <= _MOST_GROUPS + 1 and sum(run.lengths[begin:end]) <= _MOST
             first = begin

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from cpu_time import least_cpu_s
 
 from sovctl.gateway.detect import Detector, make_detector
 from sovctl.gateway.settings import DetectSettings
@@ -80,3 +81,10 @@ def test_what_a_row_or_a_table_holds_by_chance_is_not_found(detector: Detector, 
 )
 def test_identifiers_in_rows_are_found(detector: Detector, text: str, identifiers: list[str]) -> None:
     assert found(detector, text) == identifiers
+
+
+def test_a_table_of_thousands_of_lines_takes_linear_time(detector: Detector) -> None:
+    def seconds(lines: int) -> float:
+        return least_cpu_s(lambda: detector.find("123 45-678 9\n" * lines), rounds=1)
+
+    assert seconds(12_000) < 10 * max(seconds(3_000), 0.02)  # quadratic: sixteenfold
