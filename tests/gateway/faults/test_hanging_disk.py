@@ -26,7 +26,7 @@ REASONS = {
     ("ledger", "vault"): "audit_unavailable",
 }
 PLACES = {"vault": ("vault", "path"), "limits": ("quota", "path"), "ledger": ("ledger", "directory")}
-TIMEOUT_S = 2.0  # a disk that only is slow takes less
+TIMEOUT_S = 6.0  # a disk that only is slow takes less
 CLIENTS = 8
 
 
