@@ -13,10 +13,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from enum import IntEnum
 
-from sovctl.gateway.detect.edm.romanised import romanised
+from sovctl.gateway.detect.edm.keys import short_spellings
+from sovctl.gateway.detect.edm.romanised import romanised, transcribed, unvowelled
 from sovctl.gateway.detect.edm.spelling import ONE_ARABIC_FORM, is_arabic, is_greek, without_accents
 from sovctl.gateway.detect.edm.stems import is_baltic, stems, without_dot
 from sovctl.gateway.detect.edm.transliteration import in_latin
@@ -108,7 +109,9 @@ _SLAVIC = re.compile(
 )
 _KAZAKH_SUFFIX = re.compile(r"(?:[дтн][ыі]ң|[ғқ]а|[гк]е|[дтн][ае]н|[мбп]ен|[дтн][ыі]|[дт][ае])\Z")
 _KAZAKH_LETTER = re.compile("[әғқңөұүһі]")
+_OF_A_PLACE = re.compile("[وفبك]?(ال\\w{3,}ي)")
 _SHORTEST_STEM = 3  # letters
+_SHORTEST_SPELLED = 5  # letters of a usual spelling that stands alone: "said" is a word
 
 _WITHIN_WORDS = dict.fromkeys((*map(ord, "'’`ʼʹʺ"), 0x360, 0x361, 0x362))
 """Apostrophes, soft signs and ties of transliterations."""
@@ -116,15 +119,34 @@ _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ø": "oe", "å": 
 _PLAIN = str.maketrans({"ł": "l", "ø": "o", "đ": "d", "ı": "i", "ß": "ss", "æ": "ae", "œ": "oe", "þ": "th"})
 
 
-def listed_forms(surname: str, *, is_baltic_name: bool = False, is_arabic_name: bool = False) -> frozenset[str]:
+def listed_forms(
+    surname: str, *, is_baltic_name: bool = False, is_arabic_name: bool = False, is_given: bool = False
+) -> frozenset[str]:
     """The keys of a listed surname.
 
     Args:
         is_baltic_name: the whole name is Lithuanian or Latvian.
         is_arabic_name: it is Arabic.
+        is_given: it is a given name, beside which a surname has to vouch for it.
     """
     found = frozenset(_listed(_normal(surname), is_baltic_name or is_baltic(surname)))
-    return found.union(romanised_forms(surname)) if is_arabic_name else found
+    if not is_arabic_name:
+        return found
+    short = (f"f{each}|x" for each in short_spellings(surname) if is_given or len(each) >= _SHORTEST_SPELLED)
+    in_script = (f"f{each}|l" for each in transcribed(surname))
+    in_latin_letters = () if is_given else (f"f{each}|t" for each in unvowelled(surname.casefold()))
+    return found.union(romanised_forms(surname), in_script, in_latin_letters, short)
+
+
+def across_forms(word: str) -> Iterable[str]:
+    """The keys of an Arabic name that the list has in the other script: in Arabic for a Latin word, or in Latin.
+
+    Without vowels, only such a word of Arabic script is surely a name that says of which family or place somebody is.
+    """
+    if is_arabic(word):
+        match = _OF_A_PLACE.fullmatch(word)
+        return (f"f{spelling}|t" for spelling in transcribed(match[1])) if match else ()
+    return (f"f{spelling}|l" for spelling in unvowelled(word.casefold()))
 
 
 def romanised_forms(word: str) -> Iterator[str]:

@@ -29,8 +29,11 @@ def _read() -> Iterator[tuple[str, str]]:
 _COMMON: frozenset[str] = frozenset(word for _, word in _read())
 _WITH_S = frozenset(word for language, word in _read() if language in ("en", "de", "nl"))
 """Those of languages in which a name has a final s in the genitive."""
-_OF_A_PLACE = re.compile("(?:[وفبك]?ال|لل)\\w{3,}(?:ي|ية)")
-"""Arabic surnames that say of which family or place somebody is: القحطاني. Those of countries are listed as words."""
+_SHAPED = re.compile(
+    "(?:[وفبك]?ال|لل)\\w{3,}(?:ي|ية)|[وفبكل]?\\w{2,}اوي|[وفبكل]?(?:(?:بن|بل)\\w{4,}|[اأ]?بو\\w{3,}|عبدال\\w{3,})"
+)
+"""Arabic names by their shape: of which family or place somebody is (القحطاني), whose father, son or servant. Those of
+countries are listed as words."""
 _COMMON_STEMS = frozenset(
     stem for language, word in _read() if language in ("ru", "uk", "kk") for stem in base_stems(word)
 )
@@ -40,7 +43,7 @@ _SLAVIC_STEMS = frozenset(stem for language, word in _read() if language in ("pl
 def is_common(word: str) -> bool:
     """True for a word that alone is not believed to be somebody's name; in Cyrillic, in any of its cases."""
     lowered = word.casefold().replace("ё", "е")
-    if is_arabic(lowered) and not _OF_A_PLACE.fullmatch(lowered):
+    if is_arabic(lowered) and not _SHAPED.fullmatch(lowered):
         return True  # without capitals nothing tells a name from a word
     if lowered in _COMMON or lowered.removesuffix("s") in _WITH_S or lowered in NOBODY or is_everyday(lowered):
         return True

@@ -34,6 +34,7 @@ from sovctl.gateway.detect.edm.pairs import (
     pairs_of,
     walls_of,
 )
+from sovctl.gateway.detect.edm.people import JOINTS
 from sovctl.gateway.detect.edm.run import SIGNS, Run, Token, run_at
 from sovctl.gateway.detect.edm.titles import (
     ADDRESSES,
@@ -327,8 +328,10 @@ class ListedFinder:
             return True
         if before in ADDRESSES and not is_unit and is_written(own):
             return True
-        if token.is_caseless and run.at > 0 and run.tokens[run.at - 1].text == FAMILY:
-            return True
+        if token.is_caseless and run.at > 0:
+            part = run.tokens[run.at - 1].text
+            if part == FAMILY or (part in JOINTS and self._vocabulary.look_up(folded(part + token.text)).alone):
+                return True
         is_lower = not token.is_capital and not token.is_caseless
         places = (place for place in range(first, last + 1) if place != run.at and run.is_initial(place, text))
         initials = [run.tokens[place].text for place in places]

@@ -133,6 +133,18 @@ _SHORT_NAMES = """
     هلا: hala
     هالة: hala halah
     مي: mai may
+    خوري: khoury khouri khuri khury
+    رقية: ruqaya ruqayya ruqayyah rokaya roqaya roukaya rouqaya
+    إيمان: iman eman imane
+    هبة: hiba heba hebah
+    سمية: sumaya sumayya soumaya somaya
+    آدم: adam
+    أيوب: ayoub ayyub ayub
+    داود: daoud dawood dawud daud
+    بدوي: badawi badaoui badawy
+    عطية: attia atia atiyah atieh
+    عواد: awwad awad aouad
+    طعمة: tohme tomeh tuma toma
 """
 _SHORT_ARABIC = _short_arabic()
 _LETTERS_OF: dict[str, set[str]] = {}
@@ -140,6 +152,11 @@ for _letters, _names in _SHORT_ARABIC.items():
     for _name in _names:
         for _spelling in (_name, *romanised(_name)):
             _LETTERS_OF.setdefault(_spelling, set()).add(_letters)
+
+
+def short_spellings(word: str) -> tuple[str, ...]:
+    """The usual Latin spellings of a name in Arabic script that has one consonant or two; none of any other."""
+    return _SHORT_ARABIC.get(_arabic_letters(word), ())
 
 
 def _plain(word: str) -> str:

@@ -113,7 +113,7 @@ class Listing:
         for number, word in givens.items():
             if (word, is_baltic, is_arabic) not in self._given_names:
                 self._given_names.add((word, is_baltic, is_arabic))
-                forms = listed_forms(word, is_baltic_name=is_baltic, is_arabic_name=is_arabic)
+                forms = listed_forms(word, is_baltic_name=is_baltic, is_arabic_name=is_arabic, is_given=True)
                 self._forms.setdefault(number, set()).update(f"g{form[1:]}" for form in forms)
         surnames = [
             self._number(word, Role.SURNAME, is_arabic=is_arabic, is_baltic=is_baltic) for word in person.surnames

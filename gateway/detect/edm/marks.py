@@ -34,6 +34,7 @@ _SOFT = re.compile(
     rf"(?<!\w)(?:[а-яґ]['’`ʼ][яюєїе]|[b-df-z]['’`][yji][aeou])[^\W\d_]{{2,{_LONGEST_HALF}}}", re.IGNORECASE
 )
 """В'ячеслав, D'yakonov: such a sign is a letter's, where others cut an article off."""
+_SERVANT = re.compile(r"(?<!\w)([وفبكل]?عبد) (ال[^\W\d_]{3,30})")
 _ELIDED = re.compile(rf"(?<!\w)[LDld]['’]([^\W\d_a-z][^\W\d_]{{2,{_LONGEST_HALF}}})")
 
 
@@ -59,7 +60,7 @@ def marks_of(reading: Reading, vocabulary: Vocabulary) -> list[Mark]:
                 is_within = text[match.start() - 1 : match.start()] in _WITHIN and match[0] in found.capitals
                 if is_within or _may_stand(text, found):
                     marks[match.span()] = (*match.span(), found)
-    cut = list(_cut_words(text, vocabulary))
+    cut = [*_cut_words(text, vocabulary), *_servants(text, vocabulary)]
     if echoes:
         givers = [(start, end) for start, end, found in (*marks.values(), *cut) if found.is_giver]
         marks.update((mark[:2], mark) for giver in givers for mark in _beside(text, *giver, echoes, vocabulary))
@@ -121,6 +122,14 @@ def _cut_words(text: str, vocabulary: Vocabulary) -> Iterator[Mark]:
             listed = vocabulary.look_up(folded(text[cut.start() - 1] + match[1]))
             if listed.alone and vocabulary.look_up(folded(match[1])).exact:
                 yield *match.span(), listed
+
+
+def _servants(text: str, vocabulary: Vocabulary) -> Iterator[Mark]:
+    """عبد الله and its like, which a list has in one word as well."""
+    for match in _SERVANT.finditer(text) if "عبد" in text else ():
+        listed = vocabulary.look_up(folded(match[1] + match[2]))
+        if listed.is_listed:
+            yield *match.span(), listed
 
 
 def _may_stand(text: str, listed: Listed) -> bool:

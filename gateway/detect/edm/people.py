@@ -26,7 +26,7 @@ WORD = re.compile(r"[^\W\d_](?:[^\W\d_]|[\u0300-\u036f\u0610-\u061a\u064b-\u065f
 _ELIDED = re.compile(r"\b(\w{1,2})['’](\w{3,})")  # O'Neill is also written Oneill
 _TOKEN = re.compile(r"[^\W_]+")
 ARTICLES = frozenset(("al", "el", "ul", "ar", "as", "ash", "ad", "an", "at", "az"))
-SERVANT = frozenset(("abd", "abdul", "abdel", "abdal", "abdu", "عبد"))
+SERVANT = frozenset(("abd", "abdul", "abdel", "abdal", "abdu", "عبد", "وعبد", "لعبد", "بعبد", "فعبد"))
 """The first half of names such as Abdul Rahman, which are written in one word or two."""
 _SERVANT_PREFIX = re.compile(r"^(?:abd[aeu]l|عبدال)(?=\w{3})")
 _ARABIC_SHAPES = frozenset(

@@ -3,6 +3,10 @@
     romanised("Darweesh")                     # ("darwish",), as Darwish, Derwich
     set(romanised("Mohamed")) & set(romanised("Muhammad"))        # {"muhamad"}
 
+Arabic script writes long vowels only: in a Latin spelling any of them may be one that it leaves out.
+
+    transcribed("الزهراوي") & unvowelled("alzahrawi")        # {"zhraui"}
+
 Finer than `spelling.blurred`, in which any vowel is any other: a surname that stands alone is compared by these. Vowels
 are a, i and u; e may be a or i. Consonants that only some spellings tell apart are one: h and kh, g and j, q and k.
 """
@@ -11,10 +15,13 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterator
+from itertools import product
 
-from sovctl.gateway.detect.edm.spelling import single
+from sovctl.gateway.detect.edm.spelling import ONE_ARABIC_FORM, is_arabic, single
 
 _SHORTEST = 4  # letters of what is left
+_MOST_VOWELS = 5  # of a Latin word; each is written or not
 _LETTERS = str.maketrans(
     {"ş": "sh", "š": "sh", "ǧ": "g", "ḫ": "h", "ġ": "g", "ç": "sh", "ı": "i", "ğ": "g"}
     | dict.fromkeys((*map(ord, "'’`ʿʾʻʼ‘"), 0x2BE, 0x2BF))
@@ -40,21 +47,74 @@ _SPELLINGS = tuple(
 )
 _FINAL_H = re.compile(r"(?<=[aeiu])h$")
 _ARTICLE = re.compile(r"^[ae]l(?=\w{4})")
+# Letters of Arabic script in this spelling, with $ for sh; u and i are w and y as well.
+_SCRIPT: dict[str, tuple[str, ...]] = {
+    **{letter: (sound,) for letter, sound in zip("ابتجحخدرزسشصضطغفكلمنهوي", "abtghhdrzs$sdtgfklmnhui", strict=True)},
+    "ث": ("t", "s"),
+    "ذ": ("d", "z"),
+    "ظ": ("d", "z"),
+    "ق": ("k", "g"),
+}
+_SCRIPT_ARTICLE = re.compile(r"^ال(?=\w{3})")
+_MARKS_AND_END = re.compile("[\u0610-\u061a\u064b-\u065f\u0670]|[هة]$")
+_LATIN_ARTICLE = re.compile(r"^[ae](?:l(?=\w{4})|([nrstdz])(?=\1))")
+_INITIAL_AIN = re.compile("^[عءئؤ]")
+_SHORT = re.compile(r"(?<!^)(?:[ae]|u(?!$)|i(?![aeiu]|$))")
+"""A vowel that Arabic script may leave out: none before it is, nor y, nor a long one at the end."""
+_FIRST_VOWEL = re.compile("^[aiu]")
+_SHORTEST_OPEN = 5  # letters of what begins with a vowel
 
 
 def romanised(word: str) -> tuple[str, ...]:
     """The spellings of a Latin word in lower case; none for what is too short, or in other letters."""
+    found: dict[str, None] = {}
+    for each in _spelled(word, _ARTICLE):
+        spelled = _FINAL_H.sub("", each).replace("$", "sh")
+        if len(spelled) >= _SHORTEST:
+            found[spelled.replace("e", "i")] = found[spelled.replace("e", "a")] = None
+    return tuple(found)
+
+
+def transcribed(word: str) -> frozenset[str]:
+    """A word of Arabic script as Latin letters would have it without short vowels; empty for what is too short."""
+    if not is_arabic(word):
+        return frozenset()
+    plain = _MARKS_AND_END.sub("", unicodedata.normalize("NFKC", word)).translate(ONE_ARABIC_FORM)
+    plain = _INITIAL_AIN.sub("ا", _SCRIPT_ARTICLE.sub("", plain))
+    parts = [_SCRIPT.get(letter, ("",)) for letter in plain]
+    if plain.startswith("و"):
+        parts[0] = ("w",)
+    return _long_enough(map("".join, product(*parts)))
+
+
+def unvowelled(word: str) -> frozenset[str]:
+    """What a Latin word in lower case is `transcribed` from, whichever of its vowels are short."""
+    found: frozenset[str] = frozenset()
+    every = [] if word.endswith("e") else list(_spelled(word, _LATIN_ARTICLE))
+    for spelled in dict.fromkeys((*every, *(_FINAL_H.sub("", each) for each in every))):
+        is_short = [_SHORT.match(spelled, place) is not None for place in range(len(spelled))]
+        if sum(is_short) <= _MOST_VOWELS:
+            letters = zip(spelled, is_short, strict=True)
+            parts = [("", *each.strip("e")) if short else (each,) for each, short in letters]
+            found |= _long_enough(map("".join, product(*parts)))
+    return found
+
+
+def _long_enough(spellings: Iterator[str]) -> frozenset[str]:
+    """Those with letters enough; a vowel at the beginning is any other."""
+    found = (_FIRST_VOWEL.sub("a", single(each)).replace("w", "u") for each in spellings)
+    return frozenset(each for each in found if len(each) >= (_SHORTEST_OPEN if each[0] == "a" else _SHORTEST))
+
+
+def _spelled(word: str, article: re.Pattern[str]) -> Iterator[str]:
+    """A Latin word with one letter for a sound, `e` as it is and `$` for sh; with its article, and without."""
     plain = unicodedata.normalize("NFD", word.translate(_LETTERS))
     plain = "".join(letter for letter in plain if not unicodedata.combining(letter))
     if not (plain.isascii() and plain.isalpha()):
-        return ()
-    found: dict[str, None] = {}
-    for each in dict.fromkeys((plain, _ARTICLE.sub("", plain))):
+        return
+    for each in dict.fromkeys((plain, article.sub("", plain))):
         spelled = each
         for needed, pattern, sound in _SPELLINGS:
             if not needed.isdisjoint(spelled):
                 spelled = pattern.sub(sound, spelled)
-        spelled = _FINAL_H.sub("", single(spelled)).replace("$", "sh")
-        if len(spelled) >= _SHORTEST:
-            found[spelled.replace("e", "i")] = found[spelled.replace("e", "a")] = None
-    return tuple(found)
+        yield single(spelled)

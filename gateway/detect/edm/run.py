@@ -155,11 +155,11 @@ def run_at(text: str, start: int, end: int) -> Run:
 
 
 def _joined(tokens: list[Token], at: int) -> tuple[list[Token], int]:
-    """The tokens, with words in one piece that an apostrophe cuts in two: Sil'vestr, Ahmet'in."""
+    """The tokens, with names of two pieces in one: Sil'vestr, Ahmet'in, عبد الله."""
     place = 1
     while place < len(tokens):
         first, second = tokens[place - 1], tokens[place]
-        if first.gap_is_letter(second):
+        if first.gap_is_letter(second) or (first.text.endswith("عبد") and second.text.startswith("ال")):
             tokens[place - 1 : place + 1] = [Token(first.start, second.end, first.text + second.text, first.gap)]
             at -= place <= at
         else:

@@ -6,9 +6,10 @@ in the index beside that hash. Both tables are bounded and start anew when they 
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
-from sovctl.gateway.detect.edm.alone import Form, before_suffix, forms_of, romanised_forms
+from sovctl.gateway.detect.edm.alone import Form, across_forms, before_suffix, forms_of, romanised_forms
 from sovctl.gateway.detect.edm.arabic_givens import is_arabic_given
 from sovctl.gateway.detect.edm.common_words import is_case_of_common, is_common
 from sovctl.gateway.detect.edm.index import Index, Role, initial_of
@@ -20,8 +21,10 @@ from sovctl.gateway.detect.names.nobody import everyday_languages, is_everyday
 
 _SHORTEST_USER, _LONGEST_USER = 6, 32  # letters of a user name; a surname of four is in every other word
 _SHORTEST_GIVEN, _SHORTEST_WHOLE = 3, 8  # letters of a given name, and of it with a longer surname in one word
-_SOFT_G = frozenset("gc")  # j of Arabic names in Egypt and Turkey: Nagla, Necla
+_SOFT_G = frozenset("gc")  # j of Arabic names in Egypt and Turkey: Nagla, Necla; and Alaoui is Alawi
 _LONGEST_SOFT = 9  # letters; it takes time
+_WITH_ARTICLE = re.compile("([a-z]{3,}?)((?:[ae]l|abou?|ben|bin|bou)[a-z]{4,})")
+"""A whole Arabic name in one word, cut where its surname may begin: karimelattar."""
 _MOST_KNOWN = 1 << 17  # words of which a verdict is kept; some 10 MB when full
 
 
@@ -119,6 +122,7 @@ class Vocabulary:
             return STRANGER
         sure: dict[int, None] = {}
         near: dict[int, None] = {}
+        bones: dict[int, None] = {}
         every: dict[int, None] = {}
         for key in text_keys(word, has_arabic_names=index.has_arabic_names):
             numbers = index.ids(key)
@@ -128,7 +132,10 @@ class Vocabulary:
                     sure.update(dict.fromkeys(numbers))
                 elif key[0] == "v":
                     near.update(dict.fromkeys(numbers))
-        if index.has_arabic_names and len(word) <= _LONGEST_SOFT and not _SOFT_G.isdisjoint(word):
+                elif key[0] in "kK":
+                    bones.update(dict.fromkeys(numbers))
+        is_soft = len(word) <= _LONGEST_SOFT and (not _SOFT_G.isdisjoint(word) or "aou" in word)
+        if is_soft and index.has_arabic_names:
             for key in romanised_forms(word):
                 every.update(dict.fromkeys((*index.ids(key), *index.ids(f"g{key[1:]}"))))
         is_user = self._is_user_name(word)
@@ -147,6 +154,10 @@ class Vocabulary:
             if "e" not in word.replace("ee", "i"):  # it may stand for two vowels: any other word is written like a name
                 exact |= dict.fromkeys(others, Form.AS_LISTED)
                 forms |= spellings
+        if bones:
+            across = dict.fromkeys(across_forms(word), Form.AS_LISTED)
+            exact |= dict.fromkeys((number for key in across for number in index.ids(key)), Form.AS_LISTED)
+            forms |= across
         exact_givens = dict.fromkeys(
             number for key, form in forms.items() if form < Form.SUFFIXED for number in index.ids(f"g{key[1:]}")
         )
@@ -184,7 +195,7 @@ class Vocabulary:
         if len(word) >= _SHORTEST_WHOLE and self._is_whole_name(word):
             return True
         for letter, surname in ((word[0], word[1:]), (word[-1], word[:-1])):
-            numbers = self._index.ids(f"f{surname}|x")
+            numbers = self._surnames_in(surname)
             if (
                 numbers
                 and not is_common(surname)
@@ -193,9 +204,20 @@ class Vocabulary:
                 return True
         return False
 
+    def _surnames_in(self, word: str) -> list[int]:
+        """The surnames that are written like a part of a user name."""
+        numbers = self._index.ids(f"f{word}|x")
+        if numbers or not self._index.has_arabic_names:
+            return numbers
+        return [number for key in across_forms(word) for number in self._index.ids(key)]
+
     def _is_whole_name(self, word: str) -> bool:
         """True for the given name and the surname of one person in one word, in either order."""
         ids = self._index.ids
+        if self._index.has_arabic_names and (match := _WITH_ARTICLE.fullmatch(word)):
+            named = self._asked(match[1]).exact_givens
+            if named and self._index.has_pair(named, self._surnames_in(match[2])):
+                return True
         for cut in range(_SHORTEST_GIVEN, len(word) - _SHORTEST_GIVEN):
             for given, surname in ((word[:cut], word[cut:]), (word[-cut:], word[:-cut])):
                 givens = ids(f"g{given}|x")
