@@ -21,7 +21,7 @@ ARABIC_GIVENS = names_of("ar-latin") | frozenset(
     osama qasim qais raed rana randa raniya rawan rayan reema riyadh rula saad saeed safa safiya sahar said saif
     sami sana sawsan shaima shaikha sheikha shatha sobhi suad suhail sumaya taha talal tamer thamer turki wafa
     wael wajdi yahya yara yaser yasser younes younis zaid zayed zahra zakaria zakariya aicha ayesha djamila
-    djamel farouk kheira mourad rachid samia soraya youcef yacine zineb khadeeja
+    djamel farouk kheira mourad rachid samia soraya youcef yacine zineb khadeeja salma selma hanane latifa nesrine
     """.split()  # noqa: SIM905 - a table is read more easily than a list of quoted words
 )
 """In Latin letters; those of `given_names.txt` are cues as well, these need not be nobody else's."""

@@ -237,6 +237,7 @@ class ListedFinder:
                 (one, other), order = next(item for item in named.items() if first <= item[0][0] <= last)
                 given, surname = (one, other) if order > 0 else (other, one)
                 last = self._given_behind(run, known, first, last)
+                first, last = self._with_more_givens(run, known, first, last, known[surname])
                 first, last = self._with_particles(run, run.first_of(first, text), first), run.last_of(last, text)
                 value = f"{self._sound(run.tokens[given])} {self._sound(run.tokens[surname])}"
                 person = _person(run.tokens[first].start, run.end_of(last, text), value, "LISTED_PERSON")
@@ -265,6 +266,21 @@ class ListedFinder:
         is_other = behind + 1 < len(known) and self._order(given, known[behind + 1])
         is_own = not is_other and all(self._order(given, known[place]) == 1 for place in (first, last))
         return behind if is_own else last
+
+    def _with_more_givens(
+        self, run: Run, known: Sequence[Listed], first: int, last: int, surname: Listed
+    ) -> tuple[int, int]:
+        """The first and last token with other given names of the person beside them: "ana" of "ana belén olmedo"."""
+        while first > 0 and run.tokens[first].gap == " " and self._is_given_of(known[first - 1], surname):
+            first -= 1
+        while (behind := last + 1) < len(run.tokens) and run.tokens[behind].gap == " ":
+            if not self._is_given_of(known[behind], surname):
+                break
+            last = behind
+        return first, last
+
+    def _is_given_of(self, given: Listed, surname: Listed) -> bool:
+        return given.is_given and self._index.has_pair(given.exact_givens, surname.surnames)
 
     def _order(self, first: Listed, second: Listed) -> int:
         """1 for a given name before a surname of the same person, -1 the other way round, 2 for its surnames, or 0."""

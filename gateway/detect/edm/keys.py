@@ -268,6 +268,8 @@ def initial_classes(word: str) -> frozenset[str]:
     found = {_CLASSES.get(reading[0], reading[0]) for each in (first, word) for reading in readings(each) if reading}
     if first in "юяёйєїyji":
         found.add("i")
+    if len(word) > 1:
+        found.update(_DIGRAPHS.get(first, ""))
     return frozenset(found)
 
 
@@ -281,4 +283,6 @@ _ARABIC_INITIALS = dict.fromkeys("اأإآعى", "aio") | {
     "ة": "t",
     "ه": "h",
 }
+_DIGRAPHS = {"х": "k", "ц": "t"}
+"""The first letter of what Latin has for a Cyrillic initial: Khrystyna, Tsvetana."""
 _CLASSES = {"e": "i", "i": "i", "o": "o", "u": "o", "S": "s"}

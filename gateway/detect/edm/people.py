@@ -67,6 +67,7 @@ _PARTICLE = re.compile(
     r"(?: ?(?:de[nr]?|het|la|['’]t))?(?: |(?<=['’]))(?=\w{3})"
 )
 """What begins a surname behind a given name that isn't known as one."""
+_FIRST_HALVES = frozenset(("anna", "gian", "maria", "pier", "rosa"))
 _TWO = 2
 _MOST_KEPT = 1 << 16  # words and fields whose reading is kept: in a list the same names come again and again
 
@@ -137,7 +138,7 @@ def person_of(fields: Mapping[str, str]) -> Person | None:
     if not surnames:
         return None
     surnames += compounds
-    every = tuple(dict.fromkeys(_with_joined(givens)))
+    every = tuple(dict.fromkeys((*_with_joined(givens), *_one_word(givens))))
     patronymics = tuple(word for word in every if _PATRONYMIC.search(word))
     raw = (fields.get("surname", ""), fields.get("middle_name", ""), full)
     has_arabic_parts = any(_ARABIC_PARTS.search(each.strip()) for each in raw if each)
@@ -207,6 +208,11 @@ def _with_joined(words: Sequence[str]) -> list[str]:
             found.append(word[match.end() :])  # noqa: PERF401 - a walrus in a comprehension says less
     found += [first + second for first, second in pairwise(words) if first in SERVANT]
     return [word for word in found if word not in SERVANT or len(found) == 1]
+
+
+def _one_word(givens: Sequence[str]) -> list[str]:
+    """Two given names that are also written in one: Annamaria, Gianmarco."""
+    return [first + second for first, second in pairwise(givens) if first in _FIRST_HALVES]
 
 
 def _split(full: str) -> tuple[list[str], list[str]]:

@@ -62,7 +62,7 @@ _INITIAL_AIN = re.compile("^[عءئؤ]")
 _SHORT = re.compile(r"(?<!^)(?:[ae]|u(?!$)|i(?![aeiu]|$))")
 """A vowel that Arabic script may leave out: none before it is, nor y, nor a long one at the end."""
 _FIRST_VOWEL = re.compile("^[aiu]")
-_SHORTEST_OPEN = 5  # letters of what begins with a vowel
+_SHORTEST_OPEN = 5  # letters of what begins with a vowel and not with an article
 
 
 def romanised(word: str) -> tuple[str, ...]:
@@ -90,20 +90,24 @@ def transcribed(word: str) -> frozenset[str]:
 def unvowelled(word: str) -> frozenset[str]:
     """What a Latin word in lower case is `transcribed` from, whichever of its vowels are short."""
     found: frozenset[str] = frozenset()
-    every = [] if word.endswith("e") else list(_spelled(word, _LATIN_ARTICLE))
-    for spelled in dict.fromkeys((*every, *(_FINAL_H.sub("", each) for each in every))):
-        is_short = [_SHORT.match(spelled, place) is not None for place in range(len(spelled))]
-        if sum(is_short) <= _MOST_VOWELS:
-            letters = zip(spelled, is_short, strict=True)
-            parts = [("", *each.strip("e")) if short else (each,) for each, short in letters]
-            found |= _long_enough(map("".join, product(*parts)))
+    for is_cut, spelled in enumerate(() if word.endswith("e") else _spelled(word, _LATIN_ARTICLE)):
+        for each in dict.fromkeys((spelled, _FINAL_H.sub("", spelled))):
+            is_short = [_SHORT.match(each, place) is not None for place in range(len(each))]
+            if sum(is_short) <= _MOST_VOWELS:
+                letters = zip(each, is_short, strict=True)
+                parts = [("", *letter.strip("e")) if short else (letter,) for letter, short in letters]
+                found |= _long_enough(map("".join, product(*parts)), _SHORTEST if is_cut else _SHORTEST_OPEN)
     return found
 
 
-def _long_enough(spellings: Iterator[str]) -> frozenset[str]:
-    """Those with letters enough; a vowel at the beginning is any other."""
+def _long_enough(spellings: Iterator[str], shortest_open: int = _SHORTEST) -> frozenset[str]:
+    """Those with letters enough; a vowel at the beginning is any other.
+
+    Args:
+        shortest_open: letters of what begins with one.
+    """
     found = (_FIRST_VOWEL.sub("a", single(each)).replace("w", "u") for each in spellings)
-    return frozenset(each for each in found if len(each) >= (_SHORTEST_OPEN if each[0] == "a" else _SHORTEST))
+    return frozenset(each for each in found if len(each) >= (shortest_open if each[0] == "a" else _SHORTEST))
 
 
 def _spelled(word: str, article: re.Pattern[str]) -> Iterator[str]:

@@ -31,6 +31,7 @@ _NOBILITY = frozenset(
 _RIGHT = re.compile(rf"(?P<gap>{_GAP})(?P<word>{_LETTERS})")
 _LEFT = re.compile(rf"(?P<word>{_LETTERS})(?P<gap>{_GAP.replace(_DOT, _DOT[:2])})\Z")
 _SOFT = re.compile("[яюєїе]|[yji][aeou]", re.IGNORECASE)  # behind one letter and an apostrophe: В'ячеслав, D'yakonov
+_PATRONYMIC = re.compile(r"(?:[оеєії]вич(?:[уаеі]|ем|еві)?|[оеєії]вн(?:[аиіуыюе]|ой|ою))\Z")
 _REACH = 4  # words on either side
 _LONGEST = 44  # characters of a word and a gap
 _ABBREVIATIONS = frozenset(("prof", "dott", "geom"))  # those of titles that are as long as a sentence's last word
@@ -119,10 +120,17 @@ class Run:
         return place
 
     def last_of(self, place: int, text: str) -> int:
-        """The last token of the name that has `place` in it: initials and what a hyphen joins are its own."""
-        while place + 1 < len(self.tokens) and (self.tokens[place + 1].gap == "-" or self.is_initial(place + 1, text)):
+        """The last token of the name that has `place` in it: initials, patronymics, what a hyphen joins are its own."""
+        while place + 1 < len(self.tokens) and self._is_own(place + 1, text):
             place += 1
         return place
+
+    def _is_own(self, place: int, text: str) -> bool:
+        """True for what belongs to the name before it."""
+        token = self.tokens[place]
+        if token.gap == "-" or self.is_initial(place, text):
+            return True
+        return token.gap == " " and token.is_capital and _PATRONYMIC.search(token.text.lower()) is not None
 
     def end_of(self, place: int, text: str) -> int:
         """Where a name that ends with this token ends; an initial has its full stop."""

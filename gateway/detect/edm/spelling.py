@@ -119,7 +119,7 @@ _LATIN: dict[str, tuple[str, ...]] = {
     "gh": ("g",),
     "ph": ("f",),
     "th": ("t",),
-    "dh": ("d", "s"),
+    "dh": ("d", "s", "dh"),
     "rh": ("r", "rh"),
     "tz": ("s",),
     "ts": ("s",),

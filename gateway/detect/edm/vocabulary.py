@@ -20,9 +20,11 @@ from sovctl.gateway.detect.names.given_names import is_given_name
 from sovctl.gateway.detect.names.nobody import everyday_languages, is_everyday
 
 _SHORTEST_USER, _LONGEST_USER = 6, 32  # letters of a user name; a surname of four is in every other word
+_SHORTEST_INITIALLED = 5  # letters of a surname behind two initials in one word
 _SHORTEST_GIVEN, _SHORTEST_WHOLE = 3, 8  # letters of a given name, and of it with a longer surname in one word
 _SOFT_G = frozenset("gc")  # j of Arabic names in Egypt and Turkey: Nagla, Necla; and Alaoui is Alawi
 _LONGEST_SOFT = 9  # letters; it takes time
+_SHORTEST_ACROSS = 8  # characters of the key of an Arabic name in the other script, five of them letters
 _WITH_ARTICLE = re.compile("([a-z]{3,}?)((?:[ae]l|abou?|ben|bin|bou)[a-z]{4,})")
 """A whole Arabic name in one word, cut where its surname may begin: karimelattar."""
 _MOST_KNOWN = 1 << 17  # words of which a verdict is kept; some 10 MB when full
@@ -122,7 +124,7 @@ class Vocabulary:
             return STRANGER
         sure: dict[int, None] = {}
         near: dict[int, None] = {}
-        bones: dict[int, None] = {}
+        has_bones = False
         every: dict[int, None] = {}
         for key in text_keys(word, has_arabic_names=index.has_arabic_names):
             numbers = index.ids(key)
@@ -132,18 +134,22 @@ class Vocabulary:
                     sure.update(dict.fromkeys(numbers))
                 elif key[0] == "v":
                     near.update(dict.fromkeys(numbers))
-                elif key[0] in "kK":
-                    bones.update(dict.fromkeys(numbers))
+                has_bones = has_bones or key[0] in "kK"
         is_soft = len(word) <= _LONGEST_SOFT and (not _SOFT_G.isdisjoint(word) or "aou" in word)
         if is_soft and index.has_arabic_names:
             for key in romanised_forms(word):
                 every.update(dict.fromkeys((*index.ids(key), *index.ids(f"g{key[1:]}"))))
+        across = dict.fromkeys(across_forms(word) if index.has_arabic_names else (), Form.AS_LISTED)
+        if not has_bones:
+            across = {key: form for key, form in across.items() if len(key) >= _SHORTEST_ACROSS}
+        exact = dict.fromkeys((number for key in across for number in index.ids(key)), Form.AS_LISTED)
+        given = (number for key in across for number in index.ids(f"g{key[1:]}"))
+        every.update(dict.fromkeys((*exact, *given)))
         is_user = self._is_user_name(word)
         if not every:
             return Listed(is_user=True, is_listed=True) if is_user else STRANGER
         flags = index.flags
         forms = forms_of(word) if any(flags[number] & (Role.SURNAME | Role.GIVEN) for number in sure) else {}
-        exact: dict[int, Form] = {}
         for key, form in forms.items():
             for number in index.ids(key):
                 exact[number] = min(form, exact.get(number, form))
@@ -154,10 +160,7 @@ class Vocabulary:
             if "e" not in word.replace("ee", "i"):  # it may stand for two vowels: any other word is written like a name
                 exact |= dict.fromkeys(others, Form.AS_LISTED)
                 forms |= spellings
-        if bones:
-            across = dict.fromkeys(across_forms(word), Form.AS_LISTED)
-            exact |= dict.fromkeys((number for key in across for number in index.ids(key)), Form.AS_LISTED)
-            forms |= across
+        forms |= across
         exact_givens = dict.fromkeys(
             number for key, form in forms.items() if form < Form.SUFFIXED for number in index.ids(f"g{key[1:]}")
         )
@@ -194,12 +197,13 @@ class Vocabulary:
             return False
         if len(word) >= _SHORTEST_WHOLE and self._is_whole_name(word):
             return True
-        for letter, surname in ((word[0], word[1:]), (word[-1], word[:-1])):
+        for letters, surname in ((word[0], word[1:]), (word[-1], word[:-1]), (word[:2], word[2:])):
             numbers = self._surnames_in(surname)
             if (
                 numbers
+                and len(surname) >= _SHORTEST_INITIALLED * (len(letters) > 1)
                 and not is_common(surname)
-                and self._index.has_pair(map(initial_of, initial_classes(letter)), numbers)
+                and all(self._index.has_pair(map(initial_of, initial_classes(each)), numbers) for each in letters)
             ):
                 return True
         return False
