@@ -20,7 +20,6 @@ BOUNDED = {
     "sovctl.gateway.aliases._WORD_BEFORE": "reads 14 characters before a word",
     "sovctl.gateway.detect.context._SENTENCE_END": "reads the few characters before a number",
     "sovctl.gateway.detect.documents._WORD": "matched once at the beginning of one number",
-    "sovctl.gateway.detect.edm.common_words._OF_A_PLACE": "matches one word",
     "sovctl.gateway.detect.edm.run._LEFT": "reads the few characters before a word",
     "sovctl.gateway.detect.edm.titles._GLUED_BEFORE": "reads 40 characters before a word",
     "sovctl.gateway.detect.edm.titles._TITLE_AND_PARTICLES": "reads the few words before a word",

@@ -227,9 +227,9 @@ class ListedFinder:
                 order = self._order(*both)
                 if (
                     order
-                    and (is_third or not are_prose(*both, *letters, values, _gap(run, first, second)))
                     and self._may_join(run, known, first, second, order)
                     and not is_phrase(text, run, known, first, second, given=first if order > 0 else second)
+                    and (is_third or not are_prose(*both, *letters, values, _gap(run, first, second)))
                 ):
                     named[first, second] = order
             if named:

@@ -34,7 +34,7 @@ _SOFT = re.compile(
     rf"(?<!\w)(?:[а-яґ]['’`ʼ][яюєїе]|[b-df-z]['’`][yji][aeou])[^\W\d_]{{2,{_LONGEST_HALF}}}", re.IGNORECASE
 )
 """В'ячеслав, D'yakonov: such a sign is a letter's, where others cut an article off."""
-_SERVANT = re.compile(r"(?<!\w)([وفبكل]?عبد) (ال[^\W\d_]{3,30})")
+_SERVANT = re.compile(r"عبد(?:(?<=\bعبد)|(?<=\b[وفبكل]عبد)) (ال[^\W\d_]{3,30})")
 _ELIDED = re.compile(rf"(?<!\w)[LDld]['’]([^\W\d_a-z][^\W\d_]{{2,{_LONGEST_HALF}}})")
 
 
@@ -126,8 +126,8 @@ def _cut_words(text: str, vocabulary: Vocabulary) -> Iterator[Mark]:
 
 def _servants(text: str, vocabulary: Vocabulary) -> Iterator[Mark]:
     """عبد الله and its like, which a list has in one word as well."""
-    for match in _SERVANT.finditer(text) if "عبد" in text else ():
-        listed = vocabulary.look_up(folded(match[1] + match[2]))
+    for match in _SERVANT.finditer(text) if "عبد " in text else ():
+        listed = vocabulary.look_up(folded(f"عبد{match[1]}"))
         if listed.is_listed:
             yield *match.span(), listed
 

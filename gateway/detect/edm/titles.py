@@ -134,7 +134,7 @@ def glued_before(text: str, start: int) -> str:
 
 def is_behind_part(text: str, start: int) -> bool:
     """True behind a title, or what may be a part of the name; German articles are one only behind "von", an initial."""
-    if text[start - 1 : start] == "." or text[start - 2 : start - 1] == ".":
+    if "." in text[start - 2 : start]:
         match = _ABBREVIATED_BEFORE.match(text[max(0, start - _LONGEST_ADDRESS) : start][::-1])
         return match is not None and match[1][::-1].lower() in BEFORE_SURNAMES
     before = word_before(text, start).lower()

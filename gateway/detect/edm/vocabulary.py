@@ -25,7 +25,7 @@ _SHORTEST_GIVEN, _SHORTEST_WHOLE = 3, 8  # letters of a given name, and of it wi
 _SOFT_G = frozenset("gc")  # j of Arabic names in Egypt and Turkey: Nagla, Necla; and Alaoui is Alawi
 _LONGEST_SOFT = 9  # letters; it takes time
 _SHORTEST_ACROSS = 8  # characters of the key of an Arabic name in the other script, five of them letters
-_WITH_ARTICLE = re.compile("([a-z]{3,}?)((?:[ae]l|abou?|ben|bin|bou)[a-z]{4,})")
+_WITH_ARTICLE = re.compile("([a-z]{3,16}?)((?:[ae]l|abou?|ben|bin|bou)[a-z]{4,24})")
 """A whole Arabic name in one word, cut where its surname may begin: karimelattar."""
 _MOST_KNOWN = 1 << 17  # words of which a verdict is kept; some 10 MB when full
 
