@@ -13,7 +13,7 @@ A finding's value is how the name sounds, so that all forms of one name are one 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import islice, permutations
+from itertools import permutations
 
 from sovctl.gateway.detect.edm.alone import Form
 from sovctl.gateway.detect.edm.companies import company_in
@@ -129,7 +129,7 @@ class ListedFinder:
         start, end, listed = marks[place]
         if listed.is_company:
             return True
-        for following, _, other in islice(marks, place + 1, place + 5):
+        for following, _, other in marks[place + 1 : place + 5]:
             if following - end > REACH or not may_stand_within(text[end:following]):
                 break
             both = listed, other

@@ -17,11 +17,13 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from itertools import product
+from math import prod
 
 from sovctl.gateway.detect.edm.spelling import ONE_ARABIC_FORM, is_arabic, single
 
 _SHORTEST = 4  # letters of what is left
 _MOST_VOWELS = 5  # of a Latin word; each is written or not
+_MOST_SOUNDS = 16  # ways to read a word of Arabic script: four of its letters have two sounds
 _LETTERS = str.maketrans(
     {"ş": "sh", "š": "sh", "ǧ": "g", "ḫ": "h", "ġ": "g", "ç": "sh", "ı": "i", "ğ": "g"}
     | dict.fromkeys((*map(ord, "'’`ʿʾʻʼ‘"), 0x2BE, 0x2BF))
@@ -76,7 +78,8 @@ def romanised(word: str) -> tuple[str, ...]:
 
 
 def transcribed(word: str) -> frozenset[str]:
-    """A word of Arabic script as Latin letters would have it without short vowels; empty for what is too short."""
+    """A word of Arabic script as Latin letters would have it without short vowels; empty for what is too short, and for
+    what could be read in more ways than any name."""
     if not is_arabic(word):
         return frozenset()
     plain = _MARKS_AND_END.sub("", unicodedata.normalize("NFKC", word)).translate(ONE_ARABIC_FORM)
@@ -84,6 +87,8 @@ def transcribed(word: str) -> frozenset[str]:
     parts = [_SCRIPT.get(letter, ("",)) for letter in plain]
     if plain.startswith("و"):
         parts[0] = ("w",)
+    if prod(map(len, parts)) > _MOST_SOUNDS:
+        return frozenset()
     return _long_enough(map("".join, product(*parts)))
 
 

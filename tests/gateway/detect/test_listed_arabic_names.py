@@ -129,3 +129,9 @@ def test_any_word_can_be_read(word: str) -> None:
     assert not (transcribed(word) and unvowelled(word))
     assert all(each.isascii() and "e" not in each for each in romanised(word.casefold()))
     assert is_arabic_given(word) in (True, False)
+
+
+@given(st.text("الذثظقي", max_size=14).map("ال{}ي".format), st.text("aeiouthdkgj", max_size=30))
+def test_no_word_is_read_in_more_ways_than_a_name(written: str, spelled: str) -> None:
+    assert len(transcribed(written)) <= 16
+    assert len(unvowelled(spelled)) <= 4 * 2**5  # with its article and final h, and without

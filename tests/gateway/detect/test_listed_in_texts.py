@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from pathlib import Path
 
 import pytest
@@ -90,3 +91,29 @@ def test_a_name_is_found_however_its_words_are_joined(glued: ListedFinder, text:
 )
 def test_what_only_looks_joined_is_no_name(glued: ListedFinder, text: str) -> None:
     assert not surfaces(glued, text)
+
+
+BOMBS = {
+    "a listed word": ("longo. ", ("Fiorella", "Longo")),
+    "a listed name": ("Fiorella Longo ", ("Fiorella", "Longo")),
+    "titles": ("sig.ra Longo ", ("Fiorella", "Longo")),
+    "servants": ("عبد الرحمن ", ("عبد الله", "الحداد")),
+    "one long word": ("ق", ("عبد الله", "الحداد")),
+    "user names": ("f.longo_", ("Fiorella", "Longo")),
+}
+
+
+@pytest.mark.parametrize("bomb", BOMBS)
+def test_time_grows_with_size_and_no_faster(tmp_path: Path, bomb: str) -> None:
+    piece, (given_name, surname) = BOMBS[bomb]
+    finder = finder_of(tmp_path, [{"given_name": given_name, "surname": surname}])
+
+    def spend(size: int) -> float:
+        text = piece * (size // len(piece))
+        begun = time.process_time()
+        surfaces(finder, text)
+        return time.process_time() - begun
+
+    small = spend(64 << 10)
+    # Four times the text: four times the time if linear, sixteen if quadratic; the rest is for a busy machine.
+    assert spend(256 << 10) < 9 * small + 0.3
