@@ -54,7 +54,7 @@ from sovctl.gateway.detect.edm.titles import (
     is_written,
     word_before,
 )
-from sovctl.gateway.detect.edm.user_names import SECOND_SURNAME, initials_before, initials_behind, is_user_place
+from sovctl.gateway.detect.edm.user_names import user_name_at
 from sovctl.gateway.detect.edm.values import Values
 from sovctl.gateway.detect.edm.vocabulary import Listed, Vocabulary, folded
 from sovctl.gateway.detect.finding import Finding
@@ -162,31 +162,9 @@ class ListedFinder:
         return given.is_everyday and self._index.has_pair(given.exact_givens, listed.exact)
 
     def _user_name(self, text: str, start: int, end: int, listed: Listed) -> Finding | None:
-        """Initials and surnames as user names have them: `akowalska`, `a.kowalska`, `kowalska_a`, `a.landa-ochoa`."""
-        word = Token(start, end, text[start:end], "")
-        first, last = self._with_initial(text, start, end, listed)
-        if (first, last) == (start, end) and not (
-            listed.is_user and word.text.islower() and is_user_place(text, start, end)
-        ):
+        if (span := user_name_at(text, start, end, listed, self._index, self._vocabulary)) is None:
             return None
-        while (more := SECOND_SURNAME.match(text, last)) is not None:
-            second = self._vocabulary.look_up(folded(more[1]))
-            if not self._index.has_pair(listed.exact, second.exact):
-                break
-            last, listed = more.end(), second
-        return _person(first, last, self._sound(word), "LISTED_SURNAME")
-
-    def _with_initial(self, text: str, start: int, end: int, listed: Listed) -> tuple[int, int]:
-        """Where a surname begins and ends with the initials beside it; as it is when there are none of this person."""
-        if listed.is_everyday or not listed.exact or end - start < _SHORTEST_ALONE:
-            return start, end
-        for beside in (initials_before(text, start), initials_behind(text, end)):
-            if beside is not None and all(
-                self._index.has_pair(map(initial_of, initial_classes(letter)), listed.exact)
-                for letter in filter(str.isalpha, beside[1])
-            ):
-                return min(start, beside.start()), max(end, beside.end())
-        return start, end
+        return _person(*span, self._sound(text[start:end]), "LISTED_SURNAME")
 
     def _around(self, text: str, start: int, end: int, listed: Listed, values: Values) -> Iterator[Finding]:
         run = run_at(text, start, end)
@@ -206,7 +184,7 @@ class ListedFinder:
         if person is not None:
             yield person
         if places := company_in(run, known, self._index):
-            value = " ".join(self._sound(run.tokens[place]) for place in places)
+            value = " ".join(self._sound(run.tokens[place].text) for place in places)
             first, last = run.tokens[places[0]].start, run.tokens[places[-1]].end
             yield Finding(first, last, Kind.ORG, SCORES["LISTED_COMPANY"], value, "LISTED_COMPANY")
 
@@ -239,7 +217,7 @@ class ListedFinder:
                 last = self._given_behind(run, known, first, last)
                 first, last = self._with_more_givens(run, known, first, last, known[surname])
                 first, last = self._with_particles(run, run.first_of(first, text), first), run.last_of(last, text)
-                value = f"{self._sound(run.tokens[given])} {self._sound(run.tokens[surname])}"
+                value = f"{self._sound(run.tokens[given].text)} {self._sound(run.tokens[surname].text)}"
                 person = _person(run.tokens[first].start, run.end_of(last, text), value, "LISTED_PERSON")
                 if any(order != _TWO_SURNAMES for order in named.values()):
                     return person
@@ -302,7 +280,7 @@ class ListedFinder:
                 return None
             first = last = run.at
         first = self._with_particles(run, first, run.at)
-        return _person(run.tokens[first].start, run.end_of(last, text), self._sound(token), "LISTED_SURNAME")
+        return _person(run.tokens[first].start, run.end_of(last, text), self._sound(token.text), "LISTED_SURNAME")
 
     def _with_particles(self, run: Run, first: int, own: int) -> int:
         """The first token of a name whose particles the list has as a part of it: dos Anjos."""
@@ -390,11 +368,11 @@ class ListedFinder:
             return False
         return any(self._index.supports(hashed, number) for hashed in values.near(token.start) for number in numbers)
 
-    def _sound(self, token: Token) -> str:
+    def _sound(self, word: str) -> str:
         """One spelling for all forms of a listed word."""
-        keys = text_keys(token.text, has_arabic_names=self._index.has_arabic_names)
+        keys = text_keys(word, has_arabic_names=self._index.has_arabic_names)
         ranked = sorted(("wavkKl".index(key[0]), key) for key in keys if self._index.ids(key))
-        return ranked[0][1][1:] if ranked else token.text.casefold()
+        return ranked[0][1][1:] if ranked else word.casefold()
 
     def _numbers(self, values: Values) -> Iterator[Finding]:
         place = (-1, -1)

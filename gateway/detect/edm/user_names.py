@@ -3,6 +3,7 @@
 In every language some words are a letter and a surname ("please", if Mr Lease is listed), so what stands around it must
 say that it is a user name: signs that addresses, paths, file names and quoted values have, or words such as "login".
 
+    user_name_at("ask a.kowalska", 6, 14, listed, index, vocabulary)     # (4, 14), where she is Anna
     is_user_place("assigned to @akowalska", 13, 22)        # True
     is_user_place("the words are akowalska", 14, 23)       # False
 """
@@ -11,6 +12,9 @@ from __future__ import annotations
 
 import re
 
+from sovctl.gateway.detect.edm.index import Index, initial_of
+from sovctl.gateway.detect.edm.keys import initial_classes
+from sovctl.gateway.detect.edm.vocabulary import Listed, Vocabulary, folded
 from sovctl.gateway.detect.names.cues import PARTICLES
 
 _BEFORE = frozenset("@/\\=_#<[{`~+&?|")
@@ -35,26 +39,51 @@ _LOGS_IN = re.compile(
     """
 )
 
-
 _LONGEST_BEFORE = 24  # characters of initials and particles
 _INITIALS_BEFORE = re.compile(
     rf"(?<![^\W_])([^\W\d_](?:[._]?[^\W\d_])?)(?:[._](?:{'|'.join(sorted(PARTICLES))})){{0,3}}[._]\Z"
 )
+"""One or two before a surname, with its particles: `a.`, `ab_`, `j.van.der.`."""
 _INITIAL_BEHIND = re.compile(r"[._]([^\W\d_])(?![^\W_])")
-SECOND_SURNAME = re.compile(r"[._-]([^\W\d_]{3,32})(?![^\W\d_])")
-"""What may be one, with the sign before it."""
+_SECOND_SURNAME = re.compile(r"[._-]([^\W\d_]{3,32})(?![^\W\d_])")
+_SHORTEST_SURNAME = 4  # letters of one with initials
 
 
-def initials_before(text: str, start: int) -> re.Match[str] | None:
-    """One or two initials before a surname, with its particles: `a.`, `ab_`, `j.van.der.`."""
+def user_name_at(
+    text: str, start: int, end: int, listed: Listed, index: Index, vocabulary: Vocabulary
+) -> tuple[int, int] | None:
+    """Start and end of initials and surnames as user names have them, around the listed word `text[start:end]`:
+    `akowalska`, `a.kowalska`, `kowalska_a`, `a.landa-ochoa`."""
+    first, last = _with_initials(text, start, end, listed, index)
+    if (first, last) == (start, end) and not (
+        listed.is_user and text[start:end].islower() and is_user_place(text, start, end)
+    ):
+        return None
+    while (more := _SECOND_SURNAME.match(text, last)) is not None:
+        second = vocabulary.look_up(folded(more[1]))
+        if not index.has_pair(listed.exact, second.exact):
+            break
+        last, listed = more.end(), second
+    return first, last
+
+
+def _with_initials(text: str, start: int, end: int, listed: Listed, index: Index) -> tuple[int, int]:
+    """Where a surname begins and ends with the initials beside it; as it is when there are none of this person."""
+    if listed.is_everyday or not listed.exact or end - start < _SHORTEST_SURNAME:
+        return start, end
+    for beside in (_initials_before(text, start), _INITIAL_BEHIND.match(text, end)):
+        if beside is not None and all(
+            index.has_pair(map(initial_of, initial_classes(letter)), listed.exact)
+            for letter in filter(str.isalpha, beside[1])
+        ):
+            return min(start, beside.start()), max(end, beside.end())
+    return start, end
+
+
+def _initials_before(text: str, start: int) -> re.Match[str] | None:
     if text[start - 1 : start] not in (".", "_"):
         return None
     return _INITIALS_BEFORE.search(text, max(0, start - _LONGEST_BEFORE), start)
-
-
-def initials_behind(text: str, end: int) -> re.Match[str] | None:
-    """An initial behind it: `_a`."""
-    return _INITIAL_BEHIND.match(text, end)
 
 
 def is_user_place(text: str, start: int, end: int) -> bool:
