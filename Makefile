@@ -23,7 +23,7 @@ help:
 	@echo "make bench      every benchmark, tables and build/bench/*.json; one alone: make bench-startup"
 
 # A stamp is written last, so a set-up that was cut off is done again.
-$(VENV)/.ready: engine/catalog/locks/dev.txt pyproject.toml hatch_build.py
+$(VENV)/.ready: engine/catalog/locks/dev.txt pyproject.toml
 	@if ! $(PYTHON) -c 'import ensurepip; $(VERSIONS)' 2>/dev/null; then \
 	  command -v apt-get >/dev/null || { echo "sovctl needs Python 3.11 to 3.13 with venv" >&2; exit 7; }; \
 	  $(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq --no-install-recommends python3-venv; fi
@@ -36,7 +36,7 @@ lint: $(VENV)/.ready
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	PYTHONPATH=build/dev $(BIN)/lint-imports
+	$(BIN)/lint-imports
 
 # Its name holds the list, so that a longer list is a stamp that is not there yet.
 TEST_PACKAGES_READY := build/test-packages-$(subst $() $(),+,$(TEST_PACKAGES)).ready
