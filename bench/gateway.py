@@ -37,8 +37,8 @@ from bench.traffic.prompts import SHAPES, Shape
 from bench.traffic.round_trip import Seen, try_out
 from bench.traffic.streams import load_streams
 from bench.traffic.wrk import Load, Target, load
-from sovctl.compliance.errors import SovctlError, SpecError
-from sovctl.compliance.files import write_atomic
+from sovctl.support.atomic_files import write_atomic
+from sovctl.support.errors import SovctlError, SpecError
 
 ALL = (("2k3", 1), ("2k3", 16), ("2k3", 64), ("2k3s", 16))
 MASKING = (("2k0", 16), ("20k30", 16), ("wso2", 16))

@@ -23,12 +23,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from sovctl.compliance.canonical import canonical_json
-from sovctl.compliance.files import write_atomic
-from sovctl.compliance.keys import SigningKey
 from sovctl.compliance.ledger.group import GroupCommit
 from sovctl.compliance.ledger.store import Ledger
 from sovctl.compliance.ledger.verify import verify_ledger
+from sovctl.compliance.signing import SigningKey
+from sovctl.support.atomic_files import write_atomic
+from sovctl.support.canonical_json import canonical_json
 
 BATCH, BATCHES, ROUNDS = 256, 80, 3  # records per fsync (one tlog-tiles bundle), batches per round, rounds
 KEY = SigningKey.generate()

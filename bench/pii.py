@@ -25,13 +25,13 @@ from bench.judging.gateway import Masker
 from bench.judging.leaks import Outcome, judge
 from bench.judging.scores import summarise
 from bench.pii_sets.write import CUSTOMERS, write_sets
-from sovctl.compliance.errors import SovctlError, SpecError
-from sovctl.compliance.files import write_atomic
 from sovctl.gateway.detect import make_detector
 from sovctl.gateway.detect.edm.build import build_index
 from sovctl.gateway.settings import DetectSettings, load_settings
 from sovctl.gateway.settings.listed import ListedSettings
-from sovctl.gateway.tokens import KEY_BYTES
+from sovctl.gateway.tokens.token import KEY_BYTES
+from sovctl.support.atomic_files import write_atomic
+from sovctl.support.errors import SovctlError, SpecError
 
 # From issue 3, 2026-11: what must hold for each type and language, and in texts without identifiers.
 MOST_LEAKED, MOST_LEAKED_NAMES = 0.01, 0.02

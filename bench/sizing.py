@@ -30,7 +30,7 @@ from bench.sized.parallelism import read_choices
 from bench.sized.peer import AICONFIGURATOR, estimates
 from bench.sized.rows import Row, read_rows
 from sovctl.engine.catalog.calibrations import Band
-from sovctl.engine.sizing.calibration import Evidence, load_calibration
+from sovctl.engine.sizing.performance.calibration import Evidence, load_calibration
 
 _BARS = {"throughput": 12.0, "itl": 12.0, "ttft": 20.0}  # percent, median, on the public rows, which the fit has seen
 _BARS_UNSEEN = {"throughput": 15.0, "itl": 15.0, "ttft": 25.0}  # percent, median, on any other file

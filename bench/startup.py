@@ -25,7 +25,7 @@ from typing import Any
 
 from bench.contenders.ours import write_config
 from bench.traffic.process import free_port, started, wait_for_port
-from sovctl.compliance.files import write_atomic
+from sovctl.support.atomic_files import write_atomic
 
 ROUNDS = 15
 EXAMPLE = "examples/bank-hybrid"

@@ -1,6 +1,6 @@
 """`sovctl`, and `python -m sovctl.cli`: loads the words, and runs what was said."""
 
-from sovctl.compliance.interrupt import ends_quietly
+from sovctl.support.keyboard_interrupt import ends_quietly
 
 
 def main() -> None:

@@ -16,10 +16,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sovctl.cli import show
-from sovctl.compliance.errors import SovctlError
-from sovctl.engine.lab.chat import chat
-from sovctl.engine.lab.search import Place, search_controller, search_nodes
+from sovctl.cli import output as show
+from sovctl.engine.lab.lifecycle.leak_search import Place, search_controller, search_nodes
+from sovctl.engine.lab.services.chat import chat
+from sovctl.support.errors import SovctlError
 
 GATEWAY_URL = "https://10.77.0.21:8443/v1"
 IBAN, EMAIL = "DE89370400440532013000", "anna.schmidt@example.com"

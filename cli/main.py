@@ -14,9 +14,9 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from sovctl.cli import show
-from sovctl.cli.door import door
-from sovctl.compliance.errors import ExitCode
+from sovctl.cli import output as show
+from sovctl.cli.error_handler import door
+from sovctl.support.errors import ExitCode
 
 # In the order a newcomer meets them.
 COMMANDS = ("init", "validate", "plan", "apply", "verify", "report", "size", "catalog", "audit", "gateway", "lab")

@@ -2,9 +2,9 @@
 
 import sys
 
-from sovctl.compliance.interrupt import ends_quietly
+from sovctl.support.keyboard_interrupt import ends_quietly
 
 if __name__ == "__main__":
     with ends_quietly():
-        from sovctl.gateway.command import main
+        from sovctl.gateway.commands.main import main
     sys.exit(main())

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from sovctl.compliance.canonical import canonical_json, sha256_hex
-from sovctl.compliance.evidence import Evidence
-from sovctl.compliance.evidence_store import EvidenceStore, StoredEvidence
-from sovctl.compliance.keys import SigningKey, load_or_create
+from sovctl.compliance.evidence.record import Evidence
+from sovctl.compliance.evidence.store import EvidenceStore, StoredEvidence
 from sovctl.compliance.ledger.store import Ledger
+from sovctl.compliance.signing import SigningKey, load_or_create
+from sovctl.support.canonical_json import canonical_json, sha256_hex
 
 ORIGIN = "sovctl.site/test"
 RUN_ID = "20261121T101500Z-0001"

@@ -10,12 +10,12 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from sovctl.compliance.canonical import sha256_hex
 from sovctl.engine.plan.build import context_of
-from sovctl.engine.plan.context import Context
-from sovctl.engine.plan.kinds.credential import credentials_on, fingerprint
-from sovctl.engine.preset import names
-from sovctl.engine.spec.file import load
+from sovctl.engine.resources.context import Context
+from sovctl.engine.resources.credential import credentials_on, fingerprint
+from sovctl.engine.validation.load import load
+from sovctl.engine.validation.presets import names
+from sovctl.support.canonical_json import sha256_hex
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 TODAY = date(2026, 11, 21)

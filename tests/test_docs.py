@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from sovctl.cli import reference
+from sovctl.cli import documentation as reference
 from sovctl.cli.main import COMMANDS
-from sovctl.compliance.errors import ExitCode, InputError
+from sovctl.support.errors import ExitCode, InputError
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted((ROOT / "docs" / "commands").glob("*.md"))
@@ -51,7 +51,7 @@ def test_every_command_has_a_page_of_its_own_name() -> None:
 def test_a_page_has_every_option_of_its_commands(page: Path) -> None:
     mine = {words for words in COMMANDS_BY_WORDS if words.split()[1] == page.stem}
     assert set(reference.documented(page.read_text())) == mine
-    assert reference.renew(page.read_text()) == page.read_text(), "python -m sovctl.cli.reference docs/commands"
+    assert reference.renew(page.read_text()) == page.read_text(), "python -m sovctl.cli.documentation docs/commands"
 
 
 @pytest.mark.parametrize("words", COMMANDS_BY_WORDS)

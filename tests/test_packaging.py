@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-ROOMS = ("cli", "engine", "gateway", "compliance", "inventory", "playbooks", "roles", "templates")
+ROOMS = ("cli", "engine", "gateway", "compliance", "support", "inventory", "playbooks", "roles", "templates")
 GATEWAYS_OWN = ("aiohttp", "httptools", "orjson", "presidio_analyzer", "starlette", "uvicorn", "uvloop")
 """What only `sovctl[gateway]` brings: whoever only plans must not need it."""
 EXAMPLE = ROOT / "examples" / "bank-hybrid"

@@ -16,8 +16,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from bench.traffic.wrk import Target
-from sovctl.compliance.errors import SpecError
 from sovctl.gateway.settings import load_settings
+from sovctl.support.errors import SpecError
 
 _KEY = "bench-key"
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sovctl.compliance.errors import InputError, Problem, SpecError
+from sovctl.support.errors import InputError, Problem, SpecError
 
 _SHOWN = 50  # problems of one file; the rest is counted
 

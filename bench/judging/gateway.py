@@ -11,12 +11,12 @@ import time
 from typing import Any
 
 from bench.judging.leaks import Interval, Replacement
-from sovctl.gateway.clean_texts import CleanTexts, Finder
-from sovctl.gateway.inspection import Inspector
-from sovctl.gateway.replace import replace
+from sovctl.gateway.detect.clean_text_cache import CleanTexts, Finder
+from sovctl.gateway.inspection.inspector import Inspector
 from sovctl.gateway.surfaces import SURFACES
-from sovctl.gateway.token_search import find_tokens
-from sovctl.gateway.tokens import Mint
+from sovctl.gateway.tokenization.text import replace
+from sovctl.gateway.tokens.search import find_tokens
+from sovctl.gateway.tokens.token import Mint
 
 _CHAT = SURFACES["/v1/chat/completions"]
 

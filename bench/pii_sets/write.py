@@ -10,7 +10,7 @@ from typing import Any
 
 from bench.pii_sets import names, number_rows
 from bench.pii_sets.documents import LANGUAGES, clean, disguised, structured
-from sovctl.compliance.files import write_atomic
+from sovctl.support.atomic_files import write_atomic
 
 CUSTOMERS = "customers.csv"
 """The list that the people of `names.jsonl` are on."""

@@ -60,7 +60,7 @@ def _write(data: Path, rows: Sequence[Row], fitted: Sequence[float]) -> None:
         },
     }
     _FILE.write_text(
-        "# Made by bench/sized/fit.py; edit that, not this. See engine/sizing/calibration.py.\n"
+        "# Made by bench/sized/fit.py; edit that, not this. See engine/sizing/performance/calibration.py.\n"
         + yaml.safe_dump(content, sort_keys=False, width=120)
     )
 

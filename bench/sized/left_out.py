@@ -19,7 +19,7 @@ from bench.sized.constants import Tangent, fit, reader
 from bench.sized.errors import BandsOf, Foretold, bands, foretold
 from bench.sized.rows import Row
 from sovctl.engine.catalog.calibrations import Band
-from sovctl.engine.sizing.calibration import Evidence
+from sovctl.engine.sizing.performance.calibration import Evidence
 
 _SEED = 20260825  # of the split, as in the data's own
 _QUARTERS = 4

@@ -1,4 +1,4 @@
-"""The TP and PP that submitters of MLPerf chose, beside the choice of `engine/sizing/parallel.py` for the same task.
+"""The TP and PP that MLPerf submitters chose, next to the choice of `engine/sizing/pool/parallelism.py`.
 
     choices = read_choices(Path("validation_parallelism.csv"))
     choices[0].theirs, choices[0].ours, choices[0].agrees
@@ -16,8 +16,8 @@ from pathlib import Path
 from bench.sized.limits import ITL_LIMITS_S
 from bench.sized.rows import MLPERF, gpu_named
 from sovctl.engine.catalog.models import load_models
-from sovctl.engine.sizing.parallel import Objective, Way, best, ways_of
-from sovctl.engine.sizing.weights import Precision
+from sovctl.engine.sizing.memory.weights import Precision
+from sovctl.engine.sizing.pool.parallelism import Objective, Way, best, ways_of
 
 _ACCELERATORS = {
     "NVIDIA B200-SXM-180GB": "B200",

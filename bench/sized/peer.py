@@ -24,9 +24,9 @@ from typing import Any, TextIO
 
 from bench.contenders.environment import Environment
 from bench.sized.rows import Row
-from sovctl.engine.sizing.replica import ExpertMode
-from sovctl.engine.sizing.serving import Regime
-from sovctl.engine.sizing.weights import Precision
+from sovctl.engine.sizing.memory.weights import Precision
+from sovctl.engine.sizing.performance.replica_model import ExpertMode
+from sovctl.engine.sizing.performance.throughput import Regime
 
 AICONFIGURATOR = Environment("aiconfigurator", ("aiconfigurator==0.12.0",))
 _SCRIPT = Path(__file__).with_name("peer_script.py")

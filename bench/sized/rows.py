@@ -17,16 +17,16 @@ from typing import Any
 import yaml
 
 from bench.sized.limits import ANSWER_TOKENS, ITL_LIMITS_S
-from sovctl.compliance.errors import InputError
 from sovctl.engine.catalog.gpus import Gpu, load_gpus
 from sovctl.engine.catalog.models import load_models
-from sovctl.engine.sizing.engines import TENSORRT, VLLM, Engine
-from sovctl.engine.sizing.kv_cache import Growth, KvCache, LayerGroup
-from sovctl.engine.sizing.memory import usable_bytes
-from sovctl.engine.sizing.replica import ExpertMode, Replica, Shape, generation_of
-from sovctl.engine.sizing.serving import Estimate, Regime, Serving
-from sovctl.engine.sizing.step import Steps
-from sovctl.engine.sizing.weights import Precision
+from sovctl.engine.sizing.memory.gpu_memory import usable_bytes
+from sovctl.engine.sizing.memory.kv_cache import Growth, KvCache, LayerGroup
+from sovctl.engine.sizing.memory.weights import Precision
+from sovctl.engine.sizing.performance.engines import TENSORRT, VLLM, Engine
+from sovctl.engine.sizing.performance.replica_model import ExpertMode, Replica, Shape, generation_of
+from sovctl.engine.sizing.performance.step_time import Steps
+from sovctl.engine.sizing.performance.throughput import Estimate, Regime, Serving
+from sovctl.support.errors import InputError
 
 # What the measurements call a GPU, and what the catalogue does.
 _GPUS = {

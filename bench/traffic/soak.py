@@ -18,7 +18,7 @@ from bench.contenders.ours import write_config
 from bench.traffic.process import free_port, started, wait_for_port
 from bench.traffic.prompts import SHAPES
 from bench.traffic.wrk import load
-from sovctl.compliance.files import write_atomic
+from sovctl.support.atomic_files import write_atomic
 
 _STEP = 50_000
 _MOST_GROWTH = 0.05  # of the size after the first two steps, over all the rest

@@ -125,7 +125,7 @@ def _sample(target: Path) -> None:
     signal.signal(signal.SIGPROF, tick)
     signal.signal(signal.SIGUSR1, begin)
     signal.signal(signal.SIGTERM, stop)  # uvicorn raises the signal again at its end; the default would just end us
-    from sovctl.gateway.command import main
+    from sovctl.gateway.commands.main import main
 
     try:
         main(["serve", "--config", sys.argv[1]])

@@ -5,9 +5,9 @@ from typing import Annotated
 
 import typer
 
-from sovctl.cli import show
+from sovctl.cli import output as show
 from sovctl.cli.commands import audit_witness
-from sovctl.compliance.errors import ExitCode
+from sovctl.support.errors import ExitCode
 
 
 def register(app: typer.Typer) -> None:
@@ -29,7 +29,7 @@ def register(app: typer.Typer) -> None:
         as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
     ) -> None:
         """Find flipped bytes, cut tails, restored backups, altered evidence and reports that say something else."""
-        from sovctl.compliance import audit
+        from sovctl.compliance.audit import site as audit
         from sovctl.compliance.report.verify_report import shown
 
         given = audit.read_key(key) if key else None

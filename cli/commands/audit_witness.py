@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from sovctl.cli import show
+from sovctl.cli import output as show
 
 
 def register(group: typer.Typer) -> None:
@@ -24,9 +24,9 @@ def register(group: typer.Typer) -> None:
         output: Annotated[Path | None, typer.Option("-o", "--output", help="File; standard output otherwise.")] = None,
     ) -> None:
         """Write the newest checkpoint with the proof that it extends what the witness saw."""
-        from sovctl.compliance.files import write_atomic
         from sovctl.compliance.ledger.reader import LedgerReader
         from sovctl.compliance.ledger.witness import request
+        from sovctl.support.atomic_files import write_atomic
 
         text = request(LedgerReader(ledger), old_size=since)
         if output:
@@ -45,7 +45,7 @@ def register(group: typer.Typer) -> None:
         ] = None,
     ) -> None:
         """Sign a checkpoint that extends the last one; refuse any other."""
-        from sovctl.compliance.audit import read_key
+        from sovctl.compliance.audit.site import read_key
         from sovctl.compliance.ledger.witness_memory import WitnessMemory
 
         memory = WitnessMemory(folder, name=name)

@@ -5,8 +5,8 @@ from typing import Annotated, Any
 
 import typer
 
-from sovctl.cli import show
-from sovctl.compliance.errors import ExitCode, InputError
+from sovctl.cli import output as show
+from sovctl.support.errors import ExitCode, InputError
 
 _PARTS = ("models", "gpus", "platforms", "scalable-units")
 _WIDEST_VALUE = 60  # characters of a column; what is longer stands below the table
@@ -52,7 +52,7 @@ def show_entry(
 ) -> None:
     """Every figure of one entry: value, unit, kind, date, source."""
     from sovctl.engine.catalog import listing
-    from sovctl.engine.spec.problems import nearest_few
+    from sovctl.engine.validation.problems import nearest_few
 
     catalog = _catalog(site)
     entry = listing.find(catalog, name)
@@ -99,7 +99,7 @@ def _catalog(site: Path | None) -> Any:
 
     if site is None:
         return load_catalog()
-    from sovctl.engine.spec.file import load
+    from sovctl.engine.validation.load import load
 
     return load(site, is_draft=True).catalog
 

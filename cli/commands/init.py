@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from sovctl.cli import show
+from sovctl.cli import output as show
 
 
 def register(app: typer.Typer) -> None:
@@ -19,7 +19,7 @@ def register(app: typer.Typer) -> None:
         force: Annotated[bool, typer.Option("--force", help="Replace a site.yaml that is there.")] = False,
     ) -> None:
         """Write a commented site.yaml, and the schema that editors complete it with."""
-        from sovctl.engine import preset as presets
+        from sovctl.engine.validation import presets as presets
 
         if list_presets:
             for name in presets.names():

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from sovctl.cli import show
+from sovctl.cli import output as show
 
 
 def register(app: typer.Typer) -> None:
@@ -27,17 +27,17 @@ def register(app: typer.Typer) -> None:
         from datetime import UTC, datetime
 
         from sovctl import __version__
-        from sovctl.compliance.errors import InputError
-        from sovctl.compliance.keys import load
+        from sovctl.compliance.controls.exceptions import load_exceptions
+        from sovctl.compliance.controls.framework import builtin_pack, load_pack
         from sovctl.compliance.ledger.reader import LedgerReader
         from sovctl.compliance.ledger.store import Ledger
-        from sovctl.compliance.pack import builtin_pack, load_pack
         from sovctl.compliance.report.document import Subject
         from sovctl.compliance.report.publish import publish
-        from sovctl.compliance.waivers import load_exceptions
-        from sovctl.engine.checks.registry import KNOWN_CHECKS
-        from sovctl.engine.spec import file as spec_file
-        from sovctl.engine.state import SiteState
+        from sovctl.compliance.signing import load
+        from sovctl.engine.checks.definitions.registry import KNOWN_CHECKS
+        from sovctl.engine.site.state_folder import SiteState
+        from sovctl.engine.validation import load as spec_file
+        from sovctl.support.errors import InputError
 
         site_file = site or Path("site.yaml")
         site_file = site_file / "site.yaml" if site_file.is_dir() else site_file

@@ -9,9 +9,9 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from sovctl.cli import show
+from sovctl.cli import output as show
 from sovctl.cli.commands import size_calibrate
-from sovctl.compliance.errors import ExitCode, InputError
+from sovctl.support.errors import ExitCode, InputError
 
 EPILOG = """Examples: sovctl size site.yaml  ·  sovctl size --explain chat
   ·  sovctl size --what-if 'workload[chat].users=3000'  ·  exit code 1 when a pool cannot carry its workload"""
@@ -54,12 +54,12 @@ def size(
     as_json: bool = typer.Option(False, "--json", help="Everything as one JSON document."),
 ) -> int:
     """Reckon what each pool of a site carries, from its workload to GPUs, and compare it with what the site has."""
-    from sovctl.cli import size_view
-    from sovctl.engine.sizing.explain import explain as steps_of
-    from sovctl.engine.sizing.outcome import reckon
-    from sovctl.engine.sizing.summary import document
-    from sovctl.engine.sizing.what_if import changed
-    from sovctl.engine.spec.file import load
+    from sovctl.cli.views import size as size_view
+    from sovctl.engine.sizing.explain.pool import explain as steps_of
+    from sovctl.engine.sizing.report.summary import document
+    from sovctl.engine.sizing.site.site_sizing import reckon
+    from sovctl.engine.validation.load import load
+    from sovctl.engine.validation.what_if import changed
 
     if autoscaling is not None and as_json:
         hint = "--json has the bounds, under `autoscaling`"
@@ -73,8 +73,8 @@ def size(
     if explain is not None and explain not in pools:
         raise InputError(f"expected one of the pools {', '.join(pools)}, got {explain!r}", where="--explain")
     if html is not None:
-        from sovctl.compliance.files import write_atomic
-        from sovctl.engine.sizing.page import render_page
+        from sovctl.engine.sizing.report.html import render_page
+        from sovctl.support.atomic_files import write_atomic
 
         write_atomic(html, render_page(then or now))
         show.note(f"written to {html}")

@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
-from sovctl.cli import show
-from sovctl.compliance.errors import InputError
-from sovctl.compliance.files import why_unreadable, write_atomic
+from sovctl.cli import output as show
+from sovctl.support.atomic_files import why_unreadable, write_atomic
+from sovctl.support.errors import InputError
 
 MOST_BYTES = 1 << 28  # of one result; GuideLLM's with every request in it has some ten megabytes
 EPILOG = "Example: sovctl size calibrate run-8.json run-32.json run-96.json --site site.yaml --pool assistant"
@@ -32,10 +32,10 @@ def calibrate(
 ) -> None:
     """Read vllm bench serve, GuideLLM or AIPerf results and write how far this site's servers are from the model."""
     from sovctl.engine.catalog.calibrations import calibrations_text, read_calibrations
-    from sovctl.engine.sizing.measurements import parse_measurements
-    from sovctl.engine.sizing.pool import pool_cases
-    from sovctl.engine.sizing.site_calibration import calibrate as calibrated
-    from sovctl.engine.spec.file import load
+    from sovctl.engine.sizing.pool.load_test_results import parse_measurements
+    from sovctl.engine.sizing.pool.pool import pool_cases
+    from sovctl.engine.sizing.pool.site_calibration import calibrate as calibrated
+    from sovctl.engine.validation.load import load
 
     loaded = load(site, is_draft=True)
     cases = {case.pool.name: case for case in pool_cases(loaded.spec, loaded.catalog) if not case.is_simulated}

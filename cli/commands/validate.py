@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sovctl.cli import show
-from sovctl.compliance.errors import ExitCode, InputError, SpecError
+from sovctl.cli import output as show
+from sovctl.support.errors import ExitCode, InputError, SpecError
 
 if TYPE_CHECKING:
-    from sovctl.engine.spec.file import LoadedSpec
+    from sovctl.engine.validation.load import LoadedSpec
 
 
 def register(app: typer.Typer) -> None:
@@ -25,13 +25,13 @@ def register(app: typer.Typer) -> None:
     ) -> None:
         """Check a site.yaml: form, references, GPUs, ports, perimeter, licences. Touches no node."""
         if schema:
-            from sovctl.engine.spec.docs import render_schema
+            from sovctl.engine.validation.documentation import render_schema
 
             show.line(render_schema().rstrip())
             return
         if site is None:
             raise InputError("expected a site.yaml, got no argument", hint="sovctl validate site.yaml")
-        from sovctl.engine.spec.file import load
+        from sovctl.engine.validation.load import load
 
         try:
             loaded = load(site)

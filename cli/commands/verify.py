@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from sovctl.cli import show
-from sovctl.compliance.errors import ExitCode
+from sovctl.cli import output as show
+from sovctl.support.errors import ExitCode
 
 if TYPE_CHECKING:
-    from sovctl.compliance.evidence_store import StoredEvidence
-    from sovctl.engine.checks.run import Found
+    from sovctl.compliance.evidence.store import StoredEvidence
+    from sovctl.engine.checks.runner.run import Found
 
 EPILOG = (
     """Examples: sovctl verify site.yaml  ·  sovctl verify --node n1 --check 'perimeter.*'  ·  sovctl verify --json"""
@@ -41,9 +41,9 @@ def verify(
     """
     from datetime import UTC, datetime
 
-    from sovctl.engine.checks.evidence import keep
-    from sovctl.engine.checks.run import run
-    from sovctl.engine.site import Site
+    from sovctl.engine.checks.runner.evidence import keep
+    from sovctl.engine.checks.runner.run import run
+    from sovctl.engine.site.site import Site
 
     opened = Site.open(site, state=state, touches_nodes=True)
     with opened.state.exclusive("verify"):

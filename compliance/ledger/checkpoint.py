@@ -9,11 +9,11 @@ import base64
 import re
 from dataclasses import dataclass
 
-from sovctl.compliance.canonical import decode_base64
-from sovctl.compliance.errors import InputError
-from sovctl.compliance.keys import SigningKey, VerifyKey
 from sovctl.compliance.ledger.merkle import HASH_BYTES
 from sovctl.compliance.ledger.note import Note, parse_note, sign_note
+from sovctl.compliance.signing import SigningKey, VerifyKey
+from sovctl.support.canonical_json import decode_base64
+from sovctl.support.errors import InputError
 
 _SIZE = re.compile(r"0|[1-9][0-9]{0,18}")
 

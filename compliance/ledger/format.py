@@ -20,9 +20,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sovctl.compliance.canonical import canonical_json
-from sovctl.compliance.errors import InputError
 from sovctl.compliance.ledger.errors import LedgerDamaged
+from sovctl.support.canonical_json import canonical_json
+from sovctl.support.errors import InputError
 
 ENTRIES, INDEX, CHECKPOINT, VKEY, LOCK = "entries", "index", "checkpoint", "log.vkey", "lock"
 LENGTH_BYTES = 2

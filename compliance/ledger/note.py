@@ -14,9 +14,9 @@ import base64
 import re
 from dataclasses import dataclass
 
-from sovctl.compliance.canonical import decode_base64
-from sovctl.compliance.errors import InputError
-from sovctl.compliance.keys import BadSignature, SigningKey, VerifyKey, checked_key_name
+from sovctl.compliance.signing import BadSignature, SigningKey, VerifyKey, checked_key_name
+from sovctl.support.canonical_json import decode_base64
+from sovctl.support.errors import InputError
 
 MAX_NOTE_BYTES = 64 * 1024  # ours; a checkpoint with sixteen post-quantum cosignatures of 5 kB would still fit twice
 MAX_SIGNATURES = 100  # golang.org/x/mod/sumdb/note; the standard asks for at least 16

@@ -13,7 +13,6 @@ import contextlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from sovctl.compliance.errors import InputError
 from sovctl.compliance.ledger import format as layout
 from sovctl.compliance.ledger.checkpoint import Checkpoint, parse_checkpoint
 from sovctl.compliance.ledger.errors import LedgerDamaged
@@ -21,6 +20,7 @@ from sovctl.compliance.ledger.format import Entry, read_entries
 from sovctl.compliance.ledger.index import Index
 from sovctl.compliance.ledger.merkle import leaf_hash
 from sovctl.compliance.ledger.proof import Rows, consistency_proof, inclusion_proof
+from sovctl.support.errors import InputError
 
 
 class LedgerReader:

@@ -23,9 +23,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from sovctl.compliance.errors import Busy, InputError
-from sovctl.compliance.files import sync_folder, write_atomic
-from sovctl.compliance.keys import SigningKey
 from sovctl.compliance.ledger import format as layout
 from sovctl.compliance.ledger.checkpoint import Checkpoint, parse_checkpoint, sign_checkpoint
 from sovctl.compliance.ledger.errors import LedgerDamaged, LedgerUnwritable
@@ -34,6 +31,9 @@ from sovctl.compliance.ledger.index import Index, write_at
 from sovctl.compliance.ledger.merkle import Frontier, leaf_hash
 from sovctl.compliance.ledger.proof import consistency_proof, inclusion_proof
 from sovctl.compliance.ledger.recovery import recover
+from sovctl.compliance.signing import SigningKey
+from sovctl.support.atomic_files import sync_folder, write_atomic
+from sovctl.support.errors import Busy, InputError
 
 CHECKPOINT_EVERY = 1024  # entries; about ten signatures a second at 10,000 entries a second
 

@@ -15,8 +15,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sovctl.compliance.errors import InputError
-from sovctl.compliance.keys import BadSignature, VerifyKey, parse_vkey
 from sovctl.compliance.ledger import format as layout
 from sovctl.compliance.ledger.checkpoint import Checkpoint
 from sovctl.compliance.ledger.findings import Finding, Kind, LedgerVerification
@@ -24,6 +22,8 @@ from sovctl.compliance.ledger.format import read_entries
 from sovctl.compliance.ledger.index import Index
 from sovctl.compliance.ledger.merkle import LEVEL_BITS, Frontier, leaf_hash
 from sovctl.compliance.ledger.reader import LedgerReader
+from sovctl.compliance.signing import BadSignature, VerifyKey, parse_vkey
+from sovctl.support.errors import InputError
 
 _BLOCK = 4096  # index rows read at once: 160 KiB
 

@@ -12,12 +12,12 @@ import re
 import time
 from pathlib import Path
 
-from sovctl.compliance.errors import InputError
-from sovctl.compliance.files import why_unreadable, write_atomic
-from sovctl.compliance.keys import COSIGNATURE, VerifyKey, checked_key_name, load_or_create, parse_vkey
 from sovctl.compliance.ledger.checkpoint import parse_checkpoint
 from sovctl.compliance.ledger.errors import WitnessRefused
 from sovctl.compliance.ledger.witness import cosign, parse_request
+from sovctl.compliance.signing import COSIGNATURE, VerifyKey, checked_key_name, load_or_create, parse_vkey
+from sovctl.support.atomic_files import why_unreadable, write_atomic
+from sovctl.support.errors import InputError
 
 _UNSAFE = re.compile(r"[^0-9A-Za-z._-]")
 

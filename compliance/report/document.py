@@ -12,10 +12,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sovctl.compliance.assess import Assessment, ControlResult
-from sovctl.compliance.errors import InputError
-from sovctl.compliance.evidence_store import EvidenceRun, StoredEvidence, leaf_record
+from sovctl.compliance.controls.assessment import Assessment, ControlResult
+from sovctl.compliance.evidence.store import EvidenceRun, StoredEvidence, leaf_record
 from sovctl.compliance.ledger.checkpoint import Checkpoint
+from sovctl.support.errors import InputError
 
 FORMAT = "sovctl-report-v1"
 STATEMENT = (

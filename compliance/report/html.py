@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from itertools import groupby
 from typing import Any
 
-from sovctl.compliance.page import page_template
+from sovctl.support.html_templates import page_template
 
 # In the order of the coverage bar: what needs attention first, what nobody looked at last.
 STATES = {

@@ -22,11 +22,12 @@ from typing import Any
 
 import yaml
 
-from sovctl.compliance.files import write_atomic
 from sovctl.engine.spec import SiteSpec
+from sovctl.support.atomic_files import write_atomic
+from sovctl.support.package_files import package_folder
 
-PACKAGE = Path(__file__).parent.parent.parent
-PLUGINS = Path(__file__).parent / "ansible_plugins"
+PACKAGE = package_folder()
+PLUGINS = package_folder("engine/apply/ansible_plugins")
 FORKS = 32
 CONFIGURATION = """\
 # Written by sovctl apply: nobody's own configuration shapes an apply.

@@ -14,8 +14,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TextIO
 
-from sovctl.compliance.errors import SovctlError
-from sovctl.compliance.files import sync_folder
+from sovctl.support.atomic_files import sync_folder
+from sovctl.support.errors import SovctlError
 
 FINISHED = "finished"
 """The last event of a run that reached its end."""

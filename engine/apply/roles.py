@@ -7,9 +7,9 @@ from typing import Any
 from sovctl.engine.apply import ansible
 from sovctl.engine.facts.node import NodeFacts
 from sovctl.engine.plan.build import desired_on
-from sovctl.engine.plan.context import Context
 from sovctl.engine.plan.order import KINDS
-from sovctl.engine.site import Site
+from sovctl.engine.resources.context import Context
+from sovctl.engine.site.site import Site
 
 
 def roles_for(

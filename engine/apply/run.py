@@ -13,22 +13,22 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from sovctl.compliance.errors import PlanStale, SovctlError
-from sovctl.compliance.files import write_atomic
-from sovctl.compliance.keys import load_or_create
 from sovctl.compliance.ledger.store import Ledger
-from sovctl.engine import code_wheel
+from sovctl.compliance.signing import load_or_create
 from sovctl.engine.apply import ansible
 from sovctl.engine.apply.journal import Journal
 from sovctl.engine.apply.roles import roles_for
 from sovctl.engine.apply.stale import SHOWN, check_bindings, check_same
 from sovctl.engine.facts.node import NodeFacts
+from sovctl.engine.plan import code_wheel
 from sovctl.engine.plan.build import changes
-from sovctl.engine.plan.context import Context
 from sovctl.engine.plan.file import Plan
-from sovctl.engine.plan.resource import Change
 from sovctl.engine.plan.waves import Wave
-from sovctl.engine.site import Site
+from sovctl.engine.resources.context import Context
+from sovctl.engine.resources.resource import Change
+from sovctl.engine.site.site import Site
+from sovctl.support.atomic_files import write_atomic
+from sovctl.support.errors import PlanStale, SovctlError
 
 
 class ApplyFailed(SovctlError):

@@ -11,15 +11,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 
-import sovctl.compliance
 from sovctl.engine.catalog.calibrations import ServerCalibration
 from sovctl.engine.catalog.drivers import DriverLock, load_driver_locks
 from sovctl.engine.catalog.gpus import Gpu, load_gpus
 from sovctl.engine.catalog.mig import cut, slices_of, with_slices
 from sovctl.engine.catalog.models import ModelEntry, load_models
 from sovctl.engine.catalog.platforms import Platform, ScalableUnit, load_platforms, load_scalable_units
+from sovctl.support.package_files import package_folder
 
 __all__ = ["Catalog", "DriverLock", "Gpu", "ModelEntry", "Platform", "ScalableUnit", "load_catalog"]
 
@@ -64,8 +63,8 @@ class Catalog:
 @cache
 def load_catalog() -> Catalog:
     """The catalogue that ships with this version; read once."""
-    locks = Path(__file__).parent / "locks"
-    packs = Path(sovctl.compliance.__file__).parent / "packs"
+    locks = package_folder("engine/catalog/locks")
+    packs = package_folder("compliance/packs")
     return Catalog(
         models=load_models(),
         gpus=load_gpus(),

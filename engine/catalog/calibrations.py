@@ -17,9 +17,9 @@ from typing import Literal
 import yaml
 from pydantic import TypeAdapter, ValidationError
 
-from sovctl.compliance.errors import InputError, Problem, SpecError
-from sovctl.compliance.strict_yaml import read_file
 from sovctl.engine.catalog.figure import Amount, CatalogModel, Count, Sources
+from sovctl.support.errors import InputError, Problem, SpecError
+from sovctl.support.strict_yaml import read_file
 
 _WHAT = "the calibrations"
 _HINT = "made by: sovctl size calibrate"

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from datetime import date
 from functools import cache
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-_FOLDER = Path(__file__).parent
+from sovctl.support.package_files import package_folder
+
+_FOLDER = package_folder("engine/catalog")
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml: 15 ms for models.yaml instead of 100 ms
 
 Kind = Literal["measured", "config", "vendor", "community", "guess"]

@@ -24,15 +24,15 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from sovctl.compliance.errors import InputError, Problem, SpecError
-from sovctl.compliance.strict_yaml import read_file
 from sovctl.engine.catalog import Catalog, load_catalog
 from sovctl.engine.catalog.figure import CatalogModel, read_entries
 from sovctl.engine.catalog.gpus import Gpu
 from sovctl.engine.catalog.models import ModelEntry
 from sovctl.engine.catalog.parameters import problems as parameter_problems
 from sovctl.engine.catalog.platforms import Platform, ScalableUnit, completed
-from sovctl.engine.spec.problems import nearest
+from sovctl.engine.validation.problems import nearest
+from sovctl.support.errors import InputError, Problem, SpecError
+from sovctl.support.strict_yaml import read_file
 
 _PARTS: dict[str, type[CatalogModel]] = {
     "models": ModelEntry,

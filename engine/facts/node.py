@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sovctl.compliance.errors import SovctlError
 from sovctl.engine.facts.dpkg import parse_holds, parse_packages
 from sovctl.engine.facts.sysctl import parse_sysctl
 from sovctl.engine.facts.units import parse_units
 from sovctl.engine.facts.unreadable import Unreadable
+from sovctl.support.errors import SovctlError
 
 SIMULATION_MARK = "/etc/sovctl-simulated"
 """A node that has this file has stand-in hardware, and whatever it says is marked `simulated`."""

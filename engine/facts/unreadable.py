@@ -6,7 +6,7 @@ text it does know becomes None. Both mean "not measured", and neither is ever he
 
 from __future__ import annotations
 
-from sovctl.compliance.errors import SovctlError
+from sovctl.support.errors import SovctlError
 
 
 class Unreadable(SovctlError):

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from sovctl.compliance.errors import InputError
+from sovctl.support.errors import InputError
 
 DEFAULT_NAME = "sovlab"
 CACHE_VARIABLE = "SOVCTL_LAB_CACHE"

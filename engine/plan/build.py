@@ -5,24 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
-from sovctl.compliance.canonical import sha256_hex
-from sovctl.compliance.errors import InputError
-from sovctl.engine import code_wheel
 from sovctl.engine.catalog.drivers import driver_lock
 from sovctl.engine.facts.node import SIMULATION_MARK, NodeFacts
-from sovctl.engine.gather import Request
+from sovctl.engine.gather.gather import Request
 from sovctl.engine.placement import place
-from sovctl.engine.plan.context import Context
-from sovctl.engine.plan.kinds import pool, service
-from sovctl.engine.plan.kinds.credential import CERTIFICATES
-from sovctl.engine.plan.kinds.environment import ENGINE, GATEWAY
-from sovctl.engine.plan.kinds.kind import Look
+from sovctl.engine.plan import code_wheel
 from sovctl.engine.plan.order import KINDS
-from sovctl.engine.plan.resource import Change, Desired, Verb, difference
+from sovctl.engine.resources import pool, service
+from sovctl.engine.resources.context import Context
+from sovctl.engine.resources.credential import CERTIFICATES
+from sovctl.engine.resources.environment import ENGINE, GATEWAY
+from sovctl.engine.resources.resource import Change, Desired, Verb, difference
+from sovctl.engine.resources.resource_type import Look
 from sovctl.engine.spec import Node, SiteSpec
-from sovctl.engine.spec.file import catalog_of
+from sovctl.engine.validation.load import catalog_of
+from sovctl.support.canonical_json import sha256_hex
+from sovctl.support.errors import InputError
+from sovctl.support.package_files import package_folder
 
-LOCKS = Path(__file__).parent.parent / "catalog" / "locks"
+LOCKS = package_folder("engine/catalog/locks")
 
 # Read-only commands every node is asked to run; parsers are in `facts/`.
 COMMANDS = {

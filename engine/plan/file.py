@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sovctl.compliance.canonical import digest
-from sovctl.compliance.errors import InputError, PlanTampered
-from sovctl.compliance.files import write_atomic
-from sovctl.compliance.keys import BadSignature, SigningKey, VerifyKey, sign_document, verify_document
-from sovctl.engine.plan.resource import Change
+from sovctl.compliance.signing import BadSignature, SigningKey, VerifyKey, sign_document, verify_document
 from sovctl.engine.plan.waves import Wave
+from sovctl.engine.resources.resource import Change
+from sovctl.support.atomic_files import write_atomic
+from sovctl.support.canonical_json import digest
+from sovctl.support.errors import InputError, PlanTampered
 
 FORMAT = 1
 

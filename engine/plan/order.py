@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from sovctl.engine.plan.kinds import (
+from sovctl.engine.resources import (
     clock,
     credential,
     environment,
-    gateway,
     model,
     package,
     perimeter,
@@ -15,7 +14,8 @@ from sovctl.engine.plan.kinds import (
     service,
     tuning,
 )
-from sovctl.engine.plan.kinds.kind import Kind
+from sovctl.engine.resources import gateway_config as gateway
+from sovctl.engine.resources.resource_type import Kind
 
 # Packages need the mirror; the wall goes up before anything secret or served arrives; pools need weights,
 # certificates and an engine; the gateway comes last.

@@ -18,7 +18,7 @@ from typing import Any
 
 import orjson
 
-from sovctl.compliance.keys import SigningKey, VerifyKey, load_or_create
+from sovctl.compliance.signing import SigningKey, VerifyKey, load_or_create
 from sovctl.gateway.access.principal import Principal
 
 HEADER = "x-sovctl-principal"

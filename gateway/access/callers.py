@@ -21,12 +21,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from sovctl.compliance.errors import InputError
-from sovctl.gateway import log
 from sovctl.gateway.access.certificate import Peer
 from sovctl.gateway.access.clients import Client, check_clients, load_clients
 from sovctl.gateway.access.principal import Method, Principal, make_principal
 from sovctl.gateway.settings import GatewaySettings, IssuerSettings, TeamSettings
+from sovctl.gateway.telemetry import log
+from sovctl.support.errors import InputError
 
 if TYPE_CHECKING:  # what reads tokens is loaded where a site takes any: it costs a start 0.1 s
     from sovctl.gateway.access.oidc import Issuer, VerifiedToken

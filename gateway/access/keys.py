@@ -19,10 +19,10 @@ from contextlib import contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from sovctl.compliance.errors import InputError
-from sovctl.compliance.files import write_atomic
 from sovctl.gateway.access.clients import Client, Key, check_clients, dump_clients, load_clients
 from sovctl.gateway.settings import GatewaySettings
+from sovctl.support.atomic_files import write_atomic
+from sovctl.support.errors import InputError
 
 PREFIX = "sovctl_"
 """So that scanners for secrets know one when they see it."""

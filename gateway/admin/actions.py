@@ -11,11 +11,11 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sovctl.compliance.errors import SovctlError
-from sovctl.gateway import log
 from sovctl.gateway.access.principal import Principal
 from sovctl.gateway.admin.status import Sources
-from sovctl.gateway.audit import AuditLog
+from sovctl.gateway.audit.audit_log import AuditLog
+from sovctl.gateway.telemetry import log
+from sovctl.support.errors import SovctlError
 
 _MOST_TEXT = 20_000  # characters of an operator's answer
 

@@ -23,8 +23,6 @@ from urllib.parse import parse_qsl
 import orjson
 from starlette.types import Receive, Scope, Send
 
-from sovctl.compliance.errors import SovctlError
-from sovctl.gateway import log
 from sovctl.gateway.access.callers import bearer
 from sovctl.gateway.access.principal import Method, Principal
 from sovctl.gateway.admin.actions import ACTIONS, Actions, NotDone
@@ -32,9 +30,11 @@ from sovctl.gateway.admin.answer import Answer, Asked, page, plain, redirect
 from sovctl.gateway.admin.page import Pages
 from sovctl.gateway.admin.session import COOKIE, Sealer, Session
 from sovctl.gateway.admin.status import Sources, gather
-from sovctl.gateway.errors import Refused
-from sovctl.gateway.metrics.exposition import exposition
-from sovctl.gateway.readiness import NOT_READY
+from sovctl.gateway.domain.errors import Refused
+from sovctl.gateway.pipeline.readiness import NOT_READY
+from sovctl.gateway.telemetry import log
+from sovctl.gateway.telemetry.metrics.exposition import exposition
+from sovctl.support.errors import SovctlError
 
 _HANDOFF, _API_HANDOFF = "/handoffs/", "/api/handoffs/"
 _MAX_BODY_BYTES = 64 << 10

@@ -18,7 +18,7 @@ from typing import Any
 
 import orjson
 
-from sovctl.compliance.files import write_atomic
+from sovctl.support.atomic_files import write_atomic
 
 TELL_EVERY_S = 1.0
 _ALIVE_S = 5.0

@@ -10,9 +10,9 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from sovctl.compliance.errors import SovctlError
 from sovctl.compliance.ledger.index import Index
 from sovctl.compliance.ledger.reader import LedgerReader
+from sovctl.support.errors import SovctlError
 
 _RECORDS_EACH = 3  # of a request: itself, mostly an answer, sometimes a fallback; requests overlap
 REFUSED = "refused"

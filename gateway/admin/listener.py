@@ -18,10 +18,10 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from sovctl.gateway.access.certificate import CertificateProtocol
-from sovctl.gateway.connections import DeadlineProtocol, protocol_class
+from sovctl.gateway.http.connections import DeadlineProtocol, protocol_class
+from sovctl.gateway.http.tls import client_certificates
+from sovctl.gateway.runtime.supervisor import bind
 from sovctl.gateway.settings.admin import AdminListen
-from sovctl.gateway.supervisor import bind
-from sovctl.gateway.tls import client_certificates
 
 _GRACE_S = 2
 _KEEP_ALIVE_S = 30

@@ -10,6 +10,6 @@ network.
 
 from sovctl.gateway.detect.build import make_detector
 from sovctl.gateway.detect.detector import Detector
-from sovctl.gateway.detect.finding import Finding
+from sovctl.gateway.detect.findings.finding import Finding
 
 __all__ = ["Detector", "Finding", "make_detector"]

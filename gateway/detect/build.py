@@ -5,15 +5,15 @@ detector = make_detector(settings.detect)
 
 from __future__ import annotations
 
-from sovctl.compliance.errors import InputError
-from sovctl.gateway.detect.columns import ColumnFinder
 from sovctl.gateway.detect.detector import Detector
 from sovctl.gateway.detect.edm import open_listed
 from sovctl.gateway.detect.finder import Finder
 from sovctl.gateway.detect.names import NameFinder
-from sovctl.gateway.detect.rows import RowFinder
-from sovctl.gateway.detect.structured import StructuredFinder
+from sovctl.gateway.detect.structured_finder import StructuredFinder
+from sovctl.gateway.detect.tables.birth_date_rows import RowFinder
+from sovctl.gateway.detect.tables.columns import ColumnFinder
 from sovctl.gateway.settings.detect import DetectSettings
+from sovctl.support.errors import InputError
 
 
 def make_detector(settings: DetectSettings) -> Detector:

@@ -12,8 +12,8 @@ import asyncpg
 
 from sovctl.gateway.handoff.tables import SCHEMA as TABLES
 from sovctl.gateway.handoff.tables import VERSION, QueueFailed, Step
-from sovctl.gateway.vault.postgresql_link import Address, PostgresqlLink
-from sovctl.gateway.vault.postgresql_schema import Schema, open_schema
+from sovctl.gateway.storage.postgresql import Address, PostgresqlLink
+from sovctl.gateway.storage.postgresql_schema import Schema, open_schema
 
 SCHEMA = Schema("sovctl_handoffs", "a queue of hand-offs", TABLES, version=VERSION, lock=0x736F7668)  # "sovh"
 

@@ -17,16 +17,16 @@ from typing import Any
 
 import orjson
 
-from sovctl.gateway.detect.finding import Finding
-from sovctl.gateway.inspection import Inspector
-from sovctl.gateway.kinds import Kind
-from sovctl.gateway.leaves import Leaf, Leaves, Path
-from sovctl.gateway.obstacles import Obstacle
-from sovctl.gateway.outgoing import tokenize_body
-from sovctl.gateway.permissions import Permissions
+from sovctl.gateway.body.json_texts import Leaf, Leaves, Path
+from sovctl.gateway.detect.findings.finding import Finding
+from sovctl.gateway.domain.entities import Kind
+from sovctl.gateway.domain.obstacles import Obstacle
+from sovctl.gateway.inspection.inspector import Inspector
+from sovctl.gateway.policy.permissions import Permissions
 from sovctl.gateway.settings import Action
 from sovctl.gateway.surfaces import SURFACES, Surface
-from sovctl.gateway.tokens import Mint
+from sovctl.gateway.tokenization.body import tokenize_body
+from sovctl.gateway.tokens.token import Mint
 
 HELD_BACK = "held back"
 """The role of what the model said and the client did not get, or not to its end."""

@@ -18,15 +18,15 @@ import ssl
 import time
 from typing import TYPE_CHECKING, Self
 
-from sovctl.compliance.errors import SovctlError
-from sovctl.gateway import log
-from sovctl.gateway.audit import AuditLog
-from sovctl.gateway.errors import Refused
+from sovctl.gateway.audit.audit_log import AuditLog
+from sovctl.gateway.domain.errors import Refused
 from sovctl.gateway.handoff.queue import Census, Due, Queue
 from sovctl.gateway.handoff.signature import body_of, headers_of, wait_s
-from sovctl.gateway.keyfiles import read_key
-from sovctl.gateway.metrics import Metrics
 from sovctl.gateway.settings import HandoffSettings
+from sovctl.gateway.telemetry import log
+from sovctl.gateway.telemetry.metrics import Metrics
+from sovctl.support.errors import SovctlError
+from sovctl.support.secret_files import read_key
 
 if TYPE_CHECKING:
     import aiohttp  # a quarter of a gateway's start, for those who have a webhook

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from sovctl.gateway.errors import Headers
+from sovctl.gateway.domain.errors import Headers
 from sovctl.gateway.quota.meter import Account, Meter
 from sovctl.gateway.quota.need import Need
 from sovctl.gateway.quota.reservation import LimitReached

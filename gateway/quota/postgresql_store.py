@@ -18,8 +18,8 @@ import asyncpg
 from sovctl.gateway.quota.meter import Owed
 from sovctl.gateway.quota.store import CHECK, HOLD_S, USED, Lease, QuotaUnavailable, Want
 from sovctl.gateway.quota.window import granted
-from sovctl.gateway.vault.postgresql_link import Address, PostgresqlLink
-from sovctl.gateway.vault.postgresql_schema import Schema, open_schema
+from sovctl.gateway.storage.postgresql import Address, PostgresqlLink
+from sovctl.gateway.storage.postgresql_schema import Schema, open_schema
 
 _Result = TypeVar("_Result")
 _TABLES = """

@@ -21,8 +21,6 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
-from sovctl.compliance.patience import DISK_TIMEOUT_S, HUNG
-from sovctl.gateway import log
 from sovctl.gateway.access.principal import Principal
 from sovctl.gateway.quota.meter import Account, Meter, Owed
 from sovctl.gateway.quota.need import Need
@@ -31,7 +29,9 @@ from sovctl.gateway.quota.store import HOLD_S, Lease, QuotaUnavailable, Store, W
 from sovctl.gateway.quota.window import retry_at
 from sovctl.gateway.settings import TeamSettings
 from sovctl.gateway.settings.quota import CallerLimits, QuotaSettings
-from sovctl.gateway.store_patience import store_patience
+from sovctl.gateway.storage.store_timeout import store_patience
+from sovctl.gateway.telemetry import log
+from sovctl.support.stall_timeout import DISK_TIMEOUT_S, HUNG
 
 CONCURRENT = "concurrent_requests"
 _FLUSH_EVERY_S = 1.0

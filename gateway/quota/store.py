@@ -19,11 +19,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, Self
 
-from sovctl.compliance.errors import SovctlError
 from sovctl.gateway.quota.meter import Owed
 from sovctl.gateway.quota.window import Window, granted
 from sovctl.gateway.settings import GatewaySettings
-from sovctl.gateway.sqlite_database import BUSY_S, FileKind, SqliteDatabase
+from sovctl.gateway.storage.sqlite import BUSY_S, FileKind, SqliteDatabase
+from sovctl.support.errors import SovctlError
 
 HOLD_S = 15.0
 """A process says three times as often that it is still there; one that is silent for so long has none of its requests
@@ -191,7 +191,7 @@ async def open_store(settings: GatewaySettings, *, is_trial: bool = False) -> St
     if settings.vault.postgresql is None:
         return None
     from sovctl.gateway.quota.postgresql_store import PostgresqlStore  # its driver is loaded where it is used
-    from sovctl.gateway.vault.postgresql_link import Address
+    from sovctl.gateway.storage.postgresql import Address
 
     return await PostgresqlStore.open(Address.of(settings.vault.postgresql), is_trial=is_trial)
 

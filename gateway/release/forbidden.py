@@ -16,9 +16,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sovctl.compliance.errors import InputError
 from sovctl.gateway.release.words import as_read, stems, words
 from sovctl.gateway.settings.release import ForbiddenSettings
+from sovctl.support.errors import InputError
 
 CHECK = "forbidden"
 MOST_WORDS = 16

@@ -15,10 +15,9 @@ from typing import Any
 
 import orjson
 
-from sovctl.gateway import log
-from sovctl.gateway.clean_texts import Finder
-from sovctl.gateway.detect.finding import Finding
-from sovctl.gateway.leaves import TooDeep, leaves_of
+from sovctl.gateway.body.json_texts import TooDeep, leaves_of
+from sovctl.gateway.detect.clean_text_cache import Finder
+from sovctl.gateway.detect.findings.finding import Finding
 from sovctl.gateway.release import citations, forbidden, identifiers, schema
 from sovctl.gateway.release.asked import AskedSchemas, asked_schemas
 from sovctl.gateway.release.citations import Citations
@@ -30,6 +29,7 @@ from sovctl.gateway.release.verdict import Outcome, Verdict, Verdicts
 from sovctl.gateway.settings import GatewaySettings
 from sovctl.gateway.settings.release import IdentifierAction, OnDoubt, ReleaseSettings
 from sovctl.gateway.surfaces.said import Said, Voice
+from sovctl.gateway.telemetry import log
 
 _CONTEXT = 64
 """Characters of what was released before in which an identifier may have begun; an IBAN with its spaces has 42."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
-from sovctl.gateway.obstacles import Obstacle
+from sovctl.gateway.domain.obstacles import Obstacle
 from sovctl.gateway.settings import Capability, SurfaceName
 
 # No tokenizer in use puts more than about 8 bytes of prose into one token on average (English with 200k vocabularies:

@@ -32,10 +32,10 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import NamedTuple
 
-from sovctl.gateway.policy import Permit, Verdict
+from sovctl.gateway.policy.decision import Permit, Verdict
 from sovctl.gateway.routing.demand import Demand
-from sovctl.gateway.routing.servers import State
 from sovctl.gateway.settings import Capability, GatewaySettings, SurfaceName, UpstreamKind
+from sovctl.gateway.upstream.server_choice import State
 
 
 @dataclass(frozen=True, slots=True)

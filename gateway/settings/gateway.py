@@ -10,9 +10,6 @@ from typing import Annotated, Any, get_args
 import yaml
 from pydantic import BaseModel, Field, ValidationError, model_validator
 
-from sovctl.compliance.canonical import digest
-from sovctl.compliance.errors import InputError, Problem, SpecError
-from sovctl.compliance.patience import DISK_TIMEOUT_S
 from sovctl.gateway.settings.access import AccessSettings
 from sovctl.gateway.settings.admin import AdminListen
 from sovctl.gateway.settings.detect import DetectSettings
@@ -30,6 +27,9 @@ from sovctl.gateway.settings.tokens import TokenSettings
 from sovctl.gateway.settings.tracing import TracingSettings
 from sovctl.gateway.settings.upstream import UpstreamSettings
 from sovctl.gateway.settings.vault import VaultSettings
+from sovctl.support.canonical_json import digest
+from sovctl.support.errors import InputError, Problem, SpecError
+from sovctl.support.stall_timeout import DISK_TIMEOUT_S
 
 
 class _KeyTwice(InputError):

@@ -9,14 +9,14 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, StringConstraints, field_validator
 
-from sovctl.compliance.canonical import digest
-from sovctl.compliance.policy_table import Table, table_of
-from sovctl.gateway.kinds import Kind
-from sovctl.gateway.obstacles import Obstacle
+from sovctl.compliance.egress_policy import Table, table_of
+from sovctl.gateway.domain.entities import Kind
+from sovctl.gateway.domain.obstacles import Obstacle
 from sovctl.gateway.settings.model import Name, SettingsModel
 from sovctl.gateway.settings.quota import Money
 from sovctl.gateway.settings.release import ReleaseSettings
 from sovctl.gateway.settings.routing import Fault, ShadowSettings
+from sovctl.support.canonical_json import digest
 
 _KINDS = [kind.value for kind in Kind]
 

@@ -10,10 +10,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from sovctl.compliance.errors import Problem
-from sovctl.gateway.kinds import Kind
+from sovctl.gateway.domain.entities import Kind
 from sovctl.gateway.settings.surface import SurfaceName
 from sovctl.gateway.settings.upstream import UpstreamKind
+from sovctl.support.errors import Problem
 
 if TYPE_CHECKING:
     from sovctl.gateway.settings.gateway import GatewaySettings

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints, field_validator
 
-from sovctl.gateway.kinds import Kind
+from sovctl.gateway.domain.entities import Kind
 from sovctl.gateway.settings.model import Name, SettingsModel
 
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]

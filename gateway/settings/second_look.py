@@ -21,7 +21,7 @@ class SecondLookSettings(SettingsModel):
     """What the pool calls the model that looks; the pool's own when absent."""
     when: Literal["gray", "always"] = "gray"
     """`gray`: about texts with a word that could be a name and that nobody found, see
-    `gateway/slow_finders/gray.py`."""
+    `gateway/model_finders/uncertain_names.py`."""
     timeout_s: Annotated[float, Field(gt=0, le=300)] = 10.0
     """For one request; a look takes a local model 0.2 to 10 s (community, read 2026-11). What takes longer stays
     on-prem."""

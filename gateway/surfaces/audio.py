@@ -12,12 +12,12 @@ from typing import Any
 
 import orjson
 
-from sovctl.gateway.errors import Code, Refused, UpstreamFailed
-from sovctl.gateway.leaves import Path
-from sovctl.gateway.multipart import FormError, parse_form
-from sovctl.gateway.obstacles import Obstacle
+from sovctl.gateway.body.json_texts import Path
+from sovctl.gateway.body.multipart import FormError, parse_form
+from sovctl.gateway.body.sse import DONE, event
+from sovctl.gateway.domain.errors import Code, Refused, UpstreamFailed
+from sovctl.gateway.domain.obstacles import Obstacle
 from sovctl.gateway.settings import SurfaceName
-from sovctl.gateway.sse import DONE, event
 from sovctl.gateway.surfaces.answer_json import loaded, read_json
 from sovctl.gateway.surfaces.captions import Captions
 from sovctl.gateway.surfaces.fields import Fields

@@ -15,14 +15,14 @@ from typing import Any, Literal
 
 import orjson
 
-from sovctl.gateway.errors import UpstreamFailed
-from sovctl.gateway.restore import Restorer
-from sovctl.gateway.sse import DONE, event
+from sovctl.gateway.body.sse import DONE, event
+from sovctl.gateway.domain.errors import UpstreamFailed
 from sovctl.gateway.surfaces.answer_json import read_json
 from sovctl.gateway.surfaces.event_form import EventForms
 from sovctl.gateway.surfaces.fields import Fields, restored
 from sovctl.gateway.surfaces.model_name import ModelName
 from sovctl.gateway.surfaces.restoration import Restoration
+from sovctl.gateway.tokens.restore import Restorer
 
 _WHOLE = frozenset({"name"})  # comes in one piece: a function's name
 

@@ -12,9 +12,9 @@ from typing import Any
 
 import orjson
 
-from sovctl.gateway.errors import Code, Refused, UpstreamFailed
-from sovctl.gateway.leaves import Path
-from sovctl.gateway.obstacles import Obstacle
+from sovctl.gateway.body.json_texts import Path
+from sovctl.gateway.domain.errors import Code, Refused, UpstreamFailed
+from sovctl.gateway.domain.obstacles import Obstacle
 from sovctl.gateway.settings import SurfaceName
 from sovctl.gateway.surfaces.fields import Fields
 from sovctl.gateway.surfaces.handed_over import Ending, ResponseEnding

@@ -16,9 +16,9 @@ from typing import Any, ClassVar, Protocol, TypeGuard
 
 import orjson
 
-from sovctl.gateway.errors import Code, Refused, UpstreamFailed, error_body
-from sovctl.gateway.leaves import Path
-from sovctl.gateway.obstacles import Obstacle
+from sovctl.gateway.body.json_texts import Path
+from sovctl.gateway.domain.errors import Code, Refused, UpstreamFailed, error_body
+from sovctl.gateway.domain.obstacles import Obstacle
 from sovctl.gateway.settings import SurfaceName
 from sovctl.gateway.surfaces.answer_json import loaded, read_json
 from sovctl.gateway.surfaces.fields import Fields, restored

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from sovctl.gateway.errors import Code, Refused, UpstreamFailed
-from sovctl.gateway.leaves import Path
-from sovctl.gateway.obstacles import Obstacle
+from sovctl.gateway.body.json_texts import Path
+from sovctl.gateway.domain.errors import Code, Refused, UpstreamFailed
+from sovctl.gateway.domain.obstacles import Obstacle
 from sovctl.gateway.settings import SurfaceName
 from sovctl.gateway.surfaces.chat import PARTS
 from sovctl.gateway.surfaces.restoration import Restoration

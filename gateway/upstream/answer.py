@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
 
-from sovctl.gateway.errors import UpstreamFailed
+from sovctl.gateway.domain.errors import UpstreamFailed
 from sovctl.gateway.upstream.connection import Connection
 from sovctl.gateway.upstream.server import Server
 

@@ -18,7 +18,7 @@ from collections import deque
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
-from sovctl.gateway.errors import UpstreamFailed, UpstreamRejected
+from sovctl.gateway.domain.errors import UpstreamFailed, UpstreamRejected
 from sovctl.gateway.settings import SurfaceName
 from sovctl.gateway.upstream.answer import Answer, Attempts
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import ssl
 
-from sovctl.compliance.errors import InputError
 from sovctl.gateway.settings import UpstreamSettings
+from sovctl.support.errors import InputError
 
 
 def tls_context(settings: UpstreamSettings) -> ssl.SSLContext | None:

@@ -24,18 +24,18 @@ from typing import Any, NamedTuple, Self
 
 import orjson
 
-from sovctl.gateway import log
-from sovctl.gateway.errors import Rejection, UpstreamFailed, UpstreamRejected
-from sovctl.gateway.keyfiles import read_api_key
-from sovctl.gateway.routing.load import load_of
-from sovctl.gateway.routing.servers import EJECTED_S, FINE, State, Thresholds, order, outliers, state_of
+from sovctl.gateway.domain.errors import Rejection, UpstreamFailed, UpstreamRejected
 from sovctl.gateway.settings import Limits, RoutingSettings, UpstreamKind, UpstreamSettings
+from sovctl.gateway.telemetry import log
 from sovctl.gateway.upstream.answer import Answer, Attempts
 from sovctl.gateway.upstream.breaker import Breaker
 from sovctl.gateway.upstream.hedging import Hedge, first_of_two
+from sovctl.gateway.upstream.load import load_of
 from sovctl.gateway.upstream.retry import RetryBudget, retry_after_s
 from sovctl.gateway.upstream.server import Server
+from sovctl.gateway.upstream.server_choice import EJECTED_S, FINE, State, Thresholds, order, outliers, state_of
 from sovctl.gateway.upstream.tls import tls_context
+from sovctl.support.secret_files import read_api_key
 
 _PROBE_TIMEOUT_S = 2.0
 _STATE_S = 0.01  # how long an upstream's state is good for: what it is made of is a second old

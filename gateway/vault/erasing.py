@@ -23,7 +23,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Literal
 
-from sovctl.gateway.conversation import Conversation
+from sovctl.gateway.tokens.conversation import Conversation
 from sovctl.gateway.vault.blind_index import BlindIndex
 from sovctl.gateway.vault.erasures import Erasure, Redaction
 from sovctl.gateway.vault.errors import VaultFailed, WrappingKeyGone, WrappingKeyRetired

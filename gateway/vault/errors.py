@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sovctl.compliance.errors import SovctlError
+from sovctl.support.errors import SovctlError
 
 
 class VaultFailed(SovctlError):

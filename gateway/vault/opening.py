@@ -6,15 +6,15 @@ import os
 from collections.abc import Sequence
 from dataclasses import replace
 
-from sovctl.compliance.errors import InputError
-from sovctl.compliance.patience import DISK_TIMEOUT_S
-from sovctl.gateway.keyfiles import parse_key, read_key, read_secret
 from sovctl.gateway.settings import KekSettings, VaultSettings
 from sovctl.gateway.vault.keks import Kek, LocalKek
 from sovctl.gateway.vault.sqlite_file import BUSY_TIMEOUT_S
 from sovctl.gateway.vault.sqlite_store import SqliteStore
 from sovctl.gateway.vault.store import Store
 from sovctl.gateway.vault.vault import Vault
+from sovctl.support.errors import InputError
+from sovctl.support.secret_files import parse_key, read_key, read_secret
+from sovctl.support.stall_timeout import DISK_TIMEOUT_S
 
 # A variable is read once and then gone, so that no child and no dump of the environment has it.
 _FROM_ENVIRONMENT: dict[str, LocalKek] = {}
@@ -71,7 +71,7 @@ async def open_vault(
 
 async def _open_store(settings: VaultSettings, patience_s: float | None) -> Store:
     if settings.postgresql is not None:
-        from sovctl.gateway.vault.postgresql_link import Address
+        from sovctl.gateway.storage.postgresql import Address
         from sovctl.gateway.vault.postgresql_store import PostgresqlStore
 
         address = Address.of(settings.postgresql)

@@ -7,9 +7,9 @@ from typing import Any
 
 import asyncpg
 
+from sovctl.gateway.storage.postgresql import PostgresqlLink
 from sovctl.gateway.vault.erasures import CLAIM_S, CUT_OFF_AFTER_S, Erasure, Redaction, chained
 from sovctl.gateway.vault.errors import WrappingKeyRetired
-from sovctl.gateway.vault.postgresql_link import PostgresqlLink
 from sovctl.gateway.vault.sealing import count_values
 
 LOCK = 0x736F7663  # "sovc": the vault's advisory lock

@@ -15,10 +15,10 @@ from typing import Any, Self
 
 import asyncpg
 
+from sovctl.gateway.storage.postgresql import Address, PostgresqlLink
+from sovctl.gateway.storage.postgresql_schema import open_schema
 from sovctl.gateway.vault.errors import WrappingKeyRetired
 from sovctl.gateway.vault.postgresql_erasures import LOCK, PostgresqlErasures, empty
-from sovctl.gateway.vault.postgresql_link import Address, PostgresqlLink
-from sovctl.gateway.vault.postgresql_schema import open_schema
 from sovctl.gateway.vault.store import Batch, Census, Change, KeyRow, Row
 
 SCHEMA = "sovctl_vault"

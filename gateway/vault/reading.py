@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 
-from sovctl.gateway.conversation import Conversation
+from sovctl.gateway.tokens.conversation import Conversation
 from sovctl.gateway.vault.blind_index import BlindIndex
 from sovctl.gateway.vault.errors import VaultFailed, WrappingKeyGone
 from sovctl.gateway.vault.known import Known, entry_of

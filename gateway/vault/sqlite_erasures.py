@@ -5,10 +5,10 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Collection, Sequence
 
-from sovctl.compliance.thread import Thread
 from sovctl.gateway.vault.erasures import CLAIM_S, CUT_OFF_AFTER_S, Erasure, Redaction, chained
 from sovctl.gateway.vault.sealing import count_values
 from sovctl.gateway.vault.sqlite_file import SqliteFile, empty, require_current
+from sovctl.support.worker_thread import Thread
 
 _COLUMNS = ", ".join(Erasure._fields).replace("by,", "by_whom,")
 _SELECT = f"SELECT {_COLUMNS} FROM erasures"  # noqa: S608 - made of our own constants

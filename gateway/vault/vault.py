@@ -7,9 +7,8 @@ import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Self
 
-from sovctl.compliance.patience import DISK_TIMEOUT_S
-from sovctl.gateway.conversation import Conversation
-from sovctl.gateway.store_patience import store_patience
+from sovctl.gateway.storage.store_timeout import store_patience
+from sovctl.gateway.tokens.conversation import Conversation
 from sovctl.gateway.vault.blind_index import BlindIndex
 from sovctl.gateway.vault.erasing import TOMBSTONE_S, Eraser
 from sovctl.gateway.vault.erasures import Erasure
@@ -21,6 +20,7 @@ from sovctl.gateway.vault.rotation import Rotation, rotate
 from sovctl.gateway.vault.store import Store
 from sovctl.gateway.vault.wrapping import VaultKeys
 from sovctl.gateway.vault.writing import Subjects, Wish, Writer
+from sovctl.support.stall_timeout import DISK_TIMEOUT_S
 
 _PURGED_AT_ONCE = 256  # conversations in one transaction, about 5 ms; requests get their turn in between
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Collection, Mapping
 
-from sovctl.compliance.entropy import random_bytes
-from sovctl.gateway.conversation import Conversation
+from sovctl.gateway.tokens.conversation import Conversation
 from sovctl.gateway.vault.blind_index import BlindIndex
 from sovctl.gateway.vault.errors import Superseded, VaultFailed, WrappingKeyRetired
 from sovctl.gateway.vault.known import Entry, Known
@@ -18,6 +17,7 @@ from sovctl.gateway.vault.reading import Reader
 from sovctl.gateway.vault.sealing import Place, entropy_bytes, seal
 from sovctl.gateway.vault.store import Batch, Growth, Revival, Row, Store
 from sovctl.gateway.vault.wrapping import VaultKeys
+from sovctl.support.random_bytes import random_bytes
 
 Subjects = Mapping[str, Collection[str]]
 """Token -> whom its value is about: each identifier in it, as it was written and normalised."""

@@ -18,7 +18,7 @@ from bench.judging.leaks import Replacement, judge, normalise
 from bench.pii_sets import europe, names, world
 from bench.pii_sets.documents import LANGUAGES, clean, disguised, structured
 from bench.pii_sets.write import write_sets
-from sovctl.compliance.errors import SpecError
+from sovctl.support.errors import SpecError
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = "Write to anna@example.com, or ANNA@EXAMPLE.COM."

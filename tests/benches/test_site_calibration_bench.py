@@ -11,9 +11,9 @@ import pytest
 from bench.sized.rows import Row, read_rows
 from sovctl.engine.catalog.gpus import load_gpus
 from sovctl.engine.catalog.models import load_models
-from sovctl.engine.sizing.measurements import Measurement
-from sovctl.engine.sizing.server import Server
-from sovctl.engine.sizing.site_calibration import calibrate, ratios
+from sovctl.engine.sizing.pool.load_test_results import Measurement
+from sovctl.engine.sizing.pool.server import Server
+from sovctl.engine.sizing.pool.site_calibration import calibrate, ratios
 
 DAY = date(2026, 11, 21)
 MEASURED = Path(__file__).resolve().parents[2].parent / "shared/catalog/validation_public.csv"

@@ -14,7 +14,7 @@ from bench.sized import peer
 from bench.sized.errors import bands, foretold
 from bench.sized.parallelism import read_choices
 from bench.sized.rows import read_rows
-from sovctl.engine.sizing.calibration import Evidence, load_calibration
+from sovctl.engine.sizing.performance.calibration import Evidence, load_calibration
 
 SHARED = Path(__file__).resolve().parents[2].parent / "shared/catalog"
 MEASURED = SHARED / "validation_public.csv"

@@ -38,7 +38,7 @@ def _old_plan(world: World) -> None:
     from dataclasses import replace
 
     from sovctl.engine.plan import file
-    from sovctl.engine.site import Site
+    from sovctl.engine.site.site import Site
 
     opened = Site.open(world.folder / "site.yaml", touches_nodes=False)
     old = replace(opened.saved_plan(), created="2026-01-05T08:00:00Z")
@@ -55,9 +55,9 @@ def _flipped_digit(world: World) -> None:
 
 def _foreign_signature(world: World) -> None:
     """A whole plan, rightly signed, by the key of another controller."""
-    from sovctl.compliance.keys import SigningKey
+    from sovctl.compliance.signing import SigningKey
     from sovctl.engine.plan import file
-    from sovctl.engine.site import Site
+    from sovctl.engine.site.site import Site
 
     opened = Site.open(world.folder / "site.yaml", touches_nodes=False)
     file.write(opened.saved_plan(), opened.state.plan_file, SigningKey.generate())

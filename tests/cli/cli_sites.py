@@ -14,8 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from sovctl.engine.plan import file
-from sovctl.engine.preset import write_preset
-from sovctl.engine.site import Site
+from sovctl.engine.site.site import Site
+from sovctl.engine.validation.presets import write_preset
 
 INVENTED_SECRET = "invented-specimen-key-000000000000"
 """Content of every secret file here; it must never be seen in what a command prints."""
@@ -88,7 +88,7 @@ def closed_port() -> Iterator[int]:
 _HOLDER = """
 import sys
 from pathlib import Path
-from sovctl.engine.state import SiteState
+from sovctl.engine.site.state_folder import SiteState
 with SiteState(Path(sys.argv[1])).exclusive("apply"):
     print("held", flush=True)
     sys.stdin.read()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sovctl.cli import reference
+from sovctl.cli import documentation as reference
 from sovctl.cli.main import COMMANDS
 
 SOVCTL = str(Path(sys.executable).parent / "sovctl")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sovctl.engine.preset import names
+from sovctl.engine.validation.presets import names
 
 SOVCTL = str(Path(sys.executable).parent / "sovctl")
 

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 from strategies import context
 
-from sovctl.cli.plan_view import show_plan, summary
+from sovctl.cli.views.plan import show_plan, summary
 from sovctl.engine.plan.file import Plan
-from sovctl.engine.plan.resource import Change, Risk, Verb
 from sovctl.engine.plan.waves import waves
+from sovctl.engine.resources.resource import Change, Risk, Verb
 
 RULES = ["table inet sovctl {", "ct state invalid drop", "}"]
 CHANGES = (

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from evidence_specimens import everywhere, fill, made
 
-from sovctl.engine.state import SiteState
+from sovctl.engine.site.state_folder import SiteState
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "lab" / "site.yaml"
 

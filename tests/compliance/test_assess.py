@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from sovctl.compliance.assess import Assessment, ControlState, assess
-from sovctl.compliance.errors import InputError, SpecError
-from sovctl.compliance.pack import Control, ControlMap, Pack, builtin_pack, load_pack
-from sovctl.compliance.waivers import Attestation, Exceptions, Waiver, load_exceptions
+from sovctl.compliance.controls.assessment import Assessment, ControlState, assess
+from sovctl.compliance.controls.exceptions import Attestation, Exceptions, Waiver, load_exceptions
+from sovctl.compliance.controls.framework import Control, ControlMap, Pack, builtin_pack, load_pack
+from sovctl.support.errors import InputError, SpecError
 
 TODAY = date(2026, 11, 21)
 MAP = ControlMap(objective="o.", checks=("a.one", "a.two"), supports="s.", people="p.")

@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 from evidence_specimens import RUN_ID, everywhere, fill, made, open_ledger, state_key
 
-from sovctl.compliance.audit import audit, audit_ledger, read_checkpoint, read_key
-from sovctl.compliance.errors import InputError
+from sovctl.compliance.audit.site import audit, audit_ledger, read_checkpoint, read_key
+from sovctl.compliance.controls.framework import builtin_pack, load_pack
 from sovctl.compliance.ledger.store import Ledger
-from sovctl.compliance.pack import builtin_pack, load_pack
 from sovctl.compliance.report.document import Subject, document_bytes
 from sovctl.compliance.report.publish import publish
+from sovctl.support.errors import InputError
 
 PACK = load_pack(builtin_pack("nist-800-53-moderate"))
 ITEMS = [*everywhere("clock.synchronized"), made("site.keys-private", verdict="FAIL"), made("gpu.ecc")]

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sovctl.compliance.entropy import Entropy, random_bytes
+from sovctl.support.random_bytes import Entropy, random_bytes
 
 
 class System:
@@ -81,7 +81,7 @@ def test_two_threads_never_get_the_same_bytes() -> None:
 def test_a_forked_child_starts_anew() -> None:
     code = """if True:
         import os
-        from sovctl.compliance import entropy
+        from sovctl.support import random_bytes as entropy
         entropy.random_bytes(16)
         children = [os.pipe() for _ in range(3)]
         for _, end in children:

@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 from evidence_specimens import RUN_ID, everywhere, fill, made, open_ledger
 
-from sovctl.compliance.errors import InputError
-from sovctl.compliance.evidence_store import (
+from sovctl.compliance.evidence.store import (
     EvidenceDamaged,
     EvidenceStore,
     leaf_record,
@@ -23,6 +22,7 @@ from sovctl.compliance.evidence_store import (
     read_runs,
 )
 from sovctl.compliance.ledger.reader import LedgerReader
+from sovctl.support.errors import InputError
 
 ITEMS = [*everywhere("software.driver-exact"), made("site.keys-private", verdict="FAIL")]
 
@@ -148,7 +148,7 @@ def test_survives_kill_9_between_files_and_leaves(tmp_path: Path) -> None:
     code = (
         "import sys, pathlib; sys.path.insert(0, sys.argv[2])\n"
         "from evidence_specimens import everywhere, open_ledger\n"
-        "from sovctl.compliance.evidence_store import EvidenceStore\n"
+        "from sovctl.compliance.evidence.store import EvidenceStore\n"
         "state = pathlib.Path(sys.argv[1])\n"
         "store = EvidenceStore(state / 'evidence', open_ledger(state), run_id=sys.argv[3])\n"
         "for n in range(10_000):\n"

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from sovctl.compliance.files import write_atomic, write_many
+from sovctl.support.atomic_files import write_atomic, write_many
 
 
 def test_an_atomic_write_replaces_and_leaves_nothing_else(tmp_path: Path) -> None:
@@ -45,7 +45,7 @@ def test_a_write_that_fails_leaves_no_drafts(tmp_path: Path) -> None:
 def test_kill_9_leaves_only_whole_files(tmp_path: Path) -> None:
     code = (
         "import sys, pathlib\n"
-        "from sovctl.compliance.files import write_many\n"
+        "from sovctl.support.atomic_files import write_many\n"
         "d = pathlib.Path(sys.argv[1])\n"
         "for n in range(10_000):\n"
         "    write_many({d / f'{n % 7 * 10 + i}': b'x' * 100_000 for i in range(10)})\n"

@@ -11,9 +11,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sovctl.compliance import keys
-from sovctl.compliance.errors import InputError
-from sovctl.compliance.keys import BadSignature, SigningKey, load_or_create, parse_vkey, sign_document, verify_document
+from sovctl.compliance import signing as keys
+from sovctl.compliance.signing import (
+    BadSignature,
+    SigningKey,
+    load_or_create,
+    parse_vkey,
+    sign_document,
+    verify_document,
+)
+from sovctl.support.errors import InputError
 
 # C2SP signed-note v1.0.0, "Example".
 EXAMPLE_VKEY = "example.com/foo+530d903a+AekyeRrm56hApGFkyQR4ZCbV54Id2LKaANYcrnKv3U2k"
@@ -36,7 +43,7 @@ def test_a_new_key_is_closed_to_others_and_stays_the_same(tmp_path: Path) -> Non
 
 def test_processes_that_start_together_get_one_key(tmp_path: Path) -> None:
     code = (
-        "import sys, pathlib; from sovctl.compliance.keys import load_or_create;"
+        "import sys, pathlib; from sovctl.compliance.signing import load_or_create;"
         "print(load_or_create(pathlib.Path(sys.argv[1])).public.keyid)"
     )
     runs = [

@@ -14,15 +14,15 @@ from typing import Any
 
 import pytest
 
-from sovctl.compliance.errors import InputError
-from sovctl.compliance.keys import SigningKey
 from sovctl.compliance.ledger.checkpoint import Checkpoint
 from sovctl.compliance.ledger.errors import LedgerUnwritable
 from sovctl.compliance.ledger.group import GroupCommit
 from sovctl.compliance.ledger.reader import LedgerReader
 from sovctl.compliance.ledger.store import Ledger
 from sovctl.compliance.ledger.verify import verify_ledger
-from sovctl.compliance.patience import Patience
+from sovctl.compliance.signing import SigningKey
+from sovctl.support.errors import InputError
+from sovctl.support.stall_timeout import Patience
 
 KEY = SigningKey.generate()
 

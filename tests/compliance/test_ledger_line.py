@@ -13,14 +13,14 @@ from typing import Any
 
 import pytest
 
-from sovctl.compliance.keys import SigningKey
 from sovctl.compliance.ledger.errors import LedgerUnwritable
 from sovctl.compliance.ledger.format import MAX_RECORD_BYTES, encode_record
 from sovctl.compliance.ledger.line import LineSender, LineWriter, line
 from sovctl.compliance.ledger.reader import LedgerReader
 from sovctl.compliance.ledger.store import Ledger
 from sovctl.compliance.ledger.verify import verify_ledger
-from sovctl.compliance.patience import Patience
+from sovctl.compliance.signing import SigningKey
+from sovctl.support.stall_timeout import Patience
 
 KEY = SigningKey.generate()
 

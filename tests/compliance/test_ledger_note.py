@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sovctl.compliance.errors import InputError, SovctlError
-from sovctl.compliance.keys import BadSignature, SigningKey, parse_vkey
 from sovctl.compliance.ledger.checkpoint import parse_checkpoint, sign_checkpoint
 from sovctl.compliance.ledger.merkle import leaf_hash
 from sovctl.compliance.ledger.note import parse_note, sign_note
+from sovctl.compliance.signing import BadSignature, SigningKey, parse_vkey
+from sovctl.support.errors import InputError, SovctlError
 
 # C2SP signed-note v1.0.0, "Example".
 VKEY = "example.com/foo+530d903a+AekyeRrm56hApGFkyQR4ZCbV54Id2LKaANYcrnKv3U2k"

@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from sovctl.compliance.errors import Busy, InputError
-from sovctl.compliance.keys import SigningKey, load_or_create
 from sovctl.compliance.ledger.errors import LedgerDamaged, LedgerUnwritable
 from sovctl.compliance.ledger.format import MAX_RECORD_BYTES, encode_record, frame
 from sovctl.compliance.ledger.merkle import leaf_hash
 from sovctl.compliance.ledger.proof import verify_consistency, verify_inclusion
 from sovctl.compliance.ledger.reader import LedgerReader
 from sovctl.compliance.ledger.store import Ledger
+from sovctl.compliance.signing import SigningKey, load_or_create
+from sovctl.support.errors import Busy, InputError
 
 ORIGIN = "sovctl.site/test"
 KEY = SigningKey.generate()
@@ -187,7 +187,7 @@ def crash_after_append(directory: Path, count: int) -> bytes:
     """Leave a folder as kill -9 leaves it: `count` entries behind the checkpoint; returns the bytes of `entries`."""
     code = (
         "import os, sys, pathlib\n"
-        "from sovctl.compliance.keys import load_or_create\n"
+        "from sovctl.compliance.signing import load_or_create\n"
         "from sovctl.compliance.ledger.store import Ledger\n"
         "d = pathlib.Path(sys.argv[1])\n"
         "l = Ledger.open(d / 'ledger', origin='sovctl.site/test', key=load_or_create(d / 'key'))\n"
@@ -235,7 +235,7 @@ def test_garbage_behind_the_last_fsync_is_cut(tmp_path: Path, garbage: bytes) ->
 def test_no_acknowledged_entry_is_lost_to_kill_9(tmp_path: Path) -> None:
     code = (
         "import sys, pathlib\n"
-        "from sovctl.compliance.keys import load_or_create\n"
+        "from sovctl.compliance.signing import load_or_create\n"
         "from sovctl.compliance.ledger.store import Ledger\n"
         "d = pathlib.Path(sys.argv[1])\n"
         "l = Ledger.open(d / 'ledger', origin='sovctl.site/test', key=load_or_create(d / 'key'), checkpoint_every=64)\n"
@@ -266,7 +266,7 @@ def test_a_full_disk_is_an_error_that_leaves_nothing_behind(tmp_path: Path) -> N
     """RLIMIT_FSIZE makes write(2) fail as a full disk does: short first, then an error."""
     code = (
         "import json, os, resource, signal, sys, pathlib\n"
-        "from sovctl.compliance.keys import load_or_create\n"
+        "from sovctl.compliance.signing import load_or_create\n"
         "from sovctl.compliance.ledger.errors import LedgerUnwritable\n"
         "from sovctl.compliance.ledger.store import Ledger\n"
         "d = pathlib.Path(sys.argv[1])\n"

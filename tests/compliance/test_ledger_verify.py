@@ -10,8 +10,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sovctl.compliance.errors import SovctlError
-from sovctl.compliance.keys import SigningKey, load_or_create
 from sovctl.compliance.ledger.checkpoint import Checkpoint, parse_checkpoint, sign_checkpoint
 from sovctl.compliance.ledger.findings import Kind, LedgerVerification
 from sovctl.compliance.ledger.format import encode_record, frame, read_entries
@@ -19,6 +17,8 @@ from sovctl.compliance.ledger.merkle import leaf_hash
 from sovctl.compliance.ledger.reader import LedgerReader
 from sovctl.compliance.ledger.store import Ledger
 from sovctl.compliance.ledger.verify import verify_ledger
+from sovctl.compliance.signing import SigningKey, load_or_create
+from sovctl.support.errors import SovctlError
 
 ORIGIN = "sovctl.site/test"
 KEY = SigningKey.generate()

@@ -8,9 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sovctl.compliance.audit import read_key
-from sovctl.compliance.errors import InputError, SovctlError
-from sovctl.compliance.keys import COSIGNATURE, BadSignature, SigningKey, parse_vkey
+from sovctl.compliance.audit.site import read_key
 from sovctl.compliance.ledger.checkpoint import Checkpoint, parse_checkpoint, sign_checkpoint
 from sovctl.compliance.ledger.errors import WitnessRefused
 from sovctl.compliance.ledger.merkle import leaf_hash
@@ -19,6 +17,8 @@ from sovctl.compliance.ledger.store import Ledger
 from sovctl.compliance.ledger.verify import verify_ledger
 from sovctl.compliance.ledger.witness import cosign, cosigned_at, parse_request, request
 from sovctl.compliance.ledger.witness_memory import WitnessMemory
+from sovctl.compliance.signing import COSIGNATURE, BadSignature, SigningKey, parse_vkey
+from sovctl.support.errors import InputError, SovctlError
 
 ORIGIN = "sovctl.site/test"
 LOG_KEY, WITNESS_KEY = SigningKey.generate(), SigningKey.generate()

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from sovctl.compliance.errors import InputError
-from sovctl.compliance.pack import builtin_pack, load_pack
+from sovctl.compliance.controls.framework import builtin_pack, load_pack
+from sovctl.support.errors import InputError
 
 NIST = builtin_pack("nist-800-53-moderate")
 INDEX = Path(__file__).parents[3] / "shared" / "oscal" / "nist-800-53r5" / "index.json"
@@ -108,7 +108,7 @@ def test_the_files_are_plain_data() -> None:
 
 
 def test_every_check_of_a_pack_exists() -> None:
-    from sovctl.engine.checks.registry import KNOWN_CHECKS
+    from sovctl.engine.checks.definitions.registry import KNOWN_CHECKS
 
     for path in sorted(NIST.parent.glob("*.yaml")):
         if not path.stem.endswith(".map"):

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sovctl.compliance.policy_table import BLOCK, Row, Table
+from sovctl.compliance.egress_policy import BLOCK, Row, Table
 
 KINDS = ("IBAN", "PERSON", "TAX_ID")
 ENTITIES = (*KINDS, "TAX_ID/DE_TAX_ID")

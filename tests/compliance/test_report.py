@@ -17,17 +17,17 @@ from evidence_specimens import NODES, RUN_ID, everywhere, fill, made, open_ledge
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sovctl.compliance.assess import assess
-from sovctl.compliance.errors import InputError
-from sovctl.compliance.evidence_store import EvidenceDamaged
+from sovctl.compliance.controls.assessment import assess
+from sovctl.compliance.controls.exceptions import Attestation, Exceptions, Waiver
+from sovctl.compliance.controls.framework import Control, ControlMap, Pack, builtin_pack, load_pack
+from sovctl.compliance.evidence.store import EvidenceDamaged
 from sovctl.compliance.ledger.errors import LedgerDamaged
 from sovctl.compliance.ledger.reader import LedgerReader
-from sovctl.compliance.pack import Control, ControlMap, Pack, builtin_pack, load_pack
 from sovctl.compliance.report.document import Subject, document_bytes
 from sovctl.compliance.report.html import render_html
 from sovctl.compliance.report.publish import Published, publish
 from sovctl.compliance.report.verify_report import NoReport, decide, verify
-from sovctl.compliance.waivers import Attestation, Exceptions, Waiver
+from sovctl.support.errors import InputError
 
 NOW = datetime(2026, 11, 21, 10, 30, tzinfo=UTC)
 PACK = load_pack(builtin_pack("nist-800-53-moderate"))

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sovctl.compliance.errors import Problem
-from sovctl.compliance.strict_yaml import MAX_BYTES, MAX_VALUES, BrokenText, join, parent, read_text, resolve, steps
-from sovctl.engine.preset import FOLDER, names
+from sovctl.engine.validation.presets import FOLDER, names
+from sovctl.support.errors import Problem
+from sovctl.support.strict_yaml import MAX_BYTES, MAX_VALUES, BrokenText, join, parent, read_text, resolve, steps
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,8 @@ from sovctl.engine.apply.ansible import RoleVariables
 from sovctl.engine.apply.roles import roles_for
 from sovctl.engine.facts.node import NodeFacts
 from sovctl.engine.plan.build import changes
-from sovctl.engine.site import Site
-from sovctl.engine.spec.file import references
+from sovctl.engine.site.site import Site
+from sovctl.engine.validation.load import references
 
 MakeSite = Callable[[str], Site]
 

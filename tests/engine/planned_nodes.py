@@ -13,12 +13,12 @@ from typing import Any
 
 from strategies import context, credential_sha256
 
-from sovctl.compliance.canonical import sha256_hex
 from sovctl.engine.facts.node import NodeFacts, Package, Unit
 from sovctl.engine.plan.build import desired_on
-from sovctl.engine.plan.context import ROLES, render
-from sovctl.engine.plan.resource import Desired
+from sovctl.engine.resources.context import ROLES, render
+from sovctl.engine.resources.resource import Desired
 from sovctl.engine.spec import Node
+from sovctl.support.canonical_json import sha256_hex
 
 WRITTEN_S = 1_763_700_000
 STARTED_S = WRITTEN_S + 100

@@ -8,7 +8,7 @@ import sys
 import zipfile
 from pathlib import Path
 
-from sovctl.engine import code_wheel
+from sovctl.engine.plan import code_wheel
 
 
 def names() -> list[str]:
@@ -25,8 +25,8 @@ def test_the_same_code_gives_the_same_bytes() -> None:
 
 def test_it_holds_the_gateway_and_its_ledger_and_no_engine() -> None:
     found = names()
-    assert "sovctl/gateway/server.py" in found
-    assert "sovctl/compliance/canonical.py" in found
+    assert "sovctl/gateway/runtime/server.py" in found
+    assert "sovctl/support/canonical_json.py" in found
     assert not [name for name in found if name.startswith(("sovctl/engine/", "sovctl/roles/")) or name.endswith(".pyc")]
     assert len(set(found)) == len(found)
 
@@ -37,7 +37,7 @@ def test_an_installer_takes_it_and_it_is_importable(tmp_path: Path) -> None:
     target = tmp_path / "site"
     command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--no-compile"]
     subprocess.run([*command, "--target", str(target), str(wheel)], check=True, capture_output=True)
-    code = "import sovctl, sovctl.compliance.canonical as c; print(sovctl.__version__, c.__file__)"
+    code = "import sovctl, sovctl.support.canonical_json as c; print(sovctl.__version__, c.__file__)"
     done = subprocess.run(
         [sys.executable, "-c", f"import sys; sys.path.insert(0, {str(target)!r}); {code}"],
         capture_output=True,

@@ -11,15 +11,15 @@ import pytest
 from example_sites import example
 from planned_nodes import empty, with_file
 
-from sovctl.compliance.canonical import sha256_hex
-from sovctl.compliance.errors import InputError
-from sovctl.engine.credentials import MIN_API_KEY_LENGTH, read_secret
 from sovctl.engine.facts.node import NodeFacts
 from sovctl.engine.plan.build import changes
-from sovctl.engine.plan.kinds.credential import credentials_on, fingerprint
-from sovctl.engine.plan.resource import CREATED_BY_APPLY
-from sovctl.engine.site import Site
+from sovctl.engine.resources.credential import credentials_on, fingerprint
+from sovctl.engine.resources.resource import CREATED_BY_APPLY
+from sovctl.engine.site.credentials import MIN_API_KEY_LENGTH, read_secret
+from sovctl.engine.site.site import Site
 from sovctl.engine.spec.types import Secret
+from sovctl.support.canonical_json import sha256_hex
+from sovctl.support.errors import InputError
 
 
 @pytest.fixture

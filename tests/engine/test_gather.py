@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from example_sites import example
 
-from sovctl.compliance.errors import ExitCode, InputError, NodeUnreachable
-from sovctl.engine import gather
-from sovctl.engine.site import Site
+from sovctl.engine.gather import gather
+from sovctl.engine.site.site import Site
+from sovctl.support.errors import ExitCode, InputError, NodeUnreachable
 
 # What ssh libraries say, and what we make of it.
 MESSAGES = {
@@ -28,7 +28,7 @@ MESSAGES = {
 
 def test_every_refusal_has_a_kind_and_every_kind_a_remedy() -> None:
     # In a process of its own: the worker replaces Python's sockets.
-    code = "import json, sys; from sovctl.engine.gather_worker import classify; "
+    code = "import json, sys; from sovctl.engine.gather.worker import classify; "
     code += "print(json.dumps([classify(each)[0] for each in json.load(sys.stdin)]))"
     command = [gather.sys.executable, "-W", "ignore", "-c", code]
     done = subprocess.run(command, input=json.dumps(list(MESSAGES)), capture_output=True, text=True, check=True)

@@ -8,13 +8,13 @@ import sys
 
 import pytest
 
-from sovctl.compliance.errors import ExitCode, InputError
-from sovctl.engine import netns
+from sovctl.engine.site import network_namespace as netns
+from sovctl.support.errors import ExitCode, InputError
 
 ENTER = """
 import sys
-from sovctl.cli.door import door
-from sovctl.engine import netns
+from sovctl.cli.error_handler import door
+from sovctl.engine.site import network_namespace as netns
 with door():
     netns.enter(sys.argv[1])
 """
@@ -42,7 +42,10 @@ def namespace() -> object:
 
 
 def test_the_command_goes_on_inside(namespace: str) -> None:
-    code = f"from sovctl.engine import netns; netns.enter({namespace!r}); print(netns.is_inside({namespace!r}))"
+    code = (
+        "from sovctl.engine.site import network_namespace as netns; "
+        f"netns.enter({namespace!r}); print(netns.is_inside({namespace!r}))"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "True\n"
 

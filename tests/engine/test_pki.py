@@ -11,8 +11,8 @@ import pytest
 from cryptography import x509
 from cryptography.x509.verification import PolicyBuilder, Store
 
-from sovctl.compliance.errors import InputError
-from sovctl.engine.pki import LEAF_DAYS, RENEW_BEFORE, Authority
+from sovctl.engine.certificate_authority import LEAF_DAYS, RENEW_BEFORE, Authority
+from sovctl.support.errors import InputError
 
 NOW = datetime(2026, 11, 21, 9, tzinfo=UTC)
 ADDRESS = IPv4Address("10.20.1.11")

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sovctl.compliance.errors import SpecError
 from sovctl.engine.catalog import load_catalog
 from sovctl.engine.placement import Rank, Replica, place, try_place
-from sovctl.engine.preset import FOLDER, names
 from sovctl.engine.spec import Node, NodeGroup, Pool, SiteSpec
-from sovctl.engine.spec.file import load
+from sovctl.engine.validation.load import load
+from sovctl.engine.validation.presets import FOLDER, names
+from sovctl.support.errors import SpecError
 
 CATALOG = load_catalog()
 LAB = load(FOLDER / "lab.yaml").spec

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from sovctl.compliance.errors import InputError
-from sovctl.engine.preset import FOLDER, about, names, write_preset
-from sovctl.engine.spec.docs import render_schema
-from sovctl.engine.spec.file import load
+from sovctl.engine.validation.documentation import render_schema
+from sovctl.engine.validation.load import load
+from sovctl.engine.validation.presets import FOLDER, about, names, write_preset
+from sovctl.support.errors import InputError
 
 ROOT = Path(__file__).parent.parent.parent
 TODAY = date(2026, 11, 21)

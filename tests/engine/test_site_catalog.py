@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from sovctl.compliance.errors import SpecError
 from sovctl.engine.catalog import load_catalog
 from sovctl.engine.catalog.site_file import read_site_catalog, with_entries
-from sovctl.engine.sizing.scalable_units import shares
-from sovctl.engine.spec.file import load
+from sovctl.engine.sizing.site.scalable_units import shares
+from sovctl.engine.validation.load import load
+from sovctl.support.errors import SpecError
 
 OWN = {"source": "our own tests", "kind": "measured", "date": "2026-11-21"}
 EXAMPLE = Path(__file__).parents[2] / "examples" / "bank-hybrid" / "site.yaml"

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 import yaml
 
-from sovctl.compliance.errors import ExitCode, SpecError
 from sovctl.engine.catalog import load_catalog
-from sovctl.engine.preset import FOLDER as PRESETS
-from sovctl.engine.spec.file import parse
+from sovctl.engine.validation.load import parse
+from sovctl.engine.validation.presets import FOLDER as PRESETS
+from sovctl.support.errors import ExitCode, SpecError
 
 CASES = Path(__file__).parent.parent / "cases" / "spec"
 TODAY = date(2026, 11, 21)

@@ -11,15 +11,15 @@ import pytest
 import yaml
 
 from sovctl.engine import spec
-from sovctl.engine.preset import FOLDER, names
 from sovctl.engine.spec import access as spec_access
+from sovctl.engine.spec import json_schema as spec_schema
 from sovctl.engine.spec import policy as spec_policy
 from sovctl.engine.spec import routing as spec_routing
-from sovctl.engine.spec import schema as spec_schema
-from sovctl.engine.spec.docs import main, render_markdown, render_schema
-from sovctl.engine.spec.rules import RULES
 from sovctl.engine.spec.types import SpecModel
-from sovctl.gateway.kinds import Kind
+from sovctl.engine.validation.documentation import main, render_markdown, render_schema
+from sovctl.engine.validation.presets import FOLDER, names
+from sovctl.engine.validation.rules import RULES
+from sovctl.gateway.domain.entities import Kind
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -28,7 +28,7 @@ ROOT = Path(__file__).parent.parent.parent
     ("file", "content"), [("site-yaml.md", render_markdown()), ("site.schema.json", render_schema())]
 )
 def test_generated_documents_are_current(file: str, content: str) -> None:
-    hint = "run: build/venv/bin/python -m sovctl.engine.spec.docs docs"
+    hint = "run: build/venv/bin/python -m sovctl.engine.validation.documentation docs"
     assert (ROOT / "docs" / file).read_text() == content, hint
 
 

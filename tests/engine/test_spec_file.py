@@ -15,13 +15,13 @@ from cpu_time import least_cpu_s
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sovctl.compliance.errors import InputError, Problem, SpecError
 from sovctl.engine.catalog import load_catalog
-from sovctl.engine.preset import FOLDER, names
 from sovctl.engine.spec import SiteSpec
-from sovctl.engine.spec.file import MOST_PROBLEMS, LoadedSpec, check_files, load, parse
-from sovctl.engine.spec.problems import path_of
-from sovctl.engine.spec.rules import RULES
+from sovctl.engine.validation.load import MOST_PROBLEMS, LoadedSpec, check_files, load, parse
+from sovctl.engine.validation.presets import FOLDER, names
+from sovctl.engine.validation.problems import path_of
+from sovctl.engine.validation.rules import RULES
+from sovctl.support.errors import InputError, Problem, SpecError
 
 TODAY = date(2026, 11, 21)
 LAB = (FOLDER / "lab.yaml").read_text()

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from sovctl.compliance.errors import Busy, ExitCode
-from sovctl.engine.state import SiteState
+from sovctl.engine.site.state_folder import SiteState
+from sovctl.support.errors import Busy, ExitCode
 
 HOLDER = """
 import sys, time
 from pathlib import Path
-from sovctl.engine.state import SiteState
+from sovctl.engine.site.state_folder import SiteState
 with SiteState(Path(sys.argv[1])).exclusive("apply"):
     print("held", flush=True)
     sys.stdin.read()

@@ -6,8 +6,8 @@ import json
 
 from hypothesis import strategies as st
 
-from sovctl.gateway.kinds import LABELS
-from sovctl.gateway.tokens import ALPHABET, ID_CHARACTERS
+from sovctl.gateway.domain.entities import LABELS
+from sovctl.gateway.tokens.token import ALPHABET, ID_CHARACTERS
 
 SPECIMENS = (
     "DE89370400440532013000",

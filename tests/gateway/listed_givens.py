@@ -10,8 +10,8 @@ from pathlib import Path
 from sovctl.gateway.detect.edm.build import build_index
 from sovctl.gateway.detect.edm.finder import ListedFinder
 from sovctl.gateway.detect.edm.index import Index
-from sovctl.gateway.detect.finding import Finding, resolve
-from sovctl.gateway.detect.reading import read
+from sovctl.gateway.detect.findings.finding import Finding, resolve
+from sovctl.gateway.detect.text.words import read
 
 KEY = bytes(range(32))
 BUILT_AT = "2026-11-21T10:00:00Z"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from sovctl.compliance.patience import DISK_TIMEOUT_S
 from sovctl.gateway.access.principal import Method, Principal
 from sovctl.gateway.quota.need import Need
 from sovctl.gateway.quota.postgresql_store import PostgresqlStore
@@ -13,7 +12,8 @@ from sovctl.gateway.quota.quota import Quota
 from sovctl.gateway.quota.store import SqliteStore, Store
 from sovctl.gateway.settings import CallerLimits, PostgresqlSettings, TeamSettings
 from sovctl.gateway.settings.quota import QuotaSettings
-from sovctl.gateway.vault.postgresql_link import Address
+from sovctl.gateway.storage.postgresql import Address
+from sovctl.support.stall_timeout import DISK_TIMEOUT_S
 
 NOON = 1_795_262_400.0  # 2026-11-21 12:00 UTC
 ONE = Need(1, 100, 10)

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sovctl.gateway.asked import answers
-from sovctl.gateway.clean_texts import CleanTexts
 from sovctl.gateway.detect import make_detector
-from sovctl.gateway.inspection import Inspector
-from sovctl.gateway.kinds import Kind
+from sovctl.gateway.detect.clean_text_cache import CleanTexts
+from sovctl.gateway.domain.entities import Kind
+from sovctl.gateway.inspection.inspector import Inspector
+from sovctl.gateway.inspection.question_context import answers
 from sovctl.gateway.settings import DetectSettings
 from sovctl.gateway.surfaces import SURFACES
 

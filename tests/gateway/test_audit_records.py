@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sovctl.compliance.errors import InputError
 from sovctl.compliance.ledger.format import MAX_RECORD_BYTES, encode_record
-from sovctl.gateway.audit import encode
+from sovctl.gateway.audit.audit_log import encode
+from sovctl.support.errors import InputError
 
 _VALUES = st.recursive(
     st.one_of(st.text(), st.integers(-(2**53) + 1, 2**53 - 1), st.booleans(), st.none()),

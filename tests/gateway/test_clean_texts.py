@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sovctl.gateway.clean_texts import CleanTexts
 from sovctl.gateway.detect import make_detector
-from sovctl.gateway.detect.finding import Finding
-from sovctl.gateway.detect.language import languages
-from sovctl.gateway.inspection import Inspector
-from sovctl.gateway.kinds import Kind
+from sovctl.gateway.detect.clean_text_cache import CleanTexts
+from sovctl.gateway.detect.findings.finding import Finding
+from sovctl.gateway.detect.language.language import languages
+from sovctl.gateway.domain.entities import Kind
+from sovctl.gateway.inspection.inspector import Inspector
 from sovctl.gateway.settings import DetectSettings
 from sovctl.gateway.surfaces import SURFACES
 
@@ -156,7 +156,7 @@ def test_nothing_is_overlooked_in_texts_that_are_read_as_one(texts: list[str]) -
 
 
 def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sovctl.gateway.clean_texts._MOST_KNOWN", 3)
+    monkeypatch.setattr("sovctl.gateway.detect.clean_text_cache._MOST_KNOWN", 3)
     inner = Counting()
     finder = CleanTexts(inner)
     for number in range(5):
@@ -180,7 +180,7 @@ def test_languages_of_clean_texts_are_told_once(monkeypatch: pytest.MonkeyPatch)
         told.append(text)
         return languages(text)
 
-    monkeypatch.setattr("sovctl.gateway.clean_texts.languages", tell)
+    monkeypatch.setattr("sovctl.gateway.detect.clean_text_cache.languages", tell)
     finder = CleanTexts(Counting())
     german = "Bitte bestätigen Sie die Überweisung noch heute, und zwar an alle. " * 3
     finder.find(CLEAN)

@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from starlette.types import Send
 
-from sovctl.gateway.client_body import ClientBody
-from sovctl.gateway.client_transport import ClientTransport, Turn
-from sovctl.gateway.connections import DeadlineProtocol, protocol_class
+from sovctl.gateway.http.client_body import ClientBody
+from sovctl.gateway.http.client_transport import ClientTransport, Turn
+from sovctl.gateway.http.connections import DeadlineProtocol, protocol_class
 from sovctl.gateway.settings import Listen
 
 REQUEST = b"GET / HTTP/1.1\r\nhost: x\r\n\r\n"

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from presidio_analyzer.predefined_recognizers import IbanRecognizer
 
 from sovctl.gateway.detect import Finding, make_detector
-from sovctl.gateway.detect.disguise import plain
-from sovctl.gateway.detect.finding import resolve
-from sovctl.gateway.detect.view import View
-from sovctl.gateway.kinds import Kind
+from sovctl.gateway.detect.findings.finding import resolve
+from sovctl.gateway.detect.text.deobfuscation import plain
+from sovctl.gateway.detect.text.view import View
+from sovctl.gateway.domain.entities import Kind
 from sovctl.gateway.settings import DetectSettings
 
 DETECTOR = make_detector(DetectSettings(phone_regions=["AE", "DE", "FR", "GB", "IN", "US"]))

@@ -9,10 +9,10 @@ import pytest
 
 from sovctl.gateway.detect import Detector, Finding, make_detector
 from sovctl.gateway.detect.schemes.table import in_page
-from sovctl.gateway.detect.view import View
-from sovctl.gateway.kinds import LABELS, Kind
+from sovctl.gateway.detect.text.view import View
+from sovctl.gateway.domain.entities import LABELS, Kind
 from sovctl.gateway.settings import DetectSettings
-from sovctl.gateway.tokens import KEY_BYTES, Mint
+from sovctl.gateway.tokens.token import KEY_BYTES, Mint
 
 
 class Words:

@@ -10,8 +10,8 @@ import pytest
 import yaml
 from loopback_gateway import write_loopback_config
 
-from sovctl.compliance.errors import SpecError
 from sovctl.gateway.settings import check_settings, load_settings
+from sovctl.support.errors import SpecError
 
 PAGE = (Path(__file__).parents[2] / "docs/gateway.md").read_text()
 EXAMPLES = re.findall(r"^```yaml\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)

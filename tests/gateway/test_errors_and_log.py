@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from sovctl.compliance.errors import InputError
-from sovctl.gateway import log
-from sovctl.gateway.errors import Code, Refused, error_body
-from sovctl.gateway.keyfiles import read_key
+from sovctl.gateway.domain.errors import Code, Refused, error_body
 from sovctl.gateway.surfaces import SURFACES
+from sovctl.gateway.telemetry import log
+from sovctl.support.errors import InputError
+from sovctl.support.secret_files import read_key
 
 
 @pytest.mark.parametrize("content", ["", "00" * 31, "00" * 33, "zz" * 32])

@@ -15,9 +15,9 @@ import pytest
 import yaml
 from echo_upstream import EchoUpstream
 
-from sovctl.gateway.command import main
-from sovctl.gateway.kinds import Kind
-from sovctl.gateway.permissions import Policy
+from sovctl.gateway.commands.main import main
+from sovctl.gateway.domain.entities import Kind
+from sovctl.gateway.policy.permissions import Policy
 from sovctl.gateway.settings import Action, load_settings
 
 SOVCTL = str(Path(sys.executable).parent / "sovctl")
@@ -332,7 +332,7 @@ def test_our_own_mistake_is_said_without_what_it_was_about(config: Path, run: An
     def break_(*_: Any) -> None:
         raise RuntimeError(f"cannot handle {IBAN}")
 
-    monkeypatch.setattr("sovctl.gateway.access.keys_command._in_words", break_)
+    monkeypatch.setattr("sovctl.gateway.commands.keys._in_words", break_)
     result = run("keys", "list", "--config", str(config))
     assert result.returncode == 70
     assert "our mistake: RuntimeError at test_gateway_command.py:" in result.stderr

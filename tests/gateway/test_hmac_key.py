@@ -7,7 +7,7 @@ import hmac
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sovctl.gateway.hmac_key import HmacKey
+from sovctl.gateway.tokens.hmac_key import HmacKey
 
 
 @given(st.binary(max_size=200), st.lists(st.binary(max_size=200), max_size=4))

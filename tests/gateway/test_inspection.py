@@ -7,13 +7,13 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sovctl.gateway.clean_texts import CleanTexts
 from sovctl.gateway.detect import make_detector
-from sovctl.gateway.detect.finding import Finding
-from sovctl.gateway.detect.reading import Reading
-from sovctl.gateway.inspection import Inspector, _has_long_run
-from sovctl.gateway.kinds import Kind
-from sovctl.gateway.obstacles import Obstacle
+from sovctl.gateway.detect.clean_text_cache import CleanTexts
+from sovctl.gateway.detect.findings.finding import Finding
+from sovctl.gateway.detect.text.words import Reading
+from sovctl.gateway.domain.entities import Kind
+from sovctl.gateway.domain.obstacles import Obstacle
+from sovctl.gateway.inspection.inspector import Inspector, _has_long_run
 from sovctl.gateway.settings import DetectSettings
 from sovctl.gateway.surfaces import SURFACES
 

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sovctl.gateway.detect import language as telling
-from sovctl.gateway.detect.everyday_words import BALLOTS, GROUP_OF, GROUPS, HEAD_START, LANGUAGES
-from sovctl.gateway.detect.language import NONE, UNKNOWN, languages
+from sovctl.gateway.detect.language.language import NONE, UNKNOWN, languages
+from sovctl.gateway.detect.language.stop_words import BALLOTS, GROUP_OF, GROUPS, HEAD_START, LANGUAGES
 
 LETTERS: dict[str, str] = json.loads((Path(__file__).parent / "data" / "letters.json").read_text(encoding="utf-8"))
 

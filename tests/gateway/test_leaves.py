@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sovctl.gateway.leaves import leaves_of
+from sovctl.gateway.body.json_texts import leaves_of
 
 
 def test_the_model_and_the_words_of_the_api_are_no_leaves() -> None:

@@ -13,33 +13,33 @@ import hyperscan
 import pytest
 from linear_patterns import superlinear
 
-from sovctl.gateway.detect.scan import Pattern, Scanner
+from sovctl.gateway.detect.text.scanner import Pattern, Scanner
 
 # Not shown to be linear when searched for in a whole text, and not used like that.
 BOUNDED = {
-    "sovctl.gateway.aliases._WORD_BEFORE": "reads 14 characters before a word",
-    "sovctl.gateway.detect.context._SENTENCE_END": "reads the few characters before a number",
-    "sovctl.gateway.detect.documents._WORD": "matched once at the beginning of one number",
+    "sovctl.gateway.inspection.known_names._WORD_BEFORE": "reads 14 characters before a word",
+    "sovctl.gateway.detect.context.topics._SENTENCE_END": "reads the few characters before a number",
+    "sovctl.gateway.detect.recognizers.document_numbers._WORD": "matched once at the beginning of one number",
     "sovctl.gateway.detect.edm.run._LEFT": "reads the few characters before a word",
     "sovctl.gateway.detect.edm.titles._GLUED_BEFORE": "reads 40 characters before a word",
     "sovctl.gateway.detect.edm.titles._TITLE_AND_PARTICLES": "reads the few words before a word",
     "sovctl.gateway.detect.edm.user_names._USERS": "reads the few characters before a word",
-    "sovctl.gateway.detect.email_address._WORD_BEFORE": "matched once at the beginning of an address",
-    "sovctl.gateway.detect.encoded._LEAD": "matched once from 64 characters before the end of a run, or twice as many",
-    "sovctl.gateway.detect.finding._WORDS": "matches once for each part of a finding that is left",
+    "sovctl.gateway.detect.recognizers.email_address._WORD_BEFORE": "matched once at the beginning of an address",
+    "sovctl.gateway.detect.text.base64_hex._LEAD": "matched once from 64 or 128 characters before the end of a run",
+    "sovctl.gateway.detect.findings.finding._WORDS": "matches once for each part of a finding that is left",
     "sovctl.gateway.detect.models.gliner_model._WORD": "matches at every place, so it never goes back",
     "sovctl.gateway.detect.names.beside_cues._LINE_END": "matched once behind a name",
     "sovctl.gateway.detect.names.in_fields._VALUE_END": "matched once behind a name",
     "sovctl.gateway.detect.names.shape._LOWER_WORD": "matched once at the beginning of a word",
     "sovctl.gateway.detect.names.shape._PREVIOUS": "reads the few characters before a word",
-    "sovctl.gateway.detect.numbers._CODE_BEFORE": "reads 24 characters before a number",
-    "sovctl.gateway.inspection._STEPS": "matched once at the beginning of a text, and gives nothing back",
+    "sovctl.gateway.detect.numbers.scheme_numbers._CODE_BEFORE": "reads 24 characters before a number",
+    "sovctl.gateway.inspection.inspector._STEPS": "matched once at the beginning of a text, and gives nothing back",
     "sovctl.gateway.release.citations._DATE": "matches one token",
     "sovctl.gateway.release.citations._GROUPED": "matched once at the beginning of one token",
     "sovctl.gateway.release.sentences._BEGUN_FENCE": "matched once at the beginning of a sentence",
     "sovctl.gateway.release.sentences._LAST_WORD": "reads the few characters before a full stop",
     "sovctl.gateway.surfaces.captions._TIMES": "matched once at the beginning of a line",
-    "sovctl.gateway.wrapping._TEXT_TYPE": "matches one media type",
+    "sovctl.gateway.body.embedded_files._TEXT_TYPE": "matches one media type",
 }
 
 # Every pattern that the gateway's modules compile, with the name of the module and, where it has one, of the pattern.

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sovctl.gateway.links import _OPENER, link_regions
+from sovctl.gateway.tokens.link_context import _OPENER, link_regions
 
 _PIECES = ["http", "HTTPS", "ftps", "wss", "file", "data", "javascript", "www", "WWW"]
 _PIECES += [":", ".", "/", "\\", "]", "(", " ", '"', "x", "Ü", "\n"]

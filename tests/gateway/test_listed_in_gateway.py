@@ -13,8 +13,8 @@ from listed_givens import write_list
 from loopback_gateway import running_gateway, say, write_loopback_config
 from waiting import until
 
-from sovctl.compliance.errors import ExitCode
-from sovctl.gateway.command import main
+from sovctl.gateway.commands.main import main
+from sovctl.support.errors import ExitCode
 
 
 def build(folder: Path, *people: tuple[str, str]) -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sovctl.gateway.multipart import FormError, parse_form
+from sovctl.gateway.body.multipart import FormError, parse_form
 
 TYPE = 'multipart/form-data; boundary="b0undary"'
 _NAMES = st.text(st.characters(codec="utf-8", exclude_characters='"\\\r\n\x00'), min_size=1, max_size=8)

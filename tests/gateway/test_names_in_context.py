@@ -10,16 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sovctl.engine.spec.policy import NAME_LANGUAGES
-from sovctl.gateway.detect.finding import resolve
+from sovctl.gateway.detect.findings.finding import resolve
 from sovctl.gateway.detect.names.clues import PATRONYMIC_PARTS, clues_in
 from sovctl.gateway.detect.names.context import find_names
 from sovctl.gateway.detect.names.cues import CUES, FIELDS, JOINTS
 from sovctl.gateway.detect.names.given_names import GIVEN_NAMES
 from sovctl.gateway.detect.names.nobody import NOBODY
-from sovctl.gateway.detect.reading import read
-from sovctl.gateway.detect.structured import StructuredFinder
-from sovctl.gateway.detect.view import View
-from sovctl.gateway.name_languages import CONTEXT_LANGUAGES
+from sovctl.gateway.detect.structured_finder import StructuredFinder
+from sovctl.gateway.detect.text.view import View
+from sovctl.gateway.detect.text.words import read
+from sovctl.gateway.settings.name_languages import CONTEXT_LANGUAGES
 
 _FOLDER = Path(__file__).parent / "data"
 _MARKED = re.compile("⟦(.*?)⟧", re.DOTALL)

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sovctl.gateway.kinds import Kind
-from sovctl.gateway.offsets import Offsets
-from sovctl.gateway.restore import RestoreCounts, Restorer, restore
+from sovctl.gateway.domain.entities import Kind
 from sovctl.gateway.surfaces import SURFACES, Restoration
-from sovctl.gateway.tokens import Mint
+from sovctl.gateway.tokens.annotation_offsets import Offsets
+from sovctl.gateway.tokens.restore import RestoreCounts, Restorer, restore
+from sovctl.gateway.tokens.token import Mint
 
 MINT = Mint(bytes(32), tenant="t", conversation="c")
 VALUES = ["a@b.example", "a.very.long.name.of.somebody@example.com"]

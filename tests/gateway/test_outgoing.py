@@ -10,20 +10,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sovctl.gateway.clean_texts import CleanTexts
-from sovctl.gateway.conversation import conversation_of
+from sovctl.gateway.body.json_texts import TooDeep
 from sovctl.gateway.detect import Finding, make_detector
-from sovctl.gateway.hmac_key import HmacKey
-from sovctl.gateway.inspection import Inspection, Inspector
-from sovctl.gateway.kinds import Kind
-from sovctl.gateway.leaves import TooDeep
-from sovctl.gateway.obstacles import Obstacle
-from sovctl.gateway.outgoing import Leak, Outgoing, tokenize_body
-from sovctl.gateway.permissions import Policy
-from sovctl.gateway.restore import RestoreCounts
+from sovctl.gateway.detect.clean_text_cache import CleanTexts
+from sovctl.gateway.domain.entities import Kind
+from sovctl.gateway.domain.obstacles import Obstacle
+from sovctl.gateway.inspection.inspector import Inspection, Inspector
+from sovctl.gateway.policy.permissions import Policy
 from sovctl.gateway.settings import Action, DetectSettings, PolicyRule, PolicySettings, RouteSettings
 from sovctl.gateway.surfaces import SURFACES, Restoration
-from sovctl.gateway.tokens import Mint
+from sovctl.gateway.tokenization.body import Leak, Outgoing, tokenize_body
+from sovctl.gateway.tokens.conversation import conversation_of
+from sovctl.gateway.tokens.hmac_key import HmacKey
+from sovctl.gateway.tokens.restore import RestoreCounts
+from sovctl.gateway.tokens.token import Mint
 
 CHAT = SURFACES["/v1/chat/completions"]
 DETECTOR = make_detector(DetectSettings(phone_regions=["US"]))

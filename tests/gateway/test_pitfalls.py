@@ -13,10 +13,10 @@ import pytest
 from echo_upstream import EchoUpstream
 from surface_givens import API_KEY, CARD, IBAN, MAIL, PROMPT, assert_clean, post
 
-from sovctl.gateway.kinds import Kind
-from sovctl.gateway.restore import Issued, RestoreBounds, RestoreCounts, Restorer, restore
+from sovctl.gateway.domain.entities import Kind
 from sovctl.gateway.surfaces import SURFACES, Restoration
-from sovctl.gateway.tokens import ALPHABET, Mint
+from sovctl.gateway.tokens.restore import Issued, RestoreBounds, RestoreCounts, Restorer, restore
+from sovctl.gateway.tokens.token import ALPHABET, Mint
 
 CHAT = SURFACES["/v1/chat/completions"]
 KEY = bytes(32)

@@ -6,20 +6,14 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from sovctl.compliance.errors import SpecError
 from sovctl.gateway.detect import make_detector
-from sovctl.gateway.inspection import Inspection
-from sovctl.gateway.kinds import Kind
-from sovctl.gateway.obstacles import Obstacle
-from sovctl.gateway.permissions import Permissions, Policy, check_rules
-from sovctl.gateway.policy import Permit, Verdict, decide
-from sovctl.gateway.settings import (
-    Action,
-    DetectSettings,
-    PolicyRule,
-    PolicySettings,
-    RouteSettings,
-)
+from sovctl.gateway.domain.entities import Kind
+from sovctl.gateway.domain.obstacles import Obstacle
+from sovctl.gateway.inspection.inspector import Inspection
+from sovctl.gateway.policy.decision import Permit, Verdict, decide
+from sovctl.gateway.policy.permissions import Permissions, Policy, check_rules
+from sovctl.gateway.settings import Action, DetectSettings, PolicyRule, PolicySettings, RouteSettings
+from sovctl.support.errors import SpecError
 
 POLICY = PolicySettings(
     default=Action.TOKENIZE,

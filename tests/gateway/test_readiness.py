@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from sovctl.gateway.pipeline.readiness import Readiness
 from sovctl.gateway.quota.quota import Quota
-from sovctl.gateway.readiness import Readiness
 from sovctl.gateway.settings.quota import QuotaSettings
 
 
@@ -25,7 +25,7 @@ class Part:
 
 
 def test_many_who_ask_at_once_cost_one_look_and_none_ends_it_for_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sovctl.gateway.readiness._VALID_S", 60.0)
+    monkeypatch.setattr("sovctl.gateway.pipeline.readiness._VALID_S", 60.0)
 
     async def work() -> None:
         vault: Any = Part()
@@ -79,8 +79,8 @@ def test_a_look_that_fails_though_nobody_waits_is_told_in_the_log_and_never_by_t
 def test_a_part_that_hangs_is_silent_is_asked_once_and_counts_again_when_it_answers(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("sovctl.gateway.readiness._PATIENCE_S", 0.01)
-    monkeypatch.setattr("sovctl.gateway.readiness._VALID_S", 0.0)
+    monkeypatch.setattr("sovctl.gateway.pipeline.readiness._PATIENCE_S", 0.01)
+    monkeypatch.setattr("sovctl.gateway.pipeline.readiness._VALID_S", 0.0)
 
     async def work() -> None:
         vault: Any = Part()

@@ -22,12 +22,12 @@ from echo_upstream import EchoUpstream
 from waiting import until
 
 from sovctl.compliance.ledger.reader import LedgerReader
-from sovctl.gateway import reload
-from sovctl.gateway.detect.finding import Finding
-from sovctl.gateway.errors import Code, Refused
-from sovctl.gateway.metrics import Metrics
-from sovctl.gateway.reload import LIVE, InForce, Reloader, changed_keys, live_files
+from sovctl.gateway.detect.findings.finding import Finding
+from sovctl.gateway.domain.errors import Code, Refused
+from sovctl.gateway.runtime import reload
+from sovctl.gateway.runtime.reload import LIVE, InForce, Reloader, changed_keys, live_files
 from sovctl.gateway.settings import DetectSettings, GatewaySettings, load_settings
+from sovctl.gateway.telemetry.metrics import Metrics
 
 PROMPT = "Please write to anna@example.com about the transfer."
 

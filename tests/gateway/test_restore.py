@@ -11,12 +11,12 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from sovctl.gateway.detect.finding import Finding
-from sovctl.gateway.kinds import LABELS, Kind, Mark
-from sovctl.gateway.replace import mask_of, replace
-from sovctl.gateway.restore import RestoreCounts, Restorer, restore
-from sovctl.gateway.token_search import TokenSearch
-from sovctl.gateway.tokens import ALPHABET, ID_CHARACTERS, Mint
+from sovctl.gateway.detect.findings.finding import Finding
+from sovctl.gateway.domain.entities import LABELS, Kind, Mark
+from sovctl.gateway.tokenization.text import mask_of, replace
+from sovctl.gateway.tokens.restore import RestoreCounts, Restorer, restore
+from sovctl.gateway.tokens.search import TokenSearch
+from sovctl.gateway.tokens.token import ALPHABET, ID_CHARACTERS, Mint
 
 KEY = bytes(range(32))
 IBAN = "DE89 3704 0044 0532 0130 00"

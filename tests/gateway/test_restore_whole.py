@@ -5,10 +5,10 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sovctl.gateway.kinds import Kind, Mark
-from sovctl.gateway.restore import Issued, RestoreBounds, RestoreCounts, Restorer
+from sovctl.gateway.domain.entities import Kind, Mark
 from sovctl.gateway.surfaces import Restoration
-from sovctl.gateway.tokens import Mint
+from sovctl.gateway.tokens.restore import Issued, RestoreBounds, RestoreCounts, Restorer
+from sovctl.gateway.tokens.token import Mint
 
 _MINT = Mint(bytes(32), tenant="t", conversation="c")
 _OTHER = Mint(bytes(32), tenant="t", conversation="d").token(Kind.EMAIL, "x@example.com", "x@example.com")

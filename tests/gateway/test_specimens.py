@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from sovctl.gateway.commands.specimens import SPECIMENS
 from sovctl.gateway.detect import make_detector
-from sovctl.gateway.kinds import Kind
+from sovctl.gateway.domain.entities import Kind
 from sovctl.gateway.settings import DetectSettings
-from sovctl.gateway.specimens import SPECIMENS
 
 DETECTOR = make_detector(DetectSettings())
 

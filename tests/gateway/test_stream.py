@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sovctl.gateway.errors import UpstreamFailed
-from sovctl.gateway.kinds import Kind
-from sovctl.gateway.restore import RestoreCounts
-from sovctl.gateway.sse import EventTooLarge, Framer
+from sovctl.gateway.body.sse import EventTooLarge, Framer
+from sovctl.gateway.domain.entities import Kind
+from sovctl.gateway.domain.errors import UpstreamFailed
 from sovctl.gateway.surfaces import SURFACES, Restoration
 from sovctl.gateway.surfaces.chat import FIELDS
 from sovctl.gateway.surfaces.choices import ChoiceStream
-from sovctl.gateway.tokens import Mint
+from sovctl.gateway.tokens.restore import RestoreCounts
+from sovctl.gateway.tokens.token import Mint
 
 CHAT = SURFACES["/v1/chat/completions"]
 MINT = Mint(bytes(32), tenant="t", conversation="c")

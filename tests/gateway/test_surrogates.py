@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sovctl.gateway.detect.finding import Finding
-from sovctl.gateway.kinds import Kind
-from sovctl.gateway.leaves import leaves_of
-from sovctl.gateway.replace import replace
-from sovctl.gateway.restore import Issued, RestoreBounds, Restorer
-from sovctl.gateway.surrogates import KINDS, Surrogates, demanded, is_fixed, surrogate_of
-from sovctl.gateway.tokens import Mint
+from sovctl.gateway.body.json_texts import leaves_of
+from sovctl.gateway.detect.findings.finding import Finding
+from sovctl.gateway.domain.entities import Kind
+from sovctl.gateway.tokenization.text import replace
+from sovctl.gateway.tokens.restore import Issued, RestoreBounds, Restorer
+from sovctl.gateway.tokens.surrogates import KINDS, Surrogates, demanded, is_fixed, surrogate_of
+from sovctl.gateway.tokens.token import Mint
 
 VALUES = {
     Kind.EMAIL: "anna@example.com",

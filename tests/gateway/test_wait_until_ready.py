@@ -11,8 +11,8 @@ from typing import Any
 
 from echo_upstream import EchoUpstream
 
-from sovctl.engine.pki import Authority
-from sovctl.engine.plan.context import ROLES
+from sovctl.engine.certificate_authority import Authority
+from sovctl.engine.resources.context import ROLES
 
 PROGRAM = ROLES / "gateway" / "files" / "wait_until_ready"
 

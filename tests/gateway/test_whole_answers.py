@@ -8,8 +8,8 @@ from typing import Any
 
 import uvicorn
 
-from sovctl.gateway.client_body import ClientBody, written_at_once
-from sovctl.gateway.connections import DeadlineProtocol, protocol_class
+from sovctl.gateway.http.client_body import ClientBody, written_at_once
+from sovctl.gateway.http.connections import DeadlineProtocol, protocol_class
 from sovctl.gateway.settings import Listen
 
 ANSWERS: list[tuple[int, list[tuple[bytes, bytes]], bytes]] = [

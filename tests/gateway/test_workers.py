@@ -177,11 +177,11 @@ _TWO_LIVES = """
 import asyncio, os, sys, time
 from pathlib import Path
 from types import SimpleNamespace
-from sovctl.compliance.keys import load_or_create
+from sovctl.compliance.signing import load_or_create
 from sovctl.compliance.ledger.line import LineSender
 from sovctl.compliance.ledger.store import Ledger
 from sovctl.gateway.settings import Listen
-from sovctl.gateway.supervisor import Supervisor
+from sovctl.gateway.runtime.supervisor import Supervisor
 
 hears, told = os.pipe()
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sovctl.gateway.wrapping import unwrapped
+from sovctl.gateway.body.embedded_files import unwrapped
 
 _TEXTS = st.text(st.characters(codec="utf-8", exclude_categories=["Cs", "Cc"]), min_size=1, max_size=60)
 _TYPES = st.sampled_from(["text/plain", "text/csv", "application/json", "text/markdown;charset=utf-8", "", "TEXT/CSV"])

@@ -16,10 +16,10 @@ from typing import Any
 
 import yaml
 
-from sovctl.engine.lab import chat as client
-from sovctl.engine.lab import search
 from sovctl.engine.lab.layout import Lab, node_named
-from sovctl.engine.lab.shell import ssh_command
+from sovctl.engine.lab.lifecycle import leak_search as search
+from sovctl.engine.lab.node.shell import ssh_command
+from sovctl.engine.lab.services import chat as client
 
 NAME = "sovroad"
 GATEWAY, GATEWAY_PORT = "10.77.0.21", 8443

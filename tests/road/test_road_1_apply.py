@@ -7,9 +7,9 @@ import json
 import pytest
 from road_site import RoadSite
 
-from sovctl.compliance.errors import ExitCode
 from sovctl.compliance.ledger.reader import LedgerReader
 from sovctl.engine.plan.order import KINDS
+from sovctl.support.errors import ExitCode
 
 pytestmark = pytest.mark.lab
 

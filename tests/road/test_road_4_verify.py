@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from road_site import NAME, RoadSite
 
-from sovctl.compliance.errors import ExitCode
-from sovctl.engine.checks.registry import CHECKS
-from sovctl.engine.lab.faults import fault_named
+from sovctl.engine.checks.definitions.registry import CHECKS
+from sovctl.engine.lab.hardware.faults import fault_named
+from sovctl.support.errors import ExitCode
 
 pytestmark = pytest.mark.lab
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from road_site import EMAIL, IBAN, SENT, RoadSite
 
-from sovctl.compliance.errors import ExitCode
+from sovctl.support.errors import ExitCode
 
 pytestmark = pytest.mark.lab
 

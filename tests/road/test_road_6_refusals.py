@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from road_site import Answer, RoadSite
 
-from sovctl.compliance.errors import ExitCode
+from sovctl.support.errors import ExitCode
 
 pytestmark = pytest.mark.lab
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from road_site import RoadSite, ended, wait_for
 
-from sovctl.compliance.errors import ExitCode
+from sovctl.support.errors import ExitCode
 
 pytestmark = pytest.mark.lab
 

@@ -57,12 +57,12 @@ from sovctl.gateway.detect.edm.titles import (
 from sovctl.gateway.detect.edm.user_names import user_name_at
 from sovctl.gateway.detect.edm.values import Values
 from sovctl.gateway.detect.edm.vocabulary import Listed, Vocabulary, folded
-from sovctl.gateway.detect.finding import Finding
+from sovctl.gateway.detect.findings.finding import Finding
 from sovctl.gateway.detect.names.cues import TITLES
 from sovctl.gateway.detect.names.nobody import is_everyday
 from sovctl.gateway.detect.names.shape import ends_like_surname
-from sovctl.gateway.detect.reading import Reading
-from sovctl.gateway.kinds import Kind
+from sovctl.gateway.detect.text.words import Reading
+from sovctl.gateway.domain.entities import Kind
 
 _SHORTEST_SUPPORTED = 3  # letters of a name beside something of the same person
 _SHORTEST_ALONE = 4  # letters of a surname that stands alone

@@ -36,8 +36,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, Literal
 
-from sovctl.compliance.errors import InputError
-from sovctl.compliance.files import write_atomic
+from sovctl.support.atomic_files import write_atomic
+from sovctl.support.errors import InputError
 
 VERSION = 4
 """Of the form, and of how words are spelled in keys: an index of other keys would find less than it lists."""

@@ -14,7 +14,7 @@ from typing import Literal
 
 from sovctl.gateway.detect.edm.pairs import is_wall
 from sovctl.gateway.detect.edm.vocabulary import Listed, Vocabulary, folded
-from sovctl.gateway.detect.reading import MARKS, Reading
+from sovctl.gateway.detect.text.words import MARKS, Reading
 
 REACH = 30
 """Characters between two words of one name, with particles, initials and a middle name."""

@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import TextIO
 
-from sovctl.compliance.errors import InputError
+from sovctl.support.errors import InputError
 
 # Field -> headers under which it is found, in lower case, one space between words.
 FIELDS: dict[str, tuple[str, ...]] = {

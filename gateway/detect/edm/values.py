@@ -16,8 +16,8 @@ from functools import cached_property
 from typing import NamedTuple
 
 from sovctl.gateway.detect.edm.table import date_of
-from sovctl.gateway.detect.everyday_words import OWN_LETTERS
-from sovctl.gateway.detect.language import NONE, UNKNOWN, languages
+from sovctl.gateway.detect.language.language import NONE, UNKNOWN, languages
+from sovctl.gateway.detect.language.stop_words import OWN_LETTERS
 
 _NOT_ALNUM = re.compile(r"[\W_]+")
 # A digit first, so that everything else is skipped in one step.

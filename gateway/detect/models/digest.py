@@ -15,7 +15,7 @@ import os
 import stat
 from pathlib import Path
 
-from sovctl.compliance.errors import InputError
+from sovctl.support.errors import InputError
 
 
 def sha256_of(path: Path) -> str:

@@ -12,9 +12,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from sovctl.gateway.detect.finding import Finding, name_value
-from sovctl.gateway.detect.view import View
-from sovctl.gateway.kinds import Kind
+from sovctl.gateway.detect.findings.finding import Finding, name_value
+from sovctl.gateway.detect.text.view import View
+from sovctl.gateway.domain.entities import Kind
 
 Entity = tuple[int, int, str, float]
 """Start, end, label, score."""

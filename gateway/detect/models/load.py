@@ -8,7 +8,6 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Mapping
 
-from sovctl.compliance.errors import InputError
 from sovctl.gateway.detect.models.digest import check_sha256
 from sovctl.gateway.detect.models.finder import ModelFinder, Read
 from sovctl.gateway.detect.models.gliner_model import open_gliner
@@ -16,6 +15,7 @@ from sovctl.gateway.detect.models.onnx_model import open_onnx
 from sovctl.gateway.detect.models.spacy_model import open_spacy
 from sovctl.gateway.detect.models.stanza_model import open_stanza
 from sovctl.gateway.settings.name_model import NameModelSettings
+from sovctl.support.errors import InputError
 
 _OPEN: Mapping[str, Callable[[NameModelSettings], tuple[Read, frozenset[str]]]] = {
     "gliner": open_gliner,

@@ -19,7 +19,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from sovctl.compliance.errors import InputError
+from sovctl.support.errors import InputError
 
 
 def add_packages(folder: Path, *, where: str) -> None:

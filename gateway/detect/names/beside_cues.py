@@ -23,7 +23,7 @@ from sovctl.gateway.detect.names.shape import (
     name_at,
     word_before,
 )
-from sovctl.gateway.detect.reading import Reading
+from sovctl.gateway.detect.text.words import Reading
 
 _LOWER_BEHIND = re.compile(f" {LOWER}")  # behind most cues: "the customer asked"
 _AFTER_TITLE = re.compile(r"\.?[ \t\u00a0]{1,3}|\.(?=\w)")

@@ -9,7 +9,7 @@ from sovctl.gateway.detect.names.clues import PATRONYMIC_PARTS, Clue
 from sovctl.gateway.detect.names.cues import JOINTS
 from sovctl.gateway.detect.names.given_names import is_given_name
 from sovctl.gateway.detect.names.shape import Name, is_nobody, name_at, word_before
-from sovctl.gateway.detect.reading import Reading
+from sovctl.gateway.detect.text.words import Reading
 
 _OF_FORM = PATRONYMIC_PARTS | JOINTS
 _PATRONYMIC = re.compile(

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 from typing import NamedTuple
 
-from sovctl.gateway.detect.everyday_words import GROUP_OF
+from sovctl.gateway.detect.language.stop_words import GROUP_OF
 from sovctl.gateway.detect.names.cues import COMPANIES, PARTICLES, TITLES
 from sovctl.gateway.detect.names.given_names import GIVEN_NAMES, is_given_name
 from sovctl.gateway.detect.names.nobody import NOBODY, is_everyday

@@ -6,10 +6,10 @@ NIMC and CBN (NIN, BVN), DHA (South African ID), KRA (PIN), NIA (Ghana Card). Re
 
 from __future__ import annotations
 
-from sovctl.gateway.detect.checkdigits import is_date, luhn, weighted
-from sovctl.gateway.detect.presidio import validator
+from sovctl.gateway.detect.schemes.check_digits import is_date, luhn, weighted
+from sovctl.gateway.detect.schemes.presidio import validator
 from sovctl.gateway.detect.schemes.scheme import Form, Needs, Number
-from sovctl.gateway.kinds import Kind
+from sovctl.gateway.domain.entities import Kind
 
 _NHI = "ABCDEFGHJKLMNPQRSTUVWXYZ"
 

@@ -6,10 +6,10 @@ INF104 (number plates). Read 2026-11.
 
 from __future__ import annotations
 
-from sovctl.gateway.detect.checkdigits import is_date_backwards, weighted
-from sovctl.gateway.detect.presidio import validator
+from sovctl.gateway.detect.schemes.check_digits import is_date_backwards, weighted
+from sovctl.gateway.detect.schemes.presidio import validator
 from sovctl.gateway.detect.schemes.scheme import Form, Needs, Number
-from sovctl.gateway.kinds import Kind
+from sovctl.gateway.domain.entities import Kind
 
 _NEVER_ISSUED = frozenset({"BG", "GB", "NK", "KN", "TN", "NT", "ZZ"})
 

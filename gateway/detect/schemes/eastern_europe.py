@@ -6,10 +6,10 @@ otherwise. Read 2026-11.
 
 from __future__ import annotations
 
-from sovctl.gateway.detect.checkdigits import is_date, is_day, mod_11_10, weighted
-from sovctl.gateway.detect.presidio import validator
+from sovctl.gateway.detect.schemes.check_digits import is_date, is_day, mod_11_10, weighted
+from sovctl.gateway.detect.schemes.presidio import validator
 from sovctl.gateway.detect.schemes.scheme import Form, Needs, Number
-from sovctl.gateway.kinds import Kind
+from sovctl.gateway.domain.entities import Kind
 
 _pl_pesel = validator("PL_PESEL")
 

@@ -7,10 +7,10 @@ Population Authority, Iran's National Organization for Civil Registration. Read 
 
 from __future__ import annotations
 
-from sovctl.gateway.detect.checkdigits import is_date, luhn, weighted
-from sovctl.gateway.detect.presidio import validator
+from sovctl.gateway.detect.schemes.check_digits import is_date, luhn, weighted
+from sovctl.gateway.detect.schemes.presidio import validator
 from sovctl.gateway.detect.schemes.scheme import Form, Needs, Number
-from sovctl.gateway.kinds import Kind
+from sovctl.gateway.domain.entities import Kind
 
 
 def ae_emirates_id(digits: str) -> bool:

@@ -6,10 +6,10 @@ the Union; Skatteetaten and Þjóðskrá for Norway and Iceland. Read 2026-11.
 
 from __future__ import annotations
 
-from sovctl.gateway.detect.checkdigits import is_date, is_date_backwards, is_day, luhn, weighted
-from sovctl.gateway.detect.presidio import validator
+from sovctl.gateway.detect.schemes.check_digits import is_date, is_date_backwards, is_day, luhn, weighted
+from sovctl.gateway.detect.schemes.presidio import validator
 from sovctl.gateway.detect.schemes.scheme import Form, Needs, Number
-from sovctl.gateway.kinds import Kind
+from sovctl.gateway.domain.entities import Kind
 
 _fi_hetu = validator("FI_HETU")
 _se_personnummer = validator("SE_PERSONNUMMER")

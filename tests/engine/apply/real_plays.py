@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from sovctl.engine.apply import ansible
-from sovctl.engine.plan.context import ROLES
+from sovctl.engine.resources.context import ROLES
 
 
 def play(folder: Path, tasks: list[dict[str, Any]], *, inventory: Mapping[str, Any] | None = None) -> list[str]:

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sovctl.compliance.errors import SovctlError
 from sovctl.engine.apply.journal import Journal, newest, read, unfinished
+from sovctl.support.errors import SovctlError
 
 
 def run(folder: Path, run_id: str, plan: str, *events: str) -> Path:

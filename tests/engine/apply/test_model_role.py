@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from real_plays import play
 
-from sovctl.compliance.canonical import sha256_hex
-from sovctl.engine.lab.model_store import digests_below, manifest_text
+from sovctl.engine.lab.artifacts.model_store import digests_below, manifest_text
+from sovctl.support.canonical_json import sha256_hex
 
 FILES = {"config.json": "{}", "1_Pooling/config.json": "{}", ".gitattributes": "*", "model.safetensors": "weights"}
 

@@ -18,11 +18,11 @@ from hypothesis import strategies as st
 from real_plays import no_configuration, play
 from strategies import PRESETS
 
-from sovctl.compliance.canonical import sha256_hex
 from sovctl.engine.apply import ansible
-from sovctl.engine.plan.context import ROLES, render
 from sovctl.engine.plan.order import KINDS
-from sovctl.engine.spec.file import references
+from sovctl.engine.resources.context import ROLES, render
+from sovctl.engine.validation.load import references
+from sovctl.support.canonical_json import sha256_hex
 
 Variables = dict[str, Any]
 

@@ -11,14 +11,14 @@ import pytest
 from example_sites import MakeSite
 from planned_nodes import empty
 
-from sovctl.compliance.errors import InputError, PlanStale
 from sovctl.engine.apply.journal import Journal
 from sovctl.engine.apply.run import apply
 from sovctl.engine.apply.stale import check_bindings, check_same
 from sovctl.engine.plan import file
 from sovctl.engine.plan.file import Plan
-from sovctl.engine.plan.resource import CREATED_BY_APPLY, Change, Risk, Verb
-from sovctl.engine.site import Site
+from sovctl.engine.resources.resource import CREATED_BY_APPLY, Change, Risk, Verb
+from sovctl.engine.site.site import Site
+from sovctl.support.errors import InputError, PlanStale
 
 State = Mapping[str, Any] | None
 

@@ -15,30 +15,30 @@ from tempfile import TemporaryDirectory
 from gpu_samples import document, eight, gpu
 
 from sovctl.compliance.verdict import Verdict
-from sovctl.engine.checks.judges.gateway import GatewayExpectation, LeavingExpectation
-from sovctl.engine.checks.judges.gpu import GpuExpectation
-from sovctl.engine.checks.judges.host import ClockExpectation, SshExpectation
-from sovctl.engine.checks.judges.infiniband import InfinibandExpectation
-from sovctl.engine.checks.judges.model_store import STRANGE, ModelExpectation
-from sovctl.engine.checks.judges.nvlink import FabricExpectation, LinkExpectation
-from sovctl.engine.checks.judges.perimeter import (
+from sovctl.engine.certificate_authority import Authority
+from sovctl.engine.checks.definitions.gateway import GatewayExpectation, LeavingExpectation
+from sovctl.engine.checks.definitions.gpu import GpuExpectation
+from sovctl.engine.checks.definitions.host import ClockExpectation, SshExpectation
+from sovctl.engine.checks.definitions.infiniband import InfinibandExpectation
+from sovctl.engine.checks.definitions.model_store import STRANGE, ModelExpectation
+from sovctl.engine.checks.definitions.nvlink import FabricExpectation, LinkExpectation
+from sovctl.engine.checks.definitions.perimeter import (
     Endpoint,
     ExceptionExpectation,
     NoWayOutExpectation,
     WallExpectation,
 )
-from sovctl.engine.checks.judges.plan import PlanExpectation
-from sovctl.engine.checks.judges.pool import PoolExpectation
-from sovctl.engine.checks.judges.site import (
+from sovctl.engine.checks.definitions.plan import PlanExpectation
+from sovctl.engine.checks.definitions.pool import PoolExpectation
+from sovctl.engine.checks.definitions.site import (
     GROUP_MAY_READ,
     AuthorityExpectation,
     KeysExpectation,
     LedgerExpectation,
     PrivateFile,
 )
-from sovctl.engine.checks.judges.software import DriverExpectation, MirrorExpectation
-from sovctl.engine.checks.model import Expectation, ProbeOutput
-from sovctl.engine.pki import Authority
+from sovctl.engine.checks.definitions.software import DriverExpectation, MirrorExpectation
+from sovctl.engine.checks.model.check import Expectation, ProbeOutput
 from sovctl.engine.spec.types import Secret
 
 FAIL, UNKNOWN, WARN, NOT_APPLICABLE = Verdict.FAIL, Verdict.UNKNOWN, Verdict.WARN, Verdict.NOT_APPLICABLE

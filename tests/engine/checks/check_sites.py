@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import date
 from pathlib import Path
 
-from sovctl.engine.checks.estate import Controller, Estate
+from sovctl.engine.checks.model.check_context import Controller, Estate
 from sovctl.engine.plan.build import context_of
-from sovctl.engine.spec.file import load
+from sovctl.engine.validation.load import load
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 TODAY = date(2026, 11, 21)

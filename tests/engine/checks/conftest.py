@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from check_sites import SITE, estate
 
-from sovctl.engine.checks.estate import Estate
+from sovctl.engine.checks.model.check_context import Estate
 
 
 @pytest.fixture

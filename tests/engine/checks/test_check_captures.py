@@ -9,11 +9,11 @@ import pytest
 from check_samples import FM_UNIT, H100_FABRIC, answer
 
 from sovctl.compliance.verdict import Verdict
-from sovctl.engine.checks.judges import gpu, infiniband, nvlink
-from sovctl.engine.checks.judges.gpu import GpuExpectation
-from sovctl.engine.checks.judges.infiniband import InfinibandExpectation
-from sovctl.engine.checks.judges.nvlink import FabricExpectation, LinkExpectation
-from sovctl.engine.checks.model import Judgement
+from sovctl.engine.checks.definitions import gpu, infiniband, nvlink
+from sovctl.engine.checks.definitions.gpu import GpuExpectation
+from sovctl.engine.checks.definitions.infiniband import InfinibandExpectation
+from sovctl.engine.checks.definitions.nvlink import FabricExpectation, LinkExpectation
+from sovctl.engine.checks.model.check import Judgement
 
 pytestmark = pytest.mark.shared
 

@@ -7,13 +7,15 @@ import subprocess
 import sys
 from pathlib import Path
 
-from sovctl.engine.checks.document import page
+from sovctl.engine.checks.runner.documentation import page
 
 DOCS = Path(__file__).parents[3] / "docs"
 
 
 def test_the_page_of_checks_is_current() -> None:
-    assert (DOCS / "checks.md").read_text() == page(), "python -m sovctl.engine.checks.document docs/checks.md"
+    assert (DOCS / "checks.md").read_text() == page(), (
+        "python -m sovctl.engine.checks.runner.documentation docs/checks.md"
+    )
 
 
 def test_every_option_of_verify_is_documented() -> None:

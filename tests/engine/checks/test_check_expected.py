@@ -8,15 +8,15 @@ from datetime import date, timedelta
 import pytest
 from check_sites import TODAY, estate
 
-from sovctl.engine.checks.cases import all_cases, choose, populations
-from sovctl.engine.checks.estate import Estate
-from sovctl.engine.checks.judges.gpu import GpuExpectation
-from sovctl.engine.checks.judges.nvlink import FabricExpectation, LinkExpectation
-from sovctl.engine.checks.judges.perimeter import Endpoint, ExceptionExpectation, NoWayOutExpectation
-from sovctl.engine.checks.judges.pool import PoolExpectation
-from sovctl.engine.checks.judges.site import AuthorityExpectation
-from sovctl.engine.checks.registry import CHECKS, KNOWN_CHECKS
-from sovctl.engine.pki import LEAF_DAYS
+from sovctl.engine.certificate_authority import LEAF_DAYS
+from sovctl.engine.checks.definitions.gpu import GpuExpectation
+from sovctl.engine.checks.definitions.nvlink import FabricExpectation, LinkExpectation
+from sovctl.engine.checks.definitions.perimeter import Endpoint, ExceptionExpectation, NoWayOutExpectation
+from sovctl.engine.checks.definitions.pool import PoolExpectation
+from sovctl.engine.checks.definitions.registry import CHECKS, KNOWN_CHECKS
+from sovctl.engine.checks.definitions.site import AuthorityExpectation
+from sovctl.engine.checks.model.check_context import Estate
+from sovctl.engine.checks.runner.targets import all_cases, choose, populations
 
 CLOUD = Endpoint("10.88.0.2", 443)
 

@@ -21,14 +21,14 @@ import pytest
 from check_samples import SAMPLES, answer
 
 from sovctl.compliance.verdict import Verdict
-from sovctl.engine.checks.judges.gateway import GatewayExpectation
-from sovctl.engine.checks.judges.site import AuthorityExpectation
-from sovctl.engine.checks.model import ProbeOutput, judge
-from sovctl.engine.checks.parts import read_parts, script
-from sovctl.engine.checks.probes import SCRIPTS, STORE, model, python
-from sovctl.engine.checks.registry import BY_ID, CHECKS
+from sovctl.engine.certificate_authority import ROOT_DAYS, Authority
+from sovctl.engine.checks.definitions.gateway import GatewayExpectation
+from sovctl.engine.checks.definitions.probes import SCRIPTS, STORE, model, python
+from sovctl.engine.checks.definitions.registry import BY_ID, CHECKS
+from sovctl.engine.checks.definitions.site import AuthorityExpectation
+from sovctl.engine.checks.model.check import ProbeOutput, judge
+from sovctl.engine.checks.model.probe_sections import read_parts, script
 from sovctl.engine.facts.unreadable import Unreadable
-from sovctl.engine.pki import ROOT_DAYS, Authority
 
 TLS_VERSIONS = [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3]
 
@@ -81,14 +81,14 @@ def test_a_part_that_fails_says_what_it_said() -> None:
 
 def test_a_command_with_quotes_reaches_python_unchanged(tmp_path: Path) -> None:
     """Programs are sent as text; none may depend on what a shell does to it."""
-    for name in ("reach", "doors", "ask"):
+    for name in ("egress", "mutual_tls", "gateway_client"):
         text = (SCRIPTS / f"{name}.py").read_text()
         shown = sh(python(name).replace("python3 -B -c", "printf %s", 1)).stdout
         assert shown == text
 
 
 def attempts(*targets: str) -> dict[str, dict[str, object]]:
-    out = sh(python("reach", *targets, interpreter=sys.executable)).stdout
+    out = sh(python("egress", *targets, interpreter=sys.executable)).stdout
     return {f"{row['address']}:{row['port']}": row for row in map(json.loads, out.splitlines())}
 
 
@@ -161,7 +161,7 @@ def server_context(identity: tuple[Path, Path, Path], *, mutual: bool, version: 
 
 def knock(port: int, identity: tuple[Path, Path, Path]) -> ProbeOutput:
     words = ("127.0.0.1", str(port), *map(str, identity), "/health", "/invocations", "/tokenize", "/metrics")
-    return sh(script(doors=python("doors", *words, interpreter=sys.executable)))
+    return sh(script(doors=python("mutual_tls", *words, interpreter=sys.executable)))
 
 
 @pytest.mark.parametrize("version", TLS_VERSIONS)
@@ -233,7 +233,7 @@ def ask(identity: tuple[Path, Path, Path]) -> Iterator[Callable[..., ProbeOutput
 
         def run(mode: str, *arguments: str, key: str = Gateway.key) -> ProbeOutput:
             words = (mode, f"https://127.0.0.1:{port}", str(identity[0]), *arguments)
-            return sh(script(ask=python("ask", *words, interpreter=sys.executable)), stdin=f"{key}\n")
+            return sh(script(ask=python("gateway_client", *words, interpreter=sys.executable)), stdin=f"{key}\n")
 
         yield run
 
@@ -281,7 +281,7 @@ def test_readable_identifiers_in_the_vault_are_found(
 
 
 def test_invented_ibans_are_valid_and_of_no_bank() -> None:
-    text = (SCRIPTS / "ask.py").read_text().partition("\ntry:\n")[0]
+    text = (SCRIPTS / "gateway_client.py").read_text().partition("\ntry:\n")[0]
     names: dict[str, Any] = {}
     exec(compile(text, "ask.py", "exec"), names)
     for _ in range(200):
@@ -293,7 +293,7 @@ def test_invented_ibans_are_valid_and_of_no_bank() -> None:
 def test_every_byte_of_a_model_is_hashed_on_the_node(tmp_path: Path) -> None:
     from hashlib import sha256
 
-    from sovctl.engine.checks.judges.model_store import ModelExpectation
+    from sovctl.engine.checks.definitions.model_store import ModelExpectation
 
     folder = tmp_path / "echo"
     (folder / "sub folder").mkdir(parents=True)

@@ -16,17 +16,17 @@ from queue import SimpleQueue
 import pytest
 from check_sites import TODAY
 
-from sovctl.compliance.errors import InputError
-from sovctl.compliance.evidence_store import list_runs, load_run
+from sovctl.compliance.evidence.store import list_runs, load_run
 from sovctl.compliance.ledger.reader import LedgerReader
 from sovctl.compliance.ledger.verify import verify_ledger
 from sovctl.compliance.verdict import Verdict
-from sovctl.engine.checks import transport
-from sovctl.engine.checks.cases import Case
-from sovctl.engine.checks.evidence import keep
-from sovctl.engine.checks.result import Result
-from sovctl.engine.checks.run import SUITE, _stop, _Worker, run
-from sovctl.engine.site import Site
+from sovctl.engine.checks.model.result import Result
+from sovctl.engine.checks.runner import transport
+from sovctl.engine.checks.runner.evidence import keep
+from sovctl.engine.checks.runner.run import SUITE, _stop, _Worker, run
+from sovctl.engine.checks.runner.targets import Case
+from sovctl.engine.site.site import Site
+from sovctl.support.errors import InputError
 
 SOVCTL = [sys.executable, "-c", "from sovctl.cli.main import main; main()"]
 
@@ -234,7 +234,7 @@ def test_the_suite_runs_by_hand_with_pytest(quiet_site: Path) -> None:
         "-c",
         str(SUITE / "pytest.ini"),
         "-p",
-        "sovctl.engine.checks.plugin",
+        "sovctl.engine.checks.runner.pytest_plugin",
     ]
     done = subprocess.run(
         [*command, "--sovctl-site", str(quiet_site), "-k", "clock and a1", str(SUITE)],

@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
-from sovctl.compliance.canonical import canonical_json
-from sovctl.compliance.errors import SovctlError
 from sovctl.engine.facts import node
 from sovctl.engine.facts.node import SIMULATION_MARK, Package, Unit, parse_node
+from sovctl.support.canonical_json import canonical_json
+from sovctl.support.errors import SovctlError
 
 PROBE = Path(node.__file__).with_name("node_probe.py")
 

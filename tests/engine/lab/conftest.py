@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from lab_specimens import GPU_NODE, VERSION, Disk, OwnLab
 
-from sovctl.engine.lab import hardware, lifecycle
+from sovctl.engine.lab.hardware import inventory as hardware
 from sovctl.engine.lab.layout import Lab
+from sovctl.engine.lab.lifecycle import lifecycle
 from sovctl.engine.lab.standins import board
 
 

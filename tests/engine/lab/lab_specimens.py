@@ -7,14 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sovctl.engine.checks.judges.gpu import GpuExpectation
-from sovctl.engine.checks.judges.infiniband import InfinibandExpectation
-from sovctl.engine.checks.judges.nvlink import FabricExpectation, LinkExpectation
-from sovctl.engine.checks.model import MARK, Expectation, ProbeOutput, judge
-from sovctl.engine.checks.registry import CHECKS as REGISTRY
-from sovctl.engine.lab import lifecycle, shell
+from sovctl.engine.checks.definitions.gpu import GpuExpectation
+from sovctl.engine.checks.definitions.infiniband import InfinibandExpectation
+from sovctl.engine.checks.definitions.nvlink import FabricExpectation, LinkExpectation
+from sovctl.engine.checks.definitions.registry import CHECKS as REGISTRY
+from sovctl.engine.checks.model.check import MARK, Expectation, ProbeOutput, judge
 from sovctl.engine.lab.layout import NODES, Lab, LabNode, node_named
-from sovctl.engine.lab.process import run
+from sovctl.engine.lab.lifecycle import lifecycle
+from sovctl.engine.lab.linux.process import run
+from sovctl.engine.lab.node import shell
 from sovctl.engine.lab.standins import board, nvidia_smi, present
 
 GPU_NODE = NODES[0]

@@ -13,10 +13,12 @@ from typer.testing import CliRunner
 
 from sovctl.cli.commands import lab as lab_command
 from sovctl.cli.main import app
-from sovctl.compliance.errors import Busy, ExitCode, InputError, MissingTool
-from sovctl.engine.lab import access, doctor, layout, lifecycle
+from sovctl.engine.lab import layout
 from sovctl.engine.lab.layout import Lab
+from sovctl.engine.lab.lifecycle import doctor, lifecycle
+from sovctl.engine.lab.node import ssh_access as access
 from sovctl.engine.lab.progress import Stopwatch
+from sovctl.support.errors import Busy, ExitCode, InputError, MissingTool
 
 needs_ssh_keygen = pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="ssh-keygen is not on this machine")
 NO_SUCH_LAB = "sovunit-absent"

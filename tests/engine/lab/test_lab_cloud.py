@@ -18,7 +18,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sovctl.engine.lab import capture, certificate, cloud
+from sovctl.engine.lab.services import capture, certificate, cloud
 
 KEY = "sk-lab-invented-for-this-test"
 TEXT = "Zahlung an DE89370400440532013000, bitte an a.b@example.org"

@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 from lab_specimens import OwnLab
 
-from sovctl.engine.lab import fabric, faults, hardware
+from sovctl.engine.lab.hardware import faults
+from sovctl.engine.lab.hardware import infiniband_fabric as fabric
+from sovctl.engine.lab.hardware import inventory as hardware
 from sovctl.engine.lab.layout import NODES
 
 GPU_NODES = [node for node in NODES if node.kind.has_gpus]

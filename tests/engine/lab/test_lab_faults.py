@@ -10,11 +10,12 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from lab_specimens import GPU_NODE, VERSION, Disk, verdicts
 
-from sovctl.compliance.errors import InputError
-from sovctl.engine.lab import faults, hardware
-from sovctl.engine.lab.fault_table import FAULTS, Fault
+from sovctl.engine.lab.hardware import faults
+from sovctl.engine.lab.hardware import inventory as hardware
+from sovctl.engine.lab.hardware.fault_table import FAULTS, Fault
 from sovctl.engine.lab.layout import NODES
 from sovctl.engine.lab.standins import driver, nvidia_smi, present
+from sovctl.support.errors import InputError
 
 HEALTHY = hardware.facts("sovtest", GPU_NODE)
 SET_FAULTS = st.lists(st.tuples(st.sampled_from(FAULTS), st.integers(0, 7)), max_size=6)

@@ -6,9 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sovctl.compliance.errors import InputError
-from sovctl.engine.lab import layout, mirror, mounts, network
+from sovctl.engine.lab import layout
+from sovctl.engine.lab.artifacts import debian_mirror as mirror
 from sovctl.engine.lab.layout import NODES, Lab, node_named
+from sovctl.engine.lab.linux import mounts, network
+from sovctl.support.errors import InputError
 
 NAMES = st.from_regex(r"[a-z][a-z0-9-]{0,19}", fullmatch=True)
 

@@ -14,23 +14,15 @@ from pathlib import Path
 import pytest
 from lab_specimens import OwnLab
 
-from sovctl.engine.lab import (
-    capture,
-    cgroup,
-    cloud,
-    faults,
-    layout,
-    lifecycle,
-    mounts,
-    network,
-    node,
-    process,
-    services,
-    status,
-    wheelhouse,
-)
+from sovctl.engine.lab import layout
+from sovctl.engine.lab.artifacts import wheelhouse
+from sovctl.engine.lab.hardware import faults
 from sovctl.engine.lab.layout import NODES, Lab, node_named
-from sovctl.engine.lab.process import LabFailure, run
+from sovctl.engine.lab.lifecycle import lifecycle, status
+from sovctl.engine.lab.linux import cgroup, mounts, network, process
+from sovctl.engine.lab.linux.process import LabFailure, run
+from sovctl.engine.lab.node import node
+from sovctl.engine.lab.services import capture, cloud, services
 
 pytestmark = pytest.mark.lab
 

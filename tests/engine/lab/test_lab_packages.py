@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from sovctl.engine.lab import gpu_packages, model_store, repository, wheelhouse
-from sovctl.engine.lab.gpu_packages import DRIVER_VERSIONS, StandIn
-from sovctl.engine.lab.process import run
+from sovctl.engine.lab.artifacts import apt_repository as repository
+from sovctl.engine.lab.artifacts import gpu_packages, model_store, wheelhouse
+from sovctl.engine.lab.artifacts.gpu_packages import DRIVER_VERSIONS, StandIn
+from sovctl.engine.lab.linux.process import run
 
 PACKAGES = gpu_packages.packages()
 needs_dpkg = pytest.mark.skipif(shutil.which("dpkg-deb") is None, reason="dpkg-deb is not on this machine")

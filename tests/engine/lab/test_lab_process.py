@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from sovctl.compliance.errors import MissingTool
-from sovctl.engine.lab import process
-from sovctl.engine.lab.process import LabFailure, ProcessId
+from sovctl.engine.lab.linux import process
+from sovctl.engine.lab.linux.process import LabFailure, ProcessId
+from sovctl.support.errors import MissingTool
 
 WAITING = [sys.executable, "-c", "import time; time.sleep(60)"]
 STUBBORN = [

@@ -19,8 +19,8 @@ from pathlib import Path
 import pytest
 from waiting import until
 
-from sovctl.engine.pki import Authority
-from sovctl.engine.plan.context import ROLES
+from sovctl.engine.certificate_authority import Authority
+from sovctl.engine.resources.context import ROLES
 
 CANARY = ROLES / "pool" / "files" / "canary"
 HERE = IPv4Address("127.0.0.1")

@@ -13,9 +13,9 @@ from strategies import PRESETS, context, states
 
 from sovctl.engine.facts.node import NodeFacts
 from sovctl.engine.plan.build import changes, desired_on
-from sovctl.engine.plan.kinds.kind import Kind
 from sovctl.engine.plan.order import KINDS
-from sovctl.engine.plan.resource import Change, Desired, Risk, Verb, difference
+from sovctl.engine.resources.resource import Change, Desired, Risk, Verb, difference
+from sovctl.engine.resources.resource_type import Kind
 
 RESTARTED = {"runs_what_is_written": "after a restart"}
 

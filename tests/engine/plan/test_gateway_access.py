@@ -12,14 +12,14 @@ from strategies import EXAMPLES, TODAY
 
 from sovctl.engine.catalog import load_catalog
 from sovctl.engine.plan.build import context_of
-from sovctl.engine.plan.context import GATEWAY_UID, Context
-from sovctl.engine.plan.kinds.credential import credentials_on
-from sovctl.engine.plan.kinds.gateway import configuration
-from sovctl.engine.plan.kinds.gateway_access import client_entry
-from sovctl.engine.plan.kinds.perimeter import rules_for
-from sovctl.engine.preset import FOLDER
+from sovctl.engine.resources.context import GATEWAY_UID, Context
+from sovctl.engine.resources.credential import credentials_on
+from sovctl.engine.resources.gateway_config import configuration
+from sovctl.engine.resources.gateway_config_access import client_entry
+from sovctl.engine.resources.perimeter import rules_for
 from sovctl.engine.spec.access import Admin
-from sovctl.engine.spec.file import parse
+from sovctl.engine.validation.load import parse
+from sovctl.engine.validation.presets import FOLDER
 from sovctl.gateway.access.clients import check_clients, load_clients
 from sovctl.gateway.settings import load_settings
 

@@ -10,15 +10,15 @@ from strategies import EXAMPLES, TODAY, context
 
 from sovctl.engine.catalog import load_catalog
 from sovctl.engine.plan.build import context_of
-from sovctl.engine.plan.kinds.credential import credentials_on
-from sovctl.engine.plan.kinds.gateway import configuration
-from sovctl.engine.preset import FOLDER
+from sovctl.engine.resources.credential import credentials_on
+from sovctl.engine.resources.gateway_config import configuration
 from sovctl.engine.spec.detect import Detect, Listed, NameModel, SecondLook
-from sovctl.engine.spec.file import parse
 from sovctl.engine.spec.policy import LISTED_LANGUAGES
-from sovctl.gateway.name_languages import LISTED_LANGUAGES as GATEWAYS_LISTED_LANGUAGES
+from sovctl.engine.validation.load import parse
+from sovctl.engine.validation.presets import FOLDER
 from sovctl.gateway.settings import DetectSettings, load_settings
 from sovctl.gateway.settings.listed import ListedSettings
+from sovctl.gateway.settings.name_languages import LISTED_LANGUAGES as GATEWAYS_LISTED_LANGUAGES
 from sovctl.gateway.settings.name_model import NameModelSettings
 from sovctl.gateway.settings.second_look import SecondLookSettings
 

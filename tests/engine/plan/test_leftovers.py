@@ -9,9 +9,9 @@ from strategies import context
 
 from sovctl.engine.facts.node import NodeFacts
 from sovctl.engine.plan.build import changes
-from sovctl.engine.plan.context import Context
-from sovctl.engine.plan.kinds import pool
-from sovctl.engine.plan.resource import Change, Verb
+from sovctl.engine.resources import pool
+from sovctl.engine.resources.context import Context
+from sovctl.engine.resources.resource import Change, Verb
 
 
 def without_pool(name: str) -> Context:

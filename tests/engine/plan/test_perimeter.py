@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from strategies import PRESETS, context
 
-from sovctl.engine.plan.context import GATEWAY_UID, Context, render
-from sovctl.engine.plan.kinds.perimeter import Rules, listing, rules_for
+from sovctl.engine.resources.context import GATEWAY_UID, Context, render
+from sovctl.engine.resources.perimeter import Rules, listing, rules_for
 from sovctl.engine.spec import Node
 
 INBOUND = re.compile(r"ip saddr (?P<from>[\d./]+)(?: tcp dport (?P<port>\d+))? accept")

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from planned_nodes import empty
 from strategies import context
 
-from sovctl.compliance.errors import ExitCode, InputError, PlanTampered
-from sovctl.compliance.keys import SigningKey
+from sovctl.compliance.signing import SigningKey
 from sovctl.engine.plan.build import changes
 from sovctl.engine.plan.file import Plan, read, write
 from sovctl.engine.plan.waves import waves
+from sovctl.support.errors import ExitCode, InputError, PlanTampered
 
 KEY = SigningKey.generate()
 

@@ -9,10 +9,11 @@ import pytest
 import yaml
 from strategies import context
 
-from sovctl.engine.plan.context import Context
-from sovctl.engine.plan.kinds import gateway, model, pool
-from sovctl.engine.plan.kinds.kind import Kind
-from sovctl.engine.plan.resource import Desired
+from sovctl.engine.resources import gateway_config as gateway
+from sovctl.engine.resources import model, pool
+from sovctl.engine.resources.context import Context
+from sovctl.engine.resources.resource import Desired
+from sovctl.engine.resources.resource_type import Kind
 from sovctl.engine.spec.lora import Lora
 from sovctl.gateway.settings import load_settings
 

@@ -12,8 +12,8 @@ import yaml
 from strategies import PRESETS, context
 
 from sovctl.engine.placement import Rank, Replica
-from sovctl.engine.plan.context import render
-from sovctl.engine.plan.kinds.pool import environment, flags, instance
+from sovctl.engine.resources.context import render
+from sovctl.engine.resources.pool import environment, flags, instance
 from sovctl.engine.spec.lora import Adapter, Lora
 
 ADAPTERS = Lora(adapters=[Adapter(name="letters", manifest_sha256="ab" * 32)], max_cpu_loras=2)

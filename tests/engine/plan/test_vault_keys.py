@@ -9,14 +9,14 @@ import yaml
 from example_sites import example
 from planned_nodes import empty, with_file
 
-from sovctl.compliance.canonical import sha256_hex
 from sovctl.engine.facts.node import NodeFacts
 from sovctl.engine.plan.build import changes
-from sovctl.engine.plan.kinds.credential import credentials_on
-from sovctl.engine.plan.kinds.gateway import configuration
-from sovctl.engine.plan.kinds.perimeter import rules_for
-from sovctl.engine.site import Site
+from sovctl.engine.resources.credential import credentials_on
+from sovctl.engine.resources.gateway_config import configuration
+from sovctl.engine.resources.perimeter import rules_for
+from sovctl.engine.site.site import Site
 from sovctl.gateway.settings import load_settings
+from sovctl.support.canonical_json import sha256_hex
 
 SECRETS = "/etc/sovctl/secrets"
 PIN = "24681357"

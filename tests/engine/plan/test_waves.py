@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import PRESETS, context
 
-from sovctl.engine.plan.resource import Change, Risk, Verb
 from sovctl.engine.plan.waves import WAVE_SHARE, waves
+from sovctl.engine.resources.resource import Change, Risk, Verb
 
 
 def change(node: str, kind: str = "clock", verb: Verb = Verb.UPDATE) -> Change:

@@ -11,17 +11,17 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sovctl.compliance.errors import SpecError
 from sovctl.engine.catalog import load_catalog
 from sovctl.engine.catalog.models import load_models
-from sovctl.engine.preset import FOLDER
 from sovctl.engine.sizing import GIB
-from sovctl.engine.sizing.adapters import adapter_bytes
-from sovctl.engine.sizing.explain import explain
-from sovctl.engine.sizing.pool import PoolSizing, pool_cases, size_pool
-from sovctl.engine.sizing.summary import summary
-from sovctl.engine.sizing.weights import Weights
-from sovctl.engine.spec.file import LoadedSpec, parse
+from sovctl.engine.sizing.explain.pool import explain
+from sovctl.engine.sizing.memory.lora_adapters import adapter_bytes
+from sovctl.engine.sizing.memory.weights import Weights
+from sovctl.engine.sizing.pool.pool import PoolSizing, pool_cases, size_pool
+from sovctl.engine.sizing.report.summary import summary
+from sovctl.engine.validation.load import LoadedSpec, parse
+from sovctl.engine.validation.presets import FOLDER
+from sovctl.support.errors import SpecError
 
 SHA = "ab" * 32
 BANK = yaml.safe_load((FOLDER / "bank-hybrid.yaml").read_text())

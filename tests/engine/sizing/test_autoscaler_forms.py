@@ -16,9 +16,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sovctl.engine.sizing.busy_hours import Prescale, is_all_week, prescales
-from sovctl.engine.sizing.scaling import FORMS, Bounds
-from sovctl.engine.spec.hall import Busy
+from sovctl.engine.sizing.pool.autoscaler import FORMS, Bounds
+from sovctl.engine.sizing.pool.busy_hours import Prescale, is_all_week, prescales
+from sovctl.engine.spec.sizing_inputs import Busy
 
 BOUNDS = Bounds(
     pool="chat",

@@ -14,12 +14,12 @@ from sovctl.engine.catalog.calibrations import Band, ServerCalibration
 from sovctl.engine.catalog.gpus import load_gpus
 from sovctl.engine.catalog.mig import cut
 from sovctl.engine.catalog.models import load_models
-from sovctl.engine.sizing.calibration import Evidence, load_calibration
-from sovctl.engine.sizing.capacity import Banded, Performance, Provenance
-from sovctl.engine.sizing.demand import ClassDemand, Lengths, PoolDemand
-from sovctl.engine.sizing.server import Server
-from sovctl.engine.sizing.weights import Precision
-from sovctl.engine.spec.demand import WorkloadKind
+from sovctl.engine.sizing.demand.demand import ClassDemand, Lengths, PoolDemand
+from sovctl.engine.sizing.memory.weights import Precision
+from sovctl.engine.sizing.performance.calibration import Evidence, load_calibration
+from sovctl.engine.sizing.performance.capacity import Banded, Performance, Provenance
+from sovctl.engine.sizing.pool.server import Server
+from sovctl.engine.spec.workload import WorkloadKind
 
 CALIBRATION = load_calibration()
 REGIMES = ("open", "closed", "offline", "static")

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from sovctl.engine.catalog.gpus import load_gpus
 from sovctl.engine.catalog.models import load_models
-from sovctl.engine.sizing.capacity import Binding, Limit, Performance
-from sovctl.engine.sizing.demand import PoolDemand
-from sovctl.engine.sizing.server import Server
+from sovctl.engine.sizing.demand.demand import PoolDemand
+from sovctl.engine.sizing.performance.capacity import Binding, Limit, Performance
+from sovctl.engine.sizing.pool.server import Server
 from sovctl.engine.spec import Pool
-from sovctl.engine.spec.demand import WorkloadClass
+from sovctl.engine.spec.workload import WorkloadClass
 
 POOL = {
     "name": "chat",

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sovctl.engine.sizing.claims import COMPUTED, Claim, Verdict, load_claims, page
+from sovctl.engine.sizing.report.published_claims import COMPUTED, Claim, Verdict, load_claims, page
 
 DOCS = Path(__file__).parents[3] / "docs"
 CLAIMS = load_claims()
@@ -48,4 +48,6 @@ def test_a_claim_that_became_right_is_noticed() -> None:
 
 
 def test_the_page_is_current() -> None:
-    assert (DOCS / "sizing-claims.md").read_text() == page(), "python -m sovctl.engine.sizing.claims docs"
+    assert (DOCS / "sizing-claims.md").read_text() == page(), (
+        "python -m sovctl.engine.sizing.report.published_claims docs"
+    )

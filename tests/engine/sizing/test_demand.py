@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sovctl.engine.sizing.demand import (
+from sovctl.engine.sizing.demand.demand import (
     HABITS,
     MOST_SPREAD,
     RULES_OF_THUMB,
@@ -19,7 +19,7 @@ from sovctl.engine.sizing.demand import (
     lost,
     replicas_with_reserve,
 )
-from sovctl.engine.spec.demand import Reserve, RuleOfThumb, WorkloadClass, WorkloadKind
+from sovctl.engine.spec.workload import Reserve, RuleOfThumb, WorkloadClass, WorkloadKind
 
 seconds = st.floats(0.01, 1000)
 classes = st.builds(

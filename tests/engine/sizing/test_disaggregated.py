@@ -11,12 +11,12 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sovctl.compliance.errors import SpecError
 from sovctl.engine.catalog import load_catalog
-from sovctl.engine.preset import FOLDER
-from sovctl.engine.sizing.disaggregated import Apart, prefill_apart
-from sovctl.engine.sizing.pool import PoolSizing, pool_cases, size_pool
-from sovctl.engine.spec.file import parse
+from sovctl.engine.sizing.pool.disaggregated_prefill import Apart, prefill_apart
+from sovctl.engine.sizing.pool.pool import PoolSizing, pool_cases, size_pool
+from sovctl.engine.validation.load import parse
+from sovctl.engine.validation.presets import FOLDER
+from sovctl.support.errors import SpecError
 
 SITE = yaml.safe_load((FOLDER / "closed-perimeter.yaml").read_text())
 

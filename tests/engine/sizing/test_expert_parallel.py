@@ -11,19 +11,19 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sovctl.compliance.errors import InputError, SpecError
 from sovctl.engine.catalog import load_catalog
 from sovctl.engine.catalog.models import load_models
 from sovctl.engine.placement import place
 from sovctl.engine.plan.build import context_of
-from sovctl.engine.plan.kinds.pool import flags
-from sovctl.engine.preset import FOLDER
-from sovctl.engine.sizing.explain import explain
-from sovctl.engine.sizing.pool import PoolSizing, pool_cases, size_pool
-from sovctl.engine.sizing.site_calibration import calibrate
-from sovctl.engine.sizing.weights import Precision, Weights
+from sovctl.engine.resources.pool import flags
+from sovctl.engine.sizing.explain.pool import explain
+from sovctl.engine.sizing.memory.weights import Precision, Weights
+from sovctl.engine.sizing.pool.pool import PoolSizing, pool_cases, size_pool
+from sovctl.engine.sizing.pool.site_calibration import calibrate
 from sovctl.engine.spec import Pool
-from sovctl.engine.spec.file import LoadedSpec, parse
+from sovctl.engine.validation.load import LoadedSpec, parse
+from sovctl.engine.validation.presets import FOLDER
+from sovctl.support.errors import InputError, SpecError
 
 SHA = "ab" * 32
 BANK = yaml.safe_load((FOLDER / "bank-hybrid.yaml").read_text())

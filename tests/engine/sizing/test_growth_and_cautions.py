@@ -15,14 +15,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sovctl.engine.catalog import load_catalog
-from sovctl.engine.preset import FOLDER
-from sovctl.engine.sizing.cautions import cautions
-from sovctl.engine.sizing.demand import MOST_SPREAD, Lengths, lost, replicas_with_reserve
-from sovctl.engine.sizing.growth import MOST_YEARS, growth_of, lasts
-from sovctl.engine.sizing.outcome import Outcome, reckon
-from sovctl.engine.sizing.pool import PoolSizing
-from sovctl.engine.sizing.site import nodes_for
-from sovctl.engine.spec.file import parse
+from sovctl.engine.sizing.demand.demand import MOST_SPREAD, Lengths, lost, replicas_with_reserve
+from sovctl.engine.sizing.pool.cautions import cautions
+from sovctl.engine.sizing.pool.growth import MOST_YEARS, growth_of, lasts
+from sovctl.engine.sizing.pool.pool import PoolSizing
+from sovctl.engine.sizing.site.data_hall import nodes_for
+from sovctl.engine.sizing.site.site_sizing import Outcome, reckon
+from sovctl.engine.validation.load import parse
+from sovctl.engine.validation.presets import FOLDER
 
 BANK = yaml.safe_load((FOLDER / "bank-hybrid.yaml").read_text())
 BANK["perimeter"]["exceptions"][0]["expires"] = "2036-12-31"

@@ -12,9 +12,9 @@ import pytest
 from sovctl.engine.catalog.gpus import load_gpus
 from sovctl.engine.catalog.models import ModelEntry, load_models
 from sovctl.engine.sizing import GIB
-from sovctl.engine.sizing.caches import kv_cache
-from sovctl.engine.sizing.kv_cache import Growth, KvCache, LayerGroup
-from sovctl.engine.sizing.server import Server
+from sovctl.engine.sizing.memory.cache_layout import kv_cache
+from sovctl.engine.sizing.memory.kv_cache import Growth, KvCache, LayerGroup
+from sovctl.engine.sizing.pool.server import Server
 from sovctl.engine.spec import Pool
 
 MEASURED = Path(__file__).resolve().parents[3].parent / "shared/catalog/validation_memory.csv"

@@ -16,8 +16,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sovctl.compliance.errors import InputError
-from sovctl.engine.sizing.measurements import parse_measurements
+from sovctl.engine.sizing.pool.load_test_results import parse_measurements
+from sovctl.support.errors import InputError
 
 CASES = Path(__file__).parents[2] / "cases" / "measurements"
 

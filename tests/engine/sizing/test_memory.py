@@ -7,10 +7,10 @@ import pytest
 from sovctl.engine.catalog.gpus import load_gpus
 from sovctl.engine.catalog.models import load_models
 from sovctl.engine.sizing import GIB
-from sovctl.engine.sizing.adapters import adapter_bytes
-from sovctl.engine.sizing.caches import kv_cache
-from sovctl.engine.sizing.memory import Edge, RankMemory, rank_memory, usable_bytes
-from sovctl.engine.sizing.weights import Precision, Weights
+from sovctl.engine.sizing.memory.cache_layout import kv_cache
+from sovctl.engine.sizing.memory.gpu_memory import Edge, RankMemory, rank_memory, usable_bytes
+from sovctl.engine.sizing.memory.lora_adapters import adapter_bytes
+from sovctl.engine.sizing.memory.weights import Precision, Weights
 
 H200 = load_gpus()["H200-141GB-SXM"]
 H100 = load_gpus()["H100-80GB-SXM"]

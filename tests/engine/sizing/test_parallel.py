@@ -6,16 +6,16 @@ from datetime import date
 
 import pytest
 
-from sovctl.compliance.errors import InputError
 from sovctl.engine.catalog import load_catalog
 from sovctl.engine.catalog.gpus import load_gpus
 from sovctl.engine.catalog.models import load_models
-from sovctl.engine.sizing.parallel import Objective, Way, best, ways_of
-from sovctl.engine.sizing.replica import ExpertMode
-from sovctl.engine.sizing.weights import Precision
+from sovctl.engine.sizing.memory.weights import Precision
+from sovctl.engine.sizing.performance.replica_model import ExpertMode
+from sovctl.engine.sizing.pool.parallelism import Objective, Way, best, ways_of
 from sovctl.engine.spec import Model, Pool, SiteSpec
-from sovctl.engine.spec.case import Case
-from sovctl.engine.spec.rules.pools import check_shapes
+from sovctl.engine.validation.rules.pools import check_shapes
+from sovctl.engine.validation.rules.rule import Case
+from sovctl.support.errors import InputError
 
 CHAT = Objective(prompt=2000, answer=500)
 

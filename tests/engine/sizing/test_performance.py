@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 
 from sovctl.engine.catalog.gpus import load_gpus
 from sovctl.engine.catalog.models import load_models
-from sovctl.engine.sizing.calibration import load_calibration
-from sovctl.engine.sizing.engines import TENSORRT, VLLM
-from sovctl.engine.sizing.kv_cache import Growth
-from sovctl.engine.sizing.replica import ExpertMode, Replica, Shape, generation_of
-from sovctl.engine.sizing.serving import Serving
-from sovctl.engine.sizing.step import Steps
-from sovctl.engine.sizing.weights import Precision
+from sovctl.engine.sizing.memory.kv_cache import Growth
+from sovctl.engine.sizing.memory.weights import Precision
+from sovctl.engine.sizing.performance.calibration import load_calibration
+from sovctl.engine.sizing.performance.engines import TENSORRT, VLLM
+from sovctl.engine.sizing.performance.replica_model import ExpertMode, Replica, Shape, generation_of
+from sovctl.engine.sizing.performance.step_time import Steps
+from sovctl.engine.sizing.performance.throughput import Serving
 
 CONSTANT = load_calibration().constant
 

@@ -13,18 +13,18 @@ import yaml
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from sovctl.compliance.errors import InputError, SpecError
 from sovctl.compliance.verdict import Verdict
 from sovctl.engine.catalog import load_catalog
 from sovctl.engine.plan.build import context_of
-from sovctl.engine.plan.kinds.pool import flags
-from sovctl.engine.preset import FOLDER
-from sovctl.engine.sizing.explain import explain
-from sovctl.engine.sizing.explain_step import Step, seconds
-from sovctl.engine.sizing.pool import PoolSizing, pool_cases, size_pool
-from sovctl.engine.sizing.summary import summary
-from sovctl.engine.sizing.what_if import changed
-from sovctl.engine.spec.file import LoadedSpec, parse
+from sovctl.engine.resources.pool import flags
+from sovctl.engine.sizing.explain.pool import explain
+from sovctl.engine.sizing.explain.step import Step, seconds
+from sovctl.engine.sizing.pool.pool import PoolSizing, pool_cases, size_pool
+from sovctl.engine.sizing.report.summary import summary
+from sovctl.engine.validation.load import LoadedSpec, parse
+from sovctl.engine.validation.presets import FOLDER
+from sovctl.engine.validation.what_if import changed
+from sovctl.support.errors import InputError, SpecError
 
 TODAY = date(2026, 11, 21)
 BANK = yaml.safe_load((FOLDER / "bank-hybrid.yaml").read_text())

@@ -11,15 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sovctl.compliance.errors import InputError, SpecError
 from sovctl.engine.catalog.calibrations import ServerCalibration, calibrations_text, read_calibrations
 from sovctl.engine.catalog.gpus import load_gpus
 from sovctl.engine.catalog.models import load_models
-from sovctl.engine.sizing.calibration import load_calibration, with_own_bands
-from sovctl.engine.sizing.measurements import Measurement
-from sovctl.engine.sizing.server import Server
-from sovctl.engine.sizing.site_calibration import calibrate
-from sovctl.engine.sizing.weights import Precision
+from sovctl.engine.sizing.memory.weights import Precision
+from sovctl.engine.sizing.performance.calibration import load_calibration, with_own_bands
+from sovctl.engine.sizing.pool.load_test_results import Measurement
+from sovctl.engine.sizing.pool.server import Server
+from sovctl.engine.sizing.pool.site_calibration import calibrate
+from sovctl.support.errors import InputError, SpecError
 
 DAY = date(2026, 11, 21)
 

@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 
 from sovctl.engine.catalog import load_catalog
 from sovctl.engine.catalog.platforms import load_platforms, load_scalable_units
-from sovctl.engine.preset import FOLDER
-from sovctl.engine.sizing.costs import MonthlyCosts, costs_of
-from sovctl.engine.sizing.pool import PoolSizing, pool_cases, size_pool
-from sovctl.engine.sizing.scalable_units import shares
-from sovctl.engine.sizing.scaling import FORMS, Bounds, bounds_of, load_s
-from sovctl.engine.sizing.site import Layout, nodes_for, site_layout, switches
+from sovctl.engine.sizing.pool.autoscaler import FORMS, Bounds, bounds_of, load_s
+from sovctl.engine.sizing.pool.pool import PoolSizing, pool_cases, size_pool
+from sovctl.engine.sizing.site.costs import MonthlyCosts, costs_of
+from sovctl.engine.sizing.site.data_hall import Layout, nodes_for, site_layout, switches
+from sovctl.engine.sizing.site.scalable_units import shares
 from sovctl.engine.spec import SiteSpec
-from sovctl.engine.spec.file import parse
+from sovctl.engine.validation.load import parse
+from sovctl.engine.validation.presets import FOLDER
 
 BANK = yaml.safe_load((FOLDER / "bank-hybrid.yaml").read_text())
 BANK["perimeter"]["exceptions"][0]["expires"] = "2036-12-31"

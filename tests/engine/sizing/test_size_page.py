@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sovctl.engine.catalog import load_catalog
-from sovctl.engine.preset import FOLDER, names
-from sovctl.engine.sizing.outcome import reckon
-from sovctl.engine.sizing.page import render_page
-from sovctl.engine.sizing.plot import Line, Part, Plot, band_plot, bar, nice_ticks
-from sovctl.engine.spec.file import parse
+from sovctl.engine.sizing.report.html import render_page
+from sovctl.engine.sizing.report.svg_plot import Line, Part, Plot, band_plot, bar, nice_ticks
+from sovctl.engine.sizing.site.site_sizing import reckon
+from sovctl.engine.validation.load import parse
+from sovctl.engine.validation.presets import FOLDER, names
 
 
 def page_of(preset: str) -> str:

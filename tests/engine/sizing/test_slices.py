@@ -9,19 +9,19 @@ from typing import Any
 import pytest
 import yaml
 
-from sovctl.compliance.errors import InputError, SpecError
 from sovctl.engine.catalog import load_catalog
 from sovctl.engine.catalog.figure import read_entries
 from sovctl.engine.catalog.gpus import load_gpus
 from sovctl.engine.catalog.mig import cut, slices_of
 from sovctl.engine.placement import place
 from sovctl.engine.plan.build import context_of
-from sovctl.engine.preset import FOLDER
-from sovctl.engine.sizing.explain import explain
-from sovctl.engine.sizing.memory import usable_bytes
-from sovctl.engine.sizing.pool import PoolSizing, pool_cases, size_pool
-from sovctl.engine.sizing.site import site_layout
-from sovctl.engine.spec.file import LoadedSpec, parse
+from sovctl.engine.sizing.explain.pool import explain
+from sovctl.engine.sizing.memory.gpu_memory import usable_bytes
+from sovctl.engine.sizing.pool.pool import PoolSizing, pool_cases, size_pool
+from sovctl.engine.sizing.site.data_hall import site_layout
+from sovctl.engine.validation.load import LoadedSpec, parse
+from sovctl.engine.validation.presets import FOLDER
+from sovctl.support.errors import InputError, SpecError
 
 BANK = yaml.safe_load((FOLDER / "bank-hybrid.yaml").read_text())
 EVERY = [

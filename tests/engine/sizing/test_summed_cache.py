@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sovctl.compliance.errors import InputError
 from sovctl.engine.catalog.gpus import load_gpus
 from sovctl.engine.catalog.models import load_models
 from sovctl.engine.sizing import GIB
-from sovctl.engine.sizing.caches import kv_cache
-from sovctl.engine.sizing.replica import Replica
-from sovctl.engine.sizing.weights import Precision, Weights
+from sovctl.engine.sizing.memory.cache_layout import kv_cache
+from sovctl.engine.sizing.memory.weights import Precision, Weights
+from sovctl.engine.sizing.performance.replica_model import Replica
+from sovctl.support.errors import InputError
 
 SUMMED = ("deepseek-v4-pro", "deepseek-v4-flash", "whisper-large-v3")
 

@@ -6,7 +6,7 @@ import pytest
 
 from sovctl.engine.catalog.models import load_models
 from sovctl.engine.sizing import GIB
-from sovctl.engine.sizing.weights import Precision, Weights
+from sovctl.engine.sizing.memory.weights import Precision, Weights
 
 # vLLM 0.22 on H200, published logs, read 2026-11-20: GiB on each GPU by tensor_parallel_size.
 GPT_OSS_120B_GIB = {1: 66.14, 2: 34.38, 4: 17.22, 8: 8.66}

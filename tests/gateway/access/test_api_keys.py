@@ -19,10 +19,10 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sovctl.compliance.errors import InputError
 from sovctl.gateway.access import keys
 from sovctl.gateway.access.clients import Client, load_clients
-from sovctl.gateway.command import main
+from sovctl.gateway.commands.main import main
+from sovctl.support.errors import InputError
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 DAY = timedelta(days=1)

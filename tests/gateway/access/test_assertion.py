@@ -16,10 +16,10 @@ from echo_upstream import EchoUpstream
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sovctl.compliance.keys import SigningKey
+from sovctl.compliance.signing import SigningKey
 from sovctl.gateway.access.assertion import HEADER, PrincipalSigner
 from sovctl.gateway.access.principal import Method, Principal
-from sovctl.gateway.command import main
+from sovctl.gateway.commands.main import main
 
 KEY = "test-key-of-the-assistant"
 TEXTS = st.text(min_size=1, max_size=40)

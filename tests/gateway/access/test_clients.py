@@ -14,12 +14,12 @@ from access_givens import entry, settings_with
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sovctl.compliance.errors import InputError
 from sovctl.gateway.access.callers import Callers, bearer
 from sovctl.gateway.access.certificate import Peer
 from sovctl.gateway.access.clients import Client, dump_clients, load_clients
 from sovctl.gateway.access.principal import Method, make_principal
 from sovctl.gateway.settings import SurfaceName, TeamSettings
+from sovctl.support.errors import InputError
 
 
 def later() -> float:

@@ -14,8 +14,8 @@ from sovctl.gateway.admin.decisions import joined
 from sovctl.gateway.admin.figures import by_label, figures, quantile_of
 from sovctl.gateway.admin.page import Pages
 from sovctl.gateway.admin.session import Sealer, Session
-from sovctl.gateway.metrics import Metrics
 from sovctl.gateway.settings import CallerLimits
+from sovctl.gateway.telemetry.metrics import Metrics
 
 NOON = 1_795_262_400.0
 TEXTS = st.text(max_size=30)

@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sovctl.gateway.detect.build import make_detector
-from sovctl.gateway.detect.columns import ColumnFinder
-from sovctl.gateway.detect.view import View
-from sovctl.gateway.kinds import Kind
+from sovctl.gateway.detect.tables.columns import ColumnFinder
+from sovctl.gateway.detect.text.view import View
+from sovctl.gateway.domain.entities import Kind
 from sovctl.gateway.settings.detect import DetectSettings
-from sovctl.gateway.tokens import Mint
+from sovctl.gateway.tokens.token import Mint
 
 DETECTOR = make_detector(DetectSettings(phone_regions=["DE"]))
 # Header and value, with what the value is; invented.

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sovctl.gateway.detect.scan import Hit, Pattern, Scanner
+from sovctl.gateway.detect.text.scanner import Hit, Pattern, Scanner
 
 TEXT = "room 2024, to anna@example.com"
 HITS: list[Hit] = [(9, 5, 0), (19, 0, 1)]

@@ -12,11 +12,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sovctl.gateway.detect.detector import Detector
-from sovctl.gateway.detect.disguise import _signs, plain, views
-from sovctl.gateway.detect.encoded import decoded_runs
-from sovctl.gateway.detect.spelling import UNDOINGS
-from sovctl.gateway.detect.structured import StructuredFinder
-from sovctl.gateway.detect.view import View
+from sovctl.gateway.detect.structured_finder import StructuredFinder
+from sovctl.gateway.detect.text.base64_hex import decoded_runs
+from sovctl.gateway.detect.text.deobfuscation import _signs, plain, views
+from sovctl.gateway.detect.text.escapes import UNDOINGS
+from sovctl.gateway.detect.text.view import View
 
 DETECTOR = Detector([StructuredFinder(phone_regions=["DE", "GB", "US"])])
 

@@ -6,8 +6,8 @@ from cpu_time import least_cpu_s
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sovctl.gateway.detect.finding import Finding, resolve, resolve_whole
-from sovctl.gateway.kinds import Kind
+from sovctl.gateway.detect.findings.finding import Finding, resolve, resolve_whole
+from sovctl.gateway.domain.entities import Kind
 
 TEXT = "Ola Nordmann, IBAN DE89 3704 0044 0532 0130 00."
 IBAN = Finding(19, 46, Kind.IBAN, 1.0, "DE89370400440532013000", "IBAN")

@@ -15,10 +15,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from listed_givens import BUILT_AT, KEY, finder_of, listed_people, surfaces, write_list
 
-from sovctl.compliance.errors import InputError, SpecError
 from sovctl.gateway.detect.edm.build import build_index
 from sovctl.gateway.detect.edm.index import Index
 from sovctl.gateway.detect.edm.keys import listed_keys
+from sovctl.support.errors import InputError, SpecError
 
 ROWS = [
     {

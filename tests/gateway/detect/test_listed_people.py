@@ -12,7 +12,7 @@ from listed_givens import ListedPerson, finder_of, found_in, listed_people, surf
 
 from sovctl.gateway.detect.edm.finder import ListedFinder
 from sovctl.gateway.detect.edm.keys import listed_keys, text_keys
-from sovctl.gateway.kinds import Kind
+from sovctl.gateway.domain.entities import Kind
 
 PEOPLE = listed_people()
 _AROUND = re.compile(r"\(([^)]*)\)")  # a title, a suffix: not part of the name

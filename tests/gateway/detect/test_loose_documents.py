@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sovctl.gateway.detect.detector import Detector
-from sovctl.gateway.detect.structured import StructuredFinder
+from sovctl.gateway.detect.structured_finder import StructuredFinder
 
 DETECTOR = Detector([StructuredFinder(phone_regions=["US"])])
 

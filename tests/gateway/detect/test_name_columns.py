@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from sovctl.gateway.detect.build import make_detector
 from sovctl.gateway.detect.names.context import find_names
-from sovctl.gateway.detect.reading import read
-from sovctl.gateway.kinds import Kind
+from sovctl.gateway.detect.text.words import read
+from sovctl.gateway.domain.entities import Kind
 from sovctl.gateway.settings.detect import DetectSettings
 
 DETECTOR = make_detector(DetectSettings())

@@ -6,7 +6,7 @@ import pytest
 
 from sovctl.gateway.detect.build import make_detector
 from sovctl.gateway.detect.names.below_labels import name_below
-from sovctl.gateway.kinds import Kind
+from sovctl.gateway.domain.entities import Kind
 from sovctl.gateway.settings.detect import DetectSettings
 
 DETECTOR = make_detector(DetectSettings())

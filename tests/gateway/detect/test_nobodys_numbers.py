@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sovctl.gateway.detect.detector import Detector
-from sovctl.gateway.detect.structured import StructuredFinder
-from sovctl.gateway.kinds import LABELS, Kind
-from sovctl.gateway.tokens import Mint
+from sovctl.gateway.detect.structured_finder import StructuredFinder
+from sovctl.gateway.domain.entities import LABELS, Kind
+from sovctl.gateway.tokens.token import Mint
 
 REGIONS = "AE AT AU BE BR CA CH CZ DE DK ES FI FR GB GR HU ID IE IN IT KZ MX NL NO PL PT RO RU SA SE SG TR UA US ZA"
 DETECTOR = Detector([StructuredFinder(phone_regions=REGIONS.split())])

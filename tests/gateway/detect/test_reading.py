@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sovctl.gateway.detect import make_detector
-from sovctl.gateway.detect.finding import Finding
-from sovctl.gateway.detect.language import languages, languages_of
-from sovctl.gateway.detect.reading import read
-from sovctl.gateway.kinds import Kind
+from sovctl.gateway.detect.findings.finding import Finding
+from sovctl.gateway.detect.language.language import languages, languages_of
+from sovctl.gateway.detect.text.words import read
+from sovctl.gateway.domain.entities import Kind
 from sovctl.gateway.settings import DetectSettings
 
 DETECTOR = make_detector(DetectSettings())

@@ -3,7 +3,7 @@
 import pytest
 
 from sovctl.gateway.detect import make_detector
-from sovctl.gateway.kinds import Kind
+from sovctl.gateway.domain.entities import Kind
 from sovctl.gateway.settings import DetectSettings
 
 DETECTOR = make_detector(DetectSettings())

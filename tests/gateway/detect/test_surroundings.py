@@ -7,8 +7,8 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sovctl.gateway.detect.context import FARTHEST_BEFORE, FARTHEST_BEHIND, SAYS, Topics
-from sovctl.gateway.detect.surroundings import Surroundings
+from sovctl.gateway.detect.context.surroundings import Surroundings
+from sovctl.gateway.detect.context.topics import FARTHEST_BEFORE, FARTHEST_BEHIND, SAYS, Topics
 
 _TOPICS = Topics(["@phone", "@tax"])
 _PIECES = st.sampled_from(["0" * 30, "12 34, ", "a", "?", "ж", "№", " - ", "\n"])

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sovctl.gateway.detect.view import View
+from sovctl.gateway.detect.text.view import View
 
 _TOKENS = ["PERSON_7K2M4P9QRS3TV00X", "EMAIL_0123456789ABCDEF", "IBAN_GHJKMNPQRSTVWXY0"]
 PIECES = st.lists(st.sampled_from([*_TOKENS, " ", "'s ", " Nordmann ", ", ", "-", "Anna", "(", "12"]), max_size=12)

@@ -16,10 +16,10 @@ from echo_upstream import EchoUpstream
 from fault_givens import IBAN, PROMPT
 from waiting import until
 
-from sovctl.gateway.app import App
-from sovctl.gateway.detect.finding import Finding
-from sovctl.gateway.detect.reading import Reading
-from sovctl.gateway.parts import Parts
+from sovctl.gateway.api.app import App
+from sovctl.gateway.detect.findings.finding import Finding
+from sovctl.gateway.detect.text.words import Reading
+from sovctl.gateway.runtime.components import Parts
 from sovctl.gateway.settings import load_settings
 
 

@@ -18,8 +18,8 @@ from fault_givens import IBAN, PROMPT, ask, ledger_folder
 from surface_givens import API_KEY
 from waiting import until
 
-from sovctl.compliance.keys import load_or_create
 from sovctl.compliance.ledger.store import Ledger
+from sovctl.compliance.signing import load_or_create
 from sovctl.gateway.settings import load_settings
 
 

@@ -19,7 +19,7 @@ from loop_clock import pass_time, turns_until
 from loopback_gateway import KEY, LoopbackGateway, running_gateway, say, write_loopback_config
 from waiting import until
 
-from sovctl.gateway.connections import DeadlineProtocol, protocol_class
+from sovctl.gateway.http.connections import DeadlineProtocol, protocol_class
 from sovctl.gateway.settings import Listen
 
 _DEADLINES = {"head_timeout_s": 1, "body_timeout_s": 2, "write_timeout_s": 1, "max_head_bytes": 8192}

@@ -19,15 +19,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from postgresql_server import DATABASE, PASSWORD, PostgresqlServer
 
-from sovctl.compliance.errors import InputError
 from sovctl.gateway.handoff.case import Case, State, is_id, new_id
 from sovctl.gateway.handoff.postgresql_tables import SCHEMA, PostgresqlTables
 from sovctl.gateway.handoff.queue import DUTY_S, Queue, QueueFull
 from sovctl.gateway.handoff.signature import wait_s
 from sovctl.gateway.handoff.tables import KIND, QueueFailed, SqliteTables, Tables
 from sovctl.gateway.settings import PostgresqlSettings
-from sovctl.gateway.sqlite_database import SqliteDatabase
-from sovctl.gateway.vault.postgresql_link import Address
+from sovctl.gateway.storage.postgresql import Address
+from sovctl.gateway.storage.sqlite import SqliteDatabase
+from sovctl.support.errors import InputError
 
 CASE = Case("", "r", "o", "retail", "m", "chat.completions", "ab" * 32, 1, ("citations:none",), {"tokens": 2}, 100, 500)
 
@@ -92,7 +92,7 @@ class PostgresqlPlace:
         """As there."""
         return (
             "from sovctl.gateway.settings import PostgresqlSettings\n"
-            "from sovctl.gateway.vault.postgresql_link import Address\n"
+            "from sovctl.gateway.storage.postgresql import Address\n"
             "from sovctl.gateway.handoff.postgresql_tables import PostgresqlTables\n"
             f"settings = PostgresqlSettings.model_validate({self.settings!r})\n"
             "async def tables(): return await PostgresqlTables.open(Address.of(settings))\n"

@@ -10,16 +10,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sovctl.gateway.clean_texts import CleanTexts
 from sovctl.gateway.detect import make_detector
-from sovctl.gateway.detect.finding import Finding
+from sovctl.gateway.detect.clean_text_cache import CleanTexts
+from sovctl.gateway.detect.findings.finding import Finding
+from sovctl.gateway.domain.entities import Kind
 from sovctl.gateway.handoff.transcript import HELD_BACK, Transcript, transcript_of
-from sovctl.gateway.inspection import Inspector
-from sovctl.gateway.kinds import Kind
-from sovctl.gateway.restore import restore
+from sovctl.gateway.inspection.inspector import Inspector
 from sovctl.gateway.settings import DetectSettings
 from sovctl.gateway.surfaces import SURFACES
-from sovctl.gateway.tokens import Mint
+from sovctl.gateway.tokens.restore import restore
+from sovctl.gateway.tokens.token import Mint
 
 IBAN, CARD, MAIL = "DE89 3704 0044 0532 0130 00", "4111 1111 1111 1111", "anna@example.com"
 VALUES = (IBAN, CARD, MAIL, "+49 30 901820")

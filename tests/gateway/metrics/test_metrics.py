@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse_openmetrics
 from prometheus_client.parser import text_string_to_metric_families as parse_text
 
-from sovctl.gateway.metrics import Metrics, MetricsFolder, sharing
-from sovctl.gateway.metrics.exposition import exposition
-from sovctl.gateway.metrics.families import MOST_SERIES, Counter, Gauge, Histogram
+from sovctl.gateway.telemetry.metrics import Metrics, MetricsFolder, sharing
+from sovctl.gateway.telemetry.metrics.exposition import exposition
+from sovctl.gateway.telemetry.metrics.families import MOST_SERIES, Counter, Gauge, Histogram
 
 BOUNDS = (0.01, 0.1, 1.0)
 VALUES = st.lists(st.floats(0, 10), max_size=30)
@@ -123,8 +123,8 @@ def test_the_larger_of_two_warnings_stands() -> None:
 _WORKER = """
 import sys
 from pathlib import Path
-from sovctl.gateway.metrics import Metrics, MetricsFolder, sharing
-from sovctl.gateway.metrics.exposition import exposition
+from sovctl.gateway.telemetry.metrics import Metrics, MetricsFolder, sharing
+from sovctl.gateway.telemetry.metrics.exposition import exposition
 sharing._ALIVE_S = 600  # the others may start slowly
 number, folder, metrics = int(sys.argv[1]), MetricsFolder(Path(sys.argv[2])), Metrics()
 metrics.requests.add("chat.completions", "assistant", "pool", "200", by=number)

@@ -8,9 +8,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from identifier_strategies import SPECIMENS, literals
 
-from sovctl.gateway.kinds import Kind, Mark
-from sovctl.gateway.restore import RestoreCounts, Restorer
-from sovctl.gateway.tokens import Mint
+from sovctl.gateway.domain.entities import Kind, Mark
+from sovctl.gateway.tokens.restore import RestoreCounts, Restorer
+from sovctl.gateway.tokens.token import Mint
 
 _NAMES = st.text(min_size=1, max_size=12)
 _BOUND = st.tuples(_NAMES, _NAMES, st.integers(1, 5))

@@ -10,16 +10,16 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from identifier_strategies import nested, texts
 
-from sovctl.gateway.clean_texts import CleanTexts
 from sovctl.gateway.detect import make_detector
-from sovctl.gateway.inspection import Inspector
-from sovctl.gateway.outgoing import Leak, Outgoing, tokenize_body
-from sovctl.gateway.permissions import Policy
-from sovctl.gateway.restore import RestoreCounts
-from sovctl.gateway.restored_events import RestoredEvents
+from sovctl.gateway.detect.clean_text_cache import CleanTexts
+from sovctl.gateway.inspection.inspector import Inspector
+from sovctl.gateway.pipeline.restored_events import RestoredEvents
+from sovctl.gateway.policy.permissions import Policy
 from sovctl.gateway.settings import DetectSettings, PolicySettings, RouteSettings
 from sovctl.gateway.surfaces import SURFACES, Restoration
-from sovctl.gateway.tokens import Mint
+from sovctl.gateway.tokenization.body import Leak, Outgoing, tokenize_body
+from sovctl.gateway.tokens.restore import RestoreCounts
+from sovctl.gateway.tokens.token import Mint
 
 CHAT = SURFACES["/v1/chat/completions"]
 ROUTE = RouteSettings(model="assistant", pool="chat", cloud="cloud")

@@ -12,7 +12,6 @@ from postgresql_server import PostgresqlServer
 from quota_givens import NOON, ONE, Clock, caller, quota
 from quota_places import PostgresqlPlace
 
-from sovctl.compliance.errors import InputError
 from sovctl.gateway.quota.meter import Owed
 from sovctl.gateway.quota.need import Need
 from sovctl.gateway.quota.postgresql_store import SCHEMA, PostgresqlStore
@@ -20,7 +19,8 @@ from sovctl.gateway.quota.reservation import LimitReached
 from sovctl.gateway.quota.store import QuotaUnavailable, Want
 from sovctl.gateway.quota.window import Window
 from sovctl.gateway.settings import PostgresqlSettings
-from sovctl.gateway.vault.postgresql_link import Address
+from sovctl.gateway.storage.postgresql import Address
+from sovctl.support.errors import InputError
 
 
 @pytest.fixture

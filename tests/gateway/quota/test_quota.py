@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from quota_givens import NOON, ONE, Clock, caller, quota
 from quota_places import Place
 
-from sovctl.compliance.errors import InputError
 from sovctl.gateway.access.principal import Principal
 from sovctl.gateway.quota.headers import limit_headers, refusal_headers
 from sovctl.gateway.quota.meter import Owed
@@ -23,6 +22,7 @@ from sovctl.gateway.quota.need import Nano, Need, Usage
 from sovctl.gateway.quota.quota import Quota
 from sovctl.gateway.quota.reservation import UNLIMITED, LimitReached, Reservation
 from sovctl.gateway.quota.store import Lease, QuotaUnavailable, SqliteStore, Want
+from sovctl.support.errors import InputError
 
 PRICES = {"currency": "EUR", "upstreams": {"chat": {"prompt_per_million": 1, "completion_per_million": 2}}}
 

@@ -20,7 +20,7 @@ from postgresql_server import PostgresqlServer
 from quota_places import PostgresqlPlace
 from waiting import until
 
-from sovctl.gateway.command import main
+from sovctl.gateway.commands.main import main
 
 KEY = {name: f"test-key-of-{name}" for name in ("slow", "small", "daily", "team-one", "team-two", "single", "free")}
 LIMITS: dict[str, dict[str, Any]] = {

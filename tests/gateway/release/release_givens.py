@@ -6,9 +6,9 @@ import json
 from functools import lru_cache
 from typing import Any
 
-from sovctl.gateway.clean_texts import CleanTexts
 from sovctl.gateway.detect import make_detector
-from sovctl.gateway.inspection import Inspector
+from sovctl.gateway.detect.clean_text_cache import CleanTexts
+from sovctl.gateway.inspection.inspector import Inspector
 from sovctl.gateway.release.judge import Checks, Judge
 from sovctl.gateway.release.schema import SchemaCheck
 from sovctl.gateway.settings import DetectSettings

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sovctl.compliance.errors import InputError
 from sovctl.gateway.release.forbidden import MOST_WORDS, Phrases, load_phrases
 from sovctl.gateway.release.words import fold, stems, words
 from sovctl.gateway.settings.release import ForbiddenSettings
+from sovctl.support.errors import InputError
 
 LISTS = {
     "products": (["ru", "pl"], "# ours\nипотека\nкредитная карта\n\nkredyt hipoteczny\n"),

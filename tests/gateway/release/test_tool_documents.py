@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 from release_givens import IBAN, OTHER_IBAN, judge_of
 
-from sovctl.gateway.kinds import Kind
+from sovctl.gateway.domain.entities import Kind
 from sovctl.gateway.release.judge import Judge
 from sovctl.gateway.release.verdict import Blocked
 from sovctl.gateway.release.whole import release_whole
-from sovctl.gateway.restore import RestoreCounts
 from sovctl.gateway.surfaces import SURFACES, Restoration
 from sovctl.gateway.surfaces.messages import FIELDS
-from sovctl.gateway.tokens import Mint
+from sovctl.gateway.tokens.restore import RestoreCounts
+from sovctl.gateway.tokens.token import Mint
 
 MESSAGES = SURFACES["/v1/messages"]
 VALUE = "anna@b.example"

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from release_givens import detector, events, framed, judge_of
 
-from sovctl.gateway.clean_texts import CleanTexts
-from sovctl.gateway.inspection import Inspector
+from sovctl.gateway.detect.clean_text_cache import CleanTexts
+from sovctl.gateway.inspection.inspector import Inspector
 from sovctl.gateway.release.judge import Judge
 from sovctl.gateway.release.stream import Gate
 from sovctl.gateway.release.verdict import Blocked

@@ -14,9 +14,9 @@ import yaml
 from access_givens import entry
 from echo_upstream import EchoUpstream
 
-from sovctl.compliance.errors import InputError
-from sovctl.gateway.explain import explain, in_words
+from sovctl.gateway.commands.explain import explain, in_words
 from sovctl.gateway.settings import load_settings
+from sovctl.support.errors import InputError
 
 CHAT = "/v1/chat/completions"
 IBAN = "DE89370400440532013000"

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from vllm_metrics import metrics
 
-from sovctl.gateway.routing.load import Load, load_of
+from sovctl.gateway.upstream.load import Load, load_of
 
 
 def load(text: bytes, in_flight: int = 0) -> Load | None:

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sovctl.gateway.obstacles import Obstacle
-from sovctl.gateway.policy import Permit, Verdict
+from sovctl.gateway.domain.obstacles import Obstacle
+from sovctl.gateway.policy.decision import Permit, Verdict
 from sovctl.gateway.routing.demand import Demand, demand_of
 from sovctl.gateway.routing.plan import FREE, Bill, Candidate, Candidates, plan_route
-from sovctl.gateway.routing.servers import State
 from sovctl.gateway.settings import Capability, SurfaceName
+from sovctl.gateway.upstream.server_choice import State
 
 LEAVE, STAY = Permit(Verdict.LEAVE, ("clean",)), Permit(Verdict.STAY, ("obstacle:image",))
 

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sovctl.gateway.routing.load import Load
-from sovctl.gateway.routing.servers import (
+from sovctl.gateway.upstream.load import Load
+from sovctl.gateway.upstream.server_choice import (
     State,
     Thresholds,
     conversation_key,

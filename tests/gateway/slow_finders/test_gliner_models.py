@@ -14,11 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from name_model_givens import KAZAKH, UNCUED, model_settings, two_workers_find
 
-from sovctl.compliance.errors import InputError
 from sovctl.gateway.detect.models.gliner_model import Question, surest, windows
 from sovctl.gateway.detect.models.onnx_files import open_files
+from sovctl.gateway.model_finders import NameModel, SlowFinderFailed, load_models
 from sovctl.gateway.settings import DetectSettings
-from sovctl.gateway.slow_finders import NameModel, SlowFinderFailed, load_models
+from sovctl.support.errors import InputError
 
 LABELS = {"person": "PERSON", "name of company": "ORG"}
 

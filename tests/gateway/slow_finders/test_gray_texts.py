@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sovctl.gateway.detect.finding import Finding
-from sovctl.gateway.kinds import Kind
-from sovctl.gateway.slow_finders.asked_names import names_in, pieces, places, question
-from sovctl.gateway.slow_finders.gray import is_gray
+from sovctl.gateway.detect.findings.finding import Finding
+from sovctl.gateway.domain.entities import Kind
+from sovctl.gateway.model_finders.asked_names import names_in, pieces, places, question
+from sovctl.gateway.model_finders.uncertain_names import is_gray
 
 
 def person(start: int, end: int) -> Finding:

@@ -15,9 +15,9 @@ from loopback_gateway import LoopbackGateway, running_gateway, say, write_loopba
 from name_model_givens import KAZAKH, OTHER, UNCUED, model_settings, save_pipeline
 from waiting import until
 
-from sovctl.compliance.errors import SpecError
-from sovctl.gateway.command import main
+from sovctl.gateway.commands.main import main
 from sovctl.gateway.settings import check_settings
+from sovctl.support.errors import SpecError
 
 
 @pytest.fixture(name="sides", scope="module")

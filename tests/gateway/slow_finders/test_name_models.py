@@ -16,16 +16,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from name_model_givens import KAZAKH, OTHER, UNCUED, model_settings, save_pipeline
 
-from sovctl.compliance.errors import InputError
 from sovctl.gateway.detect import make_detector
 from sovctl.gateway.detect.models.digest import sha256_of
 from sovctl.gateway.detect.models.finder import ModelFinder
-from sovctl.gateway.detect.view import View
-from sovctl.gateway.kinds import Kind
+from sovctl.gateway.detect.text.view import View
+from sovctl.gateway.domain.entities import Kind
+from sovctl.gateway.model_finders import NameModel, SlowFinderFailed, load_models
 from sovctl.gateway.settings import DetectSettings
 from sovctl.gateway.settings.name_model import NameModelSettings
-from sovctl.gateway.slow_finders import NameModel, SlowFinderFailed, load_models
-from sovctl.gateway.tokens import Mint
+from sovctl.gateway.tokens.token import Mint
+from sovctl.support.errors import InputError
 
 
 @pytest.fixture(name="pipeline", scope="module")

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from name_model_givens import KAZAKH, UNCUED, model_settings, two_workers_find
 
-from sovctl.compliance.errors import InputError
+from sovctl.gateway.model_finders import NameModel, SlowFinderFailed, load_models
 from sovctl.gateway.settings import DetectSettings
-from sovctl.gateway.slow_finders import NameModel, SlowFinderFailed, load_models
+from sovctl.support.errors import InputError
 
 numpy, onnx, tokenizers = (import_module(name) for name in ("numpy", "onnx", "tokenizers"))  # untyped
 

@@ -16,10 +16,10 @@ from echo_upstream import EchoUpstream, Script, echo
 from loopback_gateway import LoopbackGateway, running_gateway, say, write_loopback_config
 from waiting import until
 
-from sovctl.compliance.errors import SpecError
-from sovctl.gateway.command import main
+from sovctl.gateway.commands.main import main
 from sovctl.gateway.detect import make_detector
 from sovctl.gateway.settings import DetectSettings, check_settings
+from sovctl.support.errors import SpecError
 
 PROMPT = "please ask what Tasmagambetova said about the loan, and write it down"  # invented
 NAME = "Tasmagambetova"

@@ -15,9 +15,9 @@ import pytest
 import stanza_givens
 from name_model_givens import KAZAKH, OTHER, UNCUED, model_settings, two_workers_find
 
-from sovctl.compliance.errors import InputError
+from sovctl.gateway.model_finders import NameModel, load_models
 from sovctl.gateway.settings import DetectSettings
-from sovctl.gateway.slow_finders import NameModel, load_models
+from sovctl.support.errors import InputError
 
 pytestmark = [
     pytest.mark.skipif(importlib.util.find_spec("stanza") is None, reason="stanza is not installed"),

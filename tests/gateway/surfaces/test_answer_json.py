@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sovctl.gateway.errors import UpstreamFailed
-from sovctl.gateway.restore import RestoreCounts
-from sovctl.gateway.restored_events import RestoredEvents
+from sovctl.gateway.domain.errors import UpstreamFailed
+from sovctl.gateway.pipeline.restored_events import RestoredEvents
 from sovctl.gateway.surfaces import SURFACES, Restoration
 from sovctl.gateway.surfaces.answer_json import mended, read_json
+from sovctl.gateway.tokens.restore import RestoreCounts
 
 HALF, WHOLE = "\ud83d", "\U0001f600"
 PIECES = [  # what JSON says, and how

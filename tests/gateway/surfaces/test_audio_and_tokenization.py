@@ -12,8 +12,8 @@ import yaml
 from surface_givens import API_KEY, MAIL, PROMPT, audited, post
 from surface_upstream import SurfaceUpstream
 
-from sovctl.compliance.errors import SpecError
 from sovctl.gateway.settings import load_settings
+from sovctl.support.errors import SpecError
 
 AUDIO = ("call.wav", b"RIFF\x00\xff\r\n--not a boundary\r\n" * 40, "audio/wav")
 HEARD = f"Heard {len(AUDIO[1])} bytes: {PROMPT}"

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from sovctl.gateway.kinds import Kind
-from sovctl.gateway.restore import RestoreCounts
+from sovctl.gateway.domain.entities import Kind
 from sovctl.gateway.surfaces import SURFACES, Restoration
-from sovctl.gateway.tokens import Mint
+from sovctl.gateway.tokens.restore import RestoreCounts
+from sovctl.gateway.tokens.token import Mint
 
 VALUE = "anna@b.example"
 TOKEN = Mint(bytes(32), tenant="t", conversation="c").token(Kind.EMAIL, VALUE, VALUE)

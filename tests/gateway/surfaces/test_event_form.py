@@ -10,16 +10,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sovctl.gateway.errors import UpstreamFailed
-from sovctl.gateway.kinds import Kind
-from sovctl.gateway.restore import RestoreCounts
+from sovctl.gateway.domain.entities import Kind
+from sovctl.gateway.domain.errors import UpstreamFailed
 from sovctl.gateway.surfaces import Restoration
 from sovctl.gateway.surfaces.chat import FIELDS
 from sovctl.gateway.surfaces.choices import ChoiceStream
 from sovctl.gateway.surfaces.event_form import EventForms
 from sovctl.gateway.surfaces.message_stream import MessageStream
 from sovctl.gateway.surfaces.messages import FIELDS as MESSAGE_FIELDS
-from sovctl.gateway.tokens import Mint
+from sovctl.gateway.tokens.restore import RestoreCounts
+from sovctl.gateway.tokens.token import Mint
 
 VALUE = 'an "odd"\nvalue@example.com'
 TOKEN = Mint(bytes(32), tenant="t", conversation="c").token(Kind.EMAIL, VALUE, VALUE)

@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from surface_upstream import response_events
 
-from sovctl.gateway.errors import UpstreamFailed
-from sovctl.gateway.kinds import Kind
-from sovctl.gateway.restore import RestoreCounts, restore
+from sovctl.gateway.domain.entities import Kind
+from sovctl.gateway.domain.errors import UpstreamFailed
 from sovctl.gateway.surfaces import SURFACES, Restoration
-from sovctl.gateway.tokens import Mint
+from sovctl.gateway.tokens.restore import RestoreCounts, restore
+from sovctl.gateway.tokens.token import Mint
 
 RESPONSES = SURFACES["/v1/responses"]
 MINT = Mint(bytes(32), tenant="t", conversation="c")

@@ -14,13 +14,16 @@ from otlp_receiver import OtlpReceiver
 from pydantic import ValidationError
 
 from sovctl.gateway.settings import TracingSettings
-from sovctl.gateway.tracing import ATTRIBUTES, Tracing, allowed, span
+from sovctl.gateway.telemetry.tracing import ATTRIBUTES, Tracing, allowed, span
 
 PARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"  # W3C Trace Context, 3.2.3
 
 
 def test_without_settings_nothing_of_opentelemetry_is_imported() -> None:
-    code = "import sys, sovctl.gateway.parts; print([name for name in sys.modules if 'opentelemetry' in name])"
+    code = (
+        "import sys, sovctl.gateway.runtime.components; "
+        "print([name for name in sys.modules if 'opentelemetry' in name])"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 

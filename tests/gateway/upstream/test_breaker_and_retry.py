@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sovctl.gateway.deadline import timeout_s
+from sovctl.gateway.http.timeout_header import timeout_s
 from sovctl.gateway.upstream.breaker import Breaker, State
 from sovctl.gateway.upstream.retry import RetryBudget, retry_after_s
 

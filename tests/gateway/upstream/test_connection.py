@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from loop_clock import pass_time, turns_until
 from raw_server import Close, RawServer, Step, chunked, ok
 
-from sovctl.gateway.errors import UpstreamFailed
+from sovctl.gateway.domain.errors import UpstreamFailed
 from sovctl.gateway.upstream.connection import Address, Connection
 
 REQUEST = b"POST /v1/x HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}"

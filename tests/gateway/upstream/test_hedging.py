@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from loop_clock import pass_time, stop_clock, turns_until
 from raw_server import RawServer, Step, ok
 
-from sovctl.gateway.errors import UpstreamFailed, UpstreamRejected
+from sovctl.gateway.domain.errors import UpstreamFailed, UpstreamRejected
 from sovctl.gateway.settings import Limits, RoutingSettings, UpstreamKind, UpstreamSettings
 from sovctl.gateway.upstream import Answer, Attempts, Upstream
 from sovctl.gateway.upstream.hedging import delay_s, first_of_two

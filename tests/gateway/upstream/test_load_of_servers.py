@@ -10,9 +10,9 @@ from loop_clock import pass_time
 from raw_server import RawServer, Step, ok
 from vllm_metrics import metrics
 
-from sovctl.gateway.routing.servers import State
 from sovctl.gateway.settings import Limits, RoutingSettings, UpstreamKind, UpstreamSettings
 from sovctl.gateway.upstream import Attempts, Upstream
+from sovctl.gateway.upstream.server_choice import State
 
 BODY = b"{}"
 

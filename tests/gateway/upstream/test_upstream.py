@@ -11,7 +11,7 @@ import pytest
 from loop_clock import pass_time, stop_clock
 from raw_server import Close, RawServer, Step, chunked, ok
 
-from sovctl.gateway.errors import UpstreamFailed, UpstreamRejected
+from sovctl.gateway.domain.errors import UpstreamFailed, UpstreamRejected
 from sovctl.gateway.settings import Limits, UpstreamKind, UpstreamSettings
 from sovctl.gateway.upstream import Attempts, Upstream
 from sovctl.gateway.upstream.breaker import State

@@ -5,10 +5,10 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sovctl.gateway.detect.finding import Finding
-from sovctl.gateway.kinds import Kind
-from sovctl.gateway.replace import replace
-from sovctl.gateway.tokens import Mint
+from sovctl.gateway.detect.findings.finding import Finding
+from sovctl.gateway.domain.entities import Kind
+from sovctl.gateway.tokenization.text import replace
+from sovctl.gateway.tokens.token import Mint
 from sovctl.gateway.vault.blind_index import BlindIndex, canonical
 
 INDEX, OTHER = BlindIndex(bytes(32)), BlindIndex(bytes(31) + b"1")

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 import pytest
 from vault_homes import KEK, ONE, TOKEN, TTL_S, TWO, VALUE, Clock, Home, open_vault, with_vault
 
-from sovctl.gateway.conversation import Conversation
-from sovctl.gateway.erase_command import account
+from sovctl.gateway.commands.vault_erase import account
+from sovctl.gateway.tokens.conversation import Conversation
 from sovctl.gateway.vault import Superseded, Vault, VaultFailed
 from sovctl.gateway.vault.erasures import CLAIM_S, CUT_OFF_AFTER_S, Erasure, chained
 

@@ -14,8 +14,8 @@ import yaml
 from vault_gateways import MAIL, PROMPT, ask, changed, key_file, run_vault_word, vault_word
 from vault_homes import Home, SqliteHome
 
-from sovctl.compliance.errors import ExitCode
 from sovctl.gateway.vault.sqlite_file import BUSY_TIMEOUT_S
+from sovctl.support.errors import ExitCode
 
 NAME = "case-17"
 LINK = f"See https://crm.example/find?mail={MAIL} please."

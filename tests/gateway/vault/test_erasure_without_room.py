@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from vault_homes import TOKEN, VALUE, Clock, SqliteHome, with_vault
 
-from sovctl.gateway.conversation import Conversation
+from sovctl.gateway.tokens.conversation import Conversation
 from sovctl.gateway.vault import Vault, VaultFailed
 from sovctl.gateway.vault.erasures import CUT_OFF_AFTER_S, Erasure, chained
 

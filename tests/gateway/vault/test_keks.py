@@ -14,11 +14,11 @@ import pytest
 from hardware_token import LABEL, PIN, HardwareToken
 from vault_homes import ONE, TOKEN, VALUE, SqliteHome, with_vault
 
-from sovctl.compliance.errors import InputError
 from sovctl.gateway.settings import VaultSettings
 from sovctl.gateway.vault import VaultFailed, load_keks
 from sovctl.gateway.vault.keks import Kek, LocalKek
 from sovctl.gateway.vault.pkcs11_kek import Pkcs11Kek
+from sovctl.support.errors import InputError
 
 MECHANISMS = ["aes-gcm", "aes-key-wrap"]
 KEY = bytes(range(100, 132))

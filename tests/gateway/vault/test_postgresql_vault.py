@@ -18,11 +18,11 @@ from hypothesis import strategies as st
 from postgresql_server import DATABASE, PASSWORD, PostgresqlServer
 from vault_homes import ONE, TOKEN, TWO, VALUE, PostgresqlHome, open_vault, with_vault
 
-from sovctl.compliance.errors import InputError
-from sovctl.gateway.conversation import Conversation
 from sovctl.gateway.settings import PostgresqlSettings
+from sovctl.gateway.storage.postgresql import Address, _parsed
+from sovctl.gateway.tokens.conversation import Conversation
 from sovctl.gateway.vault import Vault, VaultFailed
-from sovctl.gateway.vault.postgresql_link import Address, _parsed
+from sovctl.support.errors import InputError
 
 
 @pytest.fixture(autouse=True)

@@ -14,13 +14,13 @@ import pytest
 from hardware_token import HardwareToken
 from vault_homes import KEK, ONE, TOKEN, TTL_S, TWO, VALUE, Clock, Home, open_vault, with_vault
 
-from sovctl.compliance.errors import InputError
-from sovctl.gateway.conversation import Conversation
 from sovctl.gateway.settings import VaultSettings
+from sovctl.gateway.tokens.conversation import Conversation
 from sovctl.gateway.vault import Vault, VaultFailed, load_keks
 from sovctl.gateway.vault.keks import LocalKek
 from sovctl.gateway.vault.rotation import Rotation
 from sovctl.gateway.vault.store import Row, Store
+from sovctl.support.errors import InputError
 
 NEW = LocalKek(bytes(range(50, 82)))
 MANY = [Conversation("retail", f"{number:064x}", True) for number in range(700)]

@@ -15,12 +15,12 @@ import pytest
 from vault_homes import KEK, ONE, TOKEN, TTL_S, TWO, VALUE, Clock, SqliteHome, open_vault, with_vault
 from waiting import until
 
-from sovctl.compliance.errors import InputError
-from sovctl.gateway.conversation import Conversation
+from sovctl.gateway.tokens.conversation import Conversation
 from sovctl.gateway.vault import Vault, VaultFailed
 from sovctl.gateway.vault.sqlite_file import SqliteFile
 from sovctl.gateway.vault.sqlite_store import SqliteStore
 from sovctl.gateway.vault.store import Batch
+from sovctl.support.errors import InputError
 
 THREE = Conversation("retail", "3" * 64, True)
 
@@ -164,7 +164,7 @@ def test_a_vault_that_was_taken_away_fails_and_recovers(sqlite_home: SqliteHome,
 
 _FILLER = """
 import asyncio, resource, sys
-from sovctl.gateway.conversation import Conversation
+from sovctl.gateway.tokens.conversation import Conversation
 from sovctl.gateway.vault import Vault, VaultFailed
 from sovctl.gateway.vault.sqlite_file import SqliteFile
 from sovctl.gateway.vault.keks import LocalKek

@@ -12,10 +12,10 @@ import sys
 import pytest
 from vault_homes import KEK, ONE, TOKEN, TTL_S, TWO, VALUE, Clock, Home, open_vault, with_vault
 
-from sovctl.compliance.errors import InputError
-from sovctl.gateway.conversation import Conversation
+from sovctl.gateway.tokens.conversation import Conversation
 from sovctl.gateway.vault import Superseded, Vault, VaultFailed
 from sovctl.gateway.vault.keks import LocalKek
+from sovctl.support.errors import InputError
 
 SUBJECTS = {TOKEN: [VALUE]}
 
@@ -365,7 +365,7 @@ def test_which_of_its_names_a_conversation_goes_on_under(home: Home) -> None:
 
 _WRITER = """
 import asyncio, sys
-from sovctl.gateway.conversation import Conversation
+from sovctl.gateway.tokens.conversation import Conversation
 from sovctl.gateway.vault import Vault
 from sovctl.gateway.vault.keks import LocalKek
 

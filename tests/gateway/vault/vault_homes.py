@@ -15,11 +15,11 @@ from typing import Any, Protocol, TypeVar
 import asyncpg
 from postgresql_server import DATABASE, PASSWORD, PostgresqlServer
 
-from sovctl.gateway.conversation import Conversation
 from sovctl.gateway.settings import PostgresqlSettings
+from sovctl.gateway.storage.postgresql import Address
+from sovctl.gateway.tokens.conversation import Conversation
 from sovctl.gateway.vault import Vault
 from sovctl.gateway.vault.keks import Kek, LocalKek
-from sovctl.gateway.vault.postgresql_link import Address
 from sovctl.gateway.vault.postgresql_store import SCHEMA, PostgresqlStore
 from sovctl.gateway.vault.sqlite_file import BUSY_TIMEOUT_S
 from sovctl.gateway.vault.sqlite_store import SqliteStore
@@ -152,7 +152,7 @@ class PostgresqlHome:
     def script(self) -> str:
         return (
             "from sovctl.gateway.settings import PostgresqlSettings\n"
-            "from sovctl.gateway.vault.postgresql_link import Address\n"
+            "from sovctl.gateway.storage.postgresql import Address\n"
             "from sovctl.gateway.vault.postgresql_store import PostgresqlStore\n"
             f"settings = PostgresqlSettings.model_validate({self.settings!r})\n"
             "async def store(): return await PostgresqlStore.open(Address.of(settings))\n"

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Iterator
 import pytest
 from chunk_invariance import ChunkInvarianceError, assert_chunk_invariant
 
-from sovctl.gateway.kinds import Kind
-from sovctl.gateway.restore import RestoreCounts, Restorer, restore
-from sovctl.gateway.restored_events import RestoredEvents
+from sovctl.gateway.domain.entities import Kind
+from sovctl.gateway.pipeline.restored_events import RestoredEvents
 from sovctl.gateway.surfaces import SURFACES, Restoration
-from sovctl.gateway.tokens import Mint
+from sovctl.gateway.tokens.restore import RestoreCounts, Restorer, restore
+from sovctl.gateway.tokens.token import Mint
 
 _MINT = Mint(bytes(32), tenant="t", conversation="c")
 _MAIL = _MINT.token(Kind.EMAIL, "anna@example.com", "Anna@example.com")

@@ -1,0 +1,30 @@
+"""`sovctl lab demo`: the whole road in a lab of its own making."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sovctl.cli.commands.lab import DEFAULT_NAME, Name
+from sovctl.support.errors import ExitCode
+
+
+def register(lab: typer.Typer) -> None:
+    """Add the word to `sovctl lab`."""
+    lab.command()(demo)
+
+
+def demo(
+    name: Name = DEFAULT_NAME,
+    directory: Annotated[Path, typer.Option("--directory", help="Made anew: keys, site.yaml, state, report.")] = Path(
+        "build/demo"
+    ),
+) -> int:
+    """From site.yaml to a verified report in a fresh lab, and one screen that shows it. Example: sovctl lab demo"""
+    from sovctl.cli import demo as road
+    from sovctl.engine.lab.lifecycle import doctor
+
+    doctor.require_root()
+    done = road.run(name, directory)
+    road.screen(done)
+    return ExitCode.FAILURE if done.problems else ExitCode.OK

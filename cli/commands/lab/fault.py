@@ -1,0 +1,60 @@
+"""`sovctl lab fault`: break simulated hardware on purpose, to see that the checks see it."""
+
+from typing import Annotated
+
+import typer
+
+from sovctl.cli import output as show
+from sovctl.cli.commands.lab import DEFAULT_NAME, AsJson, Name
+
+
+def register(lab: typer.Typer) -> None:
+    """Add the word to `sovctl lab`."""
+    lab.command()(fault)
+
+
+def fault(
+    node: Annotated[str, typer.Argument(help="n1, n2 or s1.")] = "",
+    fault_name: Annotated[
+        str, typer.Argument(metavar="FAULT", help="What to break; none with --clear mends all.")
+    ] = "",
+    index: Annotated[int, typer.Option("--index", min=0, help="Which GPU or adapter.")] = 3,
+    clear: Annotated[bool, typer.Option("--clear", help="Mend it.")] = False,
+    list_all: Annotated[bool, typer.Option("--list", help="List what can be broken.")] = False,
+    name: Name = DEFAULT_NAME,
+    as_json: AsJson = False,
+) -> None:
+    """Break a node's simulated hardware, or mend it. Example: sovctl lab fault n1 nvlink-down"""
+    from sovctl.engine.lab.hardware import faults
+    from sovctl.engine.lab.layout import Lab, node_named
+    from sovctl.engine.lab.lifecycle import lifecycle
+    from sovctl.support.errors import InputError
+
+    lab = Lab(name)
+    if list_all:
+        _list_faults(as_json=as_json)
+        return
+    target = node_named(node)
+    lifecycle.require_up(lab)
+    if clear:
+        faults.clear_fault(lab, target, faults.fault_named(fault_name) if fault_name else None, index=index)
+    elif fault_name:
+        faults.set_fault(lab, target, faults.fault_named(fault_name), index=index)
+    else:
+        raise InputError("expected the name of a fault, or --clear", where="FAULT", hint="sovctl lab fault --list")
+    active = faults.active(lab, target)
+    if as_json:
+        show.document({"node": node, "simulated": True, "faults": [{"name": each, "index": at} for each, at in active]})
+    else:
+        words = ", ".join(f"{each} ({at})" for each, at in active) or "none"
+        show.line(f"faults of {node}: {words} (simulated hardware)")
+
+
+def _list_faults(*, as_json: bool) -> None:
+    from sovctl.engine.lab.hardware.fault_table import FAULTS
+
+    if as_json:
+        rows = [(each.name, each.part.name.lower(), each.shows, each.expects) for each in FAULTS]
+        show.document([dict(zip(("name", "part", "shows", "expects"), row, strict=True)) for row in rows])
+    else:
+        show.table(("fault", "of", "shows"), [(each.name, each.part.name.lower(), each.shows) for each in FAULTS])

@@ -1,0 +1,1 @@
+"""Formats results for the terminal."""

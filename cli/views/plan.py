@@ -1,0 +1,133 @@
+"""A plan as a tired person can read it: per node what, from what, to what, why, at what risk; then the counts."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections import Counter
+from typing import Any
+
+from sovctl.cli import output as show
+from sovctl.engine.plan.file import Plan
+from sovctl.engine.resources.resource import Change, Risk
+
+MARKS = {"create": ("+", "green"), "update": ("~", "yellow"), "delete": ("-", "red")}
+WIDEST = 34
+"""Characters of a column, at most; on a narrow terminal the last column is cut at its edge besides."""
+SHORT = {"is_held": ("not held", "held"), "runs_what_is_written": ("runs old files", "runs what is written")}
+"""How a yes or no is said, by key: (no, yes)."""
+HEX_DIGITS = 64
+INDENT = 4
+"""Characters before the first column: two blanks, the mark, one blank."""
+
+
+def show_plan(plan: Plan, *, only: str | None = None, details: bool = False) -> None:
+    """Print a plan.
+
+    Args:
+        only: show this node's changes alone.
+        details: one line per changed key.
+    """
+    if plan.simulated:
+        show.line(show.style("simulated hardware: this plan is of a lab", "yellow"))
+    for node in dict.fromkeys(change.node for change in plan.changes):
+        if only in (None, node):
+            show.line(show.style(node, "bold"))
+            _show_node([change for change in plan.changes if change.node == node], details=details)
+    show.line(summary(plan))
+
+
+def summary(plan: Plan) -> str:
+    """One line: counts, waves, restarts, minutes."""
+    if not plan.changes:
+        return "no changes: every node is as site.yaml says"
+    verbs = Counter(change.verb.value for change in plan.changes)
+    risks = Counter(change.risk for change in plan.changes if change.risk is not Risk.NONE)
+    minutes = max(1, round(sum(max(_minutes(plan, node) for node in wave.nodes) for wave in plan.waves)))
+    parts = [f"{verbs['create']} to create, {verbs['update']} to update, {verbs['delete']} to delete"]
+    parts += [f"{count} x {risk.value}" for risk, count in sorted(risks.items())]
+    parts.append(f"waves: {' -> '.join('+'.join(wave.nodes) for wave in plan.waves)}")
+    parts.append(f"about {minutes} min")
+    return "; ".join(parts)
+
+
+def _minutes(plan: Plan, node: str) -> float:
+    return sum(change.minutes for change in plan.changes if change.node == node)
+
+
+def _show_node(changes: list[Change], *, details: bool) -> None:
+    rows = []
+    for change in changes:
+        before, after = _sides(change)
+        risk = "" if change.risk is Risk.NONE else change.risk.value
+        rows.append([f"{change.kind} {change.name}", before, after, risk])
+    widths = [min(WIDEST, max(map(len, column))) for column in zip(*rows, strict=True)]
+    columns = shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
+    for change, row in zip(changes, rows, strict=True):
+        mark, colour = MARKS[change.verb.value]
+        what, before, after, risk = (_fit(cell, width) for cell, width in zip(row, widths, strict=True))
+        text = f"{what}  {before} -> {after}  {f'{risk}  ' if widths[3] else ''}{change.why}".rstrip()
+        show.line(f"  {show.style(mark, colour)} {_cut(text, columns - INDENT) if columns > INDENT else text}")
+        if details:
+            for key in change.after or change.before or {}:
+                _show_key(key, (change.before or {}).get(key), (change.after or {}).get(key))
+
+
+def _show_key(key: str, old: Any, new: Any) -> None:
+    if isinstance(new, list) or isinstance(old, list):
+        gone = [line for line in old or [] if line not in (new or [])]
+        come = [line for line in new or [] if line not in (old or [])]
+        show.line(f"      {key}:")
+        for line in gone:
+            show.line(show.style(f"        - {line}", "red"))
+        for line in come:
+            show.line(show.style(f"        + {line}", "green"))
+    else:
+        show.line(f"      {key}: {_value(old)} -> {_value(new)}")
+
+
+def _sides(change: Change) -> tuple[str, str]:
+    """Before and after in a few words."""
+    if change.before is None:
+        return "(absent)", _brief(change.after)
+    if change.after is None:
+        return _brief(change.before), "(removed)"
+    return _brief(change.before, change.after), _brief(change.after, change.before)
+
+
+def _brief(state: Any, other: Any = None) -> str:
+    shown = []
+    for key, value in state.items():
+        if isinstance(value, list):
+            there = (other or {}).get(key)
+            missing = len([line for line in value if line not in there]) if isinstance(there, list) else len(value)
+            shown.append(f"{missing} {key.replace('_', ' ')}" if missing or other is None else "")
+        elif key in ("version", "fingerprint", "status"):
+            shown.append(_value(value))
+        elif isinstance(value, str) and len(value) == HEX_DIGITS:
+            shown.append(f"{key.removesuffix('_sha256').removesuffix('_sha')} {value[:8]}")
+        elif key in SHORT and isinstance(value, bool):
+            shown.append(SHORT[key][value])
+        elif key in SHORT and isinstance(value, str):
+            shown.append(value)
+        else:
+            shown.append(f"{key}={_value(value)}")
+    shown = [text for text in shown if text]
+    more = len(shown) - 2
+    return ", ".join(shown[:2]) + (f" +{more}" if more > 0 else "")
+
+
+def _value(value: Any) -> str:
+    if value is None:
+        return "(none)"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return str(value)
+
+
+def _fit(text: str, width: int) -> str:
+    return _cut(text, width).ljust(width)
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: width - 1] + "…"

@@ -1,0 +1,1 @@
+"""Verifies a site's ledger, evidence and reports together: `sovctl audit verify`."""

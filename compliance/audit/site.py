@@ -1,0 +1,224 @@
+"""Checking everything a site says about itself: ledger, evidence, reports, and that they agree.
+
+    result = audit(Path(".sovctl"))          # or a report's folder, or a ledger's
+    result.findings, result.facts, result.limits
+
+What is found decides the exit code; what cannot be proven is said every time.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from sovctl.compliance.evidence.store import read_runs
+from sovctl.compliance.ledger import format as layout
+from sovctl.compliance.ledger.checkpoint import Checkpoint, parse_checkpoint
+from sovctl.compliance.ledger.errors import LedgerDamaged
+from sovctl.compliance.ledger.findings import LedgerVerification
+from sovctl.compliance.ledger.format import Entry
+from sovctl.compliance.ledger.reader import LedgerReader
+from sovctl.compliance.ledger.verify import verify_ledger
+from sovctl.compliance.report.verify_report import NoReport
+from sovctl.compliance.report.verify_report import verify as verify_report
+from sovctl.compliance.signing import VerifyKey, parse_vkey
+from sovctl.support.atomic_files import why_unreadable
+from sovctl.support.canonical_json import sha256_hex
+from sovctl.support.errors import InputError
+
+Key = tuple[str, VerifyKey]
+
+
+@dataclass
+class AuditResult:
+    """What was found, in sentences."""
+
+    findings: list[str] = field(default_factory=list)
+    facts: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    limits: list[str] = field(default_factory=list)
+    ledger: LedgerVerification | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """The document of `sovctl audit verify --json`."""
+        return {
+            "findings": self.findings,
+            "facts": self.facts,
+            "notes": self.notes,
+            "limits": list(dict.fromkeys(self.limits)),
+            "ledger": self.ledger.as_json() if self.ledger else None,
+        }
+
+
+def audit(target: Path, *, key: Key | None = None, kept: Sequence[Checkpoint] = ()) -> AuditResult:
+    """Check what lies at `target`.
+
+    Args:
+        target: the folder of a report (or its report.json), of a ledger, of a site's state, or of a site.yaml.
+        key: name and public key of the ledger, kept elsewhere.
+        kept: checkpoints kept elsewhere.
+
+    Raises:
+        InputError: none of these is there.
+    """
+    folder = target.parent if target.is_file() else target
+    result = AuditResult()
+    for place in (folder, folder / ".sovctl"):
+        if (place / "report.json").is_file():
+            _audit_report(place, key, result)
+            return result
+        if (place / layout.ENTRIES).exists() or (place / layout.CHECKPOINT).exists():
+            _audit_ledger(place, key, kept, (), result)
+            return result
+        if any((place / name).is_dir() for name in ("ledger", "evidence", "reports")):
+            _audit_state(place, key, kept, result)
+            return result
+    raise InputError(
+        "expected a report, a ledger or a site's state, got none of them",
+        where=str(target),
+        hint="give the folder of a report, .sovctl, or --ledger",
+    )
+
+
+def audit_ledger(directory: Path, *, key: Key | None = None, kept: Sequence[Checkpoint] = ()) -> AuditResult:
+    """Check one ledger, which may have been deleted."""
+    result = AuditResult()
+    _audit_ledger(directory, key, kept, (), result)
+    return result
+
+
+def read_key(path: Path) -> Key:
+    """Name and public key in a .vkey file.
+
+    Raises:
+        InputError: unreadable, or no verifier key.
+    """
+    try:
+        return parse_vkey(path.read_text())
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"expected a public key (.vkey), got: {why_unreadable(error)}", where=str(path)) from error
+    except InputError as error:
+        raise InputError(error.message, where=str(path), hint=error.hint) from error
+
+
+def read_checkpoint(path: Path) -> Checkpoint:
+    """A checkpoint that somebody kept: as text, in a report (folder or report.json), or in a .tlog-proof.
+
+    Raises:
+        InputError: there is none in it.
+    """
+    path = path / "report.json" if path.is_dir() else path
+    try:
+        text = path.read_bytes().decode()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"expected a kept checkpoint, got: {why_unreadable(error)}", where=str(path)) from error
+    if path.suffix == ".json":
+        try:
+            text = str(json.loads(text)["ledger"]["checkpoint"])
+        except (ValueError, KeyError, TypeError, RecursionError):
+            raise InputError("expected a report with a checkpoint, got something else", where=str(path)) from None
+    elif text.startswith("c2sp.org/tlog-proof"):
+        text = text.partition("\n\n")[2]
+    return parse_checkpoint(text, where=str(path))
+
+
+def _audit_ledger(
+    directory: Path, key: Key | None, kept: Iterable[Checkpoint], beside: Iterable[Checkpoint], result: AuditResult
+) -> None:
+    found = verify_ledger(directory, key=key, kept=kept, beside=beside)
+    result.ledger = found
+    for finding in found.findings:
+        result.findings.append(f"ledger: {finding.kind}: {finding.message}")
+    if found.is_whole:
+        outside = "none" if found.witnessed_size is None else f"{found.witnessed_size}"
+        result.facts.append(
+            f"ledger: {found.entries} entries of {found.origin}, {found.signed_size} under its signature, "
+            f"{outside} seen from outside"
+        )
+    result.notes += [f"ledger: {note}" for note in found.notes]
+    result.limits += found.limits()
+
+
+def _audit_report(folder: Path, key: Key | None, result: AuditResult) -> None:
+    try:
+        found = verify_report(folder, key[1].vkey(key[0]) if key else None)
+    except NoReport as error:
+        result.findings.append(str(error))
+        return
+    result.findings += [f"report {folder.name}: {text}" for text in found["findings"]]
+    result.facts += [f"report {folder.name}: {text}" for text in found["facts"]]
+    result.limits += found["limits"]
+
+
+def _audit_state(state: Path, key: Key | None, kept: Sequence[Checkpoint], result: AuditResult) -> None:
+    folders = sorted(path for path in (state / "reports").glob("[!.]*") if path.is_dir())
+    _audit_ledger(state / "ledger", key, kept, _checkpoints_beside(folders, result), result)
+    for folder in folders:
+        _audit_report(folder, key, result)
+    try:
+        reader = LedgerReader(state / "ledger")
+    except InputError:
+        return  # its absence is a finding already
+    try:
+        _compare_evidence(state / "evidence", reader, result)
+        _compare_reports(folders, reader, result)
+    except LedgerDamaged as error:  # a finding already; what rests on the ledger cannot be told
+        result.findings.append(f"evidence and reports: {error.message}; they were not compared with the ledger")
+
+
+def _compare_evidence(directory: Path, reader: LedgerReader, result: AuditResult) -> None:
+    for run_id, run in read_runs(directory, reader).items():
+        result.findings += [f"evidence: {problem}" for problem in run.problems]
+        result.facts.append(f"evidence: run {run_id}, {len(run.records)} records with raw output as in the ledger")
+        if run.unacknowledged:
+            count = run.unacknowledged
+            result.notes.append(f"evidence: {count} records of run {run_id} have no ledger entry and count for nothing")
+
+
+def _checkpoints_beside(folders: Iterable[Path], result: AuditResult) -> list[Checkpoint]:
+    """Two for each report: the one it proves its evidence by, and the one that covers the report itself."""
+    found = []
+    for folder in folders:
+        for name in ("checkpoint", "report.tlog-proof"):
+            try:
+                found.append(read_checkpoint(folder / name))
+            except InputError as error:
+                result.findings.append(f"report {folder.name}: {name}: {error.message}")
+    return found
+
+
+def _compare_reports(folders: Iterable[Path], reader: LedgerReader, result: AuditResult) -> None:
+    """A report must show every record of its run, and every report that was logged should still be there."""
+    shown: dict[Path, tuple[str, int, set[int]]] = {}
+    present = set()
+    for folder in folders:
+        try:
+            data = (folder / "report.json").read_bytes()
+            document = json.loads(data)
+            indices = {item["leaf_index"] for item in document["evidence"]}
+            shown[folder] = (document["run"]["id"], document["ledger"]["size"], indices)
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
+            continue  # a finding of `_audit_report`
+        present.add(sha256_hex(data))
+    left_out = dict.fromkeys(shown, 0)
+    for entry in reader.entries():
+        kind, record = _kind(entry)
+        if kind == "report" and record.get("report_sha256") not in present:
+            result.notes.append(f"reports: the report that is ledger entry {entry.leaf_index} is not here")
+        if kind == "evidence":
+            for folder, (run_id, size, indices) in shown.items():
+                is_due = record.get("run_id") == run_id and entry.leaf_index < size
+                left_out[folder] += is_due and entry.leaf_index not in indices
+    for folder, count in left_out.items():
+        if count:
+            result.findings.append(f"report {folder.name}: expected every record of its run, got {count} left out")
+
+
+def _kind(entry: Entry) -> tuple[str, dict[str, Any]]:
+    """Type and content of the two kinds of entry that reports are compared with; only those are parsed."""
+    if b'"type":"report"' not in entry.data and b'"type":"evidence"' not in entry.data:
+        return "", {}
+    return str(entry.record.get("type", "")), entry.record

@@ -1,0 +1,1 @@
+"""Control frameworks, exceptions, and the assessment of controls."""

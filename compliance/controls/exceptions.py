@@ -1,0 +1,191 @@
+"""What people decide: waivers of a failed check, and attestations of what no check can see.
+
+Both carry names, reasons and a last day; both end by themselves. A waiver never covers what was not measured, and an
+attestation never covers a control that checks decide.
+
+    waivers:
+      - id: W-1
+        control: cm-6
+        check: software.packages-held       # one that the control rests on
+        targets: [gpu-1]
+        reason: driver rollback under vendor case
+        compensating: the plan is compared with the node every night
+        requested_by: platform team, A. Example
+        approved_by: security office, B. Example
+        approved: 2026-11-01
+        expires: 2026-12-01
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from datetime import date
+from pathlib import Path
+from typing import Annotated, Any, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from sovctl.compliance.controls.framework import Control, Pack
+from sovctl.support.errors import Problem, SpecError
+from sovctl.support.strict_yaml import read_file
+
+_WHAT = "the waivers"
+MAX_DAYS = 365  # ours: an acceptance without a near end cannot be told from neglect (sbomify/sbomify issue 1296)
+
+Text = Annotated[str, Field(min_length=3)]
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+
+class Waiver(_Model):
+    """One failed check on named targets, accepted for a while by a second person."""
+
+    id: Text
+    control: Text
+    check: Text
+    targets: Annotated[tuple[str, ...], Field(min_length=1)]
+    reason: Text
+    compensating: Text
+    """What is done instead."""
+    requested_by: Text
+    approved_by: Text
+    """Somebody else than the requester."""
+    approved: date
+    expires: date
+    """Last day on which it counts, UTC; at most 365 days after `approved`."""
+
+    @model_validator(mode="after")
+    def _second_person_and_near_end(self) -> Self:
+        if self.requested_by.strip().casefold() == self.approved_by.strip().casefold():
+            raise ValueError("expected requester and approver to be two people, got one")
+        _require_near_end(self.approved, self.expires)
+        return self
+
+    def counts_on(self, day: date) -> bool:
+        """True from `approved` to `expires`, both included."""
+        return self.approved <= day <= self.expires
+
+
+class Attestation(_Model):
+    """A person's word for a control that no check of ours can see."""
+
+    control: Text
+    statement: Text
+    by: Text
+    attested: date
+    expires: date
+    """Last day on which it counts, UTC; at most 365 days after `attested`."""
+
+    @model_validator(mode="after")
+    def _near_end(self) -> Self:
+        _require_near_end(self.attested, self.expires)
+        return self
+
+    def counts_on(self, day: date) -> bool:
+        """True from `attested` to `expires`, both included."""
+        return self.attested <= day <= self.expires
+
+
+class Exceptions(_Model):
+    """A file of both."""
+
+    waivers: tuple[Waiver, ...] = ()
+    attestations: tuple[Attestation, ...] = ()
+
+
+def load_exceptions(path: Path, *, packs: Sequence[Pack]) -> Exceptions:
+    """Read waivers and attestations.
+
+    Args:
+        packs: the frameworks that they are for; what names another control or check is a mistake.
+
+    Raises:
+        InputError: the file cannot be read.
+        SpecError: everything wrong with it.
+    """
+    text = read_file(path, what=_WHAT)
+    found, problems = exceptions_of({} if text.value is None else text.value, packs)
+    problems = sorted([*text.problems, *problems], key=lambda problem: text.line(problem.where))
+    if problems:
+        raise SpecError([text.placed(path, each) for each in problems], what=_WHAT)
+    return found
+
+
+def exceptions_of(value: Any, packs: Sequence[Pack]) -> tuple[Exceptions, list[Problem]]:
+    """What stands in a file, and every problem of it; pure."""
+    try:
+        found = Exceptions.model_validate_json(json.dumps(value))
+    except ValidationError as error:
+        return Exceptions(), [_problem(each) for each in error.errors(include_url=False)]
+    controls: dict[str, list[Control]] = {}
+    for control in (each for pack in packs for each in pack.controls):
+        controls.setdefault(control.id, []).append(control)
+    return found, [*_waiver_problems(found.waivers, controls), *_attestation_problems(found.attestations, controls)]
+
+
+def _problem(found: Mapping[str, Any]) -> Problem:
+    """One thing that pydantic found, in a person's words."""
+    where = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in found["loc"]).lstrip(".")
+    if found["type"] == "missing":
+        return Problem("expected a value, got nothing", where=where, hint="compare with docs/commands/report.md")
+    if found["type"] == "extra_forbidden":
+        known = _known_at(found["loc"])
+        near = difflib.get_close_matches(str(found["loc"][-1]), known, n=1)
+        hint = f"did you mean `{near[0]}`?" if near else f"remove it; known here: {', '.join(known)}"
+        return Problem(f"expected a known key, got `{found['loc'][-1]}`", where=where, hint=hint)
+    if found["type"] == "value_error":  # of several fields together
+        return Problem(found["msg"].removeprefix("Value error, "), where=where)
+    said = found["msg"].removeprefix("Input should be ").removeprefix("Input should have ")
+    return Problem(f"expected {said[:1].lower()}{said[1:]}, got {found['input']!r:.60}", where=where)
+
+
+def _known_at(loc: Sequence[str | int]) -> list[str]:
+    if len(loc) == 1:
+        return list(Exceptions.model_fields)
+    return list(Waiver.model_fields if loc[0] == "waivers" else Attestation.model_fields)
+
+
+def _waiver_problems(waivers: Sequence[Waiver], controls: Mapping[str, Sequence[Control]]) -> Iterator[Problem]:
+    """What would cover nothing, and be taken for something that does."""
+    for index, waiver in enumerate(waivers):
+        where = f"waivers[{index}]"
+        if waiver.id in [each.id for each in waivers[:index]]:
+            yield Problem(f"expected every id once, got {waiver.id} again", where=f"{where}.id")
+        if waiver.control not in controls:
+            yield _unknown("control", waiver.control, controls, f"{where}.control")
+            continue
+        checks = [each for control in controls[waiver.control] for each in _checks(control)]
+        if waiver.check not in checks:
+            yield _unknown(f"check that {waiver.control} rests on", waiver.check, checks, f"{where}.check")
+
+
+def _attestation_problems(words: Sequence[Attestation], controls: Mapping[str, Sequence[Control]]) -> Iterator[Problem]:
+    for index, word in enumerate(words):
+        where = f"attestations[{index}].control"
+        if word.control not in controls:
+            yield _unknown("control", word.control, controls, where)
+        elif all(_checks(control) for control in controls[word.control]):
+            hint = "a failed check is waived, not attested"
+            yield Problem(f"expected a control that no check decides, got {word.control}", where=where, hint=hint)
+
+
+def _unknown(kind: str, name: str, known: Collection[str], where: str) -> Problem:
+    near = difflib.get_close_matches(name, list(known), n=1)
+    few = ", ".join(sorted(known)[:6]) or "none"
+    return Problem(
+        f"expected a {kind}, got {name}", where=where, hint=f"did you mean {near[0]}?" if near else f"such as {few}"
+    )
+
+
+def _checks(control: Control) -> tuple[str, ...]:
+    return control.mapping.checks if control.mapping else ()
+
+
+def _require_near_end(begin: date, end: date) -> None:
+    days = (end - begin).days
+    if not 0 <= days <= MAX_DAYS:
+        raise ValueError(f"expected an end 0 to {MAX_DAYS} days after the beginning, got {days}")

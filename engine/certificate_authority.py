@@ -1,0 +1,186 @@
+"""The site's own certificate authority: one ECDSA P-256 root, one leaf per node that serves or calls.
+
+Everything stays in the state folder; a leaf is made again when it is about to run out or its addresses changed. None
+lasts longer than the root, which people replace (docs/runbooks/authority.md): whoever trusts it must hear of another.
+Lifetimes are choices of ours: CA/Browser Forum limits do not bind a private authority, but 398 days keeps what
+operators already know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from ipaddress import IPv4Address, ip_address
+from pathlib import Path
+from typing import TypeVar
+
+from cryptography import x509
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+from sovctl.support.atomic_files import write_atomic
+from sovctl.support.errors import InputError
+
+_Loaded = TypeVar("_Loaded")
+ROOT_DAYS = 3650
+LEAF_DAYS = 398
+RENEW_BEFORE = timedelta(days=30)
+
+
+class Authority:
+    """The root key and certificate under `folder`, made on first use.
+
+    Args:
+        folder: `pki/` of the state folder.
+        site: appears in every certificate's subject.
+    """
+
+    def __init__(self, folder: Path, site: str) -> None:
+        self.folder = folder
+        self.site = site
+        self.certificate_file = folder / "ca.pem"
+
+    def ensure(self, *, now: datetime) -> None:
+        """Make the root when there is none, or when a crash left a key that is not the certificate's."""
+        key_file = self.folder / "ca.key"
+        if self.has_root():
+            return
+        self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        key = ec.generate_private_key(ec.SECP256R1())
+        name = self._name("sovctl authority")
+        certificate = (
+            _builder(name, name, key.public_key(), now, now + timedelta(days=ROOT_DAYS))
+            .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+            .add_extension(_key_usage(signs_certificates=True), critical=True)
+            .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
+            .sign(key, hashes.SHA256())
+        )
+        _write_key(key_file, key)
+        write_atomic(self.certificate_file, certificate.public_bytes(serialization.Encoding.PEM))
+
+    def issue(self, node: str, address: IPv4Address, *, now: datetime) -> tuple[Path, Path]:
+        """Certificate and key files of a node, for serving and for calling; made when absent, stale or expiring.
+
+        Raises:
+            InputError: the root itself is about to run out.
+        """
+        self.ensure(now=now)
+        certificate_file, key_file = self.folder / f"{node}.pem", self.folder / f"{node}.key"
+        if self.is_good(node, address, now=now):
+            return certificate_file, key_file
+        root_key = serialization.load_pem_private_key((self.folder / "ca.key").read_bytes(), None)
+        assert isinstance(root_key, ec.EllipticCurvePrivateKey)
+        root = x509.load_pem_x509_certificate(self.certificate_file.read_bytes())
+        last = root.not_valid_after_utc
+        if last - RENEW_BEFORE <= now:
+            raise InputError(
+                f"expected a root certificate for {RENEW_BEFORE.days} days and more, got one until {last:%Y-%m-%d}",
+                where=str(self.certificate_file),
+                hint="replace it: docs/runbooks/authority.md",
+            )
+        key = ec.generate_private_key(ec.SECP256R1())
+        names = [x509.DNSName(node), x509.IPAddress(ip_address(str(address)))]
+        certificate = (
+            _builder(self._name(node), root.subject, key.public_key(), now, min(now + timedelta(days=LEAF_DAYS), last))
+            .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+            .add_extension(_key_usage(signs_certificates=False), critical=True)
+            .add_extension(
+                x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH]),
+                critical=False,
+            )
+            .add_extension(x509.SubjectAlternativeName(names), critical=False)
+            .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(root_key.public_key()), critical=False)
+            .sign(root_key, hashes.SHA256())
+        )
+        _write_key(key_file, key)
+        write_atomic(certificate_file, certificate.public_bytes(serialization.Encoding.PEM))
+        return certificate_file, key_file
+
+    def is_good(self, node: str, address: IPv4Address, *, now: datetime) -> bool:
+        """True when a node's certificate can stay: ours, for this address, with its key, and not about to run out."""
+        pair = _pair(self.folder / f"{node}.pem", self.folder / f"{node}.key")
+        if pair is None or not self.has_root():
+            return False
+        root = x509.load_pem_x509_certificate(self.certificate_file.read_bytes())
+        names = pair.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+        return (
+            pair.not_valid_after_utc - RENEW_BEFORE > now
+            and address in names.get_values_for_type(x509.IPAddress)
+            and _is_issued_by(pair, root)
+        )
+
+    def has_root(self) -> bool:
+        """True when there is a root certificate and its key."""
+        return _pair(self.certificate_file, self.folder / "ca.key") is not None
+
+    def _name(self, common_name: str) -> x509.Name:
+        return x509.Name(
+            [
+                x509.NameAttribute(NameOID.ORGANIZATION_NAME, f"site {self.site}"),
+                x509.NameAttribute(NameOID.COMMON_NAME, common_name),
+            ]
+        )
+
+
+def _pair(certificate_file: Path, key_file: Path) -> x509.Certificate | None:
+    """The certificate when its key is there too; a crash between the two files leaves a key that is not its.
+
+    Raises:
+        InputError: one of them is neither; what a person may have spoilt is not quietly made anew.
+    """
+    if not certificate_file.exists() or not key_file.exists():
+        return None
+    certificate = _read(certificate_file, "a certificate", x509.load_pem_x509_certificate)
+    key = _read(key_file, "a private key", lambda data: serialization.load_pem_private_key(data, None))
+    return certificate if certificate.public_key() == key.public_key() else None
+
+
+def _read(path: Path, what: str, load: Callable[[bytes], _Loaded]) -> _Loaded:
+    try:
+        return load(path.read_bytes())
+    except (ValueError, TypeError, UnsupportedAlgorithm):
+        hint = "restore it from a copy; where there is none, move it away, and the next apply makes a new one"
+        raise InputError(f"expected {what} in PEM, got something else", where=str(path), hint=hint) from None
+
+
+def _is_issued_by(certificate: x509.Certificate, root: x509.Certificate) -> bool:
+    try:
+        certificate.verify_directly_issued_by(root)
+    except (ValueError, TypeError, InvalidSignature):
+        return False
+    return True
+
+
+def _builder(
+    subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey, now: datetime, last: datetime
+) -> x509.CertificateBuilder:
+    return (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(issuer)
+        .public_key(key)
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - timedelta(hours=1))  # nodes whose clock is not yet set
+        .not_valid_after(last)
+    )
+
+
+def _key_usage(*, signs_certificates: bool) -> x509.KeyUsage:
+    return x509.KeyUsage(
+        digital_signature=not signs_certificates,
+        key_cert_sign=signs_certificates,
+        crl_sign=signs_certificates,
+        content_commitment=False,
+        key_encipherment=False,
+        data_encipherment=False,
+        key_agreement=False,
+        encipher_only=False,
+        decipher_only=False,
+    )
+
+
+def _write_key(path: Path, key: ec.EllipticCurvePrivateKey) -> None:
+    pem = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    write_atomic(path, pem, mode=0o600)

@@ -1,0 +1,1 @@
+"""Types of a check: target, probe sections, result, context."""

@@ -1,0 +1,42 @@
+"""From an opened site to the estate that expectations are derived from."""
+
+from __future__ import annotations
+
+import sys
+from datetime import date
+from pathlib import Path
+
+from sovctl.engine.certificate_authority import Authority
+from sovctl.engine.checks.model.check_context import CONTROLLER, Controller, Estate
+from sovctl.engine.site.site import Site
+from sovctl.support.errors import InputError
+
+
+def estate_of(site: Site, *, today: date) -> Estate:
+    """Everything that checks expect of a site, and where this controller keeps its own things.
+
+    Raises:
+        SpecError, InputError: pools cannot be placed, a file that the spec names is absent, or a node has our name.
+    """
+    if any(node.name == CONTROLLER for _, node in site.spec.nodes()):
+        raise InputError(
+            f"expected nodes with other names than {CONTROLLER!r}, got one", hint="evidence calls this controller so"
+        )
+    return Estate(context=site.context(), controller=_controller(site), today=today)
+
+
+def _controller(site: Site) -> Controller:
+    spec, state = site.spec, site.state
+    references = [spec.access.key_file]
+    if spec.gateway is not None:
+        secrets = [each.api_key for each in spec.gateway.clients] + [each.api_key for each in spec.gateway.clouds]
+        references += [each.file for each in secrets if each is not None and each.file]
+    return Controller(
+        program=str(Path(sys.executable).with_name("sovctl")),
+        site_file=str(site.loaded.path.resolve()),
+        state=str(state.root.resolve()),
+        ledger=str(state.ledger.resolve()),
+        private_files=tuple(str((site.folder / each).resolve()) for each in dict.fromkeys(references)),
+        private_patterns=((str(state.keys.resolve()), "*"), (str(state.pki.resolve()), "*.key")),
+        root_certificate=str(Authority(state.pki, spec.site.name).certificate_file.resolve()),
+    )

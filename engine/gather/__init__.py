@@ -1,0 +1,1 @@
+"""Collects facts from nodes with a read-only probe."""

@@ -1,0 +1,1 @@
+"""Packages, images and models that a lab is built from."""

@@ -1,0 +1,108 @@
+"""The lab's apt repository: a flat folder of packages with a signed index, as a closed site would serve it.
+
+    www/apt/  *.deb  Packages  Packages.gz  Release  InRelease
+
+The signing key belongs to this machine's cache and signs nothing else.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import os
+import shutil
+from collections.abc import Iterable
+from email.utils import formatdate
+from pathlib import Path
+
+from sovctl.engine.lab import layout
+from sovctl.engine.lab.linux import mounts
+from sovctl.engine.lab.linux.process import run
+from sovctl.support.atomic_files import sync_folder
+
+KEY_NAME = "sovctl lab repository (simulated site) <lab@sovctl.example>"
+_INDEXES = ("Packages", "Packages.gz")
+
+
+def ensure_repository(name: str, packages: Iterable[Path]) -> Path:
+    """A signed repository, made when the cache has none of that name.
+
+    Args:
+        name: says what it is made from, so that another content has another name.
+        packages: the .deb files; linked, not copied, where the file system allows.
+
+    Returns:
+        Its folder.
+    """
+    target = layout.cache_folder() / name
+    if target.exists():
+        return target
+    public_key()  # the key itself, where there is none yet
+    folder = layout.cache_folder() / ".making-repository"
+    mounts.remove_tree(folder)
+    folder.mkdir(parents=True)
+    for package in packages:
+        try:
+            os.link(package, folder / package.name)
+        except OSError:
+            shutil.copy2(package, folder / package.name)
+    index = run(["dpkg-scanpackages", "--multiversion", "."], purpose="index the repository", cwd=folder).encode()
+    (folder / "Packages").write_bytes(index)
+    (folder / "Packages.gz").write_bytes(gzip.compress(index, mtime=0))
+    (folder / "Release").write_text(release_text(folder, date=formatdate(usegmt=True)))
+    run(
+        [*_gpg(), "--clearsign", "--local-user", KEY_NAME, "--output", folder / "InRelease", folder / "Release"],
+        purpose="sign the repository",
+    )
+    _stop_agent(layout.cache_folder() / "gnupg")
+    folder.rename(target)
+    sync_folder(target.parent)
+    return target
+
+
+def release_text(folder: Path, *, date: str) -> str:
+    """The Release file of a flat repository (Debian wiki, RepositoryFormat).
+
+    Args:
+        date: RFC 5322, GMT.
+    """
+    lines = [
+        "Origin: sovctl lab",
+        "Label: sovctl lab",
+        "Description: simulated site repository of a sovctl lab",
+        f"Date: {date}",
+        "SHA256:",
+    ]
+    for name in _INDEXES:
+        data = (folder / name).read_bytes()
+        lines.append(f" {hashlib.sha256(data).hexdigest()} {len(data)} {name}")
+    return "\n".join(lines) + "\n"
+
+
+def public_key() -> str:
+    """The signing key's public half, ASCII-armoured; the key is made when the cache has none."""
+    home = layout.cache_folder() / "gnupg"
+    if not (home / "pubring.kbx").exists():
+        shutil.rmtree(home, ignore_errors=True)
+        unfinished = home.with_name(".gnupg")
+        shutil.rmtree(unfinished, ignore_errors=True)
+        unfinished.mkdir(parents=True, mode=0o700)
+        run(
+            [*_gpg(unfinished), "--passphrase", "", "--quick-generate-key", KEY_NAME, "ed25519", "sign", "never"],
+            purpose="make the repository's signing key",
+        )
+        _stop_agent(unfinished)
+        unfinished.rename(home)
+    armoured = run([*_gpg(), "--armor", "--export", KEY_NAME], purpose="export the repository's key")
+    _stop_agent(home)
+    return armoured
+
+
+def _gpg(home: Path | None = None) -> list[str]:
+    folder = home or layout.cache_folder() / "gnupg"
+    return ["gpg", "--homedir", str(folder), "--batch", "--yes", "--quiet", "--no-tty", "--pinentry-mode", "loopback"]
+
+
+def _stop_agent(home: Path) -> None:
+    """gpg starts an agent that would outlive us."""
+    run(["gpgconf", "--homedir", str(home), "--kill", "gpg-agent"], purpose="stop the signing agent")

@@ -1,0 +1,303 @@
+"""The stand-in GPU packages: the real names, versions and dependencies, with stand-in programs inside.
+
+Built with dpkg-deb, the same bytes every time, in every version that the lab offers. Description and files say
+`simulated`. Fabric manager does not depend on a driver version, exactly like the real one, so that the two can differ.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from sovctl.engine.lab import layout
+from sovctl.engine.lab.linux import mounts
+from sovctl.engine.lab.linux.process import run
+from sovctl.support.atomic_files import sync_folder
+from sovctl.support.canonical_json import digest
+from sovctl.support.package_files import package_folder
+
+STANDINS = package_folder("engine/lab/standins").resolve()
+HOME = "usr/lib/sovctl-lab"
+MODULES = f"{HOME}/sovctl/engine/lab/standins"
+UNITS = "usr/lib/systemd/system"
+DRIVER_UNIT = "sovctl-lab-driver.service"
+DRIVER_VERSIONS = ("580.126.20", "580.173.02")
+DCGM_VERSIONS = ("4.5.2", "4.6.0")
+_EPOCH_S = 1_767_225_600  # 2026-01-01T00:00:00Z: every file's time, so that a rebuild gives the same bytes
+_MAINTAINER = "sovctl lab <lab@sovctl.example>"
+_NOTICE = (
+    "simulated: a stand-in of the sovctl lab, with the name and version of a real package and none of its contents."
+)
+
+_PROGRAM = """\
+#!/usr/bin/python3 -IB
+# {notice}
+import signal
+import sys
+
+signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `nvidia-smi | head` ends quietly
+sys.path.insert(0, "/usr/lib/sovctl-lab")
+from sovctl.engine.lab.standins.{module} import {function}
+
+sys.exit({function}({arguments}))
+"""
+_DAEMON_UNIT = """\
+[Unit]
+Description={description} (simulated by the sovctl lab)
+After=sovctl-lab-driver.service
+StartLimitIntervalSec=0
+
+[Service]
+Type=notify
+ExecStart=/usr/bin/{program}
+
+[Install]
+WantedBy=multi-user.target
+"""
+_DRIVER_UNIT_TEXT = """\
+[Unit]
+Description=Load the NVIDIA kernel module (simulated by the sovctl lab)
+After=sovctl-lab-board.service
+StartLimitIntervalSec=0
+
+[Service]
+Type=oneshot
+RemainAfterExit=yes
+ExecStart=/usr/lib/sovctl-lab/load-driver
+"""
+# The packaged daemons start anew after an upgrade when they ran or are meant to (what dh_installsystemd makes); a start
+# that fails, as fabric manager's beside another driver, does not fail the installation.
+_AFTER_INSTALL = """\
+#!/bin/sh
+set -e
+[ "$1" = configure ] || exit 0
+[ -d /run/systemd/system ] || exit 0
+systemctl daemon-reload
+{steps}
+"""
+_BEFORE_REMOVAL = """\
+#!/bin/sh
+set -e
+if [ "$1" = remove ] && [ -d /run/systemd/system ]; then {steps}; fi
+"""
+_RESTART = """\
+if systemctl -q is-active {unit} || systemctl -q is-enabled {unit} 2>/dev/null; then
+  systemctl restart {unit} || true
+fi"""
+_ENABLE = "systemctl -q enable {unit}; systemctl restart {unit} || true"
+
+
+@dataclass(frozen=True)
+class StandIn:
+    """One stand-in package in one version.
+
+    `files` and `modules` are laid under /, `programs` are made from a module's function.
+    """
+
+    name: str
+    version: str
+    """Debian version, with epoch and revision."""
+    summary: str
+    depends: tuple[str, ...] = ()
+    modules: tuple[str, ...] = ()
+    """Files of `standins/`."""
+    programs: dict[str, tuple[str, str, str]] = field(default_factory=dict)
+    """Path to (module, function, arguments)."""
+    files: dict[str, str] = field(default_factory=dict)
+    """Path to text."""
+    links: dict[str, str] = field(default_factory=dict)
+    """Path to what it points at."""
+    after_install: str = ""
+    before_removal: str = ""
+
+    @property
+    def file_name(self) -> str:
+        """As a repository names it: without the epoch."""
+        return f"{self.name}_{self.version.rpartition(':')[2]}_amd64.deb"
+
+
+def packages() -> list[StandIn]:
+    """Every stand-in package in every version."""
+    found = []
+    for upstream in DRIVER_VERSIONS:
+        found += _driver_family(upstream)
+    return found + [_dcgm(upstream) for upstream in DCGM_VERSIONS]
+
+
+def _driver_family(upstream: str) -> list[StandIn]:
+    version = f"{upstream}-1"
+    own = f'sys.argv[1:], "{upstream}"'
+    return [
+        StandIn(
+            "nvidia-open",
+            version,
+            "NVIDIA driver metapackage, open kernel modules",
+            depends=(f"nvidia-kernel-open-dkms (= {version})", f"nvidia-driver-cuda (= {version})"),
+        ),
+        StandIn(
+            "nvidia-kernel-open-dkms",
+            version,
+            "NVIDIA open kernel modules",
+            modules=("driver.py",),
+            programs={f"{HOME}/load-driver": ("driver", "main", "")},
+            files={f"{HOME}/module-version": f"{upstream}\n", f"{UNITS}/{DRIVER_UNIT}": _DRIVER_UNIT_TEXT},
+            links={f"{UNITS}/multi-user.target.wants/{DRIVER_UNIT}": f"../{DRIVER_UNIT}"},
+            after_install=f"systemctl restart {DRIVER_UNIT}",
+            before_removal=f"rm -f /{HOME}/module-version; systemctl restart {DRIVER_UNIT} || true",
+        ),
+        StandIn(
+            "nvidia-driver-cuda",
+            version,
+            "NVIDIA driver user space for computing, with nvidia-smi",
+            depends=(f"nvidia-kernel-open-dkms (= {version})", f"nvidia-persistenced (= {version})"),
+            modules=("nvidia_smi.py", "smi_query.py", "smi_report.py", "smi_text.py", "h100_report.outline"),
+            programs={"usr/bin/nvidia-smi": ("nvidia_smi", "main", "sys.argv[1:]")},
+            files={f"{HOME}/library-version": f"{upstream}\n"},
+        ),
+        _daemon(
+            StandIn(
+                "nvidia-persistenced",
+                version,
+                "NVIDIA persistence daemon",
+                modules=("persistenced.py",),
+                programs={"usr/bin/nvidia-persistenced": ("persistenced", "main", own)},
+            ),
+            unit="nvidia-persistenced.service",
+            program="nvidia-persistenced",
+            is_enabled=True,
+        ),
+        _daemon(
+            StandIn(
+                "nvidia-fabricmanager",
+                version,
+                "NVIDIA fabric manager for NVSwitch systems",
+                modules=("fabricmanager.py",),
+                programs={"usr/bin/nv-fabricmanager": ("fabricmanager", "main", own)},
+                files={"usr/share/nvidia/nvswitch/fabricmanager.cfg": f"# {_NOTICE}\nFABRIC_MODE=0\n"},
+            ),
+            unit="nvidia-fabricmanager.service",
+            program="nv-fabricmanager",
+            is_enabled=False,
+        ),
+        StandIn("libnvidia-nscq", version, "NVIDIA NVSwitch configuration and query library"),
+    ]
+
+
+def _dcgm(upstream: str) -> StandIn:
+    own = f'sys.argv[1:], "{upstream}"'
+    package = StandIn(
+        "datacenter-gpu-manager-4-cuda13",
+        f"1:{upstream}-1",
+        "NVIDIA data center GPU manager",
+        modules=("dcgm.py",),
+        programs={"usr/bin/dcgmi": ("dcgm", "dcgmi", own), "usr/bin/nv-hostengine": ("dcgm", "host_engine", own)},
+    )
+    return _daemon(package, unit="nvidia-dcgm.service", program="nv-hostengine", is_enabled=False)
+
+
+def _daemon(package: StandIn, *, unit: str, program: str, is_enabled: bool) -> StandIn:
+    """The package with a unit for its daemon, enabled from the start or not, as the real package does."""
+    text = _DAEMON_UNIT.format(description=package.summary, program=program)
+    return replace(
+        package,
+        files={**package.files, f"{UNITS}/{unit}": text},
+        after_install=(_ENABLE if is_enabled else _RESTART).format(unit=unit),
+        before_removal=f"systemctl -q disable --now {unit} || true",
+    )
+
+
+def contents(package: StandIn) -> dict[str, tuple[bytes, int]]:
+    """Every file of a package: path to content and permission bits."""
+    laid: dict[str, tuple[bytes, int]] = {}
+    for name in package.modules:
+        laid[f"{MODULES}/{name}"] = ((STANDINS / name).read_bytes(), 0o644)
+    for path, (module, function, arguments) in package.programs.items():
+        text = _PROGRAM.format(notice=_NOTICE, module=module, function=function, arguments=arguments)
+        laid[path] = (text.encode(), 0o755)
+    for path, text in package.files.items():
+        laid[path] = (text.encode(), 0o644)
+    laid[f"usr/share/doc/{package.name}/README.simulated"] = (f"{_NOTICE}\n".encode(), 0o644)
+    return laid
+
+
+def control(package: StandIn) -> dict[str, tuple[str, int]]:
+    """The files of its DEBIAN folder."""
+    fields = {
+        "Package": package.name,
+        "Version": package.version,
+        "Architecture": "amd64",
+        "Maintainer": _MAINTAINER,
+        "Section": "non-free/kernel",
+        "Priority": "optional",
+        "Depends": ", ".join((*package.depends, "python3")),
+        "Description": f"simulated: {package.summary}\n {_NOTICE}",
+    }
+    sums = {path: hashlib.md5(data, usedforsecurity=False).hexdigest() for path, (data, _) in contents(package).items()}
+    files = {
+        "control": ("".join(f"{name}: {value}\n" for name, value in fields.items()), 0o644),
+        "md5sums": ("".join(f"{sums[path]}  {path}\n" for path in sorted(sums)), 0o644),  # what dpkg --verify reads
+    }
+    if package.after_install:
+        files["postinst"] = (_AFTER_INSTALL.format(steps=package.after_install), 0o755)
+    if package.before_removal:
+        files["prerm"] = (_BEFORE_REMOVAL.format(steps=package.before_removal), 0o755)
+    return files
+
+
+def set_digest() -> str:
+    """What the whole set is made from, as 16 hex digits."""
+    described = [
+        [
+            package.name,
+            {path: data.hex() for path, (data, _) in contents(package).items()},
+            package.links,
+            {name: text for name, (text, _) in control(package).items()},
+        ]
+        for package in packages()
+    ]
+    return digest([_EPOCH_S, described])[:16]
+
+
+def ensure_packages() -> Path:
+    """The folder with every stand-in package, built when the cache has none."""
+    target = layout.cache_folder() / f"standins-{set_digest()}"
+    if target.exists():
+        return target
+    folder = layout.cache_folder() / ".making-standins"
+    mounts.remove_tree(folder)
+    (folder / "pool").mkdir(parents=True)
+    for package in packages():
+        build(package, folder / "tree" / package.file_name, folder / "pool")
+    (folder / "pool").rename(target)
+    sync_folder(target.parent)
+    mounts.remove_tree(folder)
+    return target
+
+
+def build(package: StandIn, tree: Path, pool: Path) -> Path:
+    """Lay a package's files into `tree` and pack them into `pool`.
+
+    Returns:
+        The .deb file.
+    """
+    for path, (data, mode) in contents(package).items():
+        _lay(tree / path, data, mode)
+    for name, (text, mode) in control(package).items():
+        _lay(tree / "DEBIAN" / name, text.encode(), mode)
+    for path, pointed_at in package.links.items():
+        (tree / path).parent.mkdir(parents=True, exist_ok=True)
+        (tree / path).symlink_to(pointed_at)
+    target = pool / package.file_name
+    run(
+        ["dpkg-deb", "--root-owner-group", "-Zgzip", "--build", tree, target],
+        purpose=f"build the stand-in package {package.name}",
+        environment={"SOURCE_DATE_EPOCH": str(_EPOCH_S)},
+    )
+    return target
+
+
+def _lay(path: Path, data: bytes, mode: int) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
+    path.chmod(mode)

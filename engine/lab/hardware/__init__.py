@@ -1,0 +1,1 @@
+"""Simulated hardware of the lab, and its injected faults."""

@@ -1,0 +1,58 @@
+"""What a lab node is born with: its hardware facts, and the unit that shows them below /sys.
+
+Programs come later, with the packages that `sovctl apply` installs.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sovctl.engine.lab.artifacts.gpu_packages import HOME, MODULES, STANDINS, UNITS
+from sovctl.engine.lab.hardware import inventory as hardware
+from sovctl.engine.lab.layout import Lab, LabNode
+from sovctl.engine.lab.standins.board import FACTS_FILE
+from sovctl.support.atomic_files import write_atomic
+
+UNIT = "sovctl-lab-board.service"
+_BASE_MODULES = ("__init__.py", "board.py", "daemon.py", "present.py")
+_UNIT = f"""\
+[Unit]
+Description=Show the simulated hardware of the sovctl lab
+DefaultDependencies=no
+After=local-fs.target
+Before=sysinit.target
+StartLimitIntervalSec=0
+
+[Service]
+Type=oneshot
+RemainAfterExit=yes
+ExecStart=/{HOME}/present
+"""
+_PROGRAM = f"""\
+#!/usr/bin/python3 -IB
+# simulated: lays the stand-in hardware of the sovctl lab over /sys.
+import sys
+
+sys.path.insert(0, "/{HOME}")
+from sovctl.engine.lab.standins.present import main
+
+sys.exit(main())
+"""
+
+
+def lay(lab: Lab, node: LabNode) -> None:
+    """Write the base of the stand-ins into a node's disk."""
+    root = lab.root(node)
+    write_atomic(root / FACTS_FILE, hardware.text(hardware.facts(lab.name, node)))
+    package = root / HOME
+    for part in ("sovctl", "engine", "lab"):
+        package = package / part
+        write_atomic(package / "__init__.py", "")
+    for name in _BASE_MODULES:
+        write_atomic(root / MODULES / name, (STANDINS / name).read_bytes())
+    write_atomic(root / HOME / "present", _PROGRAM, mode=0o755)
+    write_atomic(root / UNITS / UNIT, _UNIT)
+    wants = root / UNITS / "sysinit.target.wants" / UNIT
+    wants.parent.mkdir(parents=True, exist_ok=True)
+    wants.unlink(missing_ok=True)
+    wants.symlink_to(Path("..") / UNIT)

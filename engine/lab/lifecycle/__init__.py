@@ -1,0 +1,1 @@
+"""Start, stop, status and requirements of a lab."""

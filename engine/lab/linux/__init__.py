@@ -1,0 +1,1 @@
+"""Linux primitives of the lab: cgroups, mounts, namespaces, processes."""

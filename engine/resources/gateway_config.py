@@ -1,0 +1,183 @@
+"""The gateway service: its configuration rendered from site.yaml, its unit, its state."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import yaml
+
+from sovctl.engine.facts.node import NodeFacts
+from sovctl.engine.resources import gateway_config_access as gateway_access
+from sovctl.engine.resources import gateway_config_handoff as gateway_handoff
+from sovctl.engine.resources import gateway_config_vault as gateway_vault
+from sovctl.engine.resources.context import GATEWAY_USER, Context, render
+from sovctl.engine.resources.credential import SECRETS, TLS
+from sovctl.engine.resources.environment import GATEWAY, stamp
+from sovctl.engine.resources.orphan import leftover
+from sovctl.engine.resources.pool import START_TIMEOUT_S
+from sovctl.engine.resources.resource import Desired, Risk, State
+from sovctl.engine.resources.resource_type import Kind, Look
+from sovctl.engine.spec import Node
+from sovctl.support.canonical_json import sha256_hex
+
+CONFIG = "/etc/sovctl/gateway.yaml"
+UNIT = "sovctl-gateway"
+UNIT_FILE = f"/etc/systemd/system/{UNIT}.service"
+DATA = "/var/lib/sovctl/gateway"
+
+# What a vLLM server offers for each kind of model (docs of 0.32, "Online Serving", read 2026-11); the words are those
+# of gateway/settings/surface.py.
+_SURFACES = {
+    "chat": ["chat.completions", "chat.completions.batch", "completions", "responses", "messages", "tokenize"],
+    "embedding": ["embeddings", "rerank", "score"],
+    "reranker": ["rerank", "score"],
+    "asr": ["audio.transcriptions", "audio.translations"],
+}
+
+
+def configuration(context: Context) -> dict[str, Any]:
+    """The gateway's settings file as plain values; `gateway/settings/` is its other end."""
+    spec, gateway = context.spec, context.gateway
+    return {
+        "site": spec.site.name,
+        "listen": {
+            "host": "0.0.0.0",  # noqa: S104 - the firewall decides who reaches it, by network and port
+            "port": gateway.port,
+            "certificate_file": f"{TLS}/node.pem",
+            "key_file": f"{TLS}/node.key",
+            **gateway_access.listen(context),
+        },
+        **gateway_access.admin(context),
+        "workers": gateway.workers,
+        "clients_file": f"{SECRETS}/gateway-clients.json",
+        "access": gateway_access.access(context, data=DATA),
+        "quota": gateway_access.quota(context, data=DATA),
+        "token_keys": gateway_vault.token_keys(context),
+        "vault": gateway_vault.vault(context, data=DATA),
+        "ledger": {
+            "directory": f"{DATA}/ledger",
+            "key_file": f"{SECRETS}/gateway-ledger.key",
+            "origin": f"sovctl.{spec.site.name}/gateway",
+        },
+        "upstreams": [*_pools(context), *_clouds(context)],
+        "routes": [route.model_dump(mode="json", exclude_none=True) for route in gateway.routes],
+        **gateway_handoff.handoff(context, data=DATA),
+        **gateway_handoff.tracing(context),
+        "tokens": {"format_preserving": list(gateway.format_preserving)},
+        "restore": {"link_hosts": list(gateway.link_hosts)},
+        "policy": gateway.policy.model_dump(mode="json"),
+        "detect": _detect(context),
+        "routing": {
+            "max_queue": gateway.routing.max_queue,
+            "max_kv_usage": gateway.routing.max_kv_usage,
+            "hedge": gateway.routing.hedge,
+        },
+        "limits": {"request_timeout_s": gateway.routing.request_timeout_s},
+    }
+
+
+def _detect(context: Context) -> dict[str, Any]:
+    made = context.gateway.detect.model_dump(mode="json", exclude_none=True)
+    if "listed" in made:
+        made["listed"] = {"index_file": f"{SECRETS}/listed.edm", "key_file": f"{SECRETS}/listed.key"}
+    return made
+
+
+def _pools(context: Context) -> Iterator[dict[str, Any]]:
+    pools = context.spec.served()
+    named = [name for route in context.gateway.routes for name in (route.pool, *route.also) if name in pools]
+    if look := context.gateway.detect.second_look:
+        named.append(look.upstream)
+    for name in dict.fromkeys(named):
+        pool = pools[name]
+        replicas = [each for each in context.replicas if each.pool == pool.name]
+        yield {
+            "name": name,
+            "kind": "pool",
+            "base_urls": [f"https://{context.spec.node(each.head).address}:{each.port}/v1" for each in replicas],
+            "model": pool.model if name == pool.name else name,  # vLLM serves an adapter under its own name
+            "surfaces": _SURFACES[context.models[context.model(pool.model).catalog].role],
+            "ca_file": f"{TLS}/ca.pem",
+            "certificate_file": f"{TLS}/node.pem",
+            "key_file": f"{TLS}/node.key",
+            "max_model_len": pool.max_model_len,
+            **({} if pool.capabilities is None else {"capabilities": list(pool.capabilities)}),
+            **({"send_principal": True} if name in context.gateway.send_principal else {}),
+        }
+
+
+def _clouds(context: Context) -> Iterator[dict[str, Any]]:
+    for cloud in context.gateway.clouds:
+        entry: dict[str, Any] = {
+            "name": cloud.name,
+            "kind": "cloud",
+            "base_urls": [str(cloud.base_url)],
+            "model": cloud.model,
+            "surfaces": list(cloud.surfaces),
+            "max_model_len": cloud.max_model_len,
+            "jurisdiction": cloud.jurisdiction,
+            **({} if cloud.capabilities is None else {"capabilities": list(cloud.capabilities)}),
+        }
+        if cloud.ca_file:
+            entry["ca_file"] = f"{TLS}/cloud-{cloud.name}-ca.pem"
+        if cloud.api_key:
+            entry["api_key_file"] = f"{SECRETS}/cloud-{cloud.name}.key"
+            entry["api_key_header"] = cloud.api_key_header
+        yield entry
+
+
+def _expect(context: Context, node: Node, facts: NodeFacts | None) -> Iterator[Desired]:
+    if not context.is_gateway(node):
+        if facts and (files := [path for path in (CONFIG, UNIT_FILE) if path in facts.files]):
+            why = f"site.yaml has no gateway here; vault and ledger stay in {DATA}"
+            yield leftover("gateway", "gateway", files, why=why, risk=Risk.SERVICE)
+        return
+    text = yaml.safe_dump(configuration(context), sort_keys=False, allow_unicode=True).rstrip()
+    config_text = render("gateway", "gateway.yaml.j2", configuration=text)
+    unit_text = render("gateway", "unit.service.j2", user=GATEWAY_USER, data=DATA)
+    yield Desired(
+        kind="gateway",
+        name="gateway",
+        state={
+            "config_sha256": sha256_hex(config_text),
+            "unit_sha256": sha256_hex(unit_text),
+            "active": "active",
+            "enabled": "enabled",
+            "runs_what_is_written": True,
+        },
+        why=f"routes {', '.join(route.model for route in context.gateway.routes)}",
+        variables={
+            "configuration": text,
+            "user": GATEWAY_USER,
+            "data": DATA,
+            # It is ready when a pool is; on a new site those load their weights at the same time.
+            "ready_timeout_s": START_TIMEOUT_S,
+            "url": f"https://{node.address}:{context.gateway.port}",
+        },
+        risk=Risk.SERVICE,
+        minutes=0.3,
+    )
+
+
+def _observe(facts: NodeFacts, _desired: Desired) -> State | None:
+    unit, config = facts.units.get(UNIT), facts.sha256(CONFIG)
+    if config is None:
+        return None
+    inputs = (CONFIG, UNIT_FILE, stamp(GATEWAY), *(path for path in facts.files if path.startswith((TLS, SECRETS))))
+    changed_s = max(facts.modified_s(path) for path in inputs)
+    return {
+        "config_sha256": config,
+        "unit_sha256": facts.sha256(UNIT_FILE),
+        "active": unit.active if unit else None,
+        "enabled": unit.enabled if unit else None,
+        "runs_what_is_written": bool(unit and unit.started_s >= int(changed_s)),
+    }
+
+
+KIND = Kind(
+    "gateway",
+    _expect,
+    _observe,
+    lambda _context, _node: Look(hash=(CONFIG, UNIT_FILE, stamp(GATEWAY), f"{TLS}/*", f"{SECRETS}/*"), units=(UNIT,)),
+)

@@ -1,0 +1,94 @@
+"""Who may call the gateway and how much, as its settings and its clients file have it; a part of the kind `gateway`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sovctl.engine.resources.context import Context
+from sovctl.engine.resources.credential import SECRETS, TLS
+from sovctl.engine.spec.access import CallerLimits
+from sovctl.engine.spec.gateway import Client
+
+
+def access(context: Context, *, data: str) -> dict[str, Any]:
+    """`access` of gateway.yaml.
+
+    Args:
+        data: folder of the gateway's own files on the node.
+    """
+    gateway = context.gateway
+    made: dict[str, Any] = {"local_clients_file": f"{data}/clients.json"}
+    if gateway.send_principal:
+        made["principal_key_files"] = [f"{SECRETS}/principal.key"]
+    if gateway.teams:
+        made["teams"] = [team.model_dump(mode="json", exclude_defaults=True) for team in gateway.teams]
+    if gateway.identity_providers:
+        made["oidc"] = [
+            _issuer(each.model_dump(mode="json", exclude_defaults=True)) for each in gateway.identity_providers
+        ]
+    return made
+
+
+def quota(context: Context, *, data: str) -> dict[str, Any]:
+    """`quota` of gateway.yaml."""
+    gateway = context.gateway
+    made: dict[str, Any] = {}
+    if gateway.vault.postgresql is None:  # else use is counted there, for all nodes together
+        made["path"] = f"{data}/quota.db"
+    if limits := limits_of(gateway.each_caller):
+        made["each_caller"] = limits
+    if gateway.prices is not None:
+        made["prices"] = {
+            "currency": gateway.prices.currency,
+            "upstreams": {
+                each.upstream: each.model_dump(mode="json", exclude={"upstream"}) for each in gateway.prices.upstreams
+            },
+        }
+    return made
+
+
+def listen(context: Context) -> dict[str, Any]:
+    """What `listen` of gateway.yaml has about clients' certificates."""
+    gateway = context.gateway
+    if gateway.client_ca_file is None:
+        return {}
+    return {
+        "client_ca_file": f"{TLS}/clients-ca.pem",
+        "requires_certificate": gateway.requires_client_certificate,
+    }
+
+
+def admin(context: Context) -> dict[str, Any]:
+    """`admin` of gateway.yaml; nothing where operators have no listener."""
+    chosen = context.gateway.admin
+    if chosen is None:
+        return {}
+    made: dict[str, Any] = {"port": chosen.port}
+    if chosen.reach == "management":
+        made["host"] = "0.0.0.0"  # noqa: S104 - the firewall decides who reaches it, by network and port
+    if chosen.reach == "management" or chosen.requires_certificate:
+        made |= {"certificate_file": f"{TLS}/node.pem", "key_file": f"{TLS}/node.key"}
+        made |= {key: value for key, value in listen(context).items() if key != "requires_certificate"}
+    if chosen.requires_certificate:
+        made["requires_certificate"] = True
+    return {"admin": made}
+
+
+def client_entry(client: Client, key_sha256: str) -> dict[str, Any]:
+    """One client of the gateway's clients file."""
+    key = {"sha256": key_sha256}
+    if client.api_key_expires is not None:
+        key["expires_at"] = f"{client.api_key_expires}T23:59:59Z"
+    rest = client.model_dump(mode="json", exclude_defaults=True, exclude={"api_key", "api_key_expires"})
+    return {**rest, "keys": [key]}
+
+
+def limits_of(limits: CallerLimits) -> dict[str, Any]:
+    """Limits as plain values; empty where nothing is limited."""
+    return limits.model_dump(mode="json", exclude_none=True)
+
+
+def _issuer(provider: dict[str, Any]) -> dict[str, Any]:
+    name = provider["name"]
+    files = {"jwks_file": f"{TLS}/oidc-{name}.jwks.json", "ca_file": f"{TLS}/oidc-{name}-ca.pem"}
+    return {key: files.get(key, value) for key, value in provider.items()}

@@ -1,0 +1,39 @@
+"""Who takes over what the gateway holds back, and where its traces go; a part of the kind `gateway`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sovctl.engine.resources.context import Context
+from sovctl.engine.resources.credential import SECRETS, TLS
+
+
+def handoff(context: Context, *, data: str) -> dict[str, Any]:
+    """`handoff` of gateway.yaml; nothing where nobody takes over.
+
+    Args:
+        data: folder of the gateway's own files on the node.
+    """
+    wanted = context.gateway.handoff
+    if wanted is None:
+        return {}
+    made = wanted.model_dump(mode="json", exclude={"webhook"})
+    if context.gateway.vault.postgresql is None:  # else the queue is there too, for all nodes
+        made["path"] = f"{data}/handoffs.db"
+    if wanted.webhook is not None:
+        made["webhook"] = {
+            "url": str(wanted.webhook.url),
+            "secret_file": f"{SECRETS}/handoff-webhook.key",
+            "ca_file": f"{TLS}/handoff-webhook-ca.pem" if wanted.webhook.ca_file else f"{TLS}/ca.pem",
+            "timeout_s": wanted.webhook.timeout_s,
+        }
+    return {"handoff": made}
+
+
+def tracing(context: Context) -> dict[str, Any]:
+    """`tracing` of gateway.yaml; nothing where nobody collects."""
+    wanted = context.gateway.tracing
+    if wanted is None:
+        return {}
+    ca_file = f"{TLS}/tracing-ca.pem" if wanted.ca_file else f"{TLS}/ca.pem"
+    return {"tracing": {**wanted.model_dump(mode="json", exclude={"ca_file"}), "ca_file": ca_file}}

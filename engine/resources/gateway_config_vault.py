@@ -1,0 +1,43 @@
+"""Where the gateway's vault is and under which keys, and the keys of its tokens; a part of the kind `gateway`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sovctl.engine.resources.context import Context
+from sovctl.engine.resources.credential import SECRETS, TLS, kek_file, token_key_file
+from sovctl.engine.spec.vault import Kek
+
+
+def token_keys(context: Context) -> list[dict[str, Any]]:
+    """`token_keys` of gateway.yaml."""
+    versions = context.gateway.token_key_versions
+    return [{"version": version, "file": f"{SECRETS}/{token_key_file(version)}"} for version in versions]
+
+
+def vault(context: Context, *, data: str) -> dict[str, Any]:
+    """`vault` of gateway.yaml.
+
+    Args:
+        data: folder of the gateway's own files on the node.
+    """
+    gateway = context.gateway
+    kek = [_kek(each) for each in gateway.vault.kek]
+    return {**_place(context, data), "kek": kek, "ttl_s": gateway.vault_ttl_s}
+
+
+def _place(context: Context, data: str) -> dict[str, Any]:
+    database = context.gateway.vault.postgresql
+    if database is None:
+        return {"path": f"{data}/vault.db"}
+    made = database.model_dump(mode="json", exclude={"password", "ca_file"})
+    made["password_file"] = f"{SECRETS}/vault.password"
+    made["ca_file"] = f"{TLS}/vault-ca.pem" if database.ca_file else f"{TLS}/ca.pem"
+    return {"postgresql": made}
+
+
+def _kek(kek: Kek) -> dict[str, Any]:
+    path = f"{SECRETS}/{kek_file(kek)}"
+    if kek.pkcs11 is None:
+        return {"file": path}
+    return {"pkcs11": {**kek.pkcs11.model_dump(mode="json", exclude={"pin"}), "pin_file": path}}

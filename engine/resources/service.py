@@ -1,0 +1,43 @@
+"""Services that come with packages and must run: fabric manager, persistence daemon."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sovctl.engine.facts.node import NodeFacts
+from sovctl.engine.resources.context import Context
+from sovctl.engine.resources.resource import Desired, Risk, State
+from sovctl.engine.resources.resource_type import Kind, Look
+from sovctl.engine.spec import Node
+
+# Package of the driver family -> the unit it brings, and why it must run.
+UNITS = {
+    "nvidia-fabricmanager": ("nvidia-fabricmanager", "NVSwitch fabric is not up without it"),
+    "nvidia-persistenced": ("nvidia-persistenced", "GPUs keep their state between clients"),
+}
+
+
+def _expect(context: Context, node: Node, _facts: NodeFacts | None) -> Iterator[Desired]:
+    for package in context.lock.packages_for(context.platform(node)):
+        if package.name in UNITS:
+            unit, why = UNITS[package.name]
+            yield Desired(
+                kind="service",
+                name=unit,
+                state={"active": "active", "enabled": "enabled"},
+                why=why,
+                risk=Risk.SERVICE,
+            )
+
+
+def _observe(facts: NodeFacts, desired: Desired) -> State | None:
+    unit = facts.units.get(desired.name)
+    return None if unit is None else unit.state
+
+
+KIND = Kind(
+    "service",
+    _expect,
+    _observe,
+    lambda context, node: Look(units=tuple(each.name for each in _expect(context, node, None))),
+)

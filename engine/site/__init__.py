@@ -1,0 +1,1 @@
+"""One opened site on the controller: state folder, credentials, management network namespace."""

@@ -1,0 +1,136 @@
+"""One site as the commands handle it: its description, its state, what was observed, the plan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from sovctl.compliance.signing import SigningKey, load_or_create
+from sovctl.engine.facts.node import NodeFacts, parse_node
+from sovctl.engine.gather import gather
+from sovctl.engine.plan import code_wheel
+from sovctl.engine.plan.build import changes, context_of, desired_on, requests
+from sovctl.engine.plan.file import Plan, read
+from sovctl.engine.plan.order import KINDS
+from sovctl.engine.plan.waves import waves
+from sovctl.engine.resources.context import Context
+from sovctl.engine.site import network_namespace as netns
+from sovctl.engine.site.credentials import Credentials
+from sovctl.engine.site.state_folder import SiteState
+from sovctl.engine.validation.load import LoadedSpec, check_files, load
+from sovctl.support.canonical_json import digest, sha256_hex
+from sovctl.support.errors import InputError, SovctlError
+
+Report = Callable[[str], None]
+HANDS = ("engine/resources", "engine/plan", "engine/apply", "playbooks", "roles")
+"""What decides and carries out a plan: changed, an older plan is stale."""
+
+
+class Site:
+    """A loaded site.yaml with its state folder.
+
+    Args:
+        loaded: valid; `SpecError` was raised before otherwise.
+    """
+
+    def __init__(self, loaded: LoadedSpec, state: SiteState) -> None:
+        self.loaded, self.spec, self.state = loaded, loaded.spec, state
+        self.folder = loaded.path.resolve().parent
+        self.credentials = Credentials(self.spec, state, self.folder)
+
+    @classmethod
+    def open(cls, path: Path, *, state: Path | None = None, touches_nodes: bool) -> Site:
+        """Read a site.yaml; where nodes will be touched, also check its files and enter its network namespace.
+
+        Raises:
+            SpecError: with every problem at once.
+        """
+        loaded = load(path)
+        if touches_nodes:
+            netns.enter(loaded.spec.access.network_namespace)
+            check_files(loaded)
+        return cls(loaded, SiteState.beside(path, state))
+
+    def plan_key(self) -> SigningKey:
+        """The key that plan files of this controller are signed with."""
+        self.state.prepare()
+        return load_or_create(self.state.keys / "plan.key")
+
+    def saved_plan(self) -> Plan:
+        """The plan that `sovctl plan` saved. Where there is none, not even a key is made.
+
+        Raises:
+            InputError: there is none.
+            PlanTampered: it is not what this controller signed.
+        """
+        if not self.state.plan_file.exists():
+            raise InputError("expected a plan, found none", where=str(self.state.plan_file), hint="sovctl plan")
+        return read(self.state.plan_file, self.plan_key().public)
+
+    def context(self) -> Context:
+        """What the kinds look at, with the fingerprints of what exists."""
+        context = context_of(self.spec, self.folder)
+        return replace(context, fingerprints=self.credentials.fingerprints(context))
+
+    def observe(self, context: Context, nodes: Iterable[str] | None = None, *, report: Report) -> dict[str, NodeFacts]:
+        """Gather, keep the captures, parse."""
+        wanted = requests(context)
+        chosen = wanted if nodes is None else {name: wanted[name] for name in nodes}
+        captures = gather.gather(self.spec, self.folder, chosen, report=report)
+        gather.save(captures, self.state.facts)
+        return {name: parse_node(capture) for name, capture in captures.items()}
+
+    def recorded(self, folder: Path) -> dict[str, NodeFacts]:
+        """Facts from captures that somebody saved.
+
+        Raises:
+            InputError: one is absent, is no capture, or lacks something that a plan rests on.
+        """
+        names = [node.name for _, node in self.spec.nodes()]
+        captures = gather.load(folder, names)
+        try:
+            return {name: parse_node(capture) for name, capture in captures.items()}
+        except SovctlError as error:
+            hint = "capture that node again: sovctl plan without --facts"
+            raise InputError(error.message, where=f"{folder}: {error.where}", hint=hint) from None
+
+    def plan(self, context: Context, facts: dict[str, NodeFacts]) -> Plan:
+        """The difference between what should be and what was observed."""
+        found = changes(context, facts)
+        return Plan(
+            site=self.spec.site.name,
+            created=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+            sovctl_version=code_wheel.version(),
+            spec_sha256=self.loaded.spec_sha256,
+            inputs_sha256=inputs_digest(context),
+            facts_sha256={name: _facts_digest(context, each) for name, each in facts.items()},
+            simulated=any(each.simulated for each in facts.values()),
+            changes=tuple(found),
+            waves=tuple(waves(context, found)),
+        )
+
+
+def inputs_digest(context: Context) -> str:
+    """Of everything that shapes a plan and is not in site.yaml: locks, catalogue, mirror key, our own code."""
+    return digest(
+        {
+            "locks": {name: sha256_hex(path.read_bytes()) for name, path in context.locks.items()},
+            "driver_lock": context.lock.id,
+            "apt_key": context.apt_key_sha256,
+            "code": context.code_sha256,
+            "catalog": [sha256_hex(path.read_bytes()) for path in context.catalog_files],
+            "hands": code_wheel.digest(HANDS),
+        }
+    )
+
+
+def _facts_digest(context: Context, facts: NodeFacts) -> str:
+    kinds = {kind.name: kind for kind in KINDS}
+    node = context.spec.node(facts.node)
+    states = []
+    for desired in desired_on(context, node, facts):
+        observed = kinds[desired.kind].observed(facts, desired)
+        states.append([desired.kind, desired.name, None if observed is None else dict(observed)])
+    return digest(states)

@@ -1,0 +1,1 @@
+"""Derivations of sizing results, step by step."""

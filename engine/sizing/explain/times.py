@@ -1,0 +1,102 @@
+"""The steps of an explanation that are about time: one request alone, the most that a replica carries, servers apart.
+
+    one_request(performance, demand).inputs
+
+The arithmetic is `serving`'s and `step`'s own: what is shown here was computed there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sovctl.engine.sizing.demand.demand import PoolDemand
+from sovctl.engine.sizing.explain.step import Step, band, seconds
+from sovctl.engine.sizing.performance.capacity import Limit, Performance
+from sovctl.engine.sizing.performance.step_time import Parts
+from sovctl.engine.sizing.pool.disaggregated_prefill import prefill_apart
+from sovctl.engine.sizing.pool.pool import PoolSizing
+
+
+def one_request(performance: Performance, demand: PoolDemand) -> Step:
+    """Prefill, decode step and what a request takes that is alone."""
+    one = performance.at(1.0, demand)
+    serving, prompt, answer = performance.serving, demand.prompt, demand.answer if performance.answers else 1.0
+    prefill = serving.steps.prefill_parts(prompt * (1 - serving.prefix_hit_share), prompt)
+    decode = serving.steps.decode_parts(1.0, prompt + answer / 2)
+    return Step(
+        "one request alone",
+        "prefill and decode step = products + attention + links + software; TTFT = before + prefill; "
+        "ITL = decode step / tokens of it; tokens/s = answer / (before + prefill + (answer - 1) x ITL)",
+        (
+            f"prompt {prompt:,.0f} tokens, answer {answer:,.0f}",
+            f"{serving.prefix_hit_share * 100:.0f} % of the prompt in the prefix cache",
+            f"before a prefill begins {seconds(serving.before_s)}",
+            f"prefill {seconds(sum(prefill))}: {_parts(prefill)}",
+            f"decode step {seconds(sum(decode))}: {_parts(decode)}",
+            f"tokens of a sequence a decode step: {serving.tokens_per_step:g} (more than 1 with speculative decoding)",
+        ),
+        f"TTFT {band(one.ttft)}, ITL {band(one.itl)}",
+    )
+
+
+def _parts(parts: Parts) -> str:
+    named = (("products", parts.products_s), ("attention", parts.attention_s), ("links", parts.links_s))
+    return ", ".join(f"{name} {seconds(value)}" for name, value in (*named, ("software", parts.software_s)))
+
+
+def at_the_limit(provenance: str, performance: Performance, limit: Limit, demand: PoolDemand) -> Step:
+    """What a replica carries, and what keeps it from more."""
+    point, serving = limit.point, performance.serving
+    tokens = point.tokens_per_s
+    answer = demand.answer if performance.answers else 1.0
+    step_s = serving.decode_s(point.in_flight, demand.prompt + answer / 2)
+    each_s = serving.together_s(demand.prompt, point.in_flight / answer)
+    cycle_s = serving.cycle_s(point.in_flight, answer, step_s, serving.prefill_s(demand.prompt), each_s)
+    cycle = f"decode of {point.in_flight:,.1f} {seconds(step_s)} a token, each prefill {seconds(each_s)}"
+    cycle += f": cycle {seconds(cycle_s)}"
+    return Step(
+        "the most that one replica carries",
+        "most in flight whose times at the pessimistic edge (90th percentile of measured / computed) keep every limit; "
+        "cycle = before + prefill + (answer - 1) x decode + (in flight - 1) x each prefill, several together; "
+        "TTFT = before + prefill + 1.5 cycle / answer x (1 - 1 / in flight) + waiting; "
+        "ITL = (cycle - TTFT) / (answer - 1), at least decode; tokens/s = in flight x answer / cycle",
+        (
+            cycle,
+            f"at most {performance.most:,.1f} by {performance.most_by}",
+            f"TTFT {band(point.ttft)}, limit {_or_none(demand.ttft_s)}, for prompts of average length",
+            *(
+                f"prompts of {each.prompt.p95:,.0f} tokens, the 95th percentile of {each.name}: TTFT {seconds(took_s)} "
+                "at the pessimistic edge"
+                for each, took_s in performance.long_ttft_s(point, demand)
+            ),
+            f"ITL {band(point.itl)}, limit {_or_none(demand.itl_s)}",
+            f"{tokens.middle:,.0f} tokens/s (band {tokens.low:,.0f} to {tokens.high:,.0f})",
+        ),
+        f"{point.in_flight:,.1f} in flight; what binds is {limit.binding} ({provenance})",
+    )
+
+
+def _or_none(limit_s: float | None) -> str:
+    return "none" if limit_s is None else seconds(limit_s)
+
+
+def apart(sized: PoolSizing, performance: Performance, limit: Limit, demand: PoolDemand) -> Iterator[Step]:
+    """Prefill and decode apart, where the platform has a fabric that is known."""
+    figure = sized.case.platform.checks.compute_nic_gbit_s
+    if sized.server is None or figure is None or not isinstance(figure.value, int | float):
+        return
+    link_gb_s = figure.value / 8
+    found = prefill_apart(performance, limit, sized.server, demand, link_gb_s=link_gb_s)
+    if found is None:
+        return
+    yield Step(
+        "prefill and decode apart, for comparison",
+        "decode servers without prefills between; as many prefill servers as that takes, 70 % busy; the cache moves",
+        (
+            f"cache of one prompt over {link_gb_s:g} GB/s a GPU: {seconds(found.transfer_s)}",
+            f"TTFT {seconds(found.ttft_s)}, ITL {seconds(found.itl_s)} at the pessimistic edge",
+            f"{found.decode_in_flight:,.1f} in flight a decode server",
+            f"{found.prefill_per_decode:.2f} prefill servers for each decode server",
+        ),
+        f"{found.gain * 100:+,.0f} % requests a GPU (modelled, not held to measurements)",
+    )

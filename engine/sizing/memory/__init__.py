@@ -1,0 +1,1 @@
+"""GPU memory: weights, KV cache, adapters."""

@@ -1,0 +1,1 @@
+"""Step time, throughput and capacity of a replica."""

@@ -1,0 +1,1 @@
+"""Sizes one pool: parallel layouts, replicas, `auto` fields, autoscaling."""

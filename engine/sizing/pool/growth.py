@@ -1,0 +1,47 @@
+"""What a pool needs year by year, as its workload grows, and until when what it has is enough. Pure.
+
+years = growth_of(size_pool(case))
+years[1].replicas, lasts(years, has=3)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sovctl.engine.sizing.demand.demand import growth_factor
+from sovctl.engine.sizing.pool.pool import PoolSizing, need_of
+
+MOST_YEARS = 10  # looked ahead: sizing.reserve.growth_years goes no further
+
+
+@dataclass(frozen=True, slots=True)
+class YearNeed:
+    """One year; 0 is today."""
+
+    year: int
+    in_flight: float
+    """Of the whole pool, one moment in twenty."""
+    replicas: int
+    with_reserve: int | None
+    """None when so many nodes may go that none is left."""
+
+
+def growth_of(sized: PoolSizing) -> tuple[YearNeed, ...]:
+    """Each year from today to the tenth; none where nothing grows or the pool was not sized."""
+    case, demand = sized.case, sized.case.demand
+    yearly = case.reserve.growth_percent_per_year / 100
+    if demand is None or sized.performance is None or sized.limit is None or sized.need is None or not yearly:
+        return ()
+    today = demand.scaled(1 / growth_factor(case.reserve))
+    found = []
+    for year in range(MOST_YEARS + 1):
+        need = need_of(case, sized.performance, sized.limit, today.scaled((1 + yearly) ** year))
+        found.append(YearNeed(year, need.in_flight, need.replicas, need.with_reserve))
+    return tuple(found)
+
+
+def lasts(years: Sequence[YearNeed], *, has: int) -> int | None:
+    """The last year in which `has` replicas are enough, with reserve; None when they are not today."""
+    enough = [each.year for each in years if each.with_reserve is not None and each.with_reserve <= has]
+    return max(enough, default=None)

@@ -1,0 +1,224 @@
+"""One vLLM server of a pool: a model on GPUs with the settings of site.yaml, as far as sizing looks at them.
+
+server = Server.of(model, gpu, pool, vllm="0.32.0")
+server.memory().kv_bytes, server.sessions(4096), server.performance(demand)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from sovctl.engine.catalog.calibrations import ServerCalibration
+from sovctl.engine.catalog.gpus import Gpu
+from sovctl.engine.catalog.models import ModelEntry
+from sovctl.engine.sizing.demand.demand import PoolDemand
+from sovctl.engine.sizing.memory.cache_layout import kv_cache
+from sovctl.engine.sizing.memory.gpu_memory import Edge, RankMemory, rank_memory
+from sovctl.engine.sizing.memory.kv_cache import KvCache
+from sovctl.engine.sizing.memory.quantization import named_precision
+from sovctl.engine.sizing.memory.weights import Precision, Weights, released_precision
+from sovctl.engine.sizing.performance.calibration import Evidence, load_calibration, with_own_bands
+from sovctl.engine.sizing.performance.capacity import Binding, Performance
+from sovctl.engine.sizing.performance.replica_model import ExpertMode, Replica
+from sovctl.engine.sizing.performance.step_time import Steps
+from sovctl.engine.sizing.performance.throughput import Serving
+from sovctl.engine.spec import Pool
+
+
+def precision_of(pool: Pool, model: ModelEntry) -> Precision:
+    """In which precision a pool's weights lie in memory: what `quantization` says, or as released.
+
+    Raises:
+        InputError: a precision that is not known here.
+    """
+    named = named_precision(pool.quantization) if pool.quantization else None
+    return named or released_precision(model)
+
+
+@dataclass(frozen=True)
+class Server:
+    """One server; every replica of a pool is the same."""
+
+    model: ModelEntry
+    gpu: Gpu
+    precision: Precision
+    tensor_parallel_size: int
+    pipeline_parallel_size: int
+    max_model_len: int
+    max_num_seqs: int
+    kv_element_bytes: float
+    gpu_memory_utilization: float
+    kv_cache_memory_bytes: int | None
+    vllm: str
+    calibrations: tuple[ServerCalibration, ...] = ()
+    """The site's own measurements, of whatever servers."""
+    tokens_per_step: float = 1.0
+    """Of one sequence; more than 1 with speculative decoding, as the site states it."""
+    max_loras: int = 0
+    """Adapters that it has room for at once."""
+    max_lora_rank: int = 16
+    data_parallel_size: int = 1
+    """Ranks with attention and cache of their own, which share the experts."""
+    enable_expert_parallel: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        model: ModelEntry,
+        gpu: Gpu,
+        pool: Pool,
+        *,
+        vllm: str,
+        calibrations: tuple[ServerCalibration, ...] = (),
+        tokens_per_step: float = 1.0,
+    ) -> Server:
+        """The servers of a pool whose numbers are all there.
+
+        Raises:
+            InputError: the catalogue does not know enough of the model.
+        """
+        return cls(
+            model=model,
+            gpu=gpu,
+            precision=precision_of(pool, model),
+            tensor_parallel_size=pool.tensor_parallel_size,
+            pipeline_parallel_size=pool.pipeline_parallel_size,
+            max_model_len=pool.max_model_len,
+            max_num_seqs=pool.max_num_seqs,
+            kv_element_bytes=1 if pool.kv_cache_dtype.startswith("fp8") else 2,
+            gpu_memory_utilization=pool.gpu_memory_utilization,
+            kv_cache_memory_bytes=pool.kv_cache_memory_bytes,
+            vllm=vllm,
+            calibrations=calibrations,
+            tokens_per_step=tokens_per_step,
+            max_loras=pool.lora.max_loras if pool.lora else 0,
+            max_lora_rank=pool.lora.max_lora_rank if pool.lora else 16,
+            data_parallel_size=pool.data_parallel_size,
+            enable_expert_parallel=pool.enable_expert_parallel,
+        )
+
+    @property
+    def own(self) -> ServerCalibration | None:
+        """What the site measured on servers like this one; None where it did not, and with expert parallelism."""
+        if self.enable_expert_parallel:
+            return None
+        size = self.tensor_parallel_size, self.pipeline_parallel_size
+        key = self.model.id, self.gpu.id, self.precision.value, *size
+        return next((each for each in self.calibrations if each.key == key), None)
+
+    @property
+    def gpus(self) -> int:
+        """GPUs of one replica."""
+        return self.tensor_parallel_size * self.pipeline_parallel_size * self.data_parallel_size
+
+    @property
+    def evidence(self) -> Evidence:
+        """What was measured of its model on its GPU."""
+        return load_calibration().evidence(self.model.id, self.gpu.id)
+
+    @cached_property
+    def kv_cache(self) -> KvCache:
+        """How its cache grows."""
+        return kv_cache(self.model)
+
+    @cached_property
+    def weights(self) -> Weights:
+        """What it loads."""
+        return Weights(self.model, self.precision)
+
+    def memory(self, edge: Edge = Edge.PESSIMISTIC) -> RankMemory:
+        """Of its fullest GPU."""
+        return rank_memory(
+            self.gpu,
+            self.weights,
+            vllm=self.vllm,
+            tensor_parallel_size=self.tensor_parallel_size,
+            pipeline_parallel_size=self.pipeline_parallel_size,
+            data_parallel_size=self.data_parallel_size,
+            has_whole_experts=self.enable_expert_parallel,
+            gpu_memory_utilization=self.gpu_memory_utilization,
+            adapters=self.max_loras,
+            adapter_rank=self.max_lora_rank,
+            edge=edge,
+        )
+
+    def kv_bytes(self, edge: Edge = Edge.PESSIMISTIC) -> float:
+        """For the KV cache on each GPU; what site.yaml says where it says so, and none where nothing is kept."""
+        if not self.kv_cache.is_kept:
+            return 0.0
+        if self.kv_cache_memory_bytes is not None:
+            return float(self.kv_cache_memory_bytes)
+        return max(0.0, self.memory(edge).kv_bytes)
+
+    def sessions(self, tokens: float, edge: Edge = Edge.PESSIMISTIC) -> float:
+        """Sessions of `tokens` whose cache fits at once, on all ranks together; of an encoder, what it may batch."""
+        if not self.kv_cache.is_kept:
+            return float(self.data_parallel_size * self.max_num_seqs) if self.memory(edge).fits else 0.0
+        return self.data_parallel_size * self.kv_cache.sessions(
+            self.kv_bytes(edge),
+            max(1, round(tokens)),
+            tensor_parallel_size=self.tensor_parallel_size,
+            pipeline_parallel_size=self.pipeline_parallel_size,
+            element_bytes=self.kv_element_bytes,
+        )
+
+    def session_bytes(self, tokens: float) -> float:
+        """Bytes on each GPU that one session of `tokens` holds."""
+        return self.kv_cache.session_bytes(
+            max(1, round(tokens)),
+            tensor_parallel_size=self.tensor_parallel_size,
+            pipeline_parallel_size=self.pipeline_parallel_size,
+            element_bytes=self.kv_element_bytes,
+        )
+
+    @property
+    def makes_tokens(self) -> bool:
+        """False for embeddings and rerankers."""
+        return self.model.role not in ("embedding", "reranker")
+
+    def serving(self, prompt: float, answer: float, *, factor: float = 1.0, prefix_hit_share: float = 0.0) -> Serving:
+        """It under load.
+
+        Args:
+            factor: how much longer its steps take than the published measurements let expect.
+
+        Raises:
+            InputError: the catalogue does not know enough of the model's shape.
+        """
+        replica = Replica.of(
+            self.model,
+            self.gpu,
+            precision=self.precision,
+            kv_element_bytes=self.kv_element_bytes,
+            tensor_parallel_size=self.tensor_parallel_size * self.data_parallel_size,
+            pipeline_parallel_size=self.pipeline_parallel_size,
+            expert_mode=ExpertMode.EXPERT if self.data_parallel_size > 1 else ExpertMode.TENSOR,
+        )
+        sessions = self.sessions(prompt + (answer if self.makes_tokens else 0))
+        steps = Steps(replica, load_calibration().constant, factor=factor)
+        most = min(sessions, float(self.max_num_seqs * self.data_parallel_size))  # vLLM counts it per rank
+        return Serving(steps, sessions, most, prefix_hit_share=prefix_hit_share, tokens_per_step=self.tokens_per_step)
+
+    def performance(self, demand: PoolDemand) -> Performance:
+        """How it does under a demand, as the site measured it where it did.
+
+        Raises:
+            InputError: the catalogue does not know enough of the model's shape.
+        """
+        shipped, own = load_calibration().bands[self.evidence], self.own
+        serving = self.serving(
+            demand.prompt,
+            demand.answer,
+            factor=own.factor if own else 1.0,
+            prefix_hit_share=demand.prefix_hit_share,
+        )
+        return Performance(
+            serving,
+            with_own_bands(shipped, own) if own else shipped,
+            serving.max_batch,
+            Binding.KV_CACHE
+            if self.kv_cache.is_kept and serving.kv_sessions <= self.max_num_seqs * self.data_parallel_size
+            else Binding.MAX_NUM_SEQS,
+            answers=self.makes_tokens,
+        )

@@ -1,0 +1,1 @@
+"""Sizing results as HTML, JSON and plots, and the published claims."""

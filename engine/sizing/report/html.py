@@ -1,0 +1,134 @@
+"""`sovctl size --html`: a page that needs nothing from anywhere, with memory, latency and money drawn.
+
+render_page(reckon(spec, catalog))
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from sovctl.engine.sizing import GIB
+from sovctl.engine.sizing.explain.pool import explain
+from sovctl.engine.sizing.explain.step import Step, both_units
+from sovctl.engine.sizing.performance.capacity import Banded
+from sovctl.engine.sizing.pool.cautions import cautions
+from sovctl.engine.sizing.pool.pool import PoolSizing
+from sovctl.engine.sizing.report.svg_plot import Line, Part, Plot, band_plot, bar
+from sovctl.engine.sizing.site.costs import MonthlyCosts
+from sovctl.engine.sizing.site.site_sizing import Outcome
+from sovctl.support.html_templates import page_template
+
+_POINTS = 40  # of a curve
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """One pool on the page."""
+
+    sized: PoolSizing
+    memory: Markup | None
+    memory_parts: tuple[tuple[str, str, str], ...]
+    """CSS class, name, bytes in words."""
+    curves: tuple[tuple[str, Markup], ...]
+    """Title and plot."""
+    steps: tuple[Step, ...]
+    cautions: tuple[str, ...]
+    ttft: str = ""
+    """Middle, pessimistic edge in brackets, limit."""
+    itl: str = ""
+
+
+def render_page(outcome: Outcome) -> str:
+    """The page; the same site gives the same page."""
+    costs = outcome.costs
+    return page_template("size", "size.html.j2").render(
+        site=outcome.spec.site,
+        blocks=[_block(sized) for sized in outcome.sizings],
+        layout=outcome.layout,
+        costs=costs,
+        cost_plot=None if costs is None else _cost_plot(costs),
+        both_units=both_units,
+    )
+
+
+def _block(sized: PoolSizing) -> _Block:
+    memory: Markup | None = None
+    named: tuple[tuple[str, str, str], ...] = ()
+    if sized.server is not None:
+        rank = sized.server.memory()
+        sizes = (
+            ("weights", "weights", rank.weights_bytes),
+            ("overhead", "vLLM itself", rank.overhead_bytes),
+            *([("adapters", "LoRA adapters", rank.adapters_bytes)] if rank.adapters_bytes else []),
+            ("cache", "KV cache", sized.server.kv_bytes()),
+            ("free", "kept free", rank.usable_bytes - rank.budget_bytes),
+        )
+        parts = [Part(f"{name} {size / GIB:.0f} GiB", css, size) for css, name, size in sizes]
+        memory = Markup(bar(f"memory of one {sized.case.gpu.id}", parts))  # noqa: S704 - our own SVG, texts escaped
+        named = tuple((css, name, both_units(size)) for css, name, size in sizes)
+    point, demand = sized.point or (sized.limit.point if sized.limit else None), sized.case.demand
+    ttft = itl = ""
+    if point is not None and demand is not None:
+        ttft = _against(point.ttft, demand.ttft_s)
+        itl = _against(point.itl, demand.itl_s) if sized.performance and sized.performance.answers else "-"
+    return _Block(sized, memory, named, tuple(_curves(sized)), tuple(explain(sized)), tuple(cautions(sized)), ttft, itl)
+
+
+def _against(value: Banded, limit_s: float | None) -> str:
+    """A time and its limit, in milliseconds."""
+    places = 1 if value.middle < 0.1 else 0
+    limit = "" if limit_s is None else f" / {limit_s * 1e3:,.0f}"
+    return f"{value.middle * 1e3:,.{places}f} ({value.high * 1e3:,.{places}f}){limit}"
+
+
+def _curves(sized: PoolSizing) -> list[tuple[str, Markup]]:
+    """Times over the requests in flight of one replica, each with its band and limit."""
+    performance, demand, limit = sized.performance, sized.case.demand, sized.limit
+    if performance is None or demand is None or limit is None:
+        return []
+    most = max(2.0, min(performance.most, 1.6 * limit.point.in_flight))
+    x = tuple(1 + (most - 1) * index / (_POINTS - 1) for index in range(_POINTS))
+    points = [performance.at(each, demand) for each in x]
+    marks = [(limit.point.in_flight, f"most ({limit.binding})")] if limit.is_held else []
+    if sized.point is not None:
+        marks.insert(0, (sized.point.in_flight, "at the peak"))
+    wanted = [
+        ("time to first token", "ms", 1e3, demand.ttft_s, [point.ttft for point in points]),
+        ("time between tokens", "ms", 1e3, demand.itl_s, [point.itl for point in points]),
+        ("output of one replica", "tokens/s", 1.0, None, [point.tokens_per_s for point in points]),
+    ]
+    if not performance.answers:
+        wanted = wanted[:1]
+    found = []
+    for title, unit, scale, limit_s, values in wanted:
+        line = Line(
+            title,
+            "main",
+            x,
+            tuple(value.middle * scale for value in values),
+            tuple(value.low * scale for value in values),
+            tuple(value.high * scale for value in values),
+        )
+        plot = Plot(f"{title} of {sized.case.pool.name}", "requests in flight, one replica", unit)
+        drawn = band_plot(plot, [line], limit=None if limit_s is None else limit_s * scale, marks=marks)
+        found.append((title, Markup(drawn)))  # noqa: S704 - our own SVG, texts escaped
+    return found
+
+
+def _cost_plot(costs: MonthlyCosts) -> Markup:
+    """Cost of a month over the requests asked in it."""
+    volume = max(costs.volume.requests, 1.0)
+    most = max(volume * 2, min(costs.break_even_requests or 0.0, volume * 20) * 1.25)
+    x = (0.0, most)
+    lines = [Line("own site", "own", x, (costs.own_per_month, costs.own_per_month))]
+    if costs.rent_per_month is not None:
+        lines.append(Line("rented GPUs", "rent", x, (costs.rent_per_month, costs.rent_per_month)))
+    marks = [(costs.volume.requests, "workload")]
+    if costs.api_per_month is not None:
+        lines.append(Line("API", "api", x, (0.0, costs.api_per_month / volume * most)))
+        if costs.break_even_requests is not None and costs.break_even_requests <= most:
+            marks.append((costs.break_even_requests, "break-even"))
+    drawn = band_plot(Plot("costs of a month", "requests a month", costs.currency), lines, marks=marks)
+    return Markup(drawn)  # noqa: S704 - our own SVG, texts escaped

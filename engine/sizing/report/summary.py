@@ -1,0 +1,135 @@
+"""A pool's sizing as plain values: for `--json`, for comparisons, for the page. Units are in the names."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from sovctl.engine.sizing.explain.pool import explain
+from sovctl.engine.sizing.performance.capacity import Banded
+from sovctl.engine.sizing.pool.autoscaler import bounds_of
+from sovctl.engine.sizing.pool.cautions import cautions
+from sovctl.engine.sizing.pool.growth import growth_of
+from sovctl.engine.sizing.pool.pool import PoolSizing
+from sovctl.engine.sizing.site.site_sizing import Outcome
+
+
+def summary(sized: PoolSizing) -> dict[str, Any]:
+    """Everything that is known of a pool; keys whose value nobody knows are absent."""
+    case, pool = sized.case, sized.case.pool
+    found: dict[str, Any] = {
+        "pool": pool.name,
+        "verdict": sized.verdict.value,
+        "reason": sized.reason,
+        "provenance": sized.provenance.value,
+        "provenance_words": sized.provenance_words,
+        "model": case.model.id,
+        "gpu": case.gpu.id,
+        "platform": case.platform.id,
+        "tensor_parallel_size": pool.tensor_parallel_size,
+        "pipeline_parallel_size": pool.pipeline_parallel_size,
+        "data_parallel_size": pool.data_parallel_size,
+        "enable_expert_parallel": pool.enable_expert_parallel,
+        "replicas": pool.replicas,
+        "gpus": sized.gpus,
+        "max_model_len": pool.max_model_len,
+        "max_num_seqs": pool.max_num_seqs,
+    }
+    server = sized.server
+    if server is not None:
+        memory = server.memory()
+        found |= {
+            "precision": server.precision.value,
+            "gpu_bytes": {
+                "usable": round(memory.usable_bytes),
+                "weights": round(memory.weights_bytes),
+                "overhead": round(memory.overhead_bytes),
+                "adapters": round(memory.adapters_bytes),
+                "kv_cache": round(server.kv_bytes()),
+                "kept_free": round(memory.usable_bytes - memory.budget_bytes),
+            },
+            "sessions_of_max_model_len": round(server.sessions(pool.max_model_len), 2),
+        }
+    if sized.limit is not None and case.demand is not None:
+        point = sized.limit.point
+        found["limit"] = {
+            "in_flight": round(point.in_flight, 2),
+            "binding": sized.limit.binding.value,
+            "is_held": sized.limit.is_held,
+            "ttft_s": banded(point.ttft),
+            "itl_s": banded(point.itl),
+            "output_tokens_per_s": banded(point.tokens_per_s),
+        }
+        found["slo"] = {"ttft_s": case.demand.ttft_s, "itl_s": case.demand.itl_s, "e2e_s": case.demand.e2e_s}
+    if sized.need is not None:
+        found["need"] = {
+            "in_flight": round(sized.need.in_flight, 2),
+            "replicas": sized.need.replicas,
+            "replicas_with_reserve": sized.need.with_reserve,
+        }
+        found["headroom"] = round(sized.headroom or 0.0, 4)
+    if sized.point is not None:
+        found["at_peak"] = {
+            "in_flight": round(sized.point.in_flight, 2),
+            "ttft_s": banded(sized.point.ttft),
+            "itl_s": banded(sized.point.itl),
+            "output_tokens_per_s": banded(sized.point.tokens_per_s),
+        }
+    found["years"] = [asdict(each) for each in growth_of(sized)]
+    found["cautions"] = cautions(sized)
+    found["steps"] = [
+        {
+            "title": step.title,
+            "formula": step.formula,
+            "inputs": list(step.inputs),
+            "result": step.result,
+            "instead": step.instead,
+        }
+        for step in explain(sized)
+    ]
+    return found
+
+
+def document(outcome: Outcome) -> dict[str, Any]:
+    """A whole site: pools, machines, money and autoscaling."""
+    spec, layout, costs = outcome.spec, outcome.layout, outcome.costs
+    groups = [
+        {
+            "node_group": each.name,
+            "platform": each.platform.id,
+            "nodes": each.there,
+            "nodes_needed": each.nodes,
+            "gpus_needed": each.gpus_needed,
+            "node_kw": each.node_kw,
+            "nodes_per_rack": each.nodes_per_rack,
+            "racks": each.racks,
+            "switches": None if each.switches is None else asdict(each.switches),
+            "store_bytes": round(each.store_bytes),
+            "scalable_units": [{**asdict(share), "units": share.units} for share in each.units],
+        }
+        for each in layout.groups
+    ]
+    bounds = [bounds_of(sized, spec.sizing) for sized in outcome.sizings]
+    return {
+        "site": spec.site.name,
+        "pools": [summary(sized) for sized in outcome.sizings],
+        "machines": {"groups": groups, "racks": layout.racks, "kw": layout.kw, "problems": list(layout.problems)},
+        "costs": None
+        if costs is None
+        else {
+            **asdict(costs),
+            "own_per_month": costs.own_per_month,
+            "own_in_all": costs.own_in_all,
+            "break_even_tokens": costs.break_even_tokens,
+        },
+        "autoscaling": [asdict(each) for each in bounds if each is not None],
+    }
+
+
+def banded(value: Banded) -> dict[str, float]:
+    """A figure with its band."""
+    return {"p10": _short(value.low), "p50": _short(value.middle), "p90": _short(value.high)}
+
+
+def _short(value: float) -> float:
+    return float(f"{value:.4g}")

@@ -1,0 +1,1 @@
+"""Sizes a site: nodes, racks, costs."""

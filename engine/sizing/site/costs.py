@@ -1,0 +1,129 @@
+"""What a site costs against renting the same GPUs and against an API, from the site's own prices. Pure.
+
+Costs are of a month, over the years that the machines are written off; all in the site's currency. The volume at which
+an API costs as much as the site is monthly cost over the API's price: it does not depend on how busy the GPUs are.
+
+    costs = costs_of(spec, layout, sizings)
+    costs.own_per_month, costs.rent_per_month, costs.break_even_requests
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sovctl.engine.sizing.pool.pool import PoolSizing
+from sovctl.engine.sizing.site.data_hall import Layout
+from sovctl.engine.spec import SiteSpec
+
+HOURS_PER_MONTH = 730.0  # 365.25 days of 24 hours in 12 months
+
+
+@dataclass(frozen=True, slots=True)
+class Volume:
+    """What is asked in a month, on average over the busy hours of site.yaml, its peak factors not counted twice."""
+
+    requests: float
+    input_tokens: float
+    output_tokens: float
+
+
+@dataclass(frozen=True, slots=True)
+class MonthlyCosts:
+    """All of it; what has no price is absent."""
+
+    currency: str
+    years: float
+    bought: float
+    """Once, at the start."""
+    parts_per_month: tuple[tuple[str, float], ...]
+    """What the own site costs, part by part."""
+    volume: Volume
+    rent_per_month: float | None
+    api_per_month: float | None
+    break_even_requests: float | None
+    """Requests a month at which the API costs as much as the own site."""
+    pays_back_months: float | None
+    """Months after which buying has cost less than renting; None where it never does."""
+    unknown: tuple[str, ...]
+    """What was left out, and why."""
+
+    @property
+    def break_even_tokens(self) -> float | None:
+        """The same in tokens in and out together, as the workload mixes them."""
+        if self.break_even_requests is None:
+            return None
+        tokens = self.volume.input_tokens + self.volume.output_tokens
+        return self.break_even_requests * tokens / self.volume.requests
+
+    @property
+    def own_per_month(self) -> float:
+        """Sum of the parts."""
+        return sum(amount for _, amount in self.parts_per_month)
+
+    @property
+    def own_in_all(self) -> float:
+        """Over all years."""
+        return self.own_per_month * 12 * self.years
+
+
+def costs_of(spec: SiteSpec, layout: Layout, sizings: Sequence[PoolSizing]) -> MonthlyCosts | None:
+    """The costs; None where the site gives no prices."""
+    prices, hall = spec.sizing.costs, spec.sizing.hall
+    if prices is None:
+        return None
+    unknown = [f"no price for a node of {each.name}" for each in layout.groups if each.name not in prices.nodes]
+    nodes = sum(prices.nodes.get(each.name, 0.0) * each.nodes for each in layout.groups)
+    bought = nodes + prices.network
+    months = prices.years * 12
+    parts = [("machines", nodes / months), ("network", prices.network / months)]
+    parts.append(("support", bought * prices.support_percent_per_year / 100 / 12))
+    if layout.kw is None:
+        unknown.append("energy: the power of some nodes is not known")
+    else:
+        overhead = hall.power_usage_effectiveness if hall and hall.power_usage_effectiveness else 1.0
+        parts.append(("energy", layout.kw * overhead * HOURS_PER_MONTH * prices.energy_per_kwh))
+    if layout.racks is None:
+        if prices.rack_per_year:
+            unknown.append("racks: how many is not known")
+    else:
+        parts.append(("racks", layout.racks * prices.rack_per_year / 12))
+    parts.append(("staff", prices.staff_per_year / 12))
+    volume = volume_of(sizings, prices.busy_hours_per_month)
+    api = None
+    if prices.api_input_per_million is not None and prices.api_output_per_million is not None:
+        api = volume.input_tokens / 1e6 * prices.api_input_per_million
+        api += volume.output_tokens / 1e6 * prices.api_output_per_million
+    rent = None
+    if prices.rent_per_gpu_hour is not None:
+        rent = sum(each.gpus_needed for each in layout.groups) * prices.rent_per_gpu_hour * HOURS_PER_MONTH
+    own = sum(amount for _, amount in parts)
+    running = own - bought / months
+    return MonthlyCosts(
+        currency=prices.currency,
+        years=prices.years,
+        bought=bought,
+        parts_per_month=tuple((name, amount) for name, amount in parts if amount),
+        volume=volume,
+        rent_per_month=rent,
+        api_per_month=api,
+        break_even_requests=own / (api / volume.requests) if api and volume.requests else None,
+        pays_back_months=bought / (rent - running) if rent is not None and rent > running else None,
+        unknown=tuple(unknown),
+    )
+
+
+def volume_of(sizings: Sequence[PoolSizing], busy_hours: float) -> Volume:
+    """What the workload asks in a month of so many busy hours."""
+    requests = prompt = answer = 0.0
+    for sized in sizings:
+        demand = sized.case.demand
+        if demand is None or sized.limit is None:
+            continue
+        e2e_s = sized.limit.point.e2e_s
+        for each in demand.classes:
+            calls = each.rate_per_s(e2e_s) / each.peak_factor * 3600 * busy_hours
+            requests += calls
+            prompt += calls * each.prompt.mean
+            answer += calls * each.answer.mean if sized.server and sized.server.makes_tokens else 0.0
+    return Volume(requests, prompt, answer)

@@ -1,0 +1,40 @@
+"""A whole site, sized: its pools, the machines they need, what that costs. Pure.
+
+outcome = reckon(loaded.spec, loaded.catalog)
+outcome.sizings[0].verdict, outcome.layout.racks, outcome.blocks
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sovctl.engine.catalog import Catalog
+from sovctl.engine.sizing.pool.pool import PoolSizing, pool_cases, size_pool
+from sovctl.engine.sizing.site.costs import MonthlyCosts, costs_of
+from sovctl.engine.sizing.site.data_hall import Layout, site_layout
+from sovctl.engine.spec import SiteSpec
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """All that sizing says of a site."""
+
+    spec: SiteSpec
+    sizings: Sequence[PoolSizing]
+    """In the order of `pools`."""
+    layout: Layout
+    costs: MonthlyCosts | None
+    """None where the site gives no prices."""
+
+    @property
+    def blocks(self) -> bool:
+        """True when a pool can't carry its workload, or nobody can say."""
+        return any(sized.verdict.blocks for sized in self.sizings)
+
+
+def reckon(spec: SiteSpec, catalog: Catalog) -> Outcome:
+    """Size a site whose numbers are all there."""
+    sizings = [size_pool(case) for case in pool_cases(spec, catalog)]
+    layout = site_layout(spec, catalog, sizings)
+    return Outcome(spec, sizings, layout, costs_of(spec, layout, sizings))

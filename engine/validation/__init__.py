@@ -1,0 +1,1 @@
+"""Loads a `site.yaml`: syntax, schema, `auto` fields, rules, referenced files."""

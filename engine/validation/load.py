@@ -1,0 +1,303 @@
+"""Reading a site.yaml: all problems at once, each with its line, both sides and a remedy; or the site.
+
+    loaded = load(Path("site.yaml"))
+    loaded.spec.pools[0].name
+    loaded.where("pools[chat].port")      # "site.yaml:61: pools[0].port"
+    check_files(loaded)                   # before nodes are touched: the files it names, and their permissions
+
+Planning from facts needs no file but site.yaml itself; what touches nodes calls `check_files` first.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime
+from pathlib import Path
+
+from sovctl.engine.catalog import Catalog, load_catalog
+from sovctl.engine.catalog.calibrations import read_calibrations
+from sovctl.engine.catalog.site_file import read_site_catalog
+from sovctl.engine.sizing.pool.auto_fields import FIELDS, assumed, settle
+from sovctl.engine.spec import SiteSpec
+from sovctl.engine.spec.types import Secret
+from sovctl.engine.validation.problems import SECRET_FIELDS, secret_problems
+from sovctl.engine.validation.rules import check
+from sovctl.engine.validation.well_formed import well_formed
+from sovctl.support.canonical_json import digest, sha256_hex
+from sovctl.support.errors import InputError, Problem, SpecError
+from sovctl.support.strict_yaml import MAX_BYTES, BrokenText, YamlText, parent, read_text, steps
+
+MOST_PROBLEMS = 100  # shown of one file; nobody mends more in one sitting
+
+
+@dataclass(frozen=True)
+class LoadedSpec:
+    """A site.yaml without problems.
+
+    Args:
+        path: as the user wrote it.
+        text_sha256: of the file's bytes.
+        spec_sha256: of the canonical JSON of the values with defaults; comments and order of keys do not change it.
+    """
+
+    spec: SiteSpec
+    path: Path
+    text_sha256: str
+    spec_sha256: str
+    text: YamlText
+    catalog: Catalog
+    """Ours, with the site's own entries."""
+
+    @property
+    def folder(self) -> Path:
+        """What relative paths in the file are relative to."""
+        return self.path.parent
+
+    def where(self, path: str) -> str:
+        """A place as errors name it; items may be named by number or by name: `pools[0].port`, `pools[chat].port`."""
+        return _where(self.path, self.text, path)
+
+    def resolve(self, reference: str) -> Path:
+        """The file that a path in site.yaml means."""
+        return self.folder / reference
+
+
+def load(path: Path, *, today: date | None = None, is_draft: bool = False) -> LoadedSpec:
+    """Read and check a site.yaml; looks at no other file but its `catalog_file` and `calibration_file`.
+
+    Args:
+        today: UTC, for what expires; the clock's day when None.
+        is_draft: True for a site that is only sized: its pools may need more machines than there are.
+
+    Raises:
+        SpecError: everything wrong with it.
+        InputError: it cannot be read.
+    """
+    data = _read(path)
+    day = today or datetime.now(UTC).date()
+    return parse(data, path=path, today=day, catalog=_catalog(data, path), is_draft=is_draft)
+
+
+def _catalog(data: bytes, path: Path) -> Catalog:
+    """Ours, with what stands in the files that the site names."""
+    with contextlib.suppress(BrokenText):
+        content = read_text(data).value
+        if isinstance(content, dict):
+            named = [content.get(key) for key in ("catalog_file", "calibration_file")]
+            return _own_catalog(path.parent, *(each if isinstance(each, str) else None for each in named))
+    return load_catalog()
+
+
+def catalog_of(spec: SiteSpec, folder: Path) -> Catalog:
+    """What a loaded site plans with: our catalogue, with the site's own entries and measurements.
+
+    Raises:
+        InputError, SpecError: a file is gone or wrong by now.
+    """
+    return _own_catalog(folder, spec.catalog_file, spec.calibration_file)
+
+
+def _own_catalog(folder: Path, catalog_file: str | None, calibration_file: str | None) -> Catalog:
+    catalog = read_site_catalog(folder / catalog_file) if catalog_file else load_catalog()
+    return replace(catalog, calibrations=read_calibrations(folder / calibration_file)) if calibration_file else catalog
+
+
+def parse(data: bytes, *, path: Path, today: date, catalog: Catalog, is_draft: bool = False) -> LoadedSpec:
+    """The same, of bytes: pure.
+
+    Args:
+        path: only for messages, and to resolve relative paths against.
+
+    Raises:
+        SpecError: everything wrong with it.
+    """
+    try:
+        text = read_text(data)
+    except BrokenText as error:
+        raise SpecError([error.placed(path)]) from None
+    if text.value is None:
+        hint = "start with: sovctl init --preset lab"
+        raise SpecError([Problem("expected a site description, got an empty file", where=str(path), hint=hint)])
+    problems = list(text.problems)
+    formed = well_formed(text.value, problems)
+    spec = formed.spec
+    if not formed.places and not formed.broken & {"node_groups", "models", "pools", "workload", "sizing", "software"}:
+        spec, unsettled = settle(spec, catalog)
+        problems += unsettled
+    else:
+        formed = formed.without_auto(FIELDS)  # rules over pools wait for numbers
+        spec = formed.spec
+    said = [*formed.misspelt, *(each.where for each in problems)]
+    checked = check(
+        spec, catalog, today=today, broken=formed.broken, partial=frozenset(formed.places), is_draft=is_draft
+    )
+    found = [*secret_problems(text.value), *map(formed.placed, checked)]
+    if (stood_in := formed.mended) is not None:
+        pools = [assumed(pool, 1) for pool in getattr(stood_in.spec, "pools", [])]
+        more = check(
+            stood_in.spec.model_copy(update={"pools": pools}) if pools else stood_in.spec,
+            catalog,
+            today=today,
+            broken=stood_in.broken,
+            partial=frozenset(stood_in.places),
+            is_draft=is_draft,
+            has_stand_ins=True,
+        )
+        known = {(each.where, each.message) for each in found}
+        found += [each for each in map(stood_in.placed, more) if (each.where, each.message) not in known]
+    # What follows from a mistake that was named already, at that place or inside it, is not said again.
+    problems += [
+        each for each in found if not any(place == each.where or parent(place) == each.where for place in said)
+    ]
+    if problems:
+        raise SpecError(_in_file_order(path, text, problems))
+    return LoadedSpec(
+        spec=spec,
+        path=path,
+        text_sha256=sha256_hex(data),
+        spec_sha256=digest(spec.model_dump(mode="json")),
+        text=text,
+        catalog=catalog,
+    )
+
+
+def _read(path: Path) -> bytes:
+    hint = "start with: sovctl init --preset lab"
+    try:
+        with path.open("rb") as file:
+            return file.read(MAX_BYTES + 1)
+    except FileNotFoundError:
+        raise InputError("expected a file, got nothing there", where=str(path), hint=hint) from None
+    except IsADirectoryError:
+        raise InputError("expected a file, got a folder", where=str(path), hint=f"try {path / 'site.yaml'}") from None
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else "unusable name"
+        raise InputError(f"expected a file that can be read, got: {reason.lower()}", where=str(path)) from None
+
+
+def _in_file_order(path: Path, text: YamlText, problems: Iterable[Problem]) -> list[Problem]:
+    ordered = sorted(problems, key=lambda problem: text.line(problem.where))
+    shown = [text.placed(path, each) for each in ordered[:MOST_PROBLEMS]]
+    more = len(ordered) - len(shown)
+    if more:
+        shown.append(Problem(f"{more} more problems are not shown", where=str(path), hint="mend the ones above first"))
+    return shown
+
+
+def _where(path: Path, text: YamlText, place: str) -> str:
+    return f"{path}:{text.line(place)}: {text.by_index(place)}"
+
+
+@dataclass(frozen=True)
+class FileReference:
+    """A file or variable that site.yaml names.
+
+    Args:
+        place: path in site.yaml, such as `access.key_file`.
+        is_secret: only its owner may read it.
+    """
+
+    place: str
+    file: str | None
+    env: str | None
+    is_secret: bool
+
+
+def references(spec: SiteSpec) -> Iterator[FileReference]:
+    """Every file and variable that a site.yaml names, in the order of the spec."""
+    if spec.catalog_file is not None:
+        yield FileReference("catalog_file", spec.catalog_file, None, is_secret=False)
+    if spec.calibration_file is not None:
+        yield FileReference("calibration_file", spec.calibration_file, None, is_secret=False)
+    yield FileReference("access.key_file", spec.access.key_file, None, is_secret=True)
+    yield FileReference("access.known_hosts_file", spec.access.known_hosts_file, None, is_secret=False)
+    yield FileReference("artifacts.apt_key_file", spec.artifacts.apt_key_file, None, is_secret=False)
+    if spec.gateway is None:
+        return
+    for index, cloud in enumerate(spec.gateway.clouds):
+        if cloud.ca_file is not None:
+            yield FileReference(f"gateway.clouds[{index}].ca_file", cloud.ca_file, None, is_secret=False)
+        if cloud.api_key is not None:
+            yield _secret(f"gateway.clouds[{index}].api_key", cloud.api_key)
+    if database := spec.gateway.vault.postgresql:
+        yield _secret("gateway.vault.postgresql.password", database.password)
+        if database.ca_file is not None:
+            yield FileReference("gateway.vault.postgresql.ca_file", database.ca_file, None, is_secret=False)
+    for index, kek in enumerate(spec.gateway.vault.kek):
+        if kek.pkcs11:
+            yield _secret(f"gateway.vault.kek[{index}].pkcs11.pin", kek.pkcs11.pin)
+    if spec.gateway.client_ca_file is not None:
+        yield FileReference("gateway.client_ca_file", spec.gateway.client_ca_file, None, is_secret=False)
+    if (listed := spec.gateway.detect.listed) is not None:
+        yield FileReference("gateway.detect.listed.index_file", listed.index_file, None, is_secret=False)
+        yield FileReference("gateway.detect.listed.key_file", listed.key_file, None, is_secret=True)
+    for index, provider in enumerate(spec.gateway.identity_providers):
+        for field, file in (("jwks_file", provider.jwks_file), ("ca_file", provider.ca_file)):
+            if file is not None:
+                yield FileReference(f"gateway.identity_providers[{index}].{field}", file, None, is_secret=False)
+    if (handoff := spec.gateway.handoff) is not None and handoff.webhook is not None and handoff.webhook.ca_file:
+        yield FileReference("gateway.handoff.webhook.ca_file", handoff.webhook.ca_file, None, is_secret=False)
+    if spec.gateway.tracing is not None and spec.gateway.tracing.ca_file is not None:
+        yield FileReference("gateway.tracing.ca_file", spec.gateway.tracing.ca_file, None, is_secret=False)
+    for index, client in enumerate(spec.gateway.clients):
+        yield _secret(f"gateway.clients[{index}].api_key", client.api_key)
+
+
+def _secret(place: str, secret: Secret) -> FileReference:
+    return FileReference(place, secret.file, secret.env, is_secret=True)
+
+
+def check_files(loaded: LoadedSpec, *, environ: Mapping[str, str] | None = None) -> None:
+    """Look at every file and variable that the site names: there, readable, not empty, secrets closed to others.
+
+    Args:
+        environ: the controller's environment; os.environ when None.
+
+    Raises:
+        SpecError: every one that is not as it should be. No content, and no secret's path, is in it.
+    """
+    variables = os.environ if environ is None else environ
+    found = [
+        (reference, message, hint)
+        for reference in references(loaded.spec)
+        for message, hint in _look(loaded, reference, variables)
+    ]
+    if found:
+        raise SpecError([Problem(message, where=loaded.where(_leaf(each)), hint=hint) for each, message, hint in found])
+
+
+def _leaf(reference: FileReference) -> str:
+    if steps(reference.place)[-1] not in SECRET_FIELDS:
+        return reference.place
+    return f"{reference.place}.{'file' if reference.file is not None else 'env'}"
+
+
+def _look(loaded: LoadedSpec, reference: FileReference, environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Message and hint for everything wrong with one reference."""
+    if reference.file is None:
+        if not environ.get(reference.env or ""):
+            yield "expected a variable with a value, got none in the environment", "export it before sovctl runs"
+        return
+    path = loaded.resolve(reference.file)
+    try:
+        status = path.stat()
+        readable = os.access(path, os.R_OK)
+    except OSError as error:
+        reason = (error.strerror or "it cannot be looked at").lower()
+        yield f"expected a file, got: {reason}", "make it, or mend the path; it is relative to site.yaml"
+        return
+    if not stat.S_ISREG(status.st_mode):
+        yield "expected a file, got something else", "mend the path; it is relative to site.yaml"
+    elif not readable:
+        yield "expected a file that can be read, got one that cannot", "let the user who runs sovctl read it"
+    elif status.st_size == 0:
+        yield "expected a file with content, got an empty one", "fill it"
+    elif reference.is_secret and status.st_mode & 0o077:
+        yield (
+            f"expected a secret that only its owner may read (mode 600), got mode {status.st_mode & 0o777:o}",
+            "chmod 600 it, and change the secret if others had access",
+        )

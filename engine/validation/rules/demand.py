@@ -1,0 +1,222 @@
+"""Rules about what pools are sized for, and about pools that cannot work. Each is a pure function of one `Case`.
+
+A pool is refused only where even the optimistic edge of what was measured leaves no way: what lies between the edges
+is for `sovctl size` to say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
+
+from sovctl.engine.sizing.demand.demand import MOST_SPREAD, ClassDemand, PoolDemand
+from sovctl.engine.sizing.explain.step import both_units
+from sovctl.engine.sizing.memory.gpu_memory import Edge, RankMemory
+from sovctl.engine.sizing.pool.pool import PoolCase, pool_cases
+from sovctl.engine.sizing.pool.server import Server
+from sovctl.engine.spec import SiteSpec
+from sovctl.engine.spec.workload import WorkloadClass
+from sovctl.engine.validation.problems import nearest_few
+from sovctl.engine.validation.rules.rule import Case, unknown_name
+from sovctl.support.errors import InputError, Problem
+
+READS = ("workload", "pools", "models", "node_groups", "software", "sizing")
+"""What a pool's case is made of."""
+_WAYS = ("requests_per_user_hour", "think_time_s", "in_flight_percent", "rule_of_thumb")
+
+
+def check_demand(case: Case) -> Iterator[Problem]:
+    for index, each in enumerate(case.spec.workload):
+        where = f"workload[{index}]"
+        said = [name for name in _WAYS if getattr(each, name) is not None]
+        for name in said[1:]:
+            yield Problem(
+                f"expected one way to say how often they ask, got `{name}` beside `{said[0]}`",
+                where=f"{where}.{name}",
+                hint=f"leave one of the two out; known ways: {', '.join(_WAYS)}",
+            )
+        yield from _limits(each, where)
+
+
+def check_percentiles(case: Case) -> Iterator[Problem]:
+    for index, each in enumerate(case.spec.workload):
+        asked = ClassDemand.of(each)
+        for name, lengths in (("input_tokens", asked.prompt), ("output_tokens", asked.answer)):
+            if not 1 <= lengths.p95 / lengths.mean <= MOST_SPREAD:
+                yield Problem(
+                    f"expected {lengths.mean:.0f} to {lengths.mean * MOST_SPREAD:.0f}, 1 to {MOST_SPREAD} times the "
+                    f"average, got {lengths.p95:.0f}",
+                    where=f"workload[{index}].{name}_p95",
+                    hint="split the class in two where a few requests are far longer than the rest",
+                )
+
+
+def _limits(each: WorkloadClass, where: str) -> Iterator[Problem]:
+    if each.e2e_p95_ms is not None and each.ttft_p95_ms is not None and each.e2e_p95_ms <= each.ttft_p95_ms:
+        yield Problem(
+            f"expected more than ttft_p95_ms, {each.ttft_p95_ms:g}, got {each.e2e_p95_ms:g}: the last token would "
+            "come before the first one has to",
+            where=f"{where}.e2e_p95_ms",
+            hint="e2e_p95_ms counts from the question to the last token",
+        )
+
+
+def check_percents(case: Case) -> Iterator[Problem]:
+    """Percents below one, which are shares that somebody forgot to multiply; fewer people can be said by `users`."""
+    for where, value in _percents(case.spec):
+        if 0 < value < 1:
+            yield Problem(
+                f"expected 0 or at least 1 percent, got {value:g}",
+                where=where,
+                hint=f"write {value * 100:g} for {value * 100:g} percent",
+            )
+
+
+def _percents(spec: SiteSpec) -> Iterator[tuple[str, float]]:
+    sizing = spec.sizing
+    for index, each in enumerate(spec.workload):
+        yield f"workload[{index}].online_percent", each.online_percent
+        yield f"workload[{index}].prefix_hit_percent", each.prefix_hit_percent
+    yield "sizing.reserve.growth_percent_per_year", sizing.reserve.growth_percent_per_year
+    yield "sizing.scaling.base_percent", sizing.scaling.base_percent
+    for index, busy in enumerate(sizing.scaling.calendar):
+        yield f"sizing.scaling.calendar[{index}].percent", busy.percent
+    if sizing.costs is not None:
+        yield "sizing.costs.support_percent_per_year", sizing.costs.support_percent_per_year
+
+
+def check_prices(case: Case) -> Iterator[Problem]:
+    costs = case.spec.sizing.costs
+    if costs is None:
+        return
+    ways = {name: getattr(costs, name) for name in ("api_input_per_million", "api_output_per_million")}
+    missing = [name for name, price in ways.items() if price is None]
+    if len(missing) == 1:
+        yield Problem(
+            f"expected both prices of an API, got none as `{missing[0]}`",
+            where=f"sizing.costs.{missing[0]}",
+            hint="0 says that it costs nothing; without both an API is not compared",
+        )
+
+
+def check_timezone(case: Case) -> Iterator[Problem]:
+    """Held to the time zones of the machine where sovctl runs; a machine without any says nothing."""
+    name = case.spec.sizing.scaling.timezone
+    with suppress(ZoneInfoNotFoundError, OSError, ValueError):  # "Europe" is a folder
+        ZoneInfo(name)
+        return
+    known = available_timezones()
+    if known:
+        near = nearest_few(name, sorted(known))
+        yield Problem(
+            f"expected a time zone of IANA's, got `{name}`",
+            where="sizing.scaling.timezone",
+            hint=f"did you mean {' or '.join(f'`{each}`' for each in near)}?" if near else "such as Europe/Berlin",
+        )
+
+
+def check_sizing_names(case: Case) -> Iterator[Problem]:
+    hall, costs = case.spec.sizing.hall, case.spec.sizing.costs
+    groups = [group.name for group in case.spec.node_groups]
+    for name in hall.node_kw if hall else ():
+        yield from unknown_name("node group", name, groups, f"sizing.hall.node_kw.{name}")
+    for name in costs.nodes if costs else ():
+        yield from unknown_name("node group", name, groups, f"sizing.costs.nodes.{name}")
+    pools = [pool.name for pool in case.spec.pools]
+    for name in case.spec.sizing.tokens_per_step:
+        yield from unknown_name("pool", name, pools, f"sizing.tokens_per_step.{name}")
+
+
+def check_lengths(case: Case) -> Iterator[Problem]:
+    for each in pool_cases(case.spec, case.catalog):
+        for index, workload in each.workload:
+            asked = ClassDemand.of(workload)
+            role = each.model.role  # what a speech model hears is no prompt in tokens
+            tokens = asked.prompt.mean if role != "asr" else 0.0
+            tokens += asked.answer.mean if role not in ("embedding", "reranker") else 0.0
+            if tokens > each.pool.max_model_len:
+                place = "input_tokens" if workload.input_tokens else "kind"
+                yield Problem(
+                    f"expected at most {each.pool.max_model_len} tokens of prompt and answer, the max_model_len of "
+                    f"{each.pool.name}, got {tokens:.0f} on average",
+                    where=f"workload[{index}].{place}",
+                    hint=f"raise pools[{each.pool.name}].max_model_len, or send less at once",
+                )
+
+
+def check_memory(case: Case) -> Iterator[Problem]:
+    for each in pool_cases(case.spec, case.catalog):
+        if not each.is_simulated:
+            with suppress(InputError):  # a shape that the catalogue does not know: `sovctl size` says UNKNOWN
+                yield from _memory(each)
+
+
+def _memory(each: PoolCase) -> Iterator[Problem]:
+    server, pool = each.server(), each.pool
+    memory = server.memory(Edge.OPTIMISTIC)
+    taken = (
+        f"weights {both_units(memory.weights_bytes)} and vLLM's own {both_units(memory.overhead_bytes)}"
+        f" (TP {pool.tensor_parallel_size}, PP {pool.pipeline_parallel_size}"
+        + (f", DP {pool.data_parallel_size})" if pool.data_parallel_size > 1 else ")")
+        + (f", LoRA adapters {both_units(memory.adapters_bytes)}" if server.max_loras else "")
+    )
+    if pool.kv_cache_memory_bytes is not None:
+        most = memory.usable_bytes - memory.weights_bytes - memory.overhead_bytes - memory.adapters_bytes
+        if pool.kv_cache_memory_bytes > most:
+            yield Problem(
+                f"expected at most {both_units(max(0.0, most))}: {both_units(memory.usable_bytes)} of {each.gpu.id}, "
+                f"less {taken}; got {both_units(pool.kv_cache_memory_bytes)}",
+                where=f"pools[{each.index}].kv_cache_memory_bytes",
+                hint="leave it out: vLLM gives the KV cache what is left",
+            )
+    if server.sessions(pool.max_model_len, Edge.OPTIMISTIC) < 1:
+        room = f"{both_units(memory.usable_bytes)} x gpu_memory_utilization {memory.utilization:g}, less {taken}"
+        if pool.kv_cache_memory_bytes is not None:
+            room = "kv_cache_memory_bytes"
+        left = _left(server, memory)
+        got = both_units(left) if left > 0 else "none, as the weights alone do not fit"
+        yield Problem(
+            f"expected room on each {each.gpu.id} for one session of {pool.max_model_len} tokens, "
+            f"{both_units(server.session_bytes(pool.max_model_len))}, got {got}: {room}",
+            where=f"pools[{each.index}]",
+            hint="use more GPUs per replica (tensor_parallel_size: auto finds how many), a lower precision, an FP8 KV "
+            "cache, or a shorter max_model_len",
+        )
+
+
+def _left(server: Server, memory: RankMemory) -> float:
+    """For the KV cache; below zero where not even the weights fit."""
+    return memory.kv_bytes if server.kv_cache_memory_bytes is None else float(server.kv_cache_memory_bytes)
+
+
+def check_reachable_limits(case: Case) -> Iterator[Problem]:
+    for each in pool_cases(case.spec, case.catalog):
+        if not each.is_simulated and each.demand is not None:
+            with suppress(InputError):  # as above
+                yield from _limits_passed(each, each.demand)
+
+
+def _limits_passed(each: PoolCase, demand: PoolDemand) -> Iterator[Problem]:
+    """Limits that one request alone passes at the optimistic edge."""
+    server = each.server()
+    if server.sessions(each.pool.max_model_len) < 1:
+        return  # another rule says so
+    performance = server.performance(demand)
+    one, average_s = performance.at(1.0, demand), performance.serving.prefill_s(demand.prompt)
+    for index, workload in each.workload:
+        asked = ClassDemand.of(workload)
+        ttft_s = max(0.0, one.ttft.low + performance.serving.prefill_s(asked.prompt.mean) - average_s)
+        least = [("ttft_p95_ms", asked.ttft_s, ttft_s)]
+        if server.makes_tokens:
+            least.append(("itl_p95_ms", asked.itl_s, one.itl.low))
+            least.append(("e2e_p95_ms", asked.e2e_s, ttft_s + one.itl.low * (asked.answer.mean - 1)))
+        for name, limit_s, took_s in least:
+            if limit_s is not None and limit_s < took_s:
+                yield Problem(
+                    f"expected at least {took_s * 1e3:.1f} ms, what one request alone takes at the optimistic edge "
+                    f"({asked.prompt.mean:.0f} tokens in, {asked.answer.mean:.0f} out, {server.model.id} on "
+                    f"{server.gpus} x {server.gpu.id}), got {limit_s * 1e3:g}",
+                    where=f"workload[{index}].{name}",
+                    hint="use more GPUs per replica, a lower precision, a smaller model or a looser limit",
+                )

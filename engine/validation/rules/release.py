@@ -1,0 +1,39 @@
+"""Rules about release checks, hand-offs and traces. Each is a pure function of one `Case`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sovctl.engine.validation.rules.own_address import own_address
+from sovctl.engine.validation.rules.rule import Case, stands_twice
+from sovctl.support.errors import Problem
+
+
+def check_release(case: Case) -> Iterator[Problem]:
+    gateway = case.spec.gateway
+    if gateway is None:
+        return
+    for index, route in enumerate(gateway.routes):
+        if route.release is None:
+            continue
+        where = f"gateway.routes[{index}].release"
+        lists = enumerate(route.release.forbidden)
+        yield from stands_twice("list of phrases", ((f"{where}.forbidden[{i}].name", each.name) for i, each in lists))
+        if route.release.may_hand_off and gateway.handoff is None:
+            yield Problem(
+                "expected `gateway.handoff`, as this route hands answers over, got none",
+                where=where,
+                hint="add `handoff: {}` to the gateway, or say `refuse` in every check of this route",
+            )
+
+
+def check_webhook(case: Case) -> Iterator[Problem]:
+    gateway = case.spec.gateway
+    if gateway is not None and gateway.handoff is not None and gateway.handoff.webhook is not None:
+        yield from own_address(gateway.handoff.webhook.url, "gateway.handoff.webhook.url")
+
+
+def check_tracing(case: Case) -> Iterator[Problem]:
+    gateway = case.spec.gateway
+    if gateway is not None and gateway.tracing is not None:
+        yield from own_address(gateway.tracing.endpoint, "gateway.tracing.endpoint")

@@ -1,0 +1,381 @@
+"""Rules about names, references, the perimeter, the gateway and policy. Each is a pure function of one `Case`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import date
+from ipaddress import AddressValueError, IPv4Address
+from typing import get_args
+
+from pydantic import AnyHttpUrl
+
+from sovctl.compliance.egress_policy import table_of
+from sovctl.engine.catalog import ModelEntry
+from sovctl.engine.spec.gateway import Gateway
+from sovctl.engine.spec.policy import NAME_LANGUAGES, Action, EntityKind
+from sovctl.engine.spec.routing import Route
+from sovctl.engine.spec.types import Secret
+from sovctl.engine.validation.problems import nearest_few
+from sovctl.engine.validation.rules.rule import Case, stands_twice, unknown_name
+from sovctl.support.errors import Problem
+
+LAST_YEAR = 2261
+"""The last whole year in signed 64-bit nanoseconds since 1970, in which the firewall closes an expired exception."""
+
+
+KINDS = tuple(get_args(EntityKind))
+"""Of what the gateway's detector finds."""
+
+
+def check_node_names(case: Case) -> Iterator[Problem]:
+    groups = list(enumerate(case.spec.node_groups))
+    yield from stands_twice("node group", ((f"node_groups[{i}].name", group.name) for i, group in groups))
+    nodes = [(f"node_groups[{i}].nodes[{j}]", node) for i, group in groups for j, node in enumerate(group.nodes)]
+    yield from stands_twice("node name", ((f"{where}.name", node.name) for where, node in nodes))
+    yield from stands_twice("node address", ((f"{where}.address", node.address) for where, node in nodes))
+
+
+def check_model_names(case: Case) -> Iterator[Problem]:
+    yield from stands_twice("model name", ((f"models[{i}].name", each.name) for i, each in enumerate(case.spec.models)))
+
+
+def check_pool_names(case: Case) -> Iterator[Problem]:
+    yield from stands_twice("pool name", ((f"pools[{i}].name", each.name) for i, each in enumerate(case.spec.pools)))
+    for index, pool in enumerate(case.spec.pools):
+        where = f"pools[{index}]"
+        yield from stands_twice("node of a pool", ((f"{where}.nodes[{i}]", each) for i, each in enumerate(pool.nodes)))
+        yield from stands_twice("GPU of a pool", ((f"{where}.gpus[{i}]", each) for i, each in enumerate(pool.gpus)))
+
+
+def check_exception_names(case: Case) -> Iterator[Problem]:
+    exceptions = list(enumerate(case.spec.perimeter.exceptions))
+    yield from stands_twice("exception", ((f"perimeter.exceptions[{i}].name", each.name) for i, each in exceptions))
+
+
+def check_workload_names(case: Case) -> Iterator[Problem]:
+    classes = list(enumerate(case.spec.workload))
+    yield from stands_twice("workload class", ((f"workload[{i}].name", each.name) for i, each in classes))
+
+
+def check_gateway_names(case: Case) -> Iterator[Problem]:
+    gateway = case.spec.gateway
+    if gateway is None:
+        return
+    yield from stands_twice("node", ((f"gateway.nodes[{i}]", each) for i, each in enumerate(gateway.nodes)))
+    yield from stands_twice("route", ((f"gateway.routes[{i}].model", r.model) for i, r in enumerate(gateway.routes)))
+    yield from stands_twice("cloud", ((f"gateway.clouds[{i}].name", c.name) for i, c in enumerate(gateway.clouds)))
+    yield from stands_twice("client", ((f"gateway.clients[{i}].name", c.name) for i, c in enumerate(gateway.clients)))
+
+
+def check_platforms(case: Case) -> Iterator[Problem]:
+    for index, group in enumerate(case.spec.node_groups):
+        where = f"node_groups[{index}].platform"
+        yield from unknown_name("platform", group.platform, case.catalog.platforms, where)
+
+
+def check_catalog_models(case: Case) -> Iterator[Problem]:
+    for index, model in enumerate(case.spec.models):
+        if model.catalog not in case.catalog.models:
+            near = [f"`{each}`" for each in _near_models(model.catalog, case.catalog.models)]
+            yield Problem(
+                f"expected a known model of the catalogue, got `{model.catalog}`",
+                where=f"models[{index}].catalog",
+                hint=(f"did you mean {' or '.join(near)}? " if near else "")
+                + f"`sovctl catalog list models` has all {len(case.catalog.models)}; catalog_file adds your own",
+            )
+
+
+def _near_models(name: str, models: Mapping[str, ModelEntry]) -> list[str]:
+    """The entry of that repository, by its whole name or the part behind the owner; else the names most like it."""
+    own = name.rpartition("/")[2].lower()
+    of_repo = [each.id for each in models.values() if (each.hf_repo or "").rpartition("/")[2].lower() == own]
+    return of_repo or nearest_few(own, list(models))
+
+
+def check_software(case: Case) -> Iterator[Problem]:
+    chosen = case.spec.software
+    yield from unknown_name("driver lock", chosen.lock, case.catalog.driver_locks, "software.lock")
+    known = {each.removeprefix(f"{chosen.engine}-") for each in case.catalog.engines}
+    versions = sorted(each for each in known if each[0].isdecimal())
+    yield from unknown_name(f"version of {chosen.engine}", chosen.engine_version, versions, "software.engine_version")
+
+
+def check_packs(case: Case) -> Iterator[Problem]:
+    listed = list(enumerate(case.spec.compliance.packs))
+    for index, name in listed:
+        yield from unknown_name("control set", name, sorted(case.catalog.packs), f"compliance.packs[{index}]")
+    yield from stands_twice("control set", ((f"compliance.packs[{index}]", name) for index, name in listed))
+
+
+def check_workload_pools(case: Case) -> Iterator[Problem]:
+    names = [pool.name for pool in case.spec.pools]
+    for index, each in enumerate(case.spec.workload):
+        yield from unknown_name("pool", each.pool, names, f"workload[{index}].pool")
+
+
+def check_gateway_references(case: Case) -> Iterator[Problem]:
+    gateway = case.spec.gateway
+    if gateway is None:
+        return
+    nodes = [node.name for _, node in case.spec.nodes()]
+    for index, node in enumerate(gateway.nodes):
+        yield from unknown_name("node", node, nodes, f"gateway.nodes[{index}]")
+    pools = list(case.spec.served())
+    clouds = [cloud.name for cloud in gateway.clouds]
+    for index, route in enumerate(gateway.routes):
+        where = f"gateway.routes[{index}]"
+        yield from unknown_name("pool", route.pool, pools, f"{where}.pool")
+        if route.cloud is not None:
+            yield from unknown_name("cloud", route.cloud, clouds, f"{where}.cloud")
+        elif route.prefer == "cloud":
+            yield Problem(
+                "expected `pool`, got `cloud` on a route that names no cloud",
+                where=f"{where}.prefer",
+                hint="name the cloud of this route, or prefer the pool",
+            )
+        yield from _also(route, pools, clouds, where)
+        yield from _choices(route, where)
+    routes = [route.model for route in gateway.routes]
+    for index, client in enumerate(gateway.clients):
+        for number, model in enumerate(client.routes):
+            yield from unknown_name("route", model, routes, f"gateway.clients[{index}].routes[{number}]")
+
+
+def check_addresses(case: Case) -> Iterator[Problem]:
+    named: list[tuple[str, str]] = [
+        (f"clock.servers[{index}]", server) for index, server in enumerate(case.spec.clock.servers)
+    ]
+    artifacts = case.spec.artifacts
+    urls = [("apt_url", artifacts.apt_url), ("wheels_url", artifacts.wheels_url), ("models_url", artifacts.models_url)]
+    named += [(f"artifacts.{key}", url.host or "") for key, url in urls]
+    for where, host in named:
+        yield from _no_address(host, where)
+
+
+def _no_address(host: str, where: str) -> Iterator[Problem]:
+    try:
+        IPv4Address(host)
+    except AddressValueError:
+        yield Problem(
+            f"expected an IPv4 address as host, got `{host}`",
+            where=where,
+            hint="write the address: the perimeter opens addresses, and nodes ask no name server",
+        )
+
+
+def check_management(case: Case) -> Iterator[Problem]:
+    for key in ("management", "clients"):
+        for index, network in enumerate(getattr(case.spec.perimeter, key)):
+            if network.prefixlen == 0:
+                yield Problem(
+                    f"expected the networks of the {key}, got every address there is ({network})",
+                    where=f"perimeter.{key}[{index}]",
+                    hint="name the networks; that is what a perimeter is",
+                )
+
+
+def check_reachable(case: Case) -> Iterator[Problem]:
+    if case.spec.gateway is not None and not case.spec.perimeter.clients:
+        yield Problem(
+            "expected networks from which the gateway is reached, got none",
+            where="perimeter.clients",
+            hint="name the networks of the applications, such as 10.20.0.0/16",
+        )
+
+
+def check_stays_on_prem(case: Case) -> Iterator[Problem]:
+    if case.spec.site.placement.may_leave:
+        return
+    hint = "remove it, or set site.placement to `hybrid`"
+    for index, exception in enumerate(case.spec.perimeter.exceptions):
+        yield Problem(
+            f"expected no exception on an on-prem site, got `{exception.name}`",
+            where=f"perimeter.exceptions[{index}]",
+            hint=hint,
+        )
+    if case.spec.gateway is None:
+        return
+    for index, cloud in enumerate(case.spec.gateway.clouds):
+        yield Problem(
+            f"expected no cloud on an on-prem site, got `{cloud.name}`", where=f"gateway.clouds[{index}]", hint=hint
+        )
+
+
+def check_clouds(case: Case) -> Iterator[Problem]:
+    gateway = case.spec.gateway
+    holes = {(str(each.address), each.port) for each in case.spec.perimeter.exceptions}
+    for index, cloud in enumerate(gateway.clouds if gateway else []):
+        where, url = f"gateway.clouds[{index}].base_url", cloud.base_url
+        if url.scheme != "https":
+            yield Problem(f"expected https, got {url.scheme}", where=where, hint="tokens are text too: use TLS")
+        if url.query is not None or url.fragment is not None:
+            message = "expected an address that ends in a path, got one with `?` or `#`"
+            yield Problem(message, where=where, hint="leave out what stands behind the path")
+        unusual = list(_no_address(url.host or "", where))
+        yield from unusual
+        if not unusual and (url.host, url.port) not in holes:
+            yield Problem(
+                f"expected a perimeter exception for {_host_port(url)}, got none",
+                where=where,
+                hint="add it under perimeter.exceptions with its reason, its approver and its last day",
+            )
+
+
+def _host_port(url: AnyHttpUrl) -> str:
+    return f"{url.host}:{url.port}"
+
+
+def check_expiry(case: Case) -> Iterator[Problem]:
+    for index, exception in enumerate(case.spec.perimeter.exceptions):
+        where = f"perimeter.exceptions[{index}].expires"
+        try:
+            last = date.fromisoformat(exception.expires)
+        except ValueError:
+            yield Problem(f"expected a day that exists, got {exception.expires}", where=where, hint="YYYY-MM-DD")
+            continue
+        if last < case.today:
+            yield Problem(
+                f"expected a day not before {case.today}, got {last}: `{exception.name}` has expired",
+                where=where,
+                hint="have somebody decide again: a later day, or remove the exception so that a plan closes the hole",
+            )
+        if last.year > LAST_YEAR:
+            yield Problem(f"expected a day up to the year {LAST_YEAR}, got {last}", where=where, hint="choose a year")
+
+
+def check_gateway_apart(case: Case) -> Iterator[Problem]:
+    gateway = case.spec.gateway
+    if gateway is None or not gateway.clouds:
+        return
+    for index, name in enumerate(gateway.nodes):
+        for group, node in case.spec.nodes():
+            platform = case.catalog.platforms.get(group.platform)
+            if node.name == name and platform is not None and platform.has_gpus:
+                yield Problem(
+                    f"expected a node without GPUs, got {name} of platform {platform.id}",
+                    where=f"gateway.nodes[{index}]",
+                    hint="on a site with clouds the gateway's node gets a hole in the wall, and raw text is served "
+                    "on the others: give it a node of platform `service`",
+                )
+
+
+def check_secrets(case: Case) -> Iterator[Problem]:
+    gateway = case.spec.gateway
+    if gateway is None:
+        return
+    held: list[tuple[str, Secret]] = [
+        (f"gateway.clouds[{i}].api_key", cloud.api_key) for i, cloud in enumerate(gateway.clouds) if cloud.api_key
+    ]
+    held += [
+        (f"gateway.vault.kek[{i}].pkcs11.pin", kek.pkcs11.pin) for i, kek in enumerate(gateway.vault.kek) if kek.pkcs11
+    ]
+    if gateway.vault.postgresql:
+        held.append(("gateway.vault.postgresql.password", gateway.vault.postgresql.password))
+    clients = [(f"gateway.clients[{i}].api_key", client.api_key) for i, client in enumerate(gateway.clients)]
+    for where, secret in held + clients:
+        if (secret.file is None) == (secret.env is None):
+            yield Problem(
+                f"expected one of `file` and `env`, got {'both' if secret.file else 'neither'}",
+                where=where,
+                hint="write {file: secrets/NAME} or {env: NAME}",
+            )
+    first: dict[tuple[str | None, str | None], str] = {}
+    for where, secret in clients:
+        reference = (secret.file, secret.env)
+        if reference in first and reference != (None, None):
+            yield Problem(
+                "expected a key of its own, got the one of another client",
+                where=where,
+                hint=f"{first[reference]} has it; give every client its own, so that the audit log can tell them apart",
+            )
+        first.setdefault(reference, where)
+
+
+def check_policy(case: Case) -> Iterator[Problem]:
+    gateway = case.spec.gateway
+    if gateway is None:
+        return
+    languages = enumerate(gateway.policy.name_languages)
+    yield from stands_twice("language", ((f"gateway.policy.name_languages[{i}]", each) for i, each in languages))
+    table = table_of(
+        gateway.policy, {route.model: route.cloud is not None for route in gateway.routes}, where="gateway.policy"
+    )
+    yield from _jurisdictions(gateway)
+    yield from [*_policy_references(gateway)] or table.problems(kinds=KINDS)  # a wrong name is not said twice
+    covered = sorted({*NAME_LANGUAGES, *gateway.detect.name_languages})
+    for index, language in enumerate(gateway.policy.name_languages):
+        if language not in covered:
+            yield Problem(
+                f"expected a language in which the gateway finds names, got {language}",
+                where=f"gateway.policy.name_languages[{index}]",
+                hint=f"one of {', '.join(covered)}; a request in any other stays on-prem",
+            )
+    if gateway.policy.default is Action.ALLOW:
+        yield Problem(
+            "expected tokenize, on-prem or block for what is not listed, got `allow`",
+            where="gateway.policy.default",
+            hint="allow single kinds under `entities`, by name, so that a new kind does not leave unasked",
+        )
+
+
+def _policy_references(gateway: Gateway) -> Iterator[Problem]:
+    tenants = sorted({client.tenant for client in gateway.clients})
+    routes = [route.model for route in gateway.routes]
+    for number, rule in enumerate(gateway.policy.rules):
+        where = f"gateway.policy.rules[{number}]"
+        for index, entity in enumerate(rule.entities):
+            kind = entity.partition("/")[0]
+            yield from unknown_name("kind", kind, KINDS, f"{where}.entities[{index}]")
+        for index, tenant in enumerate(rule.tenants):
+            yield from unknown_name("tenant of a client", tenant, tenants, f"{where}.tenants[{index}]")
+        for index, model in enumerate(rule.routes):
+            yield from unknown_name("route", model, routes, f"{where}.routes[{index}]")
+
+
+def _also(route: Route, pools: list[str], clouds: list[str], where: str) -> Iterator[Problem]:
+    first = [(f"{where}.pool", route.pool), *([(f"{where}.cloud", route.cloud)] if route.cloud is not None else [])]
+    further = [(f"{where}.also[{index}]", name) for index, name in enumerate(route.also)]
+    yield from stands_twice("pool and cloud of a route", [*first, *further])
+    for place, name in further:
+        yield from unknown_name("pool or cloud", name, [*pools, *clouds], place)
+        if route.cloud is None and name in clouds:
+            yield Problem(
+                f"expected the first cloud of a route under `cloud`, got `{name}` here",
+                where=place,
+                hint=f"write `cloud: {name}`",
+            )
+
+
+def _choices(route: Route, where: str) -> Iterator[Problem]:
+    names = [name for name in (route.pool, route.cloud, *route.also) if name is not None]
+    if route.escalate_on and len(names) < 2:
+        yield Problem(
+            "expected a second pool or cloud to ask after a bad answer, got none",
+            where=f"{where}.escalate_on",
+            hint="name one under `cloud` or `also`",
+        )
+    if route.shadow is not None:
+        for field in ("simple", "complex"):
+            yield from unknown_name(
+                "pool or cloud of a route", getattr(route.shadow, field), names, f"{where}.shadow.{field}"
+            )
+
+
+def _jurisdictions(gateway: Gateway) -> Iterator[Problem]:
+    where, allowed = "gateway.policy.tenant_jurisdictions", gateway.policy.jurisdictions
+    tenants = sorted({client.tenant for client in gateway.clients})
+    for tenant, countries in gateway.policy.tenant_jurisdictions.items():
+        yield from unknown_name("tenant of a client", tenant, tenants, f"{where}.{tenant}")
+        for index, country in enumerate(countries):
+            if allowed:
+                yield from unknown_name(
+                    "country of gateway.policy.jurisdictions", country, allowed, f"{where}.{tenant}[{index}]"
+                )
+    named = {name for route in gateway.routes for name in (route.cloud, *route.also)}
+    for index, cloud in enumerate(gateway.clouds):
+        if allowed and cloud.name in named and cloud.jurisdiction not in allowed:
+            yield Problem(
+                f"expected one of {', '.join(allowed)}, as policy says, got {cloud.jurisdiction}",
+                where=f"gateway.clouds[{index}].jurisdiction",
+                hint="let no route name this cloud, or allow its country under gateway.policy.jurisdictions",
+            )

@@ -1,0 +1,41 @@
+"""Rules about the keys of the gateway's vault and tokens. Each is a pure function of one `Case`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sovctl.engine.validation.rules.rule import Case, stands_twice
+from sovctl.support.errors import Problem
+
+
+def check_versions(case: Case) -> Iterator[Problem]:
+    gateway = case.spec.gateway
+    if gateway is None:
+        return
+    keks = ((f"gateway.vault.kek[{i}].version", str(kek.version)) for i, kek in enumerate(gateway.vault.kek))
+    yield from stands_twice("version", keks)
+    tokens = ((f"gateway.token_key_versions[{i}]", str(each)) for i, each in enumerate(gateway.token_key_versions))
+    yield from stands_twice("version", tokens)
+    first: dict[tuple[str, str, str, str], str] = {}
+    for index, kek in enumerate(gateway.vault.kek):
+        if kek.pkcs11 is None:
+            continue
+        where = f"gateway.vault.kek[{index}].pkcs11"
+        key = (kek.pkcs11.module, kek.pkcs11.token_label, kek.pkcs11.key_label, kek.pkcs11.mechanism)
+        if key in first:
+            yield Problem(
+                "expected a key of its own, got one that stands twice", where=where, hint=f"{first[key]} names it"
+            )
+        first.setdefault(key, where)
+
+
+def check_database(case: Case) -> Iterator[Problem]:
+    gateway = case.spec.gateway
+    if gateway is None or (database := gateway.vault.postgresql) is None:
+        return
+    if not database.host.is_private:
+        yield Problem(
+            f"expected a private IPv4 address, got {database.host}",
+            where="gateway.vault.postgresql.host",
+            hint="what stands behind tokens stays inside the site, sealed or not",
+        )

@@ -1,0 +1,188 @@
+"""The leaves of a JSON body: every string, and every key and number worth a look, with the place where it stands.
+
+Nothing is waved through because it is unknown. Left out are the model's name, which is one of our settings and stays
+here, and the words for roles and types that every request has. Strings that hold JSON themselves (tool arguments, tool
+results) are read decoded, so that `\\u0040` hides nothing, and written back only when something in them changed. So are
+files that hold text, as `data:` URIs or in base64.
+
+    leaves = leaves_of(body, max_depth=64)
+    for leaf in leaves.texts: ...          # leaf.path, leaf.text
+    leaves.texts[0].put("IBAN_7K2...")     # into the body itself
+    leaves.close()                         # decoded documents that changed are written back as strings
+    leaves.undo()                          # the body as it was
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from sovctl.gateway.body.embedded_files import Wrapping, unwrapped
+
+Path = tuple[str | int, ...]
+"""Where a value stands: keys and indices from the top; `JSON` where a string was decoded."""
+
+JSON = "$json"
+_JSON_FIELD = "arguments"  # of a tool call: the text of a JSON document in every API
+_FILE_FIELDS = frozenset({"file_data", "data"})
+_WORD_FIELDS = frozenset({"role", "type"})
+_NUMBER_WORTH_A_LOOK = 10**6  # seven digits, as many as the shortest phone number
+_ODD_KEY = re.compile(r"[^A-Za-z_$.-]")  # names of fields hold nothing else; anything else may be somebody's
+# Most keys there are: looking them up here takes a tenth of the time.
+_PLAIN_KEYS = frozenset({"content", "max_tokens", "messages", "model", "name", "role", "stream", "text", "type"})
+
+
+# Values of fields that every request has. None of them is anybody's, so none is worth a scan.
+ORDINARY = frozenset(
+    {"user", "assistant", "system", "developer", "tool", "text", "function", "auto", "none", "object", "string"}
+)
+
+
+class TooDeep(ValueError):
+    """The body is nested deeper than allowed."""
+
+
+@dataclass(slots=True, eq=False)
+class Leaf:
+    """A string or a number in a body."""
+
+    holder: Any
+    """The object or list it stands in."""
+    place: str | int
+    path: Path
+    text: str
+    """As it came; a number as it is written; the text in a file."""
+    value: Any
+    document: Document | None
+    """The decoded string it stands in."""
+    wrapping: Wrapping | None = None
+    """How `value` wraps `text`, when it is a file that holds text."""
+    is_changed: bool = False
+
+    @property
+    def escapes(self) -> int:
+        """How many JSON strings deeper it stands than what an answer's field holds: tool arguments are JSON anyway."""
+        count, document = 0, self.document
+        while document is not None:
+            count += document.parent is not None or document.place != _JSON_FIELD
+            document = document.parent
+        return count
+
+    def put(self, value: str) -> None:
+        """Put `value` in its place."""
+        self.holder[self.place] = value if self.wrapping is None else self.wrapping.wrap(value)
+        self.is_changed = True
+        if self.document is not None:
+            self.document.is_changed = True
+
+
+@dataclass(slots=True, eq=False)
+class Document:
+    """A string that holds JSON, decoded."""
+
+    holder: Any
+    place: str | int
+    text: str
+    decoded: Any
+    parent: Document | None
+    is_changed: bool = False
+
+
+class Leaves:
+    """Everything in one body, in the order it stands there."""
+
+    __slots__ = ("documents", "keys", "numbers", "objects", "texts")
+
+    def __init__(self) -> None:
+        self.texts: list[Leaf] = []
+        self.numbers: list[Leaf] = []
+        """Numbers of seven digits or more."""
+        self.keys: list[str] = []
+        """Keys that are no plain field names."""
+        self.objects: list[tuple[Path, dict[str, Any]]] = []
+        """Objects that are items of a list: messages, content parts, tool calls."""
+        self.documents: list[Document] = []
+
+    def close(self) -> None:
+        """Write changed documents back, the inner ones first."""
+        for document in reversed(self.documents):
+            if document.is_changed:
+                document.holder[document.place] = orjson.dumps(document.decoded).decode()
+                if document.parent is not None:
+                    document.parent.is_changed = True
+
+    def undo(self) -> None:
+        """Put everything back."""
+        for leaf in (*self.texts, *self.numbers):
+            if leaf.is_changed:
+                leaf.holder[leaf.place] = leaf.value
+                leaf.is_changed = False
+        for document in self.documents:
+            if document.is_changed:
+                document.holder[document.place] = document.text
+                document.is_changed = False
+
+
+def leaves_of(body: dict[str, Any], *, max_depth: int) -> Leaves:
+    """The leaves of `body`.
+
+    Raises:
+        TooDeep: nested deeper than `max_depth`, decoded strings included.
+    """
+    leaves = Leaves()
+    _gather(body, (), leaves, None, max_depth)
+    return leaves
+
+
+def _gather(holder: Any, path: Path, leaves: Leaves, document: Document | None, depth_left: int) -> None:
+    if not depth_left:
+        raise TooDeep
+    is_object = type(holder) is dict
+    items: Iterable[tuple[Any, Any]] = holder.items() if is_object else enumerate(holder)
+    for place, item in items:
+        if is_object and place not in _PLAIN_KEYS and _ODD_KEY.search(place):
+            leaves.keys.append(place)
+        kind = type(item)
+        if kind is str:
+            is_ours = (place in _WORD_FIELDS and item in ORDINARY) or (place == "model" and not path)
+            if item and not is_ours:
+                _text(holder, place, (*path, place), item, leaves, document, depth_left - 1)
+        elif kind is dict or kind is list:
+            below = (*path, place)
+            if kind is dict and not is_object:
+                leaves.objects.append((below, item))
+            _gather(item, below, leaves, document, depth_left - 1)
+        elif (kind is int or kind is float) and not -_NUMBER_WORTH_A_LOOK < item < _NUMBER_WORTH_A_LOOK:
+            leaves.numbers.append(Leaf(holder, place, (*path, place), str(item), item, document))
+
+
+def _text(
+    holder: Any, place: Any, path: Path, text: str, leaves: Leaves, document: Document | None, depth_left: int
+) -> None:
+    if place == _JSON_FIELD or ("\\" in text and text.lstrip()[:1] in ("{", "[")):
+        try:
+            decoded = orjson.loads(text)
+        except orjson.JSONDecodeError:
+            decoded = None
+        if isinstance(decoded, dict | list):
+            inner = Document(holder, place, text, decoded, document)
+            leaves.documents.append(inner)
+            _gather(decoded, (*path, JSON), leaves, inner, depth_left)
+            return
+    if (place in _FILE_FIELDS or text.startswith("data:")) and (file := _file(holder, place, text)) is not None:
+        leaves.texts.append(Leaf(holder, place, path, file[0], text, document, file[1]))
+        return
+    leaves.texts.append(Leaf(holder, place, path, text, text, document))
+
+
+def _file(holder: Any, place: Any, text: str) -> tuple[str, Wrapping] | None:
+    """The text of a file; None where there is none."""
+    if place == "data" and not text.startswith("data:"):
+        # Anthropic's source of a document; anything else called `data` is no file.
+        media_type = holder.get("media_type")
+        return unwrapped(text, media_type) if holder.get("type") == "base64" and isinstance(media_type, str) else None
+    return unwrapped(text, None)

@@ -1,0 +1,1 @@
+"""Subcommands of `python -m sovctl.gateway`, one file each."""

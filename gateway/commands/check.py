@@ -1,0 +1,253 @@
+"""Tries everything a gateway needs, apart from its upstreams, and says what works.
+
+A check that could not be made is UNKNOWN and counts as a failure.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import orjson
+
+from sovctl.compliance import signing as signing
+from sovctl.compliance.ledger.store import Ledger
+from sovctl.gateway.access.callers import Callers
+from sovctl.gateway.commands.specimens import SPECIMENS
+from sovctl.gateway.detect import make_detector
+from sovctl.gateway.detect.clean_text_cache import CleanTexts
+from sovctl.gateway.detect.edm import open_listed
+from sovctl.gateway.domain.entities import Kind
+from sovctl.gateway.handoff.queue import open_queue
+from sovctl.gateway.http.tls import check_certificate
+from sovctl.gateway.inspection.inspector import Inspector
+from sovctl.gateway.model_finders import SlowFinderFailed, load_models
+from sovctl.gateway.policy.decision import decide
+from sovctl.gateway.policy.permissions import Policy, check_rules
+from sovctl.gateway.release.judge import checks_of
+from sovctl.gateway.settings import Action, GatewaySettings
+from sovctl.gateway.surfaces import SURFACES
+from sovctl.gateway.tokenization.body import tokenize_body
+from sovctl.gateway.tokens.conversation import Conversation
+from sovctl.gateway.tokens.keys import load_token_keys
+from sovctl.gateway.tokens.restore import restore
+from sovctl.gateway.tokens.token import Mint
+from sovctl.gateway.upstream import Upstream, tls_context
+from sovctl.gateway.vault import load_keks, open_vault
+from sovctl.support.errors import Busy, SovctlError, SpecError
+from sovctl.support.secret_files import read_key
+
+
+@dataclass(frozen=True, slots=True)
+class CheckResult:
+    """What one check found."""
+
+    name: str
+    verdict: Literal["PASS", "FAIL", "UNKNOWN"]
+    detail: str
+
+
+def run_checks(settings: GatewaySettings) -> list[CheckResult]:
+    """Every check, in the order in which a gateway needs things."""
+    checks: list[tuple[str, Callable[[GatewaySettings], str]]] = [
+        ("certificate", _certificate),
+        ("clients", _clients),
+        ("keys", _keys),
+        ("detector", _detector),
+        ("models", _models),
+        ("listed", _listed),
+        ("vault", _vault),
+        ("ledger", _ledger),
+        ("upstreams", _upstreams),
+        ("leaving", _leaving),
+        ("limits", _limits),
+        ("release", _release),
+        ("hand-offs", _handoffs),
+    ]
+    return [_result(name, check, settings) for name, check in checks]
+
+
+def _result(name: str, check: Callable[[GatewaySettings], str], settings: GatewaySettings) -> CheckResult:
+    try:
+        return CheckResult(name, "PASS", check(settings))
+    except SpecError as error:
+        return CheckResult(name, "FAIL", "; ".join(map(str, error.problems)))
+    except SovctlError as error:
+        return CheckResult(name, "FAIL", str(error))
+    except Exception as error:  # noqa: BLE001 - what it is, the type says; the text may hold anything
+        return CheckResult(name, "UNKNOWN", f"the check itself failed: {type(error).__name__}")
+
+
+def _certificate(settings: GatewaySettings) -> str:
+    check_certificate(settings.listen)
+    if settings.admin is not None:
+        check_certificate(settings.admin, where="admin")
+    return str(settings.listen.certificate_file or f"none: plain http on {settings.listen.host}")
+
+
+def _clients(settings: GatewaySettings) -> str:
+    count = len(Callers(settings).clients)
+    return f"{count} client{'s' if count != 1 else ''}, keys as digests only"
+
+
+def _keys(settings: GatewaySettings) -> str:
+    load_token_keys(settings)
+    load_keks(settings.vault)
+    return "token key and vault key are readable by us alone"
+
+
+def _detector(settings: GatewaySettings) -> str:
+    detector = make_detector(settings.detect)
+    missed = [
+        kind.value
+        for kind, specimen in SPECIMENS.items()
+        if kind not in {finding.kind for finding in detector.find(f"Please check {specimen} for us.")}
+    ]
+    if missed:
+        raise SovctlError(f"expected a finding for every kind, got none for {', '.join(missed)}")
+    check_rules(settings.policy, detector, settings.detect.slow_rules)
+    return f"{len(detector.rule_names)} rules, every kind finds its specimen"
+
+
+def _models(settings: GatewaySettings) -> str:
+    """Each model reads a text; what it finds in it is its own business."""
+    models = load_models(settings.detect)
+    for model in models:
+        try:
+            asyncio.run(model.find([f"Please check {SPECIMENS[Kind.PERSON]} for us."]))
+        except SlowFinderFailed as error:
+            raise SovctlError(f"expected {model.name} to read a text, got {error}") from error
+    named = [f"{each.name} ({each.kind}: {', '.join(each.languages)})" for each in settings.detect.models]
+    said = f"loaded and asked: {', '.join(named)}" if named else "none of the site's own"
+    if look := settings.detect.second_look:
+        said += f"; a second look by {look.upstream}, when {look.when}, not asked now"
+    return said
+
+
+def _listed(settings: GatewaySettings) -> str:
+    chosen = settings.detect.listed
+    if chosen is None:
+        return "nobody: no index of the site's own people and companies"
+    header = open_listed(chosen).header
+    counts = f"{header['people']} people, {header['companies']} companies"
+    return f"{chosen.index_file}: {counts}, built {header['built_at']}, sha256 {header['sha256'][:16]}"
+
+
+def _leaving(settings: GatewaySettings) -> str:
+    """One request a kind, by this site's policy and key, as far as the body that would be sent; nothing is sent.
+
+    Of the first route with a cloud, for a tenant that no row of the policy names.
+    """
+    route = next((route.model for route in settings.routes if route.cloud), None)
+    if route is None:
+        return "no route has a cloud: nothing leaves"
+    permissions = Policy.compile(settings.policy, settings.routes, settings.upstreams).of("", route)
+    surface = SURFACES["/v1/chat/completions"]
+    finder, key = CleanTexts(make_detector(settings.detect)), load_token_keys(settings).token
+    said: dict[str, list[str]] = {"as tokens": [], "as masks": [], "as they are, by policy": [], "not at all": []}
+    for kind, specimen in SPECIMENS.items():
+        text = f"Please check {specimen} for us."
+        body: dict[str, Any] = {"messages": [{"role": "user", "content": text}]}
+        inspector = Inspector(finder, surface, max_depth=settings.limits.max_depth)
+        permit = decide(inspector.inspect(body), permissions)
+        if not permit.verdict.may_leave:
+            said["not at all"].append(kind.value)
+            continue
+        mint = Mint(key, tenant="check", conversation=secrets.token_hex(16))
+        outgoing = tokenize_body(body, inspector, permissions, mint, model="check", dropped=surface.dropped)
+        sent = orjson.loads(outgoing.data)["messages"][0]["content"]
+        actions = {permissions.action_for(finding.kind, finding.rule) for finding in finder.find(text)}
+        if actions == {Action.ALLOW}:
+            said["as they are, by policy"].append(kind.value)
+        elif Action.MASK in actions:
+            if specimen in sent:
+                raise SovctlError(f"expected a mask for {kind.value}, got the value")
+            said["as masks"].append(kind.value)
+        elif specimen in sent or restore(sent, outgoing.issued) != text:
+            raise SovctlError(f"expected a token for {kind.value} that restores, got something else")
+        else:
+            said["as tokens"].append(kind.value)
+    return "; ".join(f"{', '.join(kinds)} leave {how}" for how, kinds in said.items() if kinds)
+
+
+def _limits(settings: GatewaySettings) -> str:
+    quota = settings.quota
+    limits = [("quota.each_caller", quota.each_caller), *((f"team {t.name}", t.limits) for t in settings.access.teams)]
+    limited = [(who, each) for who, each in limits if not each.is_unlimited]
+    reserved = quota.completion_tokens or max(upstream.max_model_len for upstream in settings.upstreams)
+    narrow = [
+        who
+        for who, each in limited
+        for most in (each.tokens_per_minute, each.tokens_per_day, each.tokens_per_month)
+        if most is not None and most < reserved
+    ]
+    said = ", ".join(who for who, _ in limited) or "nobody, but for clients with limits of their own"
+    if narrow:
+        said += (
+            f"; requests that name no `max_tokens` are refused by {', '.join(dict.fromkeys(narrow))}, as they may use "
+            f"{reserved} tokens: `quota.completion_tokens` reserves fewer"
+        )
+    return said
+
+
+def _release(settings: GatewaySettings) -> str:
+    checks = checks_of(settings, make_detector(settings.detect))
+    lists = sum(len(each.settings.forbidden) for each in checks.values())
+    return f"{len(checks)} of {len(settings.routes)} routes check answers, with {lists} lists of phrases"
+
+
+def _handoffs(settings: GatewaySettings) -> str:
+    if settings.handoff is None:
+        return "none: what is held back is refused"
+
+    async def look() -> str:
+        queue = await open_queue(settings)
+        try:
+            return f"{queue.where}: {(await queue.census()).open} are open"
+        finally:
+            await queue.close()
+
+    webhook = settings.handoff.webhook
+    if webhook is not None:
+        read_key(webhook.secret_file)
+    told = f"{webhook.url} is told; nothing was sent" if webhook is not None else "no webhook is told"
+    return f"{asyncio.run(look())}; {told}"
+
+
+def _vault(settings: GatewaySettings) -> str:
+    async def round_trip() -> str:
+        vault = await open_vault(settings.vault, load_keks(settings.vault))
+        try:
+            conversation = Conversation("check", secrets.token_hex(32), True)
+            await vault.store(conversation, {"EMAIL_CHECK": "anna@example.com"})
+            if await vault.load(conversation) != {"EMAIL_CHECK": "anna@example.com"}:
+                raise SovctlError("expected the value that was stored, got another")
+            await vault.drop(conversation)
+        finally:
+            await vault.close()
+        return vault.where
+
+    return f"{asyncio.run(round_trip())}: stored, read and erased a value"
+
+
+def _ledger(settings: GatewaySettings) -> str:
+    key = signing.load_or_create(settings.ledger.key_file)
+    try:
+        with Ledger.open(settings.ledger.directory, origin=settings.ledger.origin, key=key) as ledger:
+            return f"{settings.ledger.directory}: {ledger.size} records"
+    except Busy:
+        return f"{settings.ledger.directory}: a running gateway writes to it"
+
+
+def _upstreams(settings: GatewaySettings) -> str:
+    async def open_all() -> None:
+        for upstream in settings.upstreams:
+            tls_context(upstream)
+            async with Upstream(upstream, settings.limits):
+                pass
+
+    asyncio.run(open_all())
+    return f"{len(settings.upstreams)} upstreams, TLS files and keys are usable; nothing was sent"

@@ -1,0 +1,251 @@
+"""Says where a request of a client would go and why, without sending or storing anything.
+
+It takes the way that serving takes: `access`, `quota.admission` on a copy of what is used, `planning`. Only how busy
+servers are is not asked, so the order is that of servers that are all well. No text of the request is in the answer.
+
+    explain(settings, Path("request.json"), client="branch", path="/v1/chat/completions")
+    # {"verdict": "leave", "upstreams": ["cloud", "chat"], "candidates": [{"name": ..., "reasons": [...]}, ...], ...}
+"""
+
+from __future__ import annotations
+
+import asyncio
+import difflib
+import json
+import secrets
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from sovctl.gateway.access.callers import principal_of
+from sovctl.gateway.access.clients import check_clients, load_clients
+from sovctl.gateway.access.principal import Method, Principal
+from sovctl.gateway.detect import make_detector
+from sovctl.gateway.domain.errors import Code, Refused
+from sovctl.gateway.exchange.request import Exchange
+from sovctl.gateway.model_finders import load_models
+from sovctl.gateway.model_finders.second_look import wants
+from sovctl.gateway.pipeline.admission import Admission
+from sovctl.gateway.pipeline.planning import Planner, why_not
+from sovctl.gateway.policy.decision import Verdict
+from sovctl.gateway.quota.need import NANO
+from sovctl.gateway.quota.quota import Quota
+from sovctl.gateway.quota.store import open_store
+from sovctl.gateway.routing.plan import Plan
+from sovctl.gateway.settings import Action, GatewaySettings
+from sovctl.gateway.surfaces import SURFACES, Surface
+from sovctl.gateway.telemetry.metrics import Metrics
+from sovctl.gateway.tokens.keys import TokenKeys
+from sovctl.gateway.tokens.token import KEY_BYTES
+from sovctl.gateway.upstream.server_choice import FINE
+from sovctl.support.errors import InputError
+
+ANYONE = Principal("anyone", "", Method.API_KEY, "")
+"""A client that nobody named: no tenant that a policy knows, no limits of his own."""
+
+
+def explain(settings: GatewaySettings, request: Path, *, client: str | None = None, path: str) -> dict[str, Any]:
+    """The decision for the request in a file, as plain values.
+
+    Args:
+        request: `-` for standard input.
+        client: whose request it is, as the clients file calls him; anyone's when None.
+        path: where he would send it.
+
+    Raises:
+        InputError: there is no such file, client or path, or the file holds no request for one of the routes.
+    """
+    try:
+        raw = sys.stdin.buffer.read() if str(request) == "-" else request.read_bytes()
+    except OSError as error:
+        raise InputError(f"expected a readable file, got: {error.strerror}", where=str(request)) from error
+    surface = _surface(path)
+    body = _read(surface, raw, request)
+    if settings.route(body["model"]) is None:
+        models = ", ".join(route.model for route in settings.routes)
+        raise InputError(f"expected `model` to be one of {models}, got another", where=str(request))
+    caller = ANYONE if client is None else _caller(settings, client)
+    return asyncio.run(_explain(settings, surface, caller, raw))
+
+
+async def _explain(settings: GatewaySettings, surface: Surface, caller: Principal, raw: bytes) -> dict[str, Any]:
+    planner = Planner(
+        settings,
+        keys=TokenKeys.derive(secrets.token_bytes(KEY_BYTES)),  # no token is made, so the site's are not needed
+        finder=make_detector(settings.detect),
+        metrics=Metrics(),
+        state=lambda _: FINE,
+        slow_finders=load_models(settings.detect),
+    )
+    store = await open_store(settings, is_trial=True)
+    admission = Admission(settings, Quota(settings.quota, settings.access.teams, store))
+    exchange: Exchange | None = None
+    plan, refused = Plan((), ()), None
+    try:
+        if not caller.may_use_surface(surface.family):
+            return {**_who(caller), "refused": "surface_not_allowed"}
+        exchange = planner.accept(surface, caller, raw, header=None, request_id="", headers=_no_headers(surface))
+        await admission.reserve(exchange)
+        await planner.inspect(exchange)
+        plan = planner.plan(exchange)
+        if not plan.upstreams:
+            refused = why_not(plan, exchange.permit, exchange.route).code.value
+    except Refused as error:
+        refused = error.code.value
+    finally:
+        if store is not None:
+            await store.close()
+    told: dict[str, Any] = {**_who(caller), "refused": refused}
+    if exchange is not None and exchange.inspection is not None and exchange.permit is not None:
+        told |= _found(settings, exchange) | _decided(settings, exchange, plan)
+    return told
+
+
+def _who(caller: Principal) -> dict[str, Any]:
+    return {"client": caller.name, "tenant": caller.tenant or None, "team": caller.team}
+
+
+def _found(settings: GatewaySettings, exchange: Exchange) -> dict[str, Any]:
+    inspection, permissions = exchange.inspection, exchange.permissions
+    assert inspection is not None
+    table = settings.policy.table(settings.routes)
+    rules = []
+    for kind, rule in sorted(inspection.found):
+        action = permissions.action_for(kind, rule)
+        row = table.deciding(f"{kind}/{rule}", tenant=exchange.client.tenant, route=exchange.route.model)
+        by = row.where if permissions.has_cloud or action is Action.BLOCK else "a route without a cloud"
+        rules.append({"entity": f"{kind}/{rule}", "action": action.value, "by": by})
+    return {
+        "kinds": {kind.value: count for kind, count in sorted(inspection.counts.items())},
+        "rules": rules,
+        "looked_by": list(inspection.looked_by),
+        "not_asked": _not_asked(settings, exchange),
+        "languages": sorted(inspection.languages),
+        "obstacles": sorted(obstacle.value for obstacle in inspection.obstacles),
+    }
+
+
+def _not_asked(settings: GatewaySettings, exchange: Exchange) -> list[str]:
+    """Who would be asked about names before the request leaves; here nothing is sent, not even inside."""
+    look = settings.detect.second_look
+    if look is None or exchange.permit is None or not exchange.permit.verdict.may_leave:
+        return []
+    is_wanted = any(wants(look, text, found) for text, found in exchange.inspector.prose.items())
+    return ["second-look"] if is_wanted else []
+
+
+def _decided(settings: GatewaySettings, exchange: Exchange, plan: Plan) -> dict[str, Any]:
+    permit, demand, prices = exchange.permit, exchange.demand, settings.quota.prices
+    assert permit is not None
+    own = plan.reasons[len(permit.reasons) :]
+    candidates = []
+    for name in exchange.route.upstreams:
+        upstream = settings.upstream(name)
+        reasons = [reason.rpartition(":")[0] for reason in own if reason.endswith(f":{name}")]
+        if permit.verdict is Verdict.BLOCK or not (permit.verdict.may_leave or upstream.kind.may_see_raw_text):
+            reasons.append("policy")
+        candidates.append(
+            {
+                "name": name,
+                "kind": upstream.kind.value,
+                "place": plan.upstreams.index(name) + 1 if name in plan.upstreams else None,
+                "reasons": [reason for reason in reasons if reason != "preferred"],
+                "cost_at_most": _money(exchange.costs.get(name)) if exchange.costs else None,
+            }
+        )
+    return {
+        "verdict": permit.verdict.value,
+        "reasons": list(plan.reasons),
+        "upstreams": list(plan.upstreams),
+        "candidates": candidates,
+        "needs": sorted(need.value for need in demand.needs) if demand is not None else [],
+        "tokens": demand.tokens if demand is not None else None,
+        "currency": prices.currency if prices is not None else None,
+        "max_cost": _money(exchange.max_cost),
+        "budget": _money(exchange.budget) if exchange.costs else None,
+        "shadow": exchange.shadow.plain() if exchange.shadow is not None else None,
+    }
+
+
+def in_words(told: Mapping[str, Any]) -> Iterator[str]:
+    """The lines of an explanation, for a person."""
+    whose = [f"tenant {told['tenant']}"] if told["tenant"] else []
+    whose += [f"team {told['team']}"] if told["team"] else []
+    yield _line("client", f"{told['client']} ({', '.join(whose)})" if whose else told["client"])
+    yield _line("refused", told["refused"] or "no")
+    if "verdict" not in told:
+        return
+    yield _line("verdict", told["verdict"])
+    for name in ("reasons", "looked_by", "not_asked", "languages", "obstacles", "needs"):
+        yield _line(name, ", ".join(told[name]) or "none")
+    yield _line("kinds", ", ".join(f"{kind} {count}" for kind, count in told["kinds"].items()) or "none")
+    for rule in told["rules"]:
+        yield _line("", f"{rule['entity']}: {rule['action']}, by {rule['by']}")
+    yield _line("tokens", f"about {told['tokens']}, prompt and answer")
+    unit = told["currency"]
+    for name, about in (("max_cost", "the route allows a request"), ("budget", "reserved of the caller's budgets")):
+        if told[name] is not None:
+            yield _line(name, f"{told[name]:.6f} {unit}, {about}")
+    if (shadow := told["shadow"]) is not None:
+        would = f"{shadow['complexity']} ({shadow['points']} points), would have asked {shadow['upstream']} first"
+        yield _line("shadow", would)
+    for each in sorted(told["candidates"], key=lambda each: each["place"] or len(told["candidates"]) + 1):
+        place = f"{each['place']}." if each["place"] else "not"
+        cost = f"at most {each['cost_at_most']:.6f} {unit}" if each["cost_at_most"] is not None else ""
+        why = ", ".join(each["reasons"])
+        yield f"  {place:<4}{each['name']:<24}{each['kind']:<7}{'; '.join(filter(None, (cost, why)))}".rstrip()
+
+
+def _line(name: str, value: str) -> str:
+    return f"{name + ':' if name else '':<12}{value}"
+
+
+def _money(nano: int | None) -> float | None:
+    return None if nano is None else nano / NANO
+
+
+def _surface(path: str) -> Surface:
+    surface = SURFACES.get(path)
+    if surface is None or surface.is_upload:
+        known = [each for each, one in SURFACES.items() if not one.is_upload]
+        near = difflib.get_close_matches(path, known, n=1)
+        message = f"expected one of {', '.join(known)}, got {path}"
+        raise InputError(message, where="--path", hint=f"did you mean {near[0]}?" if near else "")
+    return surface
+
+
+def _read(surface: Surface, raw: bytes, request: Path) -> dict[str, Any]:
+    try:
+        body = surface.read(raw, _no_headers(surface))
+        if isinstance(body, dict):
+            surface.check(body)
+            return body
+        got = "no object"
+    except Refused as refused:
+        wrong = f": `{refused.param}` is absent, or not as it should be" if refused.param is not None else ""
+        got = f"one that is refused as {refused.code.value}{wrong}"
+        try:
+            json.loads(raw)
+        except ValueError as error:  # where it is broken; never a word of it
+            place = f": line {error.lineno}, column {error.colno}" if isinstance(error, json.JSONDecodeError) else ""
+            got = f"no JSON{place}" if refused.code is Code.INVALID_JSON else got
+    raise InputError(f"expected a request of this API, got {got}", where=str(request))
+
+
+def _no_headers(surface: Surface) -> dict[str, str]:
+    return dict.fromkeys(surface.client_headers, "")
+
+
+def _caller(settings: GatewaySettings, name: str) -> Principal:
+    clients = load_clients(settings.clients_file)
+    if settings.access.local_clients_file is not None:
+        clients += load_clients(settings.access.local_clients_file, may_be_absent=True)
+    check_clients(clients, settings, where=str(settings.clients_file))
+    for client in clients:
+        if client.name == name:
+            return principal_of(client, settings.access.teams, method=Method.API_KEY, key_id="")
+    names = [client.name for client in clients]
+    near = difflib.get_close_matches(name, names, n=1)
+    hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(names)}"
+    raise InputError(f"expected a client of this gateway, got {name}", where="--client", hint=hint)

@@ -1,0 +1,122 @@
+"""`sovctl gateway init`: a gateway on one machine, without a site around it.
+
+Makes a folder with settings, keys and one client, so that `serve --config FOLDER/gateway.yaml` protects any
+OpenAI-compatible upstream. Nothing is overwritten; the client's key is shown once.
+
+    key = init(Path("my-gateway"), cloud="https://api.example.com/v1", cloud_model="big", ...)
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from sovctl.gateway.access import keys
+from sovctl.gateway.access.clients import Client, dump_clients
+from sovctl.gateway.settings import check_settings
+from sovctl.gateway.settings.upstream import INSIDE
+from sovctl.gateway.tokens.token import KEY_BYTES
+from sovctl.support.atomic_files import write_atomic
+from sovctl.support.errors import InputError
+from sovctl.support.os_errors import refusal
+from sovctl.support.secret_files import read_api_key
+
+_HEAD = """\
+# A tokenizing gateway on this machine. Every key is described in docs/gateway.md and gateway/settings/.
+# Try it:   sovctl gateway check --config {path}
+# Start it: sovctl gateway serve --config {path}
+"""
+
+
+def init(
+    folder: Path,
+    *,
+    serve_as: str,
+    languages: Sequence[str],
+    port: int,
+    cloud: str | None,
+    cloud_model: str | None,
+    cloud_key_file: Path | None,
+    pool: str | None,
+    pool_model: str | None,
+    surfaces: Sequence[str],
+) -> str:
+    """Make the folder; the client's key.
+
+    Args:
+        serve_as: the model name that clients ask for.
+        languages: in which the gateway's finding of names is accepted; text in any other never leaves.
+        cloud: base URL, ending in /v1, of what sees tokens only.
+        pool: base URL of what may see raw text: a model server of your own.
+        surfaces: the APIs that these serve; beside a pool, the cloud gets those that it may serve.
+
+    Raises:
+        InputError: there is a gateway already, nothing to serve from, no place for it, or no key in the cloud's file.
+        MissingTool: there is no room for it.
+        SpecError: what was given makes no valid settings; nothing is left behind.
+    """
+    folder = folder.absolute()
+    path = folder / "gateway.yaml"
+    if path.exists():
+        raise InputError("expected a folder without a gateway, got one", where=str(path), hint="choose another folder")
+    if cloud is None and pool is None:
+        raise InputError("expected --cloud, --pool or both, got neither")
+    outside = surfaces if pool is None else [name for name in surfaces if name not in INSIDE]
+    upstreams = [
+        _upstream("cloud", cloud, cloud_model or serve_as, outside, cloud_key_file),
+        _upstream("pool", pool, pool_model or serve_as, surfaces, None),
+    ]
+    named = {kind: kind for kind, url in (("pool", pool), ("cloud", cloud)) if url is not None}
+    settings = {
+        "site": "standalone",
+        "listen": {"host": "127.0.0.1", "port": port},
+        "clients_file": str(folder / "clients.json"),
+        "token_key_file": str(folder / "token.key"),
+        "vault": {"path": str(folder / "vault" / "vault.db"), "kek_file": str(folder / "vault.kek")},
+        "ledger": {
+            "directory": str(folder / "ledger"),
+            "key_file": str(folder / "ledger.key"),
+            "origin": "standalone/gateway",
+        },
+        "upstreams": [upstream for upstream in upstreams if upstream is not None],
+        "routes": [{"model": serve_as, **named, "prefer": "cloud" if cloud is not None else "pool"}],
+        "policy": {"entities": {"SECRET": "block"}, "name_languages": list(languages)},
+    }
+    check_settings(settings, path)
+    if cloud_key_file is not None:
+        read_api_key(cloud_key_file)
+    key, clients = keys.create([], Client(name="app", tenant="standalone"), now=datetime.now(UTC), valid_for=None)
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        said = f"expected a folder that can be made, got: {error.strerror}"
+        raise refusal(error) or InputError(said, where=str(folder)) from error
+    for name in ("token.key", "vault.kek"):
+        write_atomic(folder / name, secrets.token_hex(KEY_BYTES) + "\n", mode=0o600)
+    write_atomic(folder / "clients.json", dump_clients(clients), mode=0o600)
+    # Last: a folder without it is no gateway, and is made anew.
+    write_atomic(path, _HEAD.format(path=path) + yaml.safe_dump(settings, sort_keys=False), mode=0o600)
+    return key
+
+
+def _upstream(
+    name: str, url: str | None, model: str, surfaces: Sequence[str], key_file: Path | None
+) -> dict[str, Any] | None:
+    if url is None:
+        return None
+    upstream: dict[str, Any] = {
+        "name": name,
+        "kind": name,
+        "base_urls": [url],
+        "model": model,
+        "surfaces": list(surfaces),
+        "max_model_len": 131_072,
+    }
+    if key_file is not None:
+        upstream["api_key_file"] = str(key_file.absolute())
+    return upstream

@@ -1,0 +1,195 @@
+"""`sovctl gateway keys create|list|rotate|revoke|jwks`: the clients of this machine's own file.
+
+What site.yaml names stands in `clients_file`, which `sovctl apply` writes; it is listed here, and changed there.
+Running gateways see a change within `access.reload_every_s`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from sovctl.gateway.access import keys
+from sovctl.gateway.access.clients import Client, load_clients
+from sovctl.gateway.settings import GatewaySettings, SurfaceName, load_settings
+from sovctl.gateway.settings.model import in_words
+from sovctl.support.errors import ExitCode, InputError
+
+
+def add_words(parser: argparse.ArgumentParser, config: Path) -> None:
+    """Declare the words below `keys`."""
+    words = parser.add_subparsers(dest="keys_word", required=True)
+    for word, about in (
+        ("create", "make a client with a key, and show the key, once"),
+        ("list", "show clients and their keys; never a key itself"),
+        ("rotate", "give a client a new key; the old ones end after the overlap"),
+        ("revoke", "take a client away, or one of its keys"),
+        ("jwks", "print the public keys with which upstreams verify who is calling"),
+    ):
+        sub = words.add_parser(word, help=about, description=about)
+        sub.add_argument("--config", type=Path, default=config, metavar="FILE")
+        sub.add_argument("--json", action="store_true", help="one JSON document")
+        if word not in ("list", "jwks"):
+            sub.add_argument("name", metavar="NAME")
+        if word in ("create", "rotate"):
+            sub.add_argument("--valid-for", default="365d", metavar="TIME", help="such as 90d, 12h, or never")
+        if word == "create":
+            sub.add_argument("--tenant", required=True)
+            sub.add_argument("--team")
+            sub.add_argument("--group", action="append", default=[], dest="groups")
+            sub.add_argument("--route", action="append", default=[], dest="routes", metavar="MODEL")
+            sub.add_argument("--surface", action="append", default=[], dest="surfaces", metavar="NAME", type=_surface)
+            sub.add_argument("--no-restore", action="store_false", dest="may_restore")
+            sub.add_argument("--admin", action="store_true", dest="is_admin")
+        if word == "rotate":
+            sub.add_argument("--overlap", default="7d", metavar="TIME", help="how long the old keys go on; such as 7d")
+        if word == "revoke":
+            sub.add_argument("--key", metavar="KEY-ID", help="only this one")
+
+
+def _surface(name: str) -> SurfaceName:
+    if name not in [*SurfaceName]:
+        raise argparse.ArgumentTypeError(f"expected one of {', '.join(SurfaceName)}, got {name[:40]}")
+    return SurfaceName(name)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run one of the words; the exit code.
+
+    Raises:
+        SovctlError: the settings, the file or an option can't be used.
+    """
+    settings = load_settings(options.config)
+    done = _WORDS[options.keys_word](settings, options)
+    is_json = options.json or options.keys_word == "jwks"  # which has no other form
+    sys.stdout.write((json.dumps(done, indent=2) if is_json else _in_words(done)) + "\n")
+    return ExitCode.OK
+
+
+def _create(settings: GatewaySettings, options: argparse.Namespace) -> Mapping[str, Any]:
+    fields = ("name", "tenant", "team", "groups", "routes", "surfaces", "may_restore", "is_admin")
+    try:
+        client = Client.model_validate({field: getattr(options, field) for field in fields})
+    except ValidationError as error:
+        found = [f"{each['loc'][0]}: {in_words(each)}" for each in error.errors(include_url=False, include_input=False)]
+        raise InputError(f"expected a client, got {'; '.join(found)}") from error
+    unknown = [name for name in client.routes if settings.route(name) is None]
+    if unknown:
+        models = ", ".join(route.model for route in settings.routes)
+        raise InputError(f"expected one of {models}, got {unknown[0]}", where="--route")
+    now, valid_for = datetime.now(UTC), keys.parse_duration(options.valid_for)
+    with keys.edit(_own_file(settings), settings, others=_others(settings)) as clients:
+        key, clients[:] = keys.create(clients, client, now=now, valid_for=valid_for)
+    return _shown(clients, options.name, key)
+
+
+def _rotate(settings: GatewaySettings, options: argparse.Namespace) -> Mapping[str, Any]:
+    now, valid_for = datetime.now(UTC), keys.parse_duration(options.valid_for)
+    overlap = keys.parse_duration(options.overlap)
+    if overlap is None:
+        raise InputError("expected an overlap that ends, got never", where="--overlap", hint="such as 7d")
+    with keys.edit(_own_file(settings), settings, others=_others(settings)) as clients:
+        key, clients[:] = keys.rotate(clients, options.name, now=now, valid_for=valid_for, overlap=overlap)
+    return _shown(clients, options.name, key)
+
+
+def _revoke(settings: GatewaySettings, options: argparse.Namespace) -> Mapping[str, Any]:
+    if options.name in {client.name for client in _others(settings)}:
+        raise InputError(
+            f"expected a client of this machine, got {options.name}, which site.yaml names",
+            where=str(settings.clients_file),
+            hint="take it out of site.yaml and run sovctl apply",
+        )
+    with keys.edit(_own_file(settings), settings, others=_others(settings)) as clients:
+        clients[:] = keys.revoke(clients, options.name, key_id=options.key)
+    return {"client": options.name, "revoked": options.key or "all keys"}
+
+
+def _list(settings: GatewaySettings, _options: argparse.Namespace) -> Mapping[str, Any]:
+    now = datetime.now(UTC)
+    files = [settings.clients_file]
+    if settings.access.local_clients_file is not None:
+        files.append(settings.access.local_clients_file)
+    return {
+        "clients": [
+            {
+                "client": client.name,
+                "tenant": client.tenant,
+                "team": client.team,
+                "file": str(path),
+                "is_admin": client.is_admin,
+                "may_restore": client.may_restore,
+                "routes": client.routes,
+                "surfaces": client.surfaces,
+                "certificates": client.certificates,
+                "keys": [
+                    {
+                        "key_id": key.key_id,
+                        "created_at": key.created_at.isoformat() if key.created_at else None,
+                        "expires_at": key.expires_at.isoformat() if key.expires_at else None,
+                        "is_valid": key.is_valid(now),
+                    }
+                    for key in client.all_keys
+                ],
+            }
+            for path in files
+            for client in load_clients(path, may_be_absent=path != settings.clients_file)
+        ]
+    }
+
+
+def _jwks(settings: GatewaySettings, _options: argparse.Namespace) -> Mapping[str, Any]:
+    from sovctl.gateway.access.assertion import PrincipalSigner
+
+    if not settings.access.principal_key_files:
+        raise InputError("expected access.principal_key_files, got none: nobody is told who is calling")
+    return PrincipalSigner.open(settings.access.principal_key_files, site=settings.site).jwks
+
+
+_WORDS: dict[str, Callable[[GatewaySettings, argparse.Namespace], Mapping[str, Any]]] = {
+    "create": _create,
+    "rotate": _rotate,
+    "revoke": _revoke,
+    "list": _list,
+    "jwks": _jwks,
+}
+
+
+def _own_file(settings: GatewaySettings) -> Path:
+    return settings.access.local_clients_file or settings.clients_file
+
+
+def _others(settings: GatewaySettings) -> list[Client]:
+    return load_clients(settings.clients_file) if settings.access.local_clients_file is not None else []
+
+
+def _shown(clients: list[Client], name: str, key: str) -> dict[str, Any]:
+    client = next(client for client in clients if client.name == name)
+    newest = client.keys[0]
+    return {
+        "client": name,
+        "key": key,
+        "key_id": newest.key_id,
+        "expires_at": newest.expires_at.isoformat() if newest.expires_at else None,
+    }
+
+
+def _in_words(done: Mapping[str, Any]) -> str:
+    if "clients" not in done:
+        return "\n".join(f"{name + ':':<12}{value if value is not None else 'never'}" for name, value in done.items())
+    lines = []
+    for client in done["clients"]:
+        rights = [client["team"] or "no team", *(["admin"] if client["is_admin"] else [])]
+        lines.append(f"{client['client']:<32}{client['tenant']:<20}{', '.join(rights)}")
+        for key in client["keys"]:
+            state = "valid" if key["is_valid"] else "expired"
+            lines.append(f"  key {key['key_id']}  {state:<8} until {key['expires_at'] or 'revoked'}")
+        lines += [f"  certificate {name}" for name in client["certificates"]]
+    return "\n".join(lines) or "no clients"

@@ -1,0 +1,129 @@
+"""`sovctl gateway vault rotate|status|erase`: the vault's keys, while gateways serve.
+
+Run as the gateway's own user on a machine that has its settings and its KEKs. Progress goes to standard error, the
+result to standard output.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import sys
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sovctl.gateway.settings import GatewaySettings, load_settings
+from sovctl.support.errors import ExitCode, InputError
+
+if TYPE_CHECKING:  # the words are declared at every start of the gateway; what they need is loaded when one is said
+    from sovctl.gateway.vault import Vault
+
+_PATIENCE_S = 120.0  # whoever rotates or erases waits for gateways that write, and for a look through millions of rows
+
+
+def add_words(parser: argparse.ArgumentParser, config: Path) -> None:
+    """Declare the words below `vault`."""
+    words = parser.add_subparsers(dest="vault_word", required=True)
+    for word, about in (
+        ("rotate", "bring every key under the current KEK, while gateways serve; may be cut off and started again"),
+        ("status", "show which keys there are and how much stands under them"),
+        ("erase", "destroy the keys of a conversation, of a person's values or of a tenant, for good"),
+    ):
+        sub = words.add_parser(word, help=about, description=about)
+        sub.add_argument("--config", type=Path, default=config, metavar="FILE")
+        sub.add_argument("--json", action="store_true", help="one JSON document")
+        if word == "rotate":
+            sub.add_argument("--renew", action="store_true", help="with a new wrapping key, even under the same KEK")
+        if word == "erase":
+            sub.add_argument("--conversation", metavar="KEY", help="its key in the audit records, or a client's name")
+            sub.add_argument("--client", metavar="NAME", help="who gave the conversation its name")
+            sub.add_argument("--tenant", metavar="NAME", help="everything of it, unless another option says less")
+            sub.add_argument(
+                "--subject-file", type=Path, metavar="FILE", help="a person's values, one a line, each in any spelling"
+            )
+            sub.add_argument("--yes", action="store_true", help="don't ask")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run one of the words; the exit code.
+
+    Raises:
+        SovctlError: the settings, the keys or the database can't be used.
+    """
+    settings = load_settings(options.config)
+    _require_its_user(settings)
+    done = asyncio.run(_with_vault(settings, lambda vault: _WORDS[options.vault_word](vault, settings, options)))
+    sys.stdout.write((json.dumps(done, indent=2) if options.json else _in_words(done)) + "\n")
+    return ExitCode.OK
+
+
+def _require_its_user(settings: GatewaySettings) -> None:
+    """Whoever writes to vault and ledger as another user leaves files that the gateway can't use."""
+    path = settings.vault.path
+    if path is not None and not path.exists():
+        raise InputError("expected a vault, got none", where=str(path), hint="a gateway makes it when it first starts")
+    for each in (path, settings.ledger.directory):
+        if each is not None and each.exists() and each.stat().st_uid != os.geteuid():
+            raise InputError(
+                f"expected to be run as its owner, user {each.stat().st_uid}, got user {os.geteuid()}",
+                where=str(each),
+                hint="sudo -u sovctl-gateway ...",
+            )
+
+
+async def _with_vault(
+    settings: GatewaySettings, use: Callable[[Vault], Awaitable[Mapping[str, Any]]]
+) -> Mapping[str, Any]:
+    from sovctl.gateway.vault import load_keks, open_vault
+
+    vault = await open_vault(settings.vault, load_keks(settings.vault), patience_s=_PATIENCE_S)
+    try:
+        return await use(vault)
+    finally:
+        await vault.close()
+
+
+async def _rotate(vault: Vault, _settings: GatewaySettings, options: argparse.Namespace) -> Mapping[str, Any]:
+    def progress(done: int, total: int) -> None:
+        sys.stderr.write(f"{done} of {total} pieces\n")
+
+    return asdict(await vault.rotate(renew=options.renew, progress=progress))
+
+
+async def _status(vault: Vault, _settings: GatewaySettings, _options: argparse.Namespace) -> Mapping[str, Any]:
+    return await vault.status()
+
+
+async def _erase(vault: Vault, settings: GatewaySettings, options: argparse.Namespace) -> Mapping[str, Any]:
+    from sovctl.gateway.commands.vault_erase import erase
+
+    return await erase(vault, settings, options)
+
+
+_WORDS: dict[str, Callable[[Vault, GatewaySettings, argparse.Namespace], Awaitable[Mapping[str, Any]]]] = {
+    "rotate": _rotate,
+    "status": _status,
+    "erase": _erase,
+}
+
+
+def _in_words(done: Mapping[str, Any]) -> str:
+    lines = []
+    for name, value in done.items():
+        if isinstance(value, list):
+            lines += [f"{name}:", *("  " + ", ".join(f"{k} {_word(v)}" for k, v in item.items()) for item in value)]
+        elif isinstance(value, Mapping):
+            lines.append(f"{name}: {', '.join(f'{k}: {v}' for k, v in value.items()) or 'none'}")
+        else:
+            lines.append(f"{name}: {_word(value)}")
+    return "\n".join(lines)
+
+
+def _word(value: object) -> object:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return value if value != "" else "none"

@@ -1,0 +1,150 @@
+"""`sovctl gateway vault erase`: destroys the keys of a conversation, a person or a tenant, and prints the receipt.
+
+The receipt says what the ledger's record `gateway.erased` of the same id says. The ledger has one writer: the gateway
+that serves here writes the record, within a second or so; when none does, this command does.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import pwd
+import re
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+from sovctl.compliance import signing as signing
+from sovctl.compliance.ledger.group import GroupCommit
+from sovctl.compliance.ledger.store import Ledger
+from sovctl.gateway.audit.audit_log import AuditLog, erased_fields
+from sovctl.gateway.domain.errors import Refused
+from sovctl.gateway.settings import GatewaySettings
+from sovctl.gateway.tokens.conversation import Conversation, conversation_of
+from sovctl.gateway.tokens.hmac_key import HmacKey
+from sovctl.gateway.tokens.keys import load_token_keys
+from sovctl.gateway.vault import Vault
+from sovctl.gateway.vault.erasing import Scope
+from sovctl.gateway.vault.erasures import MOST_SUBJECTS, Erasure
+from sovctl.support.errors import Busy, InputError, SovctlError
+from sovctl.support.secret_files import read_secret
+
+_LEDGER_WITHIN_S = 30.0
+_LOOK_EVERY_S = 0.2
+_KEY = re.compile(r"[0-9a-f]{64}")
+
+
+async def erase(vault: Vault, settings: GatewaySettings, options: argparse.Namespace) -> Mapping[str, Any]:
+    """Erase what the options name; the receipt.
+
+    Raises:
+        InputError: they name nothing, or nobody confirmed it.
+        VaultFailed: the vault can't be used.
+        SovctlError: everything is erased, and the ledger does not know yet.
+    """
+    scope = await _scope(vault, settings, options)
+    if not options.yes:
+        found = [len(batch) async for batch in vault.eraser.conversations(scope)]
+        sys.stderr.write(f"This destroys keys in up to {sum(found)} conversations, for good. Type erase to go on: ")
+        sys.stderr.flush()
+        answer = sys.stdin.readline()
+        if not answer.endswith("\n"):
+            sys.stderr.write("\n")
+        if answer.strip() != "erase":
+            raise InputError("expected `erase`, got something else; nothing was erased", hint="or say --yes")
+
+    def progress(done: int) -> None:
+        sys.stderr.write(f"{done} conversations\n")
+
+    erasure = await vault.eraser.erase(scope, by=account(), progress=progress)
+    await _record(vault, settings, erasure)
+    return {"id": erasure.id, "site": settings.site, **erased_fields(erasure), "is_recorded": True}
+
+
+def account() -> str:
+    """Who asks; by number where the system knows no name, as in a container."""
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
+        return str(os.getuid())
+
+
+async def _scope(vault: Vault, settings: GatewaySettings, options: argparse.Namespace) -> Scope:
+    if options.conversation is not None:
+        if options.subject_file is not None:
+            raise InputError("expected --conversation or --subject-file, got both")
+        return vault.eraser.conversation(await _conversation_key(vault, settings, options))
+    if options.tenant is None:
+        raise InputError("expected --conversation or --tenant, got neither", hint="--subject-file needs --tenant too")
+    if options.client is not None:
+        raise InputError("expected --client beside --conversation only")
+    if options.subject_file is None:
+        return vault.eraser.tenant(options.tenant)
+    values = [line.strip() for line in read_secret(options.subject_file).splitlines() if line.strip()]
+    if len(values) > MOST_SUBJECTS:
+        raise InputError(
+            f"expected at most {MOST_SUBJECTS} values, got {len(values)}",
+            where=str(options.subject_file),
+            hint="one person at a time",
+        )
+    return vault.eraser.subject(options.tenant, values)
+
+
+async def _conversation_key(vault: Vault, settings: GatewaySettings, options: argparse.Namespace) -> str:
+    name: str = options.conversation
+    if options.tenant is None and options.client is None:
+        if not _KEY.fullmatch(name):
+            raise InputError(
+                "expected a conversation's key of 64 hex digits, as the audit records have it, got something else",
+                where="--conversation",
+                hint="for the name that a client gave it, say --tenant and --client too",
+            )
+        return name
+    if options.tenant is None or options.client is None:
+        raise InputError("expected --tenant and --client together, got one of them", where="--conversation")
+    keys = load_token_keys(settings)
+    try:
+        named = [_named(name, options, each.conversation, each.version) for each in (keys, *keys.older)]
+    except ValueError as error:
+        raise InputError(str(error), where="--conversation") from error
+    return (await vault.living(named) or named[0]).key
+
+
+def _named(name: str, options: argparse.Namespace, secret: bytes, version: int) -> Conversation:
+    return conversation_of(
+        (), header=name, tenant=options.tenant, client=options.client, secret=HmacKey(secret), key_version=version
+    )
+
+
+async def _record(vault: Vault, settings: GatewaySettings, erasure: Erasure) -> None:
+    """Return when the ledger knows of it.
+
+    Raises:
+        SovctlError: it does not, and why.
+    """
+    deadline = asyncio.get_running_loop().time() + _LEDGER_WITHIN_S
+    why = "no gateway wrote it in time"
+    while not await vault.is_recorded(erasure):
+        try:
+            await _write(vault, settings)
+        except Busy:  # a gateway serves, and does it
+            pass
+        except (SovctlError, Refused) as error:
+            why = str(error)
+        if asyncio.get_running_loop().time() > deadline:
+            raise SovctlError(
+                f"erased, but expected a record of it in the ledger, got none: {why}",
+                where=erasure.id,
+                hint="the vault keeps what it is to say; a gateway that serves will write it",
+            )
+        await asyncio.sleep(_LOOK_EVERY_S)
+
+
+async def _write(vault: Vault, settings: GatewaySettings) -> None:
+    ledger = settings.ledger
+    key = signing.load_or_create(ledger.key_file)
+    with Ledger.open(ledger.directory, origin=ledger.origin, key=key) as opened:
+        async with GroupCommit(opened) as group:
+            secret = load_token_keys(settings).audit
+            await vault.record_erasures(AuditLog(group, settings.site, secret, settings.policy.digest()).erased)

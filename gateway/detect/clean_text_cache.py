@@ -1,0 +1,189 @@
+"""Texts in which nothing was found, remembered so that nobody looks again: system prompts, earlier turns of a chat.
+
+A conversation sends its whole past with every turn. What held nothing a moment ago holds nothing now, as long as the
+detector is the same; so a text is known by a digest, keyed anew in every process, and only clean texts are known,
+with their languages. Neither a text nor anything of it is kept.
+
+    finder = CleanTexts(detector)
+    finder.find(text)           # as the detector would
+    finder.look(text)           # the same, and what is known of its languages and words
+    finder.languages(text)      # as `detect.language` would
+    finder.suspects(texts)      # which of many short ones may hold something; quick
+    finder.are_clean(texts)     # none of them
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from bisect import bisect_right
+from collections.abc import Container, Iterable, Sequence
+from functools import lru_cache
+from itertools import accumulate
+from typing import Protocol
+
+from sovctl.gateway.detect.findings.finding import Finding
+from sovctl.gateway.detect.language.language import languages, languages_of
+from sovctl.gateway.detect.text.view import APART
+from sovctl.gateway.detect.text.words import Reading
+
+_MOST_KNOWN = 65_536  # digests, about 12 MiB; what was not seen for longest goes first
+_DIGEST_BYTES = 16
+_MOST_TOGETHER = 64  # texts; more are read in hardly less time
+
+
+class Finder(Protocol):
+    """What finds identifiers in one text: `detect.Detector`, or a test's that fails."""
+
+    @property
+    def rule_names(self) -> Sequence[str]:
+        """What a policy may name; asked only when it names any."""
+
+    def find(self, text: str) -> list[Finding]:
+        """Identifiers, sorted, none overlapping."""
+
+    def look(self, text: str) -> tuple[list[Finding], Reading | None]:
+        """The same, and the text as its words where `languages_of` may have them."""
+
+
+class CleanMemory:
+    """Which texts are clean: `text in memory`.
+
+    Python's own hash of a text, which is keyed as well, says quickly that it is not known; the digest says that it is.
+    """
+
+    def __init__(self) -> None:
+        self._keyed = hashlib.blake2b(digest_size=_DIGEST_BYTES, key=secrets.token_bytes(32))
+        self._known: dict[int, bytes] = {}
+        self._spoken: dict[int, frozenset[str]] = {}
+
+    def __contains__(self, text: str) -> bool:
+        key = hash(text)
+        known = self._known.get(key)
+        if known is None or known != self._digest(text):
+            return False
+        # To the end: what is seen often stays; another thread may have been quicker.
+        self._known[key] = self._known.pop(key, known)
+        return True
+
+    def add(self, text: str) -> None:
+        """The text is clean."""
+        key = hash(text)
+        if len(self._known) >= _MOST_KNOWN and key not in self._known:
+            oldest = next(iter(self._known))
+            self._known.pop(oldest, None)
+            self._spoken.pop(oldest, None)
+        self._known[key] = self._digest(text)
+        self._spoken.pop(key, None)
+
+    def spoken(self, text: str) -> frozenset[str] | None:
+        """The languages of a text that is in it; None when they are not known."""
+        return self._spoken.get(hash(text))
+
+    def add_spoken(self, text: str, spoken: frozenset[str]) -> None:
+        """A text that is in it is in these languages."""
+        self._spoken[hash(text)] = spoken
+
+    def _digest(self, text: str) -> bytes:
+        digest = self._keyed.copy()
+        digest.update(text.encode("utf-8", "surrogatepass"))
+        return digest.digest()
+
+
+class CleanTexts:
+    """A finder that remembers where another one found nothing.
+
+    Args:
+        finder: deterministic; a changed one needs another memory.
+    """
+
+    def __init__(self, finder: Finder) -> None:
+        self._finder = finder
+        self._clean = CleanMemory()
+
+    @property
+    def rule_names(self) -> Sequence[str]:
+        """The other finder's."""
+        return self._finder.rule_names
+
+    def find(self, text: str) -> list[Finding]:
+        """Identifiers, sorted, none overlapping.
+
+        Raises:
+            Exception: what the other finder raises; nothing is remembered then.
+        """
+        return self.look(text)[0]
+
+    def look(self, text: str) -> tuple[list[Finding], frozenset[str] | None, Reading | None]:
+        """The same, the languages of a clean text where they are known already, and the words of one that was read.
+
+        Raises:
+            Exception: as `find`.
+        """
+        if text in self._clean:
+            return [], self._clean.spoken(text), None
+        found, reading = self._finder.look(text)
+        if not found:
+            self._clean.add(text)
+        return found, None, reading
+
+    def are_clean(self, texts: Iterable[str]) -> bool:
+        """True when none of these texts holds anything; when in doubt it is False.
+
+        Raises:
+            Exception: as `suspects`.
+        """
+        return not self.suspects(texts)
+
+    def suspects(self, texts: Iterable[str]) -> list[str]:
+        """Those of these texts that may hold something, each once; nothing is in the others.
+
+        Those that are not known are read as one, because much of a look costs the same for a line and for a page. They
+        stand farther apart than any rule looks, so that none of them hides what is in another.
+
+        Raises:
+            Exception: what the other finder raises; of those read together nothing is remembered then.
+        """
+        unknown = [text for text in dict.fromkeys(texts) if text not in self._clean]
+        suspects: list[str] = []
+        for first in range(0, len(unknown), _MOST_TOGETHER):
+            together = unknown[first : first + _MOST_TOGETHER]
+            held = _holders(together, self._finder.look(APART.join(together))[0])
+            for index, text in enumerate(together):
+                if index in held:
+                    suspects.append(text)
+                else:
+                    self._clean.add(text)
+        return suspects
+
+    def languages(self, text: str, reading: Reading | None = None) -> frozenset[str]:
+        """The languages of a text.
+
+        Args:
+            reading: from `look`.
+        """
+        if text not in self._clean:
+            return languages(text)
+        spoken = self._clean.spoken(text)
+        if spoken is None:
+            spoken = _shared(languages_of(reading.outside(())) if reading else languages(text))
+            self._clean.add_spoken(text, spoken)
+        return spoken
+
+
+def _holders(texts: Sequence[str], found: Iterable[Finding]) -> Container[int]:
+    """Which of the texts hold what was found in all of them together; all when something is not within one."""
+    begins = list(accumulate((len(text) + len(APART) for text in texts), initial=0))
+    held: set[int] = set()
+    for finding in found:
+        index = bisect_right(begins, finding.start) - 1
+        if finding.end > begins[index] + len(texts[index]):
+            return range(len(texts))
+        held.add(index)
+    return held
+
+
+@lru_cache(256)
+def _shared(spoken: frozenset[str]) -> frozenset[str]:
+    """One set for all texts in the same languages; there are few such sets, and many texts."""
+    return spoken

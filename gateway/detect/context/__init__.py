@@ -1,0 +1,1 @@
+"""Classifies the words around a match."""

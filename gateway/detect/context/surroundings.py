@@ -1,0 +1,113 @@
+"""What stands around the places of one text, read when somebody asks, and once.
+
+around = Surroundings(topics, "his BSN is 111222333")
+around.may_say(topics.mask("@phone"))       # False: nothing in all of the text speaks of a phone
+around(11, 20).near                         # topics right around the number
+"""
+
+from __future__ import annotations
+
+from sovctl.gateway.detect.context.table_lines import FEWEST_LINES, line_at, lines_like
+from sovctl.gateway.detect.context.topics import FARTHEST_BEFORE, FARTHEST_BEHIND, SAYS, Before, Behind, Topics
+
+
+class Around:
+    """Topics around a place, as bits; what stands behind it is read when somebody asks.
+
+    Args:
+        before: what stands before it.
+    """
+
+    __slots__ = ("_end", "_from", "_of_before", "before", "closest", "touching")
+
+    def __init__(self, surroundings: Surroundings, before: Before, end: int) -> None:
+        self._of_before = before
+        self._from = surroundings
+        self._end = end
+        self.before = before.phrase
+        """In the same phrase, before it, with no long number between."""
+        self.touching = before.touching
+        """Right before it, with no other number between."""
+        self.closest = before.closest
+        """The last one before it, wherever that stands; 0 when there is none."""
+
+    @property
+    def near(self) -> int:
+        """Anywhere around it."""
+        return self._of_before.near | self._behind.near
+
+    @property
+    def after(self) -> int:
+        """The first one behind it; 0 when there is none."""
+        return self._behind.first
+
+    @property
+    def following(self) -> int:
+        """Right behind it."""
+        return self._behind.following
+
+    def speaks_of(self, mask: int, others: int) -> bool:
+        """Whether one of `mask` is near, and none of `others` comes between."""
+        return bool(self.closest & mask or (not self.closest & others and self.near & mask))
+
+    @property
+    def _behind(self) -> Behind:
+        return self._from.behind(self._end, self._of_before.scale)
+
+
+class Surroundings:
+    """The surroundings in one text."""
+
+    __slots__ = ("_before", "_behind", "_in_table", "_said", "_silent", "_text", "_topics")
+
+    def __init__(self, topics: Topics, text: str) -> None:
+        self._topics = topics
+        self._text = text
+        self._before: dict[int, Before] = {}
+        self._behind: dict[tuple[int, int], Behind] = {}
+        self._said: int | None = None
+        self._in_table: dict[int, bool] = {}
+        self._silent = (0, 0)
+        """Where nothing is said that was looked at last."""
+
+    def __call__(self, start: int, end: int) -> Around:
+        """What stands around `text[start:end]`."""
+        before = self._before.get(start)
+        if before is None:
+            before = self._before[start] = self._topics.before(self._text, start)
+        return Around(self, before, end)
+
+    def behind(self, end: int, scale: int) -> Behind:
+        """What stands from `text[end]` on, where a letter takes so many bytes."""
+        behind = self._behind.get((end, scale))
+        if behind is None:
+            behind = self._behind[end, scale] = self._topics.behind(self._text, end, scale)
+        return behind
+
+    def are_in_table(self, place: int) -> bool:
+        """Whether the numbers in the line of this place are a row of a table."""
+        line = line_at(self._text, place)
+        if line is None:
+            return False
+        if line[0] not in self._in_table:
+            lines = lines_like(self._text, place)
+            self._in_table.update(dict.fromkeys(lines, len(lines) >= FEWEST_LINES))
+        return self._in_table[line[0]]
+
+    def are_silent(self, start: int, end: int) -> bool:
+        """Whether nothing is said so near `text[start:end]` that it could speak of it; quick from number to number."""
+        if start > 1 and self._text[start - 2 : start - 1].isalpha():
+            return False  # "number 17", as in nearly all prose
+        first, last = max(0, start - FARTHEST_BEFORE), end + FARTHEST_BEHIND
+        silent_from, silent_to = self._silent
+        if not silent_from <= first <= silent_to:
+            silent_from = silent_to = first
+        said = SAYS.search(self._text, silent_to, last)
+        self._silent = silent_from, said.start() if said else max(silent_to, last)
+        return said is None
+
+    def may_say(self, mask: int) -> bool:
+        """False when no word of these topics stands anywhere in the text, so that none is around any place."""
+        if self._said is None:
+            self._said = self._topics.said_in(self._text)
+        return bool(self._said & mask)

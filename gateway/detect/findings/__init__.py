@@ -1,0 +1,1 @@
+"""The finding: entity type, span and score of one identifier."""

@@ -1,0 +1,1 @@
+"""Language and script of a text."""

@@ -1,0 +1,35 @@
+"""Names of people in a view: by their surroundings and by the site's list; the text is cut into words once for both.
+
+finder = NameFinder()
+[(f.start, f.end) for f in finder.find(View("Dear Mr. Ola Nordmann, thank you"), [])]     # [(9, 21)]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from sovctl.gateway.detect.findings.finding import Finding
+from sovctl.gateway.detect.names.context import SCORES, find_names
+from sovctl.gateway.detect.text.view import View
+
+if TYPE_CHECKING:
+    from sovctl.gateway.detect.edm.finder import ListedFinder
+
+
+class NameFinder:
+    """Finds names; see `detect.finder.Finder`.
+
+    Args:
+        listed: finds the site's own people and companies.
+    """
+
+    def __init__(self, listed: ListedFinder | None = None) -> None:
+        self._listed = listed
+        self.rules = (*SCORES, *(listed.rules if listed else ()))
+
+    def find(self, view: View, found: Sequence[Finding]) -> Iterator[Finding]:
+        """Names in the view, possibly overlapping; titles and greetings are not part of them."""
+        yield from find_names(view.reading, found)
+        if self._listed is not None:
+            yield from self._listed.find(view.reading)

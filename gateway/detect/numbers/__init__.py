@@ -1,0 +1,1 @@
+"""Recognizes and classifies runs of digits."""

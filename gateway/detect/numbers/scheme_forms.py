@@ -1,0 +1,79 @@
+"""Judges letters and digits in fixed places by the schemes: "12345678Z", "RSSMRA85T10A562S", "GB980780684"."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from sovctl.gateway.detect.context.surroundings import Surroundings
+from sovctl.gateway.detect.context.topics import Topics
+from sovctl.gateway.detect.findings.finding import Finding
+from sovctl.gateway.detect.recognizers.recognizer import is_inside_word
+from sovctl.gateway.detect.schemes.scheme import Form, Needs, compact
+from sovctl.gateway.detect.text.scanner import Pattern
+from sovctl.gateway.domain.entities import Kind
+
+_REST_OF_UUID = re.compile("-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-")
+_SCORE_WORD, _SCORE_ALONE = 1.0, 0.9
+_ALONE = "(?:^|[^0-9A-Za-z])(?:{})(?:[^0-9A-Za-z]|$)"
+# Here a letter's case is part of the identifier.
+_HAS_CASE = frozenset({Kind.CRYPTO})
+# Nothing that is ordered, sent or built has a number of this form.
+_UNMISTAKABLE = frozenset({Kind.CRYPTO, Kind.MAC})
+
+
+class FormRecognizer:
+    """Finds identifiers of letters and digits.
+
+    Args:
+        forms: tried where their own pattern hits.
+    """
+
+    def __init__(self, forms: Sequence[Form], topics: Topics) -> None:
+        self._forms = [
+            (
+                form,
+                re.compile(form.pattern, re.ASCII if form.has_case else re.IGNORECASE | re.ASCII),
+                topics.mask(*form.near),
+            )
+            for form in forms
+        ]
+        self._order = topics.mask("@order")
+
+    @property
+    def rules(self) -> Sequence[str]:
+        """Names of all schemes."""
+        return [form.rule for form, _, _ in self._forms]
+
+    @property
+    def patterns(self) -> Sequence[Pattern]:
+        """The forms, with no letter or digit right before or behind."""
+        return [Pattern(_ALONE.format(form.pattern), has_case=form.has_case) for form, _, _ in self._forms]
+
+    def at(self, text: str, start: int, pattern: int, around: Surroundings) -> Finding | None:
+        """The identifier that begins at `start` or right behind."""
+        form, expression, mask = self._forms[pattern]
+        match = expression.match(text, start) or expression.match(text, start + 1)
+        if match is None or is_inside_word(text, match.start(), match.end()):
+            return None
+        start = match.start()
+        if form.needs is not Needs.NOTHING and around.are_silent(start, match.end()):
+            return None
+        if text[start].isdigit() and text[start - 1 : start] in (".", ":") and text[start - 2 : start - 1].isdigit():
+            return None  # the end of a time or a decimal: "11:04:09.113Z"
+        if _REST_OF_UUID.match(text, match.end()):
+            return None
+        written = match.group()
+        value = written if form.kind in _HAS_CASE else compact(written)
+        if form.check is not None and not form.check(value):
+            return None
+        if form.needs is not Needs.NOTHING and not around(start, match.end()).speaks_of(mask, self._order):
+            return None
+        score = _SCORE_WORD
+        if form.needs is Needs.NOTHING:
+            words = around(start, match.end())
+            if not words.near & mask:
+                if words.touching & self._order and form.kind not in _UNMISTAKABLE:
+                    return None
+                score = _SCORE_ALONE
+        return Finding(start, match.end(), form.kind, score, value, form.rule)

@@ -1,0 +1,1 @@
+"""One file per entity type: its patterns, validators and required context."""

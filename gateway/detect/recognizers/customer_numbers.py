@@ -1,0 +1,68 @@
+"""Short numbers of customers, patients and employees: "Patient ID: 48213", "Kundennummer: 4821", "EMP-30512".
+
+Longer ones are read by `documents`. Four or five digits are in every text, so the name stands right before them and a
+sign or a verb joins them, or they go on behind letters that stand for it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from sovctl.gateway.detect.context.surroundings import Surroundings
+from sovctl.gateway.detect.context.topics import named_topics
+from sovctl.gateway.detect.findings.finding import Finding
+from sovctl.gateway.detect.text.scanner import Pattern
+from sovctl.gateway.domain.entities import Kind
+
+_SCORE = 0.4
+_KINDS = (("patient", Kind.HEALTH_ID, "HEALTH_ID_BY_WORD"), ("customer", Kind.ACCOUNT, "CUSTOMER_BY_WORD"))
+_GAP = "[ _.'-]?"
+_JOINT = "[\"'`]?(?:[ ]?[:=#№→]|[ ](?:is|ist|est|es|è|é|to|adalah|nr\\.?|no\\.?|n°))[ ]?[\"'`#]?"
+_DIGITS = "[0-9]{4,5}"
+_CODE = "(?:EMP|MRN|PAT|CUST|MEM|STU)[-_#]?[0-9]{4,9}"
+_CODES = len(_KINDS)  # of the patterns
+
+
+def _expression(word: str) -> str:
+    expression = "".join(_GAP if c == "_" else re.escape(c) for c in word.strip("*"))
+    return expression + ("[a-z]{0,3}" if word.endswith("*") else "")
+
+
+def _names(topic: str) -> str:
+    expressions = {_expression(word.lower()) for word in named_topics()[topic] if word.isascii()}
+    return "|".join(sorted(expressions, key=lambda each: (-len(each), each)))
+
+
+class ShortIdRecognizer:
+    """Finds short numbers of people by the names of such numbers."""
+
+    rules = tuple(rule for _, _, rule in _KINDS)
+    patterns: Sequence[Pattern] = (
+        *(
+            Pattern(rf"(?:^|[^0-9A-Za-z])(?:{_names(topic)}){_JOINT}{_DIGITS}(?:[^0-9A-Za-z]|$)")
+            for topic, _, _ in _KINDS
+        ),
+        Pattern(rf"(?:^|[^0-9A-Za-z_-]){_CODE}(?:[^0-9A-Za-z_-]|$)", has_case=True),
+    )
+    _code = re.compile(_CODE)
+    _matches = tuple(
+        re.compile(
+            rf"(?<![0-9A-Za-z])(?:{_names(topic)}){_JOINT}(?P<digits>{_DIGITS})(?![\w]|[.,:/-][0-9])", re.IGNORECASE
+        )
+        for topic, _, _ in _KINDS
+    )
+
+    def at(self, text: str, start: int, pattern: int, _around: Surroundings) -> Finding | None:
+        """The number whose name begins at `start`, or right behind."""
+        if pattern == _CODES:
+            code = self._code.match(text, start) or self._code.match(text, start + 1)
+            if code is None:
+                return None
+            _, kind, rule = _KINDS[not code.group().startswith(("MRN", "PAT"))]
+            return Finding(code.start(), code.end(), kind, _SCORE, code.group(), rule)
+        match = self._matches[pattern].match(text, start) or self._matches[pattern].match(text, start + 1)
+        if match is None:
+            return None
+        _, kind, rule = _KINDS[pattern]
+        return Finding(*match.span("digits"), kind, _SCORE, match["digits"], rule)

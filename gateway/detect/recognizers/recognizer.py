@@ -1,0 +1,41 @@
+"""What recognizes one kind of identifier at a place that the scanner pointed to.
+
+A recognizer names patterns for the scanner, and decides at each place where one of them hit. It reads only the
+identifier and its surroundings there, so a text without hits costs nothing more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from sovctl.gateway.detect.context.surroundings import Surroundings
+from sovctl.gateway.detect.findings.finding import Finding
+from sovctl.gateway.detect.text.scanner import Pattern
+
+
+class Recognizer(Protocol):
+    """Recognizes identifiers of one kind, or of several alike."""
+
+    @property
+    def rules(self) -> Sequence[str]:
+        """Names of all rules that its findings can carry."""
+
+    @property
+    def patterns(self) -> Sequence[Pattern]:
+        """Where to look."""
+
+    def at(self, text: str, start: int, pattern: int, around: Surroundings) -> Finding | None:
+        """The identifier at a hit, if it is one.
+
+        Args:
+            start: of the hit; leftmost, so it may lie before what the pattern needs.
+            pattern: index into `patterns` of the one that hit.
+        """
+
+
+def is_inside_word(text: str, start: int, end: int) -> bool:
+    """True when a letter or digit of ASCII touches `text[start:end]`; letters of other scripts may."""
+    before = text[start - 1] if start else " "
+    after = text[end] if end < len(text) else " "
+    return (before.isascii() and before.isalnum()) or (after.isascii() and after.isalnum())

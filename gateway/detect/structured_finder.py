@@ -1,0 +1,209 @@
+"""Identifiers with a form of their own: what the scanner points to, judged by schemes, recognizers and words.
+
+A pass over the text finds every place worth a look. Where letters and digits meet, another one over that place alone
+looks for the forms of the schemes, which are too many for the whole text (20 microseconds for 2 KB, measured 2026-11);
+dates are looked for only in a text that speaks of a birth.
+Recognizers judge those places; then the digits that are left are judged by the schemes, what no scheme claims by the
+phone plan, and the rest by the words before it.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
+
+from sovctl.gateway.detect.context.surroundings import Surroundings
+from sovctl.gateway.detect.context.topics import Topics, gate, may_be_spelled
+from sovctl.gateway.detect.findings.finding import Finding
+from sovctl.gateway.detect.numbers.digit_runs import START, Run, Spans, runs_at
+from sovctl.gateway.detect.numbers.numeric_tables import is_in_dump
+from sovctl.gateway.detect.numbers.scheme_forms import FormRecognizer
+from sovctl.gateway.detect.numbers.scheme_numbers import NumberFinder
+from sovctl.gateway.detect.recognizers.birth_date import BirthDateRecognizer
+from sovctl.gateway.detect.recognizers.customer_numbers import ShortIdRecognizer
+from sovctl.gateway.detect.recognizers.document_numbers import DocumentFinder
+from sovctl.gateway.detect.recognizers.email_address import EmailRecognizer
+from sovctl.gateway.detect.recognizers.iban import IbanRecognizer
+from sovctl.gateway.detect.recognizers.ip_address import IpRecognizer
+from sovctl.gateway.detect.recognizers.passports_and_plates import PLATE_WORDS
+from sovctl.gateway.detect.recognizers.phone_number import PhoneFinder
+from sovctl.gateway.detect.recognizers.pins_and_codes import ShortCodeRecognizer
+from sovctl.gateway.detect.recognizers.recognizer import Recognizer
+from sovctl.gateway.detect.recognizers.secrets import SecretRecognizer
+from sovctl.gateway.detect.schemes import FORMS, NUMBERS
+from sovctl.gateway.detect.text.scanner import Pattern, Scanner
+from sovctl.gateway.detect.text.view import View
+from sovctl.gateway.domain.entities import Kind
+
+_TOPICS = ("order", "phone", "birth", "imei", "passport", "licence", "health", "card", "account", "identity", "tax")
+_MORE_TOPICS = ("plate", "patient", "customer", "permit")  # of what only `documents` knows
+# Where letters and digits meet. "in 2024" and "12 people" are prose: with a space between, the letter is a capital.
+# What begins alike stands together, which costs the scanner less.
+_MIXED = Pattern(
+    "[A-Za-z][-.]?[0-9]|[A-Z](?: |·)[0-9]|[0-9](?:[-./]?[A-Za-z]| [A-Z][^A-Za-z])|[a-z]{2} [0-9]{2} [0-9]{4}",
+    has_case=True,
+)
+_ANYWHERE = frozenset({Kind.MAC, Kind.SWIFT})  # letters and digits need not meet in these
+_SHORTEST_CRYPTO = 26  # letters and digits, with nothing between
+_FEWEST_UNSAID = 10  # digits in one group that somebody's number has where no word speaks of it
+_DIGIT = re.compile("[0-9]")
+_BETWEEN = "\0"
+_AROUND_MIXED = 48  # characters; more than half of the longest form lies between two such places
+
+
+class StructuredFinder:
+    """Finds identifiers that have a form of their own.
+
+    Args:
+        phone_regions: ISO 3166-1 countries whose national phone formats count.
+
+    Raises:
+        ValueError: a region that the phone number plan does not know.
+    """
+
+    def __init__(self, *, phone_regions: Sequence[str]) -> None:
+        named = [f"@{topic}" for topic in (*_TOPICS, *_MORE_TOPICS)]
+        near = {*(each for number in NUMBERS for each in number.near), *(each for form in FORMS for each in form.near)}
+        self._topics = Topics([*named, *near])
+        self._numbers = NumberFinder(NUMBERS, self._topics)
+        self._phones = PhoneFinder(phone_regions, self._topics)
+        self._documents = DocumentFinder(self._topics)
+        crypto = [form for form in FORMS if form.kind is Kind.CRYPTO]
+        anywhere = [form for form in FORMS if form.kind in _ANYWHERE]
+        mixed = [form for form in FORMS if form not in crypto and form not in anywhere]
+        everywhere: list[Recognizer] = [
+            EmailRecognizer(),
+            IpRecognizer(),
+            SecretRecognizer(),
+            ShortCodeRecognizer(),
+            ShortIdRecognizer(),
+            FormRecognizer(anywhere, self._topics),
+        ]
+        self._mixed = _Recognizers([IbanRecognizer(), FormRecognizer(mixed, self._topics)], last=self._documents)
+        self._plain = _Recognizers(everywhere, START, _MIXED, PLATE_WORDS, gate("@birth"))
+        self._crypto = _Recognizers([FormRecognizer(crypto, self._topics)])
+        self._dates = _Recognizers([BirthDateRecognizer(self._topics)])
+        rules = {*self._mixed.rules, *self._plain.rules, *self._crypto.rules, *self._dates.rules}
+        rules |= {*self._phones.rules, *(number.rule for number in NUMBERS)}
+        self._rules = sorted(rules)
+
+    @property
+    def rules(self) -> Sequence[str]:
+        """Names of all rules."""
+        return self._rules
+
+    def find(self, view: View, found: Sequence[Finding]) -> Iterable[Finding]:
+        """Identifiers in `view`, possibly overlapping."""
+        text = view.text
+        around = Surroundings(self._topics, text)
+        mine, (runs, mixed, plates, births) = self._plain.find(text, around)
+        if view.may_hold_run(_SHORTEST_CRYPTO):
+            mine += self._crypto.find(text, around)[0]
+        if (births or not text.isascii() or may_be_spelled(view.reading.folded)) and _DIGIT.search(text):
+            mine += self._dates.find(text, around)[0]
+        mixed = sorted([*mixed, *plates]) if plates else mixed
+        ours = view.tokens
+        if ours:
+            held = Spans(ours)
+            mixed = [place for place in mixed if not held.hold(place, place + 1)]
+        if mixed:
+            mine += self._mixed.find(text, around, _windows(mixed, len(text)))[0]
+        if runs:
+            taken = Spans([*ours, *((f.start, f.end) for f in (*found, *mine))])
+            mine += self._in_runs(text, sorted(runs), taken, around)
+        if not ours:
+            return mine
+        return [finding for finding in mine if not held.meet(finding.start, finding.end)]
+
+    def _in_runs(self, text: str, places: Sequence[int], taken: Spans, around: Surroundings) -> list[Finding]:
+        found: list[Finding] = []
+        for whole in runs_at(text, places, taken):
+            if is_in_dump(whole, taken):
+                continue
+            international = self._phones.international(whole, around)
+            if international is not None:
+                found.append(international)
+            for run in whole.without([international[:2]]) if international is not None else (whole,):
+                found += self._in_run(run, around)
+        return found
+
+    def _in_run(self, run: Run, around: Surroundings) -> list[Finding]:
+        is_silent = around.are_silent(run.starts[0], run.ends[-1])
+        if is_silent and len(run.starts) == 1 and run.lengths[0] < _FEWEST_UNSAID:
+            return []
+        numbers = [*self._numbers.find(run, around, is_silent=is_silent), *self._documents.in_own_form(run, around)]
+        found = numbers[:]
+        for rest in run.without([(f.start, f.end) for f in numbers]) if numbers else (run,):
+            phones = list(self._phones.find(rest, around))
+            found += phones
+            if is_silent:
+                continue
+            for piece in rest.without([(f.start, f.end) for f in phones]) if phones else (rest,):
+                found += self._documents.find(piece, around)
+        return found
+
+
+class _Recognizers:
+    """Recognizers and the scanner that points them to their places.
+
+    Args:
+        besides: patterns whose places are only noted.
+        last: one that is asked only about places in which the others found nothing.
+    """
+
+    def __init__(self, recognizers: Sequence[Recognizer], *besides: Pattern, last: Recognizer | None = None) -> None:
+        recognizers = [*recognizers, last] if last else recognizers
+        self._last = last
+        self._places = [(each, index) for each in recognizers for index in range(len(each.patterns))]
+        self._besides = len(besides)
+        self._scanner = Scanner([*(pattern for each in recognizers for pattern in each.patterns), *besides])
+        self.rules = {rule for each in recognizers for rule in each.rules}
+
+    def find(
+        self, text: str, around: Surroundings, windows: Sequence[tuple[int, int]] = ()
+    ) -> tuple[list[Finding], list[list[int]]]:
+        """What they recognize in `text`, or in these parts of it, and where each of the patterns besides begins."""
+        found: list[Finding] = []
+        noted: list[list[int]] = [[] for _ in range(self._besides)]
+        postponed: list[tuple[int, int]] = []
+        places, last_start = self._places, [-1] * (len(self._places) + self._besides)
+        # One pass over all windows, between which stands what is part of no identifier.
+        scanned = _BETWEEN.join([text[first:last] for first, last in windows]) if windows else text
+        begins = [0, *accumulate(last + 1 - first for first, last in windows[:-1])]
+        for end, start, pattern in self._scanner.scan(scanned):
+            if windows:
+                window = bisect_left(begins, end) - 1
+                start += windows[window][0] - begins[window]
+            if last_start[pattern] == start:
+                continue  # the same place, with another end
+            last_start[pattern] = start
+            if pattern >= len(places):
+                noted[pattern - len(places)].append(start)
+                continue
+            recognizer, index = places[pattern]
+            if recognizer is self._last:
+                postponed.append((start, index))
+            elif (finding := recognizer.at(text, start, index, around)) is not None:
+                found.append(finding)
+        if self._last is not None and postponed:
+            held = Spans((finding.start, finding.end) for finding in found)
+            for start, index in postponed:
+                if held.meet(start, start + 1):
+                    continue
+                if (finding := self._last.at(text, start, index, around)) is not None:
+                    found.append(finding)
+        return found, noted
+
+
+def _windows(places: Sequence[int], length: int) -> list[tuple[int, int]]:
+    """The text around places where letters and digits meet."""
+    windows: list[tuple[int, int]] = []
+    for place in places:
+        start, end = max(0, place - _AROUND_MIXED), min(length, place + _AROUND_MIXED)
+        if windows and start <= windows[-1][1]:
+            windows[-1] = (windows[-1][0], end)
+        else:
+            windows.append((start, end))
+    return windows

@@ -1,0 +1,1 @@
+"""Finds columns and rows of tables whose header names an identifier."""

@@ -1,0 +1,55 @@
+"""Dates of birth in rows without a header: the date in a row of somebody's, beside the number of a person.
+
+    Emma King|601-61-8701|1966-10-26|emma@example.com       # BIRTH_DATE
+
+Of a date nothing but its place says whose it is, so the row holds a number that only persons have, the date is all of
+its cell, and it lies so far back that somebody with an account can have been born then.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Container, Iterator, Sequence
+
+from sovctl.gateway.detect.findings.finding import Finding
+from sovctl.gateway.detect.text.view import View
+from sovctl.gateway.domain.entities import Kind
+
+_DATE = re.compile(
+    r"(?:(?<=[|;,\t])|^)[ \"']{0,3}(?P<date>(?P<first>[0-9]{4})([-./])[0-9]{1,2}\3[0-9]{1,2}"
+    r"|[0-9]{1,2}([-./])[0-9]{1,2}\4(?P<last>[0-9]{4}))[ \"']{0,3}(?=[|;,\t]|$)"
+)
+_YOUNGEST, _OLDEST = 14, 110  # years
+_LONGEST_ROW = 300  # characters; longer lines are prose
+_PERSONS = (Kind.NATIONAL_ID,)
+_RULE, _SCORE = "BIRTH_DATE", 0.5
+
+
+class RowFinder:
+    """Finds dates of birth in rows; see `detect.finder.Finder`."""
+
+    rules = (_RULE,)
+
+    def find(self, view: View, found: Sequence[Finding]) -> Iterator[Finding]:
+        """Dates in the rows of numbers of persons."""
+        text = view.text
+        for start, end in rows_of(text, found, _PERSONS):
+            for match in _DATE.finditer(text[start:end]):
+                age = time.gmtime().tm_year - int(match["first"] or match["last"])
+                if _YOUNGEST <= age <= _OLDEST:
+                    first, last = (start + place for place in match.span("date"))
+                    yield Finding(first, last, Kind.BIRTH_DATE, _SCORE, match["date"], _RULE)
+
+
+def rows_of(text: str, found: Sequence[Finding], kinds: Container[Kind]) -> Iterator[tuple[int, int]]:
+    """Where the lines stand in which something of `kinds` was found, each once; long ones are prose and left out."""
+    done = -1
+    for finding in sorted(found, key=lambda each: each.start):
+        if finding.kind not in kinds or finding.start < done:
+            continue
+        start = text.rfind("\n", 0, finding.start) + 1
+        done = text.find("\n", finding.end)
+        done = len(text) if done < 0 else done
+        if done - start <= _LONGEST_ROW:
+            yield start, done

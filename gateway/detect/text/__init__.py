@@ -1,0 +1,1 @@
+"""Normalized views of a text, and pattern scanning over them."""

@@ -1,0 +1,89 @@
+"""Compiled pattern sets, kept from one start to the next: to compile them takes most of a start, to load them nothing.
+
+    database = compiled([b"[0-9]{4}"], [hyperscan.HS_FLAG_DOTALL])
+
+A set is kept in a file named by the digest of its patterns and of Hyperscan's version, below `$CACHE_DIRECTORY` (which
+systemd sets), `$XDG_CACHE_HOME/sovctl` or `~/.cache/sovctl`. A folder and a file are believed only where they are ours
+and nobody else may write them, and a file only whole: it begins with the SHA-256 of the rest. Hyperscan itself refuses
+what was made for another processor. Whatever is wrong, the patterns are compiled, as they are without a folder.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import stat
+from collections.abc import Sequence
+from pathlib import Path
+
+import hyperscan
+
+from sovctl.support.atomic_files import write_atomic
+
+_MOST_KEPT = 64  # files, some 50 MB: sets of older versions, or of other settings, go when newer ones come
+_DIGEST_BYTES = 32
+_VERSION: str = getattr(hyperscan, "__version__", "")  # not in its type stub
+
+
+def compiled(expressions: Sequence[bytes], flags: Sequence[int]) -> hyperscan.Database:
+    """A database for whole texts; a pattern's id is its place.
+
+    Raises:
+        hyperscan.HyperscanError: an expression can't be compiled.
+    """
+    folder = _folder()
+    if folder is None:
+        return _compile(expressions, flags)
+    path = folder / f"patterns-{_digest(expressions, flags)}"
+    with contextlib.suppress(OSError, hyperscan.HyperscanError):
+        if _is_ours(path):
+            digest, data = (kept := path.read_bytes())[:_DIGEST_BYTES], kept[_DIGEST_BYTES:]
+            if digest == hashlib.sha256(data).digest():
+                return hyperscan.loadb(data, hyperscan.HS_MODE_BLOCK)
+    database = _compile(expressions, flags)
+    with contextlib.suppress(OSError):
+        data = hyperscan.dumpb(database)
+        write_atomic(path, hashlib.sha256(data).digest() + data, mode=0o600)
+        _tidy(folder)
+    return database
+
+
+def _compile(expressions: Sequence[bytes], flags: Sequence[int]) -> hyperscan.Database:
+    database = hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK)
+    database.compile(expressions=list(expressions), ids=list(range(len(expressions))), flags=list(flags))
+    return database
+
+
+def _digest(expressions: Sequence[bytes], flags: Sequence[int]) -> str:
+    digest = hashlib.sha256(f"sovctl patterns v1 {_VERSION}".encode())
+    for expression, flag in zip(expressions, flags, strict=True):
+        digest.update(b"%d %d " % (flag, len(expression)) + expression)
+    return digest.hexdigest()
+
+
+def _folder() -> Path | None:
+    """Ours, made when absent; None when there is none that can be believed."""
+    try:
+        if given := os.environ.get("CACHE_DIRECTORY"):
+            folder = Path(given.split(":")[0])
+        else:
+            folder = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "sovctl"
+        if not folder.is_absolute():
+            return None
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return folder if _is_ours(folder) else None
+    except (OSError, RuntimeError):  # nowhere, or nobody's home
+        return None
+
+
+def _is_ours(path: Path) -> bool:
+    found = path.lstat()
+    is_link = stat.S_ISLNK(found.st_mode)
+    return found.st_uid == os.geteuid() and not is_link and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+
+
+def _tidy(folder: Path) -> None:
+    files = sorted(folder.glob("patterns-*"), key=lambda each: each.stat().st_mtime, reverse=True)
+    for old in files[_MOST_KEPT:]:
+        old.unlink(missing_ok=True)

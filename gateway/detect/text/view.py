@@ -1,0 +1,169 @@
+"""A text as the finders should see it, with an exact way back to the text as it was written.
+
+    view = View("to anna\\\\u0040example.com").replaced([(7, 13, "@")])
+    view.text               # "to anna@example.com"
+    view.span(3, 19)        # (3, 24): where the address stands in the original
+
+A view is made of the original by replacing pieces of it, or of another view. Only the places where something changed
+are kept, so a view of a long text that differs in one place costs next to nothing; one whose pieces keep their length
+needs no places at all. What is undone in a view is said in `disguise`, `escapes` and `encoded`.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from operator import itemgetter
+
+from sovctl.gateway.detect.text.words import Reading, read
+from sovctl.gateway.tokens.search import find_tokens
+
+_WORDS = re.compile(r"[^\W_](?:.*[^\W_])?", re.DOTALL)  # without the spaces and marks around them
+
+_END = itemgetter(1)
+
+APART = f"\n{'~' * 96}\n"
+"""Between texts that are read as one: wider than any rule looks around for words."""
+
+Edit = tuple[int, int, str]
+"""Start, end, and what stands there instead."""
+
+
+@dataclass(eq=False)
+class View:
+    """What the finders read."""
+
+    text: str
+    _origin: View | None = field(default=None, repr=False)
+    """What this view was made of; None for the text as it was written, or one of equal length."""
+    _places: Sequence[int] = field(default=(), repr=False)
+    """Where pieces of `text` begin, sorted; kept and replaced ones in turn."""
+    _spans: Sequence[tuple[int, int, bool]] = field(default=(), repr=False)
+    """For each piece, where it stands in the origin, and whether it was replaced."""
+
+    runs: Sequence[tuple[int, int]] | None = field(default=None, repr=False)
+    """Where letters and digits go on for long, as `encoded` has it; None until somebody has looked."""
+
+    @property
+    def is_original(self) -> bool:
+        """True when its spans are those of the text as it was written."""
+        return self._origin is None
+
+    @cached_property
+    def tokens(self) -> Sequence[tuple[int, int]]:
+        """Where our own tokens stand, in order: their letters and digits are nobody's."""
+        return [(token.start, token.end) for token in find_tokens(self.text)] if "_" in self.text else []
+
+    @cached_property
+    def reading(self) -> Reading:
+        """The text as words, with small letters where our tokens stand: they end in letters as names do (`..TANA`)."""
+        if not self.tokens:
+            return read(self.text)
+        pieces: list[str] = []
+        position = 0
+        for start, end in self.tokens:
+            pieces += (self.text[position:start], "x" * (end - start))
+            position = end
+        return read("".join((*pieces, self.text[position:])))
+
+    def beside_tokens(self, start: int, end: int) -> Iterator[tuple[int, int]]:
+        """The words of a span without our own tokens: of `PERSON_...'s Nordmann` the second.
+
+        For those who find by reading, and may take a token and the name beside it for one name.
+        """
+        parts = []
+        tokens = self.tokens
+        number = bisect_right(tokens, start, key=_END)
+        while number < len(tokens) and tokens[number][0] < end:
+            first, last = tokens[number]
+            if start < last:
+                parts.append((start, _word_start(self.text, first)))
+                start = _word_end(self.text, last)
+            number += 1
+        for first, last in (*parts, (start, end)):
+            if words := _WORDS.search(self.text, first, last):
+                yield words.span()
+
+    def replaced(self, edits: Sequence[Edit]) -> View:
+        """A view of this view with pieces replaced.
+
+        Args:
+            edits: sorted, none overlapping, each of at least one character of this view.
+        """
+        pieces: list[str] = []
+        places: list[int] = []
+        spans: list[tuple[int, int, bool]] = []
+        position = length = 0
+        for start, end, plain in edits:
+            if position < start:
+                pieces.append(self.text[position:start])
+                places.append(length)
+                spans.append((position, start, False))
+                length += start - position
+            if plain:
+                pieces.append(plain)
+                places.append(length)
+                spans.append((start, end, True))
+                length += len(plain)
+            position = end
+        if position < len(self.text):
+            pieces.append(self.text[position:])
+            places.append(length)
+            spans.append((position, len(self.text), False))
+        return View("".join(pieces), self, places, spans)
+
+    def respelled(self, text: str) -> View:
+        """The same view with other characters in the same places.
+
+        Args:
+            text: as long as this view's.
+        """
+        return View(text, self._origin, self._places, self._spans)
+
+    def may_hold_run(self, length: int) -> bool:
+        """False when nowhere so many letters and digits stand together."""
+        return self.runs is None or any(end - start >= length for start, end in self.runs)
+
+    def decoded(self, pieces: Sequence[Edit]) -> View:
+        """A view of nothing but these pieces, so far apart that none says anything of another; every character stands
+        for its whole piece."""
+        places, length = [], 0
+        for _, _, plain in pieces:
+            places.append(length)
+            length += len(plain) + len(APART)
+        spans = [(start, end, True) for start, end, _ in pieces]
+        return View(APART.join(plain for _, _, plain in pieces), self, places, spans)
+
+    def span(self, start: int, end: int) -> tuple[int, int]:
+        """The original's span for `text[start:end]`, which must not be empty; a replaced piece counts as a whole."""
+        if self._origin is None:
+            return start, end
+        first = bisect_right(self._places, start) - 1
+        last = bisect_right(self._places, end - 1) - 1
+        first_start, _, is_first_replaced = self._spans[first]
+        last_start, last_end, is_last_replaced = self._spans[last]
+        return self._origin.span(
+            first_start if is_first_replaced else first_start + start - self._places[first],
+            last_end if is_last_replaced else last_start + end - self._places[last],
+        )
+
+
+def _word_start(text: str, place: int) -> int:
+    """Where the word begins that a token is the end of."""
+    while place and _is_of_word(text[place - 1]):
+        place -= 1
+    return place
+
+
+def _word_end(text: str, place: int) -> int:
+    """Where the word ends that a token is the beginning of."""
+    while place < len(text) and _is_of_word(text[place]):
+        place += 1
+    return place
+
+
+def _is_of_word(character: str) -> bool:
+    return character.isalnum() or character in "'\u2019"

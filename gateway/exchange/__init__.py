@@ -1,0 +1,1 @@
+"""The values of a request that the stages pass on."""

@@ -1,0 +1,1 @@
+"""Client connections: TLS, limits, timeouts, back-pressure."""

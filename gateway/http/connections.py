@@ -1,0 +1,252 @@
+"""Connections of clients: none holds anything for longer than an honest client needs.
+
+uvicorn waits for ever for a request that comes one byte a minute, for a client that does not read its answer, and
+takes in a head of any size. Here a connection has deadlines, looked at once a second for all connections together, so
+that a request costs a few assignments and no timer:
+
+    its first byte         `timeout_keep_alive` of uvicorn; the same between two requests
+    the head               `listen.head_timeout_s` from its first byte; at most `listen.max_head_bytes`, or 431
+    the body               `listen.body_timeout_s` without a byte, or fewer than `_LEAST_BYTES_PER_S`; then 408
+    a client that does not read     `listen.write_timeout_s` from the moment its buffers were full; then closed
+    an idle client, at the end      three seconds since its last answer, and nobody waits for it
+
+A client that closes its connection before its answer is out is told of through `LEFT` in the request's state, at once.
+What is written to it may wait for the end of the loop's turn; see `client_transport`.
+
+What is no HTTP/1.1 is told so, in JSON. An offer of another protocol is passed over (RFC 9110, 7.8): Java's client
+makes one with its first request on plain HTTP, and uvicorn would lose that request's body.
+
+    uvicorn.Config(..., http=protocol_class(DeadlineProtocol, settings.listen))
+"""
+
+from __future__ import annotations
+
+import asyncio
+import resource
+import secrets
+from collections import deque
+from math import inf
+from typing import Any, ClassVar
+
+import httptools
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from sovctl.gateway.domain.errors import Code, error_body, status_and_message
+from sovctl.gateway.http.client_transport import ClientTransport, Turn
+from sovctl.gateway.settings import Listen
+from sovctl.gateway.telemetry import log
+
+LEFT = "sovctl.left"
+"""Where in `scope["state"]` the application may put what is to be called when the client leaves before its answer."""
+_LOOK_EVERY_S = 1.0
+_FAREWELL_S = 3.0  # what uvloop still holds of an answer, at most 64 KiB, is read by then
+_LEAST_BYTES_PER_S = 500  # Apache httpd 2.4, mod_reqtimeout: MinRate of its default, header=20-40 body=20
+_FRAMING = 8  # bytes around each byte of a body that comes in chunks of one: its length and two line ends
+_NOWHERE: Any = deque(maxlen=0)
+_HEAD = (
+    b"HTTP/1.1 %d %b\r\ncontent-type: application/json\r\ncontent-length: %d\r\nx-sovctl-request-id: %b\r\n"
+    b"connection: close\r\n\r\n"
+)
+_REASONS = {400: b"Bad Request", 408: b"Request Timeout", 431: b"Request Header Fields Too Large"}
+_OF_AN_UPGRADE = frozenset({b"connection", b"upgrade", b"http2-settings"})
+
+
+class DeadlineProtocol(HttpToolsProtocol):
+    """uvicorn's protocol with deadlines."""
+
+    head_timeout_s: ClassVar[float]
+    body_timeout_s: ClassVar[float]
+    write_timeout_s: ClassVar[float]
+    max_head_bytes: ClassVar[int]
+    turn: ClassVar[Turn]
+    transport: ClientTransport
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Wait for a first byte."""
+        super().connection_made(ClientTransport(transport, self.turn))
+        self._expires_at = self._end_of_idling()
+        self._head_bytes = 0
+        self._is_in_head = False
+        self._body_bytes = 0
+        self._full_since = inf
+        self._is_over = self._is_leaving = False
+        if type(self) not in _LOOKING:
+            self._look_later()
+
+    def eof_received(self) -> None:
+        """The client says nothing more, and is closed for that: what waits goes out before."""
+        self.transport.flush()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Tell whoever still works on the answer."""
+        cycle = self.cycle
+        is_waiting = cycle is not None and not cycle.response_complete
+        super().connection_lost(exc)
+        if is_waiting and (left := cycle.scope["state"].get(LEFT)) is not None:
+            left()
+
+    def data_received(self, data: bytes) -> None:
+        """Count what is no body: a head, or the framing and trailers of chunks."""
+        if self._is_over:
+            return
+        try:
+            self._feed(data)
+        except httptools.HttpParserError:
+            self._end(Code.INVALID_HTTP)
+            return
+        if self._expires_at is inf:
+            return
+        self._head_bytes += len(data)
+        most = self.max_head_bytes + (0 if self._is_in_head else _FRAMING * self._body_bytes)
+        if self._head_bytes > most and not self._is_over:
+            self._end(Code.HEAD_TOO_LARGE)
+
+    def _feed(self, data: bytes | memoryview) -> None:
+        while True:
+            try:
+                self.parser.feed_data(data)
+                return
+            except httptools.HttpParserUpgrade as upgrade:
+                head = self._head_without_upgrade()
+                data = memoryview(data)[upgrade.args[0] :]
+                self.parser = httptools.HttpRequestParser(self)  # one that read `connection: close` reads no more
+                self.parser.set_dangerous_leniencies(lenient_data_after_close=True)  # as uvicorn's
+                self.parser.feed_data(head)
+
+    def _head_without_upgrade(self) -> bytes:
+        """The head of a request that offered another protocol, as it is without that.
+
+        Raises:
+            HttpParserError: it asks for nothing else.
+        """
+        method = self.parser.get_method()
+        if method == b"CONNECT":
+            raise httptools.HttpParserInvalidMethodError
+        headers = self.scope["headers"]
+        options = b",".join(value for name, value in headers if name == b"connection").lower()
+        lines = [b"%b: %b\r\n" % header for header in headers if header[0] not in _OF_AN_UPGRADE]
+        if b"close" in [option.strip() for option in options.split(b",")]:
+            lines.append(b"connection: close\r\n")
+        version = self.parser.get_http_version().encode()
+        return b"%b %b HTTP/%b\r\n%b\r\n" % (method, self.url, version, b"".join(lines))
+
+    def on_message_begin(self) -> None:
+        """The first byte of a request."""
+        super().on_message_begin()
+        self._is_in_head, self._head_bytes, self._body_bytes = True, 0, 0
+        self._expires_at = self.loop.time() + self.head_timeout_s
+
+    def on_headers_complete(self) -> None:
+        """The head is whole."""
+        if self.parser.should_upgrade():
+            return  # it is read once more, without that
+        self._is_in_head = False
+        self._expires_at = self.loop.time() + self.body_timeout_s
+        super().on_headers_complete()
+        self.headers = _NOWHERE  # trailers
+
+    def on_body(self, body: bytes) -> None:
+        """A piece of the body; one that came after the answer buys no time."""
+        self._body_bytes += len(body)
+        if not self.cycle.response_complete:
+            more = self._expires_at + len(body) / _LEAST_BYTES_PER_S
+            self._expires_at = min(more, self.loop.time() + self.body_timeout_s)
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        """The request is whole; what follows is ours to do, unless it was done already."""
+        if self.parser.should_upgrade():
+            return
+        self._expires_at = inf if not self.cycle.response_complete else self._end_of_idling()
+        super().on_message_complete()
+
+    def on_response_complete(self) -> None:
+        """The answer is out: what uvicorn does then, without a timer for each answer."""
+        self.server_state.total_requests += 1
+        if self.transport.is_closing():
+            return
+        self.flow.resume_reading()
+        if self.pipeline:
+            self._start_asgi_task(*self.pipeline.pop())
+        elif self._expires_at is inf:
+            self._expires_at = self._end_of_idling()
+
+    def shutdown(self) -> None:
+        """The server ends: an idle client is told. Over TLS many never say goodbye in turn, as they don't listen."""
+        self._is_leaving = True
+        super().shutdown()
+
+    def _has_idled(self, now: float) -> bool:
+        """True when nothing was asked, and nothing is on its way to the client, for a while."""
+        is_answered = self.cycle is None or self.cycle.response_complete
+        since = self._expires_at - self.timeout_keep_alive
+        return is_answered and not self._is_in_head and self._full_since is inf and since + _FAREWELL_S < now
+
+    def _end_of_idling(self) -> float:
+        return self.loop.time() + self.timeout_keep_alive
+
+    def pause_writing(self) -> None:
+        """The client reads more slowly than we write."""
+        self._full_since = self.loop.time()
+        super().pause_writing()
+
+    def resume_writing(self) -> None:
+        """It has read."""
+        self._full_since = inf
+        super().resume_writing()
+
+    def _look_later(self) -> None:
+        _LOOKING.add(type(self))
+        self.loop.call_later(_LOOK_EVERY_S, self._look)
+
+    def _look(self) -> None:
+        """End every connection whose time is over."""
+        now = self.loop.time()
+        for connection in list(self.connections):
+            if isinstance(connection, DeadlineProtocol):
+                connection._end_if_late(now)
+        _LOOKING.discard(type(self))
+        if self.connections:
+            self._look_later()
+
+    def _end_if_late(self, now: float) -> None:
+        if self._is_over:
+            self.transport.abort()  # it had a second to read that
+        elif self._full_since + self.write_timeout_s < now:
+            log.event("client does not read", level=30)
+            self.transport.abort()
+        elif self._is_leaving and self._has_idled(now):
+            self.transport.abort()
+        elif self._expires_at < now and not self.pipeline:
+            self._end(Code.REQUEST_TIMEOUT)
+
+    def _end(self, code: Code) -> None:
+        """Close; say why if something was asked and no answer has begun."""
+        self._is_over = True
+        is_answered = self.cycle is None or self.cycle.response_complete
+        is_asked = self._is_in_head or code is Code.INVALID_HTTP
+        if is_asked if is_answered else not self.cycle.response_started:
+            request_id = secrets.token_hex(16)
+            status, _ = status_and_message(code)
+            log.event("refused", request_id=request_id, reason=code.value, status=status)
+            body = error_body(code, request_id=request_id)
+            self.transport.write(_HEAD % (status, _REASONS[status], len(body), request_id.encode()) + body)
+        self.transport.close()
+
+
+_LOOKING: set[type[DeadlineProtocol]] = set()
+"""Classes, each of one server, whose next look is on its way: one at a time for all their connections. No attribute of
+the class, for a class that changes has all its names looked up anew, at every place that uses one."""
+
+
+def protocol_class(base: type[DeadlineProtocol], listen: Listen) -> type[DeadlineProtocol]:
+    """`base` with these settings."""
+    names = ("head_timeout_s", "body_timeout_s", "write_timeout_s", "max_head_bytes")
+    attributes: dict[str, Any] = {name: getattr(listen, name) for name in names}
+    return type(base.__name__, (base,), {**attributes, "turn": Turn()})
+
+
+def raise_file_limit() -> None:
+    """Allow this process as many open files as the system lets it: every client takes one."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

@@ -1,0 +1,336 @@
+"""What is in a request: kinds and counts, languages, and what stands in the way of letting it leave.
+
+Every string is scanned once, however often it occurs. Three things go beyond the detector, which sees one text at a
+time: a short text behind a question is read as its answer (see `asked`); a value found anywhere is found everywhere in
+the request (a name behind "Mr." in the first message also counts where it stands alone, inflected or with initials: see
+`aliases`); and values under keys such as `customer_name` in tool arguments are names.
+
+    inspector = Inspector(CleanTexts(detector), SURFACES["/v1/chat/completions"], max_depth=64)
+    inspector.inspect(body)      # Inspection(found={(Kind.IBAN, "IBAN"): 2}, languages={"en"}, obstacles=frozenset())
+    inspector.findings(leaf)     # what stands in one of its leaves
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from sovctl.gateway.body.json_texts import JSON, ORDINARY, Leaf, Leaves, Path, leaves_of
+from sovctl.gateway.detect.clean_text_cache import CleanTexts
+from sovctl.gateway.detect.findings.finding import Finding, resolve, resolve_whole
+from sovctl.gateway.detect.language.language import NONE, UNKNOWN, languages, languages_of
+from sovctl.gateway.detect.numbers.digit_runs import SEPARATORS
+from sovctl.gateway.detect.text.words import Reading
+from sovctl.gateway.domain.entities import Kind
+from sovctl.gateway.domain.obstacles import Obstacle
+from sovctl.gateway.inspection.known_names import Aliases
+from sovctl.gateway.inspection.question_context import answers
+from sovctl.gateway.surfaces import Surface
+from sovctl.gateway.tokens.surrogates import is_fixed
+
+_DATA_URI = re.compile(r"\bdata:[\w.+-]{0,64}/?[\w.+-]{0,64}(?:;[\w=.+-]{1,64}){0,4};base64,", re.IGNORECASE)
+_LONGEST_PLAIN = 160  # characters without a break; the longest digest in use (SHA-512, hex) has 128
+_ENCODED = re.compile(rf"[A-Za-z0-9+/_-]{{{_LONGEST_PLAIN},}}")
+_STEPS = re.compile(rf"(?s:.{{,{_LONGEST_PLAIN - 1}}} )*+")  # each to the last space that is near enough
+
+# A word for phones changes how rows of digits are read, wherever in a text it stands: so they are read by themselves.
+_ROW = re.compile(rf"(?<![0-9])(?:[0-9]+{SEPARATORS}{{1,3}}){{3}}[0-9]")
+
+_NAME_KEY = re.compile(r"(?i)(?:^|[_\W]|(?<=[a-z])(?=N))(?:name|surname|lastname|firstname|fullname)$")
+_NAME_VALUE = re.compile(r"[^\W\d_a-z][^\d_@/\\{}<>]{1,79}")
+_NAME_PART = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
+_MOST_KNOWN = 2_000  # different values; looking for each of them everywhere takes their number times the body's size
+
+_ELSEWHERE = ("file_id", "file_url", "url")  # where else a part's file may be
+_PERSON = Kind.PERSON  # once: an enum's members take long to get
+_NO_LEAVES = Leaves()  # until something was inspected
+
+
+class Inspection(NamedTuple):  # a named tuple: made for every request, and four times as fast as a frozen dataclass
+    """What a request holds. No text: this may be logged and audited."""
+
+    found: Mapping[tuple[Kind, str], int]
+    """Findings by kind and rule, every occurrence counted."""
+    languages: frozenset[str]
+    """Of its prose, as `detect.language` names them."""
+    obstacles: frozenset[Obstacle]
+    looked_by: tuple[str, ...] = ()
+    """Names of the slow finders that looked as well: see `slow_finders`."""
+
+    @property
+    def counts(self) -> Mapping[Kind, int]:
+        """Findings by kind."""
+        counts: dict[Kind, int] = {}
+        for (kind, _), count in self.found.items():
+            counts[kind] = counts.get(kind, 0) + count
+        return counts
+
+
+class Inspector:
+    """Inspects one request, and remembers what it found in each text of it.
+
+    Args:
+        max_depth: of nesting, strings that hold JSON included.
+    """
+
+    def __init__(self, finder: CleanTexts, surface: Surface, *, max_depth: int) -> None:
+        self.finder = finder
+        self.leaves = _NO_LEAVES
+        self._surface = surface
+        self._body: Mapping[str, Any] = {}
+        self._max_depth = max_depth
+        self._found: dict[str, list[Finding]] = {}
+        self._spoken: dict[str, frozenset[str]] = {}
+        self._readings: dict[str, Reading] = {}
+        self._known: dict[str, Finding] = {}
+        self._in_keys: dict[str, list[Finding]] = {}
+        self._people: dict[int, list[Finding]] = {}
+        self._aliases = Aliases()
+
+    def inspect(self, body: dict[str, Any]) -> Inspection:
+        """Everything in `body`.
+
+        Raises:
+            TooDeep: see `leaves`.
+            Exception: whatever the detector raises; the request is then to be treated as full of identifiers.
+        """
+        self.leaves = leaves = leaves_of(body, max_depth=self._max_depth)
+        self._body = body
+        for leaf in leaves.texts:
+            self._find(leaf.text)
+            place = leaf.place
+            if type(place) is str and "name" in place.lower():
+                self._look_at_name(leaf, body)
+        self._look_at_many(leaves)
+        for text, question in answers(leaf.text for leaf in leaves.texts if leaf.text not in ORDINARY):
+            self._answer(text, question)
+        if 0 < len(self._known) <= _MOST_KNOWN:
+            self._spread()
+        return self._result()
+
+    @property
+    def prose(self) -> dict[str, list[Finding]]:
+        """Every text with words in it, once, in order, with what is known in it."""
+        texts = {leaf.text: self.findings(leaf) for leaf in self.leaves.texts}
+        return {text: found for text, found in texts.items() if text not in ORDINARY and _NAME_PART.search(text)}
+
+    def add(self, found: Mapping[str, list[Finding]]) -> Inspection:
+        """What is in the body once these findings of others, by text, count as well."""
+        for text, findings in found.items():
+            before = self._found[text]
+            self._found[text] = resolve_whole([*before, *findings], text)
+            for finding in set(self._found[text]).difference(before):
+                self._remember(text, finding)
+        if 0 < len(self._known) <= _MOST_KNOWN:
+            self._spread()
+        return self._result()
+
+    def know(self, people: Iterable[str]) -> None:
+        """Find these as well, in all their forms: who was named earlier in the conversation."""
+        for name in people:
+            self._aliases.learn(name)
+        self._spread()
+
+    def findings(self, leaf: Leaf) -> list[Finding]:
+        """Identifiers in a leaf, those included that are known from elsewhere in the request."""
+        return self._people.get(id(leaf)) or self._found[leaf.text]
+
+    @property
+    def found(self) -> Iterator[Finding]:
+        """Every finding in every text so far."""
+        return (finding for findings in (*self._found.values(), *self._people.values()) for finding in findings)
+
+    def _look_at_many(self, leaves: Leaves) -> None:
+        """Find what is in numbers and keys, of which a body may hold hundreds of thousands."""
+        if leaves.numbers:
+            numbers = dict.fromkeys(leaf.text for leaf in leaves.numbers)
+            suspects = set(self.finder.suspects(numbers))
+            for number in numbers:
+                if number in suspects:
+                    self._find(number)
+                else:
+                    self._found.setdefault(number, [])
+        if leaves.keys:
+            alone = {key for key in leaves.keys if not key.isascii() or _ROW.search(key)}
+            suspects = alone.union(self.finder.suspects(key for key in leaves.keys if key not in alone))
+            self._in_keys = {key: self.finder.find(key) for key in suspects}
+
+    def _look_at_name(self, leaf: Leaf, body: Mapping[str, Any]) -> None:
+        text, path = leaf.text, leaf.path
+        if self._surface.is_person(path, body) or (
+            (leaf.document is not None or self._surface.is_argument(path))
+            and _NAME_KEY.search(str(path[-1]))
+            and _NAME_VALUE.fullmatch(text)
+        ):
+            whole = Finding(0, len(text), _PERSON, 1.0, text.casefold(), "NAME_KEY")
+            self._people[id(leaf)] = [whole]
+            if not self._found[text]:
+                self._remember(text, whole)
+
+    def _find(self, text: str) -> None:
+        found = self._found.get(text)
+        if found is None:
+            found, spoken, reading = ([], None, None) if text in ORDINARY else self.finder.look(text)
+            self._found[text] = found
+            if spoken is not None:
+                self._spoken[text] = spoken
+            if reading is not None:
+                self._readings[text] = reading
+            for finding in found:
+                self._remember(text, finding)
+            if found and "\t" in text:
+                for name in _over_cells(text, found):
+                    self._aliases.learn(name)
+
+    def _answer(self, text: str, question: str) -> None:
+        """Find in `text` what only the question before it explains."""
+        shift = len(question)
+        found = [
+            finding._replace(start=finding.start - shift, end=finding.end - shift)
+            for finding in self.finder.find(question + text)
+            if finding.start >= shift
+        ]
+        if more := set(found).difference(before := self._found[text]):
+            self._found[text] = resolve([*before, *found])
+            for finding in more:
+                self._remember(text, finding)
+
+    def _remember(self, text: str, finding: Finding) -> None:
+        surface = text[finding.start : finding.end]
+        self._known.setdefault(surface, finding)
+        if finding.kind is _PERSON:
+            self._aliases.learn(surface)
+
+    def _spread(self) -> None:
+        """Find the known values in all texts."""
+        for text, before in self._found.items():
+            if text in ORDINARY:
+                continue
+            here = {finding.start: finding for finding in before}
+            more = []
+            for surface, origin in self._known.items():
+                start = text.find(surface)
+                while start >= 0:
+                    end, known = start + len(surface), here.get(start)
+                    is_new = known is None or known.end != end or known.kind is not origin.kind
+                    if is_new and _is_word(text, start, end):
+                        more.append(Finding(start, end, origin.kind, origin.score, origin.value, origin.rule))
+                    start = text.find(surface, start + 1)
+            more += self._aliases.find(text)
+            if more:
+                self._found[text] = resolve([*before, *more])
+
+    def _result(self) -> Inspection:
+        surface, leaves = self._surface, self.leaves
+        counts: dict[tuple[Kind, str], int] = {}
+        obstacles: set[Obstacle] = set(surface.obstacles(self._body))
+        if len(self._known) > _MOST_KNOWN:
+            obstacles.add(Obstacle.CROWD)
+        spoken: set[str] = set()
+        prose: dict[Path, list[tuple[str, list[Finding]]]] = {}
+        for leaf in leaves.texts:
+            text, path, found = leaf.text, leaf.path, self.findings(leaf)
+            if found:
+                _count(found, counts)
+                if is_fixed(path):
+                    obstacles.add(Obstacle.SCHEMA)
+            if ";" in text and len(text) > 20 and ";base64," in text and _DATA_URI.search(text):
+                obstacles.add(Obstacle.DATA_URI)
+            if len(text) >= _LONGEST_PLAIN and _has_long_run(text) and _has_encoded(text, found):
+                obstacles.add(Obstacle.ENCODED)
+            if text in ORDINARY:
+                continue
+            together = surface.prose(path)
+            is_prose = leaf.wrapping is None or leaf.wrapping.is_prose
+            if together is not None and is_prose and JSON not in path and not surface.is_argument(path):
+                prose.setdefault(together, []).append((text, found))
+            elif together is not None or path[-1] == "description":
+                spoken |= self._languages(text, found) - {UNKNOWN, NONE}
+        for key in leaves.keys:
+            if found := self._found.get(key) or self._in_keys.get(key, []):
+                _count(found, counts)
+                obstacles.add(Obstacle.KEY)
+        for leaf in leaves.numbers:
+            if found := self._found[leaf.text]:
+                _count(found, counts)
+                if leaf.document is None and not surface.is_argument(leaf.path):
+                    obstacles.add(Obstacle.NUMBER)
+        for path, item in leaves.objects:
+            if surface.is_part(path):
+                obstacle = surface.obstacle(item)
+                if obstacle is Obstacle.FILE and _is_read(path, item, leaves):
+                    continue
+                if obstacle is not None:
+                    obstacles.add(obstacle)
+        for texts in prose.values():
+            (text, found), *others = texts
+            if others:
+                spoken |= languages("\n\n".join([_without(text, found) for text, found in texts]))
+            elif found:
+                spoken |= self._languages(text, found)
+            else:
+                spoken |= self._spoken.get(text) or self.finder.languages(text, self._readings.get(text))
+        self._readings.clear()
+        return Inspection(counts, frozenset(spoken or {NONE}), frozenset(obstacles))
+
+    def _languages(self, text: str, found: list[Finding]) -> frozenset[str]:
+        """What is spoken beside findings: a name or an address says nothing about the language around it."""
+        reading = self._readings.get(text)
+        return languages(_without(text, found)) if reading is None else languages_of(reading.outside(found))
+
+
+def _count(findings: Iterable[Finding], counts: dict[tuple[Kind, str], int]) -> None:
+    for finding in findings:
+        key = finding.kind, finding.rule
+        counts[key] = counts.get(key, 0) + 1
+
+
+def _over_cells(text: str, findings: list[Finding]) -> Iterator[str]:
+    """People in cells side by side, whose initials may be those of one: "Anna<TAB>Quandt"."""
+    for before, behind in itertools.pairwise(findings):
+        if before.kind is behind.kind is _PERSON and text[before.end : behind.start].strip(" ") == "\t":
+            yield text[before.start : behind.end]
+
+
+def _is_read(path: Path, part: Mapping[str, Any], leaves: Leaves) -> bool:
+    """True when a file is text that was read, and the part does not also point to another one."""
+    inner = next((part[name] for name in ("file", "source") if isinstance(part.get(name), dict)), part)
+    return not any(inner.get(name) for name in _ELSEWHERE) and any(
+        leaf.wrapping is not None and leaf.path[: len(path)] == path for leaf in leaves.texts
+    )
+
+
+def _is_word(text: str, start: int, end: int) -> bool:
+    """True when this part of a text is no part of a longer word."""
+    before, behind = text[start - 1 : start], text[end : end + 1]
+    return not (before.isalnum() or behind.isalnum() or before == "_" or behind == "_")
+
+
+def _has_long_run(text: str) -> bool:
+    """True when so many characters stand together without a space; prose has one near the end of every step."""
+    steps = _STEPS.match(text)
+    assert steps is not None  # it matches where there are none
+    return len(text) - steps.end() >= _LONGEST_PLAIN
+
+
+def _has_encoded(text: str, findings: list[Finding]) -> bool:
+    """True when it holds what may be encoded, and is no finding."""
+    for match in _ENCODED.finditer(text):
+        start, end = match.span()
+        if not any(finding.start <= start and end <= finding.end for finding in findings):
+            return True
+    return False
+
+
+def _without(text: str, findings: list[Finding]) -> str:
+    """The text with blanks for findings."""
+    if not findings:
+        return text
+    pieces, position = [], 0
+    for finding in findings:
+        pieces.append(text[position : finding.start])
+        position = finding.end
+    pieces.append(text[position:])
+    return " ".join(pieces)

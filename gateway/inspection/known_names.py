@@ -1,0 +1,299 @@
+"""Other forms of names that are known: once "Anna Kowalska" was found, also "Kowalskiej", "A. Kowalska" and "kowalska".
+
+What the detector can't know, because it sees one text at a time and needs a cue: a person who was named in full is
+afterwards called by surname or given name, in another case, with initials, or in the letters of another language.
+
+| form | when |
+|---|---|
+| a part of the name, as it was written | with a capital, or in capitals; in lower case when it is no ordinary word |
+| the same part in another case | when its ending belongs to the part's declension (`edm.alone`) |
+| the same part in Cyrillic or Latin letters | by a standard transliteration, or by its sound from six letters on |
+| initials beside a part, both initials alone | when they are those of the same person |
+
+An everyday word ("Will", "May") is no name at the beginning of a sentence or behind an article. A form has the value of
+the part it was known from, never that of somebody else: two people of one surname share its tokens, not each other's
+names. All this holds for one request, or one named conversation. Everything here is pure.
+
+    aliases = Aliases()
+    aliases.learn("Anna Kowalska")
+    [text[f.start : f.end] for f in aliases.find(text)]       # text: "Kowalskiej nie ma": ["Kowalskiej"]
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cache
+
+from sovctl.gateway.detect.edm.alone import listed_forms, text_forms, without_marks
+from sovctl.gateway.detect.edm.common_words import DETERMINERS, is_common
+from sovctl.gateway.detect.edm.keys import initial_classes, listed_keys, text_keys
+from sovctl.gateway.detect.edm.people import JOINTS
+from sovctl.gateway.detect.edm.spelling import is_arabic
+from sovctl.gateway.detect.edm.stems import stems
+from sovctl.gateway.detect.findings.finding import Finding
+from sovctl.gateway.detect.names.cues import PARTICLES, TITLES
+from sovctl.gateway.detect.names.given_names import is_given_name
+from sovctl.gateway.detect.names.nobody import is_everyday
+from sovctl.gateway.domain.entities import Kind
+
+RULE = "NAME_PART"
+
+_PART = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
+_SHORTEST = 3  # letters; shorter parts of a name are initials and particles
+_SHORTEST_SOUND = 6  # letters of a part that is known by its sound alone in another script
+_SHORTEST_LOWER = 6  # letters of a part that is known in lower case by its stem
+_LONGEST_ENDING = 4  # letters by which two cases of a name differ at its end
+_LATIN_WORD = re.compile(r"(?<![^\W_])[A-ZÀ-ÞŁŚŻŹĆ][a-zß-ÿąćęłńóśźż'’-]{2,}")
+_CYRILLIC_WORD = re.compile(r"(?<![^\W_])[\u0400-\u042f][\u0430-\u052f-]{2,}")
+_CYRILLIC = re.compile("[\u0400-\u052f]")
+_INITIALS_BEFORE = re.compile(r"(?<![^\W_])((?:[^\W\d_]\.[ \u00a0]?){1,2})\Z")
+_INITIALS_BEHIND = re.compile(r",?[ \u00a0]((?:[^\W\d_]\.[ \u00a0]?){0,1}[^\W\d_]\.)")
+_SENTENCE_START = re.compile(r"(?:^|[.!?:\n\r>•*«“\"(-])[ \t]{0,4}\Z")
+_WORD_BEFORE = re.compile(r"([^\W\d_]+)[ \t]{1,2}\Z")
+_ABBREVIATIONS = frozenset(
+    """
+    u.s. u.k. u.n. e.u. p.s. a.m. p.m. d.c. n.b. a.g. s.a. n.v. b.v. e.v. i.e. e.g. z.b. d.h. u.a. p.o. l.p. т.е. т.д.
+    """.split()  # noqa: SIM905 - a table is read more easily than a list of quoted words
+)
+_DIGRAPHS = {"х": frozenset("k"), "ц": frozenset("tk")}
+"""Letters that are written with two in Latin: Kh, Ts."""
+_NO_PARTS = PARTICLES | TITLES | JOINTS
+
+
+@dataclass(slots=True)
+class _Part:
+    """One word of a name."""
+
+    word: str
+    """In lower case."""
+    letters: set[str] = field(default_factory=set)
+    """First letters of the other parts of the people who have it."""
+    forms: frozenset[str] = frozenset()
+    """As of a listed name; made when they are first needed."""
+    own_forms: frozenset[str] = frozenset()
+    """As of a word in a text; likewise."""
+    keys: frozenset[str] = frozenset()
+    """Likewise."""
+    beginnings: frozenset[str] = frozenset()
+    """Likewise."""
+    is_ordinary: bool | None = None
+
+    def spellings(self) -> frozenset[str]:
+        """What all cases of it begin with, as it was written and without marks, in all sizes of letters."""
+        if not self.beginnings:
+            self.beginnings = frozenset(self._spellings())
+        return self.beginnings
+
+    def _spellings(self) -> Iterator[str]:
+        if is_arabic(self.word):
+            plain = self.word.removeprefix("ال") if len(self.word) > 4 else self.word
+            yield plain[: max(_SHORTEST, len(plain) - _LONGEST_ENDING)]
+            return
+        every = {self.word, self.word.replace("ss", "ß"), self.word.replace("'", "’")}  # case folding has made ss of ß
+        every |= {self.word.replace("е", "ё")} if _is_cyrillic(self.word) else without_marks(self.word)
+        shortest = _SHORTEST - (len(self.word) == _SHORTEST and _is_cyrillic(self.word))
+        for each in every:
+            prefix = each[: max(shortest, len(each) - _LONGEST_ENDING)]
+            yield from (prefix, prefix.capitalize(), prefix.title(), prefix.upper())
+
+    def is_common(self) -> bool:
+        """True for a word that is also something else than a name."""
+        if self.is_ordinary is None:
+            self.is_ordinary = is_common(self.word)
+        return self.is_ordinary
+
+    def is_case(self, word: str) -> bool:
+        """True when a word is this one, in this case or another."""
+        if word == self.word:
+            return True
+        if is_arabic(word):
+            return self.word in stems(word)
+        if _is_cyrillic(word) and _is_cyrillic(self.word):
+            forms = text_forms(word)
+            return not (text_forms(self.word) | listed_forms(self.word)).isdisjoint(forms)
+        if not self.forms:
+            self.forms = listed_forms(self.word)
+        if not self.forms.isdisjoint(text_forms(word)):
+            return True
+        if not self.own_forms:
+            self.own_forms = text_forms(self.word)
+        return not self.own_forms.isdisjoint(listed_forms(word))
+
+    def is_transliteration(self, word: str) -> bool:
+        """True when a word of another script is this one."""
+        if abs(len(word) - len(self.word)) > _LONGEST_ENDING or _classes(word[0]).isdisjoint(_classes(self.word[0])):
+            return False
+        if not self.forms:
+            self.forms = listed_forms(self.word)
+        if not self.forms.isdisjoint(text_forms(word)):
+            return True
+        if min(len(word), len(self.word)) < _SHORTEST_SOUND:
+            return False
+        keys = listed_keys(self.word, is_arabic_name=False, is_given=False)
+        return not set(keys).isdisjoint(text_keys(word, has_arabic_names=False))
+
+    def arabic_keys(self) -> frozenset[str]:
+        """The keys of a name in Arabic script."""
+        if not self.keys:
+            self.keys = frozenset(listed_keys(self.word, is_arabic_name=True, is_given=False))
+        return self.keys
+
+
+class Aliases:
+    """Names that are known, and where else they stand."""
+
+    def __init__(self) -> None:
+        self._parts: dict[str, _Part] = {}
+        self._initials: set[str] = set()
+
+    def __bool__(self) -> bool:
+        return bool(self._parts)
+
+    def learn(self, name: str) -> None:
+        """A person's name, as a text has it."""
+        every = _PART.findall(name)
+        words = [word for word in every if len(word) >= _SHORTEST and word.casefold() not in _NO_PARTS]
+        if len(every) > 1 and every[0].istitle() and every[0].casefold() in PARTICLES and len(every[0]) >= _SHORTEST:
+            words.insert(0, every[0])  # Ben is a son of somebody only within a name
+        known = [word for word in words if word[0].isupper() or _may_be_known(word)]
+        for word in known:
+            part = self._parts.setdefault(word.casefold(), _Part(word.casefold()))
+            part.letters.update(other[0].upper() for other in every if other != word)
+        if len(words) == len(known) == 2:
+            first, second = (word[0].upper() for word in words)
+            self._initials.update((f"{first}.{second}.", f"{first}. {second}."))
+
+    def find(self, text: str) -> list[Finding]:
+        """Where a known name, or a part of one, stands in a text; adjacent parts are one finding."""
+        if not self._parts:
+            return []
+        found: dict[tuple[int, int], _Part] = {}
+        for part in self._parts.values():
+            for start, end in self._cases(text, part):
+                if (start, end) not in found or text[start:end].casefold() == part.word:
+                    found[start, end] = part
+        if not text.isascii() or any(not part.word.isascii() for part in self._parts.values()):
+            for start, end, part in self._of_another_script(text):
+                found.setdefault((start, end), part)
+        return [*self._joined(text, found), *self._bare_initials(text)]
+
+    def _cases(self, text: str, part: _Part) -> Iterator[tuple[int, int]]:
+        is_joined = is_arabic(part.word)  # to articles and prepositions
+        for spelling in part.spellings():
+            place = text.find(spelling)
+            while place >= 0:
+                if is_joined or not _is_word(text[place - 1 : place]):
+                    word = _word_at(text, place)
+                    if word and part.is_case(text[slice(*word)].casefold()) and _is_name_here(text, *word, part):
+                        yield word
+                place = text.find(spelling, place + 1)
+
+    def _of_another_script(self, text: str) -> Iterator[tuple[int, int, _Part]]:
+        has_cyrillic = not text.isascii() and _CYRILLIC.search(text) is not None
+        if any(is_arabic(part.word) for part in self._parts.values()):
+            yield from self._of_arabic(text)
+        for pattern, is_cyrillic in ((_CYRILLIC_WORD, True), (_LATIN_WORD, False)):
+            parts = [p for p in self._parts.values() if not is_arabic(p.word) and _is_cyrillic(p.word) != is_cyrillic]
+            if not parts or (is_cyrillic and not has_cyrillic):
+                continue
+            for match in pattern.finditer(text):
+                word = match.group().casefold()
+                if is_everyday(word):
+                    continue
+                for part in parts:
+                    if part.is_transliteration(word):
+                        yield *match.span(), part
+                        break
+
+    def _of_arabic(self, text: str) -> Iterator[tuple[int, int, _Part]]:
+        """Names known in Arabic script, where they stand in Latin letters."""
+        parts = [part for part in self._parts.values() if is_arabic(part.word)]
+        for match in _LATIN_WORD.finditer(text):
+            keys = () if is_everyday(match.group().casefold()) else text_keys(match.group())
+            yield from ((*match.span(), part) for part in parts if not part.arabic_keys().isdisjoint(keys))
+
+    def _joined(self, text: str, found: dict[tuple[int, int], _Part]) -> Iterator[Finding]:
+        """One finding for parts that only a space, a comma or a hyphen separates, with the initials beside them."""
+        spans = sorted(found)
+        while spans:
+            start, end = spans.pop(0)
+            parts = [found[start, end]]
+            while spans and (spans[0][0] < end or text[end : spans[0][0]] in (" ", "-", ", ", "\u00a0")):
+                following = found[spans[0]]
+                if spans[0][0] >= end:
+                    if following in parts:
+                        break
+                    parts.append(following)
+                end = max(end, spans.pop(0)[1])
+            letters = parts[0].letters | parts[-1].letters
+            before = _INITIALS_BEFORE.search(text, max(0, start - 8), start)
+            if before is not None and _is_initial_of(before[1][0], letters):
+                start = before.start()
+            behind = _INITIALS_BEHIND.match(text, end)
+            if behind is not None and _is_initial_of(behind[1][0], letters):
+                end = behind.end()
+            yield Finding(start, end, Kind.PERSON, 0.5, " ".join(part.word for part in parts), RULE)
+
+    def _bare_initials(self, text: str) -> Iterator[Finding]:
+        for initials in self._initials:
+            place = text.find(initials)
+            while place >= 0:
+                end = place + len(initials)
+                is_own = not text[place - 1 : place].isalnum() and not text[end : end + 1].isalnum()
+                if is_own and initials.replace(" ", "").lower() not in _ABBREVIATIONS:
+                    yield Finding(place, end, Kind.PERSON, 0.5, initials.replace(" ", "").casefold(), RULE)
+                place = text.find(initials, end)
+
+
+def _may_be_known(word: str) -> bool:
+    """False for a word without a capital that could be any; in Arabic script every word is one."""
+    return not is_everyday(word) if is_arabic(word) and is_given_name(word) else not is_common(word)
+
+
+def _is_initial_of(letter: str, letters: set[str]) -> bool:
+    if letter.upper() in letters or not letters:
+        return bool(letters)
+    return any(_is_cyrillic(each) != _is_cyrillic(letter) and _classes(each) & _classes(letter) for each in letters)
+
+
+@cache
+def _classes(letter: str) -> frozenset[str]:
+    """What a first letter may be in another script; so many letters there are, so large the cache gets."""
+    return initial_classes(letter) | _DIGRAPHS.get(letter.lower(), frozenset())
+
+
+def _word_at(text: str, place: int) -> tuple[int, int] | None:
+    """The word that has `place` in it; None when it is a piece of something with digits."""
+    start = place
+    while start > 0 and text[start - 1].isalpha():
+        start -= 1
+    match = _PART.match(text, start)
+    if match is None or _is_word(text[start - 1 : start]) or _is_word(text[match.end() : match.end() + 1]):
+        return None
+    end = match.end()
+    cut = max(match.group().find("'"), match.group().find("’"))
+    return (start, start + cut) if cut >= _SHORTEST and end - start - cut <= _LONGEST_ENDING + 1 else (start, end)
+
+
+def _is_word(character: str) -> bool:
+    return character.isalnum() or character == "_"
+
+
+def _is_name_here(text: str, start: int, end: int, part: _Part) -> bool:
+    """False where the word is more likely one of the language than somebody's name."""
+    word = text[start:end].casefold()
+    if is_arabic(word):
+        return True
+    if not text[start].isupper():
+        return (word == part.word or len(part.word) >= _SHORTEST_LOWER) and not part.is_common()
+    before = _WORD_BEFORE.search(text, max(0, start - 14), start)
+    if before is not None and before[1].casefold() in DETERMINERS:
+        return not part.is_common()
+    is_first = _SENTENCE_START.search(text, max(0, start - 6), start) is not None
+    return not is_first or not (is_everyday(part.word) or is_everyday(word))
+
+
+def _is_cyrillic(word: str) -> bool:
+    return "\u0400" <= word[:1] <= "\u052f"

@@ -1,0 +1,115 @@
+"""Asks the slow finders about a request, where what they find could matter, and decides again.
+
+    looked = await look_closer(finders, inspector, inspection, permissions, permit, tenant="retail")
+    looked.permit
+
+| policy says of what a finder finds | it is asked |
+|---|---|
+| `allow` | never |
+| `block` | always: what is refused must not depend on what else was in the text |
+| anything else | when the request could leave |
+
+A finder that fails has found nothing out: the request stays on-prem.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from sovctl.gateway.detect.findings.finding import Finding
+from sovctl.gateway.inspection.inspector import Inspection, Inspector
+from sovctl.gateway.model_finders.slow_finder import SlowFinder, SlowFinderFailed
+from sovctl.gateway.policy.decision import Permit, Reason, Verdict, decide
+from sovctl.gateway.policy.permissions import Permissions
+from sovctl.gateway.settings import Action
+
+_Result = TypeVar("_Result")
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """What is known after a closer look."""
+
+    inspection: Inspection
+    permit: Permit
+    failures: Sequence[tuple[str, SlowFinderFailed]] = ()
+    """Names of finders that failed, and how."""
+
+
+async def look_closer(
+    finders: Sequence[SlowFinder],
+    inspector: Inspector,
+    inspection: Inspection,
+    permissions: Permissions,
+    permit: Permit,
+    *,
+    tenant: str,
+    is_large: bool = False,
+    deadline_s: float | None = None,
+) -> Looked:
+    """Ask those that matter.
+
+    Args:
+        inspector: the one that made `inspection`; it learns what they find.
+        permit: what policy says without them.
+        is_large: the request is worked on in a thread, so that others are served meanwhile.
+        deadline_s: of the request, as the loop counts; who has not answered by then has failed.
+    """
+    work = asyncio.to_thread if is_large else _here
+    mattering = [each for each in finders if _matters(each, permissions, permit) and each.concerns(inspection)]
+    asked = await work(_asked_about, mattering, inspector) if mattering else {}
+    if not asked:
+        return Looked(inspection, permit)
+    answers = await asyncio.gather(
+        *(_in_time(each.find(texts, tenant=tenant), deadline_s) for each, texts in asked.items()),
+        return_exceptions=True,
+    )
+    more: dict[str, list[Finding]] = {}
+    looked_by, failures = [], []
+    for finder, answer in zip(asked, answers, strict=True):
+        if isinstance(answer, SlowFinderFailed):
+            failures.append((finder.name, answer))
+        elif isinstance(answer, BaseException):
+            raise answer
+        else:
+            looked_by.append(finder.name)
+            for text, findings in answer.items():
+                more.setdefault(text, []).extend(findings)
+    if more:
+        inspection = await work(inspector.add, more)
+    inspection = inspection._replace(looked_by=tuple(looked_by))
+    permit = decide(inspection, permissions)
+    if failures and permit.verdict is not Verdict.BLOCK:
+        before = permit.reasons if permit.verdict is Verdict.STAY else ()
+        failed = tuple(Reason.DETECTOR_FAILED.about(name) for name, _ in failures)
+        permit = Permit(Verdict.STAY, before + failed)
+    return Looked(inspection, permit, failures)
+
+
+async def _in_time(answer: Coroutine[Any, Any, _Result], deadline_s: float | None) -> _Result:
+    try:
+        async with asyncio.timeout_at(deadline_s):
+            return await answer
+    except TimeoutError:
+        raise SlowFinderFailed("deadline") from None
+
+
+async def _here(function: Callable[..., _Result], *args: Any) -> _Result:
+    return function(*args)
+
+
+def _asked_about(finders: Sequence[SlowFinder], inspector: Inspector) -> dict[SlowFinder, list[str]]:
+    """Who is asked, and about which texts."""
+    prose = inspector.prose
+    wanted = {each: [text for text, found in prose.items() if each.wants(text, found)] for each in finders}
+    return {each: texts for each, texts in wanted.items() if texts}
+
+
+def _matters(finder: SlowFinder, permissions: Permissions, permit: Permit) -> bool:
+    if permit.verdict is Verdict.BLOCK:
+        return False
+    actions = {permissions.action_for(kind, finder.rule) for kind in finder.kinds}
+    return Action.BLOCK in actions or (permit.verdict.may_leave and actions != {Action.ALLOW})

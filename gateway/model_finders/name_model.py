@@ -1,0 +1,103 @@
+"""A site's own model, asked in a thread of its own, one request after another.
+
+    model, = load_models(settings.detect)
+    await model.find(["Dear Ola Nordmann"], tenant="retail")     # {"Dear Ola Nordmann": [Finding(5, 17, ...)]}
+
+A thread can't be ended, so a request that was given up still counts as waiting until the model is done with the text it
+reads, or with a part of it: the queue is bounded whatever the model does. Disguises are undone before it reads, and a
+text in which it found nothing is remembered by a keyed digest (`clean_texts`), so a conversation's past is read once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+
+from sovctl.gateway.detect.clean_text_cache import CleanTexts
+from sovctl.gateway.detect.detector import Detector
+from sovctl.gateway.detect.findings.finding import Finding
+from sovctl.gateway.detect.language.language import NONE, UNKNOWN
+from sovctl.gateway.detect.models.finder import ModelFinder
+from sovctl.gateway.detect.models.load import load_model
+from sovctl.gateway.detect.models.opening import add_packages
+from sovctl.gateway.inspection.inspector import Inspection
+from sovctl.gateway.model_finders.slow_finder import SlowFinderFailed
+from sovctl.gateway.settings.detect import DetectSettings
+from sovctl.gateway.settings.name_model import NameModelSettings
+
+_IN_NO_LANGUAGE = frozenset({NONE, UNKNOWN})
+
+
+class NameModel:
+    """One model; see `slow_finder.SlowFinder`."""
+
+    def __init__(self, settings: NameModelSettings, finder: ModelFinder) -> None:
+        self.name = settings.name
+        self.rule = settings.rule
+        self.kinds = frozenset(settings.labels.values())
+        self._languages = frozenset(settings.languages)
+        self._timeout_s = settings.timeout_s
+        self._max_queue = settings.max_queue
+        self._model = finder
+        self._finder = CleanTexts(Detector([finder]))
+        # Its thread begins with the first request, so after workers are forked, and ends with this object.
+        self._executor = ThreadPoolExecutor(1, thread_name_prefix=f"model {settings.name}")
+        self._jobs: set[Future[dict[str, list[Finding]]]] = set()
+
+    def concerns(self, inspection: Inspection) -> bool:
+        """True when the request is in one of the model's languages, or in none that can be told."""
+        return not inspection.languages.isdisjoint(self._languages | _IN_NO_LANGUAGE)
+
+    def wants(self, _text: str, _found: Sequence[Finding]) -> bool:
+        """Always."""
+        return True
+
+    async def find(self, texts: Sequence[str], *, tenant: str = "") -> Mapping[str, list[Finding]]:  # noqa: ARG002 - it learns nothing, so it need not know whose they are
+        """What stands in the texts.
+
+        Raises:
+            SlowFinderFailed: too many wait, it took too long, or the model itself failed.
+        """
+        if len(self._jobs) >= self._max_queue:
+            raise SlowFinderFailed("busy")
+        job = self._executor.submit(self._find_all, texts, time.monotonic() + self._timeout_s)
+        self._jobs.add(job)
+        job.add_done_callback(self._jobs.discard)
+        try:
+            return await asyncio.wait_for(asyncio.wrap_future(job), self._timeout_s)
+        except TimeoutError:
+            raise SlowFinderFailed("timeout") from None
+        except SlowFinderFailed:
+            raise
+        except Exception as error:
+            raise SlowFinderFailed(type(error).__name__) from error
+
+    def _find_all(self, texts: Sequence[str], until_s: float) -> dict[str, list[Finding]]:
+        self._model.until_s = until_s
+        found = {}
+        try:
+            for text in texts:
+                if time.monotonic() > until_s:
+                    raise TimeoutError
+                if findings := self._finder.find(text):
+                    found[text] = findings
+        except Exception:
+            raise
+        except BaseException as error:  # noqa: BLE001 - SystemExit would end the gateway; so do panics in Rust end a request
+            raise SlowFinderFailed(type(error).__name__) from None
+        return found
+
+
+def load_models(settings: DetectSettings) -> tuple[NameModel, ...]:
+    """The models that the settings name.
+
+    Raises:
+        InputError: one is absent, not the one that was approved, or a package that it needs is missing.
+    """
+    if settings.model_packages is not None:
+        add_packages(settings.model_packages, where="detect.model_packages")
+    return tuple(
+        NameModel(each, load_model(each, where=f"detect.models[{index}]")) for index, each in enumerate(settings.models)
+    )

@@ -1,0 +1,125 @@
+"""Names that a chat model of one of the site's own pools sees, where nobody else found any.
+
+    look = SecondLook(settings.detect.second_look, upstreams["chat"], salt=salt_of)
+    await look.find(["please ask Petrova"], tenant="retail")
+
+The text goes to a pool, which may see it; settings that name a cloud are refused. Every name in the answer that stands
+in the text is a finding. No answer in time, or one that is no list of names, is no answer: the request stays on-prem.
+Texts without names are remembered by a keyed digest, so a conversation's past is asked about once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from sovctl.gateway.detect.clean_text_cache import CleanMemory
+from sovctl.gateway.detect.findings.finding import Finding, name_value, resolve
+from sovctl.gateway.detect.text.deobfuscation import plain
+from sovctl.gateway.detect.text.view import View
+from sovctl.gateway.domain.entities import Kind
+from sovctl.gateway.domain.errors import UpstreamFailed, UpstreamRejected
+from sovctl.gateway.inspection.inspector import Inspection
+from sovctl.gateway.model_finders.asked_names import names_in, pieces, places, question
+from sovctl.gateway.model_finders.slow_finder import SlowFinderFailed
+from sovctl.gateway.model_finders.uncertain_names import is_gray
+from sovctl.gateway.settings.second_look import SECOND_LOOK_RULE, SecondLookSettings
+from sovctl.gateway.upstream import Upstream
+
+_SCORE = 0.6  # between a name by its context and one by a role
+_PATH = "chat/completions"
+_LONGEST_ANSWER_BYTES = 1 << 20
+
+
+class SecondLook:
+    """Asks a pool; see `slow_finder.SlowFinder`.
+
+    Args:
+        pool: where it is asked.
+        salt: of a tenant, for the pool's prefix cache.
+    """
+
+    name = "second-look"
+    rule = SECOND_LOOK_RULE
+    kinds = frozenset({Kind.PERSON})
+
+    def __init__(self, settings: SecondLookSettings, pool: Upstream, *, salt: Callable[[str], str]) -> None:
+        if not pool.settings.kind.may_see_raw_text:
+            raise ValueError("expected a pool, got a cloud")
+        self._settings = settings
+        self._pool = pool
+        self._salt = salt
+        self._clean = CleanMemory()
+        self._places = asyncio.Semaphore(settings.max_in_flight)
+
+    def concerns(self, _inspection: Inspection) -> bool:
+        """Always: a chat model reads any language."""
+        return True
+
+    def wants(self, text: str, found: Sequence[Finding]) -> bool:
+        """True when a look is to be taken at a text."""
+        return wants(self._settings, text, found)
+
+    async def find(self, texts: Sequence[str], *, tenant: str) -> Mapping[str, list[Finding]]:
+        """What stands in the texts.
+
+        Raises:
+            SlowFinderFailed: `too-long`, `timeout`, `no-list`, or what the pool's failure is called.
+        """
+        unknown = [text for text in texts if text not in self._clean]
+        if sum(map(len, unknown)) > self._settings.max_chars:
+            raise SlowFinderFailed("too-long")
+        views = {text: plain(View(text)) for text in unknown}
+        names = await self._ask({text: pieces(view.text) for text, view in views.items()}, tenant)
+        found = {text: _findings(view, names[text]) for text, view in views.items()}
+        for text, findings in found.items():
+            if not findings:
+                self._clean.add(text)
+        return found
+
+    async def _ask(self, texts: Mapping[str, Iterable[str]], tenant: str) -> dict[str, set[str]]:
+        """The names in each text, which comes in pieces.
+
+        Raises:
+            SlowFinderFailed: one of the questions has no answer.
+        """
+        try:
+            async with asyncio.timeout(self._settings.timeout_s), asyncio.TaskGroup() as group:
+                asked = {
+                    text: [group.create_task(self._names(piece, tenant)) for piece in parts]
+                    for text, parts in texts.items()
+                }
+        except TimeoutError:
+            raise SlowFinderFailed("timeout") from None
+        except ExceptionGroup as errors:
+            first = errors.exceptions[0]
+            if isinstance(first, UpstreamFailed | UpstreamRejected):
+                raise SlowFinderFailed(str(first)) from None
+            raise SlowFinderFailed("no-list" if isinstance(first, ValueError) else type(first).__name__) from None
+        return {text: {name for task in tasks for name in task.result()} for text, tasks in asked.items()}
+
+    async def _names(self, text: str, tenant: str) -> list[str]:
+        settings, pool = self._settings, self._pool
+        salt = self._salt(tenant) if pool.settings.cache_salt else None
+        body = question(text, model=settings.model or pool.settings.model, cache_salt=salt)
+        async with self._places:
+            answer = await pool.post(_PATH, body, is_stream=False)
+            try:
+                return names_in(await answer.read(at_most=_LONGEST_ANSWER_BYTES))
+            finally:
+                answer.release()
+
+
+def wants(settings: SecondLookSettings, text: str, found: Sequence[Finding]) -> bool:
+    """True when such settings have a look taken at a text."""
+    return settings.when == "always" or is_gray(text, found)
+
+
+def _findings(view: View, names: Iterable[str]) -> list[Finding]:
+    """Where the names stand; our own tokens are nobody's."""
+    return resolve(
+        Finding(*view.span(start, end), Kind.PERSON, _SCORE, name_value(view.text[start:end]), SECOND_LOOK_RULE)
+        for name in names
+        for place in places(view.text, name)
+        for start, end in view.beside_tokens(*place)
+    )

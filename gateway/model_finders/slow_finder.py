@@ -1,0 +1,53 @@
+"""What a finder looks like that takes its time."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Protocol
+
+from sovctl.gateway.detect.findings.finding import Finding
+from sovctl.gateway.domain.entities import Kind
+from sovctl.gateway.inspection.inspector import Inspection
+
+OF_THE_REQUEST = frozenset({"deadline", "too-long"})
+"""Causes for which the request gave the reason, and the finder may be well."""
+
+
+class SlowFinderFailed(Exception):
+    """A finder could not say what is in a text. The message is a code: `busy`, `timeout`, or the name of an error."""
+
+
+class SlowFinder(Protocol):
+    """One of them."""
+
+    @property
+    def name(self) -> str:
+        """What audit records call it."""
+
+    @property
+    def rule(self) -> str:
+        """The rule that its findings carry."""
+
+    @property
+    def kinds(self) -> Collection[Kind]:
+        """What it finds."""
+
+    def concerns(self, inspection: Inspection) -> bool:
+        """Whether it has anything to say about such a request."""
+
+    def wants(self, text: str, found: Sequence[Finding]) -> bool:
+        """Whether it is to be asked about a text.
+
+        Args:
+            found: what is known in it, sorted, none overlapping.
+        """
+
+    async def find(self, texts: Sequence[str], *, tenant: str) -> Mapping[str, list[Finding]]:
+        """What stands in the texts, by text; those with nothing in them may be left out.
+
+        Args:
+            tenant: whose texts they are.
+
+        Raises:
+            SlowFinderFailed: nobody knows.
+        """

@@ -1,0 +1,1 @@
+"""The stages of one request, in order: admission, planning, sending, delivery."""

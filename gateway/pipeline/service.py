@@ -1,0 +1,163 @@
+"""Serves one request: joins the nouns and the verbs of this folder, in the order that keeps the promises.
+
+    1  who asks, and for which route                     Refused
+    2  what is in it, and where may it go                Refused, or a plan
+    3  tokens, second look                               or it doesn't leave
+    4  vault and audit record, both durable              or it doesn't leave, and no answer
+    5  upstream; the next one of the plan if it fails
+    6  answer, values put back; audit record, durable    or not its end
+
+1 and 2 are in `planning`, 3 in `tokenizer`, 4 and 5 in `sending`, 6 in `delivery` and `answer_stream`. Whatever goes
+wrong in 2 and 3 narrows the plan to the pool. Nothing here knows HTTP of the client's side: see `app`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+
+from sovctl.gateway.access.assertion import PrincipalSigner
+from sovctl.gateway.access.principal import Principal
+from sovctl.gateway.audit.audit_log import AuditLog
+from sovctl.gateway.detect.clean_text_cache import Finder
+from sovctl.gateway.domain.errors import Refused
+from sovctl.gateway.handoff.desk import Desk
+from sovctl.gateway.model_finders import SlowFinder
+from sovctl.gateway.pipeline.admission import Admission
+from sovctl.gateway.pipeline.delivery import Delivery
+from sovctl.gateway.pipeline.escalation import Escalation
+from sovctl.gateway.pipeline.planning import Planner, why_not
+from sovctl.gateway.pipeline.sending import Reply, Sender
+from sovctl.gateway.quota.quota import Quota
+from sovctl.gateway.release.judge import Checks
+from sovctl.gateway.routing.latch import Latch
+from sovctl.gateway.settings import GatewaySettings
+from sovctl.gateway.surfaces import Surface
+from sovctl.gateway.telemetry.metrics import Metrics
+from sovctl.gateway.telemetry.tracing import Tracing, span
+from sovctl.gateway.tokenization.tokenizer import Tokenizer
+from sovctl.gateway.tokens.keys import TokenKeys
+from sovctl.gateway.tokens.restore import RestoreBounds
+from sovctl.gateway.upstream import Upstream
+from sovctl.gateway.vault import Vault
+from sovctl.support.random_bytes import random_bytes
+
+NO_HEADERS: Mapping[str, str] = MappingProxyType({})
+
+
+class Service:
+    """Everything a request needs. Made at start, and again when changed settings come into force."""
+
+    def __init__(
+        self,
+        settings: GatewaySettings,
+        *,
+        keys: TokenKeys,
+        finder: Finder,
+        vault: Vault,
+        audit: AuditLog,
+        upstreams: Mapping[str, Upstream],
+        metrics: Metrics,
+        quota: Quota,
+        signer: PrincipalSigner | None = None,
+        checks: Mapping[str, Checks] = MappingProxyType({}),
+        slow_finders: Sequence[SlowFinder] = (),
+        endings: set[asyncio.Task[None]] | None = None,
+        desk: Desk | None = None,
+        tracing: Tracing | None = None,
+        latch: Latch | None = None,
+    ) -> None:
+        self.settings, limits = settings, settings.limits
+        self.max_body_bytes, self.max_upload_bytes = limits.max_body_bytes, limits.max_upload_bytes
+        self.request_timeout_s = limits.request_timeout_s
+        self.tracing = tracing
+        self.upstreams = upstreams
+        self.metrics = metrics
+        self._audit = audit
+        self._admission = Admission(settings, quota)
+        self._delivery = Delivery(audit, metrics, limits, RestoreBounds.of(settings), endings, desk)
+        escalation = Escalation(metrics, latch or Latch())
+        self._planner = Planner(
+            settings,
+            keys=keys,
+            finder=finder,
+            checks=checks,
+            slow_finders=slow_finders,
+            escalation=escalation,
+            metrics=metrics,
+            state=lambda name: upstreams[name].state(),
+        )
+        self._sender = Sender(
+            upstreams,
+            tokenizer=Tokenizer(settings, keys, vault, commit_s=metrics.vault_commit_s.at()),
+            delivery=self._delivery,
+            admission=self._admission,
+            escalation=escalation,
+            audit=audit,
+            metrics=metrics,
+            salt_key=keys.salt,
+            signer=signer,
+        )
+
+    async def serve(
+        self,
+        surface: Surface,
+        client: Principal,
+        raw: bytes,
+        *,
+        conversation_header: str | None,
+        request_id: str,
+        headers: Mapping[str, str] = NO_HEADERS,
+        timeout_s: float | None = None,
+        traceparent: str | None = None,
+    ) -> Reply:
+        """Serve one request.
+
+        Args:
+            headers: of the client, those in `surface.client_headers`.
+            timeout_s: until an answer must have begun.
+            traceparent: of the client, for its trace.
+
+        Raises:
+            Refused: with the reason code for the client.
+        """
+        exchange = self._planner.accept(
+            surface, client, raw, header=conversation_header, request_id=request_id, headers=headers
+        )
+        if timeout_s is not None:
+            exchange.deadline_s = asyncio.get_running_loop().time() + timeout_s
+        if self.tracing is not None:
+            exchange.trace = self.tracing.begin(traceparent)
+        try:
+            await self._admission.reserve(exchange)
+            with span(exchange.trace, "detect"):
+                await self._planner.inspect(exchange)
+            plan = self._planner.plan(exchange)
+            if not plan.upstreams:
+                await self._audit.request(exchange, plan.reasons, upstream=None)
+                raise why_not(plan, exchange.permit, exchange.route)
+            return await self._sender.send(exchange, plan)
+        except BaseException as error:
+            if isinstance(error, asyncio.CancelledError) and exchange.upstream is not None:
+                self._delivery.client_left(exchange)
+            exchange.settle()
+            if isinstance(error, Refused):
+                exchange.end_trace(status=error.status, reason=error.code.value)
+            else:
+                exchange.end_trace(status=500, reason=type(error).__name__)
+            raise
+
+    @property
+    def failing(self) -> dict[str, str]:
+        """Models and the second look that failed when they were last asked, for `/readyz`: their requests stay."""
+        return {f"finder:{name}": f"failed when last asked: {cause}" for name, cause in self._planner.failing.items()}
+
+    async def close(self) -> None:
+        """Wait for what is still being recorded."""
+        await self._delivery.close()
+
+
+def new_request_id() -> str:
+    """A random id, for the client, the log and the audit records of one request."""
+    return random_bytes(16).hex()

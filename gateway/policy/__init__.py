@@ -1,0 +1,1 @@
+"""Decides whether a request may leave the site."""

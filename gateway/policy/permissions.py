@@ -1,0 +1,130 @@
+"""The policy table, compiled at start: one look-up tells what policy says to a tenant on a route. Pure.
+
+policy = Policy.compile(settings.policy, settings.routes)
+permissions = policy.of("retail", "assistant")
+permissions.action_for(Kind.TAX_ID, "DE_TAX_ID")      # Action.MASK
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from sovctl.compliance.egress_policy import Row, last
+from sovctl.gateway.detect.clean_text_cache import Finder
+from sovctl.gateway.detect.language.language import NONE
+from sovctl.gateway.domain.entities import Kind
+from sovctl.gateway.domain.obstacles import Obstacle
+from sovctl.gateway.settings import (
+    Action,
+    ObstacleAction,
+    PolicySettings,
+    RouteSettings,
+    UpstreamKind,
+    UpstreamSettings,
+)
+from sovctl.support.errors import Problem, SpecError
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Permissions:
+    """What policy says to one tenant on one route. Equal only to itself, so that verdicts can be remembered by it."""
+
+    by_kind: Mapping[Kind, Action]
+    """Every kind."""
+    by_rule: Mapping[tuple[Kind, str], Action]
+    """Single rules of the detector that are treated in another way than their kind; mostly none."""
+    name_languages: frozenset[str]
+    """Languages in which the finding of names is accepted, and the word for text that is in none."""
+    blocked_obstacles: frozenset[Obstacle]
+    has_cloud: bool
+    """The route names one; otherwise every action is `block` or `allow`."""
+    clouds: frozenset[str]
+    """Those of the route that are under a law which policy allows."""
+
+    def action_for(self, kind: Kind, rule: str) -> Action:
+        """What to do with a finding of this kind by this rule."""
+        if self.by_rule and (action := self.by_rule.get((kind, rule))):
+            return action
+        return self.by_kind[kind]
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What policy says to everybody."""
+
+    _permissions: Mapping[tuple[str, str], Permissions]
+    """By tenant and route; tenants that no row names are `""`, which no tenant is called."""
+
+    @classmethod
+    def compile(
+        cls, policy: PolicySettings, routes: Sequence[RouteSettings], upstreams: Sequence[UpstreamSettings] = ()
+    ) -> Policy:
+        """All of it, so that nothing is left to find out on the way."""
+        table = policy.table(routes)
+        laws = {upstream.name: upstream.jurisdiction for upstream in upstreams if upstream.kind is UpstreamKind.CLOUD}
+        permissions = {
+            (tenant, route.model): _permissions(
+                table.rows_for(tenant, route.model),
+                table.entities(),
+                frozenset({NONE, *policy.name_languages}),
+                frozenset(each for each, action in policy.obstacles.items() if action is ObstacleAction.BLOCK),
+                has_cloud=route.cloud is not None,
+                clouds=frozenset(
+                    name for name in route.upstreams if name in laws and policy.allows_law_of(laws[name], tenant)
+                ),
+            )
+            for tenant in {*table.tenants(), *policy.tenant_jurisdictions, ""}
+            for route in routes
+        }
+        return cls(permissions)
+
+    def of(self, tenant: str, route: str) -> Permissions:
+        """What it says to a tenant on one of its routes."""
+        return self._permissions.get((tenant, route)) or self._permissions["", route]
+
+
+def _permissions(
+    rows: list[Row],
+    rules: list[str],
+    name_languages: frozenset[str],
+    blocked_obstacles: frozenset[Obstacle],
+    *,
+    has_cloud: bool,
+    clouds: frozenset[str],
+) -> Permissions:
+    def action(entity: str) -> Action:
+        row = last(rows, entity)
+        if has_cloud:
+            return Action(row.action)
+        return Action.BLOCK if row.routes and row.action == Action.BLOCK else Action.ALLOW
+
+    by_kind = {kind: action(kind.value) for kind in Kind}
+    by_rule = {}
+    for rule in rules:
+        kind, _, name = rule.partition("/")
+        if action(rule) is not by_kind[Kind(kind)]:
+            by_rule[Kind(kind), name] = action(rule)
+    return Permissions(by_kind, by_rule, name_languages, blocked_obstacles, has_cloud, clouds)
+
+
+def check_rules(policy: PolicySettings, finder: Finder, others: Sequence[str] = ()) -> None:
+    """Return when every rule that policy names is one of the detector's.
+
+    Args:
+        others: rules of other finders.
+
+    Raises:
+        SpecError: others are named; such a row would never apply, and nobody would notice.
+    """
+    problems = []
+    for number, row in enumerate(policy.rules):
+        for name in [each.partition("/")[2] for each in row.entities if "/" in each]:
+            if name not in (rule_names := [*finder.rule_names, *others]):
+                near = difflib.get_close_matches(name, rule_names, n=1)
+                hint = f"did you mean {near[0]}?" if near else f"one of {', '.join(sorted(rule_names))}"
+                message = f"expected a rule of the detector, got {name}"
+                problems.append(Problem(message, where=f"policy.rules[{number}].entities", hint=hint))
+    if problems:
+        raise SpecError(problems)

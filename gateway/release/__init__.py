@@ -1,0 +1,1 @@
+"""Checks on an answer before it is released to the client."""

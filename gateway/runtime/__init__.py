@@ -1,0 +1,1 @@
+"""One gateway process: its components, reload, supervisor and server."""

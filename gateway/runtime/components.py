@@ -1,0 +1,389 @@
+"""What a running gateway is made of: opened in order, closed in the reverse; what changes with new settings is swapped.
+
+async with Parts(settings).open() as context: ...      # as `server` does it
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gc
+import os
+import signal
+import socket
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import uvicorn
+
+from sovctl.compliance import signing as signing
+from sovctl.compliance.ledger.group import GroupCommit
+from sovctl.compliance.ledger.line import LineSender
+from sovctl.compliance.ledger.store import Ledger
+from sovctl.gateway.access.assertion import PrincipalSigner
+from sovctl.gateway.api.app import Context
+from sovctl.gateway.audit.audit_log import AuditLog, Sink
+from sovctl.gateway.detect import make_detector
+from sovctl.gateway.detect.clean_text_cache import Finder
+from sovctl.gateway.domain.errors import Refused
+from sovctl.gateway.handoff.desk import Desk
+from sovctl.gateway.handoff.queue import open_queue
+from sovctl.gateway.handoff.watch import Watch
+from sovctl.gateway.model_finders import SecondLook, SlowFinder
+from sovctl.gateway.pipeline.readiness import Readiness
+from sovctl.gateway.pipeline.sending import cache_salt
+from sovctl.gateway.pipeline.service import Service
+from sovctl.gateway.quota.quota import Quota
+from sovctl.gateway.quota.store import open_store
+from sovctl.gateway.routing.latch import Latch
+from sovctl.gateway.runtime.reload import InForce, Reloader
+from sovctl.gateway.settings import AdminListen, GatewaySettings
+from sovctl.gateway.storage.store_timeout import store_patience
+from sovctl.gateway.telemetry import log
+from sovctl.gateway.telemetry.metrics import Metrics, MetricsFolder
+from sovctl.gateway.telemetry.metrics.sharing import WRITE_EVERY_S
+from sovctl.gateway.telemetry.tracing import Tracing
+from sovctl.gateway.tokens.keys import load_token_keys
+from sovctl.gateway.upstream import Upstream
+from sovctl.gateway.vault import Vault, load_keks, open_vault
+from sovctl.support.errors import InputError, SovctlError
+
+_LOOK_FOR_ERASURES_EVERY_S = 1.0  # one look-up in an index; whoever erases waits for it
+# Objects until the collector looks at what is new. Requests leave next to nothing to it, and a look at those on their
+# way costs the more the more often it is taken: CPython's 700 are less than one request makes (3.11, 2026-11).
+_YOUNG_OBJECTS = 10_000
+_PURGE_EVERY_S = 60.0  # expired conversations can't be read in any case; this is about the disk
+
+
+class Server(uvicorn.Server):
+    """uvicorn, which says when clients can connect, and tells `/readyz` when it was told to stop.
+
+    Args:
+        site: for the log.
+    """
+
+    is_draining = False
+
+    def __init__(self, config: uvicorn.Config, *, site: str) -> None:
+        super().__init__(config)
+        self._site = site
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Open the parts, then the port: only then is `serving` true."""
+        with log.without("uvicorn.error"):  # what it says of a start that fails, whoever started it says in words
+            await super().startup(sockets)
+        log.event("serving", site=self._site, port=self.config.port)
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        self.is_draining = True
+        super().handle_exit(sig, frame)
+
+
+class Parts:
+    """What a running gateway is made of.
+
+    Args:
+        config: the file that the settings come from; watched, when given.
+        finder: instead of the detector that the settings describe.
+    """
+
+    def __init__(self, settings: GatewaySettings, *, config: Path | None = None, finder: Finder | None = None) -> None:
+        self.settings = settings
+        self._config = config
+        self._keys = load_token_keys(settings)
+        self._keks = load_keks(settings.vault)
+        self._in_force = InForce.load(settings, (lambda _: finder) if finder is not None else make_detector)
+        key_files = settings.access.principal_key_files
+        self._signer = PrincipalSigner.open(key_files, site=settings.site) if key_files else None
+        self._metrics = Metrics()
+        self._latch = Latch.shared()
+        self.metrics_folder: Path | None = None
+        """Where several workers tell each other what they counted."""
+        self._endings: set[asyncio.Task[None]] = set()
+        self._ledger_key = signing.load_or_create(settings.ledger.key_file)
+        self.failure: Exception | None = None
+        self.server: Server | None = None
+        self.line: socket.socket | None = None
+        """To the process that writes the ledger, when that is another one."""
+
+    def open_ledger(self) -> Ledger:
+        """The gateway's ledger, to be written by this process.
+
+        Raises:
+            SovctlError: another process writes it, or it is damaged.
+        """
+        settings = self.settings.ledger
+        return Ledger.open(settings.directory, origin=settings.origin, key=self._ledger_key)
+
+    async def try_vault(self) -> None:
+        """Make the vault when there is none, and write to it, before several workers open it.
+
+        Raises:
+            SovctlError: it can't be opened or written.
+        """
+        vault = await open_vault(self.settings.vault, self._keks)
+        try:
+            await vault.check()
+        finally:
+            await vault.close()
+
+    def start_record(self) -> dict[str, Any]:
+        """The ledger's record that a gateway began to serve."""
+        settings = self.settings
+        return {
+            "type": "gateway.start",
+            "site": settings.site,
+            "workers": settings.workers,
+            "policy_sha256": settings.policy.digest(),
+            "token_key_version": self._keys.version,
+        }
+
+    @asynccontextmanager
+    async def open(self) -> AsyncIterator[Context]:
+        """Open files and connections; close them in the reverse order. What goes wrong is kept in `failure`."""
+        asyncio.get_running_loop().set_exception_handler(_log_stray_error)
+        async with AsyncExitStack() as stack:
+            try:
+                context = await self._open(stack)
+            except OSError as error:
+                self.failure = InputError(f"expected usable files, got: {error.strerror}", where=str(error.filename))
+                raise
+            except Exception as error:
+                self.failure = error
+                raise
+            gc.freeze()  # what is there now stays: the collector need not look at it again and again
+            gc.set_threshold(_YOUNG_OBJECTS)
+            gc.enable()
+            yield context
+        log.event("stopped", site=self.settings.site)
+
+    async def _open(self, stack: AsyncExitStack) -> Context:
+        settings = self.settings
+        await self._in_force.callers.__aenter__()
+        stack.push_async_callback(self._close_callers)
+        await self._in_force.callers.freshen()  # a worker that is started again was loaded long ago
+        sink = await self._open_sink(stack)
+        vault = await open_vault(settings.vault, self._keks, disk_timeout_s=settings.disk_timeout_s)
+        stack.push_async_callback(vault.close)
+        upstreams = {
+            each.name: await stack.enter_async_context(Upstream(each, settings.limits, settings.routing))
+            for each in settings.upstreams
+        }
+        audit = AuditLog(sink, settings.site, self._keys.audit, settings.policy.digest(), self._metrics)
+        store = await open_store(settings)
+        quota = await stack.enter_async_context(
+            Quota(settings.quota, settings.access.teams, store, disk_timeout_s=settings.disk_timeout_s)
+        )
+        readiness = Readiness(settings.routes, vault, sink, quota, upstreams, [self._draining])
+        desk = await self._open_desk(stack, vault, audit, readiness)
+        tracing = Tracing(settings.tracing, site=settings.site) if settings.tracing is not None else None
+        if tracing is not None:
+            stack.push_async_callback(tracing.close)
+        opened = _Opened(vault, audit, upstreams, readiness, quota, desk, tracing)
+        context = Context(
+            self._service(opened, self._in_force), self._in_force.callers, readiness.wrong, self._counting(stack), desk
+        )
+        readiness.others.append(lambda: context.callers.wrong())
+        readiness.others.append(lambda: context.service.failing)
+        stack.push_async_callback(context.service.close)
+        stack.callback(asyncio.create_task(_purge(vault), name="vault purge").cancel)
+        stack.callback(asyncio.create_task(_record_erasures(vault, audit), name="vault erasures").cancel)
+        if self._config is not None:
+            await stack.enter_async_context(self._reloading(self._config, opened, context))
+        if settings.admin is not None:
+            await self._open_admin(stack, settings.admin, opened, context)
+        return context
+
+    async def _open_desk(
+        self, stack: AsyncExitStack, vault: Vault, audit: AuditLog, readiness: Readiness
+    ) -> Desk | None:
+        settings, handoff = self.settings, self.settings.handoff
+        if handoff is None:
+            return None
+        queue = await open_queue(settings)
+        stack.push_async_callback(queue.close)
+        watch = Watch(queue, handoff, audit=audit, metrics=self._metrics, site=settings.site)
+        readiness.others.append(lambda: watch.wrong)
+        await stack.enter_async_context(watch)
+        return Desk(
+            handoff,
+            queue=queue,
+            vault=vault,
+            keys=self._keys,
+            audit=audit,
+            metrics=self._metrics,
+            ttl_s=settings.vault.ttl_s,
+            max_depth=settings.limits.max_depth,
+            wake=watch.wake,
+        )
+
+    async def _open_admin(self, stack: AsyncExitStack, listen: AdminListen, opened: _Opened, context: Context) -> None:
+        from sovctl.gateway.admin.surface import Shown, admin_surface  # its pages cost a start that has none 0.1 s
+
+        shown = Shown(
+            settings=lambda: context.service.settings,
+            callers=lambda: context.callers,
+            metrics=context.metrics,
+            readiness=opened.readiness,
+            upstreams=opened.upstreams,
+            quota=opened.quota,
+            audit=opened.audit,
+            reload=lambda: os.kill(os.getpid() if self.line is None else os.getppid(), signal.SIGHUP),
+            folder=self.metrics_folder,
+            jwks=self._signer.jwks if self._signer is not None else None,
+            handoffs=opened.desk,
+        )
+        await stack.enter_async_context(admin_surface(listen, shown, key=self._keys.admin))
+
+    def _counting(self, stack: AsyncExitStack) -> Callable[[], Metrics]:
+        """What gives the figures of all workers."""
+        if self.metrics_folder is None:
+            return lambda: self._metrics
+        folder = MetricsFolder(self.metrics_folder)
+        stack.callback(folder.write, self._metrics)
+        stack.callback(asyncio.create_task(_share(folder, self._metrics), name="metrics").cancel)
+        return lambda: folder.together(self._metrics)
+
+    def _service(self, opened: _Opened, in_force: InForce) -> Service:
+        return Service(
+            in_force.settings,
+            keys=self._keys,
+            finder=in_force.finder,
+            checks=in_force.checks,
+            slow_finders=self._slow_finders(opened, in_force),
+            vault=opened.vault,
+            audit=replace(opened.audit, policy_sha256=in_force.settings.policy.digest()),
+            upstreams=opened.upstreams,
+            metrics=self._metrics,
+            quota=opened.quota,
+            signer=self._signer,
+            endings=self._endings,
+            desk=opened.desk,
+            tracing=opened.tracing,
+            latch=self._latch,
+        )
+
+    def _slow_finders(self, opened: _Opened, in_force: InForce) -> list[SlowFinder]:
+        look = in_force.settings.detect.second_look
+        if look is None:
+            return [*in_force.models]
+        salt = partial(cache_salt, self._keys.salt)
+        return [*in_force.models, SecondLook(look, opened.upstreams[look.upstream], salt=salt)]
+
+    @asynccontextmanager
+    async def _reloading(self, config: Path, opened: _Opened, context: Context) -> AsyncIterator[None]:
+        """Until the end of this context, changed settings come into force in `context`.
+
+        Raises:
+            InputError: the settings that are there now can't be put in force. What was loaded may be older than that: a
+                worker that is started again comes from a process that was loaded long ago.
+        """
+
+        async def put_in_force(new: InForce, changed: list[str]) -> None:
+            settings = new.settings
+            await opened.audit.policy(
+                policy_sha256=settings.policy.digest(),
+                previous_policy_sha256=context.service.settings.policy.digest(),
+                settings_sha256=settings.digest(),
+                changed=changed,
+            )
+            # From here on without an `await`: a request sees all of the old or all of the new.
+            context.service, context.callers = self._service(opened, new), new.callers
+            opened.readiness.routes = settings.routes
+            opened.quota.use(settings.quota, settings.access.teams)
+            for upstream in opened.upstreams.values():
+                upstream.limits = settings.limits
+            if self.server is not None:
+                self.server.config.timeout_graceful_shutdown = settings.limits.drain_s
+            self._in_force = new
+
+        reloader = Reloader(
+            config, self._in_force, make_finder=make_detector, put_in_force=put_in_force, metrics=self._metrics
+        )
+        opened.readiness.others.append(lambda: reloader.wrong)
+        if not await reloader.reload(is_start=True):
+            raise InputError("expected settings that can be put in force, got others", where=str(config))
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGHUP, reloader.wake)
+        watching = asyncio.create_task(reloader.watch(), name="reload")
+        try:
+            yield
+        finally:
+            watching.cancel()
+            loop.remove_signal_handler(signal.SIGHUP)
+            signal.signal(signal.SIGHUP, signal.SIG_IGN)  # the last answers are not ended by a reload
+
+    async def _open_sink(self, stack: AsyncExitStack) -> Sink:
+        patience = store_patience("ledger", self.settings.disk_timeout_s)
+        if self.line is not None:
+            sender = LineSender(self.line, on_broken=self._stop, patience=patience)
+            stack.push_async_callback(sender.close)
+            return sender
+        ledger = stack.enter_context(self.open_ledger())
+        group = await stack.enter_async_context(GroupCommit(ledger, patience=patience))
+        await group.append(self.start_record())
+        return group
+
+    def _stop(self) -> None:
+        if self.server is not None:
+            self.server.should_exit = True
+
+    async def _close_callers(self) -> None:
+        await self._in_force.callers.__aexit__(None, None, None)
+
+    def _draining(self) -> dict[str, str]:
+        is_draining = self.server is not None and self.server.is_draining
+        return {"draining": "told to stop"} if is_draining else {}
+
+
+@dataclass(frozen=True)
+class _Opened:
+    """What stays open, whatever settings come into force."""
+
+    vault: Vault
+    audit: AuditLog
+    upstreams: Mapping[str, Upstream]
+    readiness: Readiness
+    quota: Quota
+    desk: Desk | None
+    tracing: Tracing | None
+
+
+async def _share(folder: MetricsFolder, metrics: Metrics) -> None:
+    while True:
+        try:
+            folder.write(metrics)
+        except OSError as error:
+            log.event("metrics not shared", level=40, error=error)
+        await asyncio.sleep(WRITE_EVERY_S)
+
+
+async def _purge(vault: Vault) -> None:
+    while True:
+        await asyncio.sleep(_PURGE_EVERY_S)
+        try:
+            if purged := await vault.purge_expired():
+                log.event("vault purged", conversations=purged)
+            if await vault.renew_keys():
+                log.event("vault began a new wrapping key")
+        except SovctlError as error:
+            log.event("vault purge failed", level=40, error=error)
+
+
+async def _record_erasures(vault: Vault, audit: AuditLog) -> None:
+    while True:
+        await asyncio.sleep(_LOOK_FOR_ERASURES_EVERY_S)
+        # What is wrong with vault or ledger, `/readyz` says; an erasure waits for them.
+        with contextlib.suppress(SovctlError, Refused):
+            if count := await vault.record_erasures(audit.erased):
+                log.event("erasures recorded", erasures=count)
+
+
+def _log_stray_error(_loop: asyncio.AbstractEventLoop, context: dict[str, object]) -> None:
+    error = context.get("exception")
+    log.event("stray error", level=40, error=error if isinstance(error, BaseException) else None)

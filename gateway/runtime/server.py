@@ -1,0 +1,108 @@
+"""Runs a gateway: opens what it needs, serves until told to stop, lets running answers finish.
+
+Everything that can be wrong with settings, keys, vault, ledger or detector is found before the port is opened.
+Changed settings come into force while it serves: see `reload`.
+On SIGTERM or SIGINT no new connection is accepted, `/readyz` says `draining`, running answers have
+`limits.drain_s` seconds, and the ledger gets a last signed checkpoint.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+import ssl
+import tempfile
+from functools import partial
+from pathlib import Path
+
+import uvicorn
+
+from sovctl.gateway.access.certificate import CertificateProtocol
+from sovctl.gateway.api.app import App
+from sovctl.gateway.http.connections import DeadlineProtocol, protocol_class, raise_file_limit
+from sovctl.gateway.http.tls import check_certificate, client_certificates
+from sovctl.gateway.runtime.components import Parts, Server
+from sovctl.gateway.runtime.supervisor import Supervisor, check_port, port_taken
+from sovctl.gateway.settings import GatewaySettings
+from sovctl.gateway.telemetry import log
+from sovctl.gateway.upstream import tls_context
+
+_KEEP_ALIVE_S = 75  # longer than httpx keeps an idle connection, so that we are never the first to close
+
+
+def serve(settings: GatewaySettings, *, config: Path | None = None) -> None:
+    """Serve until a signal comes.
+
+    Args:
+        config: the file that the settings come from; changes to it come into force while the gateway runs.
+
+    Raises:
+        SovctlError: something is missing or wrong; the port was not opened.
+    """
+    log.set_up()
+    raise_file_limit()
+    for upstream in settings.upstreams:
+        tls_context(upstream)
+    check_certificate(settings.listen)
+    if settings.admin is not None:
+        check_certificate(settings.admin, where="admin")
+        check_port(settings.admin)
+    parts = Parts(settings, config=config)
+    if settings.workers == 1:
+        run(parts, None)
+        return
+    asyncio.run(parts.try_vault())
+    with parts.open_ledger() as ledger, tempfile.TemporaryDirectory(prefix="sovctl-gateway-") as folder:
+        parts.metrics_folder = Path(folder)
+        ledger.append([parts.start_record()])
+        Supervisor(settings, ledger, partial(_work, parts)).run()
+
+
+def run(parts: Parts, listening: socket.socket | None) -> None:
+    """Serve in this process until a signal comes.
+
+    Args:
+        listening: a socket to serve on; one of our own when there is none.
+
+    Raises:
+        SovctlError: it could not be started.
+    """
+    settings = parts.settings
+    options = uvicorn.Config(
+        App(parts.open),
+        host=settings.listen.host,
+        port=settings.listen.port,
+        ssl_certfile=settings.listen.certificate_file,
+        ssl_keyfile=settings.listen.key_file,
+        ssl_ca_certs=settings.listen.client_ca_file,
+        ssl_cert_reqs=client_certificates(settings.listen),
+        loop="uvloop",
+        http=protocol_class(
+            CertificateProtocol if settings.listen.client_ca_file else DeadlineProtocol, settings.listen
+        ),
+        ws="none",
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        timeout_keep_alive=_KEEP_ALIVE_S,
+        timeout_graceful_shutdown=settings.limits.drain_s,
+    )
+    options.load()
+    if isinstance(options.ssl, ssl.SSLContext):
+        options.ssl.minimum_version = ssl.TLSVersion.TLSv1_2  # NIST SP 800-52r2, 3.1
+    parts.server = server = Server(options, site=settings.site)
+    with contextlib.suppress(KeyboardInterrupt, SystemExit):  # uvicorn exits by itself when it could not start
+        server.run([listening] if listening is not None else None)
+    if parts.failure is not None:
+        raise parts.failure
+    if not server.started:
+        raise port_taken(settings.listen)
+
+
+def _work(parts: Parts, listening: socket.socket, line_end: socket.socket) -> None:
+    """Serve as one of several workers, whose ledger another process writes."""
+    parts.line = line_end
+    run(parts, listening)

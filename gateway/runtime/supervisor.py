@@ -1,0 +1,271 @@
+"""Several workers behind one port: one process forks them, writes the ledger for all, and starts anew what dies.
+
+    supervisor ── forks ── worker 0, worker 1, ...     each with a socket of its own on the same port (SO_REUSEPORT)
+        └── the one writer of the ledger               see `compliance.ledger.line`
+
+The supervisor has one thread and no event loop, so it can fork at any time; what the workers share (detector, keys) is
+loaded before and lies in memory once. A socket stays open while its worker is replaced at once, so no connection that
+waits is lost; one whose worker has to wait is closed, so that nobody waits on it. Once it was told to stop, new
+connections are refused; the supervisor ends when all workers have finished their answers. A worker that lost it
+ends too.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import os
+import selectors
+import signal
+import socket
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from types import FrameType
+
+from sovctl.compliance.ledger.line import LineWriter, line
+from sovctl.compliance.ledger.store import Ledger
+from sovctl.gateway.settings import GatewaySettings, Listen
+from sovctl.gateway.telemetry import log
+from sovctl.support.errors import ExitCode, InputError, SovctlError
+
+_SIGN_AFTER_S = 1.0  # of silence, as in `ledger.group`
+_RESTART_AFTER_S = (0.0, 1.0, 2.0, 5.0, 10.0, 30.0)  # a worker that keeps dying is started ever more slowly
+_STEADY_S = 60.0  # a worker that lived as long is forgiven
+_KILL_AFTER_S = 5.0  # beyond `limits.drain_s`, which a worker keeps by itself
+_BACKLOG = 2048  # connections that wait to be accepted, per worker
+
+_HANDLED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD)
+_HOPELESS = frozenset({ExitCode.BAD_INPUT, ExitCode.BUSY, ExitCode.MISSING})
+"""A first start that ends so will not end better the next time."""
+
+Worker = Callable[[socket.socket, socket.socket], None]
+"""What a worker runs: its listening socket, its end of the line to the ledger. Returns when it was told to stop."""
+
+
+@dataclass
+class _Place:
+    """One worker's place: what outlives the process in it."""
+
+    listening: socket.socket | None
+    """None while nobody is there to accept: what waits on it would wait in vain, and another worker would answer."""
+    worker_end: socket.socket
+    writer_end: socket.socket
+    pid: int = 0
+    started: float = 0.0
+    deaths: int = 0
+    restart_at: float | None = None
+
+    def close_listening(self) -> None:
+        """Let nobody wait on a socket that nobody accepts from."""
+        if self.listening is not None:
+            self.listening.close()
+            self.listening = None
+
+
+class Supervisor:
+    """Runs the workers of one gateway.
+
+    Args:
+        ledger: open; this process writes it.
+        run_worker: called in each worker.
+    """
+
+    def __init__(self, settings: GatewaySettings, ledger: Ledger, run_worker: Worker) -> None:
+        self._settings = settings
+        self._ledger = ledger
+        self._writer = LineWriter(ledger)
+        self._run_worker = run_worker
+        self._is_stopping = False
+        self._kill_at = 0.0
+        self._failed_code: int | None = None
+        self._selector = selectors.DefaultSelector()
+        check_port(settings.listen)
+        self._places = [self._place() for _ in range(settings.workers)]
+
+    def run(self) -> None:
+        """Serve until a signal comes and the workers are done.
+
+        Raises:
+            InputError: a worker can't start.
+        """
+        gc.freeze()  # what is shared stays shared: the collector would touch every object
+        gc.enable()
+        with self._signals():
+            for place in self._places:
+                self._start(place)
+            while any(place.pid for place in self._places) or not self._is_stopping:
+                self._turn()
+        if self._failed_code is not None:
+            raise InputError(
+                f"expected workers that start, got one that ended with exit code {self._failed_code}",
+                hint="the log says why, and `sovctl gateway check` tries each part",
+            )
+
+    def _place(self) -> _Place:
+        listening = bind(self._settings.listen)
+        worker_end, writer_end = line()
+        self._selector.register(writer_end, selectors.EVENT_READ)
+        return _Place(listening, worker_end, writer_end)
+
+    def _turn(self) -> None:
+        ready = self._selector.select(_SIGN_AFTER_S)
+        lines = [key.fileobj for key, _ in ready if key.data is None]
+        for key, _ in ready:
+            if key.data is not None:
+                with contextlib.suppress(BlockingIOError):
+                    key.fileobj.recv(4096)  # type: ignore[union-attr]  # a signal woke us
+        if lines:
+            self._writer.answer([each for each in lines if isinstance(each, socket.socket)])
+        elif not ready:
+            with contextlib.suppress(SovctlError):  # the entries are durable; it is tried again
+                self._ledger.checkpoint()
+        self._reap()
+        now = time.monotonic()
+        for place in self._places:
+            if place.restart_at is not None and now >= place.restart_at and not self._is_stopping:
+                self._start(place)
+            if place.pid and self._is_stopping and now >= self._kill_at:
+                os.kill(place.pid, signal.SIGKILL)
+
+    def _start(self, place: _Place) -> None:
+        if place.listening is None:
+            place.listening = bind(self._settings.listen)
+        if place.started:
+            self._renew_line(place)
+        place.restart_at, place.started = None, time.monotonic()
+        place.pid = os.fork()
+        if place.pid == 0:
+            self._be_worker(place)
+
+    def _renew_line(self, place: _Place) -> None:
+        """What the worker before said last is written; nobody may take the answer to it for one to himself."""
+        self._writer.answer([place.writer_end])
+        self._selector.unregister(place.writer_end)
+        place.writer_end.close()
+        place.worker_end.close()
+        place.worker_end, place.writer_end = line()
+        self._selector.register(place.writer_end, selectors.EVENT_READ)
+
+    def _be_worker(self, place: _Place) -> None:
+        """In the child. Never returns."""
+        code = int(ExitCode.INTERNAL)
+        try:
+            signal.set_wakeup_fd(-1)
+            for each in _HANDLED:
+                signal.signal(each, signal.SIG_DFL)
+            signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until it can reload: a signal that comes early ends nothing
+            self._selector.close()
+            self._ledger.abandon()
+            for other in self._places:
+                other.writer_end.close()
+                if other is not place:
+                    other.worker_end.close()
+                    if other.listening is not None:
+                        other.listening.close()
+            assert place.listening is not None
+            self._run_worker(place.listening, place.worker_end)
+            code = int(ExitCode.OK)
+        except SovctlError as error:
+            log.event("worker did not start", level=40, reason=str(error))
+            code = int(error.exit_code)
+        except BaseException as error:  # noqa: BLE001 - nothing may climb out of the child into the parent's code
+            log.event("our mistake", level=40, error=error)
+        finally:
+            os._exit(code)
+
+    def _reap(self) -> None:
+        for place in self._places:
+            if not place.pid:
+                continue
+            pid, status = os.waitpid(place.pid, os.WNOHANG)
+            if not pid:
+                continue
+            place.pid = 0
+            if self._is_stopping:
+                continue
+            lived_s, code = time.monotonic() - place.started, os.waitstatus_to_exitcode(status)
+            if code in _HOPELESS and not place.deaths and lived_s < _STEADY_S:
+                self._failed_code = code
+                self._stop()
+                continue
+            place.deaths = 1 if lived_s >= _STEADY_S else place.deaths + 1
+            delay_s = _RESTART_AFTER_S[min(place.deaths, len(_RESTART_AFTER_S)) - 1]
+            place.restart_at = time.monotonic() + delay_s
+            if delay_s:
+                place.close_listening()
+            log.event("worker ended", level=40, status=code, restart_in_s=delay_s)
+
+    @contextlib.contextmanager
+    def _signals(self) -> Iterator[None]:
+        woken, waker = socket.socketpair()
+        woken.setblocking(False)
+        waker.setblocking(False)
+        self._selector.register(woken, selectors.EVENT_READ, "signal")
+        before = {each: signal.signal(each, self._on_signal) for each in _HANDLED}
+        fd = signal.set_wakeup_fd(waker.fileno())
+        try:
+            yield
+        finally:
+            signal.set_wakeup_fd(fd)
+            for each, handler in before.items():
+                signal.signal(each, handler)
+
+    def _on_signal(self, number: int, _frame: FrameType | None) -> None:
+        if number in (signal.SIGTERM, signal.SIGINT):
+            self._stop()
+        elif number != signal.SIGCHLD:
+            self._pass_on(number)
+
+    def _stop(self) -> None:
+        self._is_stopping = True
+        self._kill_at = time.monotonic() + self._settings.limits.drain_s + _KILL_AFTER_S
+        self._pass_on(signal.SIGTERM)
+        for place in self._places:  # ours would take connections on, for as long as the last answer takes
+            place.close_listening()
+
+    def _pass_on(self, number: int) -> None:
+        for place in self._places:
+            if place.pid:
+                os.kill(place.pid, number)
+
+
+def bind(listen: Listen) -> socket.socket:
+    """A socket on a port of the gateway's, one of several on it.
+
+    Raises:
+        InputError: somebody else has the port.
+    """
+    family = socket.AF_INET6 if ":" in listen.host else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+    try:
+        listening.bind((listen.host, listen.port))
+        listening.listen(_BACKLOG)
+    except OSError as error:
+        listening.close()
+        raise port_taken(listen) from error
+    return listening
+
+
+def check_port(listen: Listen) -> None:
+    """Return when nobody listens on the port; with SO_REUSEPORT two gateways would share it in silence.
+
+    Raises:
+        InputError: somebody does.
+    """
+    with socket.socket(socket.AF_INET6 if ":" in listen.host else socket.AF_INET, socket.SOCK_STREAM) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((listen.host, listen.port))
+        except OSError as error:
+            raise port_taken(listen) from error
+
+
+def port_taken(listen: Listen) -> InputError:
+    """Somebody else has the port."""
+    return InputError(
+        f"expected a free port, got none at {listen.host}:{listen.port}",
+        hint="is another gateway running?",
+    )

@@ -1,0 +1,1 @@
+"""SQLite and PostgreSQL connections that vault, quota and hand-off share."""

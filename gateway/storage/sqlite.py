@@ -1,0 +1,193 @@
+"""A SQLite file that the gateway processes of one host share: made when absent, told from other files, written whole.
+
+What was committed is on the disk. Work is done in a thread of the file's own, one transaction after another; who waits
+longer than `busy_s` for another process is told that the file can't be used.
+
+    KIND = FileKind("a store of quotas", application_id=0x736F7671, schema="CREATE TABLE ...", failure=QuotaUnavailable)
+    database = SqliteDatabase.open(Path("quota.db"), KIND)
+    await database.write(lambda connection: connection.execute("DELETE FROM spent"))
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import sqlite3
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self, TypeVar
+
+from sovctl.support.errors import InputError, SovctlError
+
+BUSY_S = 2.0  # a transaction takes about 1 ms, some while a disk is slow
+_PAUSE_S = 0.01
+_Result = TypeVar("_Result")
+
+
+@dataclass(frozen=True)
+class FileKind:
+    """What a file is for."""
+
+    name: str
+    """As errors say it."""
+    application_id: int
+    """Four characters by which `file` and we tell it from others."""
+    schema: str
+    """Statements that make its tables."""
+    failure: type[SovctlError]
+    """What is raised when it can't be read or written."""
+    version: int = 0
+    """Of the schema."""
+    is_wiped: bool = False
+    """What is removed is overwritten."""
+
+
+class SqliteDatabase:
+    """One open file. Made by `open` or `copy`."""
+
+    def __init__(self, path: Path, kind: FileKind, connection: sqlite3.Connection) -> None:
+        self.path = path
+        self._kind = kind
+        self._connection = connection
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix=path.stem)
+
+    @classmethod
+    def open(cls, path: Path, kind: FileKind, *, busy_s: float = BUSY_S) -> Self:
+        """Open the file; it is made when absent.
+
+        Raises:
+            InputError: not a file of this kind, or not to be opened.
+        """
+
+        def connect() -> sqlite3.Connection:
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+            return sqlite3.connect(path, isolation_level=None, timeout=busy_s, check_same_thread=False)
+
+        return cls(path, kind, _prepared(connect, path, kind, busy_s=busy_s))
+
+    @classmethod
+    def copy(cls, path: Path, kind: FileKind) -> Self:
+        """What is in the file now, in memory: what is written there changes nothing.
+
+        Raises:
+            InputError: not a file of this kind, or not to be read.
+        """
+
+        def connect() -> sqlite3.Connection:
+            return sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+
+        def fill(connection: sqlite3.Connection) -> None:
+            if path.exists():
+                with contextlib.closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as there:
+                    there.backup(connection)
+
+        return cls(path, kind, _prepared(connect, path, kind, fill=fill))
+
+    async def read(self, work: Callable[[sqlite3.Connection], _Result]) -> _Result:
+        """What `work` finds, in one statement.
+
+        Raises:
+            SovctlError: `kind.failure`.
+        """
+        return await self._in_thread(work, is_writing=False)
+
+    async def write(self, work: Callable[[sqlite3.Connection], _Result]) -> _Result:
+        """What `work` returns; what it did is durable, or undone when it raises.
+
+        Raises:
+            SovctlError: `kind.failure`.
+        """
+        return await self._in_thread(work, is_writing=True)
+
+    async def close(self) -> None:
+        """Let go of the file."""
+        await asyncio.get_running_loop().run_in_executor(self._thread, self._connection.close)
+        self._thread.shutdown()
+
+    async def _in_thread(self, work: Callable[[sqlite3.Connection], _Result], *, is_writing: bool) -> _Result:
+        connection = self._connection
+
+        def run() -> _Result:
+            try:
+                if not is_writing:
+                    return work(connection)
+                connection.execute("BEGIN IMMEDIATE")
+                result = work(connection)
+                connection.execute("COMMIT")
+            except sqlite3.Error as error:
+                message = f"expected {self._kind.name}, got: {_reason(error)}"
+                raise self._kind.failure(message, where=str(self.path), hint="is the disk full?") from error
+            else:
+                return result
+            finally:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+
+        return await asyncio.get_running_loop().run_in_executor(self._thread, run)
+
+
+def keep_log(connection: sqlite3.Connection, *, busy_s: float) -> None:
+    """Write ahead to a log from now on. For another process that makes the same file SQLite does not wait here itself.
+
+    Raises:
+        sqlite3.OperationalError: it was busy for longer than `busy_s`.
+    """
+    until = time.monotonic() + busy_s
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                raise
+        time.sleep(_PAUSE_S)
+
+
+def _prepared(
+    connect: Callable[[], sqlite3.Connection],
+    path: Path,
+    kind: FileKind,
+    *,
+    busy_s: float = BUSY_S,
+    fill: Callable[[sqlite3.Connection], None] = lambda _: None,
+) -> sqlite3.Connection:
+    with contextlib.ExitStack() as undo:
+        try:
+            connection = connect()
+            undo.callback(connection.close)
+            fill(connection)
+            keep_log(connection, busy_s=busy_s)
+            _prepare(connection, kind)
+        except (OSError, sqlite3.Error) as error:
+            raise InputError(f"expected {kind.name}, got: {_reason(error)}", where=str(path)) from error
+        undo.pop_all()
+    return connection
+
+
+def _prepare(connection: sqlite3.Connection, kind: FileKind) -> None:
+    connection.execute("PRAGMA synchronous = FULL")  # NORMAL may lose the last commits when the power goes
+    connection.execute(f"PRAGMA secure_delete = {'ON' if kind.is_wiped else 'OFF'}")
+    connection.execute("BEGIN IMMEDIATE")
+    (found,) = connection.execute("PRAGMA application_id").fetchone()
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    if found == 0 and tables == 0:
+        for statement in filter(str.strip, kind.schema.split(";")):
+            connection.execute(statement)
+        connection.execute(f"PRAGMA application_id = {kind.application_id}")
+        connection.execute(f"PRAGMA user_version = {kind.version}")
+        found, version = kind.application_id, kind.version
+    connection.execute("COMMIT")
+    if found != kind.application_id or version != kind.version:
+        raise sqlite3.DatabaseError("another kind of database")
+
+
+def _reason(error: OSError | sqlite3.Error) -> str:
+    if isinstance(error, OSError):
+        return (error.strerror or "an error of the file system").lower()
+    return str(error).lower()

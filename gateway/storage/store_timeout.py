@@ -1,0 +1,25 @@
+"""How long ledger, vault and limits may say nothing; the log says which of them does, and when it is back."""
+
+from __future__ import annotations
+
+import logging
+
+from sovctl.gateway.telemetry import log
+from sovctl.support.stall_timeout import Patience
+
+
+def store_patience(store: str, disk_timeout_s: float) -> Patience:
+    """For one store.
+
+    Args:
+        store: its name, as in `/readyz`.
+        disk_timeout_s: of the settings.
+    """
+
+    def tell(is_hung: bool) -> None:
+        if is_hung:
+            log.event("store does not answer", level=logging.ERROR, store=store, after_s=disk_timeout_s)
+        else:
+            log.event("store answers again", store=store)
+
+    return Patience(disk_timeout_s, tell=tell)

@@ -1,0 +1,1 @@
+"""Log and traces of the gateway; metrics are in `metrics/`."""

@@ -1,0 +1,133 @@
+"""Every metric there is: names, labels, bounds.
+
+Labels are names from the settings (model, upstream), and fixed words (surface, route, status, reason, kind, outcome).
+`route` is `pool` or `cloud`, as in the header `x-sovctl-route`; `model` is what clients ask for.
+
+    metrics = Metrics()
+    metrics.requests.add("chat.completions", "assistant", "cloud", "200")
+    metrics.inter_token_s.at("chat.completions", "assistant").observe(0.021)
+"""
+
+from __future__ import annotations
+
+from sovctl.gateway.telemetry.metrics.families import Counter, Family, Gauge, Histogram
+
+PREFIX = "sovctl_gateway_"
+
+# Bounds in seconds, ours (guess, 2026-11), around what each of them is held to.
+_OURS_S = (
+    0.0005,
+    0.001,
+    0.002,
+    0.005,
+    0.01,
+    0.02,
+    0.05,
+    0.1,
+    0.25,
+    1.0,
+)  # the budget: 1 ms at the median, a few at p99
+_DISK_S = (0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5)  # an fsync: 0.1 ms NVMe, 10 ms a busy disk
+_ANSWER_S = (0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 1.5, 2.0, 5.0, 10.0, 30.0)  # voice 1.5 s, text 2 s, heavy 5 s
+_TOKEN_S = (0.005, 0.01, 0.02, 0.03, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0)  # reading speed: some 0.05 s a token
+_HOLD_S = (0.001, 0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 5.0)  # of a sentence that is checked before it is released
+
+
+class Metrics:
+    """All metrics of one process."""
+
+    def __init__(self) -> None:
+        self.requests = Counter(
+            "requests_total",
+            "Answered requests, by where they went (pool, cloud) and status.",
+            "surface",
+            "model",
+            "route",
+            "status",
+        )
+        self.refused = Counter("refused_total", "Requests without an answer, by reason code.", "reason")
+        self.findings = Counter("findings_total", "Identifiers found in requests, by kind.", "kind")
+        self.tokens = Counter(
+            "tokens_total",
+            "Tokens in answers, by what became of them: restored, withheld, unknown, malformed, capped.",
+            "outcome",
+        )
+        self.finder_failures = Counter(
+            "finder_failures_total",
+            "Requests that a model of the site's own or the second look could not read, so that they stayed, by cause.",
+            "finder",
+            "cause",
+        )
+        self.upstream_failures = Counter(
+            "upstream_failures_total", "Failed attempts, by upstream and cause.", "upstream", "cause"
+        )
+        self.release_checks = Counter(
+            "release_checks_total",
+            "Answers that a release check judged, by its worst verdict: PASS, WARN, FAIL, UNKNOWN.",
+            "model",
+            "check",
+            "verdict",
+        )
+        self.handoffs = Counter(
+            "handoffs_total",
+            "Answers handed over to a person, by what became of them: made, refused, taken, resolved, expired.",
+            "outcome",
+        )
+        self.webhook_calls = Counter(
+            "handoff_webhook_calls_total", "Calls of the webhook for hand-offs, by outcome: heard, failed.", "outcome"
+        )
+        self.handoffs_open = Gauge("handoffs_open", "Hand-offs that wait or are taken.", together="max")
+        self.bad_answers = Counter(
+            "bad_answers_total",
+            "Answers after which another upstream was asked, by fault: empty, truncated, unknown-tool, invalid-json.",
+            "model",
+            "upstream",
+            "fault",
+        )
+        self.shadow_choices = Counter(
+            "shadow_choices_total",
+            "What a heuristic would have chosen, by how hard the request looked, beside what was asked first.",
+            "model",
+            "complexity",
+            "would",
+            "asked",
+        )
+        self.hedges = Counter(
+            "hedges_total", "Requests that a second server was asked for, since the first took long.", "upstream"
+        )
+        self.fallbacks = Counter("fallbacks_total", "Requests that another upstream than the first one answered.")
+        self.reloads = Counter(
+            "reloads_total", "Times that settings were read anew, by outcome: applied, unchanged, refused.", "outcome"
+        )
+        self.in_flight = Gauge("in_flight_requests", "Requests being served now.")
+        self.reload_failed = Gauge(
+            "reload_failed",
+            "1 while the settings in the files were refused and older ones are in force.",
+            together="max",
+        )
+        self.workers = Gauge("workers", "Worker processes that count into these figures.")
+        self.added_s = Histogram(
+            "added_seconds", "Time from the whole request to the first byte sent upstream.", _OURS_S, "surface"
+        )
+        self.first_byte_s = Histogram(
+            "first_byte_seconds",
+            "Time from sending upstream to the beginning of the answer; for one that is not streamed, to its end.",
+            _ANSWER_S,
+            "surface",
+            "model",
+            "route",
+        )
+        self.inter_token_s = Histogram(
+            "inter_token_seconds", "Time between two pieces of a streamed answer.", _TOKEN_S, "surface", "model"
+        )
+        self.release_hold_s = Histogram(
+            "release_hold_seconds", "Time that an event of a stream waited for its release checks.", _HOLD_S, "model"
+        )
+        self.vault_commit_s = Histogram("vault_commit_seconds", "Time until values were durable.", _DISK_S)
+        self.ledger_commit_s = Histogram("ledger_commit_seconds", "Time until an audit record was durable.", _DISK_S)
+        self.workers.put(1)
+
+    @property
+    def families(self) -> dict[str, Family]:
+        """All of them, by name."""
+        return {family.name: family for family in vars(self).values() if isinstance(family, Family)}

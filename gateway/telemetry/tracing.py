@@ -1,0 +1,227 @@
+"""Traces of requests for an OpenTelemetry collector: names, codes, counts and times; never text.
+
+    request     from the whole request to the end of its answer
+    detect      finding out what is in it
+    vault       storing what its tokens stand for
+    audit       making its records durable
+    upstream    from sending it to the beginning of the answer, with the retries at that pool or cloud
+    release     judging the answer
+
+Attributes come from one table (`ATTRIBUTES`); anything else is dropped, and so is a value that is no number, truth or
+short word. A client's W3C `traceparent` is taken up; pools get one, clouds never do. What is to be sent waits in a
+bounded queue for a thread of its own: a collector that is slow or gone costs spans, and no request anything. Without
+`tracing` in the settings nothing of OpenTelemetry is even imported.
+
+    tracing = Tracing(settings, site="lab")
+    exchange.trace = tracing.begin(headers.get("traceparent"))     # None for a request that is not sampled
+    with span(exchange.trace, "detect"): ...
+    exchange.trace.end({"status": 200})
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+import secrets
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from sovctl import __version__
+from sovctl.gateway.settings import TracingSettings
+from sovctl.gateway.telemetry import log
+
+if TYPE_CHECKING:
+    from opentelemetry.sdk.trace import ReadableSpan
+    from opentelemetry.sdk.trace.export import SpanExporter
+    from opentelemetry.trace import Span
+
+TRACEPARENT = "traceparent"
+ATTRIBUTES: Mapping[str, type] = {
+    "attempts": int,
+    "findings": int,
+    "is_stream": bool,
+    "model": str,
+    "reason": str,
+    "request_bytes": int,
+    "request_id": str,
+    "status": int,
+    "surface": str,
+    "tokens": int,
+    "upstream": str,
+    "upstream_kind": str,
+    "verdict": str,
+}
+"""What a span may say, as `sovctl.NAME`: names from the settings, fixed words, counts."""
+
+_WORD = re.compile(r"[A-Za-z0-9._:/@-]{1,200}")
+_TRACEPARENT = re.compile(r"00-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}")  # W3C Trace Context 1, 3.2.2
+_MOST_WAITING = 4096  # spans, some 4 MB; at 6 a request, what 680 sampled requests make
+_BATCH = 512
+_SEND_EVERY_S = 1.0
+_TIMEOUT_S = 5.0
+_LAST_SEND_S = 2.0  # how long a gateway that stops waits for its collector
+_SAY_EVERY_S = 60.0
+NOTHING: AbstractContextManager[Any] = nullcontext()
+"""In the place of a part of a trace that is not sampled."""
+
+
+class Tracing:
+    """Makes traces and sends them. Open it in the process that serves; it starts a thread."""
+
+    def __init__(self, settings: TracingSettings, *, site: str) -> None:
+        from opentelemetry import trace
+        from opentelemetry.sdk.resources import Resource
+        from opentelemetry.sdk.trace import TracerProvider
+        from opentelemetry.sdk.trace.export import BatchSpanProcessor
+        from opentelemetry.sdk.trace.sampling import ALWAYS_ON
+
+        logging.getLogger("opentelemetry").setLevel(logging.CRITICAL)  # `_Sending` says what there is to say
+        self._trace = trace
+        self._limit = int(settings.sample_ratio * 2**56)
+        self._processor = BatchSpanProcessor(
+            _sending(settings),
+            max_queue_size=_MOST_WAITING,
+            max_export_batch_size=_BATCH,
+            schedule_delay_millis=_SEND_EVERY_S * 1000,
+        )
+        resource = Resource(
+            {"service.name": "sovctl-gateway", "service.version": __version__, "service.namespace": site}
+        )
+        # What was drawn by the trace's id is recorded; the environment has no say in it.
+        provider = TracerProvider(sampler=ALWAYS_ON, resource=resource, shutdown_on_exit=False)
+        provider.add_span_processor(self._processor)
+        self._tracer = provider.get_tracer("sovctl.gateway", __version__)
+
+    def begin(self, traceparent: str | None) -> Trace | None:
+        """The trace of a request; None when it is not sampled.
+
+        Args:
+            traceparent: of the client, as it came.
+        """
+        parent = _TRACEPARENT.fullmatch(traceparent) if traceparent is not None else None
+        trace_id, span_id = (int(part, 16) for part in parent.groups()) if parent is not None else (0, 0)
+        # W3C Trace Context 2, 3.2.2.3.1: the last seven bytes are random, so they draw the same everywhere.
+        drawn = trace_id % 2**56 if trace_id else secrets.randbits(56)
+        if drawn >= self._limit:
+            return None
+        api, context = self._trace, None
+        if trace_id and span_id:
+            remote = api.SpanContext(trace_id, span_id, is_remote=True, trace_flags=api.TraceFlags(1))
+            context = api.set_span_in_context(api.NonRecordingSpan(remote), api.context_api.Context())
+        root = self._tracer.start_span("request", context or api.context_api.Context(), kind=api.SpanKind.SERVER)
+        return Trace(self._tracer, root, api.set_span_in_context(root, api.context_api.Context()))
+
+    async def close(self) -> None:
+        """Send what waits, as far as the collector takes it in time."""
+        # A thread that nobody has to wait for: the library's own waits are longer.
+        sending = threading.Thread(target=self._processor.shutdown, name="last traces", daemon=True)
+        sending.start()
+        await asyncio.to_thread(sending.join, _LAST_SEND_S)
+
+
+class Trace:
+    """One request's."""
+
+    def __init__(self, tracer: Any, root: Span, context: Any) -> None:
+        self._tracer = tracer
+        self._root = root
+        self._context = context
+
+    def span(self, name: str, attributes: Mapping[str, Any] | None = None) -> Timed:
+        """A part of it, from now until the end of the `with`."""
+        return Timed(self._tracer.start_span(name, self._context), attributes)
+
+    def past(self, name: str, began_ns: int, attributes: Mapping[str, Any]) -> None:
+        """A part that began at a time (ns since 1970) and ends now."""
+        span = self._tracer.start_span(name, self._context, start_time=began_ns)
+        span.set_attributes(allowed(attributes))
+        span.end()
+
+    def end(self, attributes: Mapping[str, Any]) -> None:
+        """The request is done; what is said after that is not heard."""
+        self._root.set_attributes(allowed(attributes))
+        self._root.end(time.time_ns())
+
+
+class Timed:
+    """A part of a trace; it ends with its `with`."""
+
+    def __init__(self, span: Span, attributes: Mapping[str, Any] | None) -> None:
+        self._span = span
+        if attributes:
+            span.set_attributes(allowed(attributes))
+
+    def say(self, attributes: Mapping[str, Any]) -> None:
+        """Add what has become known."""
+        self._span.set_attributes(allowed(attributes))
+
+    @property
+    def traceparent(self) -> str:
+        """For a pool, whose own spans then are parts of this one."""
+        context = self._span.get_span_context()
+        return f"00-{context.trace_id:032x}-{context.span_id:016x}-01"
+
+    def __enter__(self) -> Timed:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, _error: object, _traceback: TracebackType | None) -> None:
+        if kind is not None:  # its class alone: a message may hold anything
+            self._span.set_attributes(allowed({"reason": kind.__name__}))
+        self._span.end()
+
+
+def span(
+    trace: Trace | None, name: str, attributes: Mapping[str, Any] | None = None
+) -> AbstractContextManager[Timed | None]:
+    """A part of a trace, or nothing where there is none."""
+    return NOTHING if trace is None else trace.span(name, attributes)
+
+
+def allowed(attributes: Mapping[str, Any]) -> dict[str, Any]:
+    """Those that a span may say, by their full names."""
+    return {
+        f"sovctl.{name}": value
+        for name, value in attributes.items()
+        if type(value) is ATTRIBUTES.get(name) and (type(value) is not str or _WORD.fullmatch(value))
+    }
+
+
+def _sending(settings: TracingSettings) -> SpanExporter:
+    import requests
+    from opentelemetry.exporter.otlp.proto.http import Compression
+    from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+    from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
+
+    session = requests.Session()
+    session.trust_env = False  # a proxy in the environment is a way out that nobody planned
+    session.max_redirects = 0
+    inner = OTLPSpanExporter(
+        str(settings.endpoint),
+        certificate_file=str(settings.ca_file) if settings.ca_file is not None else None,
+        timeout=_TIMEOUT_S,
+        compression=Compression.NoCompression,
+        session=session,
+    )
+
+    class _Sending(SpanExporter):
+        """Says once a minute that a collector does not take what it is sent."""
+
+        _said_at = -_SAY_EVERY_S
+
+        def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
+            result = inner.export(spans)
+            now = time.monotonic()
+            if result is not SpanExportResult.SUCCESS and now - self._said_at >= _SAY_EVERY_S:
+                self._said_at = now
+                log.event("traces not taken by the collector", level=30, spans=len(spans))
+            return result
+
+        def shutdown(self) -> None:
+            inner.shutdown()  # type: ignore[no-untyped-call]
+
+    return _Sending()

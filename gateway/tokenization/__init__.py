@@ -1,0 +1,1 @@
+"""Builds the request body that leaves the site."""

@@ -1,0 +1,1 @@
+"""The token grammar: issue, search, restore, keys, conversations, surrogates."""

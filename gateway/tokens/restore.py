@@ -1,0 +1,296 @@
+"""Puts values back in the place of tokens, while an answer streams by. Pure, incremental, one pass.
+
+One `Restorer` serves one channel: one field of one choice, or the arguments of one tool call. It holds back only what
+is truly the beginning of a token of a kind that was issued, never more; what was put back is never read again; a token
+that is cut off by the end of the answer is emitted as it is. Only tokens that were issued to this tenant in this
+conversation are restored; any other is text. `Issued` bounds how many different values one answer can get, so that
+nobody empties a conversation by asking for all its tokens.
+
+    restorer = Restorer(issued)
+    restorer.feed("Sent to IBAN_7K2")      # "Sent to "
+    restorer.feed("M0C3...")               # "DE89 3704 0044 0532 0130 00"
+    restorer.flush()                       # ""
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from urllib.parse import quote
+
+from sovctl.gateway.domain.entities import Kind, Mark
+from sovctl.gateway.settings import GatewaySettings
+from sovctl.gateway.tokens.annotation_offsets import Offsets
+from sovctl.gateway.tokens.link_context import JsonLinkContext, LinkContext, has_link_hint
+from sovctl.gateway.tokens.search import PLAIN_ID, Found, TokenSearch, id_pattern
+from sovctl.gateway.tokens.surrogates import Surrogates
+from sovctl.gateway.tokens.token import ID_CHARACTERS
+
+_LABEL_OF: dict[str, Kind | Mark] = {**{k.value: k for k in Kind}, **{m.value: m for m in Mark}}
+_URL = Mark.URL.value
+_UNKNOWN = (_URL, "")  # neither is put back in plain text
+_PENDING_CHARACTERS = 4096  # of plain text until the links in it are looked for, all at once
+
+
+@dataclass(slots=True)
+class RestoreCounts:
+    """What happened to the tokens of an answer; for metrics and audit."""
+
+    restored: int = 0
+    withheld: int = 0
+    """Inside a link."""
+    unknown: int = 0
+    """Well-formed and of a kind that was issued, but not issued in this conversation."""
+    malformed: int = 0
+    """With a wrong check character."""
+    capped: int = 0
+    """More different values than one answer may have."""
+
+
+@dataclass(frozen=True, slots=True)
+class RestoreBounds:
+    """How much one answer may get, and where; the site's settings say."""
+
+    max_restores: int = 4096
+    """Different values."""
+    max_characters: int = 32 << 20
+    """Of all values together, each as often as it is put back."""
+    link_hosts: frozenset[str] = frozenset()
+    """Hosts in whose links values may stand."""
+    surrogates: frozenset[str] = frozenset()
+    """Kinds that may have been written in their own form."""
+
+    @classmethod
+    def of(cls, settings: GatewaySettings) -> RestoreBounds:
+        """What the site's settings say."""
+        return cls(
+            settings.limits.max_restores,
+            settings.limits.max_answer_bytes,
+            frozenset(settings.restore.link_hosts),
+            frozenset(settings.tokens.format_preserving),
+        )
+
+
+_BOUNDS = RestoreBounds()
+
+
+class Issued:
+    """What may be put back in one answer; shared by all its channels.
+
+    Args:
+        values: canonical token -> the text it stands for.
+    """
+
+    def __init__(self, values: Mapping[str, str], bounds: RestoreBounds = _BOUNDS) -> None:
+        self.link_hosts = bounds.link_hosts
+        self._by_id = {token[-ID_CHARACTERS:]: (token[: -ID_CHARACTERS - 1], text) for token, text in values.items()}
+        self.surrogates: Surrogates | None = None
+        if bounds.surrogates and (written := [t for t in values if t[: -ID_CHARACTERS - 1] in bounds.surrogates]):
+            self.surrogates = Surrogates(written)
+        self._seen: set[str] = set()
+        self._tokens_left, self._characters_left = bounds.max_restores, bounds.max_characters
+
+    @cached_property
+    def search(self) -> TokenSearch:
+        """Finds them; a whole answer in plain text needs none."""
+        return TokenSearch({label for label, _ in self._by_id.values()}, self._by_id)
+
+    def get(self, found: Found) -> tuple[Kind | Mark, str] | None:
+        """The label and the value of a token; None when it was not issued here."""
+        issued = self._by_id.get(found.id)
+        return (_LABEL_OF[issued[0]], issued[1]) if issued is not None else None
+
+    def may_take(self, token_id: str, value: str) -> bool:
+        """True when this answer may have this value now; it then has it."""
+        if token_id not in self._seen:
+            if not self._tokens_left:
+                return False
+            self._tokens_left -= 1
+            self._seen.add(token_id)
+        if len(value) > self._characters_left:
+            return False
+        self._characters_left -= len(value)
+        return True
+
+    def in_plain(self, text: str, counts: RestoreCounts, *, is_json: bool) -> str | None:
+        """A whole text without escapes that holds no tokens, or no links and only issued tokens as we write them.
+
+        Most answers are such, and take a third of the time. None for any other, and for more values than this answer
+        may still have: a `Restorer` has to read it.
+        """
+        if self.surrogates is not None or "\\" in text or "&" in text:
+            return None
+        if "_" not in text:
+            return text
+        if has_link_hint(text):
+            return None
+        pieces = PLAIN_ID.split(text)  # text that ends with a label, sixteen characters, text, ..., text
+        ids = pieces[1::2]
+        out: list[str] = []
+        characters = 0
+        for before, token_id in zip(pieces[::2], ids, strict=False):
+            label, value = self._by_id.get(token_id, _UNKNOWN)
+            plain = before.removesuffix(label)
+            if label == _URL or plain == before:  # what follows a URL belongs to it
+                return None
+            out.append(plain)
+            out.append(json_inside(value) if is_json else value)
+            characters += len(value)
+        fresh = self._seen.union(ids)
+        tokens_left = self._tokens_left + len(self._seen) - len(fresh)
+        if tokens_left < 0 or characters > self._characters_left:
+            return None
+        self._seen, self._tokens_left = fresh, tokens_left
+        self._characters_left -= characters
+        counts.restored += len(ids)
+        out.append(pieces[-1])
+        return "".join(out)
+
+
+class Restorer:
+    """Restores one channel.
+
+    Args:
+        issued: what may be put back; a plain mapping stands for one channel's own `Issued`.
+        is_json: the channel is the text of a JSON document (tool arguments), so values are escaped.
+        counts: added to; shared by all channels of an answer.
+    """
+
+    def __init__(
+        self, issued: Issued | Mapping[str, str], *, is_json: bool = False, counts: RestoreCounts | None = None
+    ) -> None:
+        self._issued = issued if isinstance(issued, Issued) else Issued(issued)
+        self._search, self._surrogates = self._issued.search, self._issued.surrogates
+        self._last_letters = self._search.last_letters
+        self._is_json = is_json
+        hosts = self._issued.link_hosts
+        self._context: LinkContext = JsonLinkContext(hosts) if is_json else LinkContext(hosts)
+        self._before = ""  # what came last before what is held, two characters at least
+        self._reads_all = self._surrogates is not None  # or a backslash is among them
+        self._held = ""
+        self._passed = 0  # characters of the upstream's text before what is held
+        self.offsets = Offsets()
+        """Where places of the upstream's text are now."""
+        self._pending: list[str] = []  # plain text that the link context has yet to see
+        self._look_at = _PENDING_CHARACTERS  # once so many have passed
+        self.counts = counts if counts is not None else RestoreCounts()
+
+    @property
+    def is_holding(self) -> bool:
+        """True when the beginning of a token is held back."""
+        return bool(self._held)
+
+    def feed(self, text: str) -> str:
+        """What can be emitted once `text` has come; together with later results and `flush`, nothing is lost."""
+        whole = self._held + text if self._held else text
+        if self._reads_all or "_" in whole or "\\" in whole or "&" in whole:
+            if self._held and self._search.is_begun(whole):
+                self._held = whole
+                return ""
+            return self._read(text, is_end=False)
+        self._held = ""
+        if whole[-1:] in self._last_letters:
+            end = self._search.begun_in_letters(whole, self._before)
+            if end < len(whole):
+                self._held, whole = whole[end:], whole[:end]
+        if whole:
+            self._before = whole if len(whole) > 1 else self._before[-1:] + whole
+            self._passed += len(whole)
+            self._pending.append(whole)
+            if self._passed > self._look_at:
+                self._look_for_links()
+        return whole
+
+    def flush(self) -> str:
+        """The end of the channel: what was held back is no token, and emitted as it is."""
+        return self._read("", is_end=True) if self._held else ""
+
+    def _read(self, text: str, *, is_end: bool) -> str:
+        before = self._before[-2:]
+        position = len(before)
+        self._passed -= position  # until the end, it counts from where `text` begins
+        text = before + self._held + text
+        out: list[str] = []
+        pattern = id_pattern(text)
+        first = self._search.first if self._surrogates is None else self._first_of_both
+        while (found := first(text, position, pattern, is_end=is_end)) is not None:
+            if found.start > position:
+                out.append(text[position : found.start])
+                self._plain(out[-1])
+            position = self._token(text, found, out)
+        end = len(text) if is_end else self._search.begun(text, position)
+        if self._surrogates is not None and not is_end:
+            end = min(end, self._surrogates.begun(text, position))
+        if end > position:
+            out.append(text[position:end])
+            self._plain(out[-1])
+        self._before, self._held = text[max(0, end - 2) : end], text[end:]
+        self._reads_all = self._surrogates is not None or "\\" in self._before
+        self._passed += end
+        return "".join(out)
+
+    def _first_of_both(self, text: str, position: int, pattern: re.Pattern[str], *, is_end: bool) -> Found | None:
+        assert self._surrogates is not None
+        found = self._search.first(text, position, pattern, is_end=is_end)
+        other = self._surrogates.first(text, position, is_end=is_end)
+        return other if other is not None and (found is None or other.start < found.start) else found
+
+    def _plain(self, text: str) -> None:
+        self._pending.append(text)
+        if self._passed > self._look_at:
+            self._look_for_links()
+
+    def _look_for_links(self) -> None:
+        if self._pending:
+            self._context.feed("".join(self._pending))
+            self._pending.clear()
+            self._look_at = self._passed + _PENDING_CHARACTERS
+
+    def _token(self, text: str, found: Found, out: list[str]) -> int:
+        """Emit what a token stands for; the position from which to read on."""
+        issued = self._issued.get(found)
+        if issued is None:
+            if found.is_sound:
+                self.counts.unknown += 1
+            else:
+                self.counts.malformed += 1
+            return self._as_text(text, found.start, found.start + 1, out)  # a genuine token may begin inside
+        label, value = issued
+        self._look_for_links()
+        is_in_link = not self._context.may_restore(label)
+        if is_in_link and not self._context.is_allowed:
+            self.counts.withheld += 1
+            return self._as_text(text, found.start, found.end, out)
+        if not self._issued.may_take(found.id, value):
+            self.counts.capped += 1
+            return self._as_text(text, found.start, found.end, out)
+        self.counts.restored += 1
+        if is_in_link:
+            value = quote(value, safe="")
+        else:
+            value = json_inside(value) if self._is_json else value
+            self._context.restored(label)
+        if found.label is None and text[found.start - 1 : found.start].isalnum():
+            value = " " + value  # the model's own label stays in front of the value, as a word
+        out.append(value)
+        self.offsets.add(self._passed + found.start, self._passed + found.end, len(value))
+        return found.end
+
+    def _as_text(self, text: str, start: int, end: int, out: list[str]) -> int:
+        out.append(text[start:end])
+        self._plain(out[-1])
+        return end
+
+
+def json_inside(value: str) -> str:
+    """`value` as it stands in a string of a JSON document."""
+    return json.dumps(value, ensure_ascii=False)[1:-1]
+
+
+def restore(text: str, issued: Issued | Mapping[str, str], *, is_json: bool = False) -> str:
+    """A whole text at once."""
+    restorer = Restorer(issued, is_json=is_json)
+    return restorer.feed(text) + restorer.flush()

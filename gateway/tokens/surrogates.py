@@ -1,0 +1,136 @@
+"""Stand-ins that have the form of what they stand for, where a schema lets nothing else pass. Pure.
+
+A model that may only write an e-mail address there can't write `EMAIL_7K2M...`. So a site can allow, kind by kind
+(`tokens.format_preserving`), a stand-in made from the token: nobody's, and never one that could be anybody's.
+
+| kind | stand-in | why it is nobody's |
+|---|---|---|
+| EMAIL | the token's sixteen characters, `@tokens.invalid` | RFC 2606, 2: `.invalid` never exists |
+| IBAN | `XT`, right check digits, the sixteen characters | ISO 3166-1: `XA` to `XZ` are no country's |
+| PHONE | `+999` and eleven digits | ITU-T E.164 list of codes: 999 is not assigned |
+| CARD | `9999`, eleven digits and a Luhn digit | ISO/IEC 7812-1: 9 is for national use, and 999 no country's number |
+
+It is restored only where one that was issued stands whole, as it was written: a number in groups is not taken for it.
+
+    surrogate_of("EMAIL_7K2M0C3R9T5V1WXY")                       # "7k2m0c3r9t5v1wxy@tokens.invalid"
+    demanded(inspector.leaves.texts)                             # {Kind.EMAIL}: a schema asks for its format
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from sovctl.gateway.body.json_texts import JSON, Leaf, Path
+from sovctl.gateway.domain.entities import Kind
+from sovctl.gateway.tokens.search import Found
+from sovctl.gateway.tokens.token import number_of
+
+KINDS = frozenset({Kind.EMAIL, Kind.IBAN, Kind.PHONE, Kind.CARD})
+"""Those that have stand-ins."""
+
+_DIGITS = 11
+_GLUED_BEFORE = re.compile(r"[\w.%+-]\Z")
+_GLUED_BEHIND = re.compile(r"[^\W_]|[-_]")
+
+# JSON Schema, validation vocabulary, 7.3: formats; and what properties with a pattern are called.
+_FORMATS = {"email": Kind.EMAIL, "idn-email": Kind.EMAIL, "iban": Kind.IBAN, "phone": Kind.PHONE, "tel": Kind.PHONE}
+_NAMES = {
+    Kind.EMAIL: re.compile("e[-_]?mail", re.IGNORECASE),
+    Kind.IBAN: re.compile("iban", re.IGNORECASE),
+    Kind.PHONE: re.compile("phone|mobile|(?:^|_)tel(?:_|$)|fax|msisdn", re.IGNORECASE),
+    Kind.CARD: re.compile("card|(?:^|_)pan(?:_|$)", re.IGNORECASE),
+}
+_SCHEMAS = frozenset(
+    {"tools", "functions", "response_format", "text", "output_config", "output_format", "structured_outputs"}
+    | {"guided_json", "guided_regex", "guided_grammar", "guided_choice"}
+)
+_FIXED = frozenset({"pattern", "format", "regex", "grammar", "guided_regex", "guided_grammar", "$ref", "$id"})
+
+
+def surrogate_of(token: str) -> str | None:
+    """The stand-in of a token; None for a kind that has none."""
+    label, _, body = token.rpartition("_")
+    match label:
+        case Kind.EMAIL:
+            return f"{body.lower()}@tokens.invalid"
+        case Kind.IBAN:
+            return f"XT{98 - _remainder(body + 'XT00'):02d}{body}"
+        case Kind.PHONE:
+            return f"+999{number_of(body) % 10**_DIGITS:0{_DIGITS}d}"
+        case Kind.CARD:
+            digits = f"9999{number_of(body) % 10**_DIGITS:0{_DIGITS}d}"
+            return digits + str(-_luhn_sum(digits + "0") % 10)
+    return None
+
+
+def may_stand(before: str, behind: str) -> bool:
+    """True when a stand-in between these texts is one for whoever reads it whole."""
+    return not (_GLUED_BEFORE.search(before[-1:]) or _GLUED_BEHIND.match(behind))
+
+
+class Surrogates:
+    """Finds the stand-ins of issued tokens in an answer.
+
+    Args:
+        tokens: in their canonical form; two that share a stand-in have none.
+    """
+
+    def __init__(self, tokens: Iterable[str]) -> None:
+        owners: dict[str, list[str]] = {}
+        for token in tokens:
+            if (written := surrogate_of(token)) is not None:
+                owners.setdefault(written.lower(), []).append(token)
+        self._tokens = {written: each[0] for written, each in owners.items() if len(each) == 1}
+        self._written = re.compile("|".join(map(re.escape, self._tokens)) or "(?!)", re.IGNORECASE | re.ASCII)
+        self._beginnings = {written[:end] for written in self._tokens for end in range(1, len(written) + 1)}
+        self._longest = max(map(len, self._tokens), default=0)
+
+    def first(self, text: str, position: int, *, is_end: bool) -> Found | None:
+        """The first one that begins at `position` or later and stands whole.
+
+        Args:
+            is_end: nothing comes behind `text`.
+        """
+        for match in self._written.finditer(text, position):
+            start, end = match.span()
+            if (is_end or end < len(text)) and may_stand(text[max(0, start - 1) : start], text[end : end + 1]):
+                label, _, body = self._tokens[match.group().lower()].rpartition("_")
+                return Found(start, end, body, label)
+        return None
+
+    def begun(self, text: str, position: int) -> int:
+        """Where the beginning of one begins that the end of `text` may be; its length when there is none."""
+        tail = text[max(position, len(text) - self._longest) :].lower()
+        for start in range(len(tail)):
+            if tail[start:] in self._beginnings:
+                return len(text) - len(tail) + start
+        return len(text)
+
+
+def demanded(leaves: Iterable[Leaf]) -> frozenset[Kind]:
+    """Kinds whose form a schema in the request asks for: by `format`, or by a pattern on a property named for them."""
+    kinds = set()
+    for leaf in leaves:
+        place = leaf.path[-1]
+        if place == "format" and leaf.text in _FORMATS:
+            kinds.add(_FORMATS[leaf.text])
+        elif place == "pattern" and len(leaf.path) > 1:
+            kinds |= {kind for kind, name in _NAMES.items() if name.search(str(leaf.path[-2]))}
+    return frozenset(kinds)
+
+
+def is_fixed(path: Path) -> bool:
+    """True for a string of a schema that would mean something else when anything in it were replaced."""
+    return path[-1] in _FIXED and path[0] in _SCHEMAS and JSON not in path
+
+
+def _remainder(text: str) -> int:
+    """Of the number that letters and digits stand for, by 97 (ISO 7064)."""
+    return int("".join(str(int(character, 36)) for character in text)) % 97
+
+
+def _luhn_sum(digits: str) -> int:
+    """ISO/IEC 7812-1, annex B."""
+    doubled = (int(digit) * 2 for digit in digits[-2::-2])
+    return sum(map(int, digits[-1::-2])) + sum(value - 9 if value > 9 else value for value in doubled)

@@ -1,0 +1,1 @@
+"""Code without domain knowledge: errors, canonical JSON, strict YAML, atomic files, threads."""
