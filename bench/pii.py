@@ -29,9 +29,9 @@ from sovctl.gateway.detect import make_detector
 from sovctl.gateway.detect.edm.build import build_index
 from sovctl.gateway.settings import DetectSettings, load_settings
 from sovctl.gateway.settings.listed import ListedSettings
-from sovctl.gateway.tokens.token import KEY_BYTES
 from sovctl.support.atomic_files import write_atomic
 from sovctl.support.errors import SovctlError, SpecError
+from sovctl.support.secret_files import KEY_BYTES
 
 # From issue 3, 2026-11: what must hold for each type and language, and in texts without identifiers.
 MOST_LEAKED, MOST_LEAKED_NAMES = 0.01, 0.02

@@ -6,7 +6,7 @@ from sovctl.support.keyboard_interrupt import ends_quietly
 def main() -> None:
     """Entry point of the `sovctl` script."""
     with ends_quietly():
-        from sovctl.cli.main import main as run
+        from .main import main as run
     run()
 
 

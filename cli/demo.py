@@ -16,10 +16,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sovctl.cli import output as show
 from sovctl.engine.lab.lifecycle.leak_search import Place, search_controller, search_nodes
 from sovctl.engine.lab.services.chat import chat
 from sovctl.support.errors import SovctlError
+
+from . import output as show
 
 GATEWAY_URL = "https://10.77.0.21:8443/v1"
 IBAN, EMAIL = "DE89370400440532013000", "anna.schmidt@example.com"

@@ -14,9 +14,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from sovctl.cli.error_handler import door
 from sovctl.support.atomic_files import write_atomic
 from sovctl.support.errors import InputError
+
+from .error_handler import door
 
 _BLOCK = re.compile(r"<!-- options: (?P<words>[a-z ]+) -->\n.*?<!-- end of options -->", re.DOTALL)
 _LIST = re.compile(r"<list\[(\w+)\]>")  # typer's way of saying "may be given again"
@@ -26,7 +27,7 @@ def commands() -> dict[str, Any]:
     """Every command that does something, by the words that run it: `sovctl audit verify` and so on, in help's order."""
     import typer
 
-    from sovctl.cli.main import app
+    from .main import app
 
     return dict(_leaves("sovctl", typer.main.get_command(app)))
 

@@ -12,9 +12,10 @@ import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from sovctl.cli import output as show
 from sovctl.support.errors import ExitCode, SovctlError, SpecError
 from sovctl.support.os_errors import refusal
+
+from . import output as show
 
 
 @contextmanager

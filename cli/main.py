@@ -14,9 +14,10 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from sovctl.cli import output as show
-from sovctl.cli.error_handler import door
 from sovctl.support.errors import ExitCode
+
+from . import output as show
+from .error_handler import door
 
 # In the order a newcomer meets them.
 COMMANDS = ("init", "validate", "plan", "apply", "verify", "report", "size", "catalog", "audit", "gateway", "lab")

@@ -20,9 +20,10 @@ from collections import Counter
 from dataclasses import dataclass
 from heapq import heappop, heappush
 
-from sovctl.engine.catalog import Catalog, load_catalog
-from sovctl.engine.spec import NodeGroup, Pool, SiteSpec
 from sovctl.support.errors import Problem, SpecError
+
+from .catalog import Catalog, load_catalog
+from .spec import NodeGroup, Pool, SiteSpec
 
 
 @dataclass(frozen=True)

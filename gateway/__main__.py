@@ -6,5 +6,5 @@ from sovctl.support.keyboard_interrupt import ends_quietly
 
 if __name__ == "__main__":
     with ends_quietly():
-        from sovctl.gateway.commands.main import main
+        from .commands.main import main
     sys.exit(main())

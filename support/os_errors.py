@@ -8,7 +8,7 @@ from __future__ import annotations
 import errno
 import os
 
-from sovctl.support.errors import InputError, MissingTool, SovctlError
+from .errors import InputError, MissingTool, SovctlError
 
 _MISNAMED = frozenset({errno.EISDIR, errno.ENOTDIR, errno.EEXIST, errno.EBUSY, errno.ENAMETOOLONG, errno.ELOOP})
 _FORBIDDEN = frozenset({errno.EACCES, errno.EPERM})

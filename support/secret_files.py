@@ -5,8 +5,9 @@ from __future__ import annotations
 import stat
 from pathlib import Path
 
-from sovctl.gateway.tokens.token import KEY_BYTES
-from sovctl.support.errors import InputError
+from .errors import InputError
+
+KEY_BYTES = 32  # AES-256, HMAC-SHA-256
 
 
 def read_key(path: Path) -> bytes:

@@ -26,8 +26,8 @@ from typing import Any
 
 import yaml
 
-from sovctl.support.atomic_files import why_unreadable
-from sovctl.support.errors import InputError, Problem, SpecError
+from .atomic_files import why_unreadable
+from .errors import InputError, Problem, SpecError
 
 MAX_BYTES = 1 << 20  # a site of 10,000 nodes is about 600 KB
 MAX_DEPTH = 16  # the deepest field of the spec is at 6

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import typer
 
-from sovctl.cli import output as show
+from .. import output as show
 
 EPILOG = """Examples: sovctl apply site.yaml  ·  sovctl apply site.yaml --yes  ·  sovctl apply site.yaml --resume"""
 
@@ -25,11 +25,12 @@ def apply(
     as_json: bool = typer.Option(False, "--json", help="The outcome as one JSON document."),
 ) -> None:
     """Carry out exactly what the saved plan says, canary first; refuses a plan that no longer holds."""
-    from sovctl.cli.views.plan import summary
     from sovctl.engine.apply.run import Progress
     from sovctl.engine.apply.run import apply as carry_out
     from sovctl.engine.site.site import Site
     from sovctl.support.errors import InputError
+
+    from ..views.plan import summary
 
     opened = Site.open(site, state=state, touches_nodes=True)
     plan = opened.saved_plan()

@@ -5,9 +5,10 @@ from typing import Annotated
 
 import typer
 
-from sovctl.cli import output as show
-from sovctl.cli.commands import audit_witness
 from sovctl.support.errors import ExitCode
+
+from .. import output as show
+from . import audit_witness
 
 
 def register(app: typer.Typer) -> None:

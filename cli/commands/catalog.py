@@ -5,8 +5,9 @@ from typing import Annotated, Any
 
 import typer
 
-from sovctl.cli import output as show
 from sovctl.support.errors import ExitCode, InputError
+
+from .. import output as show
 
 _PARTS = ("models", "gpus", "platforms", "scalable-units")
 _WIDEST_VALUE = 60  # characters of a column; what is longer stands below the table

@@ -7,8 +7,9 @@ from typing import Any
 
 import typer
 
-from sovctl.cli import output as show
 from sovctl.support.errors import ExitCode, InputError
+
+from .. import output as show
 
 EPILOG = """Examples: sovctl plan site.yaml  ·  sovctl plan --node n1 --details  ·  sovctl plan --json
   ·  sovctl plan examples/bank-hybrid/site.yaml --facts examples/bank-hybrid/facts"""
@@ -35,9 +36,10 @@ def plan(
     ),
 ) -> int:
     """Observe every node, compare with site.yaml, and show and save what would change, in which order and why."""
-    from sovctl.cli.views.plan import show_plan
     from sovctl.engine.plan import file
     from sovctl.engine.site.site import Site
+
+    from ..views.plan import show_plan
 
     if facts is not None and out is not None:
         raise InputError("expected --facts or --out, got both", hint="only a plan of observed nodes is ever saved")

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from sovctl.cli import output as show
+from .. import output as show
 
 
 def register(app: typer.Typer) -> None:

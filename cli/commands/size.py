@@ -9,9 +9,10 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from sovctl.cli import output as show
-from sovctl.cli.commands import size_calibrate
 from sovctl.support.errors import ExitCode, InputError
+
+from .. import output as show
+from . import size_calibrate
 
 EPILOG = """Examples: sovctl size site.yaml  ·  sovctl size --explain chat
   ·  sovctl size --what-if 'workload[chat].users=3000'  ·  exit code 1 when a pool cannot carry its workload"""
@@ -54,12 +55,13 @@ def size(
     as_json: bool = typer.Option(False, "--json", help="Everything as one JSON document."),
 ) -> int:
     """Reckon what each pool of a site carries, from its workload to GPUs, and compare it with what the site has."""
-    from sovctl.cli.views import size as size_view
     from sovctl.engine.sizing.explain.pool import explain as steps_of
     from sovctl.engine.sizing.report.summary import document
     from sovctl.engine.sizing.site.site_sizing import reckon
     from sovctl.engine.validation.load import load
     from sovctl.engine.validation.what_if import changed
+
+    from ..views import size as size_view
 
     if autoscaling is not None and as_json:
         hint = "--json has the bounds, under `autoscaling`"

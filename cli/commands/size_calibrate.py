@@ -8,9 +8,10 @@ from typing import Annotated
 
 import typer
 
-from sovctl.cli import output as show
 from sovctl.support.atomic_files import why_unreadable, write_atomic
 from sovctl.support.errors import InputError
+
+from .. import output as show
 
 MOST_BYTES = 1 << 28  # of one result; GuideLLM's with every request in it has some ten megabytes
 EPILOG = "Example: sovctl size calibrate run-8.json run-32.json run-96.json --site site.yaml --pool assistant"

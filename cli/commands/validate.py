@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sovctl.cli import output as show
 from sovctl.support.errors import ExitCode, InputError, SpecError
+
+from .. import output as show
 
 if TYPE_CHECKING:
     from sovctl.engine.validation.load import LoadedSpec

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from sovctl.cli import output as show
 from sovctl.support.errors import ExitCode
+
+from .. import output as show
 
 if TYPE_CHECKING:
     from sovctl.compliance.evidence.store import StoredEvidence

@@ -7,9 +7,10 @@ import sys
 from collections import Counter
 from typing import Any
 
-from sovctl.cli import output as show
 from sovctl.engine.plan.file import Plan
 from sovctl.engine.resources.resource import Change, Risk
+
+from .. import output as show
 
 MARKS = {"create": ("+", "green"), "update": ("~", "yellow"), "delete": ("-", "red")}
 WIDEST = 34

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import yaml
 
-from sovctl.cli import output as show
 from sovctl.compliance.verdict import Verdict
 from sovctl.engine.sizing.explain.step import Step, both_units
 from sovctl.engine.sizing.performance.capacity import Banded
@@ -22,6 +21,8 @@ from sovctl.engine.sizing.site.data_hall import GroupLayout
 from sovctl.engine.sizing.site.scalable_units import UnitShare
 from sovctl.engine.sizing.site.site_sizing import Outcome
 from sovctl.support.errors import InputError
+
+from .. import output as show
 
 _WIDTH = 110
 

@@ -14,20 +14,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sovctl.compliance.evidence.store import read_runs
-from sovctl.compliance.ledger import format as layout
-from sovctl.compliance.ledger.checkpoint import Checkpoint, parse_checkpoint
-from sovctl.compliance.ledger.errors import LedgerDamaged
-from sovctl.compliance.ledger.findings import LedgerVerification
-from sovctl.compliance.ledger.format import Entry
-from sovctl.compliance.ledger.reader import LedgerReader
-from sovctl.compliance.ledger.verify import verify_ledger
-from sovctl.compliance.report.verify_report import NoReport
-from sovctl.compliance.report.verify_report import verify as verify_report
-from sovctl.compliance.signing import VerifyKey, parse_vkey
 from sovctl.support.atomic_files import why_unreadable
 from sovctl.support.canonical_json import sha256_hex
 from sovctl.support.errors import InputError
+
+from ..evidence.store import read_runs
+from ..ledger import format as layout
+from ..ledger.checkpoint import Checkpoint, parse_checkpoint
+from ..ledger.errors import LedgerDamaged
+from ..ledger.findings import LedgerVerification
+from ..ledger.format import Entry
+from ..ledger.reader import LedgerReader
+from ..ledger.verify import verify_ledger
+from ..report.verify_report import NoReport
+from ..report.verify_report import verify as verify_report
+from ..signing import VerifyKey, parse_vkey
 
 Key = tuple[str, VerifyKey]
 

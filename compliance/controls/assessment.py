@@ -18,10 +18,10 @@ from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
 
-from sovctl.compliance.controls.exceptions import Attestation, Exceptions, Waiver
-from sovctl.compliance.controls.framework import Control, Pack
-from sovctl.compliance.evidence.store import StoredEvidence
-from sovctl.compliance.verdict import Verdict
+from ..evidence.store import StoredEvidence
+from ..verdict import Verdict
+from .exceptions import Attestation, Exceptions, Waiver
+from .framework import Control, Pack
 
 WORST_FIRST = (Verdict.FAIL, Verdict.UNKNOWN, Verdict.WARN, Verdict.PASS, Verdict.NOT_APPLICABLE)
 

@@ -27,9 +27,10 @@ from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from sovctl.compliance.controls.framework import Control, Pack
 from sovctl.support.errors import Problem, SpecError
 from sovctl.support.strict_yaml import read_file
+
+from .framework import Control, Pack
 
 _WHAT = "the waivers"
 MAX_DAYS = 365  # ours: an acceptance without a near end cannot be told from neglect (sbomify/sbomify issue 1296)

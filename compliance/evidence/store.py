@@ -22,13 +22,14 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from sovctl.compliance.evidence.record import Evidence
-from sovctl.compliance.ledger.format import Entry
-from sovctl.compliance.ledger.reader import LedgerReader
-from sovctl.compliance.ledger.store import Ledger
 from sovctl.support.atomic_files import write_many
 from sovctl.support.canonical_json import canonical_json, sha256_hex
 from sovctl.support.errors import InputError, SovctlError
+
+from ..ledger.format import Entry
+from ..ledger.reader import LedgerReader
+from ..ledger.store import Ledger
+from .record import Evidence
 
 RAW, RUNS = "raw", "runs"
 _RUN_ID = re.compile(r"[0-9A-Za-z][0-9A-Za-z._-]{0,79}")

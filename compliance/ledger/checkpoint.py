@@ -9,11 +9,12 @@ import base64
 import re
 from dataclasses import dataclass
 
-from sovctl.compliance.ledger.merkle import HASH_BYTES
-from sovctl.compliance.ledger.note import Note, parse_note, sign_note
-from sovctl.compliance.signing import SigningKey, VerifyKey
 from sovctl.support.canonical_json import decode_base64
 from sovctl.support.errors import InputError
+
+from ..signing import SigningKey, VerifyKey
+from .merkle import HASH_BYTES
+from .note import Note, parse_note, sign_note
 
 _SIZE = re.compile(r"0|[1-9][0-9]{0,18}")
 

@@ -20,9 +20,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sovctl.compliance.ledger.errors import LedgerDamaged
 from sovctl.support.canonical_json import canonical_json
 from sovctl.support.errors import InputError
+
+from .errors import LedgerDamaged
 
 ENTRIES, INDEX, CHECKPOINT, VKEY, LOCK = "entries", "index", "checkpoint", "log.vkey", "lock"
 LENGTH_BYTES = 2

@@ -17,12 +17,13 @@ from functools import partial
 from types import TracebackType
 from typing import Any, Self
 
-from sovctl.compliance.ledger.errors import LedgerUnwritable
-from sovctl.compliance.ledger.format import encode_record
-from sovctl.compliance.ledger.store import Ledger
 from sovctl.support.errors import SovctlError
 from sovctl.support.stall_timeout import HUNG, Patience
 from sovctl.support.worker_thread import Thread
+
+from .errors import LedgerUnwritable
+from .format import encode_record
+from .store import Ledger
 
 MAX_BATCH = 256  # records; one entry bundle of C2SP tlog-tiles
 MAX_WAITING = 8192  # records; at most 512 MiB when all are as large as a record may be

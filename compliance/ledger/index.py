@@ -11,8 +11,8 @@ import struct
 from collections.abc import Iterable
 from pathlib import Path
 
-from sovctl.compliance.ledger import format as layout
-from sovctl.compliance.ledger.merkle import HASH_BYTES, LEVEL_BITS, WIDTH, Frontier
+from . import format as layout
+from .merkle import HASH_BYTES, LEVEL_BITS, WIDTH, Frontier
 
 OFFSET_BYTES = 8
 ROW_BYTES = OFFSET_BYTES + HASH_BYTES

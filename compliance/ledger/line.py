@@ -25,12 +25,13 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from sovctl.compliance.ledger.errors import LedgerUnwritable
-from sovctl.compliance.ledger.format import encode_record
-from sovctl.compliance.ledger.group import MAX_BATCH, MAX_WAITING
-from sovctl.compliance.ledger.store import Ledger
 from sovctl.support.errors import SovctlError
 from sovctl.support.stall_timeout import HUNG, Patience
+
+from .errors import LedgerUnwritable
+from .format import encode_record
+from .group import MAX_BATCH, MAX_WAITING
+from .store import Ledger
 
 _FULL_BYTES = 96 << 10  # no record is added to a message beyond this; with one of 64 KiB it stays under _MESSAGE_BYTES
 _MESSAGE_BYTES = 192 << 10  # below Linux' default for a socket's buffer, 212,992 (net.core.wmem_default)

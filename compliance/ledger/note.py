@@ -14,9 +14,10 @@ import base64
 import re
 from dataclasses import dataclass
 
-from sovctl.compliance.signing import BadSignature, SigningKey, VerifyKey, checked_key_name
 from sovctl.support.canonical_json import decode_base64
 from sovctl.support.errors import InputError
+
+from ..signing import BadSignature, SigningKey, VerifyKey, checked_key_name
 
 MAX_NOTE_BYTES = 64 * 1024  # ours; a checkpoint with sixteen post-quantum cosignatures of 5 kB would still fit twice
 MAX_SIGNATURES = 100  # golang.org/x/mod/sumdb/note; the standard asks for at least 16

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from sovctl.compliance.ledger.merkle import EMPTY_ROOT, LEVEL_BITS, complete_root, node_hash
+from .merkle import EMPTY_ROOT, LEVEL_BITS, complete_root, node_hash
 
 Rows = Callable[[int, int, int], list[bytes]]
 """`rows(level, start, stop)`: hashes of complete subtrees of 256^level leaves, from the left of the tree."""

@@ -13,14 +13,15 @@ import contextlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from sovctl.compliance.ledger import format as layout
-from sovctl.compliance.ledger.checkpoint import Checkpoint, parse_checkpoint
-from sovctl.compliance.ledger.errors import LedgerDamaged
-from sovctl.compliance.ledger.format import Entry, read_entries
-from sovctl.compliance.ledger.index import Index
-from sovctl.compliance.ledger.merkle import leaf_hash
-from sovctl.compliance.ledger.proof import Rows, consistency_proof, inclusion_proof
 from sovctl.support.errors import InputError
+
+from . import format as layout
+from .checkpoint import Checkpoint, parse_checkpoint
+from .errors import LedgerDamaged
+from .format import Entry, read_entries
+from .index import Index
+from .merkle import leaf_hash
+from .proof import Rows, consistency_proof, inclusion_proof
 
 
 class LedgerReader:

@@ -11,14 +11,15 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from sovctl.compliance.ledger import format as layout
-from sovctl.compliance.ledger.checkpoint import Checkpoint
-from sovctl.compliance.ledger.errors import LedgerDamaged
-from sovctl.compliance.ledger.format import read_entries
-from sovctl.compliance.ledger.index import Index
-from sovctl.compliance.ledger.merkle import Frontier, leaf_hash
 from sovctl.support.atomic_files import write_atomic
 from sovctl.support.canonical_json import sha256_hex
+
+from . import format as layout
+from .checkpoint import Checkpoint
+from .errors import LedgerDamaged
+from .format import read_entries
+from .index import Index
+from .merkle import Frontier, leaf_hash
 
 _HINT = "run `sovctl audit verify --ledger` on this folder; restore it from a copy, nothing was changed"
 

@@ -23,17 +23,18 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from sovctl.compliance.ledger import format as layout
-from sovctl.compliance.ledger.checkpoint import Checkpoint, parse_checkpoint, sign_checkpoint
-from sovctl.compliance.ledger.errors import LedgerDamaged, LedgerUnwritable
-from sovctl.compliance.ledger.format import encode_record, frame
-from sovctl.compliance.ledger.index import Index, write_at
-from sovctl.compliance.ledger.merkle import Frontier, leaf_hash
-from sovctl.compliance.ledger.proof import consistency_proof, inclusion_proof
-from sovctl.compliance.ledger.recovery import recover
-from sovctl.compliance.signing import SigningKey
 from sovctl.support.atomic_files import sync_folder, write_atomic
 from sovctl.support.errors import Busy, InputError
+
+from ..signing import SigningKey
+from . import format as layout
+from .checkpoint import Checkpoint, parse_checkpoint, sign_checkpoint
+from .errors import LedgerDamaged, LedgerUnwritable
+from .format import encode_record, frame
+from .index import Index, write_at
+from .merkle import Frontier, leaf_hash
+from .proof import consistency_proof, inclusion_proof
+from .recovery import recover
 
 CHECKPOINT_EVERY = 1024  # entries; about ten signatures a second at 10,000 entries a second
 

@@ -15,15 +15,16 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sovctl.compliance.ledger import format as layout
-from sovctl.compliance.ledger.checkpoint import Checkpoint
-from sovctl.compliance.ledger.findings import Finding, Kind, LedgerVerification
-from sovctl.compliance.ledger.format import read_entries
-from sovctl.compliance.ledger.index import Index
-from sovctl.compliance.ledger.merkle import LEVEL_BITS, Frontier, leaf_hash
-from sovctl.compliance.ledger.reader import LedgerReader
-from sovctl.compliance.signing import BadSignature, VerifyKey, parse_vkey
 from sovctl.support.errors import InputError
+
+from ..signing import BadSignature, VerifyKey, parse_vkey
+from . import format as layout
+from .checkpoint import Checkpoint
+from .findings import Finding, Kind, LedgerVerification
+from .format import read_entries
+from .index import Index
+from .merkle import LEVEL_BITS, Frontier, leaf_hash
+from .reader import LedgerReader
 
 _BLOCK = 4096  # index rows read at once: 160 KiB
 

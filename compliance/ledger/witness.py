@@ -13,15 +13,16 @@ from __future__ import annotations
 import base64
 from dataclasses import dataclass, replace
 
-from sovctl.compliance.ledger.checkpoint import Checkpoint, parse_checkpoint
-from sovctl.compliance.ledger.errors import WitnessRefused
-from sovctl.compliance.ledger.merkle import EMPTY_ROOT
-from sovctl.compliance.ledger.note import SignatureLine
-from sovctl.compliance.ledger.proof import verify_consistency
-from sovctl.compliance.ledger.reader import LedgerReader
-from sovctl.compliance.signing import COSIGNATURE, BadSignature, SigningKey, VerifyKey, checked_key_name
 from sovctl.support.canonical_json import decode_base64
 from sovctl.support.errors import InputError
+
+from ..signing import COSIGNATURE, BadSignature, SigningKey, VerifyKey, checked_key_name
+from .checkpoint import Checkpoint, parse_checkpoint
+from .errors import WitnessRefused
+from .merkle import EMPTY_ROOT
+from .note import SignatureLine
+from .proof import verify_consistency
+from .reader import LedgerReader
 
 MAX_PROOF_LINES = 63  # C2SP tlog-witness, "add-checkpoint"
 _TIME_BYTES = 8

@@ -12,12 +12,13 @@ import re
 import time
 from pathlib import Path
 
-from sovctl.compliance.ledger.checkpoint import parse_checkpoint
-from sovctl.compliance.ledger.errors import WitnessRefused
-from sovctl.compliance.ledger.witness import cosign, parse_request
-from sovctl.compliance.signing import COSIGNATURE, VerifyKey, checked_key_name, load_or_create, parse_vkey
 from sovctl.support.atomic_files import why_unreadable, write_atomic
 from sovctl.support.errors import InputError
+
+from ..signing import COSIGNATURE, VerifyKey, checked_key_name, load_or_create, parse_vkey
+from .checkpoint import parse_checkpoint
+from .errors import WitnessRefused
+from .witness import cosign, parse_request
 
 _UNSAFE = re.compile(r"[^0-9A-Za-z._-]")
 

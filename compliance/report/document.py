@@ -12,10 +12,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sovctl.compliance.controls.assessment import Assessment, ControlResult
-from sovctl.compliance.evidence.store import EvidenceRun, StoredEvidence, leaf_record
-from sovctl.compliance.ledger.checkpoint import Checkpoint
 from sovctl.support.errors import InputError
+
+from ..controls.assessment import Assessment, ControlResult
+from ..evidence.store import EvidenceRun, StoredEvidence, leaf_record
+from ..ledger.checkpoint import Checkpoint
 
 FORMAT = "sovctl-report-v1"
 STATEMENT = (

@@ -21,20 +21,21 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from sovctl.compliance.controls.assessment import assess
-from sovctl.compliance.controls.exceptions import Exceptions
-from sovctl.compliance.controls.framework import Pack
-from sovctl.compliance.evidence.store import EvidenceRun, list_runs, load_run, read_raw
-from sovctl.compliance.ledger.checkpoint import Checkpoint
-from sovctl.compliance.ledger.errors import LedgerDamaged
-from sovctl.compliance.ledger.reader import LedgerReader
-from sovctl.compliance.ledger.store import Ledger
-from sovctl.compliance.ledger.verify import verify_ledger
-from sovctl.compliance.report.document import Subject, build_document, document_bytes
-from sovctl.compliance.report.html import render_html
 from sovctl.support.atomic_files import sync_folder, write_atomic, write_many
 from sovctl.support.canonical_json import canonical_json, sha256_hex
 from sovctl.support.errors import InputError
+
+from ..controls.assessment import assess
+from ..controls.exceptions import Exceptions
+from ..controls.framework import Pack
+from ..evidence.store import EvidenceRun, list_runs, load_run, read_raw
+from ..ledger.checkpoint import Checkpoint
+from ..ledger.errors import LedgerDamaged
+from ..ledger.reader import LedgerReader
+from ..ledger.store import Ledger
+from ..ledger.verify import verify_ledger
+from .document import Subject, build_document, document_bytes
+from .html import render_html
 
 
 @dataclass(frozen=True)

@@ -22,9 +22,10 @@ from typing import Any
 
 import yaml
 
-from sovctl.engine.spec import SiteSpec
 from sovctl.support.atomic_files import write_atomic
 from sovctl.support.package_files import package_folder
+
+from ..spec import SiteSpec
 
 PACKAGE = package_folder()
 PLUGINS = package_folder("engine/apply/ansible_plugins")

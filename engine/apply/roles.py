@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from sovctl.engine.apply import ansible
-from sovctl.engine.facts.node import NodeFacts
-from sovctl.engine.plan.build import desired_on
-from sovctl.engine.plan.order import KINDS
-from sovctl.engine.resources.context import Context
-from sovctl.engine.site.site import Site
+from ..facts.node import NodeFacts
+from ..plan.build import desired_on
+from ..plan.order import KINDS
+from ..resources.context import Context
+from ..site.site import Site
+from . import ansible
 
 
 def roles_for(

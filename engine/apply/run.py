@@ -15,20 +15,21 @@ from typing import Any
 
 from sovctl.compliance.ledger.store import Ledger
 from sovctl.compliance.signing import load_or_create
-from sovctl.engine.apply import ansible
-from sovctl.engine.apply.journal import Journal
-from sovctl.engine.apply.roles import roles_for
-from sovctl.engine.apply.stale import SHOWN, check_bindings, check_same
-from sovctl.engine.facts.node import NodeFacts
-from sovctl.engine.plan import code_wheel
-from sovctl.engine.plan.build import changes
-from sovctl.engine.plan.file import Plan
-from sovctl.engine.plan.waves import Wave
-from sovctl.engine.resources.context import Context
-from sovctl.engine.resources.resource import Change
-from sovctl.engine.site.site import Site
 from sovctl.support.atomic_files import write_atomic
 from sovctl.support.errors import PlanStale, SovctlError
+
+from ..facts.node import NodeFacts
+from ..plan import code_wheel
+from ..plan.build import changes
+from ..plan.file import Plan
+from ..plan.waves import Wave
+from ..resources.context import Context
+from ..resources.resource import Change
+from ..site.site import Site
+from . import ansible
+from .journal import Journal
+from .roles import roles_for
+from .stale import SHOWN, check_bindings, check_same
 
 
 class ApplyFailed(SovctlError):

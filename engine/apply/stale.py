@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from sovctl.engine.apply.journal import unfinished
-from sovctl.engine.plan import code_wheel
-from sovctl.engine.plan.file import Plan
-from sovctl.engine.resources.context import Context
-from sovctl.engine.resources.resource import CREATED_BY_APPLY, Change
-from sovctl.engine.site.site import Site, inputs_digest
 from sovctl.support.errors import InputError, PlanStale
+
+from ..plan import code_wheel
+from ..plan.file import Plan
+from ..resources.context import Context
+from ..resources.resource import CREATED_BY_APPLY, Change
+from ..site.site import Site, inputs_digest
+from .journal import unfinished
 
 MAX_AGE_S = 24 * 3600
 """A plan older than this is stale even when nothing seems to have moved; a choice of ours: one working day."""

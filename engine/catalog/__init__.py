@@ -12,13 +12,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from sovctl.engine.catalog.calibrations import ServerCalibration
-from sovctl.engine.catalog.drivers import DriverLock, load_driver_locks
-from sovctl.engine.catalog.gpus import Gpu, load_gpus
-from sovctl.engine.catalog.mig import cut, slices_of, with_slices
-from sovctl.engine.catalog.models import ModelEntry, load_models
-from sovctl.engine.catalog.platforms import Platform, ScalableUnit, load_platforms, load_scalable_units
 from sovctl.support.package_files import package_folder
+
+from .calibrations import ServerCalibration
+from .drivers import DriverLock, load_driver_locks
+from .gpus import Gpu, load_gpus
+from .mig import cut, slices_of, with_slices
+from .models import ModelEntry, load_models
+from .platforms import Platform, ScalableUnit, load_platforms, load_scalable_units
 
 __all__ = ["Catalog", "DriverLock", "Gpu", "ModelEntry", "Platform", "ScalableUnit", "load_catalog"]
 

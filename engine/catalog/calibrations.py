@@ -17,9 +17,10 @@ from typing import Literal
 import yaml
 from pydantic import TypeAdapter, ValidationError
 
-from sovctl.engine.catalog.figure import Amount, CatalogModel, Count, Sources
 from sovctl.support.errors import InputError, Problem, SpecError
 from sovctl.support.strict_yaml import read_file
+
+from .figure import Amount, CatalogModel, Count, Sources
 
 _WHAT = "the calibrations"
 _HINT = "made by: sovctl size calibrate"

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from functools import cache
 from types import MappingProxyType
 
-from sovctl.engine.catalog.figure import CatalogModel, Kind, Sources, read_catalog
-from sovctl.engine.catalog.platforms import Part, Platform
+from .figure import CatalogModel, Kind, Sources, read_catalog
+from .platforms import Part, Platform
 
 
 class LockedPackage(CatalogModel):

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import cache
 from types import MappingProxyType
 
-from sovctl.engine.catalog.figure import Amount, CatalogModel, Count, Kind, Sourced, read_entries
+from .figure import Amount, CatalogModel, Count, Kind, Sourced, read_entries
 
 
 class DenseTflops(CatalogModel):

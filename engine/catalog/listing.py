@@ -10,14 +10,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from sovctl.engine.catalog import Catalog
-from sovctl.engine.catalog.figure import Figure, Kind
-from sovctl.engine.catalog.gpus import Gpu
-from sovctl.engine.catalog.mig import SOURCE as MIG_SOURCE
-from sovctl.engine.catalog.mig import slices_of
-from sovctl.engine.catalog.models import ModelEntry
-from sovctl.engine.catalog.parameters import count_parameters
-from sovctl.engine.catalog.platforms import Platform, ScalableUnit
+from . import Catalog
+from .figure import Figure, Kind
+from .gpus import Gpu
+from .mig import SOURCE as MIG_SOURCE
+from .mig import slices_of
+from .models import ModelEntry
+from .parameters import count_parameters
+from .platforms import Platform, ScalableUnit
 
 Entry = ModelEntry | Gpu | Platform | ScalableUnit
 

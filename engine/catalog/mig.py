@@ -13,9 +13,9 @@ from collections.abc import Mapping
 from datetime import date
 from functools import cache
 
-from sovctl.engine.catalog.figure import CatalogModel, Count, Kind, read_entries
-from sovctl.engine.catalog.gpus import DenseTflops, Gpu
-from sovctl.engine.catalog.platforms import Platform
+from .figure import CatalogModel, Count, Kind, read_entries
+from .gpus import DenseTflops, Gpu
+from .platforms import Platform
 
 # Of a slice's share, what nvidia-smi shows at least: an H200's 2g.35gb shows 32.50 of 140.00 GiB, 0.929 of a quarter,
 # an A100's 1g.5gb 4.75 of 39.50, 0.962 of an eighth (community listings, `nvidia-smi mig -lgip`, read 2026-11-22).

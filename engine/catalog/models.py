@@ -14,7 +14,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from sovctl.engine.catalog.figure import Amount, CatalogModel, Count, Sourced, Sources, read_entries
+from .figure import Amount, CatalogModel, Count, Sourced, Sources, read_entries
 
 
 class Params(CatalogModel):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Literal
 
-from sovctl.engine.catalog.figure import CatalogModel, Figure, Sources, read_catalog
+from .figure import CatalogModel, Figure, Sources, read_catalog
 
 Measured = Literal["measured"]
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from sovctl.engine.catalog.models import Arch, ModelEntry
+from .models import Arch, ModelEntry
 
 TOLERANCE = 0.03
 """Of the published count within which the shape must lead; makers round to two digits."""

@@ -18,7 +18,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from sovctl.engine.catalog.figure import Amount, CatalogModel, Count, Figure, Sourced, read_catalog, read_entries
+from .figure import Amount, CatalogModel, Count, Figure, Sourced, read_catalog, read_entries
 
 _Number = Annotated[int, Field(ge=0)]
 

@@ -24,15 +24,16 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from sovctl.engine.catalog import Catalog, load_catalog
-from sovctl.engine.catalog.figure import CatalogModel, read_entries
-from sovctl.engine.catalog.gpus import Gpu
-from sovctl.engine.catalog.models import ModelEntry
-from sovctl.engine.catalog.parameters import problems as parameter_problems
-from sovctl.engine.catalog.platforms import Platform, ScalableUnit, completed
-from sovctl.engine.validation.problems import nearest
 from sovctl.support.errors import InputError, Problem, SpecError
 from sovctl.support.strict_yaml import read_file
+
+from ..validation.problems import nearest
+from . import Catalog, load_catalog
+from .figure import CatalogModel, read_entries
+from .gpus import Gpu
+from .models import ModelEntry
+from .parameters import problems as parameter_problems
+from .platforms import Platform, ScalableUnit, completed
 
 _PARTS: dict[str, type[CatalogModel]] = {
     "models": ModelEntry,

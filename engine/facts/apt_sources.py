@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from sovctl.engine.facts.unreadable import Unreadable
+from .unreadable import Unreadable
 
 FILE_MARK = "=> "
 """Begins the line that names the file whose content follows."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import csv
 from dataclasses import dataclass
 
-from sovctl.engine.facts.unreadable import Unreadable
+from .unreadable import Unreadable
 
 _TRACKING_FIELDS = 14
 _SOURCES_FIELDS = 10

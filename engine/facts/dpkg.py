@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sovctl.engine.facts.unreadable import Unreadable
+from .unreadable import Unreadable
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ import re
 import xml.etree.ElementTree as ET
 from dataclasses import dataclass
 
-from sovctl.engine.facts.unreadable import Unreadable
+from .unreadable import Unreadable
 
 SIMULATION_COMMENT = "simulated by the sovctl lab"
 LIMIT_CHARACTERS = 16 << 20  # 8 B200 print 0.36 MB; a rack-scale tray stays far below this

@@ -13,7 +13,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sovctl.engine.facts.unreadable import Unreadable
+from .unreadable import Unreadable
 
 _DEVICE_FILE = re.compile(r"(?:^|/)(?P<device>[a-z]\w*)/(?P<field>fw_ver|board_id|hca_type|node_type)$")
 _PORT_FILE = re.compile(r"(?:^|/)(?P<device>[a-z]\w*)/ports/(?P<port>\d+)/(?P<field>state|phys_state|rate|link_layer)$")

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sovctl.engine.facts.unreadable import Unreadable
+from .unreadable import Unreadable
 
 _TOOL = "nft -j list ruleset"
 # Parts of a rule that select nothing: a rule made only of these and a verdict meets every packet.

@@ -10,11 +10,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sovctl.engine.facts.dpkg import parse_holds, parse_packages
-from sovctl.engine.facts.sysctl import parse_sysctl
-from sovctl.engine.facts.units import parse_units
-from sovctl.engine.facts.unreadable import Unreadable
 from sovctl.support.errors import SovctlError
+
+from .dpkg import parse_holds, parse_packages
+from .sysctl import parse_sysctl
+from .units import parse_units
+from .unreadable import Unreadable
 
 SIMULATION_MARK = "/etc/sovctl-simulated"
 """A node that has this file has stand-in hardware, and whatever it says is marked `simulated`."""

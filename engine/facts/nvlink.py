@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from sovctl.engine.facts.unreadable import Unreadable
+from .unreadable import Unreadable
 
 _GPU = re.compile(r"^GPU (\d+): (.+?)(?: \(UUID: ([^)]+)\))?$")
 _SPEED = re.compile(r"^Link (\d+): ([\d.]+) GB/s$")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sovctl.engine.facts.unreadable import Unreadable
+from .unreadable import Unreadable
 
 
 def parse_sysctl(text: str) -> dict[str, str]:

@@ -15,9 +15,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from sovctl.engine.spec import Node, SiteSpec
 from sovctl.support.atomic_files import write_atomic
 from sovctl.support.errors import InputError, NodeUnreachable, SovctlError
+
+from ..spec import Node, SiteSpec
 
 Capture = dict[str, Any]
 """`{"node", "captured", "commands", "files", "texts"}`: what one node said; see `facts/node_probe.py`."""

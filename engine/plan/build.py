@@ -5,23 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
-from sovctl.engine.catalog.drivers import driver_lock
-from sovctl.engine.facts.node import SIMULATION_MARK, NodeFacts
-from sovctl.engine.gather.gather import Request
-from sovctl.engine.placement import place
-from sovctl.engine.plan import code_wheel
-from sovctl.engine.plan.order import KINDS
-from sovctl.engine.resources import pool, service
-from sovctl.engine.resources.context import Context
-from sovctl.engine.resources.credential import CERTIFICATES
-from sovctl.engine.resources.environment import ENGINE, GATEWAY
-from sovctl.engine.resources.resource import Change, Desired, Verb, difference
-from sovctl.engine.resources.resource_type import Look
-from sovctl.engine.spec import Node, SiteSpec
-from sovctl.engine.validation.load import catalog_of
 from sovctl.support.canonical_json import sha256_hex
 from sovctl.support.errors import InputError
 from sovctl.support.package_files import package_folder
+
+from ..catalog.drivers import driver_lock
+from ..facts.node import SIMULATION_MARK, NodeFacts
+from ..gather.gather import Request
+from ..placement import place
+from ..resources import pool, service
+from ..resources.context import Context
+from ..resources.credential import CERTIFICATES
+from ..resources.environment import ENGINE, GATEWAY
+from ..resources.resource import Change, Desired, Verb, difference
+from ..resources.resource_type import Look
+from ..spec import Node, SiteSpec
+from ..validation.load import catalog_of
+from . import code_wheel
+from .order import KINDS
 
 LOCKS = package_folder("engine/catalog/locks")
 

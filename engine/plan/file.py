@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from sovctl.compliance.signing import BadSignature, SigningKey, VerifyKey, sign_document, verify_document
-from sovctl.engine.plan.waves import Wave
-from sovctl.engine.resources.resource import Change
 from sovctl.support.atomic_files import write_atomic
 from sovctl.support.canonical_json import digest
 from sovctl.support.errors import InputError, PlanTampered
+
+from ..resources.resource import Change
+from .waves import Wave
 
 FORMAT = 1
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sovctl.engine.resources import (
+from ..resources import (
     clock,
     credential,
     environment,
@@ -14,8 +14,8 @@ from sovctl.engine.resources import (
     service,
     tuning,
 )
-from sovctl.engine.resources import gateway_config as gateway
-from sovctl.engine.resources.resource_type import Kind
+from ..resources import gateway_config as gateway
+from ..resources.resource_type import Kind
 
 # Packages need the mirror; the wall goes up before anything secret or served arrives; pools need weights,
 # certificates and an engine; the gateway comes last.

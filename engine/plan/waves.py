@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from sovctl.engine.resources.context import Context
-from sovctl.engine.resources.resource import Change, Verb
+from ..resources.context import Context
+from ..resources.resource import Change, Verb
 
 WAVE_SHARE = 0.25
 """Of the nodes to change, at most, in one wave after the first two; a choice of ours (reference, provisioning 3.3)."""

@@ -9,14 +9,15 @@ from pathlib import Path
 
 from jinja2 import Environment, StrictUndefined
 
-from sovctl.engine.catalog.drivers import DriverLock
-from sovctl.engine.catalog.models import ModelEntry
-from sovctl.engine.catalog.platforms import Platform
-from sovctl.engine.placement import Replica
-from sovctl.engine.resources.resource import CREATED_BY_APPLY
-from sovctl.engine.spec import Model, Node, NodeGroup, Pool, SiteSpec
-from sovctl.engine.spec.gateway import Gateway
 from sovctl.support.package_files import package_folder
+
+from ..catalog.drivers import DriverLock
+from ..catalog.models import ModelEntry
+from ..catalog.platforms import Platform
+from ..placement import Replica
+from ..spec import Model, Node, NodeGroup, Pool, SiteSpec
+from ..spec.gateway import Gateway
+from .resource import CREATED_BY_APPLY
 
 ROLES = package_folder("roles")
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from sovctl.engine.facts.node import NodeFacts
-from sovctl.engine.resources.context import ENGINE_UID, ENGINE_USER, GATEWAY_UID, GATEWAY_USER, SECRETS_GID, Context
-from sovctl.engine.resources.orphan import leftover
-from sovctl.engine.resources.resource import Desired, Risk, State
-from sovctl.engine.resources.resource_type import Kind, Look
-from sovctl.engine.spec import Node
-from sovctl.engine.spec.vault import Kek
 from sovctl.support.canonical_json import sha256_hex
+
+from ..facts.node import NodeFacts
+from ..spec import Node
+from ..spec.vault import Kek
+from .context import ENGINE_UID, ENGINE_USER, GATEWAY_UID, GATEWAY_USER, SECRETS_GID, Context
+from .orphan import leftover
+from .resource import Desired, Risk, State
+from .resource_type import Kind, Look
 
 TLS = "/etc/sovctl/tls"
 SECRETS = "/etc/sovctl/secrets"

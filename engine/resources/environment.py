@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sovctl.engine.facts.node import NodeFacts
-from sovctl.engine.resources.context import Context
-from sovctl.engine.resources.resource import Desired, Risk, State
-from sovctl.engine.resources.resource_type import Kind, Look
-from sovctl.engine.spec import Node
 from sovctl.support.canonical_json import sha256_hex
+
+from ..facts.node import NodeFacts
+from ..spec import Node
+from .context import Context
+from .resource import Desired, Risk, State
+from .resource_type import Kind, Look
 
 ENGINE, GATEWAY = "vllm", "gateway"
 ROOT = "/opt/sovctl"

@@ -7,19 +7,20 @@ from typing import Any
 
 import yaml
 
-from sovctl.engine.facts.node import NodeFacts
-from sovctl.engine.resources import gateway_config_access as gateway_access
-from sovctl.engine.resources import gateway_config_handoff as gateway_handoff
-from sovctl.engine.resources import gateway_config_vault as gateway_vault
-from sovctl.engine.resources.context import GATEWAY_USER, Context, render
-from sovctl.engine.resources.credential import SECRETS, TLS
-from sovctl.engine.resources.environment import GATEWAY, stamp
-from sovctl.engine.resources.orphan import leftover
-from sovctl.engine.resources.pool import START_TIMEOUT_S
-from sovctl.engine.resources.resource import Desired, Risk, State
-from sovctl.engine.resources.resource_type import Kind, Look
-from sovctl.engine.spec import Node
 from sovctl.support.canonical_json import sha256_hex
+
+from ..facts.node import NodeFacts
+from ..spec import Node
+from . import gateway_config_access as gateway_access
+from . import gateway_config_handoff as gateway_handoff
+from . import gateway_config_vault as gateway_vault
+from .context import GATEWAY_USER, Context, render
+from .credential import SECRETS, TLS
+from .environment import GATEWAY, stamp
+from .orphan import leftover
+from .pool import START_TIMEOUT_S
+from .resource import Desired, Risk, State
+from .resource_type import Kind, Look
 
 CONFIG = "/etc/sovctl/gateway.yaml"
 UNIT = "sovctl-gateway"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from sovctl.engine.resources.context import Context
-from sovctl.engine.resources.credential import SECRETS, TLS
-from sovctl.engine.spec.access import CallerLimits
-from sovctl.engine.spec.gateway import Client
+from ..spec.access import CallerLimits
+from ..spec.gateway import Client
+from .context import Context
+from .credential import SECRETS, TLS
 
 
 def access(context: Context, *, data: str) -> dict[str, Any]:

@@ -10,11 +10,11 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from sovctl.engine.facts.node import NodeFacts
-from sovctl.engine.resources.context import ENGINE_USER, Context
-from sovctl.engine.resources.resource import Desired, Risk, State
-from sovctl.engine.resources.resource_type import Kind, Look
-from sovctl.engine.spec import Node
+from ..facts.node import NodeFacts
+from ..spec import Node
+from .context import ENGINE_USER, Context
+from .resource import Desired, Risk, State
+from .resource_type import Kind, Look
 
 STORE = "/srv/sovctl/models"
 

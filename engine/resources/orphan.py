@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from sovctl.engine.resources.resource import Desired, Risk
+from .resource import Desired, Risk
 
 UNITS = "/etc/systemd/system/"
 

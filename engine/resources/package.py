@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sovctl.engine.facts.node import NodeFacts
-from sovctl.engine.resources.context import Context
-from sovctl.engine.resources.resource import Desired, Risk, State
-from sovctl.engine.resources.resource_type import Kind
-from sovctl.engine.spec import Node
+from ..facts.node import NodeFacts
+from ..spec import Node
+from .context import Context
+from .resource import Desired, Risk, State
+from .resource_type import Kind
 
 SYSTEM_PACKAGES = ("chrony", "nftables")
 """On every node. Their version is whatever the signed mirror holds: the mirror is the lock for the system."""

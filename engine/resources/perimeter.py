@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from ipaddress import IPv4Address
 from urllib.parse import urlsplit
 
-from sovctl.engine.facts.node import NodeFacts
-from sovctl.engine.resources.context import GATEWAY_UID, Context, render
-from sovctl.engine.resources.resource import Desired, Risk, State
-from sovctl.engine.resources.resource_type import Kind, Look
-from sovctl.engine.spec import Node
 from sovctl.support.canonical_json import sha256_hex
+
+from ..facts.node import NodeFacts
+from ..spec import Node
+from .context import GATEWAY_UID, Context, render
+from .resource import Desired, Risk, State
+from .resource_type import Kind, Look
 
 FILE = "/etc/nftables.conf"
 

@@ -12,17 +12,18 @@ from typing import Any
 
 import yaml
 
-from sovctl.engine.facts.node import NodeFacts
-from sovctl.engine.placement import Rank, Replica
-from sovctl.engine.resources.context import ROLES, Context, render
-from sovctl.engine.resources.credential import CERTIFICATES, TLS
-from sovctl.engine.resources.environment import ENGINE, stamp
-from sovctl.engine.resources.model import STORE
-from sovctl.engine.resources.orphan import leftover
-from sovctl.engine.resources.resource import Desired, Risk, State
-from sovctl.engine.resources.resource_type import Kind, Look
-from sovctl.engine.spec import Node, Pool
 from sovctl.support.canonical_json import sha256_hex
+
+from ..facts.node import NodeFacts
+from ..placement import Rank, Replica
+from ..spec import Node, Pool
+from .context import ROLES, Context, render
+from .credential import CERTIFICATES, TLS
+from .environment import ENGINE, stamp
+from .model import STORE
+from .orphan import leftover
+from .resource import Desired, Risk, State
+from .resource_type import Kind, Look
 
 FOLDER = "/etc/sovctl/pools"
 UNITS = "/etc/systemd/system"

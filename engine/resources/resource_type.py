@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from sovctl.engine.facts.node import NodeFacts
-from sovctl.engine.resources.context import Context
-from sovctl.engine.resources.resource import Desired, State
-from sovctl.engine.spec import Node
+from ..facts.node import NodeFacts
+from ..spec import Node
+from .context import Context
+from .resource import Desired, State
 
 
 @dataclass(frozen=True)

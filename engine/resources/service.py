@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sovctl.engine.facts.node import NodeFacts
-from sovctl.engine.resources.context import Context
-from sovctl.engine.resources.resource import Desired, Risk, State
-from sovctl.engine.resources.resource_type import Kind, Look
-from sovctl.engine.spec import Node
+from ..facts.node import NodeFacts
+from ..spec import Node
+from .context import Context
+from .resource import Desired, Risk, State
+from .resource_type import Kind, Look
 
 # Package of the driver family -> the unit it brings, and why it must run.
 UNITS = {

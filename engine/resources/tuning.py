@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sovctl.engine.facts.node import NodeFacts
-from sovctl.engine.resources.context import Context, render
-from sovctl.engine.resources.resource import Desired, State
-from sovctl.engine.resources.resource_type import Kind, Look
-from sovctl.engine.spec import Node
 from sovctl.support.canonical_json import sha256_hex
+
+from ..facts.node import NodeFacts
+from ..spec import Node
+from .context import Context, render
+from .resource import Desired, State
+from .resource_type import Kind, Look
 
 SYSCTL_FILE = "/etc/sysctl.d/90-sovctl.conf"
 LIMITS_FILE = "/etc/security/limits.d/90-sovctl.conf"

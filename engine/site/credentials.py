@@ -12,16 +12,17 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from sovctl.compliance.signing import load_or_create
-from sovctl.engine.certificate_authority import Authority
-from sovctl.engine.resources.context import Context
-from sovctl.engine.resources.credential import credentials_on, fingerprint, kek_file, token_key_file
-from sovctl.engine.resources.gateway_config_access import client_entry
-from sovctl.engine.site.state_folder import SiteState
-from sovctl.engine.spec import Node, SiteSpec
-from sovctl.engine.spec.types import Secret
 from sovctl.support.atomic_files import write_atomic
 from sovctl.support.canonical_json import sha256_hex
 from sovctl.support.errors import InputError
+
+from ..certificate_authority import Authority
+from ..resources.context import Context
+from ..resources.credential import credentials_on, fingerprint, kek_file, token_key_file
+from ..resources.gateway_config_access import client_entry
+from ..spec import Node, SiteSpec
+from ..spec.types import Secret
+from .state_folder import SiteState
 
 MIN_API_KEY_LENGTH = 24
 """Characters. 24 random characters of base64 are 144 bit; a shorter key could be found from its hash."""

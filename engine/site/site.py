@@ -8,20 +8,21 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from sovctl.compliance.signing import SigningKey, load_or_create
-from sovctl.engine.facts.node import NodeFacts, parse_node
-from sovctl.engine.gather import gather
-from sovctl.engine.plan import code_wheel
-from sovctl.engine.plan.build import changes, context_of, desired_on, requests
-from sovctl.engine.plan.file import Plan, read
-from sovctl.engine.plan.order import KINDS
-from sovctl.engine.plan.waves import waves
-from sovctl.engine.resources.context import Context
-from sovctl.engine.site import network_namespace as netns
-from sovctl.engine.site.credentials import Credentials
-from sovctl.engine.site.state_folder import SiteState
-from sovctl.engine.validation.load import LoadedSpec, check_files, load
 from sovctl.support.canonical_json import digest, sha256_hex
 from sovctl.support.errors import InputError, SovctlError
+
+from ..facts.node import NodeFacts, parse_node
+from ..gather import gather
+from ..plan import code_wheel
+from ..plan.build import changes, context_of, desired_on, requests
+from ..plan.file import Plan, read
+from ..plan.order import KINDS
+from ..plan.waves import waves
+from ..resources.context import Context
+from ..validation.load import LoadedSpec, check_files, load
+from . import network_namespace as netns
+from .credentials import Credentials
+from .state_folder import SiteState
 
 Report = Callable[[str], None]
 HANDS = ("engine/resources", "engine/plan", "engine/apply", "playbooks", "roles")

@@ -16,11 +16,11 @@ from typing import Annotated, Literal
 
 from pydantic import AnyHttpUrl, Field, StringConstraints
 
-from sovctl.engine.spec.gateway import Gateway
-from sovctl.engine.spec.lora import Adapter, Lora
-from sovctl.engine.spec.routing import Capability
-from sovctl.engine.spec.types import CatalogId, Country, Day, FilePath, ModelName, Name, Port, Sized, SpecModel, words
-from sovctl.engine.spec.workload import Sizing, WorkloadClass
+from .gateway import Gateway
+from .lora import Adapter, Lora
+from .routing import Capability
+from .types import CatalogId, Country, Day, FilePath, ModelName, Name, Port, Sized, SpecModel, words
+from .workload import Sizing, WorkloadClass
 
 
 class Placement(StrEnum):

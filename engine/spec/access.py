@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import AnyHttpUrl, Field, StringConstraints
 
-from sovctl.engine.spec.types import FilePath, ModelName, Name, Port, SpecModel, words
+from .types import FilePath, ModelName, Name, Port, SpecModel, words
 
 Count = Annotated[int, Field(ge=1, le=10**15)]
 Money = Annotated[float, Field(gt=0, le=10**9)]

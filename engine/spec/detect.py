@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
-from sovctl.engine.spec.policy import LISTED_LANGUAGES, EntityKind
-from sovctl.engine.spec.types import Country, FilePath, Language, ModelName, Name, SpecModel, words
+from .policy import LISTED_LANGUAGES, EntityKind
+from .types import Country, FilePath, Language, ModelName, Name, SpecModel, words
 
 NodePath = Annotated[
     str,

@@ -6,14 +6,14 @@ from typing import Annotated, Literal
 
 from pydantic import AnyHttpUrl, Field
 
-from sovctl.engine.spec.access import Admin, CallerLimits, CertificateName, GroupName, IdentityProvider, Prices, Team
-from sovctl.engine.spec.detect import Detect
-from sovctl.engine.spec.policy import Policy
-from sovctl.engine.spec.release import Handoff
-from sovctl.engine.spec.routing import Capability, Route, Routing
-from sovctl.engine.spec.tracing import Tracing
-from sovctl.engine.spec.types import Country, Day, FilePath, HostName, ModelName, Name, Port, Secret, SpecModel
-from sovctl.engine.spec.vault import KeyVersion, Vault
+from .access import Admin, CallerLimits, CertificateName, GroupName, IdentityProvider, Prices, Team
+from .detect import Detect
+from .policy import Policy
+from .release import Handoff
+from .routing import Capability, Route, Routing
+from .tracing import Tracing
+from .types import Country, Day, FilePath, HostName, ModelName, Name, Port, Secret, SpecModel
+from .vault import KeyVersion, Vault
 
 _GeneratedBy = Literal["chat.completions", "completions", "responses", "messages"]
 _ComparedBy = Literal["embeddings", "rerank", "score"]

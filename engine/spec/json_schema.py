@@ -12,8 +12,8 @@ from typing import Any
 
 from pydantic_core import to_jsonable_python
 
-from sovctl.engine.spec import SiteSpec
-from sovctl.engine.spec.types import SpecModel
+from . import SiteSpec
+from .types import SpecModel
 
 SCHEMA_ID = "https://json-schema.org/draft/2020-12/schema"
 

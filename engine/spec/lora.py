@@ -15,7 +15,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
-from sovctl.engine.spec.types import Name, SpecModel, words
+from .types import Name, SpecModel, words
 
 
 class Adapter(SpecModel):

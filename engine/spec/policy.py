@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
-from sovctl.engine.spec.types import Country, Language, ModelName, Name, SpecModel, words
+from .types import Country, Language, ModelName, Name, SpecModel, words
 
 _NumberKind = Literal["IBAN", "CARD", "CRYPTO", "NATIONAL_ID", "HEALTH_ID", "TAX_ID", "ACCOUNT", "SWIFT"]
 _PaperKind = Literal["PASSPORT", "DRIVING_LICENCE", "VEHICLE", "IMEI", "BIRTH_DATE"]

@@ -6,9 +6,9 @@ from typing import Annotated, Literal
 
 from pydantic import AnyHttpUrl, Field, StringConstraints
 
-from sovctl.engine.spec.detect import NodePath, Sha256
-from sovctl.engine.spec.policy import EntityKind
-from sovctl.engine.spec.types import FilePath, Language, Name, SpecModel, words
+from .detect import NodePath, Sha256
+from .policy import EntityKind
+from .types import FilePath, Language, Name, SpecModel, words
 
 OnDoubt = Literal["hand-off", "refuse"]
 """What happens to an answer that a check does not let through: a person gets it, or the client gets an error."""

@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from sovctl.engine.spec.release import Release
-from sovctl.engine.spec.types import ModelName, Name, SpecModel
+from .release import Release
+from .types import ModelName, Name, SpecModel
 
 Capability = Literal["tools", "json-schema", "vision", "audio", "reasoning"]
 """Something that a request may ask for and not every model can do."""

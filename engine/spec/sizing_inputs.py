@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import AnyHttpUrl, Field, StringConstraints
 
-from sovctl.engine.spec.types import Name, SpecModel, words
+from .types import Name, SpecModel, words
 
 _Price = Annotated[float, Field(ge=0, le=1e12)]
 _Kw = Annotated[float, Field(gt=0, le=1000)]

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import AnyHttpUrl, Field
 
-from sovctl.engine.spec.types import FilePath, SpecModel
+from .types import FilePath, SpecModel
 
 
 class Tracing(SpecModel):

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
-from sovctl.engine.spec.types import FilePath, Port, Secret, SpecModel, words
+from .types import FilePath, Port, Secret, SpecModel, words
 
 KeyVersion = Annotated[int, Field(ge=1, le=2_147_483_647)]
 """Of a key; never used again for another one."""

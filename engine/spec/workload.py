@@ -12,8 +12,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from sovctl.engine.spec.sizing_inputs import Costs, Fabric, Hall, Scaling, Storage
-from sovctl.engine.spec.types import Language, Name, SpecModel
+from .sizing_inputs import Costs, Fabric, Hall, Scaling, Storage
+from .types import Language, Name, SpecModel
 
 _Tokens = Annotated[int, Field(ge=1, le=16_777_216)]
 _LimitMs = Annotated[float, Field(gt=0, le=3_600_000)]

@@ -11,9 +11,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from sovctl.engine.spec import json_schema as schema
-from sovctl.engine.validation.rules import RULES
 from sovctl.support.atomic_files import write_atomic
+
+from ..spec import json_schema as schema
+from .rules import RULES
 
 _HEAD = """\
 # site.yaml

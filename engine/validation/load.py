@@ -18,18 +18,19 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 
-from sovctl.engine.catalog import Catalog, load_catalog
-from sovctl.engine.catalog.calibrations import read_calibrations
-from sovctl.engine.catalog.site_file import read_site_catalog
-from sovctl.engine.sizing.pool.auto_fields import FIELDS, assumed, settle
-from sovctl.engine.spec import SiteSpec
-from sovctl.engine.spec.types import Secret
-from sovctl.engine.validation.problems import SECRET_FIELDS, secret_problems
-from sovctl.engine.validation.rules import check
-from sovctl.engine.validation.well_formed import well_formed
 from sovctl.support.canonical_json import digest, sha256_hex
 from sovctl.support.errors import InputError, Problem, SpecError
 from sovctl.support.strict_yaml import MAX_BYTES, BrokenText, YamlText, parent, read_text, steps
+
+from ..catalog import Catalog, load_catalog
+from ..catalog.calibrations import read_calibrations
+from ..catalog.site_file import read_site_catalog
+from ..sizing.pool.auto_fields import FIELDS, assumed, settle
+from ..spec import SiteSpec
+from ..spec.types import Secret
+from .problems import SECRET_FIELDS, secret_problems
+from .rules import check
+from .well_formed import well_formed
 
 MOST_PROBLEMS = 100  # shown of one file; nobody mends more in one sitting
 

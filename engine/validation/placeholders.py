@@ -14,7 +14,7 @@ import copy
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from sovctl.engine.spec import json_schema as schema
+from ..spec import json_schema as schema
 
 _Loc = Sequence[str | int]
 _PARTS = ("node_groups", "models", "pools", "workload", "sizing")

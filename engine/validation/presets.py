@@ -84,7 +84,7 @@ def write_preset(name: str, folder: Path, *, force: bool = False) -> Written:
         raise InputError(
             "expected a new file, got one that is there", where=str(site), hint="choose another folder, or --force"
         )
-    from sovctl.engine.validation.documentation import render_schema
+    from .documentation import render_schema
 
     text = (FOLDER / f"{name}.yaml").read_text()
     try:

@@ -12,12 +12,13 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from sovctl.engine.spec import SiteSpec
-from sovctl.engine.spec import json_schema as schema
-from sovctl.engine.spec.types import Secret
-from sovctl.engine.spec.units import in_unit
 from sovctl.support.errors import Problem
 from sovctl.support.strict_yaml import join
+
+from ..spec import SiteSpec
+from ..spec import json_schema as schema
+from ..spec.types import Secret
+from ..spec.units import in_unit
 
 LONGEST_ECHO = 40  # characters of a value that a message repeats; a longer one is described
 

@@ -18,11 +18,12 @@ from typing import Annotated, Any, get_args
 
 from pydantic import TypeAdapter, ValidationError
 
-from sovctl.engine.spec import SiteSpec
-from sovctl.engine.spec.types import AUTO
-from sovctl.engine.validation.placeholders import mended
-from sovctl.engine.validation.problems import meant_path, structure_problems, unknown_keys
 from sovctl.support.errors import Problem
+
+from ..spec import SiteSpec
+from ..spec.types import AUTO
+from .placeholders import mended
+from .problems import meant_path, structure_problems, unknown_keys
 
 _LISTS = ("node_groups", "models", "pools", "workload")
 _INDEX = re.compile(rf"\b({'|'.join(_LISTS)})\[(\d+)\]")

@@ -12,11 +12,12 @@ from typing import Any
 
 import yaml
 
-from sovctl.engine.catalog import Catalog
-from sovctl.engine.validation.load import LoadedSpec, parse
-from sovctl.engine.validation.rules.rule import MOST_NAMES
 from sovctl.support.errors import InputError, Problem, SpecError
 from sovctl.support.strict_yaml import BrokenText, read_text, resolve, steps
+
+from ..catalog import Catalog
+from .load import LoadedSpec, parse
+from .rules.rule import MOST_NAMES
 
 
 def changed(loaded: LoadedSpec, settings: Sequence[str], *, today: date, catalog: Catalog) -> LoadedSpec:

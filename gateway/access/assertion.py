@@ -19,7 +19,8 @@ from typing import Any
 import orjson
 
 from sovctl.compliance.signing import SigningKey, VerifyKey, load_or_create
-from sovctl.gateway.access.principal import Principal
+
+from .principal import Principal
 
 HEADER = "x-sovctl-principal"
 VALID_S = 60

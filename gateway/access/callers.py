@@ -21,15 +21,16 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from sovctl.gateway.access.certificate import Peer
-from sovctl.gateway.access.clients import Client, check_clients, load_clients
-from sovctl.gateway.access.principal import Method, Principal, make_principal
-from sovctl.gateway.settings import GatewaySettings, IssuerSettings, TeamSettings
-from sovctl.gateway.telemetry import log
 from sovctl.support.errors import InputError
 
+from ..settings import GatewaySettings, IssuerSettings, TeamSettings
+from ..telemetry import log
+from .certificate import Peer
+from .clients import Client, check_clients, load_clients
+from .principal import Method, Principal, make_principal
+
 if TYPE_CHECKING:  # what reads tokens is loaded where a site takes any: it costs a start 0.1 s
-    from sovctl.gateway.access.oidc import Issuer, VerifiedToken
+    from .oidc import Issuer, VerifiedToken
 
 _REMEMBERED_TOKENS = 8192  # about 8 MB; one that falls out is verified again
 
@@ -139,7 +140,7 @@ class Callers:
             return principal
         if not credential or not self._issuers:
             return None
-        from sovctl.gateway.access.oidc import MAX_TOKEN_BYTES, TokenRefused, issuer_of
+        from .oidc import MAX_TOKEN_BYTES, TokenRefused, issuer_of
 
         if credential.count(".") != 2 or len(credential) > MAX_TOKEN_BYTES:
             return None
@@ -226,7 +227,7 @@ class Callers:
         return next((found for name in peer.names if (found := self._index.by_certificate.get(name))), None)
 
     async def _verified(self, issuer: Issuer, token: str) -> VerifiedToken:
-        from sovctl.gateway.access.oidc import UnknownKey
+        from .oidc import UnknownKey
 
         try:
             return issuer.verify(token)
@@ -247,7 +248,7 @@ class Callers:
 
 
 def _issuers(issuers: Sequence[IssuerSettings], teams: Sequence[TeamSettings]) -> dict[str, Issuer]:
-    from sovctl.gateway.access.oidc import Issuer
+    from .oidc import Issuer
 
     return {each.issuer: Issuer(each, teams) for each in issuers}
 

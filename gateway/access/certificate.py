@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sovctl.gateway.http.connections import DeadlineProtocol
+from ..http.connections import DeadlineProtocol
 
 PEER = "peer"
 _KINDS = {"DNS": "dns", "URI": "uri", "email": "email"}

@@ -18,10 +18,11 @@ from typing import Annotated
 
 from pydantic import AwareDatetime, Field, StringConstraints, TypeAdapter, ValidationError
 
-from sovctl.gateway.settings import GatewaySettings, Name, SettingsModel
-from sovctl.gateway.settings.access import Rights, Text
-from sovctl.gateway.settings.model import in_words
 from sovctl.support.errors import InputError
+
+from ..settings import GatewaySettings, Name, SettingsModel
+from ..settings.access import Rights, Text
+from ..settings.model import in_words
 
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 CertificateName = Annotated[str, StringConstraints(pattern=r"^(dns|uri|email|cn|sha256):[!-~][ -~]{0,254}$")]

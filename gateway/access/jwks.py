@@ -21,8 +21,8 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from jwt import PyJWK
 from jwt.exceptions import PyJWTError
 
-from sovctl.gateway.settings import IssuerSettings
-from sovctl.gateway.telemetry import log
+from ..settings import IssuerSettings
+from ..telemetry import log
 
 _MAX_BYTES = 1 << 20  # a large provider publishes a few kilobytes
 _MIN_RSA_BITS = 2048  # NIST SP 800-131A r2, table 2

@@ -19,10 +19,11 @@ from contextlib import contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from sovctl.gateway.access.clients import Client, Key, check_clients, dump_clients, load_clients
-from sovctl.gateway.settings import GatewaySettings
 from sovctl.support.atomic_files import write_atomic
 from sovctl.support.errors import InputError
+
+from ..settings import GatewaySettings
+from .clients import Client, Key, check_clients, dump_clients, load_clients
 
 PREFIX = "sovctl_"
 """So that scanners for secrets know one when they see it."""

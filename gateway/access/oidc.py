@@ -19,10 +19,10 @@ from typing import Any
 import jwt
 from jwt.exceptions import PyJWTError
 
-from sovctl.gateway.access.certificate import Peer
-from sovctl.gateway.access.jwks import JwksSource
-from sovctl.gateway.access.principal import Method, Principal, make_principal
-from sovctl.gateway.settings import IssuerSettings, TeamSettings
+from ..settings import IssuerSettings, TeamSettings
+from .certificate import Peer
+from .jwks import JwksSource
+from .principal import Method, Principal, make_principal
 
 MAX_TOKEN_BYTES = 16 << 10  # twice nginx's default limit of a header line (8 KB, ngx_http_core_module, 2026-11)
 _MAX_GROUPS = 512

@@ -13,9 +13,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from sovctl.gateway.settings import TeamSettings
-from sovctl.gateway.settings.access import Rights
-from sovctl.gateway.settings.quota import CallerLimits
+from ..settings import TeamSettings
+from ..settings.access import Rights
+from ..settings.quota import CallerLimits
 
 
 class Method(StrEnum):

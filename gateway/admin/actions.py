@@ -11,11 +11,12 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sovctl.gateway.access.principal import Principal
-from sovctl.gateway.admin.status import Sources
-from sovctl.gateway.audit.audit_log import AuditLog
-from sovctl.gateway.telemetry import log
 from sovctl.support.errors import SovctlError
+
+from ..access.principal import Principal
+from ..audit.audit_log import AuditLog
+from ..telemetry import log
+from .status import Sources
 
 _MOST_TEXT = 20_000  # characters of an operator's answer
 

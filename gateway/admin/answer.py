@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl, urlsplit
 import orjson
 from starlette.types import Receive, Scope, Send
 
-from sovctl.gateway.access.certificate import PEER, Peer
+from ..access.certificate import PEER, Peer
 
 _EVERY_ANSWER = [
     (b"cache-control", b"no-store"),

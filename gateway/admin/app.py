@@ -23,18 +23,19 @@ from urllib.parse import parse_qsl
 import orjson
 from starlette.types import Receive, Scope, Send
 
-from sovctl.gateway.access.callers import bearer
-from sovctl.gateway.access.principal import Method, Principal
-from sovctl.gateway.admin.actions import ACTIONS, Actions, NotDone
-from sovctl.gateway.admin.answer import Answer, Asked, page, plain, redirect
-from sovctl.gateway.admin.page import Pages
-from sovctl.gateway.admin.session import COOKIE, Sealer, Session
-from sovctl.gateway.admin.status import Sources, gather
-from sovctl.gateway.domain.errors import Refused
-from sovctl.gateway.pipeline.readiness import NOT_READY
-from sovctl.gateway.telemetry import log
-from sovctl.gateway.telemetry.metrics.exposition import exposition
 from sovctl.support.errors import SovctlError
+
+from ..access.callers import bearer
+from ..access.principal import Method, Principal
+from ..domain.errors import Refused
+from ..pipeline.readiness import NOT_READY
+from ..telemetry import log
+from ..telemetry.metrics.exposition import exposition
+from .actions import ACTIONS, Actions, NotDone
+from .answer import Answer, Asked, page, plain, redirect
+from .page import Pages
+from .session import COOKIE, Sealer, Session
+from .status import Sources, gather
 
 _HANDOFF, _API_HANDOFF = "/handoffs/", "/api/handoffs/"
 _MAX_BODY_BYTES = 64 << 10

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from sovctl.gateway.quota.meter import KINDS, Unit
-from sovctl.gateway.quota.window import Window
-from sovctl.gateway.settings import CallerLimits
+from ..quota.meter import KINDS, Unit
+from ..quota.window import Window
+from ..settings import CallerLimits
 
 _RUNNING = "concurrent_requests"
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
 from typing import Any
 
-from sovctl.gateway.telemetry.metrics import Metrics
-from sovctl.gateway.telemetry.metrics.families import Histogram, Series
+from ..telemetry.metrics import Metrics
+from ..telemetry.metrics.families import Histogram, Series
 
 
 def figures(metrics: Metrics) -> dict[str, Any]:

@@ -17,11 +17,11 @@ from contextlib import asynccontextmanager
 import uvicorn
 from starlette.types import ASGIApp
 
-from sovctl.gateway.access.certificate import CertificateProtocol
-from sovctl.gateway.http.connections import DeadlineProtocol, protocol_class
-from sovctl.gateway.http.tls import client_certificates
-from sovctl.gateway.runtime.supervisor import bind
-from sovctl.gateway.settings.admin import AdminListen
+from ..access.certificate import CertificateProtocol
+from ..http.connections import DeadlineProtocol, protocol_class
+from ..http.tls import client_certificates
+from ..runtime.supervisor import bind
+from ..settings.admin import AdminListen
 
 _GRACE_S = 2
 _KEEP_ALIVE_S = 30

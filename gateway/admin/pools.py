@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from sovctl.gateway.settings import UpstreamSettings
+from ..settings import UpstreamSettings
 
 _WORST = ("closed", "ejected", "busy", "half-open", "open")
 """What a server is doing, from best to worst: as `upstream.breaker` says, and between them those that are far slower

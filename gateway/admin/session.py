@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import orjson
 
-from sovctl.gateway.access.principal import Method
+from ..access.principal import Method
 
 COOKIE = "sovctl_admin"
 

@@ -11,18 +11,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from sovctl.gateway.access.callers import Callers
-from sovctl.gateway.admin.board import Board
-from sovctl.gateway.admin.budgets import budgets
-from sovctl.gateway.admin.decisions import recent
-from sovctl.gateway.admin.figures import answered_by_route, by_label, figures
-from sovctl.gateway.admin.pools import upstreams
-from sovctl.gateway.pipeline.readiness import NOT_READY
-from sovctl.gateway.quota.quota import Quota
-from sovctl.gateway.quota.store import QuotaUnavailable
-from sovctl.gateway.settings import CallerLimits, GatewaySettings
-from sovctl.gateway.telemetry.metrics import Metrics
 from sovctl.support.errors import SovctlError
+
+from ..access.callers import Callers
+from ..pipeline.readiness import NOT_READY
+from ..quota.quota import Quota
+from ..quota.store import QuotaUnavailable
+from ..settings import CallerLimits, GatewaySettings
+from ..telemetry.metrics import Metrics
+from .board import Board
+from .budgets import budgets
+from .decisions import recent
+from .figures import answered_by_route, by_label, figures
+from .pools import upstreams
 
 _MOST_DECISIONS = 50
 

@@ -13,19 +13,20 @@ from pathlib import Path
 from typing import Any
 
 from sovctl import __version__
-from sovctl.gateway.access.callers import Callers
-from sovctl.gateway.admin.actions import Actions
-from sovctl.gateway.admin.app import AdminApp
-from sovctl.gateway.admin.board import TELL_EVERY_S, Board
-from sovctl.gateway.admin.listener import serving
-from sovctl.gateway.admin.status import Handoffs, Sources
-from sovctl.gateway.audit.audit_log import AuditLog
-from sovctl.gateway.pipeline.readiness import Readiness
-from sovctl.gateway.quota.quota import Quota
-from sovctl.gateway.settings import AdminListen, GatewaySettings
-from sovctl.gateway.telemetry import log
-from sovctl.gateway.telemetry.metrics import Metrics
-from sovctl.gateway.upstream import Upstream
+
+from ..access.callers import Callers
+from ..audit.audit_log import AuditLog
+from ..pipeline.readiness import Readiness
+from ..quota.quota import Quota
+from ..settings import AdminListen, GatewaySettings
+from ..telemetry import log
+from ..telemetry.metrics import Metrics
+from ..upstream import Upstream
+from .actions import Actions
+from .app import AdminApp
+from .board import TELL_EVERY_S, Board
+from .listener import serving
+from .status import Handoffs, Sources
 
 
 @dataclass

@@ -23,23 +23,23 @@ from dataclasses import dataclass
 import orjson
 from starlette.types import Receive, Scope, Send
 
-from sovctl.gateway.access.callers import Callers, bearer
-from sovctl.gateway.access.certificate import PEER
-from sovctl.gateway.access.principal import Principal
-from sovctl.gateway.domain.errors import Code, Headers, Refused
-from sovctl.gateway.handoff.desk import Desk
-from sovctl.gateway.http.client_body import ClientBody, received_at_once, written_at_once
-from sovctl.gateway.http.connections import LEFT
-from sovctl.gateway.http.timeout_header import OWN_HEADER, SDK_HEADER, timeout_s
-from sovctl.gateway.pipeline.readiness import NOT_READY
-from sovctl.gateway.pipeline.sending import Reply
-from sovctl.gateway.pipeline.service import NO_HEADERS, Service, new_request_id
-from sovctl.gateway.settings import UpstreamKind
-from sovctl.gateway.surfaces import SURFACES, Surface, models
-from sovctl.gateway.telemetry import log
-from sovctl.gateway.telemetry.metrics import Metrics
-from sovctl.gateway.telemetry.metrics.exposition import exposition
-from sovctl.gateway.tokens import conversation
+from ..access.callers import Callers, bearer
+from ..access.certificate import PEER
+from ..access.principal import Principal
+from ..domain.errors import Code, Headers, Refused
+from ..handoff.desk import Desk
+from ..http.client_body import ClientBody, received_at_once, written_at_once
+from ..http.connections import LEFT
+from ..http.timeout_header import OWN_HEADER, SDK_HEADER, timeout_s
+from ..pipeline.readiness import NOT_READY
+from ..pipeline.sending import Reply
+from ..pipeline.service import NO_HEADERS, Service, new_request_id
+from ..settings import UpstreamKind
+from ..surfaces import SURFACES, Surface, models
+from ..telemetry import log
+from ..telemetry.metrics import Metrics
+from ..telemetry.metrics.exposition import exposition
+from ..tokens import conversation
 
 _JSON = (b"content-type", b"application/json")
 _NO_STORE = (b"cache-control", b"no-store")

@@ -25,16 +25,17 @@ from typing import Any, Protocol
 import orjson
 
 from sovctl.compliance.ledger.format import MAX_RECORD_BYTES
-from sovctl.gateway.access.principal import Principal
-from sovctl.gateway.domain.errors import Code, Refused
-from sovctl.gateway.exchange.request import Exchange
-from sovctl.gateway.telemetry import log
-from sovctl.gateway.telemetry.metrics import Metrics
-from sovctl.gateway.telemetry.metrics.families import Series
-from sovctl.gateway.tokens.hmac_key import Digest, HmacKey
-from sovctl.gateway.tokens.restore import RestoreCounts
-from sovctl.gateway.vault.erasures import Erasure
 from sovctl.support.errors import InputError, SovctlError
+
+from ..access.principal import Principal
+from ..domain.errors import Code, Refused
+from ..exchange.request import Exchange
+from ..telemetry import log
+from ..telemetry.metrics import Metrics
+from ..telemetry.metrics.families import Series
+from ..tokens.hmac_key import Digest, HmacKey
+from ..tokens.restore import RestoreCounts
+from ..vault.erasures import Erasure
 
 
 class Sink(Protocol):

@@ -21,7 +21,7 @@ from typing import Any
 
 import orjson
 
-from sovctl.gateway.body.embedded_files import Wrapping, unwrapped
+from .embedded_files import Wrapping, unwrapped
 
 Path = tuple[str | int, ...]
 """Where a value stands: keys and indices from the top; `JSON` where a string was decoded."""

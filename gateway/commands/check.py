@@ -15,30 +15,31 @@ import orjson
 
 from sovctl.compliance import signing as signing
 from sovctl.compliance.ledger.store import Ledger
-from sovctl.gateway.access.callers import Callers
-from sovctl.gateway.commands.specimens import SPECIMENS
-from sovctl.gateway.detect import make_detector
-from sovctl.gateway.detect.clean_text_cache import CleanTexts
-from sovctl.gateway.detect.edm import open_listed
-from sovctl.gateway.domain.entities import Kind
-from sovctl.gateway.handoff.queue import open_queue
-from sovctl.gateway.http.tls import check_certificate
-from sovctl.gateway.inspection.inspector import Inspector
-from sovctl.gateway.model_finders import SlowFinderFailed, load_models
-from sovctl.gateway.policy.decision import decide
-from sovctl.gateway.policy.permissions import Policy, check_rules
-from sovctl.gateway.release.judge import checks_of
-from sovctl.gateway.settings import Action, GatewaySettings
-from sovctl.gateway.surfaces import SURFACES
-from sovctl.gateway.tokenization.body import tokenize_body
-from sovctl.gateway.tokens.conversation import Conversation
-from sovctl.gateway.tokens.keys import load_token_keys
-from sovctl.gateway.tokens.restore import restore
-from sovctl.gateway.tokens.token import Mint
-from sovctl.gateway.upstream import Upstream, tls_context
-from sovctl.gateway.vault import load_keks, open_vault
 from sovctl.support.errors import Busy, SovctlError, SpecError
 from sovctl.support.secret_files import read_key
+
+from ..access.callers import Callers
+from ..detect import make_detector
+from ..detect.clean_text_cache import CleanTexts
+from ..detect.edm import open_listed
+from ..domain.entities import Kind
+from ..handoff.queue import open_queue
+from ..http.tls import check_certificate
+from ..inspection.inspector import Inspector
+from ..model_finders import SlowFinderFailed, load_models
+from ..policy.decision import decide
+from ..policy.permissions import Policy, check_rules
+from ..release.judge import checks_of
+from ..settings import Action, GatewaySettings
+from ..surfaces import SURFACES
+from ..tokenization.body import tokenize_body
+from ..tokens.conversation import Conversation
+from ..tokens.keys import load_token_keys
+from ..tokens.restore import restore
+from ..tokens.token import Mint
+from ..upstream import Upstream, tls_context
+from ..vault import load_keks, open_vault
+from .specimens import SPECIMENS
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,10 +13,9 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
-from sovctl.gateway.tokens.token import KEY_BYTES
 from sovctl.support.atomic_files import write_atomic
 from sovctl.support.errors import ExitCode, InputError
-from sovctl.support.secret_files import read_key
+from sovctl.support.secret_files import KEY_BYTES, read_key
 
 
 def add_words(parser: argparse.ArgumentParser) -> None:
@@ -49,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
     Raises:
         SovctlError: the list or the key can't be used; the index is as it was.
     """
-    from sovctl.gateway.detect.edm.build import build_index
+    from ..detect.edm.build import build_index
 
     if len(options.delimiter) > 1:
         raise InputError(f"expected one character, got {len(options.delimiter)}", where="--delimiter")

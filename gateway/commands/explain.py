@@ -18,28 +18,29 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from sovctl.gateway.access.callers import principal_of
-from sovctl.gateway.access.clients import check_clients, load_clients
-from sovctl.gateway.access.principal import Method, Principal
-from sovctl.gateway.detect import make_detector
-from sovctl.gateway.domain.errors import Code, Refused
-from sovctl.gateway.exchange.request import Exchange
-from sovctl.gateway.model_finders import load_models
-from sovctl.gateway.model_finders.second_look import wants
-from sovctl.gateway.pipeline.admission import Admission
-from sovctl.gateway.pipeline.planning import Planner, why_not
-from sovctl.gateway.policy.decision import Verdict
-from sovctl.gateway.quota.need import NANO
-from sovctl.gateway.quota.quota import Quota
-from sovctl.gateway.quota.store import open_store
-from sovctl.gateway.routing.plan import Plan
-from sovctl.gateway.settings import Action, GatewaySettings
-from sovctl.gateway.surfaces import SURFACES, Surface
-from sovctl.gateway.telemetry.metrics import Metrics
-from sovctl.gateway.tokens.keys import TokenKeys
-from sovctl.gateway.tokens.token import KEY_BYTES
-from sovctl.gateway.upstream.server_choice import FINE
 from sovctl.support.errors import InputError
+from sovctl.support.secret_files import KEY_BYTES
+
+from ..access.callers import principal_of
+from ..access.clients import check_clients, load_clients
+from ..access.principal import Method, Principal
+from ..detect import make_detector
+from ..domain.errors import Code, Refused
+from ..exchange.request import Exchange
+from ..model_finders import load_models
+from ..model_finders.second_look import wants
+from ..pipeline.admission import Admission
+from ..pipeline.planning import Planner, why_not
+from ..policy.decision import Verdict
+from ..quota.need import NANO
+from ..quota.quota import Quota
+from ..quota.store import open_store
+from ..routing.plan import Plan
+from ..settings import Action, GatewaySettings
+from ..surfaces import SURFACES, Surface
+from ..telemetry.metrics import Metrics
+from ..tokens.keys import TokenKeys
+from ..upstream.server_choice import FINE
 
 ANYONE = Principal("anyone", "", Method.API_KEY, "")
 """A client that nobody named: no tenant that a policy knows, no limits of his own."""

@@ -16,15 +16,15 @@ from typing import Any
 
 import yaml
 
-from sovctl.gateway.access import keys
-from sovctl.gateway.access.clients import Client, dump_clients
-from sovctl.gateway.settings import check_settings
-from sovctl.gateway.settings.upstream import INSIDE
-from sovctl.gateway.tokens.token import KEY_BYTES
 from sovctl.support.atomic_files import write_atomic
 from sovctl.support.errors import InputError
 from sovctl.support.os_errors import refusal
-from sovctl.support.secret_files import read_api_key
+from sovctl.support.secret_files import KEY_BYTES, read_api_key
+
+from ..access import keys
+from ..access.clients import Client, dump_clients
+from ..settings import check_settings
+from ..settings.upstream import INSIDE
 
 _HEAD = """\
 # A tokenizing gateway on this machine. Every key is described in docs/gateway.md and gateway/settings/.

@@ -16,11 +16,12 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from sovctl.gateway.access import keys
-from sovctl.gateway.access.clients import Client, load_clients
-from sovctl.gateway.settings import GatewaySettings, SurfaceName, load_settings
-from sovctl.gateway.settings.model import in_words
 from sovctl.support.errors import ExitCode, InputError
+
+from ..access import keys
+from ..access.clients import Client, load_clients
+from ..settings import GatewaySettings, SurfaceName, load_settings
+from ..settings.model import in_words
 
 
 def add_words(parser: argparse.ArgumentParser, config: Path) -> None:
@@ -146,7 +147,7 @@ def _list(settings: GatewaySettings, _options: argparse.Namespace) -> Mapping[st
 
 
 def _jwks(settings: GatewaySettings, _options: argparse.Namespace) -> Mapping[str, Any]:
-    from sovctl.gateway.access.assertion import PrincipalSigner
+    from ..access.assertion import PrincipalSigner
 
     if not settings.access.principal_key_files:
         raise InputError("expected access.principal_key_files, got none: nobody is told who is calling")

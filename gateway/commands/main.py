@@ -17,13 +17,14 @@ from pathlib import Path
 from typing import NoReturn
 from urllib.parse import urlsplit
 
-from sovctl.gateway.commands import edm as edm_command
-from sovctl.gateway.commands import keys as keys_command
-from sovctl.gateway.commands import vault as vault_command
-from sovctl.gateway.telemetry import log
 from sovctl.support.errors import ExitCode, InputError, SovctlError, SpecError
 from sovctl.support.keyboard_interrupt import ends_quietly
 from sovctl.support.os_errors import refusal
+
+from ..telemetry import log
+from . import edm as edm_command
+from . import keys as keys_command
+from . import vault as vault_command
 
 _CONFIG = Path("/etc/sovctl/gateway.yaml")
 
@@ -105,7 +106,7 @@ def _add_init(parser: argparse.ArgumentParser) -> None:
 
 
 def _init(options: argparse.Namespace) -> int:
-    from sovctl.gateway.commands.init import init
+    from .init import init
 
     key = init(
         options.folder,
@@ -132,22 +133,22 @@ def _init(options: argparse.Namespace) -> int:
 def _serve(options: argparse.Namespace) -> int:
     gc.disable()  # nothing of what a start makes is garbage; `parts` turns it on again, before the first request
     signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until the server takes it: a reload that comes early ends nothing
-    from sovctl.gateway.settings import load_settings
+    from ..settings import load_settings
 
     settings = load_settings(options.config)  # before the second that the detector's libraries take
     with ends_quietly():
-        from sovctl.gateway.runtime.server import serve
+        from ..runtime.server import serve
 
     serve(settings, config=options.config)
     return ExitCode.OK
 
 
 def _check(options: argparse.Namespace) -> int:
-    from sovctl.gateway.settings import load_settings
+    from ..settings import load_settings
 
     settings = load_settings(options.config)
     with ends_quietly():
-        from sovctl.gateway.commands.check import run_checks
+        from .check import run_checks
 
     results = run_checks(settings)
     if options.json:
@@ -159,11 +160,11 @@ def _check(options: argparse.Namespace) -> int:
 
 
 def _explain(options: argparse.Namespace) -> int:
-    from sovctl.gateway.settings import load_settings
+    from ..settings import load_settings
 
     settings = load_settings(options.config)
     with ends_quietly():
-        from sovctl.gateway.commands.explain import explain, in_words
+        from .explain import explain, in_words
 
     told = explain(settings, options.request, client=options.client, path=options.path)
     for line in [json.dumps(told, indent=2, sort_keys=True)] if options.json else in_words(told):

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sovctl.gateway.domain.entities import Kind
+from ..domain.entities import Kind
 
 SPECIMENS: Mapping[Kind, str] = {
     Kind.SECRET: "password: correct-horse",

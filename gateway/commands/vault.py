@@ -16,11 +16,12 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sovctl.gateway.settings import GatewaySettings, load_settings
 from sovctl.support.errors import ExitCode, InputError
 
+from ..settings import GatewaySettings, load_settings
+
 if TYPE_CHECKING:  # the words are declared at every start of the gateway; what they need is loaded when one is said
-    from sovctl.gateway.vault import Vault
+    from ..vault import Vault
 
 _PATIENCE_S = 120.0  # whoever rotates or erases waits for gateways that write, and for a look through millions of rows
 
@@ -78,7 +79,7 @@ def _require_its_user(settings: GatewaySettings) -> None:
 async def _with_vault(
     settings: GatewaySettings, use: Callable[[Vault], Awaitable[Mapping[str, Any]]]
 ) -> Mapping[str, Any]:
-    from sovctl.gateway.vault import load_keks, open_vault
+    from ..vault import load_keks, open_vault
 
     vault = await open_vault(settings.vault, load_keks(settings.vault), patience_s=_PATIENCE_S)
     try:
@@ -99,7 +100,7 @@ async def _status(vault: Vault, _settings: GatewaySettings, _options: argparse.N
 
 
 async def _erase(vault: Vault, settings: GatewaySettings, options: argparse.Namespace) -> Mapping[str, Any]:
-    from sovctl.gateway.commands.vault_erase import erase
+    from .vault_erase import erase
 
     return await erase(vault, settings, options)
 

@@ -18,17 +18,18 @@ from typing import Any
 from sovctl.compliance import signing as signing
 from sovctl.compliance.ledger.group import GroupCommit
 from sovctl.compliance.ledger.store import Ledger
-from sovctl.gateway.audit.audit_log import AuditLog, erased_fields
-from sovctl.gateway.domain.errors import Refused
-from sovctl.gateway.settings import GatewaySettings
-from sovctl.gateway.tokens.conversation import Conversation, conversation_of
-from sovctl.gateway.tokens.hmac_key import HmacKey
-from sovctl.gateway.tokens.keys import load_token_keys
-from sovctl.gateway.vault import Vault
-from sovctl.gateway.vault.erasing import Scope
-from sovctl.gateway.vault.erasures import MOST_SUBJECTS, Erasure
 from sovctl.support.errors import Busy, InputError, SovctlError
 from sovctl.support.secret_files import read_secret
+
+from ..audit.audit_log import AuditLog, erased_fields
+from ..domain.errors import Refused
+from ..settings import GatewaySettings
+from ..tokens.conversation import Conversation, conversation_of
+from ..tokens.hmac_key import HmacKey
+from ..tokens.keys import load_token_keys
+from ..vault import Vault
+from ..vault.erasing import Scope
+from ..vault.erasures import MOST_SUBJECTS, Erasure
 
 _LEDGER_WITHIN_S = 30.0
 _LOOK_EVERY_S = 0.2

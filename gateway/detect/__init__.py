@@ -8,8 +8,8 @@ Presidio's pattern recognizers and their checksums decide. `names` finds names b
 network.
 """
 
-from sovctl.gateway.detect.build import make_detector
-from sovctl.gateway.detect.detector import Detector
-from sovctl.gateway.detect.findings.finding import Finding
+from .build import make_detector
+from .detector import Detector
+from .findings.finding import Finding
 
 __all__ = ["Detector", "Finding", "make_detector"]

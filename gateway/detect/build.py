@@ -5,15 +5,16 @@ detector = make_detector(settings.detect)
 
 from __future__ import annotations
 
-from sovctl.gateway.detect.detector import Detector
-from sovctl.gateway.detect.edm import open_listed
-from sovctl.gateway.detect.finder import Finder
-from sovctl.gateway.detect.names import NameFinder
-from sovctl.gateway.detect.structured_finder import StructuredFinder
-from sovctl.gateway.detect.tables.birth_date_rows import RowFinder
-from sovctl.gateway.detect.tables.columns import ColumnFinder
-from sovctl.gateway.settings.detect import DetectSettings
 from sovctl.support.errors import InputError
+
+from ..settings.detect import DetectSettings
+from .detector import Detector
+from .edm import open_listed
+from .finder import Finder
+from .names import NameFinder
+from .structured_finder import StructuredFinder
+from .tables.birth_date_rows import RowFinder
+from .tables.columns import ColumnFinder
 
 
 def make_detector(settings: DetectSettings) -> Detector:

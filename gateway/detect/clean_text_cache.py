@@ -22,10 +22,10 @@ from functools import lru_cache
 from itertools import accumulate
 from typing import Protocol
 
-from sovctl.gateway.detect.findings.finding import Finding
-from sovctl.gateway.detect.language.language import languages, languages_of
-from sovctl.gateway.detect.text.view import APART
-from sovctl.gateway.detect.text.words import Reading
+from .findings.finding import Finding
+from .language.language import languages, languages_of
+from .text.view import APART
+from .text.words import Reading
 
 _MOST_KNOWN = 65_536  # digests, about 12 MiB; what was not seen for longest goes first
 _DIGEST_BYTES = 16

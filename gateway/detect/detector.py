@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sovctl.gateway.detect.finder import Finder
-from sovctl.gateway.detect.findings.finding import Finding, resolve
-from sovctl.gateway.detect.text.deobfuscation import views
-from sovctl.gateway.detect.text.view import View
-from sovctl.gateway.detect.text.words import Reading
+from .finder import Finder
+from .findings.finding import Finding, resolve
+from .text.deobfuscation import views
+from .text.view import View
+from .text.words import Reading
 
 
 class Detector:

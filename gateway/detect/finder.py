@@ -19,8 +19,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
-from sovctl.gateway.detect.findings.finding import Finding
-from sovctl.gateway.detect.text.view import View
+from .findings.finding import Finding
+from .text.view import View
 
 
 class Finder(Protocol):

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from sovctl.gateway.detect.findings.finding import Finding
-from sovctl.gateway.detect.names.context import SCORES, find_names
-from sovctl.gateway.detect.text.view import View
+from .findings.finding import Finding
+from .names.context import SCORES, find_names
+from .text.view import View
 
 if TYPE_CHECKING:
-    from sovctl.gateway.detect.edm.finder import ListedFinder
+    from .edm.finder import ListedFinder
 
 
 class NameFinder:

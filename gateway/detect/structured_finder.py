@@ -14,28 +14,28 @@ from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
 
-from sovctl.gateway.detect.context.surroundings import Surroundings
-from sovctl.gateway.detect.context.topics import Topics, gate, may_be_spelled
-from sovctl.gateway.detect.findings.finding import Finding
-from sovctl.gateway.detect.numbers.digit_runs import START, Run, Spans, runs_at
-from sovctl.gateway.detect.numbers.numeric_tables import is_in_dump
-from sovctl.gateway.detect.numbers.scheme_forms import FormRecognizer
-from sovctl.gateway.detect.numbers.scheme_numbers import NumberFinder
-from sovctl.gateway.detect.recognizers.birth_date import BirthDateRecognizer
-from sovctl.gateway.detect.recognizers.customer_numbers import ShortIdRecognizer
-from sovctl.gateway.detect.recognizers.document_numbers import DocumentFinder
-from sovctl.gateway.detect.recognizers.email_address import EmailRecognizer
-from sovctl.gateway.detect.recognizers.iban import IbanRecognizer
-from sovctl.gateway.detect.recognizers.ip_address import IpRecognizer
-from sovctl.gateway.detect.recognizers.passports_and_plates import PLATE_WORDS
-from sovctl.gateway.detect.recognizers.phone_number import PhoneFinder
-from sovctl.gateway.detect.recognizers.pins_and_codes import ShortCodeRecognizer
-from sovctl.gateway.detect.recognizers.recognizer import Recognizer
-from sovctl.gateway.detect.recognizers.secrets import SecretRecognizer
-from sovctl.gateway.detect.schemes import FORMS, NUMBERS
-from sovctl.gateway.detect.text.scanner import Pattern, Scanner
-from sovctl.gateway.detect.text.view import View
-from sovctl.gateway.domain.entities import Kind
+from ..domain.entities import Kind
+from .context.surroundings import Surroundings
+from .context.topics import Topics, gate, may_be_spelled
+from .findings.finding import Finding
+from .numbers.digit_runs import START, Run, Spans, runs_at
+from .numbers.numeric_tables import is_in_dump
+from .numbers.scheme_forms import FormRecognizer
+from .numbers.scheme_numbers import NumberFinder
+from .recognizers.birth_date import BirthDateRecognizer
+from .recognizers.customer_numbers import ShortIdRecognizer
+from .recognizers.document_numbers import DocumentFinder
+from .recognizers.email_address import EmailRecognizer
+from .recognizers.iban import IbanRecognizer
+from .recognizers.ip_address import IpRecognizer
+from .recognizers.passports_and_plates import PLATE_WORDS
+from .recognizers.phone_number import PhoneFinder
+from .recognizers.pins_and_codes import ShortCodeRecognizer
+from .recognizers.recognizer import Recognizer
+from .recognizers.secrets import SecretRecognizer
+from .schemes import FORMS, NUMBERS
+from .text.scanner import Pattern, Scanner
+from .text.view import View
 
 _TOPICS = ("order", "phone", "birth", "imei", "passport", "licence", "health", "card", "account", "identity", "tax")
 _MORE_TOPICS = ("plate", "patient", "customer", "permit")  # of what only `documents` knows

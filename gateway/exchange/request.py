@@ -6,21 +6,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sovctl.gateway.access.principal import Principal
-from sovctl.gateway.inspection.inspector import Inspection, Inspector
-from sovctl.gateway.policy.decision import Permit
-from sovctl.gateway.policy.permissions import Permissions
-from sovctl.gateway.quota.need import NOTHING, Nano, Usage
-from sovctl.gateway.quota.reservation import UNLIMITED, Reservation
-from sovctl.gateway.release.judge import Checks, Judge
-from sovctl.gateway.routing.complexity import Shadow
-from sovctl.gateway.routing.demand import Demand
-from sovctl.gateway.settings import RouteSettings
-from sovctl.gateway.surfaces import Restoration, Surface
-from sovctl.gateway.telemetry.tracing import Trace
-from sovctl.gateway.tokens.conversation import Conversation
-from sovctl.gateway.tokens.restore import Issued, RestoreBounds, RestoreCounts
-from sovctl.gateway.upstream import Attempts
+from ..access.principal import Principal
+from ..inspection.inspector import Inspection, Inspector
+from ..policy.decision import Permit
+from ..policy.permissions import Permissions
+from ..quota.need import NOTHING, Nano, Usage
+from ..quota.reservation import UNLIMITED, Reservation
+from ..release.judge import Checks, Judge
+from ..routing.complexity import Shadow
+from ..routing.demand import Demand
+from ..settings import RouteSettings
+from ..surfaces import Restoration, Surface
+from ..telemetry.tracing import Trace
+from ..tokens.conversation import Conversation
+from ..tokens.restore import Issued, RestoreBounds, RestoreCounts
+from ..upstream import Attempts
 
 _LARGE_BYTES = 64 << 10  # the work on less is done in the time that two threads take to change places
 

@@ -16,7 +16,7 @@ from enum import StrEnum
 from hashlib import sha256
 from typing import Any
 
-from sovctl.gateway.tokens.conversation import Conversation
+from ..tokens.conversation import Conversation
 
 _ID = re.compile(r"ho-[0-9a-f]{32}")
 

@@ -21,24 +21,25 @@ from typing import Any
 
 import orjson
 
-from sovctl.gateway.access.principal import Principal
-from sovctl.gateway.audit.audit_log import AuditLog
-from sovctl.gateway.domain.errors import Code, Refused
-from sovctl.gateway.exchange.request import Exchange
-from sovctl.gateway.handoff.case import Case, State, is_id, new_id, owner_of
-from sovctl.gateway.handoff.queue import Queue, QueueFull
-from sovctl.gateway.handoff.transcript import HELD_BACK, Transcript, transcript_of
-from sovctl.gateway.settings import HandoffSettings
-from sovctl.gateway.surfaces import SURFACES
-from sovctl.gateway.surfaces.handed_over import Instead
-from sovctl.gateway.telemetry import log
-from sovctl.gateway.telemetry.metrics import Metrics
-from sovctl.gateway.tokens.conversation import Conversation
-from sovctl.gateway.tokens.keys import TokenKeys
-from sovctl.gateway.tokens.restore import restore
-from sovctl.gateway.tokens.token import Mint
-from sovctl.gateway.vault import Superseded, Vault
 from sovctl.support.errors import SovctlError
+
+from ..access.principal import Principal
+from ..audit.audit_log import AuditLog
+from ..domain.errors import Code, Refused
+from ..exchange.request import Exchange
+from ..settings import HandoffSettings
+from ..surfaces import SURFACES
+from ..surfaces.handed_over import Instead
+from ..telemetry import log
+from ..telemetry.metrics import Metrics
+from ..tokens.conversation import Conversation
+from ..tokens.keys import TokenKeys
+from ..tokens.restore import restore
+from ..tokens.token import Mint
+from ..vault import Superseded, Vault
+from .case import Case, State, is_id, new_id, owner_of
+from .queue import Queue, QueueFull
+from .transcript import HELD_BACK, Transcript, transcript_of
 
 # The openai client asks three times by itself (2.x, 2026-11), each time for a whole answer that is held back again.
 _NOT_AT_ONCE = ((b"x-should-retry", b"false"),)

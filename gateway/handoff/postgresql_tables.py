@@ -10,10 +10,10 @@ from typing import Any
 
 import asyncpg
 
-from sovctl.gateway.handoff.tables import SCHEMA as TABLES
-from sovctl.gateway.handoff.tables import VERSION, QueueFailed, Step
-from sovctl.gateway.storage.postgresql import Address, PostgresqlLink
-from sovctl.gateway.storage.postgresql_schema import Schema, open_schema
+from ..storage.postgresql import Address, PostgresqlLink
+from ..storage.postgresql_schema import Schema, open_schema
+from .tables import SCHEMA as TABLES
+from .tables import VERSION, QueueFailed, Step
 
 SCHEMA = Schema("sovctl_handoffs", "a queue of hand-offs", TABLES, version=VERSION, lock=0x736F7668)  # "sovh"
 

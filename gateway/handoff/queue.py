@@ -20,9 +20,9 @@ from typing import Any
 
 import orjson
 
-from sovctl.gateway.handoff.case import Case, State
-from sovctl.gateway.handoff.tables import CASE_COLUMNS, Tables, open_tables
-from sovctl.gateway.settings import GatewaySettings
+from ..settings import GatewaySettings
+from .case import Case, State
+from .tables import CASE_COLUMNS, Tables, open_tables
 
 DUTY_S = 10.0
 """Longer than a webhook may take to answer twice over, shorter than anybody would notice."""

@@ -14,7 +14,7 @@ from hashlib import sha256
 
 import orjson
 
-from sovctl.gateway.handoff.case import Case
+from .case import Case
 
 SIGNATURE = "x-sovctl-signature"
 _LONGEST_WAIT_S = 300.0

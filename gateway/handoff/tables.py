@@ -12,10 +12,11 @@ from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any, Protocol, Self, TypeAlias, TypeVar
 
-from sovctl.gateway.settings import GatewaySettings
-from sovctl.gateway.storage.sqlite import FileKind, SqliteDatabase
 from sovctl.support.errors import SovctlError
 from sovctl.support.stall_timeout import DISK_TIMEOUT_S, HUNG
+
+from ..settings import GatewaySettings
+from ..storage.sqlite import FileKind, SqliteDatabase
 
 _Result = TypeVar("_Result")
 _Work: TypeAlias = Callable[[sqlite3.Connection], _Result]
@@ -86,8 +87,8 @@ async def open_tables(settings: GatewaySettings) -> Tables:
     """
     if (path := settings.handoff_path) is not None:
         return await asyncio.to_thread(SqliteTables.open, path, disk_timeout_s=settings.disk_timeout_s)
-    from sovctl.gateway.handoff.postgresql_tables import PostgresqlTables  # its driver is loaded where it is used
-    from sovctl.gateway.storage.postgresql import Address
+    from ..storage.postgresql import Address
+    from .postgresql_tables import PostgresqlTables  # its driver is loaded where it is used
 
     assert settings.vault.postgresql is not None
     return await PostgresqlTables.open(Address.of(settings.vault.postgresql))

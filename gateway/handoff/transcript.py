@@ -17,16 +17,16 @@ from typing import Any
 
 import orjson
 
-from sovctl.gateway.body.json_texts import Leaf, Leaves, Path
-from sovctl.gateway.detect.findings.finding import Finding
-from sovctl.gateway.domain.entities import Kind
-from sovctl.gateway.domain.obstacles import Obstacle
-from sovctl.gateway.inspection.inspector import Inspector
-from sovctl.gateway.policy.permissions import Permissions
-from sovctl.gateway.settings import Action
-from sovctl.gateway.surfaces import SURFACES, Surface
-from sovctl.gateway.tokenization.body import tokenize_body
-from sovctl.gateway.tokens.token import Mint
+from ..body.json_texts import Leaf, Leaves, Path
+from ..detect.findings.finding import Finding
+from ..domain.entities import Kind
+from ..domain.obstacles import Obstacle
+from ..inspection.inspector import Inspector
+from ..policy.permissions import Permissions
+from ..settings import Action
+from ..surfaces import SURFACES, Surface
+from ..tokenization.body import tokenize_body
+from ..tokens.token import Mint
 
 HELD_BACK = "held back"
 """The role of what the model said and the client did not get, or not to its end."""

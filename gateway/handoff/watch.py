@@ -18,15 +18,16 @@ import ssl
 import time
 from typing import TYPE_CHECKING, Self
 
-from sovctl.gateway.audit.audit_log import AuditLog
-from sovctl.gateway.domain.errors import Refused
-from sovctl.gateway.handoff.queue import Census, Due, Queue
-from sovctl.gateway.handoff.signature import body_of, headers_of, wait_s
-from sovctl.gateway.settings import HandoffSettings
-from sovctl.gateway.telemetry import log
-from sovctl.gateway.telemetry.metrics import Metrics
 from sovctl.support.errors import SovctlError
 from sovctl.support.secret_files import read_key
+
+from ..audit.audit_log import AuditLog
+from ..domain.errors import Refused
+from ..settings import HandoffSettings
+from ..telemetry import log
+from ..telemetry.metrics import Metrics
+from .queue import Census, Due, Queue
+from .signature import body_of, headers_of, wait_s
 
 if TYPE_CHECKING:
     import aiohttp  # a quarter of a gateway's start, for those who have a webhook

@@ -20,8 +20,8 @@ from typing import Self
 from starlette.types import Receive, Send
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, RequestResponseCycle
 
-from sovctl.gateway.domain.errors import Headers
-from sovctl.gateway.http.client_transport import ClientTransport
+from ..domain.errors import Headers
+from .client_transport import ClientTransport
 
 
 class ClientBody:

@@ -31,10 +31,10 @@ from typing import Any, ClassVar
 import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from sovctl.gateway.domain.errors import Code, error_body, status_and_message
-from sovctl.gateway.http.client_transport import ClientTransport, Turn
-from sovctl.gateway.settings import Listen
-from sovctl.gateway.telemetry import log
+from ..domain.errors import Code, error_body, status_and_message
+from ..settings import Listen
+from ..telemetry import log
+from .client_transport import ClientTransport, Turn
 
 LEFT = "sovctl.left"
 """Where in `scope["state"]` the application may put what is to be called when the client leaves before its answer."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ssl
 
-from sovctl.gateway.settings import Listen
 from sovctl.support.errors import InputError
+
+from ..settings import Listen
 
 
 def check_certificate(listen: Listen, *, where: str = "listen") -> None:

@@ -17,18 +17,18 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from sovctl.gateway.body.json_texts import JSON, ORDINARY, Leaf, Leaves, Path, leaves_of
-from sovctl.gateway.detect.clean_text_cache import CleanTexts
-from sovctl.gateway.detect.findings.finding import Finding, resolve, resolve_whole
-from sovctl.gateway.detect.language.language import NONE, UNKNOWN, languages, languages_of
-from sovctl.gateway.detect.numbers.digit_runs import SEPARATORS
-from sovctl.gateway.detect.text.words import Reading
-from sovctl.gateway.domain.entities import Kind
-from sovctl.gateway.domain.obstacles import Obstacle
-from sovctl.gateway.inspection.known_names import Aliases
-from sovctl.gateway.inspection.question_context import answers
-from sovctl.gateway.surfaces import Surface
-from sovctl.gateway.tokens.surrogates import is_fixed
+from ..body.json_texts import JSON, ORDINARY, Leaf, Leaves, Path, leaves_of
+from ..detect.clean_text_cache import CleanTexts
+from ..detect.findings.finding import Finding, resolve, resolve_whole
+from ..detect.language.language import NONE, UNKNOWN, languages, languages_of
+from ..detect.numbers.digit_runs import SEPARATORS
+from ..detect.text.words import Reading
+from ..domain.entities import Kind
+from ..domain.obstacles import Obstacle
+from ..surfaces import Surface
+from ..tokens.surrogates import is_fixed
+from .known_names import Aliases
+from .question_context import answers
 
 _DATA_URI = re.compile(r"\bdata:[\w.+-]{0,64}/?[\w.+-]{0,64}(?:;[\w=.+-]{1,64}){0,4};base64,", re.IGNORECASE)
 _LONGEST_PLAIN = 160  # characters without a break; the longest digest in use (SHA-512, hex) has 128

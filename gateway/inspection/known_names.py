@@ -26,17 +26,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
 
-from sovctl.gateway.detect.edm.alone import listed_forms, text_forms, without_marks
-from sovctl.gateway.detect.edm.common_words import DETERMINERS, is_common
-from sovctl.gateway.detect.edm.keys import initial_classes, listed_keys, text_keys
-from sovctl.gateway.detect.edm.people import JOINTS
-from sovctl.gateway.detect.edm.spelling import is_arabic
-from sovctl.gateway.detect.edm.stems import stems
-from sovctl.gateway.detect.findings.finding import Finding
-from sovctl.gateway.detect.names.cues import PARTICLES, TITLES
-from sovctl.gateway.detect.names.given_names import is_given_name
-from sovctl.gateway.detect.names.nobody import is_everyday
-from sovctl.gateway.domain.entities import Kind
+from ..detect.edm.alone import listed_forms, text_forms, without_marks
+from ..detect.edm.common_words import DETERMINERS, is_common
+from ..detect.edm.keys import initial_classes, listed_keys, text_keys
+from ..detect.edm.people import JOINTS
+from ..detect.edm.spelling import is_arabic
+from ..detect.edm.stems import stems
+from ..detect.findings.finding import Finding
+from ..detect.names.cues import PARTICLES, TITLES
+from ..detect.names.given_names import is_given_name
+from ..detect.names.nobody import is_everyday
+from ..domain.entities import Kind
 
 RULE = "NAME_PART"
 

@@ -4,10 +4,10 @@ They are asked after the detector, and only where their findings could change so
 fails, is busy or takes too long keeps its request on-prem. A gateway without any pays nothing.
 """
 
-from sovctl.gateway.model_finders.dispatch import Looked, look_closer
-from sovctl.gateway.model_finders.name_model import NameModel, load_models
-from sovctl.gateway.model_finders.second_look import SecondLook
-from sovctl.gateway.model_finders.slow_finder import OF_THE_REQUEST, SlowFinder, SlowFinderFailed
+from .dispatch import Looked, look_closer
+from .name_model import NameModel, load_models
+from .second_look import SecondLook
+from .slow_finder import OF_THE_REQUEST, SlowFinder, SlowFinderFailed
 
 __all__ = [
     "OF_THE_REQUEST",

@@ -19,12 +19,12 @@ from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from sovctl.gateway.detect.findings.finding import Finding
-from sovctl.gateway.inspection.inspector import Inspection, Inspector
-from sovctl.gateway.model_finders.slow_finder import SlowFinder, SlowFinderFailed
-from sovctl.gateway.policy.decision import Permit, Reason, Verdict, decide
-from sovctl.gateway.policy.permissions import Permissions
-from sovctl.gateway.settings import Action
+from ..detect.findings.finding import Finding
+from ..inspection.inspector import Inspection, Inspector
+from ..policy.decision import Permit, Reason, Verdict, decide
+from ..policy.permissions import Permissions
+from ..settings import Action
+from .slow_finder import SlowFinder, SlowFinderFailed
 
 _Result = TypeVar("_Result")
 

@@ -15,17 +15,17 @@ import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 
-from sovctl.gateway.detect.clean_text_cache import CleanTexts
-from sovctl.gateway.detect.detector import Detector
-from sovctl.gateway.detect.findings.finding import Finding
-from sovctl.gateway.detect.language.language import NONE, UNKNOWN
-from sovctl.gateway.detect.models.finder import ModelFinder
-from sovctl.gateway.detect.models.load import load_model
-from sovctl.gateway.detect.models.opening import add_packages
-from sovctl.gateway.inspection.inspector import Inspection
-from sovctl.gateway.model_finders.slow_finder import SlowFinderFailed
-from sovctl.gateway.settings.detect import DetectSettings
-from sovctl.gateway.settings.name_model import NameModelSettings
+from ..detect.clean_text_cache import CleanTexts
+from ..detect.detector import Detector
+from ..detect.findings.finding import Finding
+from ..detect.language.language import NONE, UNKNOWN
+from ..detect.models.finder import ModelFinder
+from ..detect.models.load import load_model
+from ..detect.models.opening import add_packages
+from ..inspection.inspector import Inspection
+from ..settings.detect import DetectSettings
+from ..settings.name_model import NameModelSettings
+from .slow_finder import SlowFinderFailed
 
 _IN_NO_LANGUAGE = frozenset({NONE, UNKNOWN})
 

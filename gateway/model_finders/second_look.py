@@ -13,18 +13,18 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from sovctl.gateway.detect.clean_text_cache import CleanMemory
-from sovctl.gateway.detect.findings.finding import Finding, name_value, resolve
-from sovctl.gateway.detect.text.deobfuscation import plain
-from sovctl.gateway.detect.text.view import View
-from sovctl.gateway.domain.entities import Kind
-from sovctl.gateway.domain.errors import UpstreamFailed, UpstreamRejected
-from sovctl.gateway.inspection.inspector import Inspection
-from sovctl.gateway.model_finders.asked_names import names_in, pieces, places, question
-from sovctl.gateway.model_finders.slow_finder import SlowFinderFailed
-from sovctl.gateway.model_finders.uncertain_names import is_gray
-from sovctl.gateway.settings.second_look import SECOND_LOOK_RULE, SecondLookSettings
-from sovctl.gateway.upstream import Upstream
+from ..detect.clean_text_cache import CleanMemory
+from ..detect.findings.finding import Finding, name_value, resolve
+from ..detect.text.deobfuscation import plain
+from ..detect.text.view import View
+from ..domain.entities import Kind
+from ..domain.errors import UpstreamFailed, UpstreamRejected
+from ..inspection.inspector import Inspection
+from ..settings.second_look import SECOND_LOOK_RULE, SecondLookSettings
+from ..upstream import Upstream
+from .asked_names import names_in, pieces, places, question
+from .slow_finder import SlowFinderFailed
+from .uncertain_names import is_gray
 
 _SCORE = 0.6  # between a name by its context and one by a role
 _PATH = "chat/completions"

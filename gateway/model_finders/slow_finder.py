@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
-from sovctl.gateway.detect.findings.finding import Finding
-from sovctl.gateway.domain.entities import Kind
-from sovctl.gateway.inspection.inspector import Inspection
+from ..detect.findings.finding import Finding
+from ..domain.entities import Kind
+from ..inspection.inspector import Inspection
 
 OF_THE_REQUEST = frozenset({"deadline", "too-long"})
 """Causes for which the request gave the reason, and the finder may be well."""

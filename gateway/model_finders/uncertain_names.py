@@ -13,9 +13,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from sovctl.gateway.detect.findings.finding import Finding
-from sovctl.gateway.detect.names.nobody import NOBODY, is_everyday
-from sovctl.gateway.tokens.search import find_tokens
+from ..detect.findings.finding import Finding
+from ..detect.names.nobody import NOBODY, is_everyday
+from ..tokens.search import find_tokens
 
 _WORD = re.compile(r"[^\W\d_]{2,}")
 

@@ -9,20 +9,20 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from sovctl.gateway.access.principal import Principal
-from sovctl.gateway.domain.errors import Code, Headers, Refused
-from sovctl.gateway.exchange.request import Exchange
-from sovctl.gateway.quota.headers import limit_headers, refusal_headers
-from sovctl.gateway.quota.need import Nano, Need
-from sovctl.gateway.quota.quota import Quota
-from sovctl.gateway.quota.reservation import LimitReached, Reservation
-from sovctl.gateway.quota.size import NO_SIZE, Size, size_of
-from sovctl.gateway.quota.store import QuotaUnavailable
-from sovctl.gateway.quota.tariff import Tariff
-from sovctl.gateway.settings import GatewaySettings
-from sovctl.gateway.settings.surface import SurfaceName
-from sovctl.gateway.telemetry import log
-from sovctl.gateway.upstream import HEDGED
+from ..access.principal import Principal
+from ..domain.errors import Code, Headers, Refused
+from ..exchange.request import Exchange
+from ..quota.headers import limit_headers, refusal_headers
+from ..quota.need import Nano, Need
+from ..quota.quota import Quota
+from ..quota.reservation import LimitReached, Reservation
+from ..quota.size import NO_SIZE, Size, size_of
+from ..quota.store import QuotaUnavailable
+from ..quota.tariff import Tariff
+from ..settings import GatewaySettings
+from ..settings.surface import SurfaceName
+from ..telemetry import log
+from ..upstream import HEDGED
 
 _WITH_USAGE_ON_DEMAND = frozenset({SurfaceName.CHAT, SurfaceName.CHAT_BATCH, SurfaceName.COMPLETIONS})
 """Surfaces whose streams say what was used only if asked to."""

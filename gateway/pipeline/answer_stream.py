@@ -15,21 +15,21 @@ from typing import TYPE_CHECKING
 
 import orjson
 
-from sovctl.gateway.body.sse import EventTooLarge
-from sovctl.gateway.domain.errors import Code, Refused, UpstreamFailed
-from sovctl.gateway.exchange.request import Exchange
-from sovctl.gateway.http.client_body import ClientBody
-from sovctl.gateway.pipeline.restored_events import RestoredEvents
-from sovctl.gateway.quota.need import usage_in
-from sovctl.gateway.release.gated import gated
-from sovctl.gateway.release.stream import Gate
-from sovctl.gateway.release.verdict import Blocked
-from sovctl.gateway.surfaces.handed_over import Instead
-from sovctl.gateway.telemetry import log
-from sovctl.gateway.upstream import Answer
+from ..body.sse import EventTooLarge
+from ..domain.errors import Code, Refused, UpstreamFailed
+from ..exchange.request import Exchange
+from ..http.client_body import ClientBody
+from ..quota.need import usage_in
+from ..release.gated import gated
+from ..release.stream import Gate
+from ..release.verdict import Blocked
+from ..surfaces.handed_over import Instead
+from ..telemetry import log
+from ..upstream import Answer
+from .restored_events import RestoredEvents
 
 if TYPE_CHECKING:
-    from sovctl.gateway.pipeline.delivery import Delivery
+    from .delivery import Delivery
 
 # How an answer ended, as its record says.
 ANSWERED = "answered"

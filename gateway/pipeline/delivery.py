@@ -11,23 +11,23 @@ import asyncio
 
 import orjson
 
-from sovctl.gateway.audit.audit_log import AuditLog
-from sovctl.gateway.domain.errors import Code, Refused, UpstreamFailed
-from sovctl.gateway.exchange.request import Exchange
-from sovctl.gateway.handoff.desk import Desk
-from sovctl.gateway.pipeline.answer_stream import ANSWERED, CLIENT_LEFT, HANDED_OVER, AnswerStream
-from sovctl.gateway.pipeline.escalation import Made
-from sovctl.gateway.quota.need import usage_said
-from sovctl.gateway.release.verdict import Blocked
-from sovctl.gateway.release.whole import release_whole
-from sovctl.gateway.settings import Limits
-from sovctl.gateway.settings.release import OnDoubt
-from sovctl.gateway.surfaces.handed_over import Ending, Instead
-from sovctl.gateway.telemetry import log
-from sovctl.gateway.telemetry.metrics import Metrics
-from sovctl.gateway.telemetry.tracing import span
-from sovctl.gateway.tokens.restore import RestoreBounds
-from sovctl.gateway.upstream import Answer
+from ..audit.audit_log import AuditLog
+from ..domain.errors import Code, Refused, UpstreamFailed
+from ..exchange.request import Exchange
+from ..handoff.desk import Desk
+from ..quota.need import usage_said
+from ..release.verdict import Blocked
+from ..release.whole import release_whole
+from ..settings import Limits
+from ..settings.release import OnDoubt
+from ..surfaces.handed_over import Ending, Instead
+from ..telemetry import log
+from ..telemetry.metrics import Metrics
+from ..telemetry.tracing import span
+from ..tokens.restore import RestoreBounds
+from ..upstream import Answer
+from .answer_stream import ANSWERED, CLIENT_LEFT, HANDED_OVER, AnswerStream
+from .escalation import Made
 
 _JUDGE_ASIDE_BYTES = 64 << 10  # larger answers are judged in a thread, so that others are served meanwhile
 

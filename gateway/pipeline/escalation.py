@@ -14,14 +14,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from sovctl.gateway.domain.errors import UpstreamFailed
-from sovctl.gateway.exchange.request import Exchange
-from sovctl.gateway.release.schema import SchemaCheck
-from sovctl.gateway.routing.bad_answer import fault_in
-from sovctl.gateway.routing.latch import Latch
-from sovctl.gateway.settings import Fault
-from sovctl.gateway.telemetry.metrics import Metrics
-from sovctl.gateway.tokens.restore import RestoreCounts
+from ..domain.errors import UpstreamFailed
+from ..exchange.request import Exchange
+from ..release.schema import SchemaCheck
+from ..routing.bad_answer import fault_in
+from ..routing.latch import Latch
+from ..settings import Fault
+from ..telemetry.metrics import Metrics
+from ..tokens.restore import RestoreCounts
 
 _ASIDE_BYTES = 64 << 10  # larger answers are judged in a thread, so that others are served meanwhile
 

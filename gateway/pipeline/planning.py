@@ -17,28 +17,28 @@ from types import MappingProxyType
 
 import orjson
 
-from sovctl.gateway.access.principal import Principal
-from sovctl.gateway.body.json_texts import TooDeep
-from sovctl.gateway.detect.clean_text_cache import CleanTexts, Finder
-from sovctl.gateway.domain.errors import Code, Refused
-from sovctl.gateway.exchange.request import Exchange
-from sovctl.gateway.inspection.inspector import Inspection, Inspector
-from sovctl.gateway.model_finders import OF_THE_REQUEST, SlowFinder, look_closer
-from sovctl.gateway.pipeline.escalation import Escalation
-from sovctl.gateway.policy.decision import Permit, Reason, Verdict, decide
-from sovctl.gateway.policy.permissions import Policy
-from sovctl.gateway.release.judge import Checks
-from sovctl.gateway.routing.complexity import complexity_of, shadow_of
-from sovctl.gateway.routing.demand import demand_of
-from sovctl.gateway.routing.plan import FREE, Bill, Plan, candidates_of, plan_route
-from sovctl.gateway.settings import GatewaySettings, RouteSettings
-from sovctl.gateway.surfaces import Surface
-from sovctl.gateway.telemetry import log
-from sovctl.gateway.telemetry.metrics import Metrics
-from sovctl.gateway.tokens.conversation import conversation_of
-from sovctl.gateway.tokens.hmac_key import HmacKey
-from sovctl.gateway.tokens.keys import TokenKeys
-from sovctl.gateway.upstream.server_choice import State
+from ..access.principal import Principal
+from ..body.json_texts import TooDeep
+from ..detect.clean_text_cache import CleanTexts, Finder
+from ..domain.errors import Code, Refused
+from ..exchange.request import Exchange
+from ..inspection.inspector import Inspection, Inspector
+from ..model_finders import OF_THE_REQUEST, SlowFinder, look_closer
+from ..policy.decision import Permit, Reason, Verdict, decide
+from ..policy.permissions import Policy
+from ..release.judge import Checks
+from ..routing.complexity import complexity_of, shadow_of
+from ..routing.demand import demand_of
+from ..routing.plan import FREE, Bill, Plan, candidates_of, plan_route
+from ..settings import GatewaySettings, RouteSettings
+from ..surfaces import Surface
+from ..telemetry import log
+from ..telemetry.metrics import Metrics
+from ..tokens.conversation import conversation_of
+from ..tokens.hmac_key import HmacKey
+from ..tokens.keys import TokenKeys
+from ..upstream.server_choice import State
+from .escalation import Escalation
 
 
 class Planner:

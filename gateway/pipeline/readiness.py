@@ -10,13 +10,14 @@ import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from sovctl.gateway.audit.audit_log import Sink
-from sovctl.gateway.quota.quota import Quota
-from sovctl.gateway.settings import RouteSettings
-from sovctl.gateway.telemetry import log
-from sovctl.gateway.upstream import Upstream
-from sovctl.gateway.vault import Vault
 from sovctl.support.errors import SovctlError
+
+from ..audit.audit_log import Sink
+from ..quota.quota import Quota
+from ..settings import RouteSettings
+from ..telemetry import log
+from ..upstream import Upstream
+from ..vault import Vault
 
 # Anybody may ask, so what it costs is paid twice a second at most: a write to vault, ledger and limits, and a probe
 # per upstream.

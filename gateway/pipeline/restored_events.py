@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sovctl.gateway.body.sse import END_OF_EVENT, Framer, event
-from sovctl.gateway.quota.need import may_tell_usage
-from sovctl.gateway.surfaces import EventStream
-from sovctl.gateway.surfaces.answer_json import mended
+from ..body.sse import END_OF_EVENT, Framer, event
+from ..quota.need import may_tell_usage
+from ..surfaces import EventStream
+from ..surfaces.answer_json import mended
 
 
 class RestoredEvents:

@@ -18,25 +18,25 @@ from typing import NamedTuple
 
 import orjson
 
-from sovctl.gateway.access.assertion import HEADER, PrincipalSigner
-from sovctl.gateway.audit.audit_log import AuditLog, Recording
-from sovctl.gateway.domain.errors import Code, Headers, Refused, Rejection, UpstreamFailed, UpstreamRejected
-from sovctl.gateway.exchange.request import Exchange
-from sovctl.gateway.pipeline.admission import Admission
-from sovctl.gateway.pipeline.answer_stream import ANSWERED, HANDED_OVER, AnswerStream
-from sovctl.gateway.pipeline.delivery import Delivery
-from sovctl.gateway.pipeline.escalation import BadAnswer, Escalation, Made
-from sovctl.gateway.policy.decision import Reason
-from sovctl.gateway.quota.need import NOTHING
-from sovctl.gateway.routing.plan import Plan
-from sovctl.gateway.settings import UpstreamKind
-from sovctl.gateway.telemetry import log
-from sovctl.gateway.telemetry.metrics import Metrics
-from sovctl.gateway.telemetry.tracing import TRACEPARENT, Timed, span
-from sovctl.gateway.tokenization.tokenizer import Tokenizer
-from sovctl.gateway.tokens.restore import RestoreCounts
-from sovctl.gateway.upstream import HEDGED, Upstream
-from sovctl.gateway.upstream.server_choice import WITH_BEGINNING, conversation_key, prefix_key
+from ..access.assertion import HEADER, PrincipalSigner
+from ..audit.audit_log import AuditLog, Recording
+from ..domain.errors import Code, Headers, Refused, Rejection, UpstreamFailed, UpstreamRejected
+from ..exchange.request import Exchange
+from ..policy.decision import Reason
+from ..quota.need import NOTHING
+from ..routing.plan import Plan
+from ..settings import UpstreamKind
+from ..telemetry import log
+from ..telemetry.metrics import Metrics
+from ..telemetry.tracing import TRACEPARENT, Timed, span
+from ..tokenization.tokenizer import Tokenizer
+from ..tokens.restore import RestoreCounts
+from ..upstream import HEDGED, Upstream
+from ..upstream.server_choice import WITH_BEGINNING, conversation_key, prefix_key
+from .admission import Admission
+from .answer_stream import ANSWERED, HANDED_OVER, AnswerStream
+from .delivery import Delivery
+from .escalation import BadAnswer, Escalation, Made
 
 _NOT_AGAIN = ((b"x-should-retry", b"false"),)  # OpenAI's clients and Anthropic's try a 502 again, unless told so
 _REJECTIONS = {

@@ -17,31 +17,32 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from sovctl.gateway.access.assertion import PrincipalSigner
-from sovctl.gateway.access.principal import Principal
-from sovctl.gateway.audit.audit_log import AuditLog
-from sovctl.gateway.detect.clean_text_cache import Finder
-from sovctl.gateway.domain.errors import Refused
-from sovctl.gateway.handoff.desk import Desk
-from sovctl.gateway.model_finders import SlowFinder
-from sovctl.gateway.pipeline.admission import Admission
-from sovctl.gateway.pipeline.delivery import Delivery
-from sovctl.gateway.pipeline.escalation import Escalation
-from sovctl.gateway.pipeline.planning import Planner, why_not
-from sovctl.gateway.pipeline.sending import Reply, Sender
-from sovctl.gateway.quota.quota import Quota
-from sovctl.gateway.release.judge import Checks
-from sovctl.gateway.routing.latch import Latch
-from sovctl.gateway.settings import GatewaySettings
-from sovctl.gateway.surfaces import Surface
-from sovctl.gateway.telemetry.metrics import Metrics
-from sovctl.gateway.telemetry.tracing import Tracing, span
-from sovctl.gateway.tokenization.tokenizer import Tokenizer
-from sovctl.gateway.tokens.keys import TokenKeys
-from sovctl.gateway.tokens.restore import RestoreBounds
-from sovctl.gateway.upstream import Upstream
-from sovctl.gateway.vault import Vault
 from sovctl.support.random_bytes import random_bytes
+
+from ..access.assertion import PrincipalSigner
+from ..access.principal import Principal
+from ..audit.audit_log import AuditLog
+from ..detect.clean_text_cache import Finder
+from ..domain.errors import Refused
+from ..handoff.desk import Desk
+from ..model_finders import SlowFinder
+from ..quota.quota import Quota
+from ..release.judge import Checks
+from ..routing.latch import Latch
+from ..settings import GatewaySettings
+from ..surfaces import Surface
+from ..telemetry.metrics import Metrics
+from ..telemetry.tracing import Tracing, span
+from ..tokenization.tokenizer import Tokenizer
+from ..tokens.keys import TokenKeys
+from ..tokens.restore import RestoreBounds
+from ..upstream import Upstream
+from ..vault import Vault
+from .admission import Admission
+from .delivery import Delivery
+from .escalation import Escalation
+from .planning import Planner, why_not
+from .sending import Reply, Sender
 
 NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 

@@ -21,11 +21,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 
-from sovctl.gateway.domain.entities import Kind
-from sovctl.gateway.domain.obstacles import Obstacle
-from sovctl.gateway.inspection.inspector import Inspection
-from sovctl.gateway.policy.permissions import Permissions
-from sovctl.gateway.settings import Action
+from ..domain.entities import Kind
+from ..domain.obstacles import Obstacle
+from ..inspection.inspector import Inspection
+from ..settings import Action
+from .permissions import Permissions
 
 
 class Verdict(StrEnum):

@@ -12,11 +12,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sovctl.compliance.egress_policy import Row, last
-from sovctl.gateway.detect.clean_text_cache import Finder
-from sovctl.gateway.detect.language.language import NONE
-from sovctl.gateway.domain.entities import Kind
-from sovctl.gateway.domain.obstacles import Obstacle
-from sovctl.gateway.settings import (
+from sovctl.support.errors import Problem, SpecError
+
+from ..detect.clean_text_cache import Finder
+from ..detect.language.language import NONE
+from ..domain.entities import Kind
+from ..domain.obstacles import Obstacle
+from ..settings import (
     Action,
     ObstacleAction,
     PolicySettings,
@@ -24,7 +26,6 @@ from sovctl.gateway.settings import (
     UpstreamKind,
     UpstreamSettings,
 )
-from sovctl.support.errors import Problem, SpecError
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -11,11 +11,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from sovctl.gateway.domain.errors import Headers
-from sovctl.gateway.quota.meter import Account, Meter
-from sovctl.gateway.quota.need import Need
-from sovctl.gateway.quota.reservation import LimitReached
-from sovctl.gateway.quota.window import Window
+from ..domain.errors import Headers
+from .meter import Account, Meter
+from .need import Need
+from .reservation import LimitReached
+from .window import Window
 
 _NAMES = {
     part: tuple(b"x-ratelimit-%s-%s" % (word, name.encode()) for word in (b"limit", b"remaining", b"reset"))

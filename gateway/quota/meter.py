@@ -12,9 +12,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from sovctl.gateway.quota.need import NANO, Need
-from sovctl.gateway.quota.window import Window
-from sovctl.gateway.settings.quota import CallerLimits
+from ..settings.quota import CallerLimits
+from .need import NANO, Need
+from .window import Window
 
 
 class Unit(StrEnum):

@@ -12,8 +12,8 @@ import math
 from collections.abc import Collection
 from typing import NamedTuple
 
-from sovctl.gateway.quota.size import Size
-from sovctl.gateway.settings.quota import Price, QuotaSettings
+from ..settings.quota import Price, QuotaSettings
+from .size import Size
 
 NANO = 10**9
 

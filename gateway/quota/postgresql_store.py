@@ -15,11 +15,11 @@ from typing import Any, TypeVar
 
 import asyncpg
 
-from sovctl.gateway.quota.meter import Owed
-from sovctl.gateway.quota.store import CHECK, HOLD_S, USED, Lease, QuotaUnavailable, Want
-from sovctl.gateway.quota.window import granted
-from sovctl.gateway.storage.postgresql import Address, PostgresqlLink
-from sovctl.gateway.storage.postgresql_schema import Schema, open_schema
+from ..storage.postgresql import Address, PostgresqlLink
+from ..storage.postgresql_schema import Schema, open_schema
+from .meter import Owed
+from .store import CHECK, HOLD_S, USED, Lease, QuotaUnavailable, Want
+from .window import granted
 
 _Result = TypeVar("_Result")
 _TABLES = """

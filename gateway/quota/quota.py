@@ -21,17 +21,18 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
-from sovctl.gateway.access.principal import Principal
-from sovctl.gateway.quota.meter import Account, Meter, Owed
-from sovctl.gateway.quota.need import Need
-from sovctl.gateway.quota.reservation import UNLIMITED, LimitReached, Reservation
-from sovctl.gateway.quota.store import HOLD_S, Lease, QuotaUnavailable, Store, Want
-from sovctl.gateway.quota.window import retry_at
-from sovctl.gateway.settings import TeamSettings
-from sovctl.gateway.settings.quota import CallerLimits, QuotaSettings
-from sovctl.gateway.storage.store_timeout import store_patience
-from sovctl.gateway.telemetry import log
 from sovctl.support.stall_timeout import DISK_TIMEOUT_S, HUNG
+
+from ..access.principal import Principal
+from ..settings import TeamSettings
+from ..settings.quota import CallerLimits, QuotaSettings
+from ..storage.store_timeout import store_patience
+from ..telemetry import log
+from .meter import Account, Meter, Owed
+from .need import Need
+from .reservation import UNLIMITED, LimitReached, Reservation
+from .store import HOLD_S, Lease, QuotaUnavailable, Store, Want
+from .window import retry_at
 
 CONCURRENT = "concurrent_requests"
 _FLUSH_EVERY_S = 1.0

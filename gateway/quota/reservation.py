@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from sovctl.gateway.quota.meter import Account, Meter, Unit
-from sovctl.gateway.quota.need import NOTHING, Nano, Need, Usage
+from .meter import Account, Meter, Unit
+from .need import NOTHING, Nano, Need, Usage
 
 _FREE = Nano(0, 0)
 

@@ -19,11 +19,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, Self
 
-from sovctl.gateway.quota.meter import Owed
-from sovctl.gateway.quota.window import Window, granted
-from sovctl.gateway.settings import GatewaySettings
-from sovctl.gateway.storage.sqlite import BUSY_S, FileKind, SqliteDatabase
 from sovctl.support.errors import SovctlError
+
+from ..settings import GatewaySettings
+from ..storage.sqlite import BUSY_S, FileKind, SqliteDatabase
+from .meter import Owed
+from .window import Window, granted
 
 HOLD_S = 15.0
 """A process says three times as often that it is still there; one that is silent for so long has none of its requests
@@ -190,8 +191,8 @@ async def open_store(settings: GatewaySettings, *, is_trial: bool = False) -> St
         return await asyncio.to_thread(SqliteStore.copy if is_trial else SqliteStore.open, path)
     if settings.vault.postgresql is None:
         return None
-    from sovctl.gateway.quota.postgresql_store import PostgresqlStore  # its driver is loaded where it is used
-    from sovctl.gateway.storage.postgresql import Address
+    from ..storage.postgresql import Address
+    from .postgresql_store import PostgresqlStore  # its driver is loaded where it is used
 
     return await PostgresqlStore.open(Address.of(settings.vault.postgresql), is_trial=is_trial)
 

@@ -11,9 +11,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from sovctl.gateway.quota.need import NANO, Nano, most_used, need_of
-from sovctl.gateway.quota.size import Size
-from sovctl.gateway.settings import GatewaySettings
+from ..settings import GatewaySettings
+from .need import NANO, Nano, most_used, need_of
+from .size import Size
 
 
 class Tariff:

@@ -24,10 +24,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from sovctl.gateway.release.sentences import MARK
-from sovctl.gateway.release.verdict import Outcome, Verdict
-from sovctl.gateway.release.words import STEMMED, as_read, stems, words
-from sovctl.gateway.settings.release import CitationSettings
+from ..settings.release import CitationSettings
+from .sentences import MARK
+from .verdict import Outcome, Verdict
+from .words import STEMMED, as_read, stems, words
 
 CHECK, DECLARED = "citations", "declared-ungrounded"
 

@@ -16,9 +16,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sovctl.gateway.release.words import as_read, stems, words
-from sovctl.gateway.settings.release import ForbiddenSettings
 from sovctl.support.errors import InputError
+
+from ..settings.release import ForbiddenSettings
+from .words import as_read, stems, words
 
 CHECK = "forbidden"
 MOST_WORDS = 16

@@ -9,7 +9,7 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator
 
-from sovctl.gateway.release.stream import Gate
+from .stream import Gate
 
 
 async def gated(gate: Gate, pieces: AsyncGenerator[bytes]) -> AsyncGenerator[bytes]:

@@ -7,7 +7,7 @@ heard.texts()      # ["It costs 4 %."]
 
 from __future__ import annotations
 
-from sovctl.gateway.surfaces.said import Channel, Said
+from ..surfaces.said import Channel, Said
 
 _MOST_CHARACTERS = 100_000  # as long as the longest transcript; what comes after is not kept
 

@@ -16,12 +16,12 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from sovctl.gateway.detect.clean_text_cache import Finder
-from sovctl.gateway.detect.findings.finding import Finding
-from sovctl.gateway.detect.numbers.digit_runs import Spans
-from sovctl.gateway.release.verdict import Outcome, Verdict
-from sovctl.gateway.settings.release import IdentifierAction, IdentifierSettings
-from sovctl.gateway.tokens.search import find_tokens
+from ..detect.clean_text_cache import Finder
+from ..detect.findings.finding import Finding
+from ..detect.numbers.digit_runs import Spans
+from ..settings.release import IdentifierAction, IdentifierSettings
+from ..tokens.search import find_tokens
+from .verdict import Outcome, Verdict
 
 CHECK = "identifiers"
 _SPACING = re.compile(r"[\s\u200b-\u200f\u2060\u00ad().\-/]+")

@@ -15,21 +15,21 @@ from typing import Any
 
 import orjson
 
-from sovctl.gateway.body.json_texts import TooDeep, leaves_of
-from sovctl.gateway.detect.clean_text_cache import Finder
-from sovctl.gateway.detect.findings.finding import Finding
-from sovctl.gateway.release import citations, forbidden, identifiers, schema
-from sovctl.gateway.release.asked import AskedSchemas, asked_schemas
-from sovctl.gateway.release.citations import Citations
-from sovctl.gateway.release.identifiers import KnownIdentifiers, rescan
-from sovctl.gateway.release.passages import passages_of
-from sovctl.gateway.release.schema import SchemaCheck
-from sovctl.gateway.release.sentences import Sentences
-from sovctl.gateway.release.verdict import Outcome, Verdict, Verdicts
-from sovctl.gateway.settings import GatewaySettings
-from sovctl.gateway.settings.release import IdentifierAction, OnDoubt, ReleaseSettings
-from sovctl.gateway.surfaces.said import Said, Voice
-from sovctl.gateway.telemetry import log
+from ..body.json_texts import TooDeep, leaves_of
+from ..detect.clean_text_cache import Finder
+from ..detect.findings.finding import Finding
+from ..settings import GatewaySettings
+from ..settings.release import IdentifierAction, OnDoubt, ReleaseSettings
+from ..surfaces.said import Said, Voice
+from ..telemetry import log
+from . import citations, forbidden, identifiers, schema
+from .asked import AskedSchemas, asked_schemas
+from .citations import Citations
+from .identifiers import KnownIdentifiers, rescan
+from .passages import passages_of
+from .schema import SchemaCheck
+from .sentences import Sentences
+from .verdict import Outcome, Verdict, Verdicts
 
 _CONTEXT = 64
 """Characters of what was released before in which an identifier may have begun; an IBAN with its spaces has 42."""

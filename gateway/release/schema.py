@@ -28,7 +28,7 @@ from jsonschema.validators import extend
 from referencing import Registry
 from referencing.exceptions import Unresolvable
 
-from sovctl.gateway.release.verdict import Outcome, Verdict
+from .verdict import Outcome, Verdict
 
 CHECK = "json_schema"
 MOST_SCHEMA_BYTES = 256 << 10

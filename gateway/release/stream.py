@@ -22,12 +22,12 @@ from typing import Any
 
 import orjson
 
-from sovctl.gateway.release.heard import Heard
-from sovctl.gateway.release.judge import Growing, Judge, Unit
-from sovctl.gateway.release.verdict import Blocked
-from sovctl.gateway.release.whole import without
-from sovctl.gateway.surfaces import Surface
-from sovctl.gateway.surfaces.said import Channel, Said
+from ..surfaces import Surface
+from ..surfaces.said import Channel, Said
+from .heard import Heard
+from .judge import Growing, Judge, Unit
+from .verdict import Blocked
+from .whole import without
 
 _NAMES_LENGTH = 200  # characters of a tool's name
 

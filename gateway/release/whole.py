@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sovctl.gateway.release.judge import Judge
-from sovctl.gateway.surfaces import Surface
-from sovctl.gateway.surfaces.said import Channel, Said
+from ..surfaces import Surface
+from ..surfaces.said import Channel, Said
+from .judge import Judge
 
 
 def release_whole(judge: Judge, surface: Surface, answer: dict[str, Any]) -> None:

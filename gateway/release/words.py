@@ -13,8 +13,8 @@ import unicodedata
 from collections.abc import Collection, Iterable
 from functools import lru_cache
 
-from sovctl.gateway.detect.text.deobfuscation import plain
-from sovctl.gateway.detect.text.view import View
+from ..detect.text.deobfuscation import plain
+from ..detect.text.view import View
 
 _NO_SPACES = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
 _WORD = re.compile(rf"[{_NO_SPACES}]|[^\W_{_NO_SPACES}]+")

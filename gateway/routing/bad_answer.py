@@ -17,10 +17,10 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from sovctl.gateway.release.asked import asked_schemas
-from sovctl.gateway.release.schema import SchemaCheck
-from sovctl.gateway.release.verdict import Verdict
-from sovctl.gateway.settings import Fault, SurfaceName
+from ..release.asked import asked_schemas
+from ..release.schema import SchemaCheck
+from ..release.verdict import Verdict
+from ..settings import Fault, SurfaceName
 
 
 class Draft(NamedTuple):

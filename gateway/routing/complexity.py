@@ -21,8 +21,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from sovctl.gateway.routing.demand import Demand
-from sovctl.gateway.settings import ShadowSettings
+from ..settings import ShadowSettings
+from .demand import Demand
 
 COMPLEX_FROM = 2
 _LONG_TOKENS, _VERY_LONG_TOKENS = 1000, 8000

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
-from sovctl.gateway.domain.obstacles import Obstacle
-from sovctl.gateway.settings import Capability, SurfaceName
+from ..domain.obstacles import Obstacle
+from ..settings import Capability, SurfaceName
 
 # No tokenizer in use puts more than about 8 bytes of prose into one token on average (English with 200k vocabularies:
 # 4 to 5; guess, 2026-11), so a prompt has at least this many tokens.

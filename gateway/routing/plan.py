@@ -32,10 +32,10 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import NamedTuple
 
-from sovctl.gateway.policy.decision import Permit, Verdict
-from sovctl.gateway.routing.demand import Demand
-from sovctl.gateway.settings import Capability, GatewaySettings, SurfaceName, UpstreamKind
-from sovctl.gateway.upstream.server_choice import State
+from ..policy.decision import Permit, Verdict
+from ..settings import Capability, GatewaySettings, SurfaceName, UpstreamKind
+from ..upstream.server_choice import State
+from .demand import Demand
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,33 +25,34 @@ from sovctl.compliance import signing as signing
 from sovctl.compliance.ledger.group import GroupCommit
 from sovctl.compliance.ledger.line import LineSender
 from sovctl.compliance.ledger.store import Ledger
-from sovctl.gateway.access.assertion import PrincipalSigner
-from sovctl.gateway.api.app import Context
-from sovctl.gateway.audit.audit_log import AuditLog, Sink
-from sovctl.gateway.detect import make_detector
-from sovctl.gateway.detect.clean_text_cache import Finder
-from sovctl.gateway.domain.errors import Refused
-from sovctl.gateway.handoff.desk import Desk
-from sovctl.gateway.handoff.queue import open_queue
-from sovctl.gateway.handoff.watch import Watch
-from sovctl.gateway.model_finders import SecondLook, SlowFinder
-from sovctl.gateway.pipeline.readiness import Readiness
-from sovctl.gateway.pipeline.sending import cache_salt
-from sovctl.gateway.pipeline.service import Service
-from sovctl.gateway.quota.quota import Quota
-from sovctl.gateway.quota.store import open_store
-from sovctl.gateway.routing.latch import Latch
-from sovctl.gateway.runtime.reload import InForce, Reloader
-from sovctl.gateway.settings import AdminListen, GatewaySettings
-from sovctl.gateway.storage.store_timeout import store_patience
-from sovctl.gateway.telemetry import log
-from sovctl.gateway.telemetry.metrics import Metrics, MetricsFolder
-from sovctl.gateway.telemetry.metrics.sharing import WRITE_EVERY_S
-from sovctl.gateway.telemetry.tracing import Tracing
-from sovctl.gateway.tokens.keys import load_token_keys
-from sovctl.gateway.upstream import Upstream
-from sovctl.gateway.vault import Vault, load_keks, open_vault
 from sovctl.support.errors import InputError, SovctlError
+
+from ..access.assertion import PrincipalSigner
+from ..api.app import Context
+from ..audit.audit_log import AuditLog, Sink
+from ..detect import make_detector
+from ..detect.clean_text_cache import Finder
+from ..domain.errors import Refused
+from ..handoff.desk import Desk
+from ..handoff.queue import open_queue
+from ..handoff.watch import Watch
+from ..model_finders import SecondLook, SlowFinder
+from ..pipeline.readiness import Readiness
+from ..pipeline.sending import cache_salt
+from ..pipeline.service import Service
+from ..quota.quota import Quota
+from ..quota.store import open_store
+from ..routing.latch import Latch
+from ..settings import AdminListen, GatewaySettings
+from ..storage.store_timeout import store_patience
+from ..telemetry import log
+from ..telemetry.metrics import Metrics, MetricsFolder
+from ..telemetry.metrics.sharing import WRITE_EVERY_S
+from ..telemetry.tracing import Tracing
+from ..tokens.keys import load_token_keys
+from ..upstream import Upstream
+from ..vault import Vault, load_keks, open_vault
+from .reload import InForce, Reloader
 
 _LOOK_FOR_ERASURES_EVERY_S = 1.0  # one look-up in an index; whoever erases waits for it
 # Objects until the collector looks at what is new. Requests leave next to nothing to it, and a look at those on their
@@ -223,7 +224,7 @@ class Parts:
         )
 
     async def _open_admin(self, stack: AsyncExitStack, listen: AdminListen, opened: _Opened, context: Context) -> None:
-        from sovctl.gateway.admin.surface import Shown, admin_surface  # its pages cost a start that has none 0.1 s
+        from ..admin.surface import Shown, admin_surface  # its pages cost a start that has none 0.1 s
 
         shown = Shown(
             settings=lambda: context.service.settings,

@@ -26,16 +26,17 @@ from typing import Any, Self
 
 from pydantic import BaseModel
 
-from sovctl.gateway.access.callers import Callers
-from sovctl.gateway.detect.clean_text_cache import Finder
-from sovctl.gateway.domain.errors import Refused
-from sovctl.gateway.model_finders import NameModel, load_models
-from sovctl.gateway.policy.permissions import check_rules
-from sovctl.gateway.release.judge import Checks, checks_of
-from sovctl.gateway.settings import DetectSettings, GatewaySettings, load_settings
-from sovctl.gateway.telemetry import log
-from sovctl.gateway.telemetry.metrics import Metrics
 from sovctl.support.errors import InputError, SovctlError, SpecError
+
+from ..access.callers import Callers
+from ..detect.clean_text_cache import Finder
+from ..domain.errors import Refused
+from ..model_finders import NameModel, load_models
+from ..policy.permissions import check_rules
+from ..release.judge import Checks, checks_of
+from ..settings import DetectSettings, GatewaySettings, load_settings
+from ..telemetry import log
+from ..telemetry.metrics import Metrics
 
 LIVE = ("clients_file", "access", "quota", "routes", "policy", "detect", "restore", "tokens", "limits")
 """Keys of gateway.yaml that may change while requests are served; any other one needs a restart."""

@@ -18,15 +18,15 @@ from pathlib import Path
 
 import uvicorn
 
-from sovctl.gateway.access.certificate import CertificateProtocol
-from sovctl.gateway.api.app import App
-from sovctl.gateway.http.connections import DeadlineProtocol, protocol_class, raise_file_limit
-from sovctl.gateway.http.tls import check_certificate, client_certificates
-from sovctl.gateway.runtime.components import Parts, Server
-from sovctl.gateway.runtime.supervisor import Supervisor, check_port, port_taken
-from sovctl.gateway.settings import GatewaySettings
-from sovctl.gateway.telemetry import log
-from sovctl.gateway.upstream import tls_context
+from ..access.certificate import CertificateProtocol
+from ..api.app import App
+from ..http.connections import DeadlineProtocol, protocol_class, raise_file_limit
+from ..http.tls import check_certificate, client_certificates
+from ..settings import GatewaySettings
+from ..telemetry import log
+from ..upstream import tls_context
+from .components import Parts, Server
+from .supervisor import Supervisor, check_port, port_taken
 
 _KEEP_ALIVE_S = 75  # longer than httpx keeps an idle connection, so that we are never the first to close
 

@@ -25,9 +25,10 @@ from types import FrameType
 
 from sovctl.compliance.ledger.line import LineWriter, line
 from sovctl.compliance.ledger.store import Ledger
-from sovctl.gateway.settings import GatewaySettings, Listen
-from sovctl.gateway.telemetry import log
 from sovctl.support.errors import ExitCode, InputError, SovctlError
+
+from ..settings import GatewaySettings, Listen
+from ..telemetry import log
 
 _SIGN_AFTER_S = 1.0  # of silence, as in `ledger.group`
 _RESTART_AFTER_S = (0.0, 1.0, 2.0, 5.0, 10.0, 30.0)  # a worker that keeps dying is started ever more slowly

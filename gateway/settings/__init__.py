@@ -8,24 +8,24 @@ unencrypted line is accepted. Needs only pydantic and PyYAML, so that the comman
     settings.upstream("chat").base_urls
 """
 
-from sovctl.gateway.settings.access import AccessSettings, IssuerSettings, TeamSettings
-from sovctl.gateway.settings.admin import AdminListen
-from sovctl.gateway.settings.detect import DetectSettings
-from sovctl.gateway.settings.gateway import GatewaySettings, check_settings, load_settings
-from sovctl.gateway.settings.handoff import HandoffSettings, WebhookSettings
-from sovctl.gateway.settings.ledger import LedgerSettings
-from sovctl.gateway.settings.limits import Limits
-from sovctl.gateway.settings.listen import Listen
-from sovctl.gateway.settings.model import Name, SettingsModel
-from sovctl.gateway.settings.policy import Action, ObstacleAction, PolicyRule, PolicySettings, RouteSettings
-from sovctl.gateway.settings.quota import CallerLimits, Price, PriceList, QuotaSettings
-from sovctl.gateway.settings.restore import RestoreSettings
-from sovctl.gateway.settings.routing import Fault, RoutingSettings, ShadowSettings
-from sovctl.gateway.settings.surface import SurfaceName
-from sovctl.gateway.settings.tokens import TokenSettings
-from sovctl.gateway.settings.tracing import TracingSettings
-from sovctl.gateway.settings.upstream import Capability, UpstreamKind, UpstreamSettings
-from sovctl.gateway.settings.vault import KekSettings, Pkcs11Settings, PostgresqlSettings, VaultSettings
+from .access import AccessSettings, IssuerSettings, TeamSettings
+from .admin import AdminListen
+from .detect import DetectSettings
+from .gateway import GatewaySettings, check_settings, load_settings
+from .handoff import HandoffSettings, WebhookSettings
+from .ledger import LedgerSettings
+from .limits import Limits
+from .listen import Listen
+from .model import Name, SettingsModel
+from .policy import Action, ObstacleAction, PolicyRule, PolicySettings, RouteSettings
+from .quota import CallerLimits, Price, PriceList, QuotaSettings
+from .restore import RestoreSettings
+from .routing import Fault, RoutingSettings, ShadowSettings
+from .surface import SurfaceName
+from .tokens import TokenSettings
+from .tracing import TracingSettings
+from .upstream import Capability, UpstreamKind, UpstreamSettings
+from .vault import KekSettings, Pkcs11Settings, PostgresqlSettings, VaultSettings
 
 __all__ = [
     "AccessSettings",

@@ -11,9 +11,9 @@ from typing import Annotated, Literal
 
 from pydantic import AnyHttpUrl, Field, StringConstraints, model_validator
 
-from sovctl.gateway.settings.model import Name, SettingsModel, encrypted_or_local
-from sovctl.gateway.settings.quota import CallerLimits
-from sovctl.gateway.settings.surface import SurfaceName
+from .model import Name, SettingsModel, encrypted_or_local
+from .quota import CallerLimits
+from .surface import SurfaceName
 
 Algorithm = Literal["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"]
 """Signatures by key pair (RFC 7518 3.1, RFC 8037). The symmetric ones and `none` can't be written here."""

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from sovctl.gateway.settings.listen import Listen
+from .listen import Listen
 
 
 class AdminListen(Listen):

@@ -8,11 +8,11 @@ from typing import Annotated
 
 from pydantic import Field, StringConstraints, field_validator
 
-from sovctl.gateway.settings.listed import ListedSettings
-from sovctl.gateway.settings.model import SettingsModel
-from sovctl.gateway.settings.name_languages import CONTEXT_LANGUAGES, LISTED_LANGUAGES
-from sovctl.gateway.settings.name_model import NameModelSettings
-from sovctl.gateway.settings.second_look import SECOND_LOOK_RULE, SecondLookSettings
+from .listed import ListedSettings
+from .model import SettingsModel
+from .name_languages import CONTEXT_LANGUAGES, LISTED_LANGUAGES
+from .name_model import NameModelSettings
+from .second_look import SECOND_LOOK_RULE, SecondLookSettings
 
 
 class DetectSettings(SettingsModel):

@@ -10,26 +10,27 @@ from typing import Annotated, Any, get_args
 import yaml
 from pydantic import BaseModel, Field, ValidationError, model_validator
 
-from sovctl.gateway.settings.access import AccessSettings
-from sovctl.gateway.settings.admin import AdminListen
-from sovctl.gateway.settings.detect import DetectSettings
-from sovctl.gateway.settings.handoff import HandoffSettings
-from sovctl.gateway.settings.ledger import LedgerSettings
-from sovctl.gateway.settings.limits import Limits
-from sovctl.gateway.settings.listen import Listen
-from sovctl.gateway.settings.model import Name, SettingsModel, in_words
-from sovctl.gateway.settings.policy import PolicySettings, RouteSettings
-from sovctl.gateway.settings.quota import QuotaSettings
-from sovctl.gateway.settings.references import CrossedSettings, problems
-from sovctl.gateway.settings.restore import RestoreSettings
-from sovctl.gateway.settings.routing import RoutingSettings
-from sovctl.gateway.settings.tokens import TokenSettings
-from sovctl.gateway.settings.tracing import TracingSettings
-from sovctl.gateway.settings.upstream import UpstreamSettings
-from sovctl.gateway.settings.vault import VaultSettings
 from sovctl.support.canonical_json import digest
 from sovctl.support.errors import InputError, Problem, SpecError
 from sovctl.support.stall_timeout import DISK_TIMEOUT_S
+
+from .access import AccessSettings
+from .admin import AdminListen
+from .detect import DetectSettings
+from .handoff import HandoffSettings
+from .ledger import LedgerSettings
+from .limits import Limits
+from .listen import Listen
+from .model import Name, SettingsModel, in_words
+from .policy import PolicySettings, RouteSettings
+from .quota import QuotaSettings
+from .references import CrossedSettings, problems
+from .restore import RestoreSettings
+from .routing import RoutingSettings
+from .tokens import TokenSettings
+from .tracing import TracingSettings
+from .upstream import UpstreamSettings
+from .vault import VaultSettings
 
 
 class _KeyTwice(InputError):

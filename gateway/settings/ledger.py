@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import StringConstraints
 
-from sovctl.gateway.settings.model import SettingsModel
+from .model import SettingsModel
 
 
 class LedgerSettings(SettingsModel):

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from sovctl.gateway.settings.model import SettingsModel
+from .model import SettingsModel
 
 
 class Limits(SettingsModel):

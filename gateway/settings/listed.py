@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sovctl.gateway.settings.model import SettingsModel
+from .model import SettingsModel
 
 
 class ListedSettings(SettingsModel):

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from sovctl.gateway.settings.model import SettingsModel, is_loopback
+from .model import SettingsModel, is_loopback
 
 
 class Listen(SettingsModel):

@@ -7,8 +7,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints, model_validator
 
-from sovctl.gateway.domain.entities import Kind
-from sovctl.gateway.settings.model import Name, SettingsModel
+from ..domain.entities import Kind
+from .model import Name, SettingsModel
 
 
 class NameModelSettings(SettingsModel):

@@ -10,13 +10,14 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field, StringConstraints, field_validator
 
 from sovctl.compliance.egress_policy import Table, table_of
-from sovctl.gateway.domain.entities import Kind
-from sovctl.gateway.domain.obstacles import Obstacle
-from sovctl.gateway.settings.model import Name, SettingsModel
-from sovctl.gateway.settings.quota import Money
-from sovctl.gateway.settings.release import ReleaseSettings
-from sovctl.gateway.settings.routing import Fault, ShadowSettings
 from sovctl.support.canonical_json import digest
+
+from ..domain.entities import Kind
+from ..domain.obstacles import Obstacle
+from .model import Name, SettingsModel
+from .quota import Money
+from .release import ReleaseSettings
+from .routing import Fault, ShadowSettings
 
 _KINDS = [kind.value for kind in Kind]
 

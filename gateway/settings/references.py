@@ -10,13 +10,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from sovctl.gateway.domain.entities import Kind
-from sovctl.gateway.settings.surface import SurfaceName
-from sovctl.gateway.settings.upstream import UpstreamKind
 from sovctl.support.errors import Problem
 
+from ..domain.entities import Kind
+from .surface import SurfaceName
+from .upstream import UpstreamKind
+
 if TYPE_CHECKING:
-    from sovctl.gateway.settings.gateway import GatewaySettings
+    from .gateway import GatewaySettings
 
 
 class CrossedSettings(ValueError):

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from sovctl.gateway.settings.model import Name, SettingsModel
+from .model import Name, SettingsModel
 
 
 class Fault(StrEnum):

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from sovctl.gateway.settings.model import Name, SettingsModel
+from .model import Name, SettingsModel
 
 SECOND_LOOK_RULE = "SECOND_LOOK"
 """The rule that its findings carry."""

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from sovctl.gateway.settings.model import SettingsModel
+from .model import SettingsModel
 
 FormKind = Literal["EMAIL", "IBAN", "PHONE", "CARD"]
 

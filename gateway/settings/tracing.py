@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import AnyHttpUrl, Field, field_validator
 
-from sovctl.gateway.settings.model import SettingsModel, encrypted_or_local
+from .model import SettingsModel, encrypted_or_local
 
 
 class TracingSettings(SettingsModel):

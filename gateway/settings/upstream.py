@@ -8,8 +8,8 @@ from typing import Annotated, Literal
 
 from pydantic import AnyHttpUrl, Field, StringConstraints, field_validator, model_validator
 
-from sovctl.gateway.settings.model import Name, SettingsModel, encrypted_or_local
-from sovctl.gateway.settings.surface import SurfaceName
+from .model import Name, SettingsModel, encrypted_or_local
+from .surface import SurfaceName
 
 
 class UpstreamKind(StrEnum):

@@ -19,10 +19,11 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 import asyncpg
 
-from sovctl.gateway.settings import PostgresqlSettings
-from sovctl.gateway.vault.errors import VaultFailed
 from sovctl.support.errors import InputError, SovctlError
 from sovctl.support.secret_files import read_secret
+
+from ..settings import PostgresqlSettings
+from ..vault.errors import VaultFailed
 
 _Result = TypeVar("_Result")
 _RETRY_AFTER_S = 1.0  # between two attempts to connect

@@ -12,8 +12,9 @@ from typing import Any
 
 import asyncpg
 
-from sovctl.gateway.storage.postgresql import PostgresqlLink
 from sovctl.support.errors import InputError
+
+from .postgresql import PostgresqlLink
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import logging
 
-from sovctl.gateway.telemetry import log
 from sovctl.support.stall_timeout import Patience
+
+from ..telemetry import log
 
 
 def store_patience(store: str, disk_timeout_s: float) -> Patience:

@@ -2,16 +2,16 @@
 
 from collections.abc import Mapping
 
-from sovctl.gateway.surfaces.audio import Transcriptions, Translations
-from sovctl.gateway.surfaces.chat import ChatBatch, ChatCompletions
-from sovctl.gateway.surfaces.completions import Completions
-from sovctl.gateway.surfaces.embeddings import Embeddings
-from sovctl.gateway.surfaces.messages import CountTokens, Messages
-from sovctl.gateway.surfaces.ranking import Rerank, Score
-from sovctl.gateway.surfaces.responses import Responses
-from sovctl.gateway.surfaces.restoration import Restoration
-from sovctl.gateway.surfaces.surface import EventStream, Surface
-from sovctl.gateway.surfaces.tokenization import Detokenize, Tokenize
+from .audio import Transcriptions, Translations
+from .chat import ChatBatch, ChatCompletions
+from .completions import Completions
+from .embeddings import Embeddings
+from .messages import CountTokens, Messages
+from .ranking import Rerank, Score
+from .responses import Responses
+from .restoration import Restoration
+from .surface import EventStream, Surface
+from .tokenization import Detokenize, Tokenize
 
 _ALL: tuple[type[Surface], ...] = (
     *(ChatCompletions, ChatBatch, Completions, Responses, Messages, CountTokens),

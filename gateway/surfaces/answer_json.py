@@ -10,7 +10,7 @@ from typing import Any
 
 import orjson
 
-from sovctl.gateway.domain.errors import UpstreamFailed
+from ..domain.errors import UpstreamFailed
 
 _LEVELS_WRITTEN = 254  # of nesting: orjson reads 1,024, and writes no more than these (3.11, measured 2026-11)
 # Escapes, whole; JSON has them in strings alone. Left over by the group are halves of surrogate pairs.

@@ -12,19 +12,19 @@ from typing import Any
 
 import orjson
 
-from sovctl.gateway.body.json_texts import Path
-from sovctl.gateway.body.multipart import FormError, parse_form
-from sovctl.gateway.body.sse import DONE, event
-from sovctl.gateway.domain.errors import Code, Refused, UpstreamFailed
-from sovctl.gateway.domain.obstacles import Obstacle
-from sovctl.gateway.settings import SurfaceName
-from sovctl.gateway.surfaces.answer_json import loaded, read_json
-from sovctl.gateway.surfaces.captions import Captions
-from sovctl.gateway.surfaces.fields import Fields
-from sovctl.gateway.surfaces.model_name import ModelName
-from sovctl.gateway.surfaces.restoration import Restoration
-from sovctl.gateway.surfaces.said import Added, Said, Voice, added_to_choices, said_in
-from sovctl.gateway.surfaces.surface import EventStream, Surface
+from ..body.json_texts import Path
+from ..body.multipart import FormError, parse_form
+from ..body.sse import DONE, event
+from ..domain.errors import Code, Refused, UpstreamFailed
+from ..domain.obstacles import Obstacle
+from ..settings import SurfaceName
+from .answer_json import loaded, read_json
+from .captions import Captions
+from .fields import Fields
+from .model_name import ModelName
+from .restoration import Restoration
+from .said import Added, Said, Voice, added_to_choices, said_in
+from .surface import EventStream, Surface
 
 _FIELDS = Fields(
     left_alone=frozenset(

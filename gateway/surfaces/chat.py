@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sovctl.gateway.body.json_texts import Path
-from sovctl.gateway.domain.errors import Code, Refused
-from sovctl.gateway.domain.obstacles import Obstacle
-from sovctl.gateway.settings import SurfaceName
-from sovctl.gateway.surfaces.choices import ChoiceStream
-from sovctl.gateway.surfaces.fields import Fields
-from sovctl.gateway.surfaces.handed_over import ChoicesEnding, Ending
-from sovctl.gateway.surfaces.restoration import Restoration
-from sovctl.gateway.surfaces.said import Added, added_to_choices
-from sovctl.gateway.surfaces.surface import EventStream, Surface, is_objects
+from ..body.json_texts import Path
+from ..domain.errors import Code, Refused
+from ..domain.obstacles import Obstacle
+from ..settings import SurfaceName
+from .choices import ChoiceStream
+from .fields import Fields
+from .handed_over import ChoicesEnding, Ending
+from .restoration import Restoration
+from .said import Added, added_to_choices
+from .surface import EventStream, Surface, is_objects
 
 FIELDS = Fields(
     left_alone=frozenset(

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from sovctl.gateway.body.json_texts import Path
-from sovctl.gateway.domain.errors import Code, Refused
-from sovctl.gateway.domain.obstacles import Obstacle
-from sovctl.gateway.settings import SurfaceName
-from sovctl.gateway.surfaces.chat import PARTS
-from sovctl.gateway.surfaces.completions import has_tokens, is_text_or_tokens
-from sovctl.gateway.surfaces.surface import Surface, is_objects
+from ..body.json_texts import Path
+from ..domain.errors import Code, Refused
+from ..domain.obstacles import Obstacle
+from ..settings import SurfaceName
+from .chat import PARTS
+from .completions import has_tokens, is_text_or_tokens
+from .surface import Surface, is_objects
 
 
 class Embeddings(Surface):

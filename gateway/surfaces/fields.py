@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sovctl.gateway.surfaces.restoration import Restoration
+from .restoration import Restoration
 
 
 @dataclass(frozen=True, slots=True)

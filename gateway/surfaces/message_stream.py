@@ -13,14 +13,14 @@ from typing import Any
 
 import orjson
 
-from sovctl.gateway.body.sse import DONE
-from sovctl.gateway.domain.errors import UpstreamFailed
-from sovctl.gateway.surfaces.answer_json import read_json
-from sovctl.gateway.surfaces.event_form import EventForms
-from sovctl.gateway.surfaces.fields import Fields, restored
-from sovctl.gateway.surfaces.model_name import ModelName
-from sovctl.gateway.surfaces.restoration import Restoration
-from sovctl.gateway.tokens.restore import Restorer
+from ..body.sse import DONE
+from ..domain.errors import UpstreamFailed
+from ..tokens.restore import Restorer
+from .answer_json import read_json
+from .event_form import EventForms
+from .fields import Fields, restored
+from .model_name import ModelName
+from .restoration import Restoration
 
 _KIND = re.compile(r"[a-z_]{1,80}")
 _DELTA, _END = "content_block_delta", "message_stop"

@@ -13,16 +13,16 @@ from typing import Any
 
 import orjson
 
-from sovctl.gateway.body.json_texts import Path
-from sovctl.gateway.domain.errors import Code, Refused, UpstreamFailed, said_by_us, status_and_message
-from sovctl.gateway.domain.obstacles import Obstacle
-from sovctl.gateway.settings import SurfaceName
-from sovctl.gateway.surfaces.fields import Fields
-from sovctl.gateway.surfaces.handed_over import Ending, MessageEnding
-from sovctl.gateway.surfaces.message_stream import MessageStream
-from sovctl.gateway.surfaces.restoration import Restoration
-from sovctl.gateway.surfaces.said import Added, added_to_message
-from sovctl.gateway.surfaces.surface import EventStream, Surface, is_objects
+from ..body.json_texts import Path
+from ..domain.errors import Code, Refused, UpstreamFailed, said_by_us, status_and_message
+from ..domain.obstacles import Obstacle
+from ..settings import SurfaceName
+from .fields import Fields
+from .handed_over import Ending, MessageEnding
+from .message_stream import MessageStream
+from .restoration import Restoration
+from .said import Added, added_to_message
+from .surface import EventStream, Surface, is_objects
 
 FIELDS = Fields(
     left_alone=frozenset(

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from sovctl.gateway.body.json_texts import Path
-from sovctl.gateway.domain.errors import Code, Refused
-from sovctl.gateway.domain.obstacles import Obstacle
-from sovctl.gateway.settings import SurfaceName
-from sovctl.gateway.surfaces.chat import PARTS
-from sovctl.gateway.surfaces.completions import has_tokens
-from sovctl.gateway.surfaces.fields import Fields
-from sovctl.gateway.surfaces.surface import Surface
+from ..body.json_texts import Path
+from ..domain.errors import Code, Refused
+from ..domain.obstacles import Obstacle
+from ..settings import SurfaceName
+from .chat import PARTS
+from .completions import has_tokens
+from .fields import Fields
+from .surface import Surface
 
 # The two sides of a comparison, in the words that vLLM takes (docs of 0.32, "Score API"; read 2026-11).
 _SIDES = (("text_1", "text_2"), ("queries", "documents"), ("queries", "items"), ("data_1", "data_2"))

@@ -15,13 +15,13 @@ from typing import Any
 
 import orjson
 
-from sovctl.gateway.body.sse import DONE
-from sovctl.gateway.domain.errors import UPSTREAM_ERROR, UpstreamFailed
-from sovctl.gateway.surfaces.answer_json import read_json
-from sovctl.gateway.surfaces.fields import Fields, restored
-from sovctl.gateway.surfaces.model_name import ModelName
-from sovctl.gateway.surfaces.restoration import Restoration
-from sovctl.gateway.tokens.restore import Restorer
+from ..body.sse import DONE
+from ..domain.errors import UPSTREAM_ERROR, UpstreamFailed
+from ..tokens.restore import Restorer
+from .answer_json import read_json
+from .fields import Fields, restored
+from .model_name import ModelName
+from .restoration import Restoration
 
 _ENDS = frozenset({"response.completed", "response.incomplete", "response.failed", "response.cancelled"})
 _BINARY = frozenset({"response.audio.delta"})

@@ -12,16 +12,16 @@ from typing import Any
 
 import orjson
 
-from sovctl.gateway.body.json_texts import Path
-from sovctl.gateway.domain.errors import Code, Refused, UpstreamFailed
-from sovctl.gateway.domain.obstacles import Obstacle
-from sovctl.gateway.settings import SurfaceName
-from sovctl.gateway.surfaces.fields import Fields
-from sovctl.gateway.surfaces.handed_over import Ending, ResponseEnding
-from sovctl.gateway.surfaces.response_stream import ResponseStream
-from sovctl.gateway.surfaces.restoration import Restoration
-from sovctl.gateway.surfaces.said import Added, added_to_response
-from sovctl.gateway.surfaces.surface import EventStream, Surface, is_objects
+from ..body.json_texts import Path
+from ..domain.errors import Code, Refused, UpstreamFailed
+from ..domain.obstacles import Obstacle
+from ..settings import SurfaceName
+from .fields import Fields
+from .handed_over import Ending, ResponseEnding
+from .response_stream import ResponseStream
+from .restoration import Restoration
+from .said import Added, added_to_response
+from .surface import EventStream, Surface, is_objects
 
 FIELDS = Fields(
     left_alone=frozenset(

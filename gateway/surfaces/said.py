@@ -17,7 +17,7 @@ from typing import Any
 
 import orjson
 
-from sovctl.gateway.surfaces.fields import Fields
+from .fields import Fields
 
 Channel = tuple[str | int, ...]
 """Where a string grows: indices and keys."""

@@ -16,15 +16,15 @@ from typing import Any, ClassVar, Protocol, TypeGuard
 
 import orjson
 
-from sovctl.gateway.body.json_texts import Path
-from sovctl.gateway.domain.errors import Code, Refused, UpstreamFailed, error_body
-from sovctl.gateway.domain.obstacles import Obstacle
-from sovctl.gateway.settings import SurfaceName
-from sovctl.gateway.surfaces.answer_json import loaded, read_json
-from sovctl.gateway.surfaces.fields import Fields, restored
-from sovctl.gateway.surfaces.handed_over import Ending
-from sovctl.gateway.surfaces.restoration import Restoration
-from sovctl.gateway.surfaces.said import Added, Said, said_in
+from ..body.json_texts import Path
+from ..domain.errors import Code, Refused, UpstreamFailed, error_body
+from ..domain.obstacles import Obstacle
+from ..settings import SurfaceName
+from .answer_json import loaded, read_json
+from .fields import Fields, restored
+from .handed_over import Ending
+from .restoration import Restoration
+from .said import Added, Said, said_in
 
 
 class EventStream(Protocol):

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from sovctl.gateway.body.json_texts import Path
-from sovctl.gateway.domain.errors import Code, Refused, UpstreamFailed
-from sovctl.gateway.domain.obstacles import Obstacle
-from sovctl.gateway.settings import SurfaceName
-from sovctl.gateway.surfaces.chat import PARTS
-from sovctl.gateway.surfaces.restoration import Restoration
-from sovctl.gateway.surfaces.surface import Surface, is_objects
+from ..body.json_texts import Path
+from ..domain.errors import Code, Refused, UpstreamFailed
+from ..domain.obstacles import Obstacle
+from ..settings import SurfaceName
+from .chat import PARTS
+from .restoration import Restoration
+from .surface import Surface, is_objects
 
 
 class Tokenize(Surface):

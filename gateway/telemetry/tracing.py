@@ -32,8 +32,9 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from sovctl import __version__
-from sovctl.gateway.settings import TracingSettings
-from sovctl.gateway.telemetry import log
+
+from ..settings import TracingSettings
+from . import log
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import ReadableSpan

@@ -18,15 +18,15 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from sovctl.gateway.detect.clean_text_cache import CleanTexts
-from sovctl.gateway.detect.findings.finding import Finding
-from sovctl.gateway.domain.entities import Kind, Mark
-from sovctl.gateway.inspection.inspector import Inspector
-from sovctl.gateway.policy.permissions import Permissions
-from sovctl.gateway.settings import Action
-from sovctl.gateway.tokenization.text import Replaced, replace
-from sovctl.gateway.tokens.surrogates import is_fixed
-from sovctl.gateway.tokens.token import ID_CHARACTERS, Mint
+from ..detect.clean_text_cache import CleanTexts
+from ..detect.findings.finding import Finding
+from ..domain.entities import Kind, Mark
+from ..inspection.inspector import Inspector
+from ..policy.permissions import Permissions
+from ..settings import Action
+from ..tokens.surrogates import is_fixed
+from ..tokens.token import ID_CHARACTERS, Mint
+from .text import Replaced, replace
 
 _TOUCHING = 32  # characters from a replacement in which it can be part of something new: no identifier is longer
 _SEAM = 96  # characters read on either side: as much again as any rule looks around for words

@@ -11,12 +11,12 @@ from bisect import bisect_right
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-from sovctl.gateway.detect.findings.finding import Finding
-from sovctl.gateway.domain.entities import Kind, Mark
-from sovctl.gateway.tokens.link_context import LinkContext, link_regions
-from sovctl.gateway.tokens.search import find_literals
-from sovctl.gateway.tokens.surrogates import may_stand, surrogate_of
-from sovctl.gateway.tokens.token import Mint
+from ..detect.findings.finding import Finding
+from ..domain.entities import Kind, Mark
+from ..tokens.link_context import LinkContext, link_regions
+from ..tokens.search import find_literals
+from ..tokens.surrogates import may_stand, surrogate_of
+from ..tokens.token import Mint
 
 _Span = tuple[int, int, Kind | Mark, str, bool]
 """Start, end, what its token is labelled, its value, and whether a mask stands for it."""

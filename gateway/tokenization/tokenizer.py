@@ -14,19 +14,19 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
-from sovctl.gateway.domain.entities import Kind
-from sovctl.gateway.exchange.request import Exchange
-from sovctl.gateway.policy.decision import Reason
-from sovctl.gateway.settings import GatewaySettings
-from sovctl.gateway.telemetry import log
-from sovctl.gateway.telemetry.metrics.families import Series
-from sovctl.gateway.telemetry.tracing import NOTHING, span
-from sovctl.gateway.tokenization.body import Leak, Outgoing, tokenize_body
-from sovctl.gateway.tokens.keys import TokenKeys
-from sovctl.gateway.tokens.surrogates import demanded
-from sovctl.gateway.tokens.token import Mint
-from sovctl.gateway.upstream import Upstream
-from sovctl.gateway.vault import Superseded, Vault
+from ..domain.entities import Kind
+from ..exchange.request import Exchange
+from ..policy.decision import Reason
+from ..settings import GatewaySettings
+from ..telemetry import log
+from ..telemetry.metrics.families import Series
+from ..telemetry.tracing import NOTHING, span
+from ..tokens.keys import TokenKeys
+from ..tokens.surrogates import demanded
+from ..tokens.token import Mint
+from ..upstream import Upstream
+from ..vault import Superseded, Vault
+from .body import Leak, Outgoing, tokenize_body
 
 _PERSON = f"{Kind.PERSON}_"
 

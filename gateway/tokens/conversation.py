@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from sovctl.gateway.tokens.hmac_key import HmacKey
+from .hmac_key import HmacKey
 
 HEADER = "x-sovctl-conversation"
 _NAME = re.compile(r"[!-~]{1,128}")

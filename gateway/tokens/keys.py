@@ -15,8 +15,9 @@ import hashlib
 import hmac
 from dataclasses import dataclass, field
 
-from sovctl.gateway.settings import GatewaySettings
 from sovctl.support.secret_files import read_key
+
+from ..settings import GatewaySettings
 
 
 @dataclass(frozen=True)

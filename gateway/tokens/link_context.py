@@ -21,7 +21,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
-from sovctl.gateway.domain.entities import Kind, Mark
+from ..domain.entities import Kind, Mark
 
 _WORDS = ("https?:", "ftps?:", "wss?:", "file:", "data:", "javascript:", r"www\.")
 # First letters as they stand: what can begin with few characters is found in a tenth of the time.

@@ -21,13 +21,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from urllib.parse import quote
 
-from sovctl.gateway.domain.entities import Kind, Mark
-from sovctl.gateway.settings import GatewaySettings
-from sovctl.gateway.tokens.annotation_offsets import Offsets
-from sovctl.gateway.tokens.link_context import JsonLinkContext, LinkContext, has_link_hint
-from sovctl.gateway.tokens.search import PLAIN_ID, Found, TokenSearch, id_pattern
-from sovctl.gateway.tokens.surrogates import Surrogates
-from sovctl.gateway.tokens.token import ID_CHARACTERS
+from ..domain.entities import Kind, Mark
+from ..settings import GatewaySettings
+from .annotation_offsets import Offsets
+from .link_context import JsonLinkContext, LinkContext, has_link_hint
+from .search import PLAIN_ID, Found, TokenSearch, id_pattern
+from .surrogates import Surrogates
+from .token import ID_CHARACTERS
 
 _LABEL_OF: dict[str, Kind | Mark] = {**{k.value: k for k in Kind}, **{m.value: m for m in Mark}}
 _URL = Mark.URL.value

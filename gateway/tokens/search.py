@@ -18,8 +18,8 @@ from functools import lru_cache
 from string import ascii_letters
 from typing import NamedTuple
 
-from sovctl.gateway.domain.entities import LABELS
-from sovctl.gateway.tokens.token import ALPHABET, ID_CHARACTERS, check_character
+from ..domain.entities import LABELS
+from .token import ALPHABET, ID_CHARACTERS, check_character
 
 _EITHER_CASE = ALPHABET + ALPHABET[10:].lower()
 _BODY = f"[{_EITHER_CASE}]"

@@ -21,10 +21,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from sovctl.gateway.body.json_texts import JSON, Leaf, Path
-from sovctl.gateway.domain.entities import Kind
-from sovctl.gateway.tokens.search import Found
-from sovctl.gateway.tokens.token import number_of
+from ..body.json_texts import JSON, Leaf, Path
+from ..domain.entities import Kind
+from .search import Found
+from .token import number_of
 
 KINDS = frozenset({Kind.EMAIL, Kind.IBAN, Kind.PHONE, Kind.CARD})
 """Those that have stand-ins."""

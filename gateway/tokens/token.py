@@ -24,8 +24,10 @@ from collections.abc import Collection, Mapping
 from functools import lru_cache
 from operator import mul
 
-from sovctl.gateway.domain.entities import LABELS, Kind, Mark
-from sovctl.gateway.tokens.hmac_key import HmacKey
+from sovctl.support.secret_files import KEY_BYTES
+
+from ..domain.entities import LABELS, Kind, Mark
+from .hmac_key import HmacKey
 
 ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXY"
 _BASE = len(ALPHABET)  # 31, a prime: see the check character
@@ -36,7 +38,6 @@ _MAC_CHARACTERS, _FORM_CHARACTERS = 13, 2  # a form is one of `_PAIRS`
 ID_CHARACTERS = _MAC_CHARACTERS + _FORM_CHARACTERS + 1
 _FORMS = _BASE**_FORM_CHARACTERS
 _WEIGHTS = range(2, ID_CHARACTERS + 1)  # of the check character; below the prime 31
-KEY_BYTES = 32
 
 _WEIGHED = [
     bytes(((place + 2) * (pair % _BASE) + (place + 3) * (pair // _BASE)) % _BASE for pair in range(_FORMS))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
 
-from sovctl.gateway.domain.errors import UpstreamFailed
-from sovctl.gateway.upstream.connection import Connection
-from sovctl.gateway.upstream.server import Server
+from ..domain.errors import UpstreamFailed
+from .connection import Connection
+from .server import Server
 
 _SHORT_BYTES = 64 << 10  # reading on costs less than a new TLS connection (about 2 ms of CPU at both ends; guess)
 

@@ -22,7 +22,7 @@ from typing import Self, cast
 
 import httptools
 
-from sovctl.gateway.domain.errors import UpstreamFailed
+from ..domain.errors import UpstreamFailed
 
 _MAX_HEAD_BYTES = 64 << 10  # of an answer; four times what uvicorn and h11 accept of a request (h11 0.16: 16 KiB)
 _LINGER_S = 1.0  # for the end of a stream whose last event is there: one round trip, generously

@@ -18,9 +18,9 @@ from collections import deque
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
-from sovctl.gateway.domain.errors import UpstreamFailed, UpstreamRejected
-from sovctl.gateway.settings import SurfaceName
-from sovctl.gateway.upstream.answer import Answer, Attempts
+from ..domain.errors import UpstreamFailed, UpstreamRejected
+from ..settings import SurfaceName
+from .answer import Answer, Attempts
 
 HEDGED = frozenset({SurfaceName.EMBEDDINGS, SurfaceName.RERANK, SurfaceName.SCORE})
 """APIs whose requests change nothing and are not streamed."""

@@ -15,11 +15,11 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-from sovctl.gateway.domain.errors import UpstreamFailed
-from sovctl.gateway.upstream.breaker import Breaker
-from sovctl.gateway.upstream.connection import Address, Connection
-from sovctl.gateway.upstream.load import Load
-from sovctl.gateway.upstream.server_choice import SAMPLES, seed_of
+from ..domain.errors import UpstreamFailed
+from .breaker import Breaker
+from .connection import Address, Connection
+from .load import Load
+from .server_choice import SAMPLES, seed_of
 
 MAX_IN_FLIGHT = 1024  # requests of one process to one server; vLLM queues as many (max_num_queued_reqs in site.yaml)
 _IDLE_S = 30.0  # a connection that was not used for so long is closed; vLLM closes its side after 5 s by default

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from statistics import median
 from typing import NamedTuple, Protocol
 
-from sovctl.gateway.settings import SurfaceName
-from sovctl.gateway.upstream.load import Load
+from ..settings import SurfaceName
+from .load import Load
 
 _MASK = (1 << 64) - 1
 _ODD = 0x9E3779B97F4A7C15  # 2^64 / golden ratio, as in Knuth's multiplicative hashing (TAOCP 3, 6.4)

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import ssl
 
-from sovctl.gateway.settings import UpstreamSettings
 from sovctl.support.errors import InputError
+
+from ..settings import UpstreamSettings
 
 
 def tls_context(settings: UpstreamSettings) -> ssl.SSLContext | None:

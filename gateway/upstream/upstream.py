@@ -24,18 +24,19 @@ from typing import Any, NamedTuple, Self
 
 import orjson
 
-from sovctl.gateway.domain.errors import Rejection, UpstreamFailed, UpstreamRejected
-from sovctl.gateway.settings import Limits, RoutingSettings, UpstreamKind, UpstreamSettings
-from sovctl.gateway.telemetry import log
-from sovctl.gateway.upstream.answer import Answer, Attempts
-from sovctl.gateway.upstream.breaker import Breaker
-from sovctl.gateway.upstream.hedging import Hedge, first_of_two
-from sovctl.gateway.upstream.load import load_of
-from sovctl.gateway.upstream.retry import RetryBudget, retry_after_s
-from sovctl.gateway.upstream.server import Server
-from sovctl.gateway.upstream.server_choice import EJECTED_S, FINE, State, Thresholds, order, outliers, state_of
-from sovctl.gateway.upstream.tls import tls_context
 from sovctl.support.secret_files import read_api_key
+
+from ..domain.errors import Rejection, UpstreamFailed, UpstreamRejected
+from ..settings import Limits, RoutingSettings, UpstreamKind, UpstreamSettings
+from ..telemetry import log
+from .answer import Answer, Attempts
+from .breaker import Breaker
+from .hedging import Hedge, first_of_two
+from .load import load_of
+from .retry import RetryBudget, retry_after_s
+from .server import Server
+from .server_choice import EJECTED_S, FINE, State, Thresholds, order, outliers, state_of
+from .tls import tls_context
 
 _PROBE_TIMEOUT_S = 2.0
 _STATE_S = 0.01  # how long an upstream's state is good for: what it is made of is a second old

@@ -15,8 +15,8 @@ disk; requests that wait together share one commit.
     await vault.close()
 """
 
-from sovctl.gateway.vault.errors import Superseded, VaultFailed
-from sovctl.gateway.vault.opening import load_keks, open_vault
-from sovctl.gateway.vault.vault import Vault
+from .errors import Superseded, VaultFailed
+from .opening import load_keks, open_vault
+from .vault import Vault
 
 __all__ = ["Superseded", "Vault", "VaultFailed", "load_keks", "open_vault"]

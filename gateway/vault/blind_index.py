@@ -16,7 +16,7 @@ import hmac
 import unicodedata
 from collections.abc import Collection, Iterable
 
-from sovctl.gateway.vault.sealing import SUBJECT_BYTES
+from .sealing import SUBJECT_BYTES
 
 _MOST_TENANTS = 4096  # remembered
 _NEITHER_LETTER_NOR_DIGIT = bytes(code for code in range(128) if not chr(code).isalnum())

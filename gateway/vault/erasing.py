@@ -23,14 +23,14 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Literal
 
-from sovctl.gateway.tokens.conversation import Conversation
-from sovctl.gateway.vault.blind_index import BlindIndex
-from sovctl.gateway.vault.erasures import Erasure, Redaction
-from sovctl.gateway.vault.errors import VaultFailed, WrappingKeyGone, WrappingKeyRetired
-from sovctl.gateway.vault.rotation import rotate
-from sovctl.gateway.vault.sealing import entropy_bytes, without
-from sovctl.gateway.vault.store import Row, Store
-from sovctl.gateway.vault.wrapping import VaultKeys
+from ..tokens.conversation import Conversation
+from .blind_index import BlindIndex
+from .erasures import Erasure, Redaction
+from .errors import VaultFailed, WrappingKeyGone, WrappingKeyRetired
+from .rotation import rotate
+from .sealing import entropy_bytes, without
+from .store import Row, Store
+from .wrapping import VaultKeys
 
 TOMBSTONE_S = 31_536_000
 """How long an erased conversation's generation is remembered: as long as a vault may keep anything (`ttl_s`)."""

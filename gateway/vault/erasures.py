@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple, Protocol
 
-from sovctl.gateway.vault.store import Row
+from .store import Row
 
 CLAIM_S = 30
 """How long whoever claimed an erasure has for the ledger; then another one may."""

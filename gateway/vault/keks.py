@@ -16,8 +16,8 @@ from typing import Protocol
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from sovctl.gateway.vault.errors import VaultFailed
-from sovctl.gateway.vault.sealing import NONCE_BYTES
+from .errors import VaultFailed
+from .sealing import NONCE_BYTES
 
 
 class Kek(Protocol):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from sovctl.gateway.vault.store import Row
+from .store import Row
 
 _MOST_TOKENS = 262_144  # over all conversations; about 40 MB
 

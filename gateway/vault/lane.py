@@ -12,8 +12,9 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any, Generic, Protocol, TypeVar
 
-from sovctl.gateway.vault.errors import VaultFailed
 from sovctl.support.stall_timeout import HUNG, Patience
+
+from .errors import VaultFailed
 
 MOST_IN_A_BATCH = 256  # about 10 ms of work (measured, SQLite, 2026-11); what came later waits for the next
 

@@ -18,9 +18,9 @@ from contextlib import contextmanager
 import pkcs11
 from pkcs11 import Attribute, GCMParams, KeyType, Mechanism, ObjectClass
 
-from sovctl.gateway.settings import Pkcs11Settings
-from sovctl.gateway.vault.errors import VaultFailed
-from sovctl.gateway.vault.sealing import NONCE_BYTES
+from ..settings import Pkcs11Settings
+from .errors import VaultFailed
+from .sealing import NONCE_BYTES
 
 _TAG_BITS = 128
 _LOADED_BY: dict[str, int] = {}  # module -> process that initialized it; a fork must do so again (2.40, 6.6.1)

@@ -7,10 +7,10 @@ from typing import Any
 
 import asyncpg
 
-from sovctl.gateway.storage.postgresql import PostgresqlLink
-from sovctl.gateway.vault.erasures import CLAIM_S, CUT_OFF_AFTER_S, Erasure, Redaction, chained
-from sovctl.gateway.vault.errors import WrappingKeyRetired
-from sovctl.gateway.vault.sealing import count_values
+from ..storage.postgresql import PostgresqlLink
+from .erasures import CLAIM_S, CUT_OFF_AFTER_S, Erasure, Redaction, chained
+from .errors import WrappingKeyRetired
+from .sealing import count_values
 
 LOCK = 0x736F7663  # "sovc": the vault's advisory lock
 _COLUMNS = ", ".join(Erasure._fields).replace("by,", "by_whom,")

@@ -15,11 +15,11 @@ from typing import Any, Self
 
 import asyncpg
 
-from sovctl.gateway.storage.postgresql import Address, PostgresqlLink
-from sovctl.gateway.storage.postgresql_schema import open_schema
-from sovctl.gateway.vault.errors import WrappingKeyRetired
-from sovctl.gateway.vault.postgresql_erasures import LOCK, PostgresqlErasures, empty
-from sovctl.gateway.vault.store import Batch, Census, Change, KeyRow, Row
+from ..storage.postgresql import Address, PostgresqlLink
+from ..storage.postgresql_schema import open_schema
+from .errors import WrappingKeyRetired
+from .postgresql_erasures import LOCK, PostgresqlErasures, empty
+from .store import Batch, Census, Change, KeyRow, Row
 
 SCHEMA = "sovctl_vault"
 _SCHEMA_VERSION = "3"

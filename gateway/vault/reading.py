@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 
-from sovctl.gateway.tokens.conversation import Conversation
-from sovctl.gateway.vault.blind_index import BlindIndex
-from sovctl.gateway.vault.errors import VaultFailed, WrappingKeyGone
-from sovctl.gateway.vault.known import Known, entry_of
-from sovctl.gateway.vault.sealing import Place, unseal
-from sovctl.gateway.vault.store import Row, Store
-from sovctl.gateway.vault.wrapping import VaultKeys
+from ..tokens.conversation import Conversation
+from .blind_index import BlindIndex
+from .errors import VaultFailed, WrappingKeyGone
+from .known import Known, entry_of
+from .sealing import Place, unseal
+from .store import Row, Store
+from .wrapping import VaultKeys
 
 _MOST_LOADED = 100_000  # values of one conversation; more stay tokens
 

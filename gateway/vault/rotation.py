@@ -15,10 +15,10 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from sovctl.gateway.vault.errors import VaultFailed, WrappingKeyGone, WrappingKeyRetired
-from sovctl.gateway.vault.sealing import entropy_bytes, rewrapped
-from sovctl.gateway.vault.store import Change, Row, Store
-from sovctl.gateway.vault.wrapping import VaultKeys
+from .errors import VaultFailed, WrappingKeyGone, WrappingKeyRetired
+from .sealing import entropy_bytes, rewrapped
+from .store import Change, Row, Store
+from .wrapping import VaultKeys
 
 _AT_ONCE = 200  # pieces in one transaction, about 5 ms: gateways write in between
 

@@ -24,7 +24,7 @@ from typing import NamedTuple
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from sovctl.gateway.vault.errors import VaultFailed
+from .errors import VaultFailed
 
 KEY_BYTES = 32  # AES-256
 NONCE_BYTES = 12  # SP 800-38D 5.2.1.1

@@ -5,10 +5,11 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Collection, Sequence
 
-from sovctl.gateway.vault.erasures import CLAIM_S, CUT_OFF_AFTER_S, Erasure, Redaction, chained
-from sovctl.gateway.vault.sealing import count_values
-from sovctl.gateway.vault.sqlite_file import SqliteFile, empty, require_current
 from sovctl.support.worker_thread import Thread
+
+from .erasures import CLAIM_S, CUT_OFF_AFTER_S, Erasure, Redaction, chained
+from .sealing import count_values
+from .sqlite_file import SqliteFile, empty, require_current
 
 _COLUMNS = ", ".join(Erasure._fields).replace("by,", "by_whom,")
 _SELECT = f"SELECT {_COLUMNS} FROM erasures"  # noqa: S608 - made of our own constants

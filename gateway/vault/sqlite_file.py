@@ -14,10 +14,11 @@ from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 
-from sovctl.gateway.storage.sqlite import keep_log
-from sovctl.gateway.vault.errors import VaultFailed, WrappingKeyRetired
-from sovctl.gateway.vault.store import Batch, Census, Change, KeyRow, Row
 from sovctl.support.errors import InputError
+
+from ..storage.sqlite import keep_log
+from .errors import VaultFailed, WrappingKeyRetired
+from .store import Batch, Census, Change, KeyRow, Row
 
 BUSY_TIMEOUT_S = 1.0  # a commit of another process takes about 1 ms (measured, ext4 on NVMe, 2026-11); a backup, less
 _PAUSE_S = 0.01

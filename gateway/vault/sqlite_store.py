@@ -13,11 +13,12 @@ from functools import partial
 from pathlib import Path
 from typing import Self
 
-from sovctl.gateway.vault.errors import VaultFailed
-from sovctl.gateway.vault.sqlite_erasures import SqliteErasures
-from sovctl.gateway.vault.sqlite_file import BUSY_TIMEOUT_S, SqliteFile
-from sovctl.gateway.vault.store import Batch, Census, Change, KeyRow, Row
 from sovctl.support.worker_thread import Thread
+
+from .errors import VaultFailed
+from .sqlite_erasures import SqliteErasures
+from .sqlite_file import BUSY_TIMEOUT_S, SqliteFile
+from .store import Batch, Census, Change, KeyRow, Row
 
 
 class SqliteStore:

@@ -19,10 +19,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from sovctl.gateway.vault.sealing import Piece, Place
+from .sealing import Piece, Place
 
 if TYPE_CHECKING:
-    from sovctl.gateway.vault.erasures import Erasures
+    from .erasures import Erasures
 
 
 class Row(NamedTuple):

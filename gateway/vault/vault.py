@@ -7,20 +7,21 @@ import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Self
 
-from sovctl.gateway.storage.store_timeout import store_patience
-from sovctl.gateway.tokens.conversation import Conversation
-from sovctl.gateway.vault.blind_index import BlindIndex
-from sovctl.gateway.vault.erasing import TOMBSTONE_S, Eraser
-from sovctl.gateway.vault.erasures import Erasure
-from sovctl.gateway.vault.keks import Kek
-from sovctl.gateway.vault.known import Known
-from sovctl.gateway.vault.lane import Lane
-from sovctl.gateway.vault.reading import Question, Reader
-from sovctl.gateway.vault.rotation import Rotation, rotate
-from sovctl.gateway.vault.store import Store
-from sovctl.gateway.vault.wrapping import VaultKeys
-from sovctl.gateway.vault.writing import Subjects, Wish, Writer
 from sovctl.support.stall_timeout import DISK_TIMEOUT_S
+
+from ..storage.store_timeout import store_patience
+from ..tokens.conversation import Conversation
+from .blind_index import BlindIndex
+from .erasing import TOMBSTONE_S, Eraser
+from .erasures import Erasure
+from .keks import Kek
+from .known import Known
+from .lane import Lane
+from .reading import Question, Reader
+from .rotation import Rotation, rotate
+from .store import Store
+from .wrapping import VaultKeys
+from .writing import Subjects, Wish, Writer
 
 _PURGED_AT_ONCE = 256  # conversations in one transaction, about 5 ms; requests get their turn in between
 

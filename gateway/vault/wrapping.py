@@ -18,11 +18,12 @@ from typing import Self
 
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from sovctl.gateway.vault.errors import VaultFailed, WrappingKeyGone
-from sovctl.gateway.vault.keks import Kek
-from sovctl.gateway.vault.sealing import KEY_BYTES
-from sovctl.gateway.vault.store import KeyRow, Store
 from sovctl.support.errors import InputError
+
+from .errors import VaultFailed, WrappingKeyGone
+from .keks import Kek
+from .sealing import KEY_BYTES
+from .store import KeyRow, Store
 
 RENEW_AFTER_S = 86_400
 _WRAP, _INDEX = "wrap", "index"

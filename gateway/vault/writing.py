@@ -9,15 +9,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Collection, Mapping
 
-from sovctl.gateway.tokens.conversation import Conversation
-from sovctl.gateway.vault.blind_index import BlindIndex
-from sovctl.gateway.vault.errors import Superseded, VaultFailed, WrappingKeyRetired
-from sovctl.gateway.vault.known import Entry, Known
-from sovctl.gateway.vault.reading import Reader
-from sovctl.gateway.vault.sealing import Place, entropy_bytes, seal
-from sovctl.gateway.vault.store import Batch, Growth, Revival, Row, Store
-from sovctl.gateway.vault.wrapping import VaultKeys
 from sovctl.support.random_bytes import random_bytes
+
+from ..tokens.conversation import Conversation
+from .blind_index import BlindIndex
+from .errors import Superseded, VaultFailed, WrappingKeyRetired
+from .known import Entry, Known
+from .reading import Reader
+from .sealing import Place, entropy_bytes, seal
+from .store import Batch, Growth, Revival, Row, Store
+from .wrapping import VaultKeys
 
 Subjects = Mapping[str, Collection[str]]
 """Token -> whom its value is about: each identifier in it, as it was written and normalised."""

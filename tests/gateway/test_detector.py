@@ -12,7 +12,8 @@ from sovctl.gateway.detect.schemes.table import in_page
 from sovctl.gateway.detect.text.view import View
 from sovctl.gateway.domain.entities import LABELS, Kind
 from sovctl.gateway.settings import DetectSettings
-from sovctl.gateway.tokens.token import KEY_BYTES, Mint
+from sovctl.gateway.tokens.token import Mint
+from sovctl.support.secret_files import KEY_BYTES
 
 
 class Words:

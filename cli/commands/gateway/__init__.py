@@ -14,10 +14,11 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from sovctl.cli.commands.gateway import edm as gateway_edm
-from sovctl.cli.commands.gateway import keys as gateway_keys
-from sovctl.cli.commands.gateway import vault as gateway_vault
 from sovctl.support.errors import MissingTool
+
+from . import edm as gateway_edm
+from . import keys as gateway_keys
+from . import vault as gateway_vault
 
 # What the gateway's extra brings, by the names under which Python imports it.
 _NEEDED = ("aiohttp", "httptools", "orjson", "presidio_analyzer", "starlette", "uvicorn", "uvloop")

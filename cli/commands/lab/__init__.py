@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from sovctl.cli import output as show
+from ... import output as show
 
 _MORE = ("nodes", "demo", "fault", "fabric")
 

@@ -5,8 +5,9 @@ from typing import Annotated
 
 import typer
 
-from sovctl.cli.commands.lab import DEFAULT_NAME, Name
 from sovctl.support.errors import ExitCode
+
+from . import DEFAULT_NAME, Name
 
 
 def register(lab: typer.Typer) -> None:
@@ -21,8 +22,9 @@ def demo(
     ),
 ) -> int:
     """From site.yaml to a verified report in a fresh lab, and one screen that shows it. Example: sovctl lab demo"""
-    from sovctl.cli import demo as road
     from sovctl.engine.lab.lifecycle import doctor
+
+    from ... import demo as road
 
     doctor.require_root()
     done = road.run(name, directory)

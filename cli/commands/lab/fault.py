@@ -4,8 +4,8 @@ from typing import Annotated
 
 import typer
 
-from sovctl.cli import output as show
-from sovctl.cli.commands.lab import DEFAULT_NAME, AsJson, Name
+from ... import output as show
+from . import DEFAULT_NAME, AsJson, Name
 
 
 def register(lab: typer.Typer) -> None:

@@ -5,39 +5,39 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import date, timedelta
 
-from sovctl.engine.catalog.figure import Figure
-from sovctl.engine.catalog.platforms import Part
-from sovctl.engine.certificate_authority import LEAF_DAYS
-from sovctl.engine.checks.definitions.gateway import GatewayExpectation, LeavingExpectation
-from sovctl.engine.checks.definitions.gpu import GpuExpectation
-from sovctl.engine.checks.definitions.host import ClockExpectation, SshExpectation
-from sovctl.engine.checks.definitions.infiniband import InfinibandExpectation
-from sovctl.engine.checks.definitions.model_store import ModelExpectation
-from sovctl.engine.checks.definitions.nvlink import FabricExpectation, LinkExpectation
-from sovctl.engine.checks.definitions.perimeter import (
+from ...catalog.figure import Figure
+from ...catalog.platforms import Part
+from ...certificate_authority import LEAF_DAYS
+from ...resources import gateway_config as gateway_kind
+from ...resources import model as model_kind
+from ...resources import pool as pool_kind
+from ...resources.context import GATEWAY_UID
+from ...resources.credential import credentials_on
+from ...resources.environment import GATEWAY, ROOT
+from ...spec import Node
+from ..model.check_context import Estate
+from .gateway import GatewayExpectation, LeavingExpectation
+from .gpu import GpuExpectation
+from .host import ClockExpectation, SshExpectation
+from .infiniband import InfinibandExpectation
+from .model_store import ModelExpectation
+from .nvlink import FabricExpectation, LinkExpectation
+from .perimeter import (
     Endpoint,
     ExceptionExpectation,
     NoWayOutExpectation,
     WallExpectation,
 )
-from sovctl.engine.checks.definitions.plan import PlanExpectation
-from sovctl.engine.checks.definitions.pool import PoolExpectation
-from sovctl.engine.checks.definitions.site import (
+from .plan import PlanExpectation
+from .pool import PoolExpectation
+from .site import (
     GROUP_MAY_READ,
     AuthorityExpectation,
     KeysExpectation,
     LedgerExpectation,
     PrivateFile,
 )
-from sovctl.engine.checks.definitions.software import DriverExpectation, MirrorExpectation
-from sovctl.engine.checks.model.check_context import Estate
-from sovctl.engine.resources import gateway_config as gateway_kind
-from sovctl.engine.resources import model as model_kind
-from sovctl.engine.resources import pool as pool_kind
-from sovctl.engine.resources.context import GATEWAY_UID
-from sovctl.engine.resources.credential import credentials_on
-from sovctl.engine.resources.environment import GATEWAY, ROOT
-from sovctl.engine.spec import Node
+from .software import DriverExpectation, MirrorExpectation
 
 NOWHERE = Endpoint("192.0.2.1", 443)
 """TEST-NET-1, RFC 5737: nobody's address. Stands for the internet: a packet to it must not leave a node."""

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from sovctl.engine.checks.model.check import Expectation, Judgement, ProbeOutput, failed, unknown, worst
-from sovctl.engine.checks.model.probe_sections import read_parts
-from sovctl.engine.facts.unreadable import Unreadable
-from sovctl.engine.spec.types import Secret
+from ...facts.unreadable import Unreadable
+from ...spec.types import Secret
+from ..model.check import Expectation, Judgement, ProbeOutput, failed, unknown, worst
+from ..model.probe_sections import read_parts
 
 REJECTED = ("no key", "wrong key", "models without key")
 UNAUTHORIZED = 401

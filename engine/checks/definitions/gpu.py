@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from sovctl.engine.checks.model.check import Expectation, Judgement, ProbeOutput, failed, unknown, warned, worst
-from sovctl.engine.checks.model.probe_sections import read_parts
-from sovctl.engine.facts.gpu import Gpu, GpuReport, parse_nvidia_smi_xml
-from sovctl.engine.facts.unreadable import Unreadable
+from ...facts.gpu import Gpu, GpuReport, parse_nvidia_smi_xml
+from ...facts.unreadable import Unreadable
+from ..model.check import Expectation, Judgement, ProbeOutput, failed, unknown, warned, worst
+from ..model.probe_sections import read_parts
 
 LOST = "GPU is lost"
 LOW_MARGIN_C = 5  # degrees Celsius; our guess of 2026-11-21, measured on no machine: leptonai/gpud uses 0

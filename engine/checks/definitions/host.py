@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from sovctl.engine.checks.model.check import Expectation, Judgement, ProbeOutput, failed, unknown, worst
-from sovctl.engine.checks.model.probe_sections import read_parts
-from sovctl.engine.facts.chrony import Source, parse_sources, parse_tracking
-from sovctl.engine.facts.sshd import parse_sshd
+from ...facts.chrony import Source, parse_sources, parse_tracking
+from ...facts.sshd import parse_sshd
+from ..model.check import Expectation, Judgement, ProbeOutput, failed, unknown, worst
+from ..model.probe_sections import read_parts
 
 # Accepted values by key of `sshd -T`. "without-password" is what older servers print for prohibit-password.
 SSH_BY_KEY_ONLY = {

@@ -12,10 +12,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from sovctl.compliance.verdict import Verdict
-from sovctl.engine.checks.model.check import Expectation, Judgement, ProbeOutput, failed, unknown, warned, worst
-from sovctl.engine.checks.model.probe_sections import read_parts
-from sovctl.engine.facts.infiniband import Adapter, Port, parse_infiniband, parse_tree
-from sovctl.engine.facts.unreadable import Unreadable
+
+from ...facts.infiniband import Adapter, Port, parse_infiniband, parse_tree
+from ...facts.unreadable import Unreadable
+from ..model.check import Expectation, Judgement, ProbeOutput, failed, unknown, warned, worst
+from ..model.probe_sections import read_parts
 
 MELLANOX = "0x15b3"
 

@@ -9,9 +9,9 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from sovctl.engine.checks.model.check import Expectation, Judgement, ProbeOutput, failed, worst
-from sovctl.engine.checks.model.probe_sections import read_parts
-from sovctl.engine.facts.unreadable import Unreadable, excerpt
+from ...facts.unreadable import Unreadable, excerpt
+from ..model.check import Expectation, Judgement, ProbeOutput, failed, worst
+from ..model.probe_sections import read_parts
 
 STORE = "/srv/sovctl/models"
 STRANGE = "links-and-devices:"

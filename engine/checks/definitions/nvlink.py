@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from sovctl.engine.checks.definitions.gpu import count_findings
-from sovctl.engine.checks.model.check import Expectation, Judgement, ProbeOutput, failed, unknown, warned, worst
-from sovctl.engine.checks.model.probe_sections import read_parts
-from sovctl.engine.facts.gpu import Gpu, parse_nvidia_smi_xml
-from sovctl.engine.facts.nvlink import GpuLinks, LinkCounter, parse_nvlink_errors, parse_nvlink_status
-from sovctl.engine.facts.topology import Matrix, parse_p2p, parse_topology
-from sovctl.engine.facts.units import parse_units
+from ...facts.gpu import Gpu, parse_nvidia_smi_xml
+from ...facts.nvlink import GpuLinks, LinkCounter, parse_nvlink_errors, parse_nvlink_status
+from ...facts.topology import Matrix, parse_p2p, parse_topology
+from ...facts.units import parse_units
+from ..model.check import Expectation, Judgement, ProbeOutput, failed, unknown, warned, worst
+from ..model.probe_sections import read_parts
+from .gpu import count_findings
 
 SPEED_TOLERANCE_GB_S = 0.01
 """nvidia-smi prints three decimals of 26.5625; another link speed differs by 5 GB/s or more."""

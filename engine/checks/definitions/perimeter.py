@@ -12,10 +12,10 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from sovctl.engine.checks.model.check import Expectation, Judgement, ProbeOutput, failed, unknown, worst
-from sovctl.engine.checks.model.probe_sections import read_parts
-from sovctl.engine.facts.nftables import Ruleset, parse_ruleset
-from sovctl.engine.facts.unreadable import Unreadable, excerpt
+from ...facts.nftables import Ruleset, parse_ruleset
+from ...facts.unreadable import Unreadable, excerpt
+from ..model.check import Expectation, Judgement, ProbeOutput, failed, unknown, worst
+from ..model.probe_sections import read_parts
 
 TABLE = ("inet", "sovctl")
 HOOKS = ("input", "forward", "output")

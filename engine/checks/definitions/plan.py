@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
-from sovctl.engine.checks.model.check import Expectation, Judgement, ProbeOutput, failed, unknown, worst
-from sovctl.engine.checks.model.probe_sections import read_parts
-from sovctl.engine.facts.unreadable import Unreadable
+from ...facts.unreadable import Unreadable
+from ..model.check import Expectation, Judgement, ProbeOutput, failed, unknown, worst
+from ..model.probe_sections import read_parts
 
 SHOWN = 3
 

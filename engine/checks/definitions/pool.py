@@ -14,10 +14,10 @@ from typing import Any
 
 import yaml
 
-from sovctl.engine.checks.model.check import Expectation, Judgement, ProbeOutput, failed, passed, unknown, worst
-from sovctl.engine.checks.model.probe_sections import Parts, read_parts
-from sovctl.engine.facts.units import parse_units
-from sovctl.engine.facts.unreadable import Unreadable, excerpt
+from ...facts.units import parse_units
+from ...facts.unreadable import Unreadable, excerpt
+from ..model.check import Expectation, Judgement, ProbeOutput, failed, passed, unknown, worst
+from ..model.probe_sections import Parts, read_parts
 
 OFFLINE = {
     "HF_HUB_OFFLINE": "1",

@@ -8,29 +8,30 @@ from __future__ import annotations
 
 import shlex
 
-from sovctl.engine.checks.definitions.gateway import GatewayExpectation, LeavingExpectation
-from sovctl.engine.checks.definitions.host import ClockExpectation, SshExpectation
-from sovctl.engine.checks.definitions.infiniband import InfinibandExpectation
-from sovctl.engine.checks.definitions.model_store import STORE, STRANGE, ModelExpectation
-from sovctl.engine.checks.definitions.nvlink import FabricExpectation
-from sovctl.engine.checks.definitions.perimeter import ExceptionExpectation, NoWayOutExpectation
-from sovctl.engine.checks.definitions.plan import PlanExpectation
-from sovctl.engine.checks.definitions.pool import (
+from sovctl.support.package_files import package_folder
+
+from ...facts.apt_sources import FILE_MARK
+from ...resources.context import GATEWAY_USER
+from ...resources.credential import TLS
+from ...resources.environment import GATEWAY, ROOT
+from ...resources.gateway_config import DATA as GATEWAY_DATA
+from ..model.check import Expectation, Probe
+from ..model.probe_sections import script
+from .gateway import GatewayExpectation, LeavingExpectation
+from .host import ClockExpectation, SshExpectation
+from .infiniband import InfinibandExpectation
+from .model_store import STORE, STRANGE, ModelExpectation
+from .nvlink import FabricExpectation
+from .perimeter import ExceptionExpectation, NoWayOutExpectation
+from .plan import PlanExpectation
+from .pool import (
     CONTROL_PATH,
     FORBIDDEN,
     OFFLINE,
     UNAUTHENTICATED_PATHS,
     PoolExpectation,
 )
-from sovctl.engine.checks.definitions.site import AuthorityExpectation, KeysExpectation, LedgerExpectation
-from sovctl.engine.checks.model.check import Expectation, Probe
-from sovctl.engine.checks.model.probe_sections import script
-from sovctl.engine.facts.apt_sources import FILE_MARK
-from sovctl.engine.resources.context import GATEWAY_USER
-from sovctl.engine.resources.credential import TLS
-from sovctl.engine.resources.environment import GATEWAY, ROOT
-from sovctl.engine.resources.gateway_config import DATA as GATEWAY_DATA
-from sovctl.support.package_files import package_folder
+from .site import AuthorityExpectation, KeysExpectation, LedgerExpectation
 
 SCRIPTS = package_folder("engine/checks/definitions/probe_scripts")
 

@@ -9,7 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from sovctl.engine.checks.definitions import (
+from ...spec import Node
+from ..model.check import Check
+from ..model.check_context import Estate
+from . import (
     expected,
     gateway,
     gpu,
@@ -23,10 +26,7 @@ from sovctl.engine.checks.definitions import (
     probes,
     site,
 )
-from sovctl.engine.checks.definitions import software as soft
-from sovctl.engine.checks.model.check import Check
-from sovctl.engine.checks.model.check_context import Estate
-from sovctl.engine.spec import Node
+from . import software as soft
 
 
 def _nothing(_estate: Estate, _node: Node) -> Iterator[Any]:

@@ -10,9 +10,9 @@ from datetime import date
 
 from cryptography import x509
 
-from sovctl.engine.checks.model.check import Expectation, Judgement, ProbeOutput, failed, unknown, warned, worst
-from sovctl.engine.checks.model.probe_sections import read_parts
-from sovctl.engine.facts.unreadable import Unreadable
+from ...facts.unreadable import Unreadable
+from ..model.check import Expectation, Judgement, ProbeOutput, failed, unknown, warned, worst
+from ..model.probe_sections import read_parts
 
 _LINE = re.compile(r"^(?P<mode>[0-7]{3,4}|absent) (?P<owner>\S+) (?P<path>/.+)$")
 

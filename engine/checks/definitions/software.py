@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from sovctl.engine.checks.model.check import Expectation, Judgement, ProbeOutput, failed, unknown, worst
-from sovctl.engine.checks.model.probe_sections import Parts, read_parts
-from sovctl.engine.facts.apt_sources import parse_index_targets, parse_source_files
-from sovctl.engine.facts.dpkg import installed_versions, parse_holds, parse_packages
-from sovctl.engine.facts.gpu import parse_nvidia_smi_xml
-from sovctl.engine.facts.units import parse_units
-from sovctl.engine.facts.unreadable import Unreadable, excerpt
+from ...facts.apt_sources import parse_index_targets, parse_source_files
+from ...facts.dpkg import installed_versions, parse_holds, parse_packages
+from ...facts.gpu import parse_nvidia_smi_xml
+from ...facts.units import parse_units
+from ...facts.unreadable import Unreadable, excerpt
+from ..model.check import Expectation, Judgement, ProbeOutput, failed, unknown, worst
+from ..model.probe_sections import Parts, read_parts
 
 _VERSION = re.compile(r"\b\d+\.\d+(?:\.\d+)?\b")
 FABRIC_MANAGER = "nvidia-fabricmanager"

@@ -15,12 +15,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Generic, Literal, TypeVar
 
 from sovctl.compliance.verdict import Verdict
-from sovctl.engine.facts.unreadable import Unreadable, excerpt
-from sovctl.engine.spec import Node
-from sovctl.engine.spec.types import Secret
+
+from ...facts.unreadable import Unreadable, excerpt
+from ...spec import Node
+from ...spec.types import Secret
 
 if TYPE_CHECKING:
-    from sovctl.engine.checks.model.check_context import Estate
+    from .check_context import Estate
 
 # From worst to best; a measured failure outranks what could not be measured.
 _WORST_FIRST = (Verdict.FAIL, Verdict.UNKNOWN, Verdict.WARN, Verdict.PASS, Verdict.NOT_APPLICABLE)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import date
 
-from sovctl.engine.resources.context import Context
+from ...resources.context import Context
 
 CONTROLLER = "site"
 """Target of checks that look at this controller and not at a node."""

@@ -11,8 +11,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sovctl.engine.checks.model.check import MARK, ProbeOutput
-from sovctl.engine.facts.unreadable import Unreadable, excerpt
+from ...facts.unreadable import Unreadable, excerpt
+from .check import MARK, ProbeOutput
 
 _BEGIN = re.compile(rf"^{MARK} begin (\w+)$")
 _END = re.compile(rf"^{MARK} end (\w+) (\d+)$")

@@ -10,8 +10,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from sovctl.compliance.verdict import Verdict
-from sovctl.engine.checks.model.check import Judgement, ProbeOutput
-from sovctl.engine.checks.runner.targets import Case
+
+from ..runner.targets import Case
+from .check import Judgement, ProbeOutput
 
 
 @dataclass(frozen=True)

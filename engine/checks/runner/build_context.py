@@ -6,10 +6,11 @@ import sys
 from datetime import date
 from pathlib import Path
 
-from sovctl.engine.certificate_authority import Authority
-from sovctl.engine.checks.model.check_context import CONTROLLER, Controller, Estate
-from sovctl.engine.site.site import Site
 from sovctl.support.errors import InputError
+
+from ...certificate_authority import Authority
+from ...site.site import Site
+from ..model.check_context import CONTROLLER, Controller, Estate
 
 
 def estate_of(site: Site, *, today: date) -> Estate:

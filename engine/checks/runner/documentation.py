@@ -8,8 +8,9 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from sovctl.engine.checks.definitions.registry import CHECKS
 from sovctl.support.atomic_files import write_atomic
+
+from ..definitions.registry import CHECKS
 
 _HEAD = """\
 # Checks

@@ -11,10 +11,11 @@ from sovctl.compliance.evidence.record import Evidence
 from sovctl.compliance.evidence.store import EvidenceStore, StoredEvidence, new_run_id
 from sovctl.compliance.ledger.store import Ledger
 from sovctl.compliance.signing import load_or_create
-from sovctl.engine.checks.runner.run import Found, last_applied_plan
-from sovctl.engine.plan import code_wheel
-from sovctl.engine.site.site import Site
 from sovctl.support.canonical_json import sha256_hex
+
+from ...plan import code_wheel
+from ...site.site import Site
+from .run import Found, last_applied_plan
 
 
 def keep(site: Site, found: Found) -> list[StoredEvidence]:

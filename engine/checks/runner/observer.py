@@ -12,15 +12,16 @@ from pathlib import Path
 
 from testinfra.host import Host
 
-from sovctl.engine.checks.model.check import Probe, ProbeOutput, judge
-from sovctl.engine.checks.model.result import Result, not_looked_at, result_of, utc_now
-from sovctl.engine.checks.runner import transport
-from sovctl.engine.checks.runner.targets import Case
-from sovctl.engine.facts.gpu import SIMULATION_COMMENT
-from sovctl.engine.facts.node import SIMULATION_MARK
-from sovctl.engine.facts.unreadable import excerpt
-from sovctl.engine.spec.types import Secret
 from sovctl.support.errors import SovctlError
+
+from ...facts.gpu import SIMULATION_COMMENT
+from ...facts.node import SIMULATION_MARK
+from ...facts.unreadable import excerpt
+from ...spec.types import Secret
+from ..model.check import Probe, ProbeOutput, judge
+from ..model.result import Result, not_looked_at, result_of, utc_now
+from . import transport
+from .targets import Case
 
 GREETING = f"[ -e {SIMULATION_MARK} ] && echo simulated || echo real"
 """Says whether the hardware is a stand-in, and that ssh works."""

@@ -18,13 +18,13 @@ from pathlib import Path
 
 import pytest
 
-from sovctl.engine.checks.model.result import Result
-from sovctl.engine.checks.runner.build_context import estate_of
-from sovctl.engine.checks.runner.observer import Observer
-from sovctl.engine.checks.runner.targets import all_cases, choose
-from sovctl.engine.checks.runner.transport import ssh_config
-from sovctl.engine.site.credentials import read_secret
-from sovctl.engine.site.site import Site
+from ...site.credentials import read_secret
+from ...site.site import Site
+from ..model.result import Result
+from .build_context import estate_of
+from .observer import Observer
+from .targets import all_cases, choose
+from .transport import ssh_config
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -24,14 +24,15 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import IO
 
-from sovctl.engine.checks.definitions.registry import CHECKS
-from sovctl.engine.checks.model.result import Result, not_looked_at, utc_now
-from sovctl.engine.checks.runner.build_context import estate_of
-from sovctl.engine.checks.runner.targets import Case, all_cases, choose, populations
-from sovctl.engine.site.site import Site
-from sovctl.engine.site.state_folder import SiteState
 from sovctl.support.errors import InputError
 from sovctl.support.package_files import package_folder
+
+from ...site.site import Site
+from ...site.state_folder import SiteState
+from ..definitions.registry import CHECKS
+from ..model.result import Result, not_looked_at, utc_now
+from .build_context import estate_of
+from .targets import Case, all_cases, choose, populations
 
 SUITE = package_folder("engine/checks/runner/suite")
 STOP_GRACE_S = 5

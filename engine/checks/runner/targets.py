@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
-from sovctl.engine.checks.definitions.registry import CHECKS
-from sovctl.engine.checks.model.check import Check, Expectation
-from sovctl.engine.checks.model.check_context import CONTROLLER, Estate
+from ..definitions.registry import CHECKS
+from ..model.check import Check, Expectation
+from ..model.check_context import CONTROLLER, Estate
 
 
 @dataclass(frozen=True)

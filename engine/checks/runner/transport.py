@@ -22,7 +22,7 @@ from testinfra.backend.local import LocalBackend
 from testinfra.backend.ssh import SshBackend
 from testinfra.host import Host
 
-from sovctl.engine.spec import SiteSpec
+from ...spec import SiteSpec
 
 LIMIT_BYTES = 32 << 20  # the largest honest answer, 8 x B200 in XML, is 0.36 MB
 GRACE_S = 15  # how much longer than its command a connection may take to end

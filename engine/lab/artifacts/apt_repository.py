@@ -15,10 +15,11 @@ from collections.abc import Iterable
 from email.utils import formatdate
 from pathlib import Path
 
-from sovctl.engine.lab import layout
-from sovctl.engine.lab.linux import mounts
-from sovctl.engine.lab.linux.process import run
 from sovctl.support.atomic_files import sync_folder
+
+from .. import layout
+from ..linux import mounts
+from ..linux.process import run
 
 KEY_NAME = "sovctl lab repository (simulated site) <lab@sovctl.example>"
 _INDEXES = ("Packages", "Packages.gz")

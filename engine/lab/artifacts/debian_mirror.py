@@ -9,8 +9,9 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from sovctl.engine.lab.linux.process import LabFailure, run
 from sovctl.support.errors import MissingTool
+
+from ..linux.process import LabFailure, run
 
 SUITE = "bookworm"  # Debian 12: its Python 3.11 is the one the CPU build of torch at hand is made for
 FALLBACK = "http://deb.debian.org/debian"  # https://www.debian.org/mirror/list, "redirects to a close mirror"

@@ -10,12 +10,13 @@ import hashlib
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from sovctl.engine.lab import layout
-from sovctl.engine.lab.linux import mounts
-from sovctl.engine.lab.linux.process import run
 from sovctl.support.atomic_files import sync_folder
 from sovctl.support.canonical_json import digest
 from sovctl.support.package_files import package_folder
+
+from .. import layout
+from ..linux import mounts
+from ..linux.process import run
 
 STANDINS = package_folder("engine/lab/standins").resolve()
 HOME = "usr/lib/sovctl-lab"

@@ -12,12 +12,13 @@ import platform
 from collections.abc import Callable
 from pathlib import Path
 
-from sovctl.engine.lab import layout
-from sovctl.engine.lab.artifacts import debian_mirror as mirror
-from sovctl.engine.lab.linux import mounts
-from sovctl.engine.lab.linux.process import run
 from sovctl.support.atomic_files import sync_folder
 from sovctl.support.canonical_json import digest
+
+from .. import layout
+from ..linux import mounts
+from ..linux.process import run
+from . import debian_mirror as mirror
 
 PACKAGES = (
     "systemd",

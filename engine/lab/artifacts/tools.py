@@ -12,13 +12,14 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from sovctl.engine.lab import layout
-from sovctl.engine.lab.artifacts import debian_mirror as mirror
-from sovctl.engine.lab.artifacts import node_image as image
-from sovctl.engine.lab.artifacts.node_image import Progress
-from sovctl.engine.lab.linux import mounts
 from sovctl.support.atomic_files import sync_folder
 from sovctl.support.canonical_json import digest
+
+from .. import layout
+from ..linux import mounts
+from . import debian_mirror as mirror
+from . import node_image as image
+from .node_image import Progress
 
 SITE_PACKAGES = (
     "acl",  # Ansible's `become` hands files to an unprivileged user with it

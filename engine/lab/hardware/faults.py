@@ -10,18 +10,19 @@ import copy
 import json
 from typing import Any
 
-from sovctl.engine.lab.artifacts.gpu_packages import DRIVER_UNIT, UNITS
-from sovctl.engine.lab.hardware import board_files
-from sovctl.engine.lab.hardware import infiniband_fabric as fabric
-from sovctl.engine.lab.hardware import inventory as hardware
-from sovctl.engine.lab.hardware.fault_table import FAULTS, Fault, Part
-from sovctl.engine.lab.hardware.inventory import Facts
-from sovctl.engine.lab.layout import Lab, LabNode
-from sovctl.engine.lab.linux import cgroup
-from sovctl.engine.lab.linux.process import LabFailure, init_process, run
-from sovctl.engine.lab.standins.board import FACTS_FILE
 from sovctl.support.atomic_files import write_atomic
 from sovctl.support.errors import InputError
+
+from ..artifacts.gpu_packages import DRIVER_UNIT, UNITS
+from ..layout import Lab, LabNode
+from ..linux import cgroup
+from ..linux.process import LabFailure, init_process, run
+from ..standins.board import FACTS_FILE
+from . import board_files
+from . import infiniband_fabric as fabric
+from . import inventory as hardware
+from .fault_table import FAULTS, Fault, Part
+from .inventory import Facts
 
 DEFAULT_INDEX = 3
 

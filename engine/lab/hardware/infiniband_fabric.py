@@ -15,13 +15,14 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-from sovctl.engine.lab.hardware import inventory as hardware
-from sovctl.engine.lab.hardware.inventory import Facts
-from sovctl.engine.lab.layout import NODES, Lab, LabNode
-from sovctl.engine.lab.linux import network
-from sovctl.engine.lab.linux.process import LabFailure
-from sovctl.engine.lab.standins.board import FACTS_FILE
 from sovctl.support.atomic_files import write_atomic
+
+from ..layout import NODES, Lab, LabNode
+from ..linux import network
+from ..linux.process import LabFailure
+from ..standins.board import FACTS_FILE
+from . import inventory as hardware
+from .inventory import Facts
 
 FOLDER = "run/sovctl-lab-fabric"  # below the root of the controller's tools
 NETWORK_FILE = "network"

@@ -10,7 +10,7 @@ import hashlib
 import json
 from typing import Any
 
-from sovctl.engine.lab.layout import LabNode
+from ..layout import LabNode
 
 Facts = dict[str, Any]
 GPU_COUNT = 8

@@ -14,11 +14,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from sovctl.engine.lab import layout
-from sovctl.engine.lab.artifacts import debian_mirror as mirror
-from sovctl.engine.lab.linux import cgroup
-from sovctl.engine.lab.linux.process import LabFailure, run
 from sovctl.support.errors import MissingTool
+
+from .. import layout
+from ..artifacts import debian_mirror as mirror
+from ..linux import cgroup
+from ..linux.process import LabFailure, run
 
 # Three nodes take about 0.1 GB, a CPU pool of one rank 1.6 GB (PSS of three vLLM processes, measured 2026-11-20) and a
 # second rank about 0.6 more; the rest of 6 is for the gateway and the page cache. Image, packages and wheels take

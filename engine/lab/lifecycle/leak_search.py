@@ -13,8 +13,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from sovctl.engine.lab.layout import NODES, Lab, LabNode
-from sovctl.engine.lab.node.shell import ssh_command
+from ..layout import NODES, Lab, LabNode
+from ..node.shell import ssh_command
 
 # Run on a node by python3 as root: walks the folders, adds the whole journal, counts.
 _SCRIPT = """

@@ -16,22 +16,23 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from sovctl.engine.lab import layout
-from sovctl.engine.lab.artifacts import apt_repository as repository
-from sovctl.engine.lab.artifacts import gpu_packages, model_store, tools, wheelhouse
-from sovctl.engine.lab.artifacts import node_image as image
-from sovctl.engine.lab.hardware import board_files
-from sovctl.engine.lab.hardware import infiniband_fabric as fabric
-from sovctl.engine.lab.layout import NODES, Lab
-from sovctl.engine.lab.lifecycle import doctor
-from sovctl.engine.lab.linux import cgroup, mounts, network, process
-from sovctl.engine.lab.node import node, shell
-from sovctl.engine.lab.node import ssh_access as access
-from sovctl.engine.lab.services import certificate, cloud, services
-from sovctl.engine.lab.services import reachability as reach
 from sovctl.support.atomic_files import write_atomic
 from sovctl.support.canonical_json import digest
 from sovctl.support.errors import Busy, InputError
+
+from .. import layout
+from ..artifacts import apt_repository as repository
+from ..artifacts import gpu_packages, model_store, tools, wheelhouse
+from ..artifacts import node_image as image
+from ..hardware import board_files
+from ..hardware import infiniband_fabric as fabric
+from ..layout import NODES, Lab
+from ..linux import cgroup, mounts, network, process
+from ..node import node, shell
+from ..node import ssh_access as access
+from ..services import certificate, cloud, services
+from ..services import reachability as reach
+from . import doctor
 
 Progress = Callable[[str], None]
 _FORMAT = 4  # raise it when what is built changes, so that `up` of a newer sovctl builds anew

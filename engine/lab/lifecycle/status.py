@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sovctl.engine.lab.layout import NODES, Lab, LabNode
-from sovctl.engine.lab.lifecycle import lifecycle
-from sovctl.engine.lab.node import node
-from sovctl.engine.lab.services import reachability as reach
-from sovctl.engine.lab.services import services
+from ..layout import NODES, Lab, LabNode
+from ..node import node
+from ..services import reachability as reach
+from ..services import services
+from . import lifecycle
 
 SSH_PORT = 22
 

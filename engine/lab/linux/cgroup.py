@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from sovctl.engine.lab.linux.process import LabFailure, run
+from .process import LabFailure, run
 
 _TREE = Path("/sys/fs/cgroup")
 _CLEAR_LIMIT_S = 20.0  # killing takes milliseconds; longer means a process stuck in the kernel

@@ -6,7 +6,7 @@ import re
 import shutil
 from pathlib import Path
 
-from sovctl.engine.lab.linux.process import LabFailure, run
+from .process import LabFailure, run
 
 _OCTAL = re.compile(r"\\([0-7]{3})")
 

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sovctl.engine.lab import layout
-from sovctl.engine.lab.layout import NODES, Lab
-from sovctl.engine.lab.linux.process import run
+from .. import layout
+from ..layout import NODES, Lab
+from .process import run
 
 Command = list[str]
 _NAMESPACES = Path("/run/netns")

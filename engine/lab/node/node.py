@@ -14,11 +14,12 @@ import os
 import secrets
 from pathlib import Path
 
-from sovctl.engine.lab import layout
-from sovctl.engine.lab.layout import Lab, LabNode
-from sovctl.engine.lab.linux import cgroup, mounts
-from sovctl.engine.lab.linux.process import ProcessId, is_alive, record, recorded, run, spawn
 from sovctl.support.atomic_files import write_atomic
+
+from .. import layout
+from ..layout import Lab, LabNode
+from ..linux import cgroup, mounts
+from ..linux.process import ProcessId, is_alive, record, recorded, run, spawn
 
 _NSPAWN_STATE = Path("/run/systemd/nspawn")
 _ENVIRONMENT = {"SYSTEMD_NSPAWN_API_VFS_WRITABLE": "network", "SYSTEMD_NSPAWN_UNIFIED_HIERARCHY": "1"}

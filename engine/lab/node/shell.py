@@ -8,11 +8,11 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-from sovctl.engine.lab import layout
-from sovctl.engine.lab.layout import Lab, LabNode
-from sovctl.engine.lab.linux import network
-from sovctl.engine.lab.linux.process import run
-from sovctl.engine.lab.node import node
+from .. import layout
+from ..layout import Lab, LabNode
+from ..linux import network
+from ..linux.process import run
+from . import node
 
 
 def key_file(lab: Lab) -> Path:

@@ -14,9 +14,10 @@ import secrets
 from pathlib import Path
 from typing import Literal
 
-from sovctl.engine.lab.linux.process import run
 from sovctl.support.atomic_files import write_atomic
 from sovctl.support.package_files import package_folder
+
+from ..linux.process import run
 
 _PRESET = package_folder("templates/presets") / "lab.yaml"
 SECRETS = ("client-key", "cloud-key")

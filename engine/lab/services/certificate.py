@@ -6,7 +6,7 @@ import datetime
 from ipaddress import IPv4Address
 from pathlib import Path
 
-from sovctl.engine.certificate_authority import Authority
+from ...certificate_authority import Authority
 
 CA_FILE = "ca.pem"
 CERTIFICATE_FILE = "server.pem"

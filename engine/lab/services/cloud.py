@@ -23,9 +23,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from sovctl.engine.lab import layout
-from sovctl.engine.lab.services import certificate
-from sovctl.engine.lab.services.capture import Capture, readable, without_keys
+from .. import layout
+from . import certificate
+from .capture import Capture, readable, without_keys
 
 MODEL = "echo"
 KEYS_FILE = "api-keys"

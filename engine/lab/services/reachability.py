@@ -9,8 +9,9 @@ import threading
 import time
 from pathlib import Path
 
-from sovctl.engine.lab.linux.process import LabFailure
 from sovctl.support.errors import NodeUnreachable
+
+from ..linux.process import LabFailure
 
 _CLONE_NEWNET = 0x40000000  # linux/sched.h
 _POLL_S = 0.05

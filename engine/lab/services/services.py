@@ -11,13 +11,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from sovctl.engine.lab import layout
-from sovctl.engine.lab.hardware import infiniband_fabric as fabric
-from sovctl.engine.lab.layout import Lab
-from sovctl.engine.lab.linux import network
-from sovctl.engine.lab.linux.process import LabFailure, ProcessId, end, is_alive, record, recorded, spawn
-from sovctl.engine.lab.services import reachability as reach
 from sovctl.support.atomic_files import write_atomic
+
+from .. import layout
+from ..hardware import infiniband_fabric as fabric
+from ..layout import Lab
+from ..linux import network
+from ..linux.process import LabFailure, ProcessId, end, is_alive, record, recorded, spawn
+from . import reachability as reach
 
 _START_LIMIT_S = 15.0
 _POLL_S = 0.05

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sovctl.engine.lab.standins import daemon
-from sovctl.engine.lab.standins.board import HOST_ENGINE_FILE, SIMULATED, Board
+from . import daemon
+from .board import HOST_ENGINE_FILE, SIMULATED, Board
 
 _NO_CONNECTION = (
     "Error: unable to establish a connection to the specified host: localhost\n"

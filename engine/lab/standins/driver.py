@@ -11,7 +11,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from sovctl.engine.lab.standins.board import LOADED_VERSION_FILE, SIMULATED, Board
+from .board import LOADED_VERSION_FILE, SIMULATED, Board
 
 PROC_FOLDER = "proc/driver"
 

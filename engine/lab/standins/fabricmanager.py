@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sovctl.engine.lab.standins import daemon
-from sovctl.engine.lab.standins.board import FABRIC_MANAGER_FILE, SIMULATED, Board
+from . import daemon
+from .board import FABRIC_MANAGER_FILE, SIMULATED, Board
 
 
 def main(arguments: list[str], version: str, root: Path = Path("/")) -> int:

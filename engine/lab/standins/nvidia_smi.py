@@ -9,9 +9,9 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from sovctl.engine.lab.standins import smi_query, smi_text
-from sovctl.engine.lab.standins.board import SIMULATED, Board, Facts
-from sovctl.engine.lab.standins.smi_report import log_xml
+from . import smi_query, smi_text
+from .board import SIMULATED, Board, Facts
+from .smi_report import log_xml
 
 # Exit codes of the real tool (nvidia-smi(1), RETURN VALUE).
 INVALID_ARGUMENT = 2

@@ -10,7 +10,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from sovctl.engine.lab.standins.board import SIMULATED, Board, Facts
+from .board import SIMULATED, Board, Facts
 
 WORK_FOLDER = "run/sovctl-lab/sys"
 # PCI identities: vendor, device, class, subsystem vendor, subsystem device (pci.ids; the captures have the GPU's).

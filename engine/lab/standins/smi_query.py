@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sovctl.engine.lab.standins.board import Board, Facts
-from sovctl.engine.lab.standins.smi_report import flat, report
+from .board import Board, Facts
+from .smi_report import flat, report
 
 _CORRECTED = ("sram_correctable", "dram_correctable")
 _UNCORRECTED = ("sram_uncorrectable_parity", "sram_uncorrectable_secded", "dram_uncorrectable")

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 from xml.sax.saxutils import escape
 
-from sovctl.engine.lab.standins.board import SIMULATED, Board, Facts
+from .board import SIMULATED, Board, Facts
 
 Tree = list[tuple[str, "str | Tree"]]
 

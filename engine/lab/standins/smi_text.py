@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 
-from sovctl.engine.lab.standins.board import SIMULATED, Board, Facts
-from sovctl.engine.lab.standins.smi_report import CUDA_VERSION, flat, report
+from .board import SIMULATED, Board, Facts
+from .smi_report import CUDA_VERSION, flat, report
 
 _RELATIONS = """\
   X    = Self

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from math import erfc, exp, inf, log, sqrt
 from typing import Protocol
 
-from sovctl.engine.spec.workload import Reserve, RuleOfThumb, WorkloadClass, WorkloadKind
+from ...spec.workload import Reserve, RuleOfThumb, WorkloadClass, WorkloadKind
 
 _Z95, _Z99 = 1.6449, 2.3263  # standard normal quantiles
 MOST_SPREAD = 3.8

@@ -11,21 +11,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import ceil, isfinite
 
-from sovctl.engine.catalog.mig import SEEN_AT_LEAST, SOURCE, slices_of
-from sovctl.engine.sizing.demand.demand import ClassDemand, PoolDemand, growth_factor
-from sovctl.engine.sizing.explain.replicas import growth, replicas, start
-from sovctl.engine.sizing.explain.step import Step, both_units, seconds
-from sovctl.engine.sizing.explain.times import apart, at_the_limit, one_request
-from sovctl.engine.sizing.memory.gpu_memory import Edge
-from sovctl.engine.sizing.memory.kv_cache import Growth, LayerGroup
-from sovctl.engine.sizing.memory.lora_adapters import adapter_bytes
-from sovctl.engine.sizing.memory.weights import ONLY_EXPERTS, Precision
-from sovctl.engine.sizing.performance.capacity import Limit, Performance
-from sovctl.engine.sizing.pool.layouts import best_of, spreads
-from sovctl.engine.sizing.pool.pool import PoolSizing
-from sovctl.engine.sizing.pool.server import Server
-from sovctl.engine.spec.types import AUTO
-from sovctl.engine.spec.workload import WorkloadClass
+from ...catalog.mig import SEEN_AT_LEAST, SOURCE, slices_of
+from ...spec.types import AUTO
+from ...spec.workload import WorkloadClass
+from ..demand.demand import ClassDemand, PoolDemand, growth_factor
+from ..memory.gpu_memory import Edge
+from ..memory.kv_cache import Growth, LayerGroup
+from ..memory.lora_adapters import adapter_bytes
+from ..memory.weights import ONLY_EXPERTS, Precision
+from ..performance.capacity import Limit, Performance
+from ..pool.layouts import best_of, spreads
+from ..pool.pool import PoolSizing
+from ..pool.server import Server
+from .replicas import growth, replicas, start
+from .step import Step, both_units, seconds
+from .times import apart, at_the_limit, one_request
 
 
 def explain(sized: PoolSizing) -> Iterator[Step]:

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sovctl.engine.sizing.demand.demand import lost
-from sovctl.engine.sizing.explain.step import Step, both_units, seconds
-from sovctl.engine.sizing.pool.autoscaler import load_s, node_weights
-from sovctl.engine.sizing.pool.growth import growth_of, lasts
-from sovctl.engine.sizing.pool.pool import PoolSizing
-from sovctl.engine.sizing.pool.server import Server
+from ..demand.demand import lost
+from ..pool.autoscaler import load_s, node_weights
+from ..pool.growth import growth_of, lasts
+from ..pool.pool import PoolSizing
+from ..pool.server import Server
+from .step import Step, both_units, seconds
 
 
 def growth(sized: PoolSizing) -> Iterator[Step]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sovctl.engine.sizing.performance.capacity import Banded
+from ..performance.capacity import Banded
 
 
 @dataclass(frozen=True, slots=True)

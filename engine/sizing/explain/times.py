@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sovctl.engine.sizing.demand.demand import PoolDemand
-from sovctl.engine.sizing.explain.step import Step, band, seconds
-from sovctl.engine.sizing.performance.capacity import Limit, Performance
-from sovctl.engine.sizing.performance.step_time import Parts
-from sovctl.engine.sizing.pool.disaggregated_prefill import prefill_apart
-from sovctl.engine.sizing.pool.pool import PoolSizing
+from ..demand.demand import PoolDemand
+from ..performance.capacity import Limit, Performance
+from ..performance.step_time import Parts
+from ..pool.disaggregated_prefill import prefill_apart
+from ..pool.pool import PoolSizing
+from .step import Step, band, seconds
 
 
 def one_request(performance: Performance, demand: PoolDemand) -> Step:

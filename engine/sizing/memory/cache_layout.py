@@ -5,9 +5,9 @@ kv_cache(load_models()["llama-3.3-70b"]).token_bytes()
 
 from __future__ import annotations
 
-from sovctl.engine.catalog.models import ModelEntry
-from sovctl.engine.sizing.memory.composite_cache import compressed_cache, heard_cache
-from sovctl.engine.sizing.memory.kv_cache import KvCache, paged_cache
+from ...catalog.models import ModelEntry
+from .composite_cache import compressed_cache, heard_cache
+from .kv_cache import KvCache, paged_cache
 
 
 def kv_cache(model: ModelEntry) -> KvCache:

@@ -17,9 +17,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import ceil
 
-from sovctl.engine.catalog.models import ModelEntry
-from sovctl.engine.sizing.memory.kv_cache import BLOCK_TOKENS, Growth, KvCache, LayerGroup
 from sovctl.support.errors import InputError
+
+from ...catalog.models import ModelEntry
+from .kv_cache import BLOCK_TOKENS, Growth, KvCache, LayerGroup
 
 _COMPRESSED_BLOCK = 256  # tokens of a logical block of every kind of layer, `--block-size 256`
 _ENTRY_FP8_BYTES = 584  # 448 numbers in FP8, 64 of the position in bf16, and 8 bytes of scales

@@ -12,11 +12,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from sovctl.engine.catalog.gpus import Gpu
-from sovctl.engine.catalog.overheads import load_overheads
-from sovctl.engine.sizing import GIB
-from sovctl.engine.sizing.memory.lora_adapters import adapter_bytes
-from sovctl.engine.sizing.memory.weights import Weights
+from ...catalog.gpus import Gpu
+from ...catalog.overheads import load_overheads
+from .. import GIB
+from .lora_adapters import adapter_bytes
+from .weights import Weights
 
 DEFAULT_UTILIZATION = 0.9  # what published servers ran with; a pool's own, and its default, is spec's
 _MIB = 1 << 20

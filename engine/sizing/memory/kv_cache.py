@@ -19,8 +19,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from math import ceil, inf
 
-from sovctl.engine.catalog.models import ModelEntry
 from sovctl.support.errors import InputError
+
+from ...catalog.models import ModelEntry
 
 BLOCK_TOKENS = 16  # vLLM's default block size on CUDA, `--block-size`
 _CONVOLUTION = 3 * 2  # bytes of a channel: a short convolution of width 4 remembers three columns, in bf16

@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import ceil
 
-from sovctl.engine.catalog.models import Arch
-from sovctl.engine.sizing.memory.weights import Weights
+from ...catalog.models import Arch
+from .weights import Weights
 
 _BF16_BYTES = 2
 

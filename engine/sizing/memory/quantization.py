@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import difflib
 
-from sovctl.engine.sizing.memory.weights import Precision
 from sovctl.support.errors import InputError
+
+from .weights import Precision
 
 METHODS: dict[str, Precision | None] = {
     "fp8": Precision.FP8,

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from math import ceil
 
-from sovctl.engine.catalog.models import ModelEntry
 from sovctl.support.errors import InputError
+
+from ...catalog.models import ModelEntry
 
 _BF16_BYTES = 2
 

@@ -17,8 +17,8 @@ from datetime import date
 from enum import StrEnum
 from functools import cache
 
-from sovctl.engine.catalog.calibrations import Band, ServerCalibration
-from sovctl.engine.catalog.figure import CatalogModel, read_catalog
+from ...catalog.calibrations import Band, ServerCalibration
+from ...catalog.figure import CatalogModel, read_catalog
 
 
 class Evidence(StrEnum):

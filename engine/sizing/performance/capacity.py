@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from sovctl.engine.catalog.calibrations import Band
-from sovctl.engine.sizing.demand.demand import ClassDemand, PoolDemand
-from sovctl.engine.sizing.performance.throughput import Serving
+from ...catalog.calibrations import Band
+from ..demand.demand import ClassDemand, PoolDemand
+from .throughput import Serving
 
 # Waiting for the first token is known well for servers with few requests in flight and badly for full ones: of the 91
 # published servers under open arrivals, those below 100 in flight took 0.85 to 1.6 times what is computed, as closed

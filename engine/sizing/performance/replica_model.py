@@ -11,13 +11,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from sovctl.engine.catalog.gpus import Gpu
-from sovctl.engine.catalog.models import Arch, ModelEntry
-from sovctl.engine.sizing.memory.cache_layout import kv_cache
-from sovctl.engine.sizing.memory.composite_cache import SummedCache
-from sovctl.engine.sizing.memory.kv_cache import Growth, KvCache, LayerGroup
-from sovctl.engine.sizing.memory.weights import ONLY_EXPERTS, Precision, Weights
 from sovctl.support.errors import InputError
+
+from ...catalog.gpus import Gpu
+from ...catalog.models import Arch, ModelEntry
+from ..memory.cache_layout import kv_cache
+from ..memory.composite_cache import SummedCache
+from ..memory.kv_cache import Growth, KvCache, LayerGroup
+from ..memory.weights import ONLY_EXPERTS, Precision, Weights
 
 _BF16_BYTES = 2
 _ARITHMETIC_BYTES = {"bf16": 2.0, "fp8": 1.0, "fp4": 0.5}

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from math import log2
 from typing import NamedTuple
 
-from sovctl.engine.sizing.performance.engines import VLLM, Engine
-from sovctl.engine.sizing.performance.replica_model import ExpertMode, Replica
+from .engines import VLLM, Engine
+from .replica_model import ExpertMode, Replica
 
 _ACTIVATION_BYTES = 2  # bf16 between layers
 _MORE_HOPS = (

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from sovctl.engine.sizing.performance.step_time import Steps
+from .step_time import Steps
 
 # Tokens that the engine prefills at once when nobody waits: vLLM's `--max-num-batched-tokens` on large GPUs.
 _PREFILL_TOKENS = 8192

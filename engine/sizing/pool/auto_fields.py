@@ -12,15 +12,16 @@ from collections.abc import Mapping
 from dataclasses import replace
 from math import ceil
 
-from sovctl.engine.catalog import Catalog
-from sovctl.engine.sizing.demand.demand import PoolDemand
-from sovctl.engine.sizing.performance.capacity import Limit
-from sovctl.engine.sizing.pool.layouts import MOST_SEQS, Spread, best_of, limit_of, spreads
-from sovctl.engine.sizing.pool.pool import PoolCase, need_of, pool_cases
-from sovctl.engine.spec import MOST_REPLICAS, Pool, SiteSpec
-from sovctl.engine.spec.types import AUTO
-from sovctl.engine.spec.workload import WorkloadClass
 from sovctl.support.errors import InputError, Problem
+
+from ...catalog import Catalog
+from ...spec import MOST_REPLICAS, Pool, SiteSpec
+from ...spec.types import AUTO
+from ...spec.workload import WorkloadClass
+from ..demand.demand import PoolDemand
+from ..performance.capacity import Limit
+from .layouts import MOST_SEQS, Spread, best_of, limit_of, spreads
+from .pool import PoolCase, need_of, pool_cases
 
 _SIZES = ("tensor_parallel_size", "pipeline_parallel_size", "data_parallel_size")
 FIELDS = (*_SIZES, "max_model_len", "max_num_seqs", "replicas")

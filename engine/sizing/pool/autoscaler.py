@@ -17,11 +17,11 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Any
 
-from sovctl.engine.catalog.overheads import load_overheads
-from sovctl.engine.sizing.pool.busy_hours import Prescale, is_all_week, prescales
-from sovctl.engine.sizing.pool.pool import PoolSizing
-from sovctl.engine.sizing.pool.server import Server
-from sovctl.engine.spec.workload import Sizing
+from ...catalog.overheads import load_overheads
+from ...spec.workload import Sizing
+from .busy_hours import Prescale, is_all_week, prescales
+from .pool import PoolSizing
+from .server import Server
 
 TARGET_SHARE = 0.7
 """Of what a replica carries, at which the next one is started: reference, autoscaling bounds; our guess, 2026-11-20."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import ceil
 
-from sovctl.engine.spec.sizing_inputs import Busy
+from ...spec.sizing_inputs import Busy
 
 _DAY, _WEEK = 1440, 10080  # minutes
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sovctl.engine.sizing.pool.pool import PoolSizing
+from .pool import PoolSizing
 
 _FEW = 0.01
 """Share of calls that may be longer than a server takes without a word: `max_model_len: auto` leaves as many."""

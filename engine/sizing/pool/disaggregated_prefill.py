@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sovctl.engine.sizing.demand.demand import PoolDemand
-from sovctl.engine.sizing.performance.capacity import Limit, Performance
-from sovctl.engine.sizing.pool.server import Server
+from ..demand.demand import PoolDemand
+from ..performance.capacity import Limit, Performance
+from .server import Server
 
 BUSY = 0.7
 """Share of a prefill server's time that is planned for; at 0.7 a prompt waits 1.17 times its prefill (M/D/1)."""

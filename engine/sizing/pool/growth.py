@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sovctl.engine.sizing.demand.demand import growth_factor
-from sovctl.engine.sizing.pool.pool import PoolSizing, need_of
+from ..demand.demand import growth_factor
+from .pool import PoolSizing, need_of
 
 MOST_YEARS = 10  # looked ahead: sizing.reserve.growth_years goes no further
 

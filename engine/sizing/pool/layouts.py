@@ -10,15 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from sovctl.engine.sizing import GIB
-from sovctl.engine.sizing.demand.demand import PoolDemand
-from sovctl.engine.sizing.performance.capacity import Limit
-from sovctl.engine.sizing.performance.replica_model import ExpertMode
-from sovctl.engine.sizing.pool.parallelism import Way, best, startable
-from sovctl.engine.sizing.pool.pool import PoolCase
-from sovctl.engine.sizing.pool.server import precision_of
-from sovctl.engine.spec import Pool
-from sovctl.engine.spec.types import AUTO
+from ...spec import Pool
+from ...spec.types import AUTO
+from .. import GIB
+from ..demand.demand import PoolDemand
+from ..performance.capacity import Limit
+from ..performance.replica_model import ExpertMode
+from .parallelism import Way, best, startable
+from .pool import PoolCase
+from .server import precision_of
 
 MOST_SEQS = 512
 """Requests at once that `auto` goes up to; beyond, published measurements are few."""

@@ -14,15 +14,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from sovctl.engine.catalog.gpus import Gpu
-from sovctl.engine.catalog.models import ModelEntry
-from sovctl.engine.sizing.memory.gpu_memory import DEFAULT_UTILIZATION, RankMemory, rank_memory
-from sovctl.engine.sizing.memory.weights import Precision, Weights
-from sovctl.engine.sizing.performance.calibration import load_calibration
-from sovctl.engine.sizing.performance.engines import VLLM, Engine
-from sovctl.engine.sizing.performance.replica_model import ExpertMode, Replica
-from sovctl.engine.sizing.performance.step_time import Steps
-from sovctl.engine.sizing.performance.throughput import Estimate, Serving
+from ...catalog.gpus import Gpu
+from ...catalog.models import ModelEntry
+from ..memory.gpu_memory import DEFAULT_UTILIZATION, RankMemory, rank_memory
+from ..memory.weights import Precision, Weights
+from ..performance.calibration import load_calibration
+from ..performance.engines import VLLM, Engine
+from ..performance.replica_model import ExpertMode, Replica
+from ..performance.step_time import Steps
+from ..performance.throughput import Estimate, Serving
 
 # Share of a GPU's budget that weights may take before a wider replica is looked for. Submitters of MLPerf v5.1 stay
 # below it wherever a wider replica wastes no GPU: 405B FP8 on 8 H200 not at 81 % but at 40, 405B FP4 on B200 not at

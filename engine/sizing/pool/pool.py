@@ -16,19 +16,20 @@ from math import ceil
 from typing import TypeVar
 
 from sovctl.compliance.verdict import Verdict
-from sovctl.engine.catalog import Catalog
-from sovctl.engine.catalog.calibrations import ServerCalibration
-from sovctl.engine.catalog.gpus import Gpu
-from sovctl.engine.catalog.models import ModelEntry
-from sovctl.engine.catalog.platforms import Platform
-from sovctl.engine.sizing.demand.demand import PoolDemand, growth_factor, lost, replicas_with_reserve
-from sovctl.engine.sizing.memory.weights import Weights
-from sovctl.engine.sizing.performance.calibration import Evidence
-from sovctl.engine.sizing.performance.capacity import Limit, Performance, Point, Provenance
-from sovctl.engine.sizing.pool.server import Server
-from sovctl.engine.spec import Pool, SiteSpec
-from sovctl.engine.spec.workload import Reserve, WorkloadClass
 from sovctl.support.errors import InputError
+
+from ...catalog import Catalog
+from ...catalog.calibrations import ServerCalibration
+from ...catalog.gpus import Gpu
+from ...catalog.models import ModelEntry
+from ...catalog.platforms import Platform
+from ...spec import Pool, SiteSpec
+from ...spec.workload import Reserve, WorkloadClass
+from ..demand.demand import PoolDemand, growth_factor, lost, replicas_with_reserve
+from ..memory.weights import Weights
+from ..performance.calibration import Evidence
+from ..performance.capacity import Limit, Performance, Point, Provenance
+from .server import Server
 
 
 @dataclass(frozen=True)

@@ -9,21 +9,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from sovctl.engine.catalog.calibrations import ServerCalibration
-from sovctl.engine.catalog.gpus import Gpu
-from sovctl.engine.catalog.models import ModelEntry
-from sovctl.engine.sizing.demand.demand import PoolDemand
-from sovctl.engine.sizing.memory.cache_layout import kv_cache
-from sovctl.engine.sizing.memory.gpu_memory import Edge, RankMemory, rank_memory
-from sovctl.engine.sizing.memory.kv_cache import KvCache
-from sovctl.engine.sizing.memory.quantization import named_precision
-from sovctl.engine.sizing.memory.weights import Precision, Weights, released_precision
-from sovctl.engine.sizing.performance.calibration import Evidence, load_calibration, with_own_bands
-from sovctl.engine.sizing.performance.capacity import Binding, Performance
-from sovctl.engine.sizing.performance.replica_model import ExpertMode, Replica
-from sovctl.engine.sizing.performance.step_time import Steps
-from sovctl.engine.sizing.performance.throughput import Serving
-from sovctl.engine.spec import Pool
+from ...catalog.calibrations import ServerCalibration
+from ...catalog.gpus import Gpu
+from ...catalog.models import ModelEntry
+from ...spec import Pool
+from ..demand.demand import PoolDemand
+from ..memory.cache_layout import kv_cache
+from ..memory.gpu_memory import Edge, RankMemory, rank_memory
+from ..memory.kv_cache import KvCache
+from ..memory.quantization import named_precision
+from ..memory.weights import Precision, Weights, released_precision
+from ..performance.calibration import Evidence, load_calibration, with_own_bands
+from ..performance.capacity import Binding, Performance
+from ..performance.replica_model import ExpertMode, Replica
+from ..performance.step_time import Steps
+from ..performance.throughput import Serving
 
 
 def precision_of(pool: Pool, model: ModelEntry) -> Precision:

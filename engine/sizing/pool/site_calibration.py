@@ -14,12 +14,13 @@ from datetime import date
 from math import exp, log, sqrt
 from statistics import mean, stdev
 
-from sovctl.engine.catalog.calibrations import Band, ServerCalibration
-from sovctl.engine.sizing.performance.calibration import Bands, load_calibration
-from sovctl.engine.sizing.performance.throughput import Serving
-from sovctl.engine.sizing.pool.load_test_results import Measurement
-from sovctl.engine.sizing.pool.server import Server
 from sovctl.support.errors import InputError
+
+from ...catalog.calibrations import Band, ServerCalibration
+from ..performance.calibration import Bands, load_calibration
+from ..performance.throughput import Serving
+from .load_test_results import Measurement
+from .server import Server
 
 _LEAST_NOISE = 0.06  # of a load test that is run twice: guess
 _P90 = 1.2816  # standard deviations from the middle to the ninetieth percentile

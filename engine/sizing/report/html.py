@@ -9,16 +9,17 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from sovctl.engine.sizing import GIB
-from sovctl.engine.sizing.explain.pool import explain
-from sovctl.engine.sizing.explain.step import Step, both_units
-from sovctl.engine.sizing.performance.capacity import Banded
-from sovctl.engine.sizing.pool.cautions import cautions
-from sovctl.engine.sizing.pool.pool import PoolSizing
-from sovctl.engine.sizing.report.svg_plot import Line, Part, Plot, band_plot, bar
-from sovctl.engine.sizing.site.costs import MonthlyCosts
-from sovctl.engine.sizing.site.site_sizing import Outcome
 from sovctl.support.html_templates import page_template
+
+from .. import GIB
+from ..explain.pool import explain
+from ..explain.step import Step, both_units
+from ..performance.capacity import Banded
+from ..pool.cautions import cautions
+from ..pool.pool import PoolSizing
+from ..site.costs import MonthlyCosts
+from ..site.site_sizing import Outcome
+from .svg_plot import Line, Part, Plot, band_plot, bar
 
 _POINTS = 40  # of a curve
 

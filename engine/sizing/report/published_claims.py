@@ -20,22 +20,23 @@ from math import ceil
 from pathlib import Path
 from types import MappingProxyType
 
-from sovctl.engine.catalog.figure import CatalogModel, read_catalog
-from sovctl.engine.catalog.gpus import load_gpus
-from sovctl.engine.catalog.models import load_models
-from sovctl.engine.catalog.overheads import load_overheads
-from sovctl.engine.catalog.platforms import load_platforms, load_scalable_units
-from sovctl.engine.sizing import GIB
-from sovctl.engine.sizing.memory.cache_layout import kv_cache
-from sovctl.engine.sizing.memory.gpu_memory import RankMemory, rank_memory
-from sovctl.engine.sizing.memory.weights import Precision, Weights
-from sovctl.engine.sizing.performance.calibration import load_calibration
-from sovctl.engine.sizing.performance.engines import TENSORRT
-from sovctl.engine.sizing.performance.replica_model import ExpertMode, Replica
-from sovctl.engine.sizing.performance.step_time import Steps
-from sovctl.engine.sizing.performance.throughput import Serving
-from sovctl.engine.sizing.pool.parallelism import Objective, ways_of
 from sovctl.support.atomic_files import write_atomic
+
+from ...catalog.figure import CatalogModel, read_catalog
+from ...catalog.gpus import load_gpus
+from ...catalog.models import load_models
+from ...catalog.overheads import load_overheads
+from ...catalog.platforms import load_platforms, load_scalable_units
+from .. import GIB
+from ..memory.cache_layout import kv_cache
+from ..memory.gpu_memory import RankMemory, rank_memory
+from ..memory.weights import Precision, Weights
+from ..performance.calibration import load_calibration
+from ..performance.engines import TENSORRT
+from ..performance.replica_model import ExpertMode, Replica
+from ..performance.step_time import Steps
+from ..performance.throughput import Serving
+from ..pool.parallelism import Objective, ways_of
 
 BF16, FP8, INT4, INT8, NVFP4 = Precision.BF16, Precision.FP8, Precision.INT4, Precision.INT8, Precision.NVFP4
 H100, H200, GB200 = "H100-80GB-SXM", "H200-141GB-SXM", "GB200-NVL72-GPU"

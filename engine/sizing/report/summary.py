@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from sovctl.engine.sizing.explain.pool import explain
-from sovctl.engine.sizing.performance.capacity import Banded
-from sovctl.engine.sizing.pool.autoscaler import bounds_of
-from sovctl.engine.sizing.pool.cautions import cautions
-from sovctl.engine.sizing.pool.growth import growth_of
-from sovctl.engine.sizing.pool.pool import PoolSizing
-from sovctl.engine.sizing.site.site_sizing import Outcome
+from ..explain.pool import explain
+from ..performance.capacity import Banded
+from ..pool.autoscaler import bounds_of
+from ..pool.cautions import cautions
+from ..pool.growth import growth_of
+from ..pool.pool import PoolSizing
+from ..site.site_sizing import Outcome
 
 
 def summary(sized: PoolSizing) -> dict[str, Any]:

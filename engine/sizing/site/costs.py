@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sovctl.engine.sizing.pool.pool import PoolSizing
-from sovctl.engine.sizing.site.data_hall import Layout
-from sovctl.engine.spec import SiteSpec
+from ...spec import SiteSpec
+from ..pool.pool import PoolSizing
+from .data_hall import Layout
 
 HOURS_PER_MONTH = 730.0  # 365.25 days of 24 hours in 12 months
 

@@ -14,13 +14,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import ceil
 
-from sovctl.engine.catalog import Catalog
-from sovctl.engine.catalog.platforms import Platform
-from sovctl.engine.sizing.demand.demand import replicas_with_reserve
-from sovctl.engine.sizing.pool.pool import PoolSizing
-from sovctl.engine.sizing.site.scalable_units import UnitShare, shares
-from sovctl.engine.spec import NodeGroup, SiteSpec
-from sovctl.engine.spec.sizing_inputs import Hall
+from ...catalog import Catalog
+from ...catalog.platforms import Platform
+from ...spec import NodeGroup, SiteSpec
+from ...spec.sizing_inputs import Hall
+from ..demand.demand import replicas_with_reserve
+from ..pool.pool import PoolSizing
+from .scalable_units import UnitShare, shares
 
 
 @dataclass(frozen=True, slots=True)

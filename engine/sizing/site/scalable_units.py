@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import ceil
 
-from sovctl.engine.catalog.figure import Kind
-from sovctl.engine.catalog.platforms import Platform, ScalableUnit
+from ...catalog.figure import Kind
+from ...catalog.platforms import Platform, ScalableUnit
 
 
 @dataclass(frozen=True, slots=True)

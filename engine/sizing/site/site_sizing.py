@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sovctl.engine.catalog import Catalog
-from sovctl.engine.sizing.pool.pool import PoolSizing, pool_cases, size_pool
-from sovctl.engine.sizing.site.costs import MonthlyCosts, costs_of
-from sovctl.engine.sizing.site.data_hall import Layout, site_layout
-from sovctl.engine.spec import SiteSpec
+from ...catalog import Catalog
+from ...spec import SiteSpec
+from ..pool.pool import PoolSizing, pool_cases, size_pool
+from .costs import MonthlyCosts, costs_of
+from .data_hall import Layout, site_layout
 
 
 @dataclass(frozen=True)

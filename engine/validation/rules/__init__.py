@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Collection
 from datetime import date
 
-from sovctl.engine.catalog import Catalog
-from sovctl.engine.spec import SiteSpec
-from sovctl.engine.validation.rules import access, approvals, demand, detect, lora, pools, release, site, vault
-from sovctl.engine.validation.rules.rule import Case, Rule
 from sovctl.support.errors import Problem
+
+from ...catalog import Catalog
+from ...spec import SiteSpec
+from . import access, approvals, demand, detect, lora, pools, release, site, vault
+from .rule import Case, Rule
 
 RULES: tuple[Rule, ...] = (
     Rule("names of node groups and nodes, and addresses of nodes, are unique", ("node_groups",),

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import date
 
-from sovctl.engine.spec.access import CallerLimits, Grant, IdentityProvider
-from sovctl.engine.spec.gateway import Gateway
-from sovctl.engine.validation.rules.own_address import own_address
-from sovctl.engine.validation.rules.rule import Case, stands_twice, unknown_name
 from sovctl.support.errors import Problem
+
+from ...spec.access import CallerLimits, Grant, IdentityProvider
+from ...spec.gateway import Gateway
+from .own_address import own_address
+from .rule import Case, stands_twice, unknown_name
 
 
 def check_teams(case: Case) -> Iterator[Problem]:

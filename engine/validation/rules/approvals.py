@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sovctl.engine.spec import Model
-from sovctl.engine.validation.rules.rule import Case
 from sovctl.support.errors import Problem
+
+from ...spec import Model
+from .rule import Case
 
 
 def check_licences(case: Case) -> Iterator[Problem]:

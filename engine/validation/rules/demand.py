@@ -10,16 +10,17 @@ from collections.abc import Iterator
 from contextlib import suppress
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
-from sovctl.engine.sizing.demand.demand import MOST_SPREAD, ClassDemand, PoolDemand
-from sovctl.engine.sizing.explain.step import both_units
-from sovctl.engine.sizing.memory.gpu_memory import Edge, RankMemory
-from sovctl.engine.sizing.pool.pool import PoolCase, pool_cases
-from sovctl.engine.sizing.pool.server import Server
-from sovctl.engine.spec import SiteSpec
-from sovctl.engine.spec.workload import WorkloadClass
-from sovctl.engine.validation.problems import nearest_few
-from sovctl.engine.validation.rules.rule import Case, unknown_name
 from sovctl.support.errors import InputError, Problem
+
+from ...sizing.demand.demand import MOST_SPREAD, ClassDemand, PoolDemand
+from ...sizing.explain.step import both_units
+from ...sizing.memory.gpu_memory import Edge, RankMemory
+from ...sizing.pool.pool import PoolCase, pool_cases
+from ...sizing.pool.server import Server
+from ...spec import SiteSpec
+from ...spec.workload import WorkloadClass
+from ..problems import nearest_few
+from .rule import Case, unknown_name
 
 READS = ("workload", "pools", "models", "node_groups", "software", "sizing")
 """What a pool's case is made of."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sovctl.engine.validation.rules.rule import Case, stands_twice, unknown_name
 from sovctl.support.errors import Problem
+
+from .rule import Case, stands_twice, unknown_name
 
 _PACKAGES = {"onnx": "onnxruntime and tokenizers", "gliner": "onnxruntime and tokenizers", "stanza": "stanza and torch"}
 """What the gateway's environment on nodes has not."""

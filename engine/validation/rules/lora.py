@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sovctl.engine.validation.rules.rule import Case, stands_twice
 from sovctl.support.errors import Problem
+
+from .rule import Case, stands_twice
 
 
 def check_adapters(case: Case) -> Iterator[Problem]:

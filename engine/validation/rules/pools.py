@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sovctl.engine.catalog import ModelEntry
-from sovctl.engine.catalog.mig import slices_of
-from sovctl.engine.placement import too_large, try_place
-from sovctl.engine.sizing.memory.quantization import named_precision
-from sovctl.engine.spec import Pool
-from sovctl.engine.validation.rules.rule import Case, unknown_name
 from sovctl.support.errors import InputError, Problem
+
+from ...catalog import ModelEntry
+from ...catalog.mig import slices_of
+from ...placement import too_large, try_place
+from ...sizing.memory.quantization import named_precision
+from ...spec import Pool
+from .rule import Case, unknown_name
 
 
 def check_pool_references(case: Case) -> Iterator[Problem]:

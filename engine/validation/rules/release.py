@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sovctl.engine.validation.rules.own_address import own_address
-from sovctl.engine.validation.rules.rule import Case, stands_twice
 from sovctl.support.errors import Problem
+
+from .own_address import own_address
+from .rule import Case, stands_twice
 
 
 def check_release(case: Case) -> Iterator[Problem]:

@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date
 
-from sovctl.engine.catalog import Catalog, ModelEntry, Platform
-from sovctl.engine.spec import NodeGroup, Pool, SiteSpec
-from sovctl.engine.validation.problems import nearest
 from sovctl.support.errors import Problem
+
+from ...catalog import Catalog, ModelEntry, Platform
+from ...spec import NodeGroup, Pool, SiteSpec
+from ..problems import nearest
 
 MOST_NAMES = 12  # that a message lists
 

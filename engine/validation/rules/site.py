@@ -10,14 +10,15 @@ from typing import get_args
 from pydantic import AnyHttpUrl
 
 from sovctl.compliance.egress_policy import table_of
-from sovctl.engine.catalog import ModelEntry
-from sovctl.engine.spec.gateway import Gateway
-from sovctl.engine.spec.policy import NAME_LANGUAGES, Action, EntityKind
-from sovctl.engine.spec.routing import Route
-from sovctl.engine.spec.types import Secret
-from sovctl.engine.validation.problems import nearest_few
-from sovctl.engine.validation.rules.rule import Case, stands_twice, unknown_name
 from sovctl.support.errors import Problem
+
+from ...catalog import ModelEntry
+from ...spec.gateway import Gateway
+from ...spec.policy import NAME_LANGUAGES, Action, EntityKind
+from ...spec.routing import Route
+from ...spec.types import Secret
+from ..problems import nearest_few
+from .rule import Case, stands_twice, unknown_name
 
 LAST_YEAR = 2261
 """The last whole year in signed 64-bit nanoseconds since 1970, in which the firewall closes an expired exception."""

@@ -7,8 +7,8 @@ around(11, 20).near                         # topics right around the number
 
 from __future__ import annotations
 
-from sovctl.gateway.detect.context.table_lines import FEWEST_LINES, line_at, lines_like
-from sovctl.gateway.detect.context.topics import FARTHEST_BEFORE, FARTHEST_BEHIND, SAYS, Before, Behind, Topics
+from .table_lines import FEWEST_LINES, line_at, lines_like
+from .topics import FARTHEST_BEFORE, FARTHEST_BEHIND, SAYS, Before, Behind, Topics
 
 
 class Around:

@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from sovctl.gateway.detect.text.scanner import Pattern, Scanner
+from ..text.scanner import Pattern, Scanner
 
 _NEAR_BEFORE, _NEAR_AFTER = 64, 40  # characters in which a word counts: about ten words before, six after
 # Letters between a word and a number: of one phrase ("passport, lautet seit letzter Woche ..."), and right together

@@ -8,10 +8,11 @@
 
 from __future__ import annotations
 
-from sovctl.gateway.detect.edm.finder import ListedFinder
-from sovctl.gateway.detect.edm.index import Index
-from sovctl.gateway.settings.listed import ListedSettings
 from sovctl.support.secret_files import read_key
+
+from ...settings.listed import ListedSettings
+from .finder import ListedFinder
+from .index import Index
 
 __all__ = ["ListedFinder", "open_listed"]
 

@@ -16,11 +16,11 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from enum import IntEnum
 
-from sovctl.gateway.detect.edm.keys import short_spellings
-from sovctl.gateway.detect.edm.romanised import romanised, transcribed, unvowelled
-from sovctl.gateway.detect.edm.spelling import ONE_ARABIC_FORM, is_arabic, is_greek, without_accents
-from sovctl.gateway.detect.edm.stems import is_baltic, stems, without_dot
-from sovctl.gateway.detect.edm.transliteration import in_latin
+from .keys import short_spellings
+from .romanised import romanised, transcribed, unvowelled
+from .spelling import ONE_ARABIC_FORM, is_arabic, is_greek, without_accents
+from .stems import is_baltic, stems, without_dot
+from .transliteration import in_latin
 
 
 class Form(IntEnum):

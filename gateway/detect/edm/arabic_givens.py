@@ -7,10 +7,10 @@ They are no cues: many are words as well, so they count only where the list has 
 
 from __future__ import annotations
 
-from sovctl.gateway.detect.edm.romanised import romanised
-from sovctl.gateway.detect.edm.spelling import ONE_ARABIC_FORM, is_arabic
-from sovctl.gateway.detect.edm.stems import stems
-from sovctl.gateway.detect.names.given_names import names_of
+from ..names.given_names import names_of
+from .romanised import romanised
+from .spelling import ONE_ARABIC_FORM, is_arabic
+from .stems import stems
 
 ARABIC_GIVENS = names_of("ar-latin") | frozenset(
     """

@@ -14,10 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sovctl.gateway.detect.edm.index import Hasher, write_index
-from sovctl.gateway.detect.edm.listing import Listing
-from sovctl.gateway.detect.edm.table import Table
 from sovctl.support.errors import InputError, Problem, SpecError
+
+from .index import Hasher, write_index
+from .listing import Listing
+from .table import Table
 
 _MOST_SHOWN = 100  # bad rows; the rest is counted
 _PROGRESS_EVERY = 20_000  # rows

@@ -9,9 +9,9 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from sovctl.gateway.detect.edm.spelling import is_arabic
-from sovctl.gateway.detect.edm.stems import base_stems, stems
-from sovctl.gateway.detect.names.nobody import NOBODY, is_everyday
+from ..names.nobody import NOBODY, is_everyday
+from .spelling import is_arabic
+from .stems import base_stems, stems
 
 
 def _read() -> Iterator[tuple[str, str]]:

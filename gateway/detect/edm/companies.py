@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import islice, product
 
-from sovctl.gateway.detect.edm.common_words import is_common
-from sovctl.gateway.detect.edm.index import Index
-from sovctl.gateway.detect.edm.people import is_legal_form
-from sovctl.gateway.detect.edm.run import Run
-from sovctl.gateway.detect.edm.vocabulary import Listed
+from .common_words import is_common
+from .index import Index
+from .people import is_legal_form
+from .run import Run
+from .vocabulary import Listed
 
 _MOST_COMBINATIONS = 16
 _REACH = 3  # words before the one by which a company is noticed

@@ -15,14 +15,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import permutations
 
-from sovctl.gateway.detect.edm.alone import Form
-from sovctl.gateway.detect.edm.companies import company_in
-from sovctl.gateway.detect.edm.glued import glued_runs
-from sovctl.gateway.detect.edm.index import Index, initial_of
-from sovctl.gateway.detect.edm.keys import initial_classes, text_keys
-from sovctl.gateway.detect.edm.marks import REACH, Mark, marks_of
-from sovctl.gateway.detect.edm.nouns import is_determined, is_noun
-from sovctl.gateway.detect.edm.pairs import (
+from ...domain.entities import Kind
+from ..findings.finding import Finding
+from ..names.cues import TITLES
+from ..names.nobody import is_everyday
+from ..names.shape import ends_like_surname
+from ..text.words import Reading
+from .alone import Form
+from .companies import company_in
+from .glued import glued_runs
+from .index import Index, initial_of
+from .keys import initial_classes, text_keys
+from .marks import REACH, Mark, marks_of
+from .nouns import is_determined, is_noun
+from .pairs import (
     are_prose,
     is_at_sentence_start,
     is_name,
@@ -34,9 +40,9 @@ from sovctl.gateway.detect.edm.pairs import (
     pairs_of,
     walls_of,
 )
-from sovctl.gateway.detect.edm.people import JOINTS
-from sovctl.gateway.detect.edm.run import SIGNS, Run, Token, run_at
-from sovctl.gateway.detect.edm.titles import (
+from .people import JOINTS
+from .run import SIGNS, Run, Token, run_at
+from .titles import (
     ADDRESSES,
     BEFORE_SURNAMES,
     BETWEEN,
@@ -54,15 +60,9 @@ from sovctl.gateway.detect.edm.titles import (
     is_written,
     word_before,
 )
-from sovctl.gateway.detect.edm.user_names import user_name_at
-from sovctl.gateway.detect.edm.values import Values
-from sovctl.gateway.detect.edm.vocabulary import Listed, Vocabulary, folded
-from sovctl.gateway.detect.findings.finding import Finding
-from sovctl.gateway.detect.names.cues import TITLES
-from sovctl.gateway.detect.names.nobody import is_everyday
-from sovctl.gateway.detect.names.shape import ends_like_surname
-from sovctl.gateway.detect.text.words import Reading
-from sovctl.gateway.domain.entities import Kind
+from .user_names import user_name_at
+from .values import Values
+from .vocabulary import Listed, Vocabulary, folded
 
 _SHORTEST_SUPPORTED = 3  # letters of a name beside something of the same person
 _SHORTEST_ALONE = 4  # letters of a surname that stands alone

@@ -13,8 +13,8 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
-from sovctl.gateway.detect.edm.romanised import romanised
-from sovctl.gateway.detect.edm.spelling import (
+from .romanised import romanised
+from .spelling import (
     ONE_ARABIC_FORM,
     blurred,
     is_arabic,
@@ -23,8 +23,8 @@ from sovctl.gateway.detect.edm.spelling import (
     skeletons,
     sounds,
 )
-from sovctl.gateway.detect.edm.stems import base_stems, stems, without_dot
-from sovctl.gateway.detect.edm.transliteration import in_latin
+from .stems import base_stems, stems, without_dot
+from .transliteration import in_latin
 
 _FEWEST_CONSONANTS = 3  # of a surname; fewer are in every other word
 _ARTICLE = re.compile(r"(?i)^[ae]l(?=\w{4})")  # Alfalasi is Al Falasi

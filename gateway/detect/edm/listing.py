@@ -14,12 +14,12 @@ from array import array
 from collections.abc import Mapping
 from itertools import pairwise
 
-from sovctl.gateway.detect.edm.alone import listed_forms
-from sovctl.gateway.detect.edm.common_words import is_common
-from sovctl.gateway.detect.edm.index import Contents, Hasher, Role, initial_of, mixed, pair
-from sovctl.gateway.detect.edm.keys import initial_classes, listed_keys
-from sovctl.gateway.detect.edm.people import Person, company_words, person_of
-from sovctl.gateway.detect.edm.values import numbers_in_row, values_in_row
+from .alone import listed_forms
+from .common_words import is_common
+from .index import Contents, Hasher, Role, initial_of, mixed, pair
+from .keys import initial_classes, listed_keys
+from .people import Person, company_words, person_of
+from .values import numbers_in_row, values_in_row
 
 _FREQUENT = 200  # people of one surname, and this share of the list; below either, a surname alone says who is meant
 _FREQUENT_SHARE = 0.002

@@ -12,9 +12,9 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Literal
 
-from sovctl.gateway.detect.edm.pairs import is_wall
-from sovctl.gateway.detect.edm.vocabulary import Listed, Vocabulary, folded
-from sovctl.gateway.detect.text.words import MARKS, Reading
+from ..text.words import MARKS, Reading
+from .pairs import is_wall
+from .vocabulary import Listed, Vocabulary, folded
 
 REACH = 30
 """Characters between two words of one name, with particles, initials and a middle name."""

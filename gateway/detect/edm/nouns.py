@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 
-from sovctl.gateway.detect.edm.alone import Form
-from sovctl.gateway.detect.edm.common_words import DETERMINERS
-from sovctl.gateway.detect.edm.people import JOINTS
-from sovctl.gateway.detect.edm.run import Run
-from sovctl.gateway.detect.edm.values import Values
-from sovctl.gateway.detect.names.nobody import is_everyday
-from sovctl.gateway.detect.names.shape import ends_like_surname
+from ..names.nobody import is_everyday
+from ..names.shape import ends_like_surname
+from .alone import Form
+from .common_words import DETERMINERS
+from .people import JOINTS
+from .run import Run
+from .values import Values
 
 _ADJECTIVE = re.compile(r"[a-zäöüß]{2,30}(?:(?<!t)e|(?<!t)en|er|es|em)|(?:weite|mehre|ande|nächs|letz|ers)\w{1,4}")
 _FAMILIES = {

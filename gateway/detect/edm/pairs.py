@@ -13,12 +13,12 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import accumulate, combinations, product
 
-from sovctl.gateway.detect.edm.people import ARTICLES, JOINTS, SERVANT
-from sovctl.gateway.detect.edm.run import Run
-from sovctl.gateway.detect.edm.values import Values
-from sovctl.gateway.detect.edm.vocabulary import Listed
-from sovctl.gateway.detect.names.cues import PARTICLES
-from sovctl.gateway.detect.names.given_names import is_given_name
+from ..names.cues import PARTICLES
+from ..names.given_names import is_given_name
+from .people import ARTICLES, JOINTS, SERVANT
+from .run import Run
+from .values import Values
+from .vocabulary import Listed
 
 _WITHIN = PARTICLES | ARTICLES | SERVANT | JOINTS | {"e", "y", "i", "o", "d", "do", "l", "t"}
 """Between two names of one person; the letters are those of "Albuquerque e Castro", "l'espérance", "van 't hoff"."""

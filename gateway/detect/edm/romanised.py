@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from itertools import product
 from math import prod
 
-from sovctl.gateway.detect.edm.spelling import ONE_ARABIC_FORM, is_arabic, single
+from .spelling import ONE_ARABIC_FORM, is_arabic, single
 
 _SHORTEST = 4  # letters of what is left
 _MOST_VOWELS = 5  # of a Latin word; each is written or not

@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
-from sovctl.gateway.detect.edm.spelling import is_arabic, is_greek, without_accents
+from .spelling import is_arabic, is_greek, without_accents
 
 _SHORTEST_STEM = 3  # letters; one less of a short word, such as Яна
 _SHORT_WORD = 4

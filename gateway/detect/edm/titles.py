@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 
-from sovctl.gateway.detect.edm.people import ARTICLES, JOINTS
-from sovctl.gateway.detect.edm.run import Run
-from sovctl.gateway.detect.edm.vocabulary import Listed
-from sovctl.gateway.detect.names.cues import PARTICLES, PERSON_WORDS, TITLES
+from ..names.cues import PARTICLES, PERSON_WORDS, TITLES
+from .people import ARTICLES, JOINTS
+from .run import Run
+from .vocabulary import Listed
 
 _HONORIFIC = re.compile(r"[ \u00a0](?:[Bb]ey|BEY|[Hh]an[ıi]m|HANIM|[Hh]oca|[Ee]fendi|[Аа]ға|[Аа]пай|[Хх]аным|[Мм]ырза)")
 """Turkish and Kazakh titles, which stand behind a given name."""

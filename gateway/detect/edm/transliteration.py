@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 
-from sovctl.gateway.detect.edm.spelling import is_greek, without_accents
+from .spelling import is_greek, without_accents
 
 _LETTERS = "абвгдежзийклмнопрстуфхцчшщъыьэюяё"
 _RUSSIAN = """

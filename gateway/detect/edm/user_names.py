@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import re
 
-from sovctl.gateway.detect.edm.index import Index, initial_of
-from sovctl.gateway.detect.edm.keys import initial_classes
-from sovctl.gateway.detect.edm.vocabulary import Listed, Vocabulary, folded
-from sovctl.gateway.detect.names.cues import PARTICLES
+from ..names.cues import PARTICLES
+from .index import Index, initial_of
+from .keys import initial_classes
+from .vocabulary import Listed, Vocabulary, folded
 
 _BEFORE = frozenset("@/\\=_#<[{`~+&?|")
 _BEHIND = frozenset("@/\\=_#>]}`+&|")

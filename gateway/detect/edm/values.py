@@ -15,9 +15,9 @@ from collections.abc import Callable, Container, Iterator, Mapping
 from functools import cached_property
 from typing import NamedTuple
 
-from sovctl.gateway.detect.edm.table import date_of
-from sovctl.gateway.detect.language.language import NONE, UNKNOWN, languages
-from sovctl.gateway.detect.language.stop_words import OWN_LETTERS
+from ..language.language import NONE, UNKNOWN, languages
+from ..language.stop_words import OWN_LETTERS
+from .table import date_of
 
 _NOT_ALNUM = re.compile(r"[\W_]+")
 # A digit first, so that everything else is skipped in one step.

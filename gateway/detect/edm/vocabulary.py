@@ -9,15 +9,15 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from sovctl.gateway.detect.edm.alone import Form, across_forms, before_suffix, forms_of, romanised_forms
-from sovctl.gateway.detect.edm.arabic_givens import is_arabic_given
-from sovctl.gateway.detect.edm.common_words import is_case_of_common, is_common
-from sovctl.gateway.detect.edm.index import Index, Role, initial_of
-from sovctl.gateway.detect.edm.keys import initial_classes, text_keys
-from sovctl.gateway.detect.edm.spelling import is_arabic
-from sovctl.gateway.detect.edm.stems import stems
-from sovctl.gateway.detect.names.given_names import is_given_name
-from sovctl.gateway.detect.names.nobody import everyday_languages, is_everyday
+from ..names.given_names import is_given_name
+from ..names.nobody import everyday_languages, is_everyday
+from .alone import Form, across_forms, before_suffix, forms_of, romanised_forms
+from .arabic_givens import is_arabic_given
+from .common_words import is_case_of_common, is_common
+from .index import Index, Role, initial_of
+from .keys import initial_classes, text_keys
+from .spelling import is_arabic
+from .stems import stems
 
 _SHORTEST_USER, _LONGEST_USER = 6, 32  # letters of a user name; a surname of four is in every other word
 _SHORTEST_INITIALLED = 5  # letters of a surname behind two initials in one word

@@ -10,7 +10,7 @@ from bisect import bisect_left, insort
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from sovctl.gateway.domain.entities import Kind
+from ...domain.entities import Kind
 
 _WORDS = re.compile(r"[^\W_](?:.*[^\W_])?", re.DOTALL)  # without the spaces and marks around them
 _RANK = {kind: rank for rank, kind in enumerate(Kind)}

@@ -20,8 +20,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from itertools import repeat
 
-from sovctl.gateway.detect.language.scripts import LATIN_ONLY, Scripts, scripts_in
-from sovctl.gateway.detect.language.stop_words import (
+from ..text.words import TO_WORDS
+from .scripts import LATIN_ONLY, Scripts, scripts_in
+from .stop_words import (
     BALLOTS,
     EXPECTED,
     GROUP_OF,
@@ -36,7 +37,6 @@ from sovctl.gateway.detect.language.stop_words import (
     WORD,
     points,
 )
-from sovctl.gateway.detect.text.words import TO_WORDS
 
 UNKNOWN = "und"  # ISO 639-2: undetermined
 NONE = "zxx"  # ISO 639-2: no linguistic content

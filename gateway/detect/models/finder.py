@@ -12,9 +12,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from sovctl.gateway.detect.findings.finding import Finding, name_value
-from sovctl.gateway.detect.text.view import View
-from sovctl.gateway.domain.entities import Kind
+from ...domain.entities import Kind
+from ..findings.finding import Finding, name_value
+from ..text.view import View
 
 Entity = tuple[int, int, str, float]
 """Start, end, label, score."""

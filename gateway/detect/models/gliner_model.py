@@ -27,11 +27,12 @@ from functools import partial
 from itertools import groupby
 from typing import Any
 
-from sovctl.gateway.detect.models.finder import Entity, Read
-from sovctl.gateway.detect.models.onnx_files import OnnxFiles, open_files
-from sovctl.gateway.detect.models.opening import refused_as_no
-from sovctl.gateway.settings.name_model import NameModelSettings
 from sovctl.support.errors import InputError
+
+from ...settings.name_model import NameModelSettings
+from .finder import Entity, Read
+from .onnx_files import OnnxFiles, open_files
+from .opening import refused_as_no
 
 _WORD = re.compile(r"\w+(?:[-_]\w+)*|\S")  # gliner, data_processing/tokenizer.py, WhitespaceTokenSplitter
 _INPUTS = {"input_ids", "attention_mask", "words_mask", "text_lengths", "span_idx", "span_mask"}

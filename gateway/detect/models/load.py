@@ -8,14 +8,15 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Mapping
 
-from sovctl.gateway.detect.models.digest import check_sha256
-from sovctl.gateway.detect.models.finder import ModelFinder, Read
-from sovctl.gateway.detect.models.gliner_model import open_gliner
-from sovctl.gateway.detect.models.onnx_model import open_onnx
-from sovctl.gateway.detect.models.spacy_model import open_spacy
-from sovctl.gateway.detect.models.stanza_model import open_stanza
-from sovctl.gateway.settings.name_model import NameModelSettings
 from sovctl.support.errors import InputError
+
+from ...settings.name_model import NameModelSettings
+from .digest import check_sha256
+from .finder import ModelFinder, Read
+from .gliner_model import open_gliner
+from .onnx_model import open_onnx
+from .spacy_model import open_spacy
+from .stanza_model import open_stanza
 
 _OPEN: Mapping[str, Callable[[NameModelSettings], tuple[Read, frozenset[str]]]] = {
     "gliner": open_gliner,

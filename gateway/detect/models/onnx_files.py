@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sovctl.gateway.detect.models.opening import packages
 from sovctl.support.errors import InputError
+
+from .opening import packages
 
 _MOST_TOKENS = 512
 _POSITIONS_SPARE = 2  # RoBERTa counts its positions from 2 (transformers, modeling_roberta, read 2026-11)

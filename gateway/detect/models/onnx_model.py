@@ -13,10 +13,10 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
-from sovctl.gateway.detect.models.finder import Entity, Read
-from sovctl.gateway.detect.models.onnx_files import OnnxFiles, open_files
-from sovctl.gateway.detect.models.opening import refused_as_no
-from sovctl.gateway.settings.name_model import NameModelSettings
+from ...settings.name_model import NameModelSettings
+from .finder import Entity, Read
+from .onnx_files import OnnxFiles, open_files
+from .opening import refused_as_no
 
 _BEGINNINGS = ("B-", "S-", "U-")
 _MARGIN = 32  # tokens at a window's edge that the next window reads as well, with more around them

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sovctl.gateway.detect.models.finder import Entity, Read
-from sovctl.gateway.detect.models.opening import refused_as_no
-from sovctl.gateway.settings.name_model import NameModelSettings
+from ...settings.name_model import NameModelSettings
+from .finder import Entity, Read
+from .opening import refused_as_no
 
 _SCORE = 0.85  # spaCy's entities have none; Presidio gives them this (presidio-analyzer 2.2, read 2026-11)
 

@@ -12,10 +12,11 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 
-from sovctl.gateway.detect.models.finder import Entity, Read
-from sovctl.gateway.detect.models.opening import packages, refused_as_no
-from sovctl.gateway.settings.name_model import NameModelSettings
 from sovctl.support.errors import InputError
+
+from ...settings.name_model import NameModelSettings
+from .finder import Entity, Read
+from .opening import packages, refused_as_no
 
 _SCORE = 0.85  # stanza's entities have none; Presidio gives them this (presidio-analyzer 2.2, read 2026-11)
 

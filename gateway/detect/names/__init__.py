@@ -1,5 +1,5 @@
 """Names of people: by what stands around them (`context`), and what a name looks like (`shape`)."""
 
-from sovctl.gateway.detect.name_finder import NameFinder
+from ..name_finder import NameFinder
 
 __all__ = ["NameFinder"]

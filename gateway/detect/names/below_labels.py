@@ -14,9 +14,9 @@ from __future__ import annotations
 
 import re
 
-from sovctl.gateway.detect.names.in_columns import Heading, heading, name_in_cell
-from sovctl.gateway.detect.names.in_fields import field_at_end, words_of_label
-from sovctl.gateway.detect.names.shape import Name, is_caseless
+from .in_columns import Heading, heading, name_in_cell
+from .in_fields import field_at_end, words_of_label
+from .shape import Name, is_caseless
 
 _LONGEST_LABEL, _LONGEST_NAME = 40, 60  # characters
 _MOST_WORDS, _FEWEST_WORDS = 4, 2  # of a name; one word is enough where it is known, or where nothing else can stand

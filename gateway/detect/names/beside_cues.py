@@ -9,11 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 
-from sovctl.gateway.detect.names.below_labels import name_below
-from sovctl.gateway.detect.names.clues import Clue
-from sovctl.gateway.detect.names.cues import CUES, SAINTS, SURNAMES, Cue, Place
-from sovctl.gateway.detect.names.given_names import GIVEN_WORDS
-from sovctl.gateway.detect.names.shape import (
+from ..text.words import Reading
+from .below_labels import name_below
+from .clues import Clue
+from .cues import CUES, SAINTS, SURNAMES, Cue, Place
+from .given_names import GIVEN_WORDS
+from .shape import (
     LOWER,
     Name,
     ends_like_surname,
@@ -23,7 +24,6 @@ from sovctl.gateway.detect.names.shape import (
     name_at,
     word_before,
 )
-from sovctl.gateway.detect.text.words import Reading
 
 _LOWER_BEHIND = re.compile(f" {LOWER}")  # behind most cues: "the customer asked"
 _AFTER_TITLE = re.compile(r"\.?[ \t\u00a0]{1,3}|\.(?=\w)")

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from sovctl.gateway.detect.names.clues import PATRONYMIC_PARTS, Clue
-from sovctl.gateway.detect.names.cues import JOINTS
-from sovctl.gateway.detect.names.given_names import is_given_name
-from sovctl.gateway.detect.names.shape import Name, is_nobody, name_at, word_before
-from sovctl.gateway.detect.text.words import Reading
+from ..text.words import Reading
+from .clues import PATRONYMIC_PARTS, Clue
+from .cues import JOINTS
+from .given_names import is_given_name
+from .shape import Name, is_nobody, name_at, word_before
 
 _OF_FORM = PATRONYMIC_PARTS | JOINTS
 _PATRONYMIC = re.compile(

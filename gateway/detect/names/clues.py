@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 
-from sovctl.gateway.detect.names.cues import CUES, JOINTS
-from sovctl.gateway.detect.text.scanner import Pattern, Scanner
+from ..text.scanner import Pattern, Scanner
+from .cues import CUES, JOINTS
 
 Clue = tuple[int, bytes]
 """Where it ends in `Reading.folded`, and what it is: one of `CUES`, `JOINTS` or `PATRONYMIC_PARTS`."""

@@ -13,13 +13,13 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 
-from sovctl.gateway.detect.findings.finding import Finding, name_value
-from sovctl.gateway.detect.names.beside_cues import by_cue
-from sovctl.gateway.detect.names.by_form import by_form
-from sovctl.gateway.detect.names.clues import clues_in
-from sovctl.gateway.detect.names.in_fields import in_fields, in_rows, speakers
-from sovctl.gateway.detect.text.words import Reading
-from sovctl.gateway.domain.entities import Kind
+from ...domain.entities import Kind
+from ..findings.finding import Finding, name_value
+from ..text.words import Reading
+from .beside_cues import by_cue
+from .by_form import by_form
+from .clues import clues_in
+from .in_fields import in_fields, in_rows, speakers
 
 SCORES = {
     "NAME_TITLE": 0.85,

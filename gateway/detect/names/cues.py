@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from sovctl.gateway.detect.names.given_names import GIVEN_NAMES, GIVEN_WORDS
+from .given_names import GIVEN_NAMES, GIVEN_WORDS
 
 
 class Place(StrEnum):

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import Enum, auto
 
-from sovctl.gateway.detect.names.cues import COLUMNS, OTHER_FIELDS, PERSON_WORDS, WEAK_FIELDS
-from sovctl.gateway.detect.names.in_fields import field_at_end, has_everyday_word, words_of_label
-from sovctl.gateway.detect.names.shape import Name, name_at
+from .cues import COLUMNS, OTHER_FIELDS, PERSON_WORDS, WEAK_FIELDS
+from .in_fields import field_at_end, has_everyday_word, words_of_label
+from .shape import Name, name_at
 
 _COMMA = ", "
 _LONGEST_PREPOSITION = 4  # letters: what is from and to somewhere are places

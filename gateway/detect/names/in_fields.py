@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from sovctl.gateway.detect.findings.finding import Finding
-from sovctl.gateway.detect.names.cues import FIELDS, OTHER_FIELDS, PARTICLES, WEAK_FIELDS
-from sovctl.gateway.detect.names.given_names import GIVEN_WORDS
-from sovctl.gateway.detect.names.nobody import is_everyday
-from sovctl.gateway.detect.names.shape import Name, is_company, is_lower, name_at
-from sovctl.gateway.detect.tables.birth_date_rows import rows_of
-from sovctl.gateway.domain.entities import Kind
+from ...domain.entities import Kind
+from ..findings.finding import Finding
+from ..tables.birth_date_rows import rows_of
+from .cues import FIELDS, OTHER_FIELDS, PARTICLES, WEAK_FIELDS
+from .given_names import GIVEN_WORDS
+from .nobody import is_everyday
+from .shape import Name, is_company, is_lower, name_at
 
 _LONGEST_LABEL = 40  # characters
 _LONGEST_SIDE = 200  # characters of a line on either side of its tab; a longer line is no label with its value

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sovctl.gateway.detect.language.stop_words import GROUP_OF, GROUPS
+from ..language.stop_words import GROUP_OF, GROUPS
 
 NOBODY: frozenset[str] = frozenset(
     word

@@ -14,10 +14,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 from typing import NamedTuple
 
-from sovctl.gateway.detect.language.stop_words import GROUP_OF
-from sovctl.gateway.detect.names.cues import COMPANIES, PARTICLES, TITLES
-from sovctl.gateway.detect.names.given_names import GIVEN_NAMES, is_given_name
-from sovctl.gateway.detect.names.nobody import NOBODY, is_everyday
+from ..language.stop_words import GROUP_OF
+from .cues import COMPANIES, PARTICLES, TITLES
+from .given_names import GIVEN_NAMES, is_given_name
+from .nobody import NOBODY, is_everyday
 
 _LETTER = r"[^\W\d_]"
 _MARKED = rf"(?:{_LETTER}|[\u0300-\u036f\u0610-\u061a\u064b-\u065f\u0670])"

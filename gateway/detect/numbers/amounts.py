@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from sovctl.gateway.detect.numbers.digit_runs import Run
+from .digit_runs import Run
 
 _YEAR = re.compile(r"(?:19|20)[0-9]{2}")
 _LIKE_A_DATE = re.compile(

@@ -15,7 +15,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate, repeat
 
-from sovctl.gateway.detect.text.scanner import Pattern
+from ..text.scanner import Pattern
 
 SEPARATORS = r"[ \t\r\n./()-]"
 START = Pattern(rf"(?:^|[^0-9A-Za-z])[0-9](?:{SEPARATORS}{{0,3}}[0-9]){{5}}")

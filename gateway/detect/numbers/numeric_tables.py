@@ -17,9 +17,9 @@ import re
 from bisect import bisect_left
 from collections.abc import Container, Iterator, Sequence
 
-from sovctl.gateway.detect.context.table_lines import line_at
-from sovctl.gateway.detect.findings.finding import Finding
-from sovctl.gateway.detect.numbers.digit_runs import Run, Spans
+from ..context.table_lines import line_at
+from ..findings.finding import Finding
+from .digit_runs import Run, Spans
 
 MOST_BESIDE = 8
 """Groups of digits in one line, above which nobody lists an identifier and what belongs to it: number, date, code."""

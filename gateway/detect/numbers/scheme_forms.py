@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from sovctl.gateway.detect.context.surroundings import Surroundings
-from sovctl.gateway.detect.context.topics import Topics
-from sovctl.gateway.detect.findings.finding import Finding
-from sovctl.gateway.detect.recognizers.recognizer import is_inside_word
-from sovctl.gateway.detect.schemes.scheme import Form, Needs, compact
-from sovctl.gateway.detect.text.scanner import Pattern
-from sovctl.gateway.domain.entities import Kind
+from ...domain.entities import Kind
+from ..context.surroundings import Surroundings
+from ..context.topics import Topics
+from ..findings.finding import Finding
+from ..recognizers.recognizer import is_inside_word
+from ..schemes.scheme import Form, Needs, compact
+from ..text.scanner import Pattern
 
 _REST_OF_UUID = re.compile("-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-")
 _SCORE_WORD, _SCORE_ALONE = 1.0, 0.9

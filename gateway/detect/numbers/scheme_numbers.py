@@ -18,14 +18,14 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from sovctl.gateway.detect.context.surroundings import Surroundings
-from sovctl.gateway.detect.context.topics import FARTHEST_BEFORE, FARTHEST_BEHIND, Topics
-from sovctl.gateway.detect.findings.finding import Finding
-from sovctl.gateway.detect.numbers.amounts import are_years, is_amount, is_of_uuid
-from sovctl.gateway.detect.numbers.digit_runs import Run
-from sovctl.gateway.detect.numbers.numeric_tables import LONGEST_SAMPLE, are_most, is_within_row, without_chance
-from sovctl.gateway.detect.schemes.scheme import Needs, Number
-from sovctl.gateway.domain.entities import Kind
+from ...domain.entities import Kind
+from ..context.surroundings import Surroundings
+from ..context.topics import FARTHEST_BEFORE, FARTHEST_BEHIND, Topics
+from ..findings.finding import Finding
+from ..schemes.scheme import Needs, Number
+from .amounts import are_years, is_amount, is_of_uuid
+from .digit_runs import Run
+from .numeric_tables import LONGEST_SAMPLE, are_most, is_within_row, without_chance
 
 _SCORE_OWN_WORD, _SCORE_WORD, _SCORE_SHAPE, _SCORE_ALONE = 1.0, 0.97, 0.95, 0.9
 _NEVER_ORDERED = frozenset({Kind.CARD, Kind.ACCOUNT})  # whatever it stands behind: the harm is too great

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 
-from sovctl.gateway.detect.context.surroundings import Surroundings
-from sovctl.gateway.detect.context.topics import Topics
-from sovctl.gateway.detect.findings.finding import Finding
-from sovctl.gateway.detect.recognizers.recognizer import is_inside_word
-from sovctl.gateway.detect.text.scanner import Pattern
-from sovctl.gateway.domain.entities import Kind
+from ...domain.entities import Kind
+from ..context.surroundings import Surroundings
+from ..context.topics import Topics
+from ..findings.finding import Finding
+from ..text.scanner import Pattern
+from .recognizer import is_inside_word
 
 _DAY = r"(?:0?[1-9]|[12][0-9]|3[01])"
 _YEAR = r"(?:1[89]|20)[0-9]{2}"

@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from sovctl.gateway.detect.context.surroundings import Surroundings
-from sovctl.gateway.detect.context.topics import named_topics
-from sovctl.gateway.detect.findings.finding import Finding
-from sovctl.gateway.detect.text.scanner import Pattern
-from sovctl.gateway.domain.entities import Kind
+from ...domain.entities import Kind
+from ..context.surroundings import Surroundings
+from ..context.topics import named_topics
+from ..findings.finding import Finding
+from ..text.scanner import Pattern
 
 _SCORE = 0.4
 _KINDS = (("patient", Kind.HEALTH_ID, "HEALTH_ID_BY_WORD"), ("customer", Kind.ACCOUNT, "CUSTOMER_BY_WORD"))

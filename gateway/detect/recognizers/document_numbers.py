@@ -13,16 +13,16 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from sovctl.gateway.detect.context.surroundings import Surroundings
-from sovctl.gateway.detect.context.topics import Topics
-from sovctl.gateway.detect.findings.finding import Finding
-from sovctl.gateway.detect.numbers.amounts import are_years, is_amount, is_of_uuid
-from sovctl.gateway.detect.numbers.digit_runs import Run
-from sovctl.gateway.detect.recognizers import passports_and_plates as loose_documents
-from sovctl.gateway.detect.recognizers.recognizer import is_inside_word
-from sovctl.gateway.detect.schemes.scheme import compact
-from sovctl.gateway.detect.text.scanner import Pattern
-from sovctl.gateway.domain.entities import Kind
+from ...domain.entities import Kind
+from ..context.surroundings import Surroundings
+from ..context.topics import Topics
+from ..findings.finding import Finding
+from ..numbers.amounts import are_years, is_amount, is_of_uuid
+from ..numbers.digit_runs import Run
+from ..schemes.scheme import compact
+from ..text.scanner import Pattern
+from . import passports_and_plates as loose_documents
+from .recognizer import is_inside_word
 
 _SCORE = 0.4
 _FEWEST_DIGITS = 5

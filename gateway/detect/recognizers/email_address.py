@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 import string
 
-from sovctl.gateway.detect.context.surroundings import Surroundings
-from sovctl.gateway.detect.findings.finding import Finding
-from sovctl.gateway.detect.text.scanner import Pattern
-from sovctl.gateway.domain.entities import Kind
+from ...domain.entities import Kind
+from ..context.surroundings import Surroundings
+from ..findings.finding import Finding
+from ..text.scanner import Pattern
 
 _LOCAL = string.ascii_letters + string.digits + "_%+~&!#$*.'-"  # of RFC 5322, what in practice does not only separate
 _NEVER_FIRST = ".-'"

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import re
 
-from sovctl.gateway.detect.context.surroundings import Surroundings
-from sovctl.gateway.detect.findings.finding import Finding
-from sovctl.gateway.detect.schemes.check_digits import mod_97_10
-from sovctl.gateway.detect.text.scanner import Pattern
-from sovctl.gateway.domain.entities import Kind
+from ...domain.entities import Kind
+from ..context.surroundings import Surroundings
+from ..findings.finding import Finding
+from ..schemes.check_digits import mod_97_10
+from ..text.scanner import Pattern
 
 # SWIFT, "IBAN registry", release 100 (2025-10), and below it the countries that use IBANs without being in it: what
 # follows the check digits, as n digits, a letters, c either.

@@ -5,11 +5,11 @@ from __future__ import annotations
 import ipaddress
 import re
 
-from sovctl.gateway.detect.context.surroundings import Surroundings
-from sovctl.gateway.detect.findings.finding import Finding
-from sovctl.gateway.detect.recognizers.recognizer import is_inside_word
-from sovctl.gateway.detect.text.scanner import Pattern
-from sovctl.gateway.domain.entities import Kind
+from ...domain.entities import Kind
+from ..context.surroundings import Surroundings
+from ..findings.finding import Finding
+from ..text.scanner import Pattern
+from .recognizer import is_inside_word
 
 _IPV4 = re.compile(r"(?:[0-9]{1,3}\.){3}[0-9]{1,3}(?![0-9A-Za-z_]|[.-][0-9])")
 _BEFORE = re.compile(

@@ -11,8 +11,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from sovctl.gateway.detect.context.topics import named_topics
-from sovctl.gateway.detect.text.scanner import Pattern
+from ..context.topics import named_topics
+from ..text.scanner import Pattern
 
 _TOPICS = ("passport", "licence", "plate")
 _FEWEST_LETTERS = 4  # of a word; shorter ones are parts of too many, so they stand alone

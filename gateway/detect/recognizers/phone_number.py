@@ -15,15 +15,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from sovctl.gateway.detect.context.surroundings import Surroundings
-from sovctl.gateway.detect.context.table_lines import are_in_column
-from sovctl.gateway.detect.context.topics import FARTHEST_BEFORE, FARTHEST_BEHIND, Topics
-from sovctl.gateway.detect.findings.finding import Finding
-from sovctl.gateway.detect.numbers.amounts import are_years, is_amount, is_of_uuid
-from sovctl.gateway.detect.numbers.digit_runs import Run, are_thousands
-from sovctl.gateway.detect.numbers.numeric_tables import beside, parted
-from sovctl.gateway.detect.recognizers.numbering_plan import PhonePlan
-from sovctl.gateway.domain.entities import Kind
+from ...domain.entities import Kind
+from ..context.surroundings import Surroundings
+from ..context.table_lines import are_in_column
+from ..context.topics import FARTHEST_BEFORE, FARTHEST_BEHIND, Topics
+from ..findings.finding import Finding
+from ..numbers.amounts import are_years, is_amount, is_of_uuid
+from ..numbers.digit_runs import Run, are_thousands
+from ..numbers.numeric_tables import beside, parted
+from .numbering_plan import PhonePlan
 
 _SCORE_INTERNATIONAL, _SCORE_NATIONAL, _SCORE_WORD = 0.75, 0.5, 0.45
 _FEWEST, _MOST = 7, 15  # digits; ITU-T E.164, 6.1

@@ -12,10 +12,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from sovctl.gateway.detect.context.surroundings import Surroundings
-from sovctl.gateway.detect.findings.finding import Finding
-from sovctl.gateway.detect.text.scanner import Pattern
-from sovctl.gateway.domain.entities import Kind
+from ...domain.entities import Kind
+from ..context.surroundings import Surroundings
+from ..findings.finding import Finding
+from ..text.scanner import Pattern
 
 _RULE, _SCORE = "SECRET_CODE", 0.85
 _WORDS = (

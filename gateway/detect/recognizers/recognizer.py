@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from sovctl.gateway.detect.context.surroundings import Surroundings
-from sovctl.gateway.detect.findings.finding import Finding
-from sovctl.gateway.detect.text.scanner import Pattern
+from ..context.surroundings import Surroundings
+from ..findings.finding import Finding
+from ..text.scanner import Pattern
 
 
 class Recognizer(Protocol):

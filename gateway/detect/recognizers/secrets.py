@@ -12,11 +12,11 @@ import string
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sovctl.gateway.detect.context.surroundings import Surroundings
-from sovctl.gateway.detect.findings.finding import Finding
-from sovctl.gateway.detect.recognizers.labelled_passwords import named_secret, spellings
-from sovctl.gateway.detect.text.scanner import Pattern
-from sovctl.gateway.domain.entities import Kind
+from ...domain.entities import Kind
+from ..context.surroundings import Surroundings
+from ..findings.finding import Finding
+from ..text.scanner import Pattern
+from .labelled_passwords import named_secret, spellings
 
 _SCORE = 0.9
 _NAMED_RULE = "SECRET_NAMED"

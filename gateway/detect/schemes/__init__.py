@@ -4,7 +4,7 @@ from sovctl.gateway.detect.schemes import FORMS, NUMBERS
 {scheme.rule for scheme in NUMBERS}     # {"PL_PESEL", "RU_SNILS", ...}
 """
 
-from sovctl.gateway.detect.schemes import (
+from . import (
     africa_oceania,
     british_isles,
     east_asia,
@@ -20,7 +20,7 @@ from sovctl.gateway.detect.schemes import (
     western_europe,
     world,
 )
-from sovctl.gateway.detect.schemes.scheme import Form, Needs, Number
+from .scheme import Form, Needs, Number
 
 _ALL: tuple[Number | Form, ...] = (
     *world.SCHEMES,

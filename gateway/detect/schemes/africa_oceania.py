@@ -6,10 +6,10 @@ NIMC and CBN (NIN, BVN), DHA (South African ID), KRA (PIN), NIA (Ghana Card). Re
 
 from __future__ import annotations
 
-from sovctl.gateway.detect.schemes.check_digits import is_date, luhn, weighted
-from sovctl.gateway.detect.schemes.presidio import validator
-from sovctl.gateway.detect.schemes.scheme import Form, Needs, Number
-from sovctl.gateway.domain.entities import Kind
+from ...domain.entities import Kind
+from .check_digits import is_date, luhn, weighted
+from .presidio import validator
+from .scheme import Form, Needs, Number
 
 _NHI = "ABCDEFGHJKLMNPQRSTUVWXYZ"
 

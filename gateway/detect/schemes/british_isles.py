@@ -6,10 +6,10 @@ INF104 (number plates). Read 2026-11.
 
 from __future__ import annotations
 
-from sovctl.gateway.detect.schemes.check_digits import is_date_backwards, weighted
-from sovctl.gateway.detect.schemes.presidio import validator
-from sovctl.gateway.detect.schemes.scheme import Form, Needs, Number
-from sovctl.gateway.domain.entities import Kind
+from ...domain.entities import Kind
+from .check_digits import is_date_backwards, weighted
+from .presidio import validator
+from .scheme import Form, Needs, Number
 
 _NEVER_ISSUED = frozenset({"BG", "GB", "NK", "KN", "TN", "NT", "ZZ"})
 

@@ -7,10 +7,10 @@ Department, 行政手続における特定の個人を識別するための番�
 
 from __future__ import annotations
 
-from sovctl.gateway.detect.schemes.check_digits import is_date, weighted
-from sovctl.gateway.detect.schemes.presidio import validator
-from sovctl.gateway.detect.schemes.scheme import Form, Needs, Number
-from sovctl.gateway.domain.entities import Kind
+from ...domain.entities import Kind
+from .check_digits import is_date, weighted
+from .presidio import validator
+from .scheme import Form, Needs, Number
 
 _USCC = "0123456789ABCDEFGHJKLMNPQRTUWXY"
 _TW_LETTERS = "ABCDEFGHJKLMNPQRSTUVXYWZIO"  # its place plus 10 is the letter's number

@@ -6,10 +6,10 @@ otherwise. Read 2026-11.
 
 from __future__ import annotations
 
-from sovctl.gateway.detect.schemes.check_digits import is_date, is_day, mod_11_10, weighted
-from sovctl.gateway.detect.schemes.presidio import validator
-from sovctl.gateway.detect.schemes.scheme import Form, Needs, Number
-from sovctl.gateway.domain.entities import Kind
+from ...domain.entities import Kind
+from .check_digits import is_date, is_day, mod_11_10, weighted
+from .presidio import validator
+from .scheme import Form, Needs, Number
 
 _pl_pesel = validator("PL_PESEL")
 

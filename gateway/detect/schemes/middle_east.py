@@ -7,10 +7,10 @@ Population Authority, Iran's National Organization for Civil Registration. Read 
 
 from __future__ import annotations
 
-from sovctl.gateway.detect.schemes.check_digits import is_date, luhn, weighted
-from sovctl.gateway.detect.schemes.presidio import validator
-from sovctl.gateway.detect.schemes.scheme import Form, Needs, Number
-from sovctl.gateway.domain.entities import Kind
+from ...domain.entities import Kind
+from .check_digits import is_date, luhn, weighted
+from .presidio import validator
+from .scheme import Form, Needs, Number
 
 
 def ae_emirates_id(digits: str) -> bool:

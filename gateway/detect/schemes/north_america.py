@@ -7,10 +7,10 @@ Read 2026-11.
 
 from __future__ import annotations
 
-from sovctl.gateway.detect.schemes.check_digits import is_date, luhn
-from sovctl.gateway.detect.schemes.presidio import validator
-from sovctl.gateway.detect.schemes.scheme import Form, Needs, Number
-from sovctl.gateway.domain.entities import Kind
+from ...domain.entities import Kind
+from .check_digits import is_date, luhn
+from .presidio import validator
+from .scheme import Form, Needs, Number
 
 _ITIN_GROUPS = frozenset(map(str, (*range(50, 66), *range(70, 89), *range(90, 93), *range(94, 100))))
 # IRS, "How EINs are assigned and valid EIN prefixes".

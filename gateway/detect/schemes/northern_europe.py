@@ -6,10 +6,10 @@ the Union; Skatteetaten and Þjóðskrá for Norway and Iceland. Read 2026-11.
 
 from __future__ import annotations
 
-from sovctl.gateway.detect.schemes.check_digits import is_date, is_date_backwards, is_day, luhn, weighted
-from sovctl.gateway.detect.schemes.presidio import validator
-from sovctl.gateway.detect.schemes.scheme import Form, Needs, Number
-from sovctl.gateway.domain.entities import Kind
+from ...domain.entities import Kind
+from .check_digits import is_date, is_date_backwards, is_day, luhn, weighted
+from .presidio import validator
+from .scheme import Form, Needs, Number
 
 _fi_hetu = validator("FI_HETU")
 _se_personnummer = validator("SE_PERSONNUMMER")

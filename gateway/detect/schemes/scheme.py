@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 
-from sovctl.gateway.domain.entities import Kind
+from ...domain.entities import Kind
 
 Check = Callable[[str], bool]
 """Whether the identifier, without separators and in upper case, can be genuine."""

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 
-from sovctl.gateway.detect.schemes.check_digits import is_date, is_day
-from sovctl.gateway.detect.schemes.presidio import validator
-from sovctl.gateway.detect.schemes.scheme import Form, Needs, Number
-from sovctl.gateway.domain.entities import Kind
+from ...domain.entities import Kind
+from .check_digits import is_date, is_day
+from .presidio import validator
+from .scheme import Form, Needs, Number
 
 _GST = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _NRIC_LETTERS = {"S": "JZIHGFEDCBA", "T": "JZIHGFEDCBA", "F": "XWUTRQPNMLK", "G": "XWUTRQPNMLK", "M": "XWUTRQPNJLK"}

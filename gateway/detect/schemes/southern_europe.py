@@ -6,10 +6,10 @@ otherwise. Read 2026-11.
 
 from __future__ import annotations
 
-from sovctl.gateway.detect.schemes.check_digits import is_date_backwards, luhn, luhn_digit, weighted
-from sovctl.gateway.detect.schemes.presidio import validator
-from sovctl.gateway.detect.schemes.scheme import Form, Needs, Number
-from sovctl.gateway.domain.entities import Kind
+from ...domain.entities import Kind
+from .check_digits import is_date_backwards, luhn, luhn_digit, weighted
+from .presidio import validator
+from .scheme import Form, Needs, Number
 
 _ODD_PLACES = (1, 0, 5, 7, 9, 13, 15, 17, 19, 21)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from sovctl.gateway.detect.schemes import FORMS, NUMBERS, Form, Needs, Number
+from . import FORMS, NUMBERS, Form, Needs, Number
 
 _BEGIN, _END = "<!-- schemes: by sovctl.gateway.detect.schemes.table -->", "<!-- end of schemes -->"
 _NEEDS = {Needs.NOTHING: "", Needs.SHAPE: "¹", Needs.WORD: "²"}

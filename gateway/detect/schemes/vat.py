@@ -7,13 +7,13 @@ amount). Read 2026-11.
 
 from __future__ import annotations
 
-from sovctl.gateway.detect.schemes import eastern_europe as east
-from sovctl.gateway.detect.schemes import northern_europe as north
-from sovctl.gateway.detect.schemes import southern_europe as south
-from sovctl.gateway.detect.schemes import western_europe as west
-from sovctl.gateway.detect.schemes.check_digits import luhn, mod_11_10, weighted
-from sovctl.gateway.detect.schemes.scheme import Check, Form
-from sovctl.gateway.domain.entities import Kind
+from ...domain.entities import Kind
+from . import eastern_europe as east
+from . import northern_europe as north
+from . import southern_europe as south
+from . import western_europe as west
+from .check_digits import luhn, mod_11_10, weighted
+from .scheme import Check, Form
 
 
 def _at(text: str) -> bool:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections import Counter
 
-from sovctl.gateway.detect.schemes.check_digits import is_day, luhn, verhoeff, weighted
-from sovctl.gateway.detect.schemes.presidio import validator
-from sovctl.gateway.detect.schemes.scheme import Form, Needs, Number
-from sovctl.gateway.domain.entities import Kind
+from ...domain.entities import Kind
+from .check_digits import is_day, luhn, verhoeff, weighted
+from .presidio import validator
+from .scheme import Form, Needs, Number
 
 _de_tax_id = validator("DE_TAX_ID")
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 import hashlib
 import re
 
-from sovctl.gateway.detect.schemes.check_digits import luhn
-from sovctl.gateway.detect.schemes.presidio import validator
-from sovctl.gateway.detect.schemes.scheme import Form, Needs, Number
-from sovctl.gateway.domain.entities import Kind
+from ...domain.entities import Kind
+from .check_digits import luhn
+from .presidio import validator
+from .scheme import Form, Needs, Number
 
 # First and last prefix of a range, and how many digits its cards have.
 _RANGES: tuple[tuple[str, str, frozenset[int]], ...] = (

@@ -12,9 +12,9 @@ import re
 import time
 from collections.abc import Container, Iterator, Sequence
 
-from sovctl.gateway.detect.findings.finding import Finding
-from sovctl.gateway.detect.text.view import View
-from sovctl.gateway.domain.entities import Kind
+from ...domain.entities import Kind
+from ..findings.finding import Finding
+from ..text.view import View
 
 _DATE = re.compile(
     r"(?:(?<=[|;,\t])|^)[ \"']{0,3}(?P<date>(?P<first>[0-9]{4})([-./])[0-9]{1,2}\3[0-9]{1,2}"

@@ -14,18 +14,18 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from sovctl.gateway.detect.context.topics import Topics
-from sovctl.gateway.detect.findings.finding import Finding, name_value
-from sovctl.gateway.detect.names.in_columns import Heading, heading, hold_names, name_in_cell
-from sovctl.gateway.detect.numbers.digit_runs import Spans
-from sovctl.gateway.detect.recognizers.birth_date import is_date
-from sovctl.gateway.detect.recognizers.labelled_passwords import names_a_password
-from sovctl.gateway.detect.recognizers.passports_and_plates import is_national_plate
-from sovctl.gateway.detect.recognizers.pins_and_codes import names_a_code
-from sovctl.gateway.detect.schemes.scheme import compact
-from sovctl.gateway.detect.schemes.world import bic_form
-from sovctl.gateway.detect.text.view import View
-from sovctl.gateway.domain.entities import Kind
+from ...domain.entities import Kind
+from ..context.topics import Topics
+from ..findings.finding import Finding, name_value
+from ..names.in_columns import Heading, heading, hold_names, name_in_cell
+from ..numbers.digit_runs import Spans
+from ..recognizers.birth_date import is_date
+from ..recognizers.labelled_passwords import names_a_password
+from ..recognizers.passports_and_plates import is_national_plate
+from ..recognizers.pins_and_codes import names_a_code
+from ..schemes.scheme import compact
+from ..schemes.world import bic_form
+from ..text.view import View
 
 _SEPARATORS = ("\t", ";", "|", ",")
 _LONGEST_HEADER, _LONGEST_HEAD = 600, 40  # characters of the line, and of one cell

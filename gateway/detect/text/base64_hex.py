@@ -14,8 +14,8 @@ import re
 import string
 from collections.abc import Sequence
 
-from sovctl.gateway.detect.text.scanner import Pattern, Scanner
-from sovctl.gateway.detect.text.view import Edit
+from .scanner import Pattern, Scanner
+from .view import Edit
 
 _SHORTEST = 16  # characters; twelve bytes, or eight in hexadecimal
 _LONGEST = 1 << 16  # characters; longer runs are pictures and files

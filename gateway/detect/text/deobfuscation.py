@@ -15,10 +15,10 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
-from sovctl.gateway.detect.text import base64_hex as encoded
-from sovctl.gateway.detect.text.escapes import UNDOINGS
-from sovctl.gateway.detect.text.scanner import Scanner
-from sovctl.gateway.detect.text.view import View
+from . import base64_hex as encoded
+from .escapes import UNDOINGS
+from .scanner import Scanner
+from .view import View
 
 _ROUNDS = 3  # `%2540` within an HTML entity
 _DEPTH = 3  # base64 within base64

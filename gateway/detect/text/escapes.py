@@ -15,9 +15,9 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from sovctl.gateway.detect.text import spoken_digits as said_digits
-from sovctl.gateway.detect.text.scanner import Pattern
-from sovctl.gateway.detect.text.view import Edit
+from . import spoken_digits as said_digits
+from .scanner import Pattern
+from .view import Edit
 
 
 @dataclass(frozen=True, slots=True)

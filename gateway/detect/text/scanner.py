@@ -17,7 +17,7 @@ from typing import Any
 
 import hyperscan
 
-from sovctl.gateway.detect.text.compiled_patterns import compiled
+from .compiled_patterns import compiled
 
 Hit = tuple[int, int, int]
 """End, start, and which pattern; an end is told for each character at which a pattern could end."""

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 
-from sovctl.gateway.detect.text.scanner import Pattern
-from sovctl.gateway.detect.text.view import Edit
+from .scanner import Pattern
+from .view import Edit
 
 _FEWEST = 6
 # The words for 0 to 9; several forms of one digit with a slash.

@@ -18,8 +18,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from operator import itemgetter
 
-from sovctl.gateway.detect.text.words import Reading, read
-from sovctl.gateway.tokens.search import find_tokens
+from ...tokens.search import find_tokens
+from .words import Reading, read
 
 _WORDS = re.compile(r"[^\W_](?:.*[^\W_])?", re.DOTALL)  # without the spaces and marks around them
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 
-from sovctl.gateway.detect.findings.finding import Finding
+from ..findings.finding import Finding
 
 TO_WORDS = bytes(
     byte + 32 if 65 <= byte <= 90 else byte if 97 <= byte <= 122 or byte >= 128 else 32 for byte in range(256)

@@ -6,7 +6,7 @@ exposition    the text that Prometheus reads, made by prometheus_client
 sharing       several worker processes, one scrape
 """
 
-from sovctl.gateway.telemetry.metrics.sharing import MetricsFolder
-from sovctl.gateway.telemetry.metrics.table import Metrics
+from .sharing import MetricsFolder
+from .table import Metrics
 
 __all__ = ["Metrics", "MetricsFolder"]

@@ -13,8 +13,8 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector, CollectorRegistry
 from prometheus_client.utils import floatToGoString
 
-from sovctl.gateway.telemetry.metrics.families import Family, Histogram
-from sovctl.gateway.telemetry.metrics.table import PREFIX, Metrics
+from .families import Family, Histogram
+from .table import PREFIX, Metrics
 
 
 def exposition(metrics: Metrics, *, accept: str = "") -> tuple[str, bytes]:

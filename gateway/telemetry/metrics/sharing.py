@@ -22,8 +22,8 @@ from typing import Any
 
 import orjson
 
-from sovctl.gateway.telemetry.metrics.families import Family, Gauge, Histogram, Series
-from sovctl.gateway.telemetry.metrics.table import Metrics
+from .families import Family, Gauge, Histogram, Series
+from .table import Metrics
 
 WRITE_EVERY_S = 1.0
 _ALIVE_S = 5.0  # a worker that has not written for so long is gone or stuck; its gauges say nothing any more

@@ -10,7 +10,7 @@ Labels are names from the settings (model, upstream), and fixed words (surface, 
 
 from __future__ import annotations
 
-from sovctl.gateway.telemetry.metrics.families import Counter, Family, Gauge, Histogram
+from .families import Counter, Family, Gauge, Histogram
 
 PREFIX = "sovctl_gateway_"
 

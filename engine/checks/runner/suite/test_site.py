@@ -7,9 +7,10 @@ from collections.abc import Callable
 import pytest
 
 from sovctl.compliance.verdict import Verdict
-from sovctl.engine.checks.model.result import Result
-from sovctl.engine.checks.runner.observer import Observer
-from sovctl.engine.checks.runner.targets import Case
+
+from ...model.result import Result
+from ..observer import Observer
+from ..targets import Case
 
 
 def test_site(case: Case, observe: Observer, keep: Callable[[Result], None]) -> None:
