@@ -53,7 +53,7 @@ def show_entry(
 ) -> None:
     """Every figure of one entry: value, unit, kind, date, source."""
     from sovctl.engine.catalog import listing
-    from sovctl.engine.validation.problems import nearest_few
+    from sovctl.support.suggestions import nearest_few
 
     catalog = _catalog(site)
     entry = listing.find(catalog, name)

@@ -26,8 +26,8 @@ from pydantic import ValidationError
 
 from sovctl.support.errors import InputError, Problem, SpecError
 from sovctl.support.strict_yaml import read_file
+from sovctl.support.suggestions import nearest
 
-from ..validation.problems import nearest
 from . import Catalog, load_catalog
 from .figure import CatalogModel, read_entries
 from .gpus import Gpu

@@ -5,7 +5,6 @@ Values under a secret's name, and values that look like one, are never repeated.
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -14,6 +13,7 @@ from pydantic import ValidationError
 
 from sovctl.support.errors import Problem
 from sovctl.support.strict_yaml import join
+from sovctl.support.suggestions import nearest
 
 from ..spec import SiteSpec
 from ..spec import json_schema as schema
@@ -189,15 +189,3 @@ def show_value(got: Any) -> str:
     if isinstance(got, str) and (len(got) > LONGEST_ECHO or _SECRET_VALUE.search(got)):
         return f"a text of {len(got)} characters"
     return repr(got)
-
-
-def nearest_few(name: str, known: Sequence[str]) -> list[str]:
-    """At most three known names like `name`, whatever their case, the most like first."""
-    folded = {each.lower(): each for each in known}
-    return [folded[each] for each in difflib.get_close_matches(name.lower(), list(folded), n=3, cutoff=0.5)]
-
-
-def nearest(name: str, known: Sequence[str]) -> str:
-    """The known name most like `name`; empty where none is like it."""
-    found = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
-    return found[0] if found else ""

@@ -11,11 +11,12 @@ unencrypted line is accepted. Needs only pydantic and PyYAML, so that the comman
 from .access import AccessSettings, IssuerSettings, TeamSettings
 from .admin import AdminListen
 from .detect import DetectSettings
-from .gateway import GatewaySettings, check_settings, load_settings
+from .gateway import GatewaySettings
 from .handoff import HandoffSettings, WebhookSettings
 from .ledger import LedgerSettings
 from .limits import Limits
 from .listen import Listen
+from .load import check_settings, load_settings
 from .model import Name, SettingsModel
 from .policy import Action, ObstacleAction, PolicyRule, PolicySettings, RouteSettings
 from .quota import CallerLimits, Price, PriceList, QuotaSettings

@@ -1,17 +1,13 @@
-"""A whole gateway.yaml, and how it is read: every problem at once, each with its path."""
+"""The model of a whole gateway.yaml."""
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, get_args
+from typing import Annotated
 
-import yaml
-from pydantic import BaseModel, Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
 from sovctl.support.canonical_json import digest
-from sovctl.support.errors import InputError, Problem, SpecError
 from sovctl.support.stall_timeout import DISK_TIMEOUT_S
 
 from .access import AccessSettings
@@ -21,33 +17,15 @@ from .handoff import HandoffSettings
 from .ledger import LedgerSettings
 from .limits import Limits
 from .listen import Listen
-from .model import Name, SettingsModel, in_words
+from .model import Name, SettingsModel
 from .policy import PolicySettings, RouteSettings
 from .quota import QuotaSettings
-from .references import CrossedSettings, problems
 from .restore import RestoreSettings
 from .routing import RoutingSettings
 from .tokens import TokenSettings
 from .tracing import TracingSettings
 from .upstream import UpstreamSettings
 from .vault import VaultSettings
-
-
-class _KeyTwice(InputError):
-    """A key stands twice, of which YAML would quietly take the last."""
-
-
-class _OnceLoader(yaml.SafeLoader):
-    """Reads plain values, and every key once."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        lines: dict[str, int] = {}
-        for key in (key for key, _ in node.value if isinstance(key, yaml.ScalarNode)):
-            line = key.start_mark.line + 1
-            if key.value in lines:
-                raise _KeyTwice(f"expected every key once, got `{key.value}` on lines {lines[key.value]} and {line}")
-            lines[key.value] = line
-        return super().construct_mapping(node, deep)
 
 
 class TokenKeySettings(SettingsModel):
@@ -94,12 +72,6 @@ class GatewaySettings(SettingsModel):
     limits: Limits = Field(default_factory=Limits)
 
     @model_validator(mode="after")
-    def _parts_meet(self) -> GatewaySettings:
-        if found := problems(self):
-            raise CrossedSettings(found)
-        return self
-
-    @model_validator(mode="after")
     def _one_token_key_a_version(self) -> GatewaySettings:
         if (self.token_key_file is None) == (not self.token_keys):
             raise ValueError("expected either token_key_file or token_keys, got both or neither")
@@ -113,16 +85,6 @@ class GatewaySettings(SettingsModel):
         if self.token_key_file is not None:
             return [TokenKeySettings(version=1, file=self.token_key_file)]
         return self.token_keys
-
-    @model_validator(mode="after")
-    def _languages_are_covered(self) -> GatewaySettings:
-        covered = self.detect.name_languages
-        if strangers := sorted(set(self.policy.name_languages) - covered):
-            raise ValueError(
-                f"policy.name_languages: expected languages in which names can be found ({', '.join(sorted(covered))}),"
-                f" got {', '.join(strangers)}; what is in another language stays on-prem"
-            )
-        return self
 
     @property
     def handoff_path(self) -> Path | None:
@@ -149,74 +111,3 @@ class GatewaySettings(SettingsModel):
     def route(self, model: str) -> RouteSettings | None:
         """The route for a client's model name."""
         return next((route for route in self.routes if route.model == model), None)
-
-
-def load_settings(path: Path) -> GatewaySettings:
-    """Read and check `path`.
-
-    Raises:
-        InputError: the file can't be read, or is not YAML.
-        SpecError: everything wrong in it, each problem with its place.
-    """
-    try:
-        content = yaml.load(path.read_text(encoding="utf-8"), _OnceLoader)  # noqa: S506 - a safe loader
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "not UTF-8"
-        hint = (
-            "name yours with --config; `sovctl gateway init` makes one" if isinstance(error, FileNotFoundError) else ""
-        )
-        raise InputError(f"expected a readable file, got: {reason}", where=str(path), hint=hint) from error
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        line = f" in line {mark.line + 1}" if mark else ""
-        raise InputError(f"expected YAML, got a syntax error{line}", where=str(path)) from error
-    except (ValueError, RecursionError):  # a day that is none, a number of a tag, lists in lists without end
-        hint = "put texts that look like days or numbers in quotes"
-        raise InputError("expected YAML of plain values, got others", where=str(path), hint=hint) from None
-    except _KeyTwice as error:
-        raise InputError(error.message, where=str(path), hint="remove one of the two") from None
-    if not isinstance(content, dict):
-        got = "an empty file" if content is None else f"a {type(content).__name__}"
-        raise InputError(f"expected keys with their values, got {got}", where=str(path))
-    return check_settings(content, path)
-
-
-def check_settings(content: dict[str, Any], path: Path) -> GatewaySettings:
-    """The settings that stand, or are to stand, in `path`.
-
-    Raises:
-        SpecError: everything wrong in them, each problem with its place.
-    """
-    try:
-        return GatewaySettings.model_validate(content)
-    except ValidationError as error:
-        raise SpecError([each for one in error.errors(include_url=False) for each in _problems(path, one)]) from error
-
-
-def _problems(path: Path, error: Any) -> list[Problem]:
-    crossed = error.get("ctx", {}).get("error")
-    if isinstance(crossed, CrossedSettings):
-        return [Problem(each.message, where=f"{path}: {each.where}", hint=each.hint) for each in crossed.problems]
-    place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in error["loc"]).lstrip(".")
-    message, hint = in_words(error), ""
-    if error["type"] == "extra_forbidden":
-        known = _keys_at(error["loc"][:-1])
-        near = difflib.get_close_matches(str(error["loc"][-1]), known, n=1)
-        message, hint = "expected a known key, got another", f"did you mean {near[0]}?" if near else "remove it"
-    return [Problem(message, where=f"{path}: {place}" if place else str(path), hint=hint)]
-
-
-def _keys_at(loc: Sequence[str | int]) -> list[str]:
-    """The keys that settings know at this place."""
-    found: list[type[BaseModel]] = [GatewaySettings]
-    for name in (part for part in loc if isinstance(part, str)):
-        annotations = [model.model_fields[name].annotation for model in found if name in model.model_fields]
-        if annotations:  # else the key of a mapping
-            found = [each for annotation in annotations for each in _models_in(annotation)]
-    return [name for model in found for name in model.model_fields]
-
-
-def _models_in(annotation: Any) -> list[type[BaseModel]]:
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return [annotation]
-    return [each for inner in get_args(annotation) for each in _models_in(inner)]

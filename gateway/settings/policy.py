@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 from enum import StrEnum
 from typing import Annotated, Literal
@@ -11,6 +10,7 @@ from pydantic import AfterValidator, Field, StringConstraints, field_validator
 
 from sovctl.compliance.egress_policy import Table, table_of
 from sovctl.support.canonical_json import digest
+from sovctl.support.suggestions import nearest
 
 from ..domain.entities import Kind
 from ..domain.obstacles import Obstacle
@@ -24,8 +24,8 @@ _KINDS = [kind.value for kind in Kind]
 
 def _known_kind(name: str) -> str:
     if name not in _KINDS:
-        near = difflib.get_close_matches(name.upper(), _KINDS, n=1)
-        raise ValueError(f"expected one of {', '.join(_KINDS)}, got {name}" + (f" ({near[0]}?)" if near else ""))
+        near = nearest(name.upper(), _KINDS)
+        raise ValueError(f"expected one of {', '.join(_KINDS)}, got {name}" + (f" ({near}?)" if near else ""))
     return name
 
 

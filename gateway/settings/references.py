@@ -5,27 +5,16 @@ problems(settings)     # every one with its place; [] when all is well
 
 from __future__ import annotations
 
-import difflib
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
 
 from sovctl.support.errors import Problem
+from sovctl.support.suggestions import nearest
 
 from ..domain.entities import Kind
+from .gateway import GatewaySettings
 from .surface import SurfaceName
 from .upstream import UpstreamKind
-
-if TYPE_CHECKING:
-    from .gateway import GatewaySettings
-
-
-class CrossedSettings(ValueError):
-    """The parts of the settings contradict each other."""
-
-    def __init__(self, problems: list[Problem]) -> None:
-        super().__init__("; ".join(map(str, problems)))
-        self.problems = problems
 
 
 def problems(settings: GatewaySettings) -> list[Problem]:
@@ -41,6 +30,7 @@ def problems(settings: GatewaySettings) -> list[Problem]:
         *_limits(settings),
         *_prices(settings),
         *_second_look(settings),
+        *_name_languages(settings),
     ]
     # A policy is read in terms of the routes, so theirs come first.
     return found or settings.policy.table(settings.routes).problems(kinds=[kind.value for kind in Kind])
@@ -90,6 +80,16 @@ def _second_look(settings: GatewaySettings) -> Iterator[Problem]:
     elif SurfaceName.CHAT not in pool.surfaces:
         message = f"expected a pool that serves {SurfaceName.CHAT.value}, got {look.upstream}, which does not"
         yield Problem(message, where="detect.second_look.upstream")
+
+
+def _name_languages(settings: GatewaySettings) -> Iterator[Problem]:
+    covered = settings.detect.name_languages
+    if unknown := sorted(set(settings.policy.name_languages) - covered):
+        yield Problem(
+            f"expected languages in which names can be found ({', '.join(sorted(covered))}), got {', '.join(unknown)};"
+            " requests in other languages stay on-prem",
+            where="policy.name_languages",
+        )
 
 
 def _twice(where: str, field: str, names: Iterable[str]) -> Iterator[Problem]:
@@ -161,9 +161,9 @@ def _routes_of_rules_and_callers(settings: GatewaySettings) -> Iterator[Problem]
     for where, names in named:
         for name in names:
             if name not in models:
-                near = difflib.get_close_matches(name, models, n=1)
+                near = nearest(name, models)
                 yield Problem(
                     f"expected one of {', '.join(models)}, got {name}",
                     where=f"{where}.routes",
-                    hint=f"did you mean {near[0]}?" if near else "",
+                    hint=f"did you mean {near}?" if near else "",
                 )

@@ -11,6 +11,7 @@ from contextlib import suppress
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 from sovctl.support.errors import InputError, Problem
+from sovctl.support.suggestions import nearest_few
 
 from ...sizing.demand.demand import MOST_SPREAD, ClassDemand, PoolDemand
 from ...sizing.explain.step import both_units
@@ -19,7 +20,6 @@ from ...sizing.pool.pool import PoolCase, pool_cases
 from ...sizing.pool.server import Server
 from ...spec import SiteSpec
 from ...spec.workload import WorkloadClass
-from ..problems import nearest_few
 from .rule import Case, unknown_name
 
 READS = ("workload", "pools", "models", "node_groups", "software", "sizing")

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from datetime import date
 
 from sovctl.support.errors import Problem
+from sovctl.support.suggestions import nearest
 
 from ...catalog import Catalog, ModelEntry, Platform
 from ...spec import NodeGroup, Pool, SiteSpec
-from ..problems import nearest
 
 MOST_NAMES = 12  # that a message lists
 

@@ -11,13 +11,13 @@ from pydantic import AnyHttpUrl
 
 from sovctl.compliance.egress_policy import table_of
 from sovctl.support.errors import Problem
+from sovctl.support.suggestions import nearest_few
 
 from ...catalog import ModelEntry
 from ...spec.gateway import Gateway
 from ...spec.policy import NAME_LANGUAGES, Action, EntityKind
 from ...spec.routing import Route
 from ...spec.types import Secret
-from ..problems import nearest_few
 from .rule import Case, stands_twice, unknown_name
 
 LAST_YEAR = 2261
