@@ -1,11 +1,11 @@
 """`sovctl`, and `python -m sovctl.cli`: loads the words, and runs what was said."""
 
-from sovctl.support.keyboard_interrupt import ends_quietly
+from sovctl.support.keyboard_interrupt import exit_on_interrupt
 
 
 def main() -> None:
     """Entry point of the `sovctl` script."""
-    with ends_quietly():
+    with exit_on_interrupt():
         from .main import main as run
     run()
 

@@ -20,7 +20,7 @@ from sovctl.engine.lab.lifecycle.leak_search import Place, search_controller, se
 from sovctl.engine.lab.services.chat import chat
 from sovctl.support.errors import SovctlError
 
-from . import output as show
+from . import output
 
 GATEWAY_URL = "https://10.77.0.21:8443/v1"
 IBAN, EMAIL = "DE89370400440532013000", "anna.schmidt@example.com"
@@ -100,7 +100,7 @@ def screen(demo: Demo) -> None:
     """The one screen."""
     changes = demo.first_plan["changes"]
     counts = demo.verify["counts"]
-    show.line(show.style("\nwhat happened (simulated hardware, real everything else)", "bold"))
+    output.line(output.style("\nwhat happened (simulated hardware, real everything else)", "bold"))
     rows = [
         ("plan", f"{len(changes)} changes on {len({each['node'] for each in changes})} nodes"),
         ("apply", f"{demo.times_s['apply']:.0f} s, every wave observed again"),
@@ -108,27 +108,27 @@ def screen(demo: Demo) -> None:
         ("verify", " · ".join(f"{count} {verdict}" for verdict, count in counts.items() if count)),
     ]
     for heading, text in rows:
-        show.line(f"  {heading:13} {text}")
-    show.line(show.style("\none chat with an IBAN and an e-mail (openai client, streamed)", "bold"))
-    show.line(f"  client sent   {SENT}")
-    show.line(f"  cloud saw     {demo.seen_outside}")
+        output.line(f"  {heading:13} {text}")
+    output.line(output.style("\none chat with an IBAN and an e-mail (openai client, streamed)", "bold"))
+    output.line(f"  client sent   {SENT}")
+    output.line(f"  cloud saw     {demo.seen_outside}")
     for model, route, is_same in demo.chats:
-        show.line(
+        output.line(
             f"  client got    {'the same, byte for byte' if is_same else 'SOMETHING ELSE'}  ({model}, by {route})"
         )
-    show.line(show.style("\nthe raw values, searched for", "bold"))
+    output.line(output.style("\nthe raw values, searched for", "bold"))
     for place in demo.places:
-        show.line(f"  {place.hits:3} hits  {place.name} ({place.files} files, {place.bytes // 1024} KiB)")
-    show.line(show.style("\nfor the auditor", "bold"))
+        output.line(f"  {place.hits:3} hits  {place.name} ({place.files} files, {place.bytes // 1024} KiB)")
+    output.line(output.style("\nfor the auditor", "bold"))
     for report in demo.reports:
-        show.line(f"  report        {report['folder']}/report.html")
-        show.line(f"                {report['summary']['sentence']}")
-    show.line(f"  check it      sovctl audit verify {demo.folder / '.sovctl'}")
+        output.line(f"  report        {report['folder']}/report.html")
+        output.line(f"                {report['summary']['sentence']}")
+    output.line(f"  check it      sovctl audit verify {demo.folder / '.sovctl'}")
     for problem in demo.problems:
-        show.line(show.style(f"  NOT AS IT SHOULD BE: {problem}", "red"))
+        output.line(output.style(f"  NOT AS IT SHOULD BE: {problem}", "red"))
     which = "" if demo.name == "sovlab" else f" --name {demo.name}"
-    show.line(f"\nthe lab is still up: cd {demo.folder}, break something (sovctl lab shell n1{which}), plan again")
-    show.line(f"end it with: sovctl lab down{which}")
+    output.line(f"\nthe lab is still up: cd {demo.folder}, break something (sovctl lab shell n1{which}), plan again")
+    output.line(f"end it with: sovctl lab down{which}")
 
 
 def _chat(demo: Demo) -> None:
@@ -151,11 +151,11 @@ def _chat(demo: Demo) -> None:
 
 @contextmanager
 def _step(demo: Demo, name: str, what: str) -> Iterator[None]:
-    show.note(f"\n{show.style(name, 'bold', sys.stderr)}: {what}")
+    output.info(f"\n{output.style(name, 'bold', sys.stderr)}: {what}")
     started = time.monotonic()
     yield
     demo.times_s[name] = time.monotonic() - started
-    show.note(f"{name}: {demo.times_s[name]:.1f} s")
+    output.info(f"{name}: {demo.times_s[name]:.1f} s")
 
 
 def _command() -> list[str]:
@@ -163,14 +163,14 @@ def _command() -> list[str]:
 
 
 def _sovctl(*arguments: str) -> None:
-    show.note(show.style(f"$ sovctl {' '.join(arguments)}", "cyan", sys.stderr))
+    output.info(output.style(f"$ sovctl {' '.join(arguments)}", "cyan", sys.stderr))
     done = subprocess.run([*_command(), *arguments], check=False)
     if done.returncode != 0:
         raise SovctlError(f"sovctl {arguments[0]} ended with {done.returncode}")
 
 
 def _sovctl_json(*arguments: str, accept: tuple[int, ...] = (0,)) -> Any:
-    show.note(show.style(f"$ sovctl {' '.join(arguments)}", "cyan", sys.stderr))
+    output.info(output.style(f"$ sovctl {' '.join(arguments)}", "cyan", sys.stderr))
     done = subprocess.run([*_command(), *arguments, "--json"], stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode not in accept:
         raise SovctlError(f"sovctl {arguments[0]} ended with {done.returncode}")

@@ -17,7 +17,7 @@ from typing import Any
 from sovctl.support.atomic_files import write_atomic
 from sovctl.support.errors import InputError
 
-from .error_handler import door
+from .error_handler import handle_errors
 
 _BLOCK = re.compile(r"<!-- options: (?P<words>[a-z ]+) -->\n.*?<!-- end of options -->", re.DOTALL)
 _LIST = re.compile(r"<list\[(\w+)\]>")  # typer's way of saying "may be given again"
@@ -87,7 +87,7 @@ def documented(page: str) -> list[str]:
 
 def main() -> None:
     """Renew every page of the folder that is named."""
-    with door():
+    with handle_errors():
         if len(sys.argv) != 2:
             raise InputError("expected a folder", hint="python -m sovctl.cli.documentation docs/commands")
         for path in sorted(Path(sys.argv[1]).glob("*.md")):

@@ -13,27 +13,27 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from sovctl.support.errors import ExitCode, SovctlError, SpecError
-from sovctl.support.os_errors import refusal
+from sovctl.support.os_errors import os_error_message
 
-from . import output as show
+from . import output
 
 
 @contextmanager
-def door() -> Iterator[None]:
+def handle_errors() -> Iterator[None]:
     """Turn whatever escapes a command into words and an exit code."""
     try:
         yield
     except SpecError as error:
         for each in error.problems:
-            show.problem(str(each), hint=each.hint)
-        show.note(error.message)
+            output.problem(str(each), hint=each.hint)
+        output.info(error.message)
         sys.exit(error.exit_code)
     except SovctlError as error:
-        show.problem(str(error), hint=error.hint)
+        output.problem(str(error), hint=error.hint)
         sys.exit(error.exit_code)
     except KeyboardInterrupt:
-        show.note("")
-        show.problem("interrupted; nothing is half written, the same command can be run again")
+        output.info("")
+        output.problem("interrupted; nothing is half written, the same command can be run again")
         sys.exit(ExitCode.INTERRUPTED)
     except BrokenPipeError:
         # Whoever read our results has seen enough. What is still in the buffer goes nowhere, so that the interpreter's
@@ -41,10 +41,10 @@ def door() -> Iterator[None]:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(ExitCode.OK)
     except Exception as error:  # noqa: BLE001 - the door: nothing may pass as a traceback
-        if (refused := refusal(error)) is not None:
-            show.problem(str(refused), hint=refused.hint)
+        if (refused := os_error_message(error)) is not None:
+            output.problem(str(refused), hint=refused.hint)
             sys.exit(refused.exit_code)
-        show.problem(
+        output.problem(
             f"our mistake: {type(error).__name__}; {_kept_details()}",
             hint="please report it with that file; read it first, it may name your hosts",
         )

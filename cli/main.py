@@ -16,8 +16,8 @@ from typer.core import TyperGroup
 
 from sovctl.support.errors import ExitCode
 
-from . import output as show
-from .error_handler import door
+from . import output
+from .error_handler import handle_errors
 
 # In the order a newcomer meets them.
 COMMANDS = ("init", "validate", "plan", "apply", "verify", "report", "size", "catalog", "audit", "gateway", "lab")
@@ -95,14 +95,14 @@ def _show_usage(error: Any) -> None:
     context = getattr(error, "ctx", None)
     command = context.command_path if context else "sovctl"
     message = error.format_message().rstrip(".")
-    show.problem(message[:1].lower() + message[1:], hint=f"{command} --help")
+    output.problem(message[:1].lower() + message[1:], hint=f"{command} --help")
 
 
 def main() -> None:
     """Run what was said."""
-    show.prepare()
+    output.prepare()
     command = typer.main.get_command(app)
-    with door():
+    with handle_errors():
         try:
             result = command(standalone_mode=False)
             sys.stdout.flush()  # a reader that went away is noticed here, not by the interpreter after us

@@ -54,7 +54,7 @@ def line(text: str = "") -> None:
     sys.stdout.write(text + "\n")
 
 
-def note(text: str) -> None:
+def info(text: str) -> None:
     """One line for the person, not for the pipe; lost where nobody can read it, which changes no exit code."""
     with contextlib.suppress(OSError):
         sys.stderr.write(text + "\n")
@@ -89,9 +89,9 @@ def _coloured_verdict(text: str) -> str:
 
 def problem(message: str, *, hint: str = "") -> None:
     """An error, with the one thing to try."""
-    note(f"{style('sovctl:', 'red', sys.stderr)} {message}")
+    info(f"{style('sovctl:', 'red', sys.stderr)} {message}")
     if hint:
-        note(f"{style('hint:', 'cyan', sys.stderr)} {hint}")
+        info(f"{style('hint:', 'cyan', sys.stderr)} {hint}")
 
 
 def can_ask() -> bool:

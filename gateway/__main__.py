@@ -2,9 +2,9 @@
 
 import sys
 
-from sovctl.support.keyboard_interrupt import ends_quietly
+from sovctl.support.keyboard_interrupt import exit_on_interrupt
 
 if __name__ == "__main__":
-    with ends_quietly():
+    with exit_on_interrupt():
         from .commands.main import main
     sys.exit(main())

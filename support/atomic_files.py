@@ -72,7 +72,7 @@ def _sync_file(path: Path) -> None:
         os.close(descriptor)
 
 
-def why_unreadable(error: OSError | UnicodeDecodeError) -> str:
+def read_error_reason(error: OSError | UnicodeDecodeError) -> str:
     """The system's words for a file that could not be read as text, in lower case."""
     if isinstance(error, UnicodeDecodeError):
         return "something that is no text"

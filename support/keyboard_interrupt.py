@@ -1,6 +1,6 @@
 """Ctrl-C while modules load: nothing has begun, and a traceback through libraries helps nobody.
 
-with ends_quietly():
+with exit_on_interrupt():
     from sovctl.gateway.server import serve
 """
 
@@ -12,7 +12,7 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def ends_quietly() -> Iterator[None]:
+def exit_on_interrupt() -> Iterator[None]:
     """Let Ctrl-C end the process at once, as the system does it; a shell sees 130.
 
     Who ignores the signal, or has taken it, keeps that.

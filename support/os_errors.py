@@ -1,6 +1,6 @@
 """What the machine refuses is no mistake in the code: the place and the system's words are enough.
 
-refusal(PermissionError(13, "Permission denied", "/etc/x"))     # "/etc/x: this machine refuses: permission denied"
+os_error_message(PermissionError(13, "Permission denied", "/etc/x"))  # "/etc/x: permission denied by the system"
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _ROOM = "make room or give access, then run the same command again"
 _NAME = "name another place for it"
 
 
-def refusal(error: BaseException) -> SovctlError | None:
+def os_error_message(error: BaseException) -> SovctlError | None:
     """An error of the machine in words for a person; None for any other error."""
     if isinstance(error, FileNotFoundError) and error.filename is None:  # only getcwd(2) names no file
         return InputError("expected a folder to work in, got one that is gone", hint="cd to one that exists")

@@ -31,9 +31,9 @@ class Entropy(threading.local):
 
     def __init__(self, fetch: Callable[[int], bytes] = os.urandom) -> None:
         self._fetch = fetch
-        self.start_anew()
+        self.reset_after_fork()
 
-    def start_anew(self) -> None:
+    def reset_after_fork(self) -> None:
         """Forget what was fetched; in a child after fork."""
         self._fetched = BytesIO()
 
@@ -58,5 +58,5 @@ class Entropy(threading.local):
 
 
 _entropy = Entropy()
-os.register_at_fork(after_in_child=_entropy.start_anew)
+os.register_at_fork(after_in_child=_entropy.reset_after_fork)
 random_bytes = _entropy.take

@@ -26,7 +26,7 @@ from typing import Any
 
 import yaml
 
-from .atomic_files import why_unreadable
+from .atomic_files import read_error_reason
 from .errors import InputError, Problem, SpecError
 
 MAX_BYTES = 1 << 20  # a site of 10,000 nodes is about 600 KB
@@ -61,7 +61,7 @@ _SYNTAX_HINTS = (
 )
 
 
-class BrokenText(Exception):
+class YamlSyntaxError(Exception):
     """The text is not YAML that we read; holds the one problem, `where` being "line" or "line:column" or empty."""
 
     def __init__(self, problem: Problem) -> None:
@@ -143,7 +143,7 @@ def read_text(data: bytes) -> YamlText:
     """Parse.
 
     Raises:
-        BrokenText: too big, not UTF-8, not YAML, or YAML of a kind that is not read here.
+        YamlSyntaxError: too big, not UTF-8, not YAML, or YAML of a kind that is not read here.
     """
     if len(data) > MAX_BYTES:
         raise _broken(f"expected at most {MAX_BYTES} bytes, got more", "", "split it")
@@ -178,15 +178,15 @@ def read_file(path: Path, *, what: str, hint: str = "") -> YamlText:
         with path.open("rb") as file:
             data = file.read(MAX_BYTES + 1)
     except OSError as error:
-        reason = why_unreadable(error)
+        reason = read_error_reason(error)
         raise InputError(f"expected a file that can be read, got: {reason}", where=str(path), hint=hint) from None
     try:
         return read_text(data)
-    except BrokenText as error:
+    except YamlSyntaxError as error:
         raise SpecError([error.placed(path)], what=what) from None
 
 
-def _syntax(error: yaml.MarkedYAMLError) -> BrokenText:
+def _syntax(error: yaml.MarkedYAMLError) -> YamlSyntaxError:
     words = error.problem or "cannot be read"
     mark = error.problem_mark or error.context_mark
     hint = next((hint for part, hint in _SYNTAX_HINTS if part in words), "compare with the examples")
@@ -195,8 +195,8 @@ def _syntax(error: yaml.MarkedYAMLError) -> BrokenText:
     return _broken(f"expected YAML, got a mistake: {words}{opened}", where, hint)
 
 
-def _broken(message: str, where: str, hint: str) -> BrokenText:
-    return BrokenText(Problem(message, where=where, hint=hint))
+def _broken(message: str, where: str, hint: str) -> YamlSyntaxError:
+    return YamlSyntaxError(Problem(message, where=where, hint=hint))
 
 
 class _Reader:
@@ -276,7 +276,7 @@ class _Reader:
             raise _at(event, "expected plain values, got a tag (!)", "remove the tag, or put the text in quotes")
 
 
-def _at(event: Any, message: str, hint: str) -> BrokenText:
+def _at(event: Any, message: str, hint: str) -> YamlSyntaxError:
     return _broken(message, f"{event.start_mark.line + 1}:{event.start_mark.column + 1}", hint)
 
 

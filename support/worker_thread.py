@@ -3,7 +3,7 @@
 Like an executor with one thread, at a third of its cost for each piece of work: a queue, and one call back into the
 event loop.
 
-    thread = Thread("vault writer", closed=partial(VaultFailed, "expected an open vault, got a closed one"))
+    thread = WorkerThread("vault writer", closed=partial(VaultFailed, "expected an open vault, got a closed one"))
     await thread.run(file.write, batch)
     thread.close()
 """
@@ -23,7 +23,7 @@ Then = Callable[[Any, Exception | None], None]
 _Work = tuple[Callable[..., Any], tuple[Any, ...], asyncio.AbstractEventLoop, Then]
 
 
-class Thread:
+class WorkerThread:
     """Runs what it is given, one after another.
 
     Args:
@@ -45,10 +45,10 @@ class Thread:
         """
         loop = asyncio.get_running_loop()
         future: asyncio.Future[_Result] = loop.create_future()
-        self.hand(loop, partial(_settle, future), function, *args)
+        self.submit(loop, partial(_settle, future), function, *args)
         return future
 
-    def hand(self, loop: asyncio.AbstractEventLoop, then: Then, function: Callable[..., Any], *args: Any) -> None:
+    def submit(self, loop: asyncio.AbstractEventLoop, then: Then, function: Callable[..., Any], *args: Any) -> None:
         """`run` for who needs no future: `then` is called in the event loop.
 
         Raises:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import typer
 
-from .. import output as show
+from .. import output
 
 EPILOG = """Examples: sovctl apply site.yaml  ·  sovctl apply site.yaml --yes  ·  sovctl apply site.yaml --resume"""
 
@@ -34,24 +34,24 @@ def apply(
 
     opened = Site.open(site, state=state, touches_nodes=True)
     plan = opened.saved_plan()
-    show.note(f"plan {plan.sha256[:12]} of {plan.created}: {summary(plan)}")
+    output.info(f"plan {plan.sha256[:12]} of {plan.created}: {summary(plan)}")
     if not yes:
-        if not show.can_ask():
+        if not output.can_ask():
             raise InputError("expected --yes where there is no terminal to ask on")
         if not typer.confirm("carry it out?", err=True):
             raise typer.Exit
     started = time.monotonic()
 
     def report(step: Progress) -> None:
-        show.note(
+        output.info(
             f"[{time.monotonic() - started:5.0f} s] {step.node:8}{step.text}"
             if step.node
-            else f"[{time.monotonic() - started:5.0f} s] {show.style(step.text, 'bold')}"
+            else f"[{time.monotonic() - started:5.0f} s] {output.style(step.text, 'bold')}"
         )
 
     outcome = carry_out(opened, shown_sha256=plan.sha256, resume=resume, report=report)
     if as_json:
-        show.document(
+        output.document(
             {
                 "run": outcome.run_id,
                 "plan_sha256": outcome.plan_sha256,
@@ -60,7 +60,7 @@ def apply(
             }
         )
     else:
-        show.line(
+        output.line(
             f"done: {outcome.done} changes in {outcome.seconds:.0f} s, each observed again; prove it with: "
             f"sovctl verify {site}"
         )

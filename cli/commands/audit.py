@@ -7,7 +7,7 @@ import typer
 
 from sovctl.support.errors import ExitCode
 
-from .. import output as show
+from .. import output
 from . import audit_witness
 
 
@@ -40,14 +40,14 @@ def register(app: typer.Typer) -> None:
         else:
             result = audit.audit(target, key=given, kept=kept)
         if as_json:
-            show.document(result.as_json())
+            output.document(result.as_json())
         else:
             for finding in result.findings:
-                show.line(f"{show.style('FINDING', 'red')}  {shown(finding)}")
+                output.line(f"{output.style('FINDING', 'red')}  {shown(finding)}")
             for label, texts in (("checked", result.facts), ("note", result.notes), ("limit", result.limits)):
                 for text in dict.fromkeys(texts):
-                    show.line(f"{label:7}  {shown(text)}")
+                    output.line(f"{label:7}  {shown(text)}")
             count = len(result.findings)
-            show.line("OK: nothing found" if not count else f"NOT OK: {count} finding{'s' if count > 1 else ''}")
+            output.line("OK: nothing found" if not count else f"NOT OK: {count} finding{'s' if count > 1 else ''}")
         if result.findings:
             raise typer.Exit(ExitCode.FAILURE)

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from .. import output as show
+from .. import output
 
 
 def register(group: typer.Typer) -> None:
@@ -21,7 +21,7 @@ def register(group: typer.Typer) -> None:
     def export(
         ledger: Annotated[Path, typer.Option(help="The ledger's folder.")] = Path(".sovctl/ledger"),
         since: Annotated[int, typer.Option(min=0, help="Entries that the witness signed last; 0 the first time.")] = 0,
-        output: Annotated[Path | None, typer.Option("-o", "--output", help="File; standard output otherwise.")] = None,
+        to: Annotated[Path | None, typer.Option("-o", "--output", help="File; standard output otherwise.")] = None,
     ) -> None:
         """Write the newest checkpoint with the proof that it extends what the witness saw."""
         from sovctl.compliance.ledger.reader import LedgerReader
@@ -29,11 +29,11 @@ def register(group: typer.Typer) -> None:
         from sovctl.support.atomic_files import write_atomic
 
         text = request(LedgerReader(ledger), old_size=since)
-        if output:
-            write_atomic(output, text)
-            show.note(f"wrote {output}; carry it to the witness: sovctl audit witness sign {output}")
+        if to:
+            write_atomic(to, text)
+            output.info(f"wrote {to}; carry it to the witness: sovctl audit witness sign {to}")
         else:
-            show.line(text.rstrip("\n"))
+            output.line(text.rstrip("\n"))
 
     @witnesses.command(epilog="Example: sovctl audit witness sign ask.txt --folder ~/witness --log-key log.vkey")
     def sign(
@@ -50,5 +50,7 @@ def register(group: typer.Typer) -> None:
 
         memory = WitnessMemory(folder, name=name)
         kept = memory.sign(asked, log_key=read_key(log_key) if log_key else None)
-        show.line(str(kept))
-        show.note("keep it; later: sovctl audit verify --ledger DIR --checkpoint FILE --key FILE, on the site's ledger")
+        output.line(str(kept))
+        output.info(
+            "keep it; later: sovctl audit verify --ledger DIR --checkpoint FILE --key FILE, on the site's ledger"
+        )

@@ -7,7 +7,7 @@ import typer
 
 from sovctl.support.errors import ExitCode, InputError
 
-from .. import output as show
+from .. import output
 
 _PARTS = ("models", "gpus", "platforms", "scalable-units")
 _WIDEST_VALUE = 60  # characters of a column; what is longer stands below the table
@@ -36,14 +36,14 @@ def list_entries(
         raise InputError(f"expected one of {', '.join(_PARTS)}, got {part!r}", where="PART")
     found = {name: rows for name, rows in summaries(_catalog(site)).items() if part in ("", name)}
     if as_json:
-        show.document(found)
+        output.document(found)
         return
     for name, rows in found.items():
-        show.line(show.style(f"{name} ({len(rows)})", "bold"))
+        output.line(output.style(f"{name} ({len(rows)})", "bold"))
         for row in rows:
-            show.line(f"{row['id']}: {row['about']}")
-            show.line(f"    {row['kind']}, read {row['date']}: {row['source']}")
-        show.line()
+            output.line(f"{row['id']}: {row['about']}")
+            output.line(f"    {row['kind']}, read {row['date']}: {row['source']}")
+        output.line()
 
 
 def show_entry(
@@ -63,7 +63,9 @@ def show_entry(
         raise InputError(f"expected an entry of the catalogue, got {name!r}", hint=hint)
     rows = listing.rows_of(entry)
     if as_json:
-        show.document({"id": name, "figures": [row.as_json() for row in rows], "entry": entry.model_dump(mode="json")})
+        output.document(
+            {"id": name, "figures": [row.as_json() for row in rows], "entry": entry.model_dump(mode="json")}
+        )
         return
     sources = list(dict.fromkeys(row.source for row in rows))
     body, long = [], []
@@ -73,9 +75,9 @@ def show_entry(
             long.append(f"{row.figure} ({row.kind}, {row.date}) {source}: {value}")
         else:
             body.append((row.figure, value, row.unit, row.kind, row.date, source))
-    show.table(("FIGURE", "VALUE", "UNIT", "KIND", "READ", "SOURCE"), body)
+    output.table(("FIGURE", "VALUE", "UNIT", "KIND", "READ", "SOURCE"), body)
     for line in (*long, *(f"[{number}] {source}" for number, source in enumerate(sources, 1))):
-        show.line(line)
+        output.line(line)
 
 
 def check(site: Site = None, as_json: Json = False) -> None:
@@ -85,12 +87,12 @@ def check(site: Site = None, as_json: Json = False) -> None:
     found = {name: deviation(model) for name, model in _catalog(site).models.items()}
     wrong = sorted(name for name, each in found.items() if each is not None and abs(each) > TOLERANCE)
     if as_json:
-        show.document({"tolerance": TOLERANCE, "deviation": found, "wrong": wrong})
+        output.document({"tolerance": TOLERANCE, "deviation": found, "wrong": wrong})
     else:
         rows = [(n, "not countable" if d is None else f"{d * 100:+.2f} %") for n, d in found.items()]
-        show.table(("MODEL", "SHAPE AGAINST PUBLISHED"), rows)
+        output.table(("MODEL", "SHAPE AGAINST PUBLISHED"), rows)
         counted = sum(each is not None for each in found.values())
-        show.line(f"{counted} of {len(found)} models counted, {len(wrong)} off by more than {TOLERANCE * 100:.0f} %")
+        output.line(f"{counted} of {len(found)} models counted, {len(wrong)} off by more than {TOLERANCE * 100:.0f} %")
     if wrong:
         raise typer.Exit(ExitCode.FAILURE)
 

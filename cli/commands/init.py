@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from .. import output as show
+from .. import output
 
 
 def register(app: typer.Typer) -> None:
@@ -23,11 +23,11 @@ def register(app: typer.Typer) -> None:
 
         if list_presets:
             for name in presets.names():
-                show.line(show.style(name, "bold"))
-                show.line(f"  {presets.about(name)}")
+                output.line(output.style(name, "bold"))
+                output.line(f"  {presets.about(name)}")
             return
         written = presets.write_preset(preset, folder, force=force)
-        show.note(f"wrote {written.site} (preset {preset}) and {written.schema}")
-        show.note("next:")
+        output.info(f"wrote {written.site} (preset {preset}) and {written.schema}")
+        output.info("next:")
         for step in written.next_steps:
-            show.note(f"  {step}")
+            output.info(f"  {step}")

@@ -9,7 +9,7 @@ import typer
 
 from sovctl.support.errors import ExitCode, InputError
 
-from .. import output as show
+from .. import output
 
 EPILOG = """Examples: sovctl plan site.yaml  ·  sovctl plan --node n1 --details  ·  sovctl plan --json
   ·  sovctl plan examples/bank-hybrid/site.yaml --facts examples/bank-hybrid/facts"""
@@ -51,8 +51,8 @@ def plan(
     if facts is not None:
         made = opened.plan(context, opened.recorded(facts))
     else:
-        observed = opened.observe(context, report=lambda text: show.progress(f"observed {text}"))
-        show.progress_done()
+        observed = opened.observe(context, report=lambda text: output.progress(f"observed {text}"))
+        output.progress_done()
         made = opened.plan(context, observed)
         if not no_save:
             file.write(made, opened.state.plan_file, opened.plan_key())
@@ -60,11 +60,11 @@ def plan(
             file.write(made, out, opened.plan_key())
     if as_json:
         body: dict[str, Any] = made.body()
-        show.document({**body, "sha256": made.sha256})
+        output.document({**body, "sha256": made.sha256})
     else:
         show_plan(made, only=node, details=details)
         if facts is not None:
-            show.note("planned from captures; nothing was saved and nothing can be applied from it")
+            output.info("planned from captures; nothing was saved and nothing can be applied from it")
         elif made.changes and not no_save:
-            show.note(f"saved to {opened.state.plan_file}; carry it out with: sovctl apply {site}")
+            output.info(f"saved to {opened.state.plan_file}; carry it out with: sovctl apply {site}")
     return ExitCode.CHANGES if detailed_exitcode and made.changes else ExitCode.OK

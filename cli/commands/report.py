@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from .. import output as show
+from .. import output
 
 
 def register(app: typer.Typer) -> None:
@@ -71,7 +71,7 @@ def register(app: typer.Typer) -> None:
                 for each in loaded
             ]
         if as_json:
-            show.document(
+            output.document(
                 [
                     {"folder": str(each.folder), "leaf_index": each.leaf_index}
                     | {name: each.document[name] for name in ("subject", "run", "pack", "summary", "simulated")}
@@ -81,11 +81,13 @@ def register(app: typer.Typer) -> None:
             return
         for waiver in exceptions.waivers if exceptions else ():
             if not waiver.counts_on(now.date()):
-                show.note(f"waiver {waiver.id} counts from {waiver.approved} to {waiver.expires}, not today")
+                output.info(f"waiver {waiver.id} counts from {waiver.approved} to {waiver.expires}, not today")
         for each in reports:
-            show.line(f"{each.document['pack']['title']}: {each.document['summary']['sentence']}")
+            output.line(f"{each.document['pack']['title']}: {each.document['summary']['sentence']}")
             if each.document["simulated"]:
-                show.line(show.style("SIMULATED: evidence from stand-in hardware, nothing about a real site", "yellow"))
+                output.line(
+                    output.style("SIMULATED: evidence from stand-in hardware, nothing about a real site", "yellow")
+                )
             command = ("python3", each.folder / "verify_report.py", each.folder, "--key", paths.ledger / "log.vkey")
-            show.line(f"report  {each.folder / 'report.html'}")
-            show.line(f"verify  {shlex.join(map(str, command))}")
+            output.line(f"report  {each.folder / 'report.html'}")
+            output.line(f"verify  {shlex.join(map(str, command))}")

@@ -11,7 +11,7 @@ from typer.core import TyperGroup
 
 from sovctl.support.errors import ExitCode, InputError
 
-from .. import output as show
+from .. import output
 from . import size_calibrate
 
 EPILOG = """Examples: sovctl size site.yaml  ·  sovctl size --explain chat
@@ -79,12 +79,12 @@ def size(
         from sovctl.support.atomic_files import write_atomic
 
         write_atomic(html, render_page(then or now))
-        show.note(f"written to {html}")
+        output.info(f"written to {html}")
     if autoscaling is not None:
         size_view.show_autoscaling(then or now, autoscaling, site)
     elif as_json:
         body = document(now)
-        show.document(body if then is None else {**body, "what_if": {"settings": what_if, **document(then)}})
+        output.document(body if then is None else {**body, "what_if": {"settings": what_if, **document(then)}})
     elif then is not None:
         size_view.show_side_by_side(now, then, what_if, only=explain)
     elif explain is not None:

@@ -8,10 +8,10 @@ from typing import Annotated
 
 import typer
 
-from sovctl.support.atomic_files import why_unreadable, write_atomic
+from sovctl.support.atomic_files import read_error_reason, write_atomic
 from sovctl.support.errors import InputError
 
-from .. import output as show
+from .. import output
 
 MOST_BYTES = 1 << 28  # of one result; GuideLLM's with every request in it has some ten megabytes
 EPILOG = "Example: sovctl size calibrate run-8.json run-32.json run-96.json --site site.yaml --pool assistant"
@@ -51,17 +51,17 @@ def calibrate(
     kept = [each for each in (read_calibrations(path) if path.exists() else ()) if each.key != made.key]
     write_atomic(path, calibrations_text((*kept, made)))
     if as_json:
-        show.document(made.model_dump(mode="json"))
+        output.document(made.model_dump(mode="json"))
     else:
         few, many = made.in_flight
         server = f"{made.model} {made.precision} on {made.gpu}, TP{made.tensor_parallel_size}"
-        show.line(f"{server}: steps take {made.factor:g} times what published servers take")
-        show.line(f"{made.points} measurements, {few:.0f} to {many:.0f} in flight")
+        output.line(f"{server}: steps take {made.factor:g} times what published servers take")
+        output.line(f"{made.points} measurements, {few:.0f} to {many:.0f} in flight")
         rows = [(name, f"{band.p10:.2f}", f"{band.p90:.2f}", str(band.rows)) for name, band in made.bands.items()]
-        show.table(("MEASURED / COMPUTED", "P10", "P90", "POINTS"), rows)
-        show.note(f"wrote {path}")
+        output.table(("MEASURED / COMPUTED", "P10", "P90", "POINTS"), rows)
+        output.info(f"wrote {path}")
         if loaded.spec.calibration_file is None:
-            show.note(f"sizing uses it once site.yaml names it: calibration_file: {path.name}")
+            output.info(f"sizing uses it once site.yaml names it: calibration_file: {path.name}")
 
 
 def _read(file: Path) -> bytes:
@@ -69,7 +69,7 @@ def _read(file: Path) -> bytes:
         with file.open("rb") as opened:
             data = opened.read(MOST_BYTES + 1)
     except OSError as error:
-        reason = why_unreadable(error)
+        reason = read_error_reason(error)
         raise InputError(f"expected a file that can be read, got: {reason}", where=str(file)) from None
     if len(data) > MOST_BYTES:
         hint = "leave single requests out of it: vllm bench serve without --save-detailed"

@@ -9,7 +9,7 @@ import typer
 
 from sovctl.support.errors import ExitCode, InputError, SpecError
 
-from .. import output as show
+from .. import output
 
 if TYPE_CHECKING:
     from sovctl.engine.validation.load import LoadedSpec
@@ -28,7 +28,7 @@ def register(app: typer.Typer) -> None:
         if schema:
             from sovctl.engine.validation.documentation import render_schema
 
-            show.line(render_schema().rstrip())
+            output.line(render_schema().rstrip())
             return
         if site is None:
             raise InputError("expected a site.yaml, got no argument", hint="sovctl validate site.yaml")
@@ -40,13 +40,13 @@ def register(app: typer.Typer) -> None:
             if not json:
                 raise
             problems = [{"where": each.where, "message": each.message, "hint": each.hint} for each in error.problems]
-            show.document({"valid": False, "problems": problems})
+            output.document({"valid": False, "problems": problems})
             raise typer.Exit(ExitCode.BAD_INPUT) from None
         summary = _summary(loaded)
         if json:
-            show.document({"valid": True, "problems": [], **summary})
+            output.document({"valid": True, "problems": [], **summary})
         else:
-            show.line(_sentence(summary))
+            output.line(_sentence(summary))
 
 
 def _summary(loaded: LoadedSpec) -> dict[str, Any]:

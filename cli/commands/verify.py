@@ -9,7 +9,7 @@ import typer
 
 from sovctl.support.errors import ExitCode
 
-from .. import output as show
+from .. import output
 
 if TYPE_CHECKING:
     from sovctl.compliance.evidence.store import StoredEvidence
@@ -54,14 +54,14 @@ def verify(
             nodes=node,
             checks=check,
             jobs=jobs,
-            report=lambda done, total, case, result: show.progress(
+            report=lambda done, total, case, result: output.progress(
                 f"{done}/{total}  {case.target}  {case.check.id}: {result.verdict}"
             ),
         )
-        show.progress_done()
+        output.progress_done()
         stored = keep(opened, found)
     if as_json:
-        show.document(_document(found, stored))
+        output.document(_document(found, stored))
     else:
         _show(found, stored)
     if found.interrupted:
@@ -71,18 +71,18 @@ def verify(
 
 def _show(found: Found, stored: list[StoredEvidence]) -> None:
     rows = zip(found.cases, found.results, strict=True)
-    show.table(
+    output.table(
         ("VERDICT", "TARGET", "CHECK", "REASON"),
         [(result.verdict.value, case.target, case.check.id, result.reason) for case, result in rows],
     )
     simulated = sum(bool(result.simulated) for result in found.results)
-    show.line()
-    show.line(" · ".join(f"{count} {verdict}" for verdict, count in _counts(found).items()))
+    output.line()
+    output.line(" · ".join(f"{count} {verdict}" for verdict, count in _counts(found).items()))
     if simulated:
-        show.line(f"simulated: {simulated} of {len(found.results)} verdicts rest on stand-in hardware")
+        output.line(f"simulated: {simulated} of {len(found.results)} verdicts rest on stand-in hardware")
     if found.interrupted:
-        show.note("interrupted: what was not looked at is UNKNOWN")
-    show.note(
+        output.info("interrupted: what was not looked at is UNKNOWN")
+    output.info(
         f"kept as evidence run {stored[0].run_id}, ledger entries {stored[0].leaf_index} to {stored[-1].leaf_index}"
     )
 

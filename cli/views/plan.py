@@ -10,7 +10,7 @@ from typing import Any
 from sovctl.engine.plan.file import Plan
 from sovctl.engine.resources.resource import Change, Risk
 
-from .. import output as show
+from .. import output
 
 MARKS = {"create": ("+", "green"), "update": ("~", "yellow"), "delete": ("-", "red")}
 WIDEST = 34
@@ -30,12 +30,12 @@ def show_plan(plan: Plan, *, only: str | None = None, details: bool = False) -> 
         details: one line per changed key.
     """
     if plan.simulated:
-        show.line(show.style("simulated hardware: this plan is of a lab", "yellow"))
+        output.line(output.style("simulated hardware: this plan is of a lab", "yellow"))
     for node in dict.fromkeys(change.node for change in plan.changes):
         if only in (None, node):
-            show.line(show.style(node, "bold"))
+            output.line(output.style(node, "bold"))
             _show_node([change for change in plan.changes if change.node == node], details=details)
-    show.line(summary(plan))
+    output.line(summary(plan))
 
 
 def summary(plan: Plan) -> str:
@@ -68,7 +68,7 @@ def _show_node(changes: list[Change], *, details: bool) -> None:
         mark, colour = MARKS[change.verb.value]
         what, before, after, risk = (_fit(cell, width) for cell, width in zip(row, widths, strict=True))
         text = f"{what}  {before} -> {after}  {f'{risk}  ' if widths[3] else ''}{change.why}".rstrip()
-        show.line(f"  {show.style(mark, colour)} {_cut(text, columns - INDENT) if columns > INDENT else text}")
+        output.line(f"  {output.style(mark, colour)} {_cut(text, columns - INDENT) if columns > INDENT else text}")
         if details:
             for key in change.after or change.before or {}:
                 _show_key(key, (change.before or {}).get(key), (change.after or {}).get(key))
@@ -78,13 +78,13 @@ def _show_key(key: str, old: Any, new: Any) -> None:
     if isinstance(new, list) or isinstance(old, list):
         gone = [line for line in old or [] if line not in (new or [])]
         come = [line for line in new or [] if line not in (old or [])]
-        show.line(f"      {key}:")
+        output.line(f"      {key}:")
         for line in gone:
-            show.line(show.style(f"        - {line}", "red"))
+            output.line(output.style(f"        - {line}", "red"))
         for line in come:
-            show.line(show.style(f"        + {line}", "green"))
+            output.line(output.style(f"        + {line}", "green"))
     else:
-        show.line(f"      {key}: {_value(old)} -> {_value(new)}")
+        output.line(f"      {key}: {_value(old)} -> {_value(new)}")
 
 
 def _sides(change: Change) -> tuple[str, str]:

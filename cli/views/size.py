@@ -22,7 +22,7 @@ from sovctl.engine.sizing.site.scalable_units import UnitShare
 from sovctl.engine.sizing.site.site_sizing import Outcome
 from sovctl.support.errors import InputError
 
-from .. import output as show
+from .. import output
 
 _WIDTH = 110
 
@@ -31,17 +31,19 @@ def show_site(outcome: Outcome) -> None:
     """One screen: each pool in four lines, then the machines, and the money where there are prices."""
     sizings, costs = outcome.sizings, outcome.costs
     for sized in sizings:
-        verdict = show.style(sized.verdict.value, show.VERDICT_STYLES[sized.verdict.value])
-        show.line(f"{show.style(sized.case.pool.name, 'bold')}  {verdict}{'  ' + sized.reason if sized.reason else ''}")
+        verdict = output.style(sized.verdict.value, output.VERDICT_STYLES[sized.verdict.value])
+        output.line(
+            f"{output.style(sized.case.pool.name, 'bold')}  {verdict}{'  ' + sized.reason if sized.reason else ''}"
+        )
         for line in _lines(sized):
-            show.line(f"  {line}")
-    show.line()
+            output.line(f"  {line}")
+    output.line()
     for line in (*machines(outcome), *(_money(costs) if costs else ())):
-        show.line(line)
+        output.line(line)
     stands = dict.fromkeys((each.provenance, each.provenance_words) for each in sizings if each.limit is not None)
     if stands:
-        show.line("times: middle (pessimistic edge) / limit; plans are made at the pessimistic edge")
-        show.line(f"figures are {' or '.join(f'{word} ({why})' for word, why in stands)}")
+        output.line("times: middle (pessimistic edge) / limit; plans are made at the pessimistic edge")
+        output.line(f"figures are {' or '.join(f'{word} ({why})' for word, why in stands)}")
 
 
 def _lines(sized: PoolSizing) -> list[str]:
@@ -179,11 +181,11 @@ def _money(costs: MonthlyCosts) -> list[str]:
 
 def show_steps(sized: PoolSizing, steps: Sequence[Step]) -> None:
     """One pool, step by step."""
-    show.line(
-        f"{show.style(sized.case.pool.name, 'bold')}: {sized.verdict}{', ' + sized.reason if sized.reason else ''}"
+    output.line(
+        f"{output.style(sized.case.pool.name, 'bold')}: {sized.verdict}{', ' + sized.reason if sized.reason else ''}"
     )
     for number, step in enumerate(steps, 1):
-        show.line(f"\n{number}. {show.style(step.title, 'bold')} = {step.result}")
+        output.line(f"\n{number}. {output.style(step.title, 'bold')} = {step.result}")
         for text in (step.formula, *step.inputs):
             _wrapped(text, "   ")
         if step.instead:
@@ -192,7 +194,7 @@ def show_steps(sized: PoolSizing, steps: Sequence[Step]) -> None:
 
 def _wrapped(text: str, indent: str) -> None:
     for line in textwrap.wrap(text, _WIDTH, initial_indent=indent, subsequent_indent=" " * (len(indent) + 2)):
-        show.line(line)
+        output.line(line)
 
 
 def show_side_by_side(now: Outcome, then: Outcome, settings: Sequence[str], *, only: str | None = None) -> None:
@@ -201,7 +203,7 @@ def show_side_by_side(now: Outcome, then: Outcome, settings: Sequence[str], *, o
     Args:
         only: this pool alone.
     """
-    show.line(f"what if {', '.join(settings)}")
+    output.line(f"what if {', '.join(settings)}")
     before, after = _compared(now, only), _compared(then, only)
     rows = [
         (name, what, before.get(name, {}).get(what, "-"), after.get(name, {}).get(what, "-"))
@@ -210,9 +212,9 @@ def show_side_by_side(now: Outcome, then: Outcome, settings: Sequence[str], *, o
         if before.get(name, {}).get(what) != after.get(name, {}).get(what)
     ]
     if not rows:
-        show.line("nothing changes")
+        output.line("nothing changes")
         return
-    show.table(("pool", "what", "now", "what if"), rows)
+    output.table(("pool", "what", "now", "what if"), rows)
 
 
 def _compared(outcome: Outcome, only: str | None) -> dict[str, dict[str, str]]:
@@ -277,8 +279,8 @@ def show_autoscaling(outcome: Outcome, form: str, site: Path) -> None:
     for sized in outcome.sizings:
         bounds = bounds_of(sized, sizing)
         if bounds is None:
-            show.line(f"# {sized.case.pool.name}: no bounds, {sized.reason or sized.verdict.value}")
+            output.line(f"# {sized.case.pool.name}: no bounds, {sized.reason or sized.verdict.value}")
             continue
         stays = f"; at least one stays: {bounds.why_not_zero}" if bounds.why_not_zero else ""
-        show.line(f"# {bounds.pool}: a new replica answers after {bounds.lead_s:,.0f} s{stays}")
-        show.line("---\n" + yaml.safe_dump(FORMS[form](bounds), sort_keys=False, width=200).rstrip())
+        output.line(f"# {bounds.pool}: a new replica answers after {bounds.lead_s:,.0f} s{stays}")
+        output.line("---\n" + yaml.safe_dump(FORMS[form](bounds), sort_keys=False, width=200).rstrip())

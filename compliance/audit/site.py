@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sovctl.support.atomic_files import why_unreadable
+from sovctl.support.atomic_files import read_error_reason
 from sovctl.support.canonical_json import sha256_hex
 from sovctl.support.errors import InputError
 
@@ -100,7 +100,7 @@ def read_key(path: Path) -> Key:
     try:
         return parse_vkey(path.read_text())
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"expected a public key (.vkey), got: {why_unreadable(error)}", where=str(path)) from error
+        raise InputError(f"expected a public key (.vkey), got: {read_error_reason(error)}", where=str(path)) from error
     except InputError as error:
         raise InputError(error.message, where=str(path), hint=error.hint) from error
 
@@ -115,7 +115,7 @@ def read_checkpoint(path: Path) -> Checkpoint:
     try:
         text = path.read_bytes().decode()
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"expected a kept checkpoint, got: {why_unreadable(error)}", where=str(path)) from error
+        raise InputError(f"expected a kept checkpoint, got: {read_error_reason(error)}", where=str(path)) from error
     if path.suffix == ".json":
         try:
             text = str(json.loads(text)["ledger"]["checkpoint"])

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Any
 
 
-class Kind(StrEnum):
+class FindingKind(StrEnum):
     """What is wrong. Each is a reason to call the ledger damaged."""
 
     MISSING_LOG = "missing-log"
@@ -26,7 +26,7 @@ class Kind(StrEnum):
 class Finding:
     """One thing that is wrong, and where."""
 
-    kind: Kind
+    kind: FindingKind
     message: str
     """Both sides: expected ..., got ...."""
     first_index: int | None = None

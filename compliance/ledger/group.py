@@ -18,8 +18,8 @@ from types import TracebackType
 from typing import Any, Self
 
 from sovctl.support.errors import SovctlError
-from sovctl.support.stall_timeout import HUNG, Patience
-from sovctl.support.worker_thread import Thread
+from sovctl.support.stall_timeout import HUNG, StallTimeout
+from sovctl.support.worker_thread import WorkerThread
 
 from .errors import LedgerUnwritable
 from .format import encode_record
@@ -38,7 +38,7 @@ class GroupCommit:
         max_batch: records per fsync at most.
         max_waiting: records that may wait; the next one is refused, so that a slow disk cannot fill the memory.
         checkpoint_after_s: seconds without an append after which a checkpoint is written.
-        patience: how long a batch, or a checkpoint, may take.
+        stall_timeout: how long a batch, or a checkpoint, may take.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class GroupCommit:
         max_batch: int = MAX_BATCH,
         max_waiting: int = MAX_WAITING,
         checkpoint_after_s: float = CHECKPOINT_AFTER_S,
-        patience: Patience | None = None,
+        stall_timeout: StallTimeout | None = None,
     ) -> None:
         self._ledger = ledger
         self._max_batch = max_batch
@@ -63,9 +63,9 @@ class GroupCommit:
         self._timer: asyncio.TimerHandle | None = None
         self._heard_at = 0.0
         self._under_way: list[_Record] = []
-        self._patience = patience or Patience()
-        self._patience.on_hung = self._fail_all
-        self._thread = Thread("ledger", closed=partial(LedgerUnwritable, "the ledger is closing"))
+        self._stall_timeout = stall_timeout or StallTimeout()
+        self._stall_timeout.on_hung = self._fail_all
+        self._thread = WorkerThread("ledger", closed=partial(LedgerUnwritable, "the ledger is closing"))
 
     async def append(self, record: Mapping[str, Any]) -> int:
         """Append one record; its index, once it is on the disk.
@@ -82,12 +82,12 @@ class GroupCommit:
         Raises:
             LedgerUnwritable: as for `append`.
         """
-        if self._closing or self._patience.is_hung or len(self._waiting) >= self._max_waiting:
+        if self._closing or self._stall_timeout.is_hung or len(self._waiting) >= self._max_waiting:
             raise LedgerUnwritable(
                 "the ledger is closing"
                 if self._closing
                 else HUNG
-                if self._patience.is_hung
+                if self._stall_timeout.is_hung
                 else f"expected at most {self._max_waiting} records waiting for the disk, got one more",
                 where=str(self._ledger.directory),
                 hint="the disk does not keep up; nothing is served unrecorded",
@@ -120,7 +120,7 @@ class GroupCommit:
         if not self._is_signed:
             with contextlib.suppress(SovctlError):  # the entries are durable; they are signed when it is next opened
                 await self._thread.run(self._ledger.checkpoint)
-        self._patience.stop()
+        self._stall_timeout.stop()
         self._thread.close()
 
     async def __aenter__(self) -> Self:
@@ -138,9 +138,9 @@ class GroupCommit:
         waiting = self._waiting
         if waiting:
             batch = self._under_way = [waiting.popleft() for _ in range(min(len(waiting), self._max_batch))]
-            self._patience.begin(loop)
+            self._stall_timeout.begin(loop)
             written = partial(self._written, batch)
-            self._thread.hand(loop, written, self._ledger.append_encoded, [data for data, _ in batch])
+            self._thread.submit(loop, written, self._ledger.append_encoded, [data for data, _ in batch])
             return
         self._is_busy = False
         if self._idle is not None:
@@ -162,7 +162,7 @@ class GroupCommit:
         assert self._loop is not None
         self._heard_at = self._loop.time()
         self._under_way = []
-        self._patience.end()
+        self._stall_timeout.end()
         self._next()
 
     def _fail_all(self) -> None:
@@ -181,13 +181,13 @@ class GroupCommit:
             self._timer = loop.call_later(self._checkpoint_after_s - silent_s, self._look_at_clock)
             return
         self._is_busy = True
-        self._patience.begin(loop)  # records may come while it is signed
-        self._thread.hand(loop, self._signed, self._ledger.checkpoint)
+        self._stall_timeout.begin(loop)  # records may come while it is signed
+        self._thread.submit(loop, self._signed, self._ledger.checkpoint)
 
     def _signed(self, _checkpoint: object, error: Exception | None) -> None:
         # When it fails, the entries are durable all the same; it is tried again, and at the latest when next opened.
         self._is_signed = error is None
-        self._patience.end()
+        self._stall_timeout.end()
         self._next()
 
 

@@ -26,7 +26,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from sovctl.support.errors import SovctlError
-from sovctl.support.stall_timeout import HUNG, Patience
+from sovctl.support.stall_timeout import HUNG, StallTimeout
 
 from .errors import LedgerUnwritable
 from .format import encode_record
@@ -96,7 +96,7 @@ class LineSender:
         end: the worker's end of a line.
         on_broken: called once when the writing process is gone.
         max_waiting: records that may wait; the next one is refused.
-        patience: how long a message may wait for its answer.
+        stall_timeout: how long a message may wait for its answer.
     """
 
     def __init__(
@@ -105,7 +105,7 @@ class LineSender:
         *,
         on_broken: Callable[[], None] | None = None,
         max_waiting: int = MAX_WAITING,
-        patience: Patience | None = None,
+        stall_timeout: StallTimeout | None = None,
     ) -> None:
         self._on_broken = on_broken
         self._end = end
@@ -116,8 +116,8 @@ class LineSender:
         self._sent: list[asyncio.Future[int]] = []
         self._is_sending = False
         self._broken = ""
-        self._patience = patience or Patience()
-        self._patience.on_hung = self._fail_all
+        self._stall_timeout = stall_timeout or StallTimeout()
+        self._stall_timeout.on_hung = self._fail_all
         self._loop.add_reader(end.fileno(), self._hear)
 
     async def append(self, record: Mapping[str, Any]) -> int:
@@ -132,9 +132,9 @@ class LineSender:
     def append_encoded(self, data: bytes) -> asyncio.Future[int]:
         """`append` for a record that is canonical JSON already."""
         future: asyncio.Future[int] = self._loop.create_future()
-        if self._broken or self._patience.is_hung or len(self._waiting) >= self._max_waiting:
+        if self._broken or self._stall_timeout.is_hung or len(self._waiting) >= self._max_waiting:
             expected = f"expected at most {self._max_waiting} records waiting for the disk, got one more"
-            future.set_exception(LedgerUnwritable(self._broken or (HUNG if self._patience.is_hung else expected)))
+            future.set_exception(LedgerUnwritable(self._broken or (HUNG if self._stall_timeout.is_hung else expected)))
             return future
         self._waiting.append((data, future))
         self._send_soon()
@@ -177,7 +177,7 @@ class LineSender:
                 size += len(data) + _LENGTH_BYTES
                 self._sent.append(future)
             message = b"".join(pieces)
-        self._patience.begin(self._loop)
+        self._stall_timeout.begin(self._loop)
         try:
             self._end.send(message)
         except OSError:
@@ -199,7 +199,7 @@ class LineSender:
             self._lost()
             return
         sent, self._sent = self._sent, []
-        self._patience.end()
+        self._stall_timeout.end()
         if message[:1] == b"K":
             first = int.from_bytes(message[1:])
             for index, future in enumerate(sent, start=first):
@@ -217,7 +217,7 @@ class LineSender:
             self._on_broken()
 
     def _break(self, why: str) -> None:
-        self._patience.stop()
+        self._stall_timeout.stop()
         if not self._broken:
             self._loop.remove_reader(self._end.fileno())
             self._end.close()

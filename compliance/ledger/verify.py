@@ -20,7 +20,7 @@ from sovctl.support.errors import InputError
 from ..signing import BadSignature, VerifyKey, parse_vkey
 from . import format as layout
 from .checkpoint import Checkpoint
-from .findings import Finding, Kind, LedgerVerification
+from .findings import Finding, FindingKind, LedgerVerification
 from .format import read_entries
 from .index import Index
 from .merkle import LEVEL_BITS, Frontier, leaf_hash
@@ -64,7 +64,9 @@ def verify_ledger(
     name, verify_key = key or _key_beside(directory, findings)
     checkpoint = _own_checkpoint(directory, findings)
     if key and checkpoint and verify_key and _key_text(directory) != verify_key.vkey(name) + "\n":
-        findings.append(Finding(Kind.BAD_KEY, f"expected {layout.VKEY} to hold the key that was given, got another"))
+        findings.append(
+            Finding(FindingKind.BAD_KEY, f"expected {layout.VKEY} to hold the key that was given, got another")
+        )
     signed = checkpoint if checkpoint and _is_signed(checkpoint, name, verify_key, "the log's", findings) else None
     outside = [each for each in kept if _is_signed(each, name, verify_key, "the kept", findings)]
     inside = [each for each in beside if _is_signed(each, name, verify_key, "a report's", findings)]
@@ -101,21 +103,23 @@ def _key_beside(directory: Path, findings: list[Finding]) -> tuple[str, VerifyKe
     try:
         name, key = parse_vkey(text)
     except InputError as error:
-        findings.append(Finding(Kind.BAD_KEY, f"{layout.VKEY}: {error.message}"))
+        findings.append(Finding(FindingKind.BAD_KEY, f"{layout.VKEY}: {error.message}"))
         return "", None
     if key.vkey(name) + "\n" != text:
-        findings.append(Finding(Kind.BAD_KEY, f"{layout.VKEY}: expected one line with the key, got something else"))
+        findings.append(
+            Finding(FindingKind.BAD_KEY, f"{layout.VKEY}: expected one line with the key, got something else")
+        )
     return name, key
 
 
 def _own_checkpoint(directory: Path, findings: list[Finding]) -> Checkpoint | None:
     if not directory.is_dir() or not any(directory.iterdir()):
-        findings.append(Finding(Kind.MISSING_LOG, f"expected a ledger in {directory}, got nothing"))
+        findings.append(Finding(FindingKind.MISSING_LOG, f"expected a ledger in {directory}, got nothing"))
         return None
     try:
         return LedgerReader(directory).checkpoint
     except InputError as error:
-        findings.append(Finding(Kind.BAD_CHECKPOINT, error.message))
+        findings.append(Finding(FindingKind.BAD_CHECKPOINT, error.message))
         return None
 
 
@@ -127,7 +131,7 @@ def _is_signed(checkpoint: Checkpoint, name: str, key: VerifyKey | None, whose: 
             raise BadSignature(f"expected the log {name}, got {checkpoint.origin}")
         checkpoint.verify(key)
     except BadSignature as error:
-        findings.append(Finding(Kind.BAD_SIGNATURE, f"{whose} checkpoint of {checkpoint.size} entries: {error}"))
+        findings.append(Finding(FindingKind.BAD_SIGNATURE, f"{whose} checkpoint of {checkpoint.size} entries: {error}"))
         return False
     return True
 
@@ -199,13 +203,13 @@ def _judge_kept(
             witnessed = each.size
         elif signed and signed.size < each.size:
             message = f"expected at least the {each.size} entries of the kept checkpoint, got {signed.size} signed"
-            findings.append(Finding(Kind.ROLLED_BACK, message, signed.size, each.size - 1))
+            findings.append(Finding(FindingKind.ROLLED_BACK, message, signed.size, each.size - 1))
         elif each.size > reading.entries:
             message = f"expected at least the {each.size} entries of the kept checkpoint, got {reading.entries}"
-            findings.append(Finding(Kind.CUT_TAIL, message, reading.entries, each.size - 1))
+            findings.append(Finding(FindingKind.CUT_TAIL, message, reading.entries, each.size - 1))
         else:
             message = f"expected the first {each.size} entries to have the kept root, got another"
-            findings.append(Finding(Kind.FORKED, message, witnessed or 0))
+            findings.append(Finding(FindingKind.FORKED, message, witnessed or 0))
     return witnessed if kept else None
 
 
@@ -214,23 +218,23 @@ def _judge_own(directory: Path, signed: Checkpoint, reading: _Reading, findings:
     if reading.roots.get(signed.size) == signed.root:
         if reading.mismatch is not None:
             message = f"expected {layout.INDEX} to match the entries, got another row {reading.mismatch}"
-            findings.append(Finding(Kind.BAD_INDEX, message + "; the entries themselves are whole"))
+            findings.append(Finding(FindingKind.BAD_INDEX, message + "; the entries themselves are whole"))
         elif reading.bad_row:
             message = f"expected the rows of the tree to match the entries, got another in {reading.bad_row}"
-            findings.append(Finding(Kind.BAD_INDEX, message + "; the entries themselves are whole"))
+            findings.append(Finding(FindingKind.BAD_INDEX, message + "; the entries themselves are whole"))
         return
     with contextlib.closing(Index(directory)) as index:
         if not _leads_to(signed, index):
             findings.append(_unlocated(signed, reading))
         elif reading.mismatch is None:
             message = f"expected {signed.size} entries, got the first {reading.entries} of them"
-            findings.append(Finding(Kind.CUT_TAIL, message, reading.entries, signed.size - 1))
+            findings.append(Finding(FindingKind.CUT_TAIL, message, reading.entries, signed.size - 1))
         elif (found := _find(reading.mismatch_leaf, reading.mismatch + 1, signed.size, index)) is not None:
             message = f"expected entry {reading.mismatch}, got what was entry {found}"
-            findings.append(Finding(Kind.MISSING_ENTRIES, message, reading.mismatch, found - 1))
+            findings.append(Finding(FindingKind.MISSING_ENTRIES, message, reading.mismatch, found - 1))
         else:
             message = f"expected entry {reading.mismatch} as it was signed, got other content"
-            findings.append(Finding(Kind.ALTERED, message, reading.mismatch))
+            findings.append(Finding(FindingKind.ALTERED, message, reading.mismatch))
 
 
 def _leads_to(signed: Checkpoint, index: Index) -> bool:
@@ -246,9 +250,9 @@ def _leads_to(signed: Checkpoint, index: Index) -> bool:
 def _unlocated(signed: Checkpoint, reading: _Reading) -> Finding:
     if reading.entries < signed.size:
         message = f"expected {signed.size} entries, got {reading.entries}; the index cannot say which are missing"
-        return Finding(Kind.CUT_TAIL, message, reading.entries, signed.size - 1)
+        return Finding(FindingKind.CUT_TAIL, message, reading.entries, signed.size - 1)
     message = f"expected {signed.size} entries with the signed root, got another root; the index cannot say where"
-    return Finding(Kind.ALTERED, message)
+    return Finding(FindingKind.ALTERED, message)
 
 
 def _find(leaf: bytes, start: int, stop: int, index: Index) -> int | None:

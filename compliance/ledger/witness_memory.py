@@ -12,7 +12,7 @@ import re
 import time
 from pathlib import Path
 
-from sovctl.support.atomic_files import why_unreadable, write_atomic
+from sovctl.support.atomic_files import read_error_reason, write_atomic
 from sovctl.support.errors import InputError
 
 from ..signing import COSIGNATURE, VerifyKey, checked_key_name, load_or_create, parse_vkey
@@ -50,7 +50,9 @@ class WitnessMemory:
         try:
             text = asked.read_bytes().decode()
         except (OSError, UnicodeDecodeError) as error:
-            raise InputError(f"expected a witness request, got: {why_unreadable(error)}", where=str(asked)) from error
+            raise InputError(
+                f"expected a witness request, got: {read_error_reason(error)}", where=str(asked)
+            ) from error
         wanted = parse_request(text)
         origin = wanted.checkpoint.origin
         folder = self.folder / "logs" / _UNSAFE.sub("_", origin)

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from sovctl.support.canonical_json import digest, sha256_hex
 from sovctl.support.errors import InputError, Problem, SpecError
-from sovctl.support.strict_yaml import MAX_BYTES, BrokenText, YamlText, parent, read_text, steps
+from sovctl.support.strict_yaml import MAX_BYTES, YamlSyntaxError, YamlText, parent, read_text, steps
 
 from ..catalog import Catalog, load_catalog
 from ..catalog.calibrations import read_calibrations
@@ -85,7 +85,7 @@ def load(path: Path, *, today: date | None = None, is_draft: bool = False) -> Lo
 
 def _catalog(data: bytes, path: Path) -> Catalog:
     """Ours, with what stands in the files that the site names."""
-    with contextlib.suppress(BrokenText):
+    with contextlib.suppress(YamlSyntaxError):
         content = read_text(data).value
         if isinstance(content, dict):
             named = [content.get(key) for key in ("catalog_file", "calibration_file")]
@@ -118,7 +118,7 @@ def parse(data: bytes, *, path: Path, today: date, catalog: Catalog, is_draft: b
     """
     try:
         text = read_text(data)
-    except BrokenText as error:
+    except YamlSyntaxError as error:
         raise SpecError([error.placed(path)]) from None
     if text.value is None:
         hint = "start with: sovctl init --preset lab"

@@ -13,7 +13,7 @@ from typing import Any
 import yaml
 
 from sovctl.support.errors import InputError, Problem, SpecError
-from sovctl.support.strict_yaml import BrokenText, read_text, resolve, steps
+from sovctl.support.strict_yaml import YamlSyntaxError, read_text, resolve, steps
 
 from ..catalog import Catalog
 from .load import LoadedSpec, parse
@@ -53,7 +53,7 @@ def _value(text: str) -> Any:
     """As in site.yaml, lists in brackets and mappings in braces too; what is no YAML is the text itself."""
     try:
         [value] = read_text(f"value: {text}".encode()).value.values()
-    except (BrokenText, ValueError):
+    except (YamlSyntaxError, ValueError):
         return resolve(text)
     return value
 

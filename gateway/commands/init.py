@@ -18,7 +18,7 @@ import yaml
 
 from sovctl.support.atomic_files import write_atomic
 from sovctl.support.errors import InputError
-from sovctl.support.os_errors import refusal
+from sovctl.support.os_errors import os_error_message
 from sovctl.support.secret_files import KEY_BYTES, read_api_key
 
 from ..access import keys
@@ -95,7 +95,7 @@ def init(
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         said = f"expected a folder that can be made, got: {error.strerror}"
-        raise refusal(error) or InputError(said, where=str(folder)) from error
+        raise os_error_message(error) or InputError(said, where=str(folder)) from error
     for name in ("token.key", "vault.kek"):
         write_atomic(folder / name, secrets.token_hex(KEY_BYTES) + "\n", mode=0o600)
     write_atomic(folder / "clients.json", dump_clients(clients), mode=0o600)

@@ -18,8 +18,8 @@ from typing import NoReturn
 from urllib.parse import urlsplit
 
 from sovctl.support.errors import ExitCode, InputError, SovctlError, SpecError
-from sovctl.support.keyboard_interrupt import ends_quietly
-from sovctl.support.os_errors import refusal
+from sovctl.support.keyboard_interrupt import exit_on_interrupt
+from sovctl.support.os_errors import os_error_message
 
 from ..telemetry import log
 from . import edm as edm_command
@@ -57,7 +57,7 @@ def main(arguments: list[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left of the output goes nowhere
         return ExitCode.OK
     except Exception as error:  # noqa: BLE001 - the door: nothing may pass as a traceback
-        if (refused := refusal(error)) is not None:
+        if (refused := os_error_message(error)) is not None:
             _complain(refused)
             return refused.exit_code
         _complain(SovctlError(f"our mistake: {log.describe(error)}", hint="please report it, with what you had said"))
@@ -136,7 +136,7 @@ def _serve(options: argparse.Namespace) -> int:
     from ..settings import load_settings
 
     settings = load_settings(options.config)  # before the second that the detector's libraries take
-    with ends_quietly():
+    with exit_on_interrupt():
         from ..runtime.server import serve
 
     serve(settings, config=options.config)
@@ -147,7 +147,7 @@ def _check(options: argparse.Namespace) -> int:
     from ..settings import load_settings
 
     settings = load_settings(options.config)
-    with ends_quietly():
+    with exit_on_interrupt():
         from .check import run_checks
 
     results = run_checks(settings)
@@ -163,7 +163,7 @@ def _explain(options: argparse.Namespace) -> int:
     from ..settings import load_settings
 
     settings = load_settings(options.config)
-    with ends_quietly():
+    with exit_on_interrupt():
         from .explain import explain, in_words
 
     told = explain(settings, options.request, client=options.client, path=options.path)

@@ -322,11 +322,11 @@ class Parts:
     async def _open_sink(self, stack: AsyncExitStack) -> Sink:
         patience = store_patience("ledger", self.settings.disk_timeout_s)
         if self.line is not None:
-            sender = LineSender(self.line, on_broken=self._stop, patience=patience)
+            sender = LineSender(self.line, on_broken=self._stop, stall_timeout=patience)
             stack.push_async_callback(sender.close)
             return sender
         ledger = stack.enter_context(self.open_ledger())
-        group = await stack.enter_async_context(GroupCommit(ledger, patience=patience))
+        group = await stack.enter_async_context(GroupCommit(ledger, stall_timeout=patience))
         await group.append(self.start_record())
         return group
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import logging
 
-from sovctl.support.stall_timeout import Patience
+from sovctl.support.stall_timeout import StallTimeout
 
 from ..telemetry import log
 
 
-def store_patience(store: str, disk_timeout_s: float) -> Patience:
+def store_patience(store: str, disk_timeout_s: float) -> StallTimeout:
     """For one store.
 
     Args:
@@ -23,4 +23,4 @@ def store_patience(store: str, disk_timeout_s: float) -> Patience:
         else:
             log.event("store answers again", store=store)
 
-    return Patience(disk_timeout_s, tell=tell)
+    return StallTimeout(disk_timeout_s, on_change=tell)

@@ -12,7 +12,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any, Generic, Protocol, TypeVar
 
-from sovctl.support.stall_timeout import HUNG, Patience
+from sovctl.support.stall_timeout import HUNG, StallTimeout
 
 from .errors import VaultFailed
 
@@ -35,7 +35,9 @@ class Lane(Generic[_AnyJob]):
         patience: how long a batch may take; it belongs to this lane alone.
     """
 
-    def __init__(self, handle: Callable[[list[_AnyJob]], Awaitable[None]], *, name: str, patience: Patience) -> None:
+    def __init__(
+        self, handle: Callable[[list[_AnyJob]], Awaitable[None]], *, name: str, patience: StallTimeout
+    ) -> None:
         self._handle = handle
         self._name = name
         self._patience = patience

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Collection, Sequence
 
-from sovctl.support.worker_thread import Thread
+from sovctl.support.worker_thread import WorkerThread
 
 from .erasures import CLAIM_S, CUT_OFF_AFTER_S, Erasure, Redaction, chained
 from .sealing import count_values
@@ -23,7 +23,7 @@ class SqliteErasures:
         writer, reader: the threads to which the files belong.
     """
 
-    def __init__(self, writer: Thread, writing: SqliteFile, reader: Thread, reading: SqliteFile) -> None:
+    def __init__(self, writer: WorkerThread, writing: SqliteFile, reader: WorkerThread, reading: SqliteFile) -> None:
         self._writer, self._writing = writer, writing
         self._reader, self._reading = reader, reading
 

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Self
 
-from sovctl.support.worker_thread import Thread
+from sovctl.support.worker_thread import WorkerThread
 
 from .errors import VaultFailed
 from .sqlite_erasures import SqliteErasures
@@ -28,7 +28,10 @@ class SqliteStore:
         self.where = str(path)
         self._writing, self._reading = writing, reading
         closed = partial(VaultFailed, "expected an open vault, got a closed one")
-        self._writer, self._reader = Thread("vault writer", closed=closed), Thread("vault reader", closed=closed)
+        self._writer, self._reader = (
+            WorkerThread("vault writer", closed=closed),
+            WorkerThread("vault reader", closed=closed),
+        )
         self.erasures = SqliteErasures(self._writer, writing, self._reader, reading)
 
     @classmethod

@@ -64,8 +64,8 @@ def test_a_reader_that_goes_away_is_no_error(words: tuple[str, ...], tmp_path: P
 
 def test_our_own_mistake_is_said_as_such_and_keeps_the_details_in_a_file(tmp_path: Path) -> None:
     program = (
-        "from sovctl.cli.error_handler import door\n"
-        "with door():\n"
+        "from sovctl.cli.error_handler import handle_errors\n"
+        "with handle_errors():\n"
         "    raise ZeroDivisionError('the words of the mistake stay in the file')\n"
     )
     done = subprocess.run(

@@ -22,7 +22,7 @@ from sovctl.compliance.ledger.store import Ledger
 from sovctl.compliance.ledger.verify import verify_ledger
 from sovctl.compliance.signing import SigningKey
 from sovctl.support.errors import InputError
-from sovctl.support.stall_timeout import Patience
+from sovctl.support.stall_timeout import StallTimeout
 
 KEY = SigningKey.generate()
 
@@ -177,10 +177,10 @@ class HangingLedger(CountingLedger):
 
 
 def test_a_disk_that_hangs_fails_whoever_waits_and_is_believed_again_once_it_answers(tmp_path: Path) -> None:
-    patience = Patience(0.05)
+    stall_timeout = StallTimeout(0.05)
 
     async def run(ledger: HangingLedger) -> int:
-        async with GroupCommit(ledger, patience=patience) as group:
+        async with GroupCommit(ledger, stall_timeout=stall_timeout) as group:
             waiting = [asyncio.create_task(group.append({"number": 0}))]
             await asyncio.to_thread(ledger.begun.wait, 60)
             waiting.append(asyncio.create_task(group.append({"number": 1})))  # behind the batch that hangs
@@ -189,7 +189,7 @@ def test_a_disk_that_hangs_fails_whoever_waits_and_is_believed_again_once_it_ans
                     await each
             with pytest.raises(LedgerUnwritable, match="has not answered"):
                 await group.append({"number": 2})  # at once: it does not wait for the watch
-            patience.timeout_s = 60
+            stall_timeout.timeout_s = 60
             ledger.goes_on.set()
             await group.check()
             return await group.append({"number": 3})
@@ -212,16 +212,16 @@ class HangingCheckpoint(HangingLedger):
 
 
 def test_a_disk_that_hangs_while_a_checkpoint_is_signed_fails_whoever_comes_meanwhile(tmp_path: Path) -> None:
-    patience = Patience(0.05)
+    stall_timeout = StallTimeout(0.05)
 
     async def run(ledger: HangingLedger) -> int:
-        async with GroupCommit(ledger, checkpoint_after_s=0.01, patience=patience) as group:
+        async with GroupCommit(ledger, checkpoint_after_s=0.01, stall_timeout=stall_timeout) as group:
             with suppress(LedgerUnwritable):  # where the real disk is as slow as that
                 await group.append({"number": 0})
             await asyncio.to_thread(ledger.begun.wait, 60)
             with pytest.raises(LedgerUnwritable, match="has not answered"):
                 await group.append({"number": 1})
-            patience.timeout_s = 60
+            stall_timeout.timeout_s = 60
             ledger.goes_on.set()
             await group.check()
             return await group.append({"number": 2})

@@ -20,7 +20,7 @@ from sovctl.compliance.ledger.reader import LedgerReader
 from sovctl.compliance.ledger.store import Ledger
 from sovctl.compliance.ledger.verify import verify_ledger
 from sovctl.compliance.signing import SigningKey
-from sovctl.support.stall_timeout import Patience
+from sovctl.support.stall_timeout import StallTimeout
 
 KEY = SigningKey.generate()
 
@@ -160,11 +160,11 @@ def test_more_records_than_may_wait_are_refused() -> None:
 
 
 def test_a_writer_that_hangs_fails_whoever_waits_and_is_believed_again_once_it_answers(tmp_path: Path) -> None:
-    patience = Patience(0.05)
+    stall_timeout = StallTimeout(0.05)
     worker_end, writer_end = line()
 
     async def run(writer: LineWriter) -> list[int]:
-        sender = LineSender(worker_end, patience=patience)
+        sender = LineSender(worker_end, stall_timeout=stall_timeout)
 
         async def answered() -> None:
             await asyncio.to_thread(select.select, [writer_end], [], [], 60)
@@ -182,7 +182,7 @@ def test_a_writer_that_hangs_fails_whoever_waits_and_is_believed_again_once_it_a
         await answered()
         await answered()
         await checking
-        patience.timeout_s = 60
+        stall_timeout.timeout_s = 60
         last, _ = await asyncio.gather(sender.append({"number": 3}), answered())
         await sender.close()
         return [last]

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sovctl.compliance.ledger.checkpoint import Checkpoint, parse_checkpoint, sign_checkpoint
-from sovctl.compliance.ledger.findings import Kind, LedgerVerification
+from sovctl.compliance.ledger.findings import FindingKind, LedgerVerification
 from sovctl.compliance.ledger.format import encode_record, frame, read_entries
 from sovctl.compliance.ledger.merkle import leaf_hash
 from sovctl.compliance.ledger.reader import LedgerReader
@@ -115,7 +115,7 @@ def test_names_the_entry_that_was_altered(ledger: Path, index: int) -> None:
     parts[index] = frame(encode_record({"number": index, "salt": "another", "type": "test"}))
     (ledger / "entries").write_bytes(b"".join(parts))
     finding = only(verify_ledger(ledger, key=GIVEN))
-    assert (finding.kind, finding.first_index) == (Kind.ALTERED, index)
+    assert (finding.kind, finding.first_index) == (FindingKind.ALTERED, index)
 
 
 @pytest.mark.parametrize(("first", "last"), [(0, 0), (0, 299), (1, 1), (254, 257), (100, 598)])
@@ -123,14 +123,14 @@ def test_names_the_entries_that_are_missing(ledger: Path, first: int, last: int)
     parts = frames(ledger)
     (ledger / "entries").write_bytes(b"".join(parts[:first] + parts[last + 1 :]))
     finding = only(verify_ledger(ledger, key=GIVEN))
-    assert (finding.kind, finding.first_index, finding.last_index) == (Kind.MISSING_ENTRIES, first, last)
+    assert (finding.kind, finding.first_index, finding.last_index) == (FindingKind.MISSING_ENTRIES, first, last)
 
 
 @pytest.mark.parametrize("left", [0, 1, 256, 599])
 def test_names_the_tail_that_was_cut(ledger: Path, left: int) -> None:
     (ledger / "entries").write_bytes(b"".join(frames(ledger)[:left]))
     finding = only(verify_ledger(ledger, key=GIVEN))
-    assert (finding.kind, finding.first_index, finding.last_index) == (Kind.CUT_TAIL, left, SIZE - 1)
+    assert (finding.kind, finding.first_index, finding.last_index) == (FindingKind.CUT_TAIL, left, SIZE - 1)
 
 
 def test_finds_damage_without_an_index_to_locate_it(ledger: Path) -> None:
@@ -139,14 +139,14 @@ def test_finds_damage_without_an_index_to_locate_it(ledger: Path) -> None:
     (ledger / "entries").write_bytes(b"".join(parts))
     (ledger / "index").unlink()
     finding = only(verify_ledger(ledger, key=GIVEN))
-    assert (finding.kind, finding.first_index) == (Kind.ALTERED, None)
+    assert (finding.kind, finding.first_index) == (FindingKind.ALTERED, None)
 
 
 def test_finds_that_the_whole_log_was_deleted(ledger: Path) -> None:
     kept = LedgerReader(ledger).checkpoint
     shutil.rmtree(ledger)
     kinds = {finding.kind for finding in verify_ledger(ledger, key=GIVEN, kept=[kept]).findings}
-    assert kinds == {Kind.MISSING_LOG, Kind.CUT_TAIL}
+    assert kinds == {FindingKind.MISSING_LOG, FindingKind.CUT_TAIL}
 
 
 def test_finds_that_the_log_was_deleted_and_begun_again(ledger: Path) -> None:
@@ -154,7 +154,7 @@ def test_finds_that_the_log_was_deleted_and_begun_again(ledger: Path) -> None:
     shutil.rmtree(ledger)
     write(ledger, 10, salt="new")
     finding = only(verify_ledger(ledger, key=GIVEN, kept=[kept]))
-    assert (finding.kind, finding.first_index, finding.last_index) == (Kind.ROLLED_BACK, 10, SIZE - 1)
+    assert (finding.kind, finding.first_index, finding.last_index) == (FindingKind.ROLLED_BACK, 10, SIZE - 1)
 
 
 def test_finds_that_an_old_copy_was_restored(ledger: Path, tmp_path: Path) -> None:
@@ -162,7 +162,7 @@ def test_finds_that_an_old_copy_was_restored(ledger: Path, tmp_path: Path) -> No
     kept = write(ledger, 9)
     assert verify_ledger(old, key=GIVEN).is_whole  # alone it cannot tell, and says so
     finding = only(verify_ledger(old, key=GIVEN, kept=[kept]))
-    assert (finding.kind, finding.first_index, finding.last_index) == (Kind.ROLLED_BACK, SIZE, SIZE + 8)
+    assert (finding.kind, finding.first_index, finding.last_index) == (FindingKind.ROLLED_BACK, SIZE, SIZE + 8)
 
 
 def test_finds_a_fork_by_somebody_who_holds_the_key(ledger: Path, tmp_path: Path) -> None:
@@ -171,24 +171,24 @@ def test_finds_a_fork_by_somebody_who_holds_the_key(ledger: Path, tmp_path: Path
     kept = write(ledger, 20)
     write(fork, 30, salt="another story")
     finding = only(verify_ledger(fork, key=GIVEN, kept=[kept, early]))
-    assert (finding.kind, finding.first_index) == (Kind.FORKED, SIZE)
+    assert (finding.kind, finding.first_index) == (FindingKind.FORKED, SIZE)
 
 
 def test_finds_a_checkpoint_signed_by_another_key(ledger: Path) -> None:
     own = LedgerReader(ledger).checkpoint
     other = SigningKey.generate()
     (ledger / "checkpoint").write_text(sign_checkpoint(own.origin, own.size, own.root, other).text)
-    assert only(verify_ledger(ledger)).kind == Kind.BAD_SIGNATURE
+    assert only(verify_ledger(ledger)).kind == FindingKind.BAD_SIGNATURE
     (ledger / "log.vkey").write_text(other.public.vkey(ORIGIN) + "\n")  # the thief brings his own key along
     assert verify_ledger(ledger).is_whole
     kinds = {finding.kind for finding in verify_ledger(ledger, key=GIVEN).findings}
-    assert kinds == {Kind.BAD_SIGNATURE, Kind.BAD_KEY}
+    assert kinds == {FindingKind.BAD_SIGNATURE, FindingKind.BAD_KEY}
 
 
 def test_finds_an_unsigned_checkpoint(ledger: Path) -> None:
     text = (ledger / "checkpoint").read_text()
     (ledger / "checkpoint").write_text(text.split("—")[0])
-    assert only(verify_ledger(ledger, key=GIVEN)).kind == Kind.BAD_CHECKPOINT
+    assert only(verify_ledger(ledger, key=GIVEN)).kind == FindingKind.BAD_CHECKPOINT
 
 
 def test_a_kept_checkpoint_that_the_log_never_signed_is_a_finding(ledger: Path) -> None:
@@ -196,7 +196,7 @@ def test_a_kept_checkpoint_that_the_log_never_signed_is_a_finding(ledger: Path) 
     forged = sign_checkpoint(ORIGIN, own.size, leaf_hash(b"wish"), SigningKey.generate())
     other = sign_checkpoint("sovctl.site/other", 1, own.root, KEY)
     kinds = [finding.kind for finding in verify_ledger(ledger, key=GIVEN, kept=[forged, other]).findings]
-    assert kinds == [Kind.BAD_SIGNATURE, Kind.BAD_SIGNATURE]
+    assert kinds == [FindingKind.BAD_SIGNATURE, FindingKind.BAD_SIGNATURE]
 
 
 def test_a_writer_at_work_is_no_damage(tmp_path: Path) -> None:

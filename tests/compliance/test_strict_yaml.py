@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from sovctl.engine.validation.presets import FOLDER, names
 from sovctl.support.errors import Problem
-from sovctl.support.strict_yaml import MAX_BYTES, MAX_VALUES, BrokenText, join, parent, read_text, resolve, steps
+from sovctl.support.strict_yaml import MAX_BYTES, MAX_VALUES, YamlSyntaxError, join, parent, read_text, resolve, steps
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_paths_and_steps_are_each_others_inverse(loc: list[str | int]) -> None:
 def _outcome(data: bytes) -> tuple[Any, Problem | None]:
     try:
         return read_text(data).value, None
-    except BrokenText as broken:
+    except YamlSyntaxError as broken:
         return None, broken.problem
 
 
@@ -131,7 +131,7 @@ def test_hostile_texts_are_refused_or_read_at_once(data: bytes) -> None:
 
 
 def test_says_where_the_encoding_breaks() -> None:
-    with pytest.raises(BrokenText, match=r"^3: expected UTF-8") as caught:
+    with pytest.raises(YamlSyntaxError, match=r"^3: expected UTF-8") as caught:
         read_text(b"a: 1\nb: 2\nc: \xff\n")
     assert "UTF-8" in caught.value.problem.hint
 

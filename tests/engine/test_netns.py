@@ -13,9 +13,9 @@ from sovctl.support.errors import ExitCode, InputError
 
 ENTER = """
 import sys
-from sovctl.cli.error_handler import door
+from sovctl.cli.error_handler import handle_errors
 from sovctl.engine.site import network_namespace as netns
-with door():
+with handle_errors():
     netns.enter(sys.argv[1])
 """
 

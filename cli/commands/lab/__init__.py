@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from ... import output as show
+from ... import output
 
 _MORE = ("nodes", "demo", "fault", "fabric")
 
@@ -41,16 +41,16 @@ def doctor(
 
     findings = examination.examine()
     if install and any(not each.is_met for each in findings):
-        examination.install(findings, progress=show.note)
+        examination.install(findings, progress=output.info)
         findings = examination.examine()
     missing = [each for each in findings if not each.is_met]
     if as_json:
-        show.document([asdict(each) for each in findings])
+        output.document([asdict(each) for each in findings])
     else:
         for each in missing:
-            show.line(f"missing: {each.name}: {each.found} (needed for: {each.why}); {each.remedy}")
+            output.line(f"missing: {each.name}: {each.found} (needed for: {each.why}); {each.remedy}")
         if not missing:
-            show.line(f"this machine can run a lab ({len(findings)} things looked at)")
+            output.line(f"this machine can run a lab ({len(findings)} things looked at)")
     if missing:
         raise typer.Exit(ExitCode.MISSING)
 
@@ -71,11 +71,11 @@ def up(
 
     lab = Lab(name)  # a wrong name is said on any machine
     examination.require()
-    lifecycle.up(lab, directory=directory, mirror_uri=mirror or None, progress=Stopwatch(show.note))
+    lifecycle.up(lab, directory=directory, mirror_uri=mirror or None, progress=Stopwatch(output.info))
     if as_json:
         _show_status(lab, as_json=True)
     else:
-        show.line(f"lab {name} is up (simulated hardware); next: sovctl plan {directory}/site.yaml")
+        output.line(f"lab {name} is up (simulated hardware); next: sovctl plan {directory}/site.yaml")
 
 
 def status(name: Name = DEFAULT_NAME, as_json: AsJson = False) -> None:
@@ -94,7 +94,7 @@ def down(
     from sovctl.engine.lab.lifecycle import lifecycle
     from sovctl.engine.lab.progress import Stopwatch
 
-    lifecycle.down(Lab(name), purge=purge, progress=Stopwatch(show.note))
+    lifecycle.down(Lab(name), purge=purge, progress=Stopwatch(output.info))
 
 
 def _show_status(lab: object, *, as_json: bool) -> None:
@@ -107,9 +107,9 @@ def _show_status(lab: object, *, as_json: bool) -> None:
     assert isinstance(lab, Lab)
     seen = state.look(lab)
     if as_json:
-        show.document(asdict(seen))
+        output.document(asdict(seen))
     else:
-        show.line(f"lab {lab.name}: {'up' if seen.is_up else 'not up'} (simulated hardware)")
-        show.table(("name", "what", "address", "state"), [each.row() for each in seen.parts])
+        output.line(f"lab {lab.name}: {'up' if seen.is_up else 'not up'} (simulated hardware)")
+        output.table(("name", "what", "address", "state"), [each.row() for each in seen.parts])
     if not seen.is_up:
         raise typer.Exit(ExitCode.FAILURE)

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from ... import output as show
+from ... import output
 from . import DEFAULT_NAME, Name
 
 
@@ -24,5 +24,5 @@ def fabric(
 
     lab = Lab(name)
     lifecycle.require_up(lab)
-    show.note("simulated fabric; link speeds as ibsim knows them")
+    output.info("simulated fabric; link speeds as ibsim knows them")
     raise typer.Exit(simulated.run_tool(lab, tool or ["ibhosts"]))

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from ... import output as show
+from ... import output
 from . import DEFAULT_NAME, AsJson, Name
 
 
@@ -44,10 +44,12 @@ def fault(
         raise InputError("expected the name of a fault, or --clear", where="FAULT", hint="sovctl lab fault --list")
     active = faults.active(lab, target)
     if as_json:
-        show.document({"node": node, "simulated": True, "faults": [{"name": each, "index": at} for each, at in active]})
+        output.document(
+            {"node": node, "simulated": True, "faults": [{"name": each, "index": at} for each, at in active]}
+        )
     else:
         words = ", ".join(f"{each} ({at})" for each, at in active) or "none"
-        show.line(f"faults of {node}: {words} (simulated hardware)")
+        output.line(f"faults of {node}: {words} (simulated hardware)")
 
 
 def _list_faults(*, as_json: bool) -> None:
@@ -55,6 +57,6 @@ def _list_faults(*, as_json: bool) -> None:
 
     if as_json:
         rows = [(each.name, each.part.name.lower(), each.shows, each.expects) for each in FAULTS]
-        show.document([dict(zip(("name", "part", "shows", "expects"), row, strict=True)) for row in rows])
+        output.document([dict(zip(("name", "part", "shows", "expects"), row, strict=True)) for row in rows])
     else:
-        show.table(("fault", "of", "shows"), [(each.name, each.part.name.lower(), each.shows) for each in FAULTS])
+        output.table(("fault", "of", "shows"), [(each.name, each.part.name.lower(), each.shows) for each in FAULTS])

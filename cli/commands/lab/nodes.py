@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from ... import output as show
+from ... import output
 from . import DEFAULT_NAME, AsJson, Name
 
 
@@ -48,10 +48,10 @@ def capture(
         return
     found = list(kept.read(lab.capture_file))
     if as_json:
-        show.document(found)
+        output.document(found)
         return
     for each in found:
         what = f"{each['method']} {each['path']}" if each["kind"] == "http" else f"bytes to port {each['port']}"
-        show.line(f"{each['time']}  from {each['peer']}  {what}")
-        show.line(each.get("body", each.get("body_base64", "")))
-    show.note(f"{len(found)} kept (simulated cloud)")
+        output.line(f"{each['time']}  from {each['peer']}  {what}")
+        output.line(each.get("body", each.get("body_base64", "")))
+    output.info(f"{len(found)} kept (simulated cloud)")
