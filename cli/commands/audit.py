@@ -30,15 +30,14 @@ def register(app: typer.Typer) -> None:
         as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
     ) -> None:
         """Find flipped bytes, cut tails, restored backups, altered evidence and reports that say something else."""
-        from sovctl.compliance.audit import site as audit
+        from sovctl.compliance.audit.inputs import read_checkpoint, read_key
+        from sovctl.compliance.audit.ledger import audit_ledger
+        from sovctl.compliance.audit.site import audit
         from sovctl.compliance.report.verify_report import shown
 
-        given = audit.read_key(key) if key else None
-        kept = [audit.read_checkpoint(path) for path in checkpoint or []]
-        if ledger:
-            result = audit.audit_ledger(ledger, key=given, kept=kept)
-        else:
-            result = audit.audit(target, key=given, kept=kept)
+        given = read_key(key) if key else None
+        kept = [read_checkpoint(path) for path in checkpoint or []]
+        result = audit_ledger(ledger, key=given, kept=kept) if ledger else audit(target, key=given, kept=kept)
         if as_json:
             output.document(result.as_json())
         else:

@@ -45,7 +45,7 @@ def register(group: typer.Typer) -> None:
         ] = None,
     ) -> None:
         """Sign a checkpoint that extends the last one; refuse any other."""
-        from sovctl.compliance.audit.site import read_key
+        from sovctl.compliance.audit.inputs import read_key
         from sovctl.compliance.ledger.witness_memory import WitnessMemory
 
         memory = WitnessMemory(folder, name=name)

@@ -10,48 +10,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sovctl.support.atomic_files import read_error_reason
 from sovctl.support.canonical_json import sha256_hex
 from sovctl.support.errors import InputError
 
-from ..evidence.store import read_runs
+from ..evidence.runs import read_runs
 from ..ledger import format as layout
-from ..ledger.checkpoint import Checkpoint, parse_checkpoint
+from ..ledger.checkpoint import Checkpoint
 from ..ledger.errors import LedgerDamaged
-from ..ledger.findings import LedgerVerification
 from ..ledger.format import Entry
 from ..ledger.reader import LedgerReader
-from ..ledger.verify import verify_ledger
 from ..report.verify_report import NoReport
 from ..report.verify_report import verify as verify_report
-from ..signing import VerifyKey, parse_vkey
-
-Key = tuple[str, VerifyKey]
-
-
-@dataclass
-class AuditResult:
-    """What was found, in sentences."""
-
-    findings: list[str] = field(default_factory=list)
-    facts: list[str] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-    limits: list[str] = field(default_factory=list)
-    ledger: LedgerVerification | None = None
-
-    def as_json(self) -> dict[str, Any]:
-        """The document of `sovctl audit verify --json`."""
-        return {
-            "findings": self.findings,
-            "facts": self.facts,
-            "notes": self.notes,
-            "limits": list(dict.fromkeys(self.limits)),
-            "ledger": self.ledger.as_json() if self.ledger else None,
-        }
+from .inputs import Key, read_checkpoint
+from .ledger import AuditResult, add_ledger
 
 
 def audit(target: Path, *, key: Key | None = None, kept: Sequence[Checkpoint] = ()) -> AuditResult:
@@ -72,7 +46,7 @@ def audit(target: Path, *, key: Key | None = None, kept: Sequence[Checkpoint] = 
             _audit_report(place, key, result)
             return result
         if (place / layout.ENTRIES).exists() or (place / layout.CHECKPOINT).exists():
-            _audit_ledger(place, key, kept, (), result)
+            add_ledger(place, key, kept, (), result)
             return result
         if any((place / name).is_dir() for name in ("ledger", "evidence", "reports")):
             _audit_state(place, key, kept, result)
@@ -82,65 +56,6 @@ def audit(target: Path, *, key: Key | None = None, kept: Sequence[Checkpoint] = 
         where=str(target),
         hint="give the folder of a report, .sovctl, or --ledger",
     )
-
-
-def audit_ledger(directory: Path, *, key: Key | None = None, kept: Sequence[Checkpoint] = ()) -> AuditResult:
-    """Check one ledger, which may have been deleted."""
-    result = AuditResult()
-    _audit_ledger(directory, key, kept, (), result)
-    return result
-
-
-def read_key(path: Path) -> Key:
-    """Name and public key in a .vkey file.
-
-    Raises:
-        InputError: unreadable, or no verifier key.
-    """
-    try:
-        return parse_vkey(path.read_text())
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"expected a public key (.vkey), got: {read_error_reason(error)}", where=str(path)) from error
-    except InputError as error:
-        raise InputError(error.message, where=str(path), hint=error.hint) from error
-
-
-def read_checkpoint(path: Path) -> Checkpoint:
-    """A checkpoint that somebody kept: as text, in a report (folder or report.json), or in a .tlog-proof.
-
-    Raises:
-        InputError: there is none in it.
-    """
-    path = path / "report.json" if path.is_dir() else path
-    try:
-        text = path.read_bytes().decode()
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"expected a kept checkpoint, got: {read_error_reason(error)}", where=str(path)) from error
-    if path.suffix == ".json":
-        try:
-            text = str(json.loads(text)["ledger"]["checkpoint"])
-        except (ValueError, KeyError, TypeError, RecursionError):
-            raise InputError("expected a report with a checkpoint, got something else", where=str(path)) from None
-    elif text.startswith("c2sp.org/tlog-proof"):
-        text = text.partition("\n\n")[2]
-    return parse_checkpoint(text, where=str(path))
-
-
-def _audit_ledger(
-    directory: Path, key: Key | None, kept: Iterable[Checkpoint], beside: Iterable[Checkpoint], result: AuditResult
-) -> None:
-    found = verify_ledger(directory, key=key, kept=kept, beside=beside)
-    result.ledger = found
-    for finding in found.findings:
-        result.findings.append(f"ledger: {finding.kind}: {finding.message}")
-    if found.is_whole:
-        outside = "none" if found.witnessed_size is None else f"{found.witnessed_size}"
-        result.facts.append(
-            f"ledger: {found.entries} entries of {found.origin}, {found.signed_size} under its signature, "
-            f"{outside} seen from outside"
-        )
-    result.notes += [f"ledger: {note}" for note in found.notes]
-    result.limits += found.limits()
 
 
 def _audit_report(folder: Path, key: Key | None, result: AuditResult) -> None:
@@ -156,7 +71,7 @@ def _audit_report(folder: Path, key: Key | None, result: AuditResult) -> None:
 
 def _audit_state(state: Path, key: Key | None, kept: Sequence[Checkpoint], result: AuditResult) -> None:
     folders = sorted(path for path in (state / "reports").glob("[!.]*") if path.is_dir())
-    _audit_ledger(state / "ledger", key, kept, _checkpoints_beside(folders, result), result)
+    add_ledger(state / "ledger", key, kept, _checkpoints_beside(folders, result), result)
     for folder in folders:
         _audit_report(folder, key, result)
     try:

@@ -15,7 +15,8 @@ from typing import Any
 from sovctl.support.errors import InputError
 
 from ..controls.assessment import Assessment, ControlResult
-from ..evidence.store import EvidenceRun, StoredEvidence, leaf_record
+from ..evidence.runs import EvidenceRun
+from ..evidence.store import StoredEvidence, leaf_record
 from ..ledger.checkpoint import Checkpoint
 
 FORMAT = "sovctl-report-v1"

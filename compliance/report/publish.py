@@ -28,7 +28,7 @@ from sovctl.support.errors import InputError
 from ..controls.assessment import assess
 from ..controls.exceptions import Exceptions
 from ..controls.framework import Pack
-from ..evidence.store import EvidenceRun, list_runs, load_run, read_raw
+from ..evidence.runs import EvidenceRun, list_runs, load_run, read_raw
 from ..ledger.checkpoint import Checkpoint
 from ..ledger.errors import LedgerDamaged
 from ..ledger.reader import LedgerReader

@@ -11,7 +11,9 @@ from pathlib import Path
 import pytest
 from evidence_specimens import RUN_ID, everywhere, fill, made, open_ledger, state_key
 
-from sovctl.compliance.audit.site import audit, audit_ledger, read_checkpoint, read_key
+from sovctl.compliance.audit.inputs import read_checkpoint, read_key
+from sovctl.compliance.audit.ledger import audit_ledger
+from sovctl.compliance.audit.site import audit
 from sovctl.compliance.controls.framework import builtin_pack, load_pack
 from sovctl.compliance.ledger.store import Ledger
 from sovctl.compliance.report.document import Subject, document_bytes

@@ -11,16 +11,8 @@ from pathlib import Path
 import pytest
 from evidence_specimens import RUN_ID, everywhere, fill, made, open_ledger
 
-from sovctl.compliance.evidence.store import (
-    EvidenceDamaged,
-    EvidenceStore,
-    leaf_record,
-    list_runs,
-    load_run,
-    new_run_id,
-    read_raw,
-    read_runs,
-)
+from sovctl.compliance.evidence.runs import EvidenceDamaged, list_runs, load_run, read_raw, read_runs
+from sovctl.compliance.evidence.store import EvidenceStore, leaf_record, new_run_id
 from sovctl.compliance.ledger.reader import LedgerReader
 from sovctl.support.errors import InputError
 

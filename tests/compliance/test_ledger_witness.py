@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sovctl.compliance.audit.site import read_key
+from sovctl.compliance.audit.inputs import read_key
 from sovctl.compliance.ledger.checkpoint import Checkpoint, parse_checkpoint, sign_checkpoint
 from sovctl.compliance.ledger.errors import WitnessRefused
 from sovctl.compliance.ledger.merkle import leaf_hash

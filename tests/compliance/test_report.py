@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from sovctl.compliance.controls.assessment import assess
 from sovctl.compliance.controls.exceptions import Attestation, Exceptions, Waiver
 from sovctl.compliance.controls.framework import Control, ControlMap, Pack, builtin_pack, load_pack
-from sovctl.compliance.evidence.store import EvidenceDamaged
+from sovctl.compliance.evidence.runs import EvidenceDamaged
 from sovctl.compliance.ledger.errors import LedgerDamaged
 from sovctl.compliance.ledger.reader import LedgerReader
 from sovctl.compliance.report.document import Subject, document_bytes

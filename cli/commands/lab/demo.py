@@ -24,9 +24,10 @@ def demo(
     """From site.yaml to a verified report in a fresh lab, and one screen that shows it. Example: sovctl lab demo"""
     from sovctl.engine.lab.lifecycle import doctor
 
-    from ... import demo as road
+    from ...demo import run
+    from ...views.demo import show_demo
 
     doctor.require_root()
-    done = road.run(name, directory)
-    road.screen(done)
+    done = run(name, directory)
+    show_demo(done)
     return ExitCode.FAILURE if done.problems else ExitCode.OK

@@ -16,7 +16,7 @@ from queue import SimpleQueue
 import pytest
 from check_sites import TODAY
 
-from sovctl.compliance.evidence.store import list_runs, load_run
+from sovctl.compliance.evidence.runs import list_runs, load_run
 from sovctl.compliance.ledger.reader import LedgerReader
 from sovctl.compliance.ledger.verify import verify_ledger
 from sovctl.compliance.verdict import Verdict
