@@ -14,7 +14,9 @@ from math import ceil, isfinite
 from ...catalog.mig import SEEN_AT_LEAST, SOURCE, slices_of
 from ...spec.types import AUTO
 from ...spec.workload import WorkloadClass
-from ..demand.demand import ClassDemand, PoolDemand, growth_factor
+from ..demand.classes import ClassDemand
+from ..demand.pool_demand import PoolDemand
+from ..demand.reserve import growth_factor
 from ..memory.gpu_memory import Edge
 from ..memory.kv_cache import Growth, LayerGroup
 from ..memory.lora_adapters import adapter_bytes

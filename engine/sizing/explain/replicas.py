@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..demand.demand import lost
+from ..demand.reserve import lost
 from ..pool.autoscaler import load_s, node_weights
 from ..pool.growth import growth_of, lasts
 from ..pool.pool import PoolSizing

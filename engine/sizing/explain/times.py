@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..demand.demand import PoolDemand
+from ..demand.pool_demand import PoolDemand
 from ..performance.capacity import Limit, Performance
 from ..performance.step_time import Parts
 from ..pool.disaggregated_prefill import prefill_apart

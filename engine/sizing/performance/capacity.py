@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from ...catalog.calibrations import Band
-from ..demand.demand import ClassDemand, PoolDemand
+from ..demand.classes import ClassDemand
+from ..demand.pool_demand import PoolDemand
 from .throughput import Serving
 
 # Waiting for the first token is known well for servers with few requests in flight and badly for full ones: of the 91

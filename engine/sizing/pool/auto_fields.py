@@ -18,7 +18,7 @@ from ...catalog import Catalog
 from ...spec import MOST_REPLICAS, Pool, SiteSpec
 from ...spec.types import AUTO
 from ...spec.workload import WorkloadClass
-from ..demand.demand import PoolDemand
+from ..demand.pool_demand import PoolDemand
 from ..performance.capacity import Limit
 from .layouts import MOST_SEQS, Spread, best_of, limit_of, spreads
 from .pool import PoolCase, need_of, pool_cases

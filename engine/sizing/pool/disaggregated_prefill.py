@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..demand.demand import PoolDemand
+from ..demand.pool_demand import PoolDemand
 from ..performance.capacity import Limit, Performance
 from .server import Server
 

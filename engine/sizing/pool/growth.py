@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..demand.demand import growth_factor
+from ..demand.reserve import growth_factor
 from .pool import PoolSizing, need_of
 
 MOST_YEARS = 10  # looked ahead: sizing.reserve.growth_years goes no further

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from ...spec import Pool
 from ...spec.types import AUTO
 from .. import GIB
-from ..demand.demand import PoolDemand
+from ..demand.pool_demand import PoolDemand
 from ..performance.capacity import Limit
 from ..performance.replica_model import ExpertMode
 from .parallelism import Way, best, startable

@@ -25,7 +25,8 @@ from ...catalog.models import ModelEntry
 from ...catalog.platforms import Platform
 from ...spec import Pool, SiteSpec
 from ...spec.workload import Reserve, WorkloadClass
-from ..demand.demand import PoolDemand, growth_factor, lost, replicas_with_reserve
+from ..demand.pool_demand import PoolDemand
+from ..demand.reserve import growth_factor, lost, replicas_with_reserve
 from ..memory.weights import Weights
 from ..performance.calibration import Evidence
 from ..performance.capacity import Limit, Performance, Point, Provenance

@@ -13,7 +13,7 @@ from ...catalog.calibrations import ServerCalibration
 from ...catalog.gpus import Gpu
 from ...catalog.models import ModelEntry
 from ...spec import Pool
-from ..demand.demand import PoolDemand
+from ..demand.pool_demand import PoolDemand
 from ..memory.cache_layout import kv_cache
 from ..memory.gpu_memory import Edge, RankMemory, rank_memory
 from ..memory.kv_cache import KvCache

@@ -18,7 +18,7 @@ from ...catalog import Catalog
 from ...catalog.platforms import Platform
 from ...spec import NodeGroup, SiteSpec
 from ...spec.sizing_inputs import Hall
-from ..demand.demand import replicas_with_reserve
+from ..demand.reserve import replicas_with_reserve
 from ..pool.pool import PoolSizing
 from .scalable_units import UnitShare, shares
 

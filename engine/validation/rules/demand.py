@@ -13,7 +13,9 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 from sovctl.support.errors import InputError, Problem
 from sovctl.support.suggestions import nearest_few
 
-from ...sizing.demand.demand import MOST_SPREAD, ClassDemand, PoolDemand
+from ...sizing.demand.classes import ClassDemand
+from ...sizing.demand.lengths import MOST_SPREAD
+from ...sizing.demand.pool_demand import PoolDemand
 from ...sizing.explain.step import both_units
 from ...sizing.memory.gpu_memory import Edge, RankMemory
 from ...sizing.pool.pool import PoolCase, pool_cases

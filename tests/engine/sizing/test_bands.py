@@ -14,7 +14,9 @@ from sovctl.engine.catalog.calibrations import Band, ServerCalibration
 from sovctl.engine.catalog.gpus import load_gpus
 from sovctl.engine.catalog.mig import cut
 from sovctl.engine.catalog.models import load_models
-from sovctl.engine.sizing.demand.demand import ClassDemand, Lengths, PoolDemand
+from sovctl.engine.sizing.demand.classes import ClassDemand
+from sovctl.engine.sizing.demand.lengths import Lengths
+from sovctl.engine.sizing.demand.pool_demand import PoolDemand
 from sovctl.engine.sizing.memory.weights import Precision
 from sovctl.engine.sizing.performance.calibration import Evidence, load_calibration
 from sovctl.engine.sizing.performance.capacity import Banded, Performance, Provenance

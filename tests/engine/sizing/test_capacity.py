@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from sovctl.engine.catalog.gpus import load_gpus
 from sovctl.engine.catalog.models import load_models
-from sovctl.engine.sizing.demand.demand import PoolDemand
+from sovctl.engine.sizing.demand.pool_demand import PoolDemand
 from sovctl.engine.sizing.performance.capacity import Binding, Limit, Performance
 from sovctl.engine.sizing.pool.server import Server
 from sovctl.engine.spec import Pool

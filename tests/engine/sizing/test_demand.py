@@ -8,17 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sovctl.engine.sizing.demand.demand import (
-    HABITS,
-    MOST_SPREAD,
-    RULES_OF_THUMB,
-    ClassDemand,
-    Lengths,
-    PoolDemand,
-    growth_factor,
-    lost,
-    replicas_with_reserve,
-)
+from sovctl.engine.sizing.demand.classes import HABITS, RULES_OF_THUMB, ClassDemand
+from sovctl.engine.sizing.demand.lengths import MOST_SPREAD, Lengths
+from sovctl.engine.sizing.demand.pool_demand import PoolDemand
+from sovctl.engine.sizing.demand.reserve import growth_factor, lost, replicas_with_reserve
 from sovctl.engine.spec.workload import Reserve, RuleOfThumb, WorkloadClass, WorkloadKind
 
 seconds = st.floats(0.01, 1000)

@@ -15,7 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sovctl.engine.catalog import load_catalog
-from sovctl.engine.sizing.demand.demand import MOST_SPREAD, Lengths, lost, replicas_with_reserve
+from sovctl.engine.sizing.demand.lengths import MOST_SPREAD, Lengths
+from sovctl.engine.sizing.demand.reserve import lost, replicas_with_reserve
 from sovctl.engine.sizing.pool.cautions import cautions
 from sovctl.engine.sizing.pool.growth import MOST_YEARS, growth_of, lasts
 from sovctl.engine.sizing.pool.pool import PoolSizing

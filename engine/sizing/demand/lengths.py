@@ -1,0 +1,43 @@
+"""Lengths of prompts and answers in tokens, as lognormal distributions. Pure.
+
+Lengths(mean=1500, p95=3750).p99
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import erfc, exp, log, sqrt
+
+Z95, Z99 = 1.6449, 2.3263  # standard normal quantiles
+
+
+MOST_SPREAD = 3.8
+"""A lognormal's 95th percentile is at most exp(1.645^2 / 2) = 3.87 times its mean."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lengths:
+    """How long prompts or answers are, in tokens: lognormal."""
+
+    mean: float
+    p95: float
+
+    @property
+    def p99(self) -> float:
+        """One in a hundred is longer."""
+        sigma = self._sigma
+        return self.mean * exp(Z99 * sigma - sigma * sigma / 2)
+
+    def share_above(self, tokens: float) -> float:
+        """How many are longer than that, from 0 to 1."""
+        sigma = self._sigma
+        if tokens <= 0 or not sigma:
+            return float(self.mean > tokens)
+        return erfc((log(tokens / self.mean) + sigma * sigma / 2) / sigma / sqrt(2)) / 2
+
+    @property
+    def _sigma(self) -> float:
+        """Standard deviation of the logarithm."""
+        ratio = min(max(self.p95 / self.mean, 1.0), MOST_SPREAD)
+        # p95 / mean = exp(z sigma - sigma^2 / 2): the smaller root.
+        return Z95 - sqrt(max(0.0, Z95 * Z95 - 2 * log(ratio)))
