@@ -11,7 +11,7 @@ SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 TEST_PACKAGES := chromium chromium-driver postgresql softhsm2
 BENCHES := $(patsubst bench/%.py,bench-%,$(wildcard bench/*.py))
 
-.PHONY: demo test test-fast test-lab test-packages lint bench $(BENCHES) clean
+.PHONY: demo docs test test-fast test-lab test-packages lint bench $(BENCHES) clean
 .DEFAULT_GOAL := help
 
 help:
@@ -72,6 +72,18 @@ bench: $(BENCHES)
 
 $(BENCHES): bench-%: $(VENV)/.ready
 	$(BIN)/python -m bench.$* --check
+
+DOCS_VENV := build/docs-venv
+
+$(DOCS_VENV)/.ready: docs/requirements.txt $(VENV)/.ready
+	@rm -rf $(DOCS_VENV) && $(BIN)/python -m venv $(DOCS_VENV)
+	$(DOCS_VENV)/bin/python -m pip install --quiet --require-hashes -r docs/requirements.txt
+	@touch $@
+
+# Warnings, such as a link to a missing page or heading, are errors.
+docs: $(DOCS_VENV)/.ready
+	$(DOCS_VENV)/bin/python -m sphinx --quiet --fail-on-warning --keep-going -b html docs build/docs
+	@echo "open build/docs/index.html"
 
 clean:
 	rm -rf build

@@ -14,7 +14,7 @@ from sovctl.cli.main import COMMANDS
 from sovctl.support.errors import ExitCode, InputError
 
 ROOT = Path(__file__).parents[1]
-PAGES = sorted((ROOT / "docs" / "commands").glob("*.md"))
+PAGES = sorted(set((ROOT / "docs" / "commands").glob("*.md")) - {ROOT / "docs/commands/README.md"})
 COMMANDS_BY_WORDS = reference.commands()
 
 _LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
