@@ -1,9 +1,9 @@
-"""What holds for every test: Ctrl-C works in what they start, and what passed once passes again.
+"""Settings of every test: Ctrl-C works in the processes they start, and Hypothesis tries the same examples each time.
 
-A shell that runs a job in the background makes it ignore SIGINT, and every child inherits that. Cores are shared, so
-Hypothesis sets no deadline. It tries the same examples each time, so that a change is judged by nothing but itself;
-others, and more of them: `pytest -m "hypothesis and not lab" --hypothesis-profile=search`. Tests start our commands
-many hundred times: they are compiled once, also where a container image says that nothing is.
+- Hypothesis sets no deadline, because cores are shared. It tries a sample of the examples; `make test-all` tries all of
+  them (`tests/examples.py`). Other examples: `pytest -m "hypothesis and not lab" --hypothesis-profile=search`.
+- A shell that runs a job in the background makes the job and its children ignore SIGINT; here SIGINT is restored.
+- Python caches compiled files also where a container image disables it, because tests start sovctl many hundred times.
 """
 
 import os
@@ -13,9 +13,12 @@ import threading
 
 from hypothesis import settings
 
-settings.register_profile("same", deadline=None, derandomize=True)
+from examples import IS_COMPLETE
+
+settings.register_profile("sample", deadline=None, derandomize=True, max_examples=25)
+settings.register_profile("complete", deadline=None, derandomize=True, max_examples=100)
 settings.register_profile("search", deadline=None, max_examples=1000)
-settings.load_profile("same")
+settings.load_profile("complete" if IS_COMPLETE else "sample")
 
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False

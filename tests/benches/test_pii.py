@@ -10,7 +10,7 @@ from typing import Any
 
 import phonenumbers
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.judging.documents import Document, Span, read_documents
@@ -18,6 +18,7 @@ from bench.judging.leaks import Replacement, judge, normalise
 from bench.pii_sets import europe, names, world
 from bench.pii_sets.documents import LANGUAGES, clean, disguised, structured
 from bench.pii_sets.write import write_sets
+from examples import examples
 from sovctl.support.errors import SpecError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -65,7 +66,7 @@ def test_hits_beside_every_span_are_false_and_words_are_counted() -> None:
     assert (outcome.words, outcome.predicted_exact, outcome.over_masked) == (5, 1, 5 + 14)
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(st.text(st.one_of(st.characters(), st.sampled_from("\0a\u0300ß１"))), st.data())
 def test_replacing_all_leaks_nothing_and_replacing_nothing_leaks_all(text: str, data: st.DataObject) -> None:
     cuts = sorted(data.draw(st.lists(st.integers(0, len(text)), min_size=2, max_size=2)))

@@ -6,9 +6,10 @@ import hashlib
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from sovctl.compliance.ledger.merkle import EMPTY_ROOT, WIDTH, Frontier, complete_root, leaf_hash, node_hash
 from sovctl.compliance.ledger.proof import (
     Rows,
@@ -99,7 +100,7 @@ def test_completed_rows_are_reported_once_and_in_order() -> None:
 
 
 @given(st.integers(1, 70_000), st.data())
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_every_inclusion_proof_holds_and_no_other_does(size: int, data: st.DataObject) -> None:
     index = data.draw(st.integers(0, size - 1))
     root, path = subtree_root(ROWS, 0, size), inclusion_proof(ROWS, index, size)
@@ -114,7 +115,7 @@ def test_every_inclusion_proof_holds_and_no_other_does(size: int, data: st.DataO
 
 
 @given(st.integers(0, 70_000), st.integers(0, 70_000))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_every_consistency_proof_holds_and_no_other_does(one: int, two: int) -> None:
     old, new = sorted((one, two))
     roots = [grown(MANY[:size]).root() if size < 300 else subtree_root(ROWS, 0, size) for size in (old, new)]

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
+from examples import examples
 from sovctl.compliance.ledger.checkpoint import Checkpoint, parse_checkpoint, sign_checkpoint
 from sovctl.compliance.ledger.findings import FindingKind, LedgerVerification
 from sovctl.compliance.ledger.format import encode_record, frame, read_entries
@@ -79,7 +80,7 @@ def test_counts_what_nobody_outside_has_seen(ledger: Path) -> None:
 
 
 @given(st.data())
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_flipped_bit_of_any_file_is_found(whole: Path, data: st.DataObject) -> None:
     files = ["entries", "index", "level-1", "checkpoint", "log.vkey"]
     path = whole / data.draw(st.sampled_from(files))
@@ -96,7 +97,7 @@ def test_any_flipped_bit_of_any_file_is_found(whole: Path, data: st.DataObject) 
 
 
 @given(st.data())
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(80, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_cut_of_any_file_is_found(whole: Path, data: st.DataObject) -> None:
     path = whole / data.draw(st.sampled_from(["entries", "index", "level-1", "checkpoint", "log.vkey"]))
     kept = path.read_bytes()

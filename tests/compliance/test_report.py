@@ -14,9 +14,10 @@ from typing import Any
 
 import pytest
 from evidence_specimens import NODES, RUN_ID, everywhere, fill, made, open_ledger, stored
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from sovctl.compliance.controls.assessment import assess
 from sovctl.compliance.controls.exceptions import Attestation, Exceptions, Waiver
 from sovctl.compliance.controls.framework import Control, ControlMap, Pack, builtin_pack, load_pack
@@ -352,7 +353,7 @@ def test_what_is_no_report_is_called_so(tmp_path: Path, folder: Path, content: s
 
 
 @given(st.data())
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_any_flipped_bit_of_the_report_is_found(reported: Published, data: st.DataObject) -> None:
     names = ["report.json", "report.html", "checkpoint", "log.vkey", "report.tlog-proof"]
     path = reported.folder / data.draw(st.sampled_from(names))

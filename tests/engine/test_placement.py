@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from examples import examples
 from sovctl.engine.catalog import load_catalog
 from sovctl.engine.placement import Rank, Replica, place, try_place
 from sovctl.engine.spec import Node, NodeGroup, Pool, SiteSpec
@@ -51,7 +52,7 @@ pools = st.lists(
 ).map(lambda rows: [_pool(f"p{number}", **row) for number, row in enumerate(rows)])
 
 
-@settings(deadline=None, max_examples=300)
+@examples(300)
 @given(pools, st.integers(1, 5), st.sampled_from(["dgx-h100", "l40s-4"]))
 def test_no_gpu_is_held_twice_and_every_replica_is_whole(chosen: list[Pool], nodes: int, platform: str) -> None:
     site = _site(*chosen, nodes=nodes, platform=platform)

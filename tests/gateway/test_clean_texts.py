@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from sovctl.gateway.detect import make_detector
 from sovctl.gateway.detect.clean_text_cache import CleanTexts
 from sovctl.gateway.detect.findings.finding import Finding
@@ -148,7 +149,7 @@ _PIECES = st.sampled_from(
 )
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(st.lists(st.lists(_PIECES, min_size=1, max_size=3).map(" ".join), min_size=2, max_size=5))
 def test_nothing_is_overlooked_in_texts_that_are_read_as_one(texts: list[str]) -> None:
     suspects = CleanTexts(DETECTOR).suspects(texts)

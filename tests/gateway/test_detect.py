@@ -11,10 +11,11 @@ import sys
 
 import pytest
 from cpu_time import least_cpu_s
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from presidio_analyzer.predefined_recognizers import IbanRecognizer
 
+from examples import examples
 from sovctl.gateway.detect import Finding, make_detector
 from sovctl.gateway.detect.findings.finding import resolve
 from sovctl.gateway.detect.text.deobfuscation import plain
@@ -223,7 +224,7 @@ def test_digits_of_any_script_and_odd_spaces_are_digits(digits: str) -> None:
 
 
 @given(st.text(max_size=200))
-@settings(max_examples=300, deadline=None)
+@examples(300)
 def test_any_text_gives_sorted_spans_that_do_not_overlap(text: str) -> None:
     findings = DETECTOR.find(text)
     assert findings == DETECTOR.find(text)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import contextlib
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from sovctl.gateway.body.multipart import FormError, parse_form
 
 TYPE = 'multipart/form-data; boundary="b0undary"'
@@ -25,7 +26,7 @@ def form(parts: list[tuple[str, str | None, bytes]], boundary: bytes = b"b0undar
     return b"".join(pieces) + b"--" + boundary + b"--\r\n"
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(_PARTS)
 def test_every_field_is_found_with_its_bytes(parts: list[tuple[str, str | None, bytes]]) -> None:
     body = form(parts)
@@ -33,7 +34,7 @@ def test_every_field_is_found_with_its_bytes(parts: list[tuple[str, str | None, 
     assert [(p.name, p.filename, body[p.start : p.end]) for p in found.parts] == parts
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(_PARTS, st.text(max_size=10))
 def test_a_field_is_changed_and_nothing_else(parts: list[tuple[str, str | None, bytes]], value: str) -> None:
     name = parts[0][0]
@@ -50,7 +51,7 @@ def test_texts_and_files_are_told_apart() -> None:
     assert found.files["f"].filename == "é.wav"
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(st.binary(max_size=200))
 def test_any_other_bytes_are_refused_or_read_without_an_accident(body: bytes) -> None:
     for each in (body, b"--b0undary" + body, b"--b0undary\r\n" + body):

@@ -7,9 +7,10 @@ from typing import Any
 
 import orjson
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from sovctl.gateway.body.json_texts import TooDeep
 from sovctl.gateway.detect import Finding, make_detector
 from sovctl.gateway.detect.clean_text_cache import CleanTexts
@@ -67,7 +68,7 @@ _JSON = st.recursive(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(_JSON, _TEXTS)
 def test_no_value_leaves_in_any_field_at_any_depth(extra: Any, content: str) -> None:
     body = say(content, extra=extra)
@@ -170,7 +171,7 @@ def test_a_secret_behind_its_word_can_be_masked() -> None:
     assert b"[SECRET]" in outgoing.data
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(_TEXTS, st.sets(st.sampled_from(["IBAN", "EMAIL", "CARD", "PHONE", "IP"])))
 def test_nothing_masked_leaves_or_is_issued(content: str, masked: set[str]) -> None:
     policy = PolicySettings(entities=dict.fromkeys(masked, Action.MASK))

@@ -8,9 +8,10 @@ import time
 from itertools import pairwise
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
+from examples import examples
 from sovctl.gateway.detect.findings.finding import Finding
 from sovctl.gateway.domain.entities import LABELS, Kind, Mark
 from sovctl.gateway.tokenization.text import mask_of, replace
@@ -71,7 +72,7 @@ def _pieces(draw: st.DrawFn, text: str) -> list[str]:
     return [text[a:b] for a, b in zip([0, *cuts], [*cuts, len(text)], strict=True)]
 
 
-@settings(max_examples=600, deadline=None)
+@examples(600)
 @given(st.data(), _text_and_findings())
 @example(None, (f"https://a.example/?m={MAIL} x", []))
 def test_any_text_comes_back_exactly_in_any_pieces(data: st.DataObject | None, case: tuple[str, list[Finding]]) -> None:
@@ -84,7 +85,7 @@ def test_any_text_comes_back_exactly_in_any_pieces(data: st.DataObject | None, c
         assert emitted == text
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(st.data(), _text_and_findings(), _TEXTS)
 def test_pieces_never_change_the_result_of_any_answer(
     data: st.DataObject, case: tuple[str, list[Finding]], answer: str
@@ -97,7 +98,7 @@ def test_pieces_never_change_the_result_of_any_answer(
         assert "".join(map(restorer.feed, data.draw(_pieces(answer)))) + restorer.flush() == whole
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(st.data(), _text_and_findings())
 def test_tool_arguments_come_back_as_the_same_json(data: st.DataObject, case: tuple[str, list[Finding]]) -> None:
     text, findings = case
@@ -109,7 +110,7 @@ def test_tool_arguments_come_back_as_the_same_json(data: st.DataObject, case: tu
     assert json.loads(emitted) == {"a": [{"b": text}], text: "c"}
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(st.data(), _text_and_findings())
 def test_every_replacement_is_told_with_its_place(data: st.DataObject, case: tuple[str, list[Finding]]) -> None:
     text, findings = case
@@ -121,7 +122,7 @@ def test_every_replacement_is_told_with_its_place(data: st.DataObject, case: tup
     assert all(end <= start for (_, end), (start, _) in pairwise(places))
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(_text_and_findings())
 def test_no_value_is_left_where_a_token_stands(case: tuple[str, list[Finding]]) -> None:
     text, findings = case
@@ -143,7 +144,7 @@ def test_only_the_beginning_of_a_token_is_held() -> None:
     assert not restorer.is_holding
 
 
-@settings(max_examples=400, deadline=None)
+@examples(400)
 @given(
     st.lists(
         st.one_of(

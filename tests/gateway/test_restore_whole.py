@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from sovctl.gateway.domain.entities import Kind, Mark
 from sovctl.gateway.surfaces import Restoration
 from sovctl.gateway.tokens.restore import Issued, RestoreBounds, RestoreCounts, Restorer
@@ -35,7 +36,7 @@ _PIECES = st.one_of(
 )
 
 
-@settings(max_examples=800, deadline=None)
+@examples(800)
 @given(st.lists(_PIECES, max_size=12).map("".join), st.booleans(), st.integers(0, 4), st.sampled_from([40, 1 << 20]))
 def test_a_whole_text_is_what_its_pieces_are(text: str, is_json: bool, most: int, most_characters: int) -> None:
     bounds = RestoreBounds(max_restores=most, max_characters=most_characters)

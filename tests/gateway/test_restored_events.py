@@ -6,9 +6,10 @@ from typing import Any
 
 import orjson
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from sovctl.gateway.domain.entities import Kind
 from sovctl.gateway.pipeline.restored_events import RestoredEvents
 from sovctl.gateway.surfaces import SURFACES, Restoration
@@ -34,7 +35,7 @@ def delta(text: str) -> bytes:
     return b"event: content_block_delta\ndata: " + orjson.dumps(said) + b"\n\n"
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(st.data(), st.sampled_from([chunk, delta]))
 def test_events_are_the_same_however_their_bytes_come(data: st.DataObject, made_of: Any) -> None:
     texts = data.draw(st.lists(st.sampled_from(["To ", TOKEN, TOKEN[:9], TOKEN[9:], ".", '"', "data: "]), max_size=9))

@@ -6,9 +6,10 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from sovctl.gateway.body.sse import EventTooLarge, Framer
 from sovctl.gateway.domain.entities import Kind
 from sovctl.gateway.domain.errors import UpstreamFailed
@@ -40,7 +41,7 @@ def joined(events: list[dict[str, Any]], index: int = 0, field: str = "content")
     return "".join(c["delta"].get(field, "") for e in events for c in e["choices"] if c["index"] == index)
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(st.lists(st.text(max_size=20).map(lambda t: t.replace("\r", "").replace("\n", "")), max_size=6), st.data())
 def test_events_are_the_same_however_the_bytes_are_cut(payloads: list[str], data: st.DataObject) -> None:
     end = data.draw(st.sampled_from(["\n", "\r\n", "\r"]))

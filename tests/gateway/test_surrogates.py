@@ -8,9 +8,10 @@ from typing import Any
 
 import phonenumbers
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from sovctl.gateway.body.json_texts import leaves_of
 from sovctl.gateway.detect.findings.finding import Finding
 from sovctl.gateway.domain.entities import Kind
@@ -58,7 +59,7 @@ def test_a_stand_in_has_the_form_and_is_nobodys(number: int) -> None:
 _PLAIN = st.text(st.sampled_from(" abcXT9+@.:,(-_\n"), max_size=10)
 
 
-@settings(max_examples=400, deadline=None)
+@examples(400)
 @given(st.lists(st.tuples(_PLAIN, st.sampled_from(sorted(KINDS))), max_size=5), _PLAIN, st.data())
 def test_any_text_comes_back_whatever_stands_around(
     parts: list[tuple[str, Kind]], end: str, data: st.DataObject

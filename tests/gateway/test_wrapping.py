@@ -6,9 +6,10 @@ import base64
 from urllib.parse import quote
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from sovctl.gateway.body.embedded_files import unwrapped
 
 _TEXTS = st.text(st.characters(codec="utf-8", exclude_categories=["Cs", "Cc"]), min_size=1, max_size=60)
@@ -19,7 +20,7 @@ def packed(text: str) -> str:
     return base64.b64encode(text.encode()).decode()
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(_TEXTS, _TEXTS, _TYPES, st.booleans())
 def test_a_text_in_a_uri_is_read_and_another_put_in_its_place(old: str, new: str, kind: str, is_base64: bool) -> None:
     head = f"data:{kind}{';base64' if is_base64 else ''},"
@@ -31,7 +32,7 @@ def test_a_text_in_a_uri_is_read_and_another_put_in_its_place(old: str, new: str
     assert wrapping.wrap(new) == head + write(new)
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(_TEXTS)
 def test_plain_base64_is_read_with_and_without_line_ends(text: str) -> None:
     lines = "\r\n".join(packed(text)[start : start + 16] for start in range(0, len(packed(text)), 16))
@@ -41,7 +42,7 @@ def test_plain_base64_is_read_with_and_without_line_ends(text: str) -> None:
         assert found[0] == text
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(st.binary(max_size=60), st.sampled_from(["", "data:text/plain;base64,", "data:application/json;base64,"]))
 def test_bytes_that_are_no_text_are_not_read(content: bytes, head: str) -> None:
     found = unwrapped(head + base64.b64encode(content).decode(), None)

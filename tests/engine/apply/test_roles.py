@@ -13,11 +13,12 @@ from typing import Any
 import pytest
 import yaml
 from example_sites import MakeSite, all_roles
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from real_plays import no_configuration, play
 from strategies import PRESETS
 
+from examples import examples
 from sovctl.engine.apply import ansible
 from sovctl.engine.plan.order import KINDS
 from sovctl.engine.resources.context import ROLES, render
@@ -140,7 +141,7 @@ def test_the_playbook_and_every_role_are_read_by_ansible(make_site: MakeSite, tm
 
 
 @given(st.recursive(st.text(max_size=12) | st.integers() | st.none(), lambda each: st.lists(each, max_size=3)))
-@settings(max_examples=50, deadline=None)
+@examples(50)
 def test_an_inventory_says_what_it_was_given(value: Any) -> None:
     class Loader(yaml.SafeLoader):
         pass

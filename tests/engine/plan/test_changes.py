@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from planned_nodes import Handle, empty, planned, with_file
 from strategies import PRESETS, context, states
 
+from examples import examples
 from sovctl.engine.facts.node import NodeFacts
 from sovctl.engine.plan.build import changes, desired_on
 from sovctl.engine.plan.order import KINDS
@@ -96,7 +97,7 @@ def test_every_value_changed_by_hand_is_named(number: int) -> None:
     assert_names_it("lab", *handles("lab")[number])
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(data=st.data())
 def test_any_value_changed_by_hand_on_any_site_is_named(data: st.DataObject) -> None:
     preset = data.draw(st.sampled_from(PRESETS))

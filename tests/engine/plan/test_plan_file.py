@@ -8,11 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from planned_nodes import empty
 from strategies import context
 
+from examples import examples
 from sovctl.compliance.signing import SigningKey
 from sovctl.engine.plan.build import changes
 from sovctl.engine.plan.file import Plan, read, write
@@ -63,7 +64,7 @@ def test_the_name_of_a_plan_follows_from_everything_in_it() -> None:
     assert len({each.sha256 for each in [made, *others]}) == len(others) + 1
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(300, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_a_flipped_byte_is_found_or_changes_nothing(saved: Path, tmp_path: Path, data: st.DataObject) -> None:
     content = bytearray(saved.read_bytes())

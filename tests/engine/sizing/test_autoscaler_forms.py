@@ -13,9 +13,10 @@ from typing import Any
 
 import jsonschema
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from sovctl.engine.sizing.pool.autoscaler import FORMS, Bounds
 from sovctl.engine.sizing.pool.busy_hours import Prescale, is_all_week, prescales
 from sovctl.engine.spec.sizing_inputs import Busy
@@ -174,7 +175,7 @@ def clock(minutes: int) -> str:
     return f"{minutes // 60:02}:{minutes % 60:02}"
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(
     days=st.one_of(
         st.integers(0, 6).map(str),

@@ -5,9 +5,10 @@ from __future__ import annotations
 from functools import cache
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from sovctl.engine.catalog.gpus import load_gpus
 from sovctl.engine.catalog.models import load_models
 from sovctl.engine.sizing.demand.pool_demand import PoolDemand
@@ -43,7 +44,7 @@ def carried(asked: PoolDemand, max_num_seqs: int = 256) -> tuple[Performance, Li
     return performance, performance.limit(asked)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.floats(5, 300), st.floats(5, 300))
 def test_a_stricter_limit_between_tokens_never_allows_more(one: float, other: float) -> None:
     strict, loose = sorted((one, other))
@@ -53,7 +54,7 @@ def test_a_stricter_limit_between_tokens_never_allows_more(one: float, other: fl
     assert many.is_held or not few.is_held
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.floats(10, 300), st.floats(100, 20_000), st.integers(50, 20_000))
 def test_what_is_carried_keeps_every_limit_and_a_little_more_does_not(
     itl_p95_ms: float, ttft_p95_ms: float, input_tokens: int
@@ -69,7 +70,7 @@ def test_what_is_carried_keeps_every_limit_and_a_little_more_does_not(
         assert performance.passed(more, asked) is not None
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.floats(1, 250), st.floats(1, 250))
 def test_more_in_flight_is_slower_and_delivers_more(one: float, other: float) -> None:
     asked = demand()
@@ -94,7 +95,7 @@ def test_long_prompts_bind_by_cache_and_short_ones_by_max_num_seqs() -> None:
     assert carried(demand(input_tokens=200), max_num_seqs=8)[1].binding is Binding.MAX_NUM_SEQS
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(st.integers(1, 50_000), st.integers(1, 40))
 def test_replicas_come_to_rest_where_they_carry_what_is_asked(users: int, replicas: int) -> None:
     asked = demand(users, itl_p95_ms=60)

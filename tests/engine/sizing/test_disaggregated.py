@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from sovctl.engine.catalog import load_catalog
 from sovctl.engine.sizing.pool.disaggregated_prefill import Apart, prefill_apart
 from sovctl.engine.sizing.pool.pool import PoolSizing, pool_cases, size_pool
@@ -49,7 +50,7 @@ def test_the_cache_of_a_prompt_crosses_the_fabric_in_bytes_over_rate() -> None:
     assert found.transfer_s == pytest.approx(sized.server.session_bytes(3000) / 50e9)
 
 
-@settings(max_examples=20, deadline=None)
+@examples(20)
 @given(st.floats(0.5, 400), st.floats(20, 100), st.integers(100, 20_000))
 def test_apart_keeps_the_limits_or_is_not_offered(link_gb_s: float, itl_p95_ms: float, input_tokens: int) -> None:
     sized = general(itl_p95_ms=itl_p95_ms, input_tokens=input_tokens, ttft_p95_ms=5000)

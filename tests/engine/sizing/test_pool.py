@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import event, given, settings
+from hypothesis import event, given
 from hypothesis import strategies as st
 
+from examples import examples
 from sovctl.compliance.verdict import Verdict
 from sovctl.engine.catalog import load_catalog
 from sovctl.engine.plan.build import context_of
@@ -91,7 +92,7 @@ def test_a_shape_that_the_catalogue_does_not_know_is_unknown_and_blocks() -> Non
     assert found.weights is not None  # they are stored on nodes whether or not their times are known
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(st.integers(1, 20_000), st.integers(1, 20_000))
 def test_more_users_never_need_fewer_replicas(one: int, other: int) -> None:
     few, many = sorted((one, other))
@@ -329,7 +330,7 @@ def test_times_are_written_in_digits_that_can_be_added(value: float, said: str) 
     assert seconds(value) == said
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(
     users=st.integers(1, 30_000),
     itl_p95_ms=st.none() | st.floats(15, 200),

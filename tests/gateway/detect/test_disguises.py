@@ -8,9 +8,10 @@ import quopri
 from collections.abc import Callable
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
+from examples import examples
 from sovctl.gateway.detect.detector import Detector
 from sovctl.gateway.detect.structured_finder import StructuredFinder
 from sovctl.gateway.detect.text.base64_hex import decoded_runs
@@ -200,7 +201,7 @@ def test_russian_prose_keeps_its_letters() -> None:
 
 @pytest.mark.parametrize("undoing", UNDOINGS, ids=lambda undoing: undoing.name)
 @given(text=st.text(st.sampled_from("%&#\\ux40;=@. anbcAE\u0430\u0415(at)dot1\n"), max_size=60))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_what_undoes_a_disguise_gives_edits_in_order(undoing: object, text: str) -> None:
     edits = undoing.edits(text)  # type: ignore[attr-defined]
     assert edits == sorted(edits)
@@ -239,7 +240,7 @@ CHOOSY = {"markup in a number", "look-alike letters", "quoted-printable"}
 
 @given(st.lists(st.sampled_from(PIECES), max_size=24).map("".join))
 @example("61 6e 6e 61 40 78 2e 64@0x")
-@settings(max_examples=400, deadline=None)
+@examples(400)
 def test_no_undoing_and_no_run_is_missed_by_the_scan_before_it(text: str) -> None:
     view = View(text)
     wanted, places, _ = _signs(view)
@@ -282,7 +283,7 @@ def test_a_view_knows_where_every_character_comes_from(
 
 
 @given(st.text(max_size=80))
-@settings(max_examples=300, deadline=None)
+@examples(300)
 def test_every_view_leads_back_into_the_text(text: str) -> None:
     for view in views(text):
         for place in range(len(view.text)):

@@ -11,10 +11,11 @@ from pathlib import Path
 
 import pytest
 from anyascii import anyascii
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from listed_givens import BUILT_AT, KEY, finder_of, listed_people, surfaces, write_list
 
+from examples import examples
 from sovctl.gateway.detect.edm.build import build_index
 from sovctl.gateway.detect.edm.index import Index
 from sovctl.gateway.detect.edm.keys import listed_keys
@@ -73,7 +74,7 @@ def test_the_same_list_under_another_key_has_other_hashes(index: Path, tmp_path:
     assert not ours & theirs
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(place=st.integers(0, 2**20), flip=st.integers(1, 255))
 @example(place=13, flip=ord(" ") ^ ord("\t"))  # a space of the header: JSON takes either
 def test_any_changed_byte_is_found(index: Path, place: int, flip: int) -> None:

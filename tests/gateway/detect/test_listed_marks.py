@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from listed_givens import KEY, finder_of, found_in, surfaces
 
+from examples import examples
 from sovctl.gateway.detect.edm import vocabulary
 from sovctl.gateway.detect.edm.finder import ListedFinder
 from sovctl.gateway.detect.edm.index import Index
@@ -40,7 +41,7 @@ def index_fixture(tmp_path_factory: pytest.TempPathFactory) -> Index:
     return Index.open(Path(folder / "listed.edm"), KEY)
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(before=TEXTS, text=TEXTS)
 def test_what_was_read_before_changes_no_finding(index: Index, before: str, text: str) -> None:
     used = ListedFinder(index)
@@ -49,7 +50,7 @@ def test_what_was_read_before_changes_no_finding(index: Index, before: str, text
     assert once == found_in(ListedFinder(index), text) == found_in(used, text)
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(text=TEXTS)
 def test_a_full_memory_of_words_changes_no_finding(index: Index, text: str) -> None:
     with pytest.MonkeyPatch.context() as patch:

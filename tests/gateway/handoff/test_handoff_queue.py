@@ -15,10 +15,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from postgresql_server import DATABASE, PASSWORD, PostgresqlServer
 
+from examples import examples
 from sovctl.gateway.handoff.case import Case, State, is_id, new_id
 from sovctl.gateway.handoff.postgresql_tables import SCHEMA, PostgresqlTables
 from sovctl.gateway.handoff.queue import DUTY_S, Queue, QueueFull
@@ -352,7 +353,7 @@ def test_nothing_acknowledged_is_lost_by_kill_9(place: Place) -> None:
 
 
 @given(st.lists(st.sampled_from(["take anna", "take ben", "resolve anna", "resolve ben"]), max_size=12))
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_whatever_operators_do_one_of_them_ends_it_once(tmp_path_factory: Any, steps: list[str]) -> None:
     async def work(queue: Queue) -> None:
         made = case()

@@ -7,9 +7,10 @@ from functools import lru_cache
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from sovctl.gateway.detect import make_detector
 from sovctl.gateway.detect.clean_text_cache import CleanTexts
 from sovctl.gateway.detect.findings.finding import Finding
@@ -128,7 +129,7 @@ def test_a_long_one_keeps_its_end() -> None:
     st.lists(st.text(st.sampled_from('abc xyz.\n,("\\éя中'), max_size=20), min_size=5, max_size=5),
     st.booleans(),
 )
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_no_value_stands_in_a_transcript_whatever_is_around_it(
     values: list[str], around: list[str], in_answer: bool
 ) -> None:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse_openmetrics
 from prometheus_client.parser import text_string_to_metric_families as parse_text
 
+from examples import examples
 from sovctl.gateway.telemetry.metrics import Metrics, MetricsFolder, sharing
 from sovctl.gateway.telemetry.metrics.exposition import exposition
 from sovctl.gateway.telemetry.metrics.families import MOST_SERIES, Counter, Gauge, Histogram
@@ -82,7 +83,7 @@ def test_a_histogram_counts_every_value_in_its_bucket(values: list[float]) -> No
     assert histogram.at("x").total == pytest.approx(sum(values))
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(VALUES, VALUES)
 def test_merged_counts_are_those_of_one_process_that_saw_everything(one: list[float], two: list[float]) -> None:
     parts, whole = [Metrics(), Metrics()], Metrics()

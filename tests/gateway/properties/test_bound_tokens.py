@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from identifier_strategies import SPECIMENS, literals
 
+from examples import examples
 from sovctl.gateway.domain.entities import Kind, Mark
 from sovctl.gateway.tokens.restore import RestoreCounts, Restorer
 from sovctl.gateway.tokens.token import Mint
@@ -23,7 +24,7 @@ def mint_for(bound: tuple[str, str, int]) -> Mint:
     return Mint(bytes(range(32)), tenant=tenant, conversation=conversation, key_version=key_version)
 
 
-@settings(max_examples=400, deadline=None)
+@examples(400)
 @given(st.data(), _BOUND, _BOUND, _ITEMS, st.booleans())
 def test_foreign_tokens_never_restore(
     data: st.DataObject, ours: tuple[str, str, int], theirs: tuple[str, str, int], items: Any, is_json: bool
@@ -41,14 +42,14 @@ def test_foreign_tokens_never_restore(
     assert (counts.restored, counts.unknown) == (0, len(items))
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(_NAMES, _NAMES, _NAMES)
 def test_where_a_name_ends_makes_a_difference(tenant: str, conversation: str, more: str) -> None:
     moved = mint_for((tenant + more, conversation, 1)).token(Kind.IP, "192.0.2.17", "192.0.2.17")
     assert moved != mint_for((tenant, more + conversation, 1)).token(Kind.IP, "192.0.2.17", "192.0.2.17")
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(st.lists(literals, max_size=6), _ITEMS)
 def test_guessed_tokens_never_restore(guesses: list[str], items: Any) -> None:
     own = mint_for(("t", "c", 1))

@@ -6,10 +6,11 @@ import json
 from typing import Any
 
 import orjson
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from identifier_strategies import nested, texts
 
+from examples import examples
 from sovctl.gateway.detect import make_detector
 from sovctl.gateway.detect.clean_text_cache import CleanTexts
 from sovctl.gateway.inspection.inspector import Inspector
@@ -61,7 +62,7 @@ def streamed(raw: list[bytes], issued: Any, counts: RestoreCounts | None = None)
     return [json.loads(each.removeprefix(b"data: ")) for each in out.split(b"\n\n")[:-1]]
 
 
-@settings(max_examples=400, deadline=None)
+@examples(400)
 @given(st.data(), texts)
 def test_a_streamed_echo_is_the_prompt_whatever_the_cuts(data: st.DataObject, text: str) -> None:
     outgoing = leave({"model": "assistant", "messages": [{"role": "user", "content": text}]})
@@ -73,7 +74,7 @@ def test_a_streamed_echo_is_the_prompt_whatever_the_cuts(data: st.DataObject, te
     assert not events[-1]["choices"][0]["delta"]
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(st.data(), st.lists(texts, min_size=1, max_size=3))
 def test_choices_that_stream_at_once_do_not_mix(data: st.DataObject, prompts: list[str]) -> None:
     messages = [{"role": "user", "content": text} for text in prompts]
@@ -90,7 +91,7 @@ def test_choices_that_stream_at_once_do_not_mix(data: st.DataObject, prompts: li
         assert "".join(said) == text
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(st.data(), st.dictionaries(st.sampled_from(["to", "note", "rows"]), nested(texts), max_size=3))
 def test_tool_arguments_come_back_as_the_same_json_whatever_the_nesting(
     data: st.DataObject, arguments: dict[str, Any]
@@ -111,7 +112,7 @@ def test_tool_arguments_come_back_as_the_same_json_whatever_the_nesting(
     assert decoded(answer) == {"arguments": decoded(arguments)}
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(nested(texts))
 def test_a_whole_answer_that_repeats_any_json_is_that_json(anything: Any) -> None:
     outgoing = leave({"model": "assistant", "messages": [{"role": "user", "content": "hi", "extra": anything}]})

@@ -6,9 +6,10 @@ from typing import Any
 
 import orjson
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from sovctl.gateway.quota.need import Nano, Usage, may_tell_usage, most_used, need_of, usage_in, usage_said
 from sovctl.gateway.quota.size import Size, size_of
 from sovctl.gateway.settings import Price, QuotaSettings
@@ -135,7 +136,7 @@ _NESTED = st.recursive(
 )
 
 
-@settings(max_examples=400)
+@examples(400)
 @given(_NESTED)
 def test_no_event_that_tells_its_usage_is_passed_over(event: object) -> None:
     if usage_in(event) is not None:

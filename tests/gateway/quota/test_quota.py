@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from quota_givens import NOON, ONE, Clock, caller, quota
 from quota_places import Place
 
+from examples import examples
 from sovctl.gateway.access.principal import Principal
 from sovctl.gateway.quota.headers import limit_headers, refusal_headers
 from sovctl.gateway.quota.meter import Owed
@@ -426,7 +427,7 @@ STEPS = st.lists(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(STEPS)
 def test_whatever_processes_do_no_minute_no_day_and_no_moment_sees_more_than_the_limit(
     make_place: Callable[[], Place], steps: list[tuple[str, Any, int]]

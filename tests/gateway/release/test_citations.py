@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from sovctl.gateway.release.citations import Citations, sources_of
 from sovctl.gateway.release.passages import passages_of
 from sovctl.gateway.release.verdict import Verdict
@@ -95,7 +96,7 @@ def test_a_date_is_the_same_however_it_is_written(written: str) -> None:
     assert dated.judge("The deposit account was closed on 30.5.2024. [1]").reason == "number-unsupported"
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(st.text(max_size=200), st.sampled_from(["1", "kb-7", "3"]))
 def test_a_passage_supports_itself_and_no_text_breaks_the_check(noise: str, name: str) -> None:
     own = Citations(CitationSettings(), {**PASSAGES, name: noise.replace("[", "").replace("【", "")})

@@ -6,9 +6,10 @@ import hashlib
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from sovctl.gateway.release.forbidden import MOST_WORDS, Phrases, load_phrases
 from sovctl.gateway.release.words import fold, stems, words
 from sovctl.gateway.settings.release import ForbiddenSettings
@@ -68,7 +69,7 @@ def test_a_phrase_over_two_sentences_is_found_with_what_came_before(phrases: Phr
     assert len(phrases.tail(before).split()) < MOST_WORDS
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(st.text(max_size=80), st.text(max_size=80))
 def test_a_phrase_is_found_in_any_text(phrases: Phrases, before: str, after: str) -> None:
     assert "topics:3" in phrases.find(f"{before} weapon {after}")

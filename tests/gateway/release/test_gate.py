@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from release_givens import BODY, CHAT, IBAN, OTHER_IBAN, chunk, content, events, framed, judge_of
 
+from examples import examples
 from sovctl.gateway.release.stream import Gate
 from sovctl.gateway.surfaces import SURFACES, Surface
 from sovctl.gateway.surfaces.said import Voice
@@ -53,7 +54,7 @@ def test_a_sentence_that_fails_and_what_is_behind_it_never_go() -> None:
     assert str(gate.blocked) == "citations:missing"
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(st.data())
 def test_what_is_released_is_the_same_however_the_text_was_cut(data: st.DataObject) -> None:
     piece = st.sampled_from(

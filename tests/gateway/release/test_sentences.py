@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
+from examples import examples
 from sovctl.gateway.release.sentences import MARK, Sentences
 
 
@@ -80,7 +81,7 @@ PIECES = st.sampled_from(
 TEXTS = st.lists(PIECES, max_size=14).map("".join) | st.text(max_size=60)
 
 
-@settings(max_examples=400, deadline=None)
+@examples(400)
 @given(TEXTS, st.data())
 @example("a. [1", None)
 def test_the_cuts_are_the_same_however_the_text_arrives(text: str, data: st.DataObject | None) -> None:

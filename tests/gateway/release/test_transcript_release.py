@@ -7,10 +7,11 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from release_givens import detector, events, framed, judge_of
 
+from examples import examples
 from sovctl.gateway.detect.clean_text_cache import CleanTexts
 from sovctl.gateway.inspection.inspector import Inspector
 from sovctl.gateway.release.judge import Judge
@@ -97,7 +98,7 @@ def vllms(text: str) -> bytes:
     return b"data: " + json.dumps(chunk).encode() + b"\n\n"
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.lists(st.integers(1, len(TEXT) - 1), max_size=12, unique=True))
 def test_a_stream_is_masked_however_it_is_cut(cuts: list[int]) -> None:
     edges = [0, *sorted(cuts), len(TEXT)]

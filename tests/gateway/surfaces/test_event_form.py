@@ -7,9 +7,10 @@ from typing import Any, Literal
 
 import orjson
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from sovctl.gateway.domain.entities import Kind
 from sovctl.gateway.domain.errors import UpstreamFailed
 from sovctl.gateway.surfaces import Restoration
@@ -104,7 +105,7 @@ def _events(draw: st.DrawFn, payload: Payload) -> list[dict[str, Any]]:
     return events
 
 
-@settings(max_examples=400, deadline=None)
+@examples(400)
 @given(st.data())
 def test_what_the_client_gets_is_the_same_to_the_byte(data: st.DataObject) -> None:
     payload: Payload = data.draw(st.sampled_from(["delta", "text"]))
@@ -132,7 +133,7 @@ _MESSAGE_EVENTS = st.one_of(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(st.lists(_MESSAGE_EVENTS, max_size=14), st.sampled_from([{TOKEN: VALUE}, {}]), st.booleans())
 def test_messages_are_the_same_to_the_byte(events: list[dict[str, Any]], issued: dict[str, str], is_json: bool) -> None:
     datas = [orjson.dumps(each) for each in events]
@@ -140,7 +141,7 @@ def test_messages_are_the_same_to_the_byte(events: list[dict[str, Any]], issued:
     assert quick == told(datas, EventForms(0), payload=None, issued=issued, is_json=is_json)
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(st.data())
 def test_however_an_upstream_writes_its_json_the_client_reads_the_same(data: st.DataObject) -> None:
     payload: Payload = data.draw(st.sampled_from(["delta", "text"]))
@@ -155,7 +156,7 @@ def _read(event: bytes) -> Any:
     return orjson.loads(event[6:]) if event.startswith(b"data: {") else event
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(st.data())
 def test_garbage_in_a_known_form_is_what_it_would_be_without(data: st.DataObject) -> None:
     events = [orjson.dumps({"model": "big", "choices": [{"index": 0, "delta": {"content": "a b"}}]})] * 3

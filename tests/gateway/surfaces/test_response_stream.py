@@ -6,10 +6,11 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from surface_upstream import response_events
 
+from examples import examples
 from sovctl.gateway.domain.entities import Kind
 from sovctl.gateway.domain.errors import UpstreamFailed
 from sovctl.gateway.surfaces import SURFACES, Restoration
@@ -45,7 +46,7 @@ _TEXTS = st.lists(st.sampled_from([TOKEN, TOKEN[:9], "EMAIL", "_", " ", '"', "\\
 )
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(_TEXTS, st.integers(1, 40))
 def test_every_channel_says_the_same_in_pieces_and_whole(text: str, size: int) -> None:
     body = {"model": "big", "input": text, "tools": [TOOL, TOOL], "reasoning": {"summary": "auto"}}

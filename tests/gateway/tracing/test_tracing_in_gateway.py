@@ -9,10 +9,12 @@ from typing import Any
 
 import pytest
 from echo_upstream import EchoUpstream
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from otlp_receiver import OtlpReceiver, Received
 from waiting import until
+
+from examples import examples
 
 KEY = "test-key-of-the-branch-application"
 IBAN = "DE89370400440532013000"
@@ -101,7 +103,7 @@ _WORDS = st.text(st.characters(min_codepoint=97, max_codepoint=122), min_size=12
 
 
 @given(st.lists(_WORDS, min_size=1, max_size=5), st.booleans())
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(12, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_no_text_of_a_request_is_in_any_byte_that_is_exported(
     traced: Any, receiver: OtlpReceiver, words: list[str], stream: bool
 ) -> None:

@@ -8,11 +8,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from loop_clock import pass_time, turns_until
 from raw_server import Close, RawServer, Step, chunked, ok
 
+from examples import examples
 from sovctl.gateway.domain.errors import UpstreamFailed
 from sovctl.gateway.upstream.connection import Address, Connection
 
@@ -267,7 +268,7 @@ def test_a_server_that_does_not_end_its_stream_is_not_waited_for_any_longer_beca
     asyncio.run(run())
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.lists(st.binary(min_size=1, max_size=40), max_size=6), st.integers(1, 30))
 def test_a_chunked_body_is_the_same_in_any_pieces(pieces: list[bytes], size: int) -> None:
     whole = b"".join(step for step in chunked(*pieces) if isinstance(step, bytes))
@@ -275,7 +276,7 @@ def test_a_chunked_body_is_the_same_in_any_pieces(pieces: list[bytes], size: int
     assert outcome(lambda _: steps) == (200, b"".join(pieces))
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.lists(st.binary(min_size=1, max_size=40), max_size=6), st.integers(1, 30), st.lists(st.booleans()))
 def test_what_is_poured_out_is_the_same_however_often_it_is_stopped(
     pieces: list[bytes], size: int, goes_on: list[bool]

@@ -1,0 +1,29 @@
+"""How many examples a property test tries: a sample by default, all of them with `make test-all`.
+
+    @examples(400)
+    @given(st.text())
+    def test_any_text_comes_back(text: str) -> None: ...
+
+`make test-all` sets `SOVCTL_TEST_ALL=1`.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from hypothesis import settings
+
+IS_COMPLETE = os.environ.get("SOVCTL_TEST_ALL") == "1"
+_SAMPLE = 4  # a default run tries one example in four
+_FEWEST = 20
+
+
+def examples(most: int, **options: Any) -> settings:
+    """Return settings for at most `most` examples.
+
+    Args:
+        most: examples of a complete run; the default run tries a quarter of them, and at least 20 or `most`.
+        options: other settings of Hypothesis.
+    """
+    return settings(max_examples=most if IS_COMPLETE else min(most, max(_FEWEST, most // _SAMPLE)), **options)
