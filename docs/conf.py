@@ -1,4 +1,4 @@
-"""Settings of the documentation site: `make docs` builds `build/docs` from these pages, with search that works offline."""
+"""Settings of the documentation site. `make docs` builds it in `build/docs`; its search works offline."""
 
 from __future__ import annotations
 
