@@ -15,15 +15,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from sovctl.support.atomic_files import write_atomic
 from sovctl.support.errors import InputError, NodeUnreachable, SovctlError
 
 from ..spec import Node, SiteSpec
+from .captures import Capture
 
-Capture = dict[str, Any]
-"""`{"node", "captured", "commands", "files", "texts"}`: what one node said; see `facts/node_probe.py`."""
-
-# What to try, by the kind of refusal (`gather_worker.classify`).
+# What to try, by the kind of refusal (`worker.classify`).
 REMEDIES = {
     "authentication": "is access.key_file the key that the nodes know, and access.user right?",
     "host-key": "the node is not the one in access.known_hosts_file; find out why before you change that file",
@@ -98,37 +95,6 @@ def gather(
         )
     if failures:
         raise _unreachable(failures, [node for _, node in spec.nodes()])
-    return captures
-
-
-def save(captures: dict[str, Capture], folder: Path) -> None:
-    """Keep captures as `<folder>/<node>.json`, the form that `load` and `sovctl plan --facts` read."""
-    for name, capture in captures.items():
-        write_atomic(folder / f"{name}.json", json.dumps(capture, indent=1, sort_keys=True) + "\n", mode=0o600)
-
-
-def load(folder: Path, names: list[str]) -> dict[str, Capture]:
-    """Captures of the named nodes as `save` wrote them.
-
-    Raises:
-        InputError: one is absent or is not a capture.
-    """
-    captures = {}
-    for name in names:
-        path = folder / f"{name}.json"
-        try:
-            capture = json.loads(path.read_text())
-            if capture["node"] != name or not {"commands", "files", "texts", "captured"} <= capture.keys():
-                raise ValueError
-        except FileNotFoundError:
-            raise InputError(
-                f"expected facts of node {name!r}, found no such file",
-                where=str(path),
-                hint="sovctl plan without --facts",
-            ) from None
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            raise InputError(f"expected a capture of node {name!r}", where=str(path)) from None
-        captures[name] = capture
     return captures
 
 

@@ -12,7 +12,7 @@ from sovctl.support.canonical_json import digest, sha256_hex
 from sovctl.support.errors import InputError, SovctlError
 
 from ..facts.node import NodeFacts, parse_node
-from ..gather import gather
+from ..gather import captures, gather
 from ..plan import code_wheel
 from ..plan.build import changes, context_of, desired_on, requests
 from ..plan.file import Plan, read
@@ -79,9 +79,9 @@ class Site:
         """Gather, keep the captures, parse."""
         wanted = requests(context)
         chosen = wanted if nodes is None else {name: wanted[name] for name in nodes}
-        captures = gather.gather(self.spec, self.folder, chosen, report=report)
-        gather.save(captures, self.state.facts)
-        return {name: parse_node(capture) for name, capture in captures.items()}
+        gathered = gather.gather(self.spec, self.folder, chosen, report=report)
+        captures.save(gathered, self.state.facts)
+        return {name: parse_node(capture) for name, capture in gathered.items()}
 
     def recorded(self, folder: Path) -> dict[str, NodeFacts]:
         """Facts from captures that somebody saved.
@@ -90,9 +90,9 @@ class Site:
             InputError: one is absent, is no capture, or lacks something that a plan rests on.
         """
         names = [node.name for _, node in self.spec.nodes()]
-        captures = gather.load(folder, names)
+        loaded = captures.load(folder, names)
         try:
-            return {name: parse_node(capture) for name, capture in captures.items()}
+            return {name: parse_node(capture) for name, capture in loaded.items()}
         except SovctlError as error:
             hint = "capture that node again: sovctl plan without --facts"
             raise InputError(error.message, where=f"{folder}: {error.where}", hint=hint) from None

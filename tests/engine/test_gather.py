@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from example_sites import example
 
-from sovctl.engine.gather import gather
+from sovctl.engine.gather import captures, gather
 from sovctl.engine.site.site import Site
 from sovctl.support.errors import ExitCode, InputError, NodeUnreachable
 
@@ -79,8 +79,8 @@ def test_a_key_file_that_is_not_there_is_bad_input(quiet: Site) -> None:
 
 def test_captures_are_kept_closed_and_come_back(tmp_path: Path) -> None:
     capture = {"node": "n1", "captured": "2026-11-21T09:00:00Z", "commands": {}, "files": {}, "texts": {}}
-    gather.save({"n1": capture}, tmp_path)
-    assert gather.load(tmp_path, ["n1"]) == {"n1": capture}
+    captures.save({"n1": capture}, tmp_path)
+    assert captures.load(tmp_path, ["n1"]) == {"n1": capture}
     assert (tmp_path / "n1.json").stat().st_mode & 0o777 == 0o600
 
 
@@ -88,9 +88,9 @@ def test_captures_are_kept_closed_and_come_back(tmp_path: Path) -> None:
 def test_what_is_no_capture_of_that_node_is_refused(tmp_path: Path, content: str) -> None:
     (tmp_path / "n1.json").write_text(content)
     with pytest.raises(InputError, match="expected a capture of node 'n1'"):
-        gather.load(tmp_path, ["n1"])
+        captures.load(tmp_path, ["n1"])
 
 
 def test_a_missing_capture_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="expected facts of node 'n1'"):
-        gather.load(tmp_path, ["n1"])
+        captures.load(tmp_path, ["n1"])

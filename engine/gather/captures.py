@@ -1,0 +1,44 @@
+"""Capture files of nodes: the raw tool output of one node, as JSON with mode 0600."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from sovctl.support.atomic_files import write_atomic
+from sovctl.support.errors import InputError
+
+Capture = dict[str, Any]
+"""`{"node", "captured", "commands", "files", "texts"}` of one node; written by `facts/node_probe.py`."""
+
+
+def save(captures: dict[str, Capture], folder: Path) -> None:
+    """Keep captures as `<folder>/<node>.json`, the form that `load` and `sovctl plan --facts` read."""
+    for name, capture in captures.items():
+        write_atomic(folder / f"{name}.json", json.dumps(capture, indent=1, sort_keys=True) + "\n", mode=0o600)
+
+
+def load(folder: Path, names: list[str]) -> dict[str, Capture]:
+    """Captures of the named nodes as `save` wrote them.
+
+    Raises:
+        InputError: one is absent or is not a capture.
+    """
+    captures = {}
+    for name in names:
+        path = folder / f"{name}.json"
+        try:
+            capture = json.loads(path.read_text())
+            if capture["node"] != name or not {"commands", "files", "texts", "captured"} <= capture.keys():
+                raise ValueError
+        except FileNotFoundError:
+            raise InputError(
+                f"expected facts of node {name!r}, found no such file",
+                where=str(path),
+                hint="sovctl plan without --facts",
+            ) from None
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            raise InputError(f"expected a capture of node {name!r}", where=str(path)) from None
+        captures[name] = capture
+    return captures
