@@ -164,12 +164,12 @@ def show(result: dict[str, Any]) -> None:
     hits = result["false_hits"]
     rows = {name: hits[name] for name in ("all", "documents without spans")}
     rows |= hits["documents without spans, by language"]
-    print(f"\n{'false hits':28}{'words':>9}{'per 1,000':>11}{'95 %':>16}  by kind")
+    print(f"\n{'false hits':28}{'words':>9}{'per 1,000':>11}{'95 %':>16}  by entity type")
     for name, row in rows.items():
         if row is not None:
             between = f"{row['low']:.2f} - {row['high']:.2f}"
-            kinds = ", ".join(f"{kind} {count}" for kind, count in row["by_kind"].items())
-            print(f"{name:28}{row['words']:>9,}{row['per_1000']:>11.2f}{between:>16}  {kinds}")
+            entity_types = ", ".join(f"{entity_type} {count}" for entity_type, count in row["by_entity_type"].items())
+            print(f"{name:28}{row['words']:>9,}{row['per_1000']:>11.2f}{between:>16}  {entity_types}")
     took = result["time"]
     print(f"\ninspection: {took['p50_ms']} ms p50, {took['p99_ms']} ms p99 a document, {took['mb_per_s']} MB/s")
 

@@ -1,7 +1,7 @@
 """What the gateway would replace in a text: its own inspection and its own tokens, in this process.
 
 masker = Masker(make_detector(settings))
-masker.replace("Write to anna@example.com")     # Replacement(intervals=[(9, 25)], kinds=["EMAIL"])
+masker.replace("Write to anna@example.com")     # Replacement(intervals=[(9, 25)], entity_types=["EMAIL"])
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Masker:
         self.inspect_s.clear()
 
     def replace(self, text: str) -> Replacement:
-        """What would be replaced in `text`, under a policy that tokenizes every kind.
+        """What would be replaced in `text`, under a policy that tokenizes every entity type.
 
         Raises:
             Exception: whatever the detector raises.
@@ -54,7 +54,7 @@ class Masker:
 def _aligned(tokenized: str, issued: dict[str, str]) -> Replacement:
     """Where in the original each token stands: between two tokens, both texts are the same."""
     intervals: list[Interval] = []
-    kinds: list[str] = []
+    entity_types: list[str] = []
     shift = 0  # original position less tokenized position
     for token in find_tokens(tokenized):
         if token.token not in issued:
@@ -62,6 +62,6 @@ def _aligned(tokenized: str, issued: dict[str, str]) -> Replacement:
         length = len(issued[token.token])
         if token.label != "TEXT":  # literals that look like tokens are no findings
             intervals.append((token.start + shift, token.start + shift + length))
-            kinds.append(str(token.label))
+            entity_types.append(str(token.label))
         shift += length - (token.end - token.start)
-    return Replacement(intervals, kinds)
+    return Replacement(intervals, entity_types)

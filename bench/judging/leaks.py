@@ -45,7 +45,7 @@ class Replacement:
 
     intervals: Sequence[Interval]
     """Of the original, sorted, none overlapping."""
-    kinds: Sequence[str]
+    entity_types: Sequence[str]
     """What each was taken for."""
 
 
@@ -59,8 +59,8 @@ class Outcome:
     """Span by span: replaced from its first to its last character and no further."""
     touched: list[bool] = field(default_factory=list)
     """Span by span: some of it was replaced."""
-    false_kinds: list[str] = field(default_factory=list)
-    """What was replaced where there is nothing, by kind."""
+    false_types: list[str] = field(default_factory=list)
+    """What was replaced outside of all spans, by entity type."""
     predicted: int = 0
     predicted_exact: int = 0
     predicted_touching: int = 0
@@ -87,12 +87,12 @@ def judge(document: Document, replacement: Replacement) -> Outcome:
         outcome.exact.append((span.start, span.end) in exact)
         outcome.touched.append(_touches((span.start, span.end), intervals))
     annotated = {(span.start, span.end) for span in document.spans}
-    for interval, kind in zip(intervals, replacement.kinds, strict=True):
+    for interval, entity_type in zip(intervals, replacement.entity_types, strict=True):
         outcome.predicted_exact += interval in annotated
         if _touches(interval, spans):
             outcome.predicted_touching += 1
         else:
-            outcome.false_kinds.append(kind)
+            outcome.false_types.append(entity_type)
     covered, gold = _marks(len(text), intervals), _marks(len(text), spans)
     for at, character in enumerate(text):
         if not gold[at] and character.isalnum():

@@ -64,12 +64,12 @@ def _leaks(pairs: Iterable[tuple[Document, Outcome]]) -> list[dict[str, Any]]:
     return [_leak_row(*group, by_group[group]) for group in order]
 
 
-def _leak_row(kind: str, language: str, counts: list[tuple[int, int, int]]) -> dict[str, Any]:
+def _leak_row(entity_type: str, language: str, counts: list[tuple[int, int, int]]) -> dict[str, Any]:
     spans = sum(each[0] for each in counts)
     leaked, partial = sum(each[1] for each in counts), sum(each[2] for each in counts)
     low, high = _interval([(each[1], each[0]) for each in counts])
     return {
-        "type": kind,
+        "type": entity_type,
         "language": language,
         "spans": spans,
         "leaked": leaked,
@@ -103,15 +103,15 @@ def _false_hits(outcomes: Sequence[Outcome]) -> dict[str, Any] | None:
     words = sum(o.words for o in outcomes)
     if not words:
         return None
-    kinds = Counter(kind for o in outcomes for kind in o.false_kinds)
-    low, high = _interval([(len(o.false_kinds), o.words) for o in outcomes])
+    entity_types = Counter(entity_type for o in outcomes for entity_type in o.false_types)
+    low, high = _interval([(len(o.false_types), o.words) for o in outcomes])
     return {
         "words": words,
-        "hits": kinds.total(),
-        "per_1000": round(kinds.total() / words * 1000, 3),
+        "hits": entity_types.total(),
+        "per_1000": round(entity_types.total() / words * 1000, 3),
         "low": round(low * 1000, 3),
         "high": round(high * 1000, 3),
-        "by_kind": dict(kinds.most_common()),
+        "by_entity_type": dict(entity_types.most_common()),
     }
 
 

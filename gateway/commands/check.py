@@ -22,7 +22,7 @@ from ..access.callers import Callers
 from ..detect import make_detector
 from ..detect.clean_text_cache import CleanTexts
 from ..detect.edm import open_listed
-from ..domain.entities import Kind
+from ..domain.entities import EntityType
 from ..handoff.queue import open_queue
 from ..http.tls import check_certificate
 from ..inspection.inspector import Inspector
@@ -103,9 +103,9 @@ def _keys(settings: GatewaySettings) -> str:
 def _detector(settings: GatewaySettings) -> str:
     detector = make_detector(settings.detect)
     missed = [
-        kind.value
-        for kind, specimen in SPECIMENS.items()
-        if kind not in {finding.kind for finding in detector.find(f"Please check {specimen} for us.")}
+        entity_type.value
+        for entity_type, specimen in SPECIMENS.items()
+        if entity_type not in {finding.entity_type for finding in detector.find(f"Please check {specimen} for us.")}
     ]
     if missed:
         raise SovctlError(f"expected a finding for every kind, got none for {', '.join(missed)}")
@@ -118,7 +118,7 @@ def _models(settings: GatewaySettings) -> str:
     models = load_models(settings.detect)
     for model in models:
         try:
-            asyncio.run(model.find([f"Please check {SPECIMENS[Kind.PERSON]} for us."]))
+            asyncio.run(model.find([f"Please check {SPECIMENS[EntityType.PERSON]} for us."]))
         except SlowFinderFailed as error:
             raise SovctlError(f"expected {model.name} to read a text, got {error}") from error
     named = [f"{each.name} ({each.kind}: {', '.join(each.languages)})" for each in settings.detect.models]
@@ -149,29 +149,29 @@ def _leaving(settings: GatewaySettings) -> str:
     surface = SURFACES["/v1/chat/completions"]
     finder, key = CleanTexts(make_detector(settings.detect)), load_token_keys(settings).token
     said: dict[str, list[str]] = {"as tokens": [], "as masks": [], "as they are, by policy": [], "not at all": []}
-    for kind, specimen in SPECIMENS.items():
+    for entity_type, specimen in SPECIMENS.items():
         text = f"Please check {specimen} for us."
         body: dict[str, Any] = {"messages": [{"role": "user", "content": text}]}
         inspector = Inspector(finder, surface, max_depth=settings.limits.max_depth)
         permit = decide(inspector.inspect(body), permissions)
         if not permit.verdict.may_leave:
-            said["not at all"].append(kind.value)
+            said["not at all"].append(entity_type.value)
             continue
         mint = Mint(key, tenant="check", conversation=secrets.token_hex(16))
         outgoing = tokenize_body(body, inspector, permissions, mint, model="check", dropped=surface.dropped)
         sent = orjson.loads(outgoing.data)["messages"][0]["content"]
-        actions = {permissions.action_for(finding.kind, finding.rule) for finding in finder.find(text)}
+        actions = {permissions.action_for(finding.entity_type, finding.rule) for finding in finder.find(text)}
         if actions == {Action.ALLOW}:
-            said["as they are, by policy"].append(kind.value)
+            said["as they are, by policy"].append(entity_type.value)
         elif Action.MASK in actions:
             if specimen in sent:
-                raise SovctlError(f"expected a mask for {kind.value}, got the value")
-            said["as masks"].append(kind.value)
+                raise SovctlError(f"expected a mask for {entity_type.value}, got the value")
+            said["as masks"].append(entity_type.value)
         elif specimen in sent or restore(sent, outgoing.issued) != text:
-            raise SovctlError(f"expected a token for {kind.value} that restores, got something else")
+            raise SovctlError(f"expected a token for {entity_type.value} that restores, got something else")
         else:
-            said["as tokens"].append(kind.value)
-    return "; ".join(f"{', '.join(kinds)} leave {how}" for how, kinds in said.items() if kinds)
+            said["as tokens"].append(entity_type.value)
+    return "; ".join(f"{', '.join(entity_types)} leave {how}" for how, entity_types in said.items() if entity_types)
 
 
 def _limits(settings: GatewaySettings) -> str:

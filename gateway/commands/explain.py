@@ -112,13 +112,13 @@ def _found(settings: GatewaySettings, exchange: Exchange) -> dict[str, Any]:
     assert inspection is not None
     table = settings.policy.table(settings.routes)
     rules = []
-    for kind, rule in sorted(inspection.found):
-        action = permissions.action_for(kind, rule)
-        row = table.deciding(f"{kind}/{rule}", tenant=exchange.client.tenant, route=exchange.route.model)
+    for entity_type, rule in sorted(inspection.found):
+        action = permissions.action_for(entity_type, rule)
+        row = table.deciding(f"{entity_type}/{rule}", tenant=exchange.client.tenant, route=exchange.route.model)
         by = row.where if permissions.has_cloud or action is Action.BLOCK else "a route without a cloud"
-        rules.append({"entity": f"{kind}/{rule}", "action": action.value, "by": by})
+        rules.append({"entity": f"{entity_type}/{rule}", "action": action.value, "by": by})
     return {
-        "kinds": {kind.value: count for kind, count in sorted(inspection.counts.items())},
+        "kinds": {entity_type.value: count for entity_type, count in sorted(inspection.counts.items())},
         "rules": rules,
         "looked_by": list(inspection.looked_by),
         "not_asked": _not_asked(settings, exchange),
@@ -180,7 +180,7 @@ def in_words(told: Mapping[str, Any]) -> Iterator[str]:
     yield _line("verdict", told["verdict"])
     for name in ("reasons", "looked_by", "not_asked", "languages", "obstacles", "needs"):
         yield _line(name, ", ".join(told[name]) or "none")
-    yield _line("kinds", ", ".join(f"{kind} {count}" for kind, count in told["kinds"].items()) or "none")
+    yield _line("kinds", ", ".join(f"{entity_type} {count}" for entity_type, count in told["kinds"].items()) or "none")
     for rule in told["rules"]:
         yield _line("", f"{rule['entity']}: {rule['action']}, by {rule['by']}")
     yield _line("tokens", f"about {told['tokens']}, prompt and answer")

@@ -2,7 +2,7 @@
 
     detector = make_detector(DetectSettings(phone_regions=["DE", "GB"]))      # see `build`
     detector.find("IBAN DE89 3704 0044 0532 0130 00")
-    # [Finding(start=5, end=32, kind=Kind.IBAN, score=1.0, rule="IBAN")]
+    # [Finding(start=5, end=32, entity_type=EntityType.IBAN, score=1.0, rule="IBAN")]
 
 Whoever catches what it raises must treat the text as full of identifiers.
 """
@@ -51,4 +51,4 @@ class Detector:
 
 def _in_original(view: View, finding: Finding) -> Finding:
     start, end = view.span(finding.start, finding.end)
-    return Finding(start, end, finding.kind, finding.score, finding.value, finding.rule)
+    return Finding(start, end, finding.entity_type, finding.score, finding.value, finding.rule)

@@ -9,7 +9,7 @@ kept after the call; whatever can't be read raises, because the detector must no
 
         def find(self, view, found):
             for match in re.finditer(r"(?<=Dear )\\w+", view.text):
-                yield Finding(*match.span(), Kind.PERSON, 0.7, match.group().casefold(), "GREETING")
+                yield Finding(*match.span(), EntityType.PERSON, 0.7, match.group().casefold(), "GREETING")
 
     Detector([*structured, Greetings()])
 """

@@ -14,7 +14,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
 
-from ..domain.entities import Kind
+from ..domain.entities import EntityType
 from .context.surroundings import Surroundings
 from .context.topics import Topics, gate, may_be_spelled
 from .findings.finding import Finding
@@ -45,7 +45,7 @@ _MIXED = Pattern(
     "[A-Za-z][-.]?[0-9]|[A-Z](?: |·)[0-9]|[0-9](?:[-./]?[A-Za-z]| [A-Z][^A-Za-z])|[a-z]{2} [0-9]{2} [0-9]{4}",
     has_case=True,
 )
-_ANYWHERE = frozenset({Kind.MAC, Kind.SWIFT})  # letters and digits need not meet in these
+_ANYWHERE = frozenset({EntityType.MAC, EntityType.SWIFT})  # letters and digits need not meet in these
 _SHORTEST_CRYPTO = 26  # letters and digits, with nothing between
 _FEWEST_UNSAID = 10  # digits in one group that somebody's number has where no word speaks of it
 _DIGIT = re.compile("[0-9]")
@@ -70,8 +70,8 @@ class StructuredFinder:
         self._numbers = NumberFinder(NUMBERS, self._topics)
         self._phones = PhoneFinder(phone_regions, self._topics)
         self._documents = DocumentFinder(self._topics)
-        crypto = [form for form in FORMS if form.kind is Kind.CRYPTO]
-        anywhere = [form for form in FORMS if form.kind in _ANYWHERE]
+        crypto = [form for form in FORMS if form.entity_type is EntityType.CRYPTO]
+        anywhere = [form for form in FORMS if form.entity_type in _ANYWHERE]
         mixed = [form for form in FORMS if form not in crypto and form not in anywhere]
         everywhere: list[Recognizer] = [
             EmailRecognizer(),

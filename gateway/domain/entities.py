@@ -3,7 +3,7 @@
 A kind is what a site may want a policy row of its own for; which scheme it was (PESEL, IIN, CPF) stands in
 `Finding.rule`.
 
-    Kind("EMAIL").value    # as policy and audit write it
+    EntityType("EMAIL").value    # as policy and audit write it
     Mark.URL               # what else a token may stand for; never the result of detection
 """
 
@@ -12,7 +12,7 @@ from __future__ import annotations
 from enum import StrEnum
 
 
-class Kind(StrEnum):
+class EntityType(StrEnum):
     """What the detector can find. The order decides between findings of equal span and score."""
 
     SECRET = "SECRET"  # keys, tokens, passwords
@@ -44,5 +44,5 @@ class Mark(StrEnum):
     TEXT = "TEXT"  # text of the user that looks like one of our tokens, kept as it is
 
 
-LABELS: tuple[str, ...] = (*(kind.value for kind in Kind), *(mark.value for mark in Mark))
+LABELS: tuple[str, ...] = (*(entity_type.value for entity_type in EntityType), *(mark.value for mark in Mark))
 """Every label a token can carry. None is the beginning of another followed by `_`, so a token has one reading."""

@@ -19,7 +19,7 @@ import orjson
 
 from ..body.json_texts import Leaf, Leaves, Path
 from ..detect.findings.finding import Finding
-from ..domain.entities import Kind
+from ..domain.entities import EntityType
 from ..domain.obstacles import Obstacle
 from ..inspection.inspector import Inspector
 from ..policy.permissions import Permissions
@@ -37,7 +37,7 @@ _DATA = re.compile(r"data:[^\s,]{0,200};base64,")
 _LONGEST_RUN = re.compile(r"[A-Za-z0-9+/=_-]{400,}")
 _SPEAKERS = frozenset({"user", "assistant", "system", "developer"})
 _CHAT = SURFACES["/v1/chat/completions"]
-_EVERYTHING = Permissions(dict.fromkeys(Kind, Action.TOKENIZE), {}, frozenset(), frozenset(), True, frozenset())
+_EVERYTHING = Permissions(dict.fromkeys(EntityType, Action.TOKENIZE), {}, frozenset(), frozenset(), True, frozenset())
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +100,12 @@ def transcript_of(
 def _people(found: Mapping[str, Sequence[Finding]], issued: Mapping[str, str]) -> set[str]:
     """Everybody whom the conversation has named so far."""
     here = {
-        text[each.start : each.end] for text, findings in found.items() for each in findings if each.kind is Kind.PERSON
+        text[each.start : each.end]
+        for text, findings in found.items()
+        for each in findings
+        if each.entity_type is EntityType.PERSON
     }
-    return here | {value for token, value in issued.items() if token.startswith(f"{Kind.PERSON}_")}
+    return here | {value for token, value in issued.items() if token.startswith(f"{EntityType.PERSON}_")}
 
 
 def _said(surface: Surface, body: Mapping[str, Any], leaves: Leaves) -> list[dict[str, Any]]:

@@ -6,7 +6,7 @@ the request (a name behind "Mr." in the first message also counts where it stand
 `aliases`); and values under keys such as `customer_name` in tool arguments are names.
 
     inspector = Inspector(CleanTexts(detector), SURFACES["/v1/chat/completions"], max_depth=64)
-    inspector.inspect(body)      # Inspection(found={(Kind.IBAN, "IBAN"): 2}, languages={"en"}, obstacles=frozenset())
+    inspector.inspect(body)      # Inspection({(EntityType.IBAN, "IBAN"): 2}, {"en"}, frozenset(), ...)
     inspector.findings(leaf)     # what stands in one of its leaves
 """
 
@@ -23,7 +23,7 @@ from ..detect.findings.finding import Finding, resolve, resolve_whole
 from ..detect.language.language import NONE, UNKNOWN, languages, languages_of
 from ..detect.numbers.digit_runs import SEPARATORS
 from ..detect.text.words import Reading
-from ..domain.entities import Kind
+from ..domain.entities import EntityType
 from ..domain.obstacles import Obstacle
 from ..surfaces import Surface
 from ..tokens.surrogates import is_fixed
@@ -44,14 +44,14 @@ _NAME_PART = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 _MOST_KNOWN = 2_000  # different values; looking for each of them everywhere takes their number times the body's size
 
 _ELSEWHERE = ("file_id", "file_url", "url")  # where else a part's file may be
-_PERSON = Kind.PERSON  # once: an enum's members take long to get
+_PERSON = EntityType.PERSON  # once: an enum's members take long to get
 _NO_LEAVES = Leaves()  # until something was inspected
 
 
 class Inspection(NamedTuple):  # a named tuple: made for every request, and four times as fast as a frozen dataclass
     """What a request holds. No text: this may be logged and audited."""
 
-    found: Mapping[tuple[Kind, str], int]
+    found: Mapping[tuple[EntityType, str], int]
     """Findings by kind and rule, every occurrence counted."""
     languages: frozenset[str]
     """Of its prose, as `detect.language` names them."""
@@ -60,11 +60,11 @@ class Inspection(NamedTuple):  # a named tuple: made for every request, and four
     """Names of the slow finders that looked as well: see `slow_finders`."""
 
     @property
-    def counts(self) -> Mapping[Kind, int]:
+    def counts(self) -> Mapping[EntityType, int]:
         """Findings by kind."""
-        counts: dict[Kind, int] = {}
-        for (kind, _), count in self.found.items():
-            counts[kind] = counts.get(kind, 0) + count
+        counts: dict[EntityType, int] = {}
+        for (entity_type, _), count in self.found.items():
+            counts[entity_type] = counts.get(entity_type, 0) + count
         return counts
 
 
@@ -200,7 +200,7 @@ class Inspector:
     def _remember(self, text: str, finding: Finding) -> None:
         surface = text[finding.start : finding.end]
         self._known.setdefault(surface, finding)
-        if finding.kind is _PERSON:
+        if finding.entity_type is _PERSON:
             self._aliases.learn(surface)
 
     def _spread(self) -> None:
@@ -214,9 +214,9 @@ class Inspector:
                 start = text.find(surface)
                 while start >= 0:
                     end, known = start + len(surface), here.get(start)
-                    is_new = known is None or known.end != end or known.kind is not origin.kind
+                    is_new = known is None or known.end != end or known.entity_type is not origin.entity_type
                     if is_new and _is_word(text, start, end):
-                        more.append(Finding(start, end, origin.kind, origin.score, origin.value, origin.rule))
+                        more.append(Finding(start, end, origin.entity_type, origin.score, origin.value, origin.rule))
                     start = text.find(surface, start + 1)
             more += self._aliases.find(text)
             if more:
@@ -224,7 +224,7 @@ class Inspector:
 
     def _result(self) -> Inspection:
         surface, leaves = self._surface, self.leaves
-        counts: dict[tuple[Kind, str], int] = {}
+        counts: dict[tuple[EntityType, str], int] = {}
         obstacles: set[Obstacle] = set(surface.obstacles(self._body))
         if len(self._known) > _MOST_KNOWN:
             obstacles.add(Obstacle.CROWD)
@@ -281,16 +281,16 @@ class Inspector:
         return languages(_without(text, found)) if reading is None else languages_of(reading.outside(found))
 
 
-def _count(findings: Iterable[Finding], counts: dict[tuple[Kind, str], int]) -> None:
+def _count(findings: Iterable[Finding], counts: dict[tuple[EntityType, str], int]) -> None:
     for finding in findings:
-        key = finding.kind, finding.rule
+        key = finding.entity_type, finding.rule
         counts[key] = counts.get(key, 0) + 1
 
 
 def _over_cells(text: str, findings: list[Finding]) -> Iterator[str]:
     """People in cells side by side, whose initials may be those of one: "Anna<TAB>Quandt"."""
     for before, behind in itertools.pairwise(findings):
-        if before.kind is behind.kind is _PERSON and text[before.end : behind.start].strip(" ") == "\t":
+        if before.entity_type is behind.entity_type is _PERSON and text[before.end : behind.start].strip(" ") == "\t":
             yield text[before.start : behind.end]
 
 

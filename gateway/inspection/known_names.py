@@ -36,7 +36,7 @@ from ..detect.findings.finding import Finding
 from ..detect.names.cues import PARTICLES, TITLES
 from ..detect.names.given_names import is_given_name
 from ..detect.names.nobody import is_everyday
-from ..domain.entities import Kind
+from ..domain.entities import EntityType
 
 RULE = "NAME_PART"
 
@@ -234,7 +234,7 @@ class Aliases:
             behind = _INITIALS_BEHIND.match(text, end)
             if behind is not None and _is_initial_of(behind[1][0], letters):
                 end = behind.end()
-            yield Finding(start, end, Kind.PERSON, 0.5, " ".join(part.word for part in parts), RULE)
+            yield Finding(start, end, EntityType.PERSON, 0.5, " ".join(part.word for part in parts), RULE)
 
     def _bare_initials(self, text: str) -> Iterator[Finding]:
         for initials in self._initials:
@@ -243,7 +243,7 @@ class Aliases:
                 end = place + len(initials)
                 is_own = not text[place - 1 : place].isalnum() and not text[end : end + 1].isalnum()
                 if is_own and initials.replace(" ", "").lower() not in _ABBREVIATIONS:
-                    yield Finding(place, end, Kind.PERSON, 0.5, initials.replace(" ", "").casefold(), RULE)
+                    yield Finding(place, end, EntityType.PERSON, 0.5, initials.replace(" ", "").casefold(), RULE)
                 place = text.find(initials, end)
 
 

@@ -111,5 +111,5 @@ def _asked_about(finders: Sequence[SlowFinder], inspector: Inspector) -> dict[Sl
 def _matters(finder: SlowFinder, permissions: Permissions, permit: Permit) -> bool:
     if permit.verdict is Verdict.BLOCK:
         return False
-    actions = {permissions.action_for(kind, finder.rule) for kind in finder.kinds}
+    actions = {permissions.action_for(entity_type, finder.rule) for entity_type in finder.entity_types}
     return Action.BLOCK in actions or (permit.verdict.may_leave and actions != {Action.ALLOW})

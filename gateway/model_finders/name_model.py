@@ -36,7 +36,7 @@ class NameModel:
     def __init__(self, settings: NameModelSettings, finder: ModelFinder) -> None:
         self.name = settings.name
         self.rule = settings.rule
-        self.kinds = frozenset(settings.labels.values())
+        self.entity_types = frozenset(settings.labels.values())
         self._languages = frozenset(settings.languages)
         self._timeout_s = settings.timeout_s
         self._max_queue = settings.max_queue

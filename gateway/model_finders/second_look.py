@@ -17,7 +17,7 @@ from ..detect.clean_text_cache import CleanMemory
 from ..detect.findings.finding import Finding, name_value, resolve
 from ..detect.text.deobfuscation import plain
 from ..detect.text.view import View
-from ..domain.entities import Kind
+from ..domain.entities import EntityType
 from ..domain.errors import UpstreamFailed, UpstreamRejected
 from ..inspection.inspector import Inspection
 from ..settings.second_look import SECOND_LOOK_RULE, SecondLookSettings
@@ -41,7 +41,7 @@ class SecondLook:
 
     name = "second-look"
     rule = SECOND_LOOK_RULE
-    kinds = frozenset({Kind.PERSON})
+    entity_types = frozenset({EntityType.PERSON})
 
     def __init__(self, settings: SecondLookSettings, pool: Upstream, *, salt: Callable[[str], str]) -> None:
         if not pool.settings.kind.may_see_raw_text:
@@ -118,7 +118,7 @@ def wants(settings: SecondLookSettings, text: str, found: Sequence[Finding]) -> 
 def _findings(view: View, names: Iterable[str]) -> list[Finding]:
     """Where the names stand; our own tokens are nobody's."""
     return resolve(
-        Finding(*view.span(start, end), Kind.PERSON, _SCORE, name_value(view.text[start:end]), SECOND_LOOK_RULE)
+        Finding(*view.span(start, end), EntityType.PERSON, _SCORE, name_value(view.text[start:end]), SECOND_LOOK_RULE)
         for name in names
         for place in places(view.text, name)
         for start, end in view.beside_tokens(*place)

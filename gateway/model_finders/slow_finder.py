@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
 from ..detect.findings.finding import Finding
-from ..domain.entities import Kind
+from ..domain.entities import EntityType
 from ..inspection.inspector import Inspection
 
 OF_THE_REQUEST = frozenset({"deadline", "too-long"})
@@ -29,7 +29,7 @@ class SlowFinder(Protocol):
         """The rule that its findings carry."""
 
     @property
-    def kinds(self) -> Collection[Kind]:
+    def entity_types(self) -> Collection[EntityType]:
         """What it finds."""
 
     def concerns(self, inspection: Inspection) -> bool:

@@ -164,8 +164,8 @@ class Planner:
         exchange.permit = decide(exchange.inspection, exchange.permissions)
         if self._slow_finders:
             await self._look_closer(exchange, exchange.inspection, exchange.permit)
-        for (kind, _), count in exchange.inspection.found.items():
-            self._metrics.findings.add(str(kind), by=count)
+        for (entity_type, _), count in exchange.inspection.found.items():
+            self._metrics.findings.add(str(entity_type), by=count)
 
     async def _look_closer(self, exchange: Exchange, inspection: Inspection, permit: Permit) -> None:
         looked = await look_closer(

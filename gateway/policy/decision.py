@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 
-from ..domain.entities import Kind
+from ..domain.entities import EntityType
 from ..domain.obstacles import Obstacle
 from ..inspection.inspector import Inspection
 from ..settings import Action
@@ -79,17 +79,17 @@ def decide(inspection: Inspection, permissions: Permissions) -> Permit:
 
 @lru_cache(1024)  # no text is in these, and most requests of a site are alike
 def _permit(
-    found: frozenset[tuple[Kind, str]],
+    found: frozenset[tuple[EntityType, str]],
     languages: frozenset[str],
     obstacles: frozenset[Obstacle],
     permissions: Permissions,
 ) -> Permit:
     by_rule = permissions.by_rule
     by_action: dict[Action, set[str]] = {}
-    for kind, rule in found:
-        action = by_rule.get((kind, rule)) if by_rule else None
-        entity = kind if action is None else f"{kind}/{rule}"
-        by_action.setdefault(action or permissions.by_kind[kind], set()).add(entity)
+    for entity_type, rule in found:
+        action = by_rule.get((entity_type, rule)) if by_rule else None
+        entity = entity_type if action is None else f"{entity_type}/{rule}"
+        by_action.setdefault(action or permissions.by_entity_type[entity_type], set()).add(entity)
     if blocked := by_action.get(Action.BLOCK):
         return Permit(Verdict.BLOCK, _reasons(Reason.KIND_BLOCKED, blocked))
     if not permissions.has_cloud:
@@ -98,7 +98,7 @@ def _permit(
         return Permit(Verdict.BLOCK, _reasons(Reason.OBSTACLE_BLOCKED, refused))
     staying = _reasons(Reason.KIND_ON_PREM, by_action.get(Action.ON_PREM, ()))
     staying += _reasons(Reason.OBSTACLE, obstacles)
-    if permissions.by_kind[Kind.PERSON] is not Action.ALLOW:
+    if permissions.by_entity_type[EntityType.PERSON] is not Action.ALLOW:
         staying += _reasons(Reason.LANGUAGE, languages - permissions.name_languages)
     if staying:
         return Permit(Verdict.STAY, staying)

@@ -2,7 +2,7 @@
 
 policy = Policy.compile(settings.policy, settings.routes)
 permissions = policy.of("retail", "assistant")
-permissions.action_for(Kind.TAX_ID, "DE_TAX_ID")      # Action.MASK
+permissions.action_for(EntityType.TAX_ID, "DE_TAX_ID")      # Action.MASK
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from sovctl.support.errors import Problem, SpecError
 
 from ..detect.clean_text_cache import Finder
 from ..detect.language.language import NONE
-from ..domain.entities import Kind
+from ..domain.entities import EntityType
 from ..domain.obstacles import Obstacle
 from ..settings import (
     Action,
@@ -32,9 +32,9 @@ from ..settings import (
 class Permissions:
     """What policy says to one tenant on one route. Equal only to itself, so that verdicts can be remembered by it."""
 
-    by_kind: Mapping[Kind, Action]
+    by_entity_type: Mapping[EntityType, Action]
     """Every kind."""
-    by_rule: Mapping[tuple[Kind, str], Action]
+    by_rule: Mapping[tuple[EntityType, str], Action]
     """Single rules of the detector that are treated in another way than their kind; mostly none."""
     name_languages: frozenset[str]
     """Languages in which the finding of names is accepted, and the word for text that is in none."""
@@ -44,11 +44,11 @@ class Permissions:
     clouds: frozenset[str]
     """Those of the route that are under a law which policy allows."""
 
-    def action_for(self, kind: Kind, rule: str) -> Action:
+    def action_for(self, entity_type: EntityType, rule: str) -> Action:
         """What to do with a finding of this kind by this rule."""
-        if self.by_rule and (action := self.by_rule.get((kind, rule))):
+        if self.by_rule and (action := self.by_rule.get((entity_type, rule))):
             return action
-        return self.by_kind[kind]
+        return self.by_entity_type[entity_type]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,13 +101,13 @@ def _permissions(
             return Action(row.action)
         return Action.BLOCK if row.routes and row.action == Action.BLOCK else Action.ALLOW
 
-    by_kind = {kind: action(kind.value) for kind in Kind}
+    by_entity_type = {entity_type: action(entity_type.value) for entity_type in EntityType}
     by_rule = {}
     for rule in rules:
-        kind, _, name = rule.partition("/")
-        if action(rule) is not by_kind[Kind(kind)]:
-            by_rule[Kind(kind), name] = action(rule)
-    return Permissions(by_kind, by_rule, name_languages, blocked_obstacles, has_cloud, clouds)
+        entity_type, _, name = rule.partition("/")
+        if action(rule) is not by_entity_type[EntityType(entity_type)]:
+            by_rule[EntityType(entity_type), name] = action(rule)
+    return Permissions(by_entity_type, by_rule, name_languages, blocked_obstacles, has_cloud, clouds)
 
 
 def check_rules(policy: PolicySettings, finder: Finder, others: Sequence[str] = ()) -> None:

@@ -50,13 +50,13 @@ class KnownIdentifiers:
         self, found: Iterable[Finding], texts: Sequence[str], settings: IdentifierSettings, *, may_see: bool
     ) -> None:
         own = [*settings.known]
-        self._values = {(each.kind, each.value) for each in found} if may_see else set()
+        self._values = {(each.entity_type, each.value) for each in found} if may_see else set()
         self._texts = [*texts, *own] if may_see else own
         self._compact: str | None = None
 
     def holds(self, finding: Finding, surface: str) -> bool:
         """True for an identifier that is no news."""
-        if (finding.kind, finding.value) in self._values:
+        if (finding.entity_type, finding.value) in self._values:
             return True
         if self._compact is None:  # most answers hold nothing that has to be looked for
             self._compact = "\n".join(map(_compact, self._texts))
@@ -81,12 +81,15 @@ def rescan(
         if end <= 0 or tokens.hold(finding.start, finding.end):
             continue
         if not known.holds(finding, whole[finding.start : finding.end]):
-            new.append(Finding(start, end, finding.kind, finding.score, finding.value, finding.rule))
+            new.append(Finding(start, end, finding.entity_type, finding.score, finding.value, finding.rule))
     if not new:
         return text, [Outcome(CHECK, Verdict.PASS)]
-    kinds = Counter((finding.kind, settings.action_for(finding.kind)) for finding in new)
-    outcomes = [Outcome(CHECK, _VERDICTS[action], f"{action.value}:{kind.value}") for kind, action in sorted(kinds)]
-    return _masked(text, [f for f in new if settings.action_for(f.kind) is IdentifierAction.MASK]), outcomes
+    entity_types = Counter((finding.entity_type, settings.action_for(finding.entity_type)) for finding in new)
+    outcomes = [
+        Outcome(CHECK, _VERDICTS[action], f"{action.value}:{entity_type.value}")
+        for entity_type, action in sorted(entity_types)
+    ]
+    return _masked(text, [f for f in new if settings.action_for(f.entity_type) is IdentifierAction.MASK]), outcomes
 
 
 def _without_words(text: str, finder: Finder, found: Sequence[Finding]) -> Iterator[Finding]:
@@ -99,13 +102,13 @@ def _without_words(text: str, finder: Finder, found: Sequence[Finding]) -> Itera
         for each in finder.find(number):
             first, last = each.start + start, each.end + start
             if not taken.meet(first, last):
-                yield Finding(first, last, each.kind, each.score, each.value, each.rule)
+                yield Finding(first, last, each.entity_type, each.score, each.value, each.rule)
 
 
 def _masked(text: str, findings: Iterable[Finding]) -> str:
     pieces, position = list[str](), 0
     for finding in findings:
-        pieces += (text[position : finding.start], f"[{finding.kind.value}]")
+        pieces += (text[position : finding.start], f"[{finding.entity_type.value}]")
         position = finding.end
     return "".join((*pieces, text[position:]))
 

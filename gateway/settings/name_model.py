@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints, model_validator
 
-from ..domain.entities import Kind
+from ..domain.entities import EntityType
 from .model import Name, SettingsModel
 
 
@@ -24,7 +24,7 @@ class NameModelSettings(SettingsModel):
     """A file or a folder."""
     sha256: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
     """Of the file; of a folder that of its list of files, see `gateway/detect/models/digest.py`."""
-    labels: Annotated[dict[str, Kind], Field(min_length=1)]
+    labels: Annotated[dict[str, EntityType], Field(min_length=1)]
     """What the model calls something -> its kind, such as `{PER: PERSON, ORG: ORG}`. Other labels are left alone. A
     GLiNER model is asked for these very words, such as `{person: PERSON, name of a company: ORG}`."""
     languages: Annotated[list[Annotated[str, StringConstraints(pattern=r"^[a-z]{2}$")]], Field(min_length=1)]

@@ -12,20 +12,20 @@ from sovctl.compliance.egress_policy import Table, table_of
 from sovctl.support.canonical_json import digest
 from sovctl.support.suggestions import nearest
 
-from ..domain.entities import Kind
+from ..domain.entities import EntityType
 from ..domain.obstacles import Obstacle
 from .model import Name, SettingsModel
 from .quota import Money
 from .release import ReleaseSettings
 from .routing import Fault, ShadowSettings
 
-_KINDS = [kind.value for kind in Kind]
+_ENTITY_TYPES = [entity_type.value for entity_type in EntityType]
 
 
 def _known_kind(name: str) -> str:
-    if name not in _KINDS:
-        near = nearest(name.upper(), _KINDS)
-        raise ValueError(f"expected one of {', '.join(_KINDS)}, got {name}" + (f" ({near}?)" if near else ""))
+    if name not in _ENTITY_TYPES:
+        near = nearest(name.upper(), _ENTITY_TYPES)
+        raise ValueError(f"expected one of {', '.join(_ENTITY_TYPES)}, got {name}" + (f" ({near}?)" if near else ""))
     return name
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from sovctl.support.errors import Problem
 from sovctl.support.suggestions import nearest
 
-from ..domain.entities import Kind
+from ..domain.entities import EntityType
 from .gateway import GatewaySettings
 from .surface import SurfaceName
 from .upstream import UpstreamKind
@@ -33,7 +33,7 @@ def problems(settings: GatewaySettings) -> list[Problem]:
         *_name_languages(settings),
     ]
     # A policy is read in terms of the routes, so theirs come first.
-    return found or settings.policy.table(settings.routes).problems(kinds=[kind.value for kind in Kind])
+    return found or settings.policy.table(settings.routes).problems(kinds=[kind.value for kind in EntityType])
 
 
 def _principals(settings: GatewaySettings) -> Iterator[Problem]:

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints, field_validator
 
-from ..domain.entities import Kind
+from ..domain.entities import EntityType
 from .model import Name, SettingsModel
 
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
@@ -68,15 +68,15 @@ class IdentifierSettings(SettingsModel):
     @field_validator("entities")
     @classmethod
     def _known_kinds(cls, entities: dict[str, IdentifierAction]) -> dict[str, IdentifierAction]:
-        kinds = [kind.value for kind in Kind]
+        entity_types = [entity_type.value for entity_type in EntityType]
         for name in entities:
-            if name not in kinds:
-                raise ValueError(f"expected one of {', '.join(kinds)}, got {name}")
+            if name not in entity_types:
+                raise ValueError(f"expected one of {', '.join(entity_types)}, got {name}")
         return entities
 
-    def action_for(self, kind: Kind) -> IdentifierAction:
+    def action_for(self, entity_type: EntityType) -> IdentifierAction:
         """What to do with `kind`."""
-        return self.entities.get(kind.value, self.default)
+        return self.entities.get(entity_type.value, self.default)
 
 
 class SchemaSettings(SettingsModel):

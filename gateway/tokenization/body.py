@@ -20,7 +20,7 @@ import orjson
 
 from ..detect.clean_text_cache import CleanTexts
 from ..detect.findings.finding import Finding
-from ..domain.entities import Kind, Mark
+from ..domain.entities import EntityType, Mark
 from ..inspection.inspector import Inspector
 from ..policy.permissions import Permissions
 from ..settings import Action
@@ -72,7 +72,7 @@ def tokenize_body(
     leaves = inspector.leaves
     issued: dict[str, str] = {}
     rewritten: list[Replaced] = []
-    masked: list[tuple[Kind, str]] = []
+    masked: list[tuple[EntityType, str]] = []
     try:
         for leaf in (*leaves.texts, *leaves.numbers):
             if leaf.path[0] in dropped:
@@ -87,7 +87,7 @@ def tokenize_body(
             replaced = replace(leaf.text, found, mint, masked=masks, escapes=escapes)
             if replaced.places:
                 issued.update(replaced.issued)
-                masked += [(finding.kind, leaf.text[finding.start : finding.end]) for finding in masks]
+                masked += [(finding.entity_type, leaf.text[finding.start : finding.end]) for finding in masks]
                 leaf.put(replaced.text)
                 rewritten.append(replaced)
         leaves.close()
@@ -111,7 +111,7 @@ def _sorted_out(findings: Sequence[Finding], permissions: Permissions) -> tuple[
     """Those that must not leave as they are, and those of them that become masks."""
     found, masks, allow, mask = [], [], Action.ALLOW, Action.MASK  # an enum's members take long to get
     for finding in findings:
-        action = permissions.action_for(finding.kind, finding.rule)
+        action = permissions.action_for(finding.entity_type, finding.rule)
         if action is not allow:
             found.append(finding)
             if action is mask:
@@ -125,10 +125,10 @@ def _look_again(rewritten: Sequence[Replaced], finder: CleanTexts, permissions: 
         return
     for ours, first, text in pieces:
         for finding in finder.find(text):
-            action = permissions.action_for(finding.kind, finding.rule)
+            action = permissions.action_for(finding.entity_type, finding.rule)
             span = (finding.start + first, finding.end + first)
             if action is not Action.ALLOW and not _is_ours(span, ours) and _touches(span, ours):
-                raise Leak(f"{finding.kind.value} by {finding.rule}")
+                raise Leak(f"{finding.entity_type.value} by {finding.rule}")
 
 
 def _seams(replaced: Replaced) -> list[tuple[int, str]]:

@@ -12,13 +12,13 @@ from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from ..detect.findings.finding import Finding
-from ..domain.entities import Kind, Mark
+from ..domain.entities import EntityType, Mark
 from ..tokens.link_context import LinkContext, link_regions
 from ..tokens.search import find_literals
 from ..tokens.surrogates import may_stand, surrogate_of
 from ..tokens.token import Mint
 
-_Span = tuple[int, int, Kind | Mark, str, bool]
+_Span = tuple[int, int, EntityType | Mark, str, bool]
 """Start, end, what its token is labelled, its value, and whether a mask stands for it."""
 
 
@@ -32,7 +32,7 @@ class Replaced(NamedTuple):
     """Where its tokens, masks and stand-ins are, in order."""
 
 
-def mask_of(label: Kind | Mark) -> str:
+def mask_of(label: EntityType | Mark) -> str:
     """What stands for a value that never comes back."""
     return f"[{label.value}]"
 
@@ -69,7 +69,7 @@ def replace(
 def _spans(
     text: str, findings: Sequence[Finding], regions: Sequence[tuple[int, int]], masked: Collection[Finding]
 ) -> list[_Span]:
-    spans: list[_Span] = [(f.start, f.end, f.kind, f.value, f in masked) for f in findings]
+    spans: list[_Span] = [(f.start, f.end, f.entity_type, f.value, f in masked) for f in findings]
     if "_" in text:
         spans += [(f.start, f.end, Mark.TEXT, text[f.start : f.end], False) for f in find_literals(text)]
     if not regions and len(spans) == len(findings):
@@ -133,7 +133,7 @@ def _emit(
                     return None
                 context.restored(label)
             surface, behind = text[start:end], ""
-            about = (value, surface) if type(label) is Kind else _identifiers(text, start, end, findings)
+            about = (value, surface) if type(label) is EntityType else _identifiers(text, start, end, findings)
             for _ in range(escapes):
                 surface = json.dumps(surface, ensure_ascii=False)[1:-1]
             written = mint.token(label, value, surface, about)

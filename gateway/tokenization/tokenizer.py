@@ -14,7 +14,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
-from ..domain.entities import Kind
+from ..domain.entities import EntityType
 from ..exchange.request import Exchange
 from ..policy.decision import Reason
 from ..settings import GatewaySettings
@@ -28,7 +28,7 @@ from ..upstream import Upstream
 from ..vault import Superseded, Vault
 from .body import Leak, Outgoing, tokenize_body
 
-_PERSON = f"{Kind.PERSON}_"
+_PERSON = f"{EntityType.PERSON}_"
 
 
 @dataclass(slots=True)
@@ -60,7 +60,7 @@ class Tokenizer:
         self._keys = keys
         self._vault = vault
         self._commit_s = commit_s
-        self._surrogates = frozenset(Kind(name) for name in settings.tokens.format_preserving)
+        self._surrogates = frozenset(EntityType(name) for name in settings.tokens.format_preserving)
 
     async def tokenize(self, exchange: Exchange, upstream: Upstream) -> Draft | None:
         """The body for a cloud, its values on their way into the vault; None when it must not leave after all."""

@@ -21,7 +21,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
-from ..domain.entities import Kind, Mark
+from ..domain.entities import EntityType, Mark
 
 _WORDS = ("https?:", "ftps?:", "wss?:", "file:", "data:", "javascript:", r"www\.")
 # First letters as they stand: what can begin with few characters is found in a tenth of the time.
@@ -83,7 +83,7 @@ class _PlainLinkContext:
             self.regions.append((self._opened_at, self._at))
             self._end = None
 
-    def may_restore(self, label: Kind | Mark) -> bool:
+    def may_restore(self, label: EntityType | Mark) -> bool:
         """True when a token of `label` may be restored at this point."""
         return self._end is None or (label is Mark.URL and self._is_bare_target)
 
@@ -95,7 +95,7 @@ class _PlainLinkContext:
         host = _HOST.match(self._link)
         return host is not None and host.group(1).lower() in self._hosts
 
-    def restored(self, label: Kind | Mark) -> None:
+    def restored(self, label: EntityType | Mark) -> None:
         """A value was put in the place of a token; it is not part of what is fed."""
         if label is Mark.URL and self._end is None:
             self._end = _QUOTED_END.get(self._tail[-1:], _END)  # what follows a link belongs to it
@@ -164,7 +164,7 @@ class LinkContext(_PlainLinkContext):
             self._feed_undone(text)
         super().feed(text)
 
-    def may_restore(self, label: Kind | Mark) -> bool:
+    def may_restore(self, label: EntityType | Mark) -> bool:
         """True when a token of `label` may be restored at this point."""
         return super().may_restore(label) and (self._undone is None or self._undone.may_restore(label))
 
@@ -173,7 +173,7 @@ class LinkContext(_PlainLinkContext):
         """True when neither reading ends inside a link that leads anywhere else."""
         return super().is_allowed and (self._undone is None or self._undone.is_allowed)
 
-    def restored(self, label: Kind | Mark) -> None:
+    def restored(self, label: EntityType | Mark) -> None:
         """A value was put in the place of a token; it is not part of what is fed."""
         super().restored(label)
         if self._undone is not None:
@@ -232,7 +232,7 @@ class JsonLinkContext(LinkContext):
             super().feed(self._partial)
             self._partial = ""
 
-    def restored(self, label: Kind | Mark) -> None:
+    def restored(self, label: EntityType | Mark) -> None:
         """As above; half an escape in front of a token is none."""
         self._partial = ""
         super().restored(label)

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from urllib.parse import quote
 
-from ..domain.entities import Kind, Mark
+from ..domain.entities import EntityType, Mark
 from ..settings import GatewaySettings
 from .annotation_offsets import Offsets
 from .link_context import JsonLinkContext, LinkContext, has_link_hint
@@ -29,7 +29,7 @@ from .search import PLAIN_ID, Found, TokenSearch, id_pattern
 from .surrogates import Surrogates
 from .token import ID_CHARACTERS
 
-_LABEL_OF: dict[str, Kind | Mark] = {**{k.value: k for k in Kind}, **{m.value: m for m in Mark}}
+_LABEL_OF: dict[str, EntityType | Mark] = {**{k.value: k for k in EntityType}, **{m.value: m for m in Mark}}
 _URL = Mark.URL.value
 _UNKNOWN = (_URL, "")  # neither is put back in plain text
 _PENDING_CHARACTERS = 4096  # of plain text until the links in it are looked for, all at once
@@ -98,7 +98,7 @@ class Issued:
         """Finds them; a whole answer in plain text needs none."""
         return TokenSearch({label for label, _ in self._by_id.values()}, self._by_id)
 
-    def get(self, found: Found) -> tuple[Kind | Mark, str] | None:
+    def get(self, found: Found) -> tuple[EntityType | Mark, str] | None:
         """The label and the value of a token; None when it was not issued here."""
         issued = self._by_id.get(found.id)
         return (_LABEL_OF[issued[0]], issued[1]) if issued is not None else None

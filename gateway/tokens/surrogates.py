@@ -13,7 +13,7 @@ A model that may only write an e-mail address there can't write `EMAIL_7K2M...`.
 It is restored only where one that was issued stands whole, as it was written: a number in groups is not taken for it.
 
     surrogate_of("EMAIL_7K2M0C3R9T5V1WXY")                       # "7k2m0c3r9t5v1wxy@tokens.invalid"
-    demanded(inspector.leaves.texts)                             # {Kind.EMAIL}: a schema asks for its format
+    demanded(inspector.leaves.texts)                             # {EntityType.EMAIL}: a schema asks for its format
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ import re
 from collections.abc import Iterable
 
 from ..body.json_texts import JSON, Leaf, Path
-from ..domain.entities import Kind
+from ..domain.entities import EntityType
 from .search import Found
 from .token import number_of
 
-KINDS = frozenset({Kind.EMAIL, Kind.IBAN, Kind.PHONE, Kind.CARD})
+ENTITY_TYPES = frozenset({EntityType.EMAIL, EntityType.IBAN, EntityType.PHONE, EntityType.CARD})
 """Those that have stand-ins."""
 
 _DIGITS = 11
@@ -34,12 +34,18 @@ _GLUED_BEFORE = re.compile(r"[\w.%+-]\Z")
 _GLUED_BEHIND = re.compile(r"[^\W_]|[-_]")
 
 # JSON Schema, validation vocabulary, 7.3: formats; and what properties with a pattern are called.
-_FORMATS = {"email": Kind.EMAIL, "idn-email": Kind.EMAIL, "iban": Kind.IBAN, "phone": Kind.PHONE, "tel": Kind.PHONE}
+_FORMATS = {
+    "email": EntityType.EMAIL,
+    "idn-email": EntityType.EMAIL,
+    "iban": EntityType.IBAN,
+    "phone": EntityType.PHONE,
+    "tel": EntityType.PHONE,
+}
 _NAMES = {
-    Kind.EMAIL: re.compile("e[-_]?mail", re.IGNORECASE),
-    Kind.IBAN: re.compile("iban", re.IGNORECASE),
-    Kind.PHONE: re.compile("phone|mobile|(?:^|_)tel(?:_|$)|fax|msisdn", re.IGNORECASE),
-    Kind.CARD: re.compile("card|(?:^|_)pan(?:_|$)", re.IGNORECASE),
+    EntityType.EMAIL: re.compile("e[-_]?mail", re.IGNORECASE),
+    EntityType.IBAN: re.compile("iban", re.IGNORECASE),
+    EntityType.PHONE: re.compile("phone|mobile|(?:^|_)tel(?:_|$)|fax|msisdn", re.IGNORECASE),
+    EntityType.CARD: re.compile("card|(?:^|_)pan(?:_|$)", re.IGNORECASE),
 }
 _SCHEMAS = frozenset(
     {"tools", "functions", "response_format", "text", "output_config", "output_format", "structured_outputs"}
@@ -52,13 +58,13 @@ def surrogate_of(token: str) -> str | None:
     """The stand-in of a token; None for a kind that has none."""
     label, _, body = token.rpartition("_")
     match label:
-        case Kind.EMAIL:
+        case EntityType.EMAIL:
             return f"{body.lower()}@tokens.invalid"
-        case Kind.IBAN:
+        case EntityType.IBAN:
             return f"XT{98 - _remainder(body + 'XT00'):02d}{body}"
-        case Kind.PHONE:
+        case EntityType.PHONE:
             return f"+999{number_of(body) % 10**_DIGITS:0{_DIGITS}d}"
-        case Kind.CARD:
+        case EntityType.CARD:
             digits = f"9999{number_of(body) % 10**_DIGITS:0{_DIGITS}d}"
             return digits + str(-_luhn_sum(digits + "0") % 10)
     return None
@@ -108,16 +114,16 @@ class Surrogates:
         return len(text)
 
 
-def demanded(leaves: Iterable[Leaf]) -> frozenset[Kind]:
+def demanded(leaves: Iterable[Leaf]) -> frozenset[EntityType]:
     """Kinds whose form a schema in the request asks for: by `format`, or by a pattern on a property named for them."""
-    kinds = set()
+    entity_types = set()
     for leaf in leaves:
         place = leaf.path[-1]
         if place == "format" and leaf.text in _FORMATS:
-            kinds.add(_FORMATS[leaf.text])
+            entity_types.add(_FORMATS[leaf.text])
         elif place == "pattern" and len(leaf.path) > 1:
-            kinds |= {kind for kind, name in _NAMES.items() if name.search(str(leaf.path[-2]))}
-    return frozenset(kinds)
+            entity_types |= {entity_type for entity_type, name in _NAMES.items() if name.search(str(leaf.path[-2]))}
+    return frozenset(entity_types)
 
 
 def is_fixed(path: Path) -> bool:

@@ -14,7 +14,7 @@ The label is for the reader: the sixteen characters alone say which token it is.
 The alphabet leaves out I, L, O and U (read as 1, 1, 0, V) and Z (so that its size is a prime). Everything here is pure.
 
     mint = Mint(key, tenant="retail", conversation="c1")
-    mint.token(Kind.IBAN, "DE89370400440532013000", "DE89 3704 0044 0532 0130 00")     # "IBAN_..."
+    mint.token(EntityType.IBAN, "DE89370400440532013000", "DE89 3704 0044 0532 0130 00")     # "IBAN_..."
     mint.issued                                                                        # token -> how it was written
 """
 
@@ -26,7 +26,7 @@ from operator import mul
 
 from sovctl.support.secret_files import KEY_BYTES
 
-from ..domain.entities import LABELS, Kind, Mark
+from ..domain.entities import LABELS, EntityType, Mark
 from .hmac_key import HmacKey
 
 ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXY"
@@ -66,7 +66,7 @@ class Mint:
         conversation: str,
         issued: Mapping[str, str] | None = None,
         key_version: int = 1,
-        surrogates: Collection[Kind] = frozenset(),
+        surrogates: Collection[EntityType] = frozenset(),
         generation: int = 0,
     ) -> None:
         if len(key) != KEY_BYTES:
@@ -84,7 +84,7 @@ class Mint:
         """Every token of this conversation that is known here, in its canonical form, and what it stands for."""
         return self._issued
 
-    def token(self, label: Kind | Mark, value: str, surface: str, about: Collection[str] = ()) -> str:
+    def token(self, label: EntityType | Mark, value: str, surface: str, about: Collection[str] = ()) -> str:
         """The token of `value`, written as `surface`.
 
         Args:

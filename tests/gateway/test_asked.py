@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from sovctl.gateway.detect import make_detector
 from sovctl.gateway.detect.clean_text_cache import CleanTexts
-from sovctl.gateway.domain.entities import Kind
+from sovctl.gateway.domain.entities import EntityType
 from sovctl.gateway.inspection.inspector import Inspector
 from sovctl.gateway.inspection.question_context import answers
 from sovctl.gateway.settings import DetectSettings
@@ -17,27 +17,27 @@ from sovctl.gateway.surfaces import SURFACES
 FINDER = CleanTexts(make_detector(DetectSettings(phone_regions=["US"])))
 
 
-def found(*messages: str) -> list[tuple[Kind, str]]:
+def found(*messages: str) -> list[tuple[EntityType, str]]:
     """Kinds and values in the last message of a chat."""
     body = {"model": "m", "messages": [{"role": "user", "content": message} for message in messages]}
     inspector = Inspector(FINDER, SURFACES["/v1/chat/completions"], max_depth=64)
     inspector.inspect(body)
     last = inspector.leaves.texts[-1]
-    return [(finding.kind, last.text[finding.start : finding.end]) for finding in inspector.findings(last)]
+    return [(finding.entity_type, last.text[finding.start : finding.end]) for finding in inspector.findings(last)]
 
 
 @pytest.mark.parametrize(
     ("question", "answer", "kind", "value"),
     [
-        ("Of course. What is your account number?", "20481632", Kind.ACCOUNT, "20481632"),
-        ("Could you give me your phone number?", "sure, it's 416 60 039", Kind.PHONE, "416 60 039"),
-        ("Wie lautet Ihre Ausweisnummer?", "T2200012X9", Kind.NATIONAL_ID, "T2200012X9"),
-        ("And your full name?", "Zorka Blurp", Kind.PERSON, "Zorka Blurp"),
-        ("Какой у вас номер паспорта?\n", "750012345", Kind.PASSPORT, "750012345"),
-        ("What is the PIN?", "4821", Kind.SECRET, "4821"),
+        ("Of course. What is your account number?", "20481632", EntityType.ACCOUNT, "20481632"),
+        ("Could you give me your phone number?", "sure, it's 416 60 039", EntityType.PHONE, "416 60 039"),
+        ("Wie lautet Ihre Ausweisnummer?", "T2200012X9", EntityType.NATIONAL_ID, "T2200012X9"),
+        ("And your full name?", "Zorka Blurp", EntityType.PERSON, "Zorka Blurp"),
+        ("Какой у вас номер паспорта?\n", "750012345", EntityType.PASSPORT, "750012345"),
+        ("What is the PIN?", "4821", EntityType.SECRET, "4821"),
     ],
 )
-def test_an_answer_is_what_was_asked_for(question: str, answer: str, kind: Kind, value: str) -> None:
+def test_an_answer_is_what_was_asked_for(question: str, answer: str, kind: EntityType, value: str) -> None:
     assert found(question, answer) == [(kind, value)]
 
 

@@ -11,7 +11,7 @@ from sovctl.gateway.detect import make_detector
 from sovctl.gateway.detect.clean_text_cache import CleanTexts
 from sovctl.gateway.detect.findings.finding import Finding
 from sovctl.gateway.detect.language.language import languages
-from sovctl.gateway.domain.entities import Kind
+from sovctl.gateway.domain.entities import EntityType
 from sovctl.gateway.inspection.inspector import Inspector
 from sovctl.gateway.settings import DetectSettings
 from sovctl.gateway.surfaces import SURFACES
@@ -32,7 +32,7 @@ class Counting:
         self.asked.append(text)
         if "broken" in text:
             raise RuntimeError
-        found = [Finding(9, 25, Kind.EMAIL, 1.0, "anna@example.com", "EMAIL")]
+        found = [Finding(9, 25, EntityType.EMAIL, 1.0, "anna@example.com", "EMAIL")]
         return (found if "@" in text else []), None
 
 

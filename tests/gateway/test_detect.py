@@ -20,14 +20,14 @@ from sovctl.gateway.detect import Finding, make_detector
 from sovctl.gateway.detect.findings.finding import resolve
 from sovctl.gateway.detect.text.deobfuscation import plain
 from sovctl.gateway.detect.text.view import View
-from sovctl.gateway.domain.entities import Kind
+from sovctl.gateway.domain.entities import EntityType
 from sovctl.gateway.settings import DetectSettings
 
 DETECTOR = make_detector(DetectSettings(phone_regions=["AE", "DE", "FR", "GB", "IN", "US"]))
 
 
 def found(text: str) -> list[tuple[str, str]]:
-    return [(finding.kind.value, text[finding.start : finding.end]) for finding in DETECTOR.find(text)]
+    return [(finding.entity_type.value, text[finding.start : finding.end]) for finding in DETECTOR.find(text)]
 
 
 NATIONAL = {
@@ -220,7 +220,7 @@ def test_disguised_addresses_are_found_where_they_stand(disguised: str) -> None:
 )
 def test_digits_of_any_script_and_odd_spaces_are_digits(digits: str) -> None:
     (finding,) = DETECTOR.find(digits)
-    assert (finding.kind, finding.value) == (Kind.CARD, "4111111111111111")
+    assert (finding.entity_type, finding.value) == (EntityType.CARD, "4111111111111111")
 
 
 @given(st.text(max_size=200))
@@ -247,7 +247,7 @@ def test_a_view_leads_back_to_the_original(text: str) -> None:
 @given(st.permutations(range(6)), st.data())
 def test_overlaps_are_settled_the_same_in_any_order(order: list[int], data: st.DataObject) -> None:
     spans = data.draw(st.lists(st.tuples(st.integers(0, 20), st.integers(1, 10)), min_size=6, max_size=6))
-    kinds = data.draw(st.lists(st.sampled_from(list(Kind)), min_size=6, max_size=6))
+    kinds = data.draw(st.lists(st.sampled_from(list(EntityType)), min_size=6, max_size=6))
     findings = [Finding(s, s + n, k, 0.5, "v", str(i)) for i, ((s, n), k) in enumerate(zip(spans, kinds, strict=True))]
     kept = resolve(findings)
     assert kept == resolve([findings[index] for index in order])

@@ -10,7 +10,7 @@ import pytest
 from sovctl.gateway.detect import Detector, Finding, make_detector
 from sovctl.gateway.detect.schemes.table import in_page
 from sovctl.gateway.detect.text.view import View
-from sovctl.gateway.domain.entities import LABELS, Kind
+from sovctl.gateway.domain.entities import LABELS, EntityType
 from sovctl.gateway.settings import DetectSettings
 from sovctl.gateway.tokens.token import Mint
 from sovctl.support.secret_files import KEY_BYTES
@@ -28,7 +28,9 @@ class Words:
     def find(self, view: View, found: Sequence[Finding]) -> Iterable[Finding]:
         self.shown.append((view.text, list(found)))
         start = view.text.find(self._word)
-        return [Finding(start, start + len(self._word), Kind.PERSON, 0.5, self._word, "WORD")] if start >= 0 else []
+        return (
+            [Finding(start, start + len(self._word), EntityType.PERSON, 0.5, self._word, "WORD")] if start >= 0 else []
+        )
 
 
 class Broken(Words):
@@ -42,7 +44,7 @@ def test_finders_read_the_view_in_order_and_spans_lead_back_to_the_original() ->
     findings = Detector([first, second]).find(text)
     assert [text[f.start : f.end] for f in findings] == ["\uff2fl\u200ba", "Nordmann"]
     assert first.shown == [("Ola Nordmann", [])]
-    assert second.shown == [("Ola Nordmann", [Finding(0, 3, Kind.PERSON, 0.5, "Ola", "WORD")])]
+    assert second.shown == [("Ola Nordmann", [Finding(0, 3, EntityType.PERSON, 0.5, "Ola", "WORD")])]
 
 
 def test_a_finder_that_fails_fails_the_whole_look() -> None:
@@ -58,7 +60,10 @@ def test_a_token_has_one_reading_because_no_label_begins_another() -> None:
 def test_our_own_tokens_are_nobody_however_they_end() -> None:
     detector = make_detector(DetectSettings())
     mint = Mint(b"k" * KEY_BYTES, tenant="t", conversation="c")
-    tokens = ["PHONE_RH5RP6A7DWW22ANA", *(mint.token(Kind.PHONE, str(number), str(number)) for number in range(1500))]
+    tokens = [
+        "PHONE_RH5RP6A7DWW22ANA",
+        *(mint.token(EntityType.PHONE, str(number), str(number)) for number in range(1500)),
+    ]
     assert [token for token in tokens if detector.find(f"by phone on {token} Today. From {token} END.")] == []
 
 

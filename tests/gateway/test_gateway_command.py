@@ -16,7 +16,7 @@ import yaml
 from echo_upstream import EchoUpstream
 
 from sovctl.gateway.commands.main import main
-from sovctl.gateway.domain.entities import Kind
+from sovctl.gateway.domain.entities import EntityType
 from sovctl.gateway.policy.permissions import Policy
 from sovctl.gateway.settings import Action, load_settings
 
@@ -404,8 +404,8 @@ def test_the_form_that_apply_writes_is_accepted(tmp_path: Path) -> None:
     settings = load_settings(path)
     assert settings.upstream("chat").base_urls[0].host == "10.77.0.11"
     permissions = Policy.compile(settings.policy, settings.routes).of("retail", "assistant")
-    assert permissions.by_kind[Kind.PERSON] is Action.ON_PREM
-    assert permissions.by_kind[Kind.IBAN] is Action.TOKENIZE
+    assert permissions.by_entity_type[EntityType.PERSON] is Action.ON_PREM
+    assert permissions.by_entity_type[EntityType.IBAN] is Action.TOKENIZE
 
 
 def test_a_vault_that_cannot_be_made_stops_the_start(config: Path) -> None:

@@ -11,7 +11,7 @@ from sovctl.gateway.detect import make_detector
 from sovctl.gateway.detect.clean_text_cache import CleanTexts
 from sovctl.gateway.detect.findings.finding import Finding
 from sovctl.gateway.detect.text.words import Reading
-from sovctl.gateway.domain.entities import Kind
+from sovctl.gateway.domain.entities import EntityType
 from sovctl.gateway.domain.obstacles import Obstacle
 from sovctl.gateway.inspection.inspector import Inspector, _has_long_run
 from sovctl.gateway.settings import DetectSettings
@@ -48,17 +48,23 @@ class Counting:
 
 def test_many_keys_and_numbers_are_read_together_and_none_is_overlooked() -> None:
     keys = {
-        "write to anna@example.com": Kind.EMAIL,
-        "YW5uYUBleGFtcGxlLmNvbQ==": Kind.EMAIL,
-        "030 90 18 20": Kind.PHONE,  # four groups
-        "DE89\uff13704 0044 0532 0130 00": Kind.IBAN,
+        "write to anna@example.com": EntityType.EMAIL,
+        "YW5uYUBleGFtcGxlLmNvbQ==": EntityType.EMAIL,
+        "030 90 18 20": EntityType.PHONE,  # four groups
+        "DE89\uff13704 0044 0532 0130 00": EntityType.IBAN,
     }
     numbers = [4111111111111111, 44051401359]
     rows = {f"row {row}": 7_000_001 + 10 * row for row in range(2_000)}
     finder = Counting()
     inspector = Inspector(CleanTexts(finder), SURFACES["/v1/chat/completions"], max_depth=8)
     inspection = inspector.inspect({"messages": [], "metadata": {**rows, **dict.fromkeys(keys), "numbers": numbers}})
-    assert inspection.counts == {Kind.EMAIL: 2, Kind.PHONE: 1, Kind.IBAN: 1, Kind.CARD: 1, Kind.NATIONAL_ID: 1}
+    assert inspection.counts == {
+        EntityType.EMAIL: 2,
+        EntityType.PHONE: 1,
+        EntityType.IBAN: 1,
+        EntityType.CARD: 1,
+        EntityType.NATIONAL_ID: 1,
+    }
     assert {Obstacle.KEY, Obstacle.NUMBER} <= inspection.obstacles
     assert finder.count < 100
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sovctl.gateway.domain.entities import Kind
+from sovctl.gateway.domain.entities import EntityType
 from sovctl.gateway.surfaces import SURFACES, Restoration
 from sovctl.gateway.tokens.annotation_offsets import Offsets
 from sovctl.gateway.tokens.restore import RestoreCounts, Restorer, restore
@@ -17,7 +17,7 @@ from sovctl.gateway.tokens.token import Mint
 
 MINT = Mint(bytes(32), tenant="t", conversation="c")
 VALUES = ["a@b.example", "a.very.long.name.of.somebody@example.com"]
-ISSUED = {MINT.token(Kind.EMAIL, value, value): value for value in VALUES}
+ISSUED = {MINT.token(EntityType.EMAIL, value, value): value for value in VALUES}
 SHORT, LONG = ISSUED
 TEXT = f"Write to {SHORT}, then to **{LONG.lower()}** [1]; {SHORT} knows."
 MARK = TEXT.index("[1]")

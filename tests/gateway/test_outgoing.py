@@ -14,7 +14,7 @@ from examples import examples
 from sovctl.gateway.body.json_texts import TooDeep
 from sovctl.gateway.detect import Finding, make_detector
 from sovctl.gateway.detect.clean_text_cache import CleanTexts
-from sovctl.gateway.domain.entities import Kind
+from sovctl.gateway.domain.entities import EntityType
 from sovctl.gateway.domain.obstacles import Obstacle
 from sovctl.gateway.inspection.inspector import Inspection, Inspector
 from sovctl.gateway.policy.permissions import Policy
@@ -176,7 +176,7 @@ def test_a_secret_behind_its_word_can_be_masked() -> None:
 def test_nothing_masked_leaves_or_is_issued(content: str, masked: set[str]) -> None:
     policy = PolicySettings(entities=dict.fromkeys(masked, Action.MASK))
     findings = DETECTOR.find(content)
-    values = {content[f.start : f.end] for f in findings if f.kind in masked and f.end - f.start >= 5}
+    values = {content[f.start : f.end] for f in findings if f.entity_type in masked and f.end - f.start >= 5}
     try:
         outgoing = leave(say(content), policy)
     except Leak:
@@ -214,7 +214,7 @@ def test_names_by_their_field() -> None:
         ]
     }
     found, _ = inspect(body)
-    assert found.counts[Kind.PERSON] == 2
+    assert found.counts[EntityType.PERSON] == 2
     outgoing = leave({"model": "m", **body})
     assert sent_by(outgoing)["messages"][0]["name"].startswith("PERSON_")
     assert sent_by(outgoing)["messages"][1]["name"] == "search"

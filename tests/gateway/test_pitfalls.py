@@ -13,7 +13,7 @@ import pytest
 from echo_upstream import EchoUpstream
 from surface_givens import API_KEY, CARD, IBAN, MAIL, PROMPT, assert_clean, post
 
-from sovctl.gateway.domain.entities import Kind
+from sovctl.gateway.domain.entities import EntityType
 from sovctl.gateway.surfaces import SURFACES, Restoration
 from sovctl.gateway.tokens.restore import Issued, RestoreBounds, RestoreCounts, Restorer, restore
 from sovctl.gateway.tokens.token import ALPHABET, Mint
@@ -24,7 +24,9 @@ ODD = 'an "odd"\nvalue\\@example.com'
 TOKEN_FORM = re.compile(r"[A-Z]+(?:_[A-Z]+)?_[0-9A-HJKMNP-TVWXY]{16}")
 
 
-def minted(*values: str, kind: Kind = Kind.EMAIL, conversation: str = "c", key: bytes = KEY) -> dict[str, str]:
+def minted(
+    *values: str, kind: EntityType = EntityType.EMAIL, conversation: str = "c", key: bytes = KEY
+) -> dict[str, str]:
     """Tokens as they were issued, each with its value."""
     mint = Mint(key, tenant="t", conversation=conversation)
     return {mint.token(kind, value, value): value for value in values}
@@ -191,7 +193,7 @@ def test_function_calls_of_old_and_transcripts_of_speech_are_restored() -> None:
 
 def test_what_was_put_back_is_not_read_again() -> None:
     inner = minted(MAIL)
-    outer = minted(f"see {only(inner)}", kind=Kind.PERSON)
+    outer = minted(f"see {only(inner)}", kind=EntityType.PERSON)
     assert restore(only(outer), outer | inner) == f"see {only(inner)}"
 
 
@@ -262,7 +264,7 @@ def test_a_token_that_was_cut_off_is_never_guessed(gateway: Any, cloud: EchoUpst
     ],
 )
 def test_case_markdown_brackets_and_html_escapes_do_not_matter(mangle: Callable[[str], str]) -> None:
-    for kind in (Kind.EMAIL, Kind.NATIONAL_ID):
+    for kind in (EntityType.EMAIL, EntityType.NATIONAL_ID):
         issued = minted(MAIL, kind=kind)
         written = f"see {mangle(only(issued))} there"
         expected = f"see {mangle('#')} there".replace("#", MAIL)
@@ -274,7 +276,7 @@ def test_case_markdown_brackets_and_html_escapes_do_not_matter(mangle: Callable[
 
 @pytest.mark.parametrize("ending", ["'s", "’s", "ом", "ego", "-Konto", "için", "さん", "ية", "s", "."])
 def test_an_ending_that_is_glued_to_a_token_stays_behind_the_value(ending: str) -> None:
-    issued = minted("Kowalska", kind=Kind.PERSON)
+    issued = minted("Kowalska", kind=EntityType.PERSON)
     assert restore(f"bei {only(issued)}{ending} und", issued) == f"bei Kowalska{ending} und"
 
 
@@ -324,7 +326,7 @@ def test_signed_thinking_is_never_changed() -> None:
     ],
 )
 def test_no_value_goes_into_a_link_that_the_user_did_not_write(where: str) -> None:
-    issued, counts = minted(IBAN, kind=Kind.IBAN), RestoreCounts()
+    issued, counts = minted(IBAN, kind=EntityType.IBAN), RestoreCounts()
     restorer = Restorer(issued, counts=counts)
     answer = where.format(only(issued))
     assert restorer.feed(answer) + restorer.flush() == answer
@@ -349,7 +351,7 @@ def test_no_value_goes_into_a_link_that_the_user_did_not_write(where: str) -> No
 )
 def test_values_may_stand_in_links_to_allowed_hosts_alone(link: str, is_allowed: bool) -> None:
     value = "DE89 3704&x"
-    issued = minted(value, kind=Kind.IBAN)
+    issued = minted(value, kind=EntityType.IBAN)
     answer = link.format(only(issued)) + " end"
     for pieces in ([answer], list(answer)):
         restorer = Restorer(Issued(issued, RestoreBounds(link_hosts=frozenset({"crm.bank.example"}))))
@@ -378,7 +380,7 @@ def test_a_long_value_is_not_put_back_without_end() -> None:
 
 @pytest.mark.parametrize("text", ["请转账到{}谢谢", "حول إلى{}شكرا", "\u200f{}\u200e", "口座{}へ", "на{}и"])
 def test_no_blank_is_needed_around_a_token(text: str) -> None:
-    issued = minted(IBAN, kind=Kind.IBAN)
+    issued = minted(IBAN, kind=EntityType.IBAN)
     for written in (only(issued), only(issued).lower()):
         assert restore(text.format(written), issued) == text.format(IBAN)
 

@@ -7,7 +7,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from sovctl.gateway.detect import make_detector
-from sovctl.gateway.domain.entities import Kind
+from sovctl.gateway.domain.entities import EntityType
 from sovctl.gateway.domain.obstacles import Obstacle
 from sovctl.gateway.inspection.inspector import Inspection
 from sovctl.gateway.policy.decision import Permit, Verdict, decide
@@ -25,14 +25,14 @@ INSIDE = RouteSettings(model="inside", pool="chat")
 
 
 def inspection(
-    counts: dict[Kind, int] | None = None, languages: set[str] | None = None, *obstacles: Obstacle
+    counts: dict[EntityType, int] | None = None, languages: set[str] | None = None, *obstacles: Obstacle
 ) -> Inspection:
     found = {(kind, "RULE"): count for kind, count in (counts or {}).items()}
     return Inspection(found, frozenset(languages or {"en"}), frozenset(obstacles))
 
 
 def permissions(policy: PolicySettings = POLICY, tenant: str = "retail", route: RouteSettings = CLOUD) -> Permissions:
-    assert not policy.table([CLOUD, INSIDE]).problems(kinds=list(Kind))
+    assert not policy.table([CLOUD, INSIDE]).problems(kinds=list(EntityType))
     return Policy.compile(policy, [CLOUD, INSIDE]).of(tenant, route.model)
 
 
@@ -41,10 +41,10 @@ def permissions(policy: PolicySettings = POLICY, tenant: str = "retail", route: 
     [
         (inspection(), Verdict.LEAVE, ("clean",)),
         (inspection({}, {"zxx"}), Verdict.LEAVE, ("clean",)),
-        (inspection({Kind.IP: 3}), Verdict.LEAVE, ("clean",)),
-        (inspection({Kind.IBAN: 1, Kind.EMAIL: 2}), Verdict.LEAVE, ("tokenized:EMAIL", "tokenized:IBAN")),
-        (inspection({Kind.PERSON: 1, Kind.IBAN: 1}), Verdict.STAY, ("kind-on-prem:PERSON",)),
-        (inspection({Kind.SECRET: 1, Kind.PERSON: 1}), Verdict.BLOCK, ("kind-blocked:SECRET",)),
+        (inspection({EntityType.IP: 3}), Verdict.LEAVE, ("clean",)),
+        (inspection({EntityType.IBAN: 1, EntityType.EMAIL: 2}), Verdict.LEAVE, ("tokenized:EMAIL", "tokenized:IBAN")),
+        (inspection({EntityType.PERSON: 1, EntityType.IBAN: 1}), Verdict.STAY, ("kind-on-prem:PERSON",)),
+        (inspection({EntityType.SECRET: 1, EntityType.PERSON: 1}), Verdict.BLOCK, ("kind-blocked:SECRET",)),
         (inspection({}, {"en", "de"}), Verdict.STAY, ("language:de",)),
         (inspection({}, {"und"}), Verdict.STAY, ("language:und",)),
         (inspection({}, {"en"}, Obstacle.IMAGE), Verdict.STAY, ("obstacle:image",)),
@@ -75,9 +75,9 @@ def test_rules_speak_of_single_rules_tenants_and_routes() -> None:
         ],
         name_languages=["en"],
     )
-    german = Inspection({(Kind.TAX_ID, "DE_TAX_ID"): 1}, frozenset({"en"}), frozenset())
-    other = Inspection({(Kind.TAX_ID, "FR_NIR"): 1, **german.found}, frozenset({"en"}), frozenset())
-    person, card = inspection({Kind.PERSON: 1}), inspection({Kind.CARD: 1})
+    german = Inspection({(EntityType.TAX_ID, "DE_TAX_ID"): 1}, frozenset({"en"}), frozenset())
+    other = Inspection({(EntityType.TAX_ID, "FR_NIR"): 1, **german.found}, frozenset({"en"}), frozenset())
+    person, card = inspection({EntityType.PERSON: 1}), inspection({EntityType.CARD: 1})
     assert decide(german, permissions(policy)) == Permit(Verdict.LEAVE, ("masked:TAX_ID/DE_TAX_ID",))
     assert decide(other, permissions(policy)) == Permit(Verdict.STAY, ("kind-on-prem:TAX_ID",))
     assert decide(person, permissions(policy)).verdict is Verdict.STAY
@@ -97,14 +97,14 @@ def test_a_rule_that_the_detector_does_not_have_is_refused_with_the_nearest() ->
 
 _INSPECTIONS = st.builds(
     Inspection,
-    st.dictionaries(st.tuples(st.sampled_from(list(Kind)), st.sampled_from(["A", "B"])), st.integers(1, 3)),
+    st.dictionaries(st.tuples(st.sampled_from(list(EntityType)), st.sampled_from(["A", "B"])), st.integers(1, 3)),
     st.frozensets(st.sampled_from(["en", "de", "und", "zxx"]), min_size=1),
     st.frozensets(st.sampled_from(list(Obstacle))),
 )
 _POLICIES = st.builds(
     PolicySettings,
     default=st.sampled_from(list(Action)),
-    entities=st.dictionaries(st.sampled_from([kind.value for kind in Kind]), st.sampled_from(list(Action))),
+    entities=st.dictionaries(st.sampled_from([kind.value for kind in EntityType]), st.sampled_from(list(Action))),
     rules=st.lists(
         st.builds(
             PolicyRule,
@@ -122,7 +122,7 @@ _POLICIES = st.builds(
 @given(_INSPECTIONS, _POLICIES, st.sampled_from(["hr", "retail", "other"]))
 def test_what_was_compiled_says_what_the_table_says(found: Inspection, policy: PolicySettings, tenant: str) -> None:
     table = policy.table([CLOUD, INSIDE])
-    assume(not table.problems(kinds=list(Kind)))
+    assume(not table.problems(kinds=list(EntityType)))
     permit = decide(found, Policy.compile(policy, [CLOUD, INSIDE]).of(tenant, "m"))
     said = {table.deciding(f"{kind}/{rule}", tenant=tenant, route="m").action for kind, rule in found.found}
     assert (permit.verdict is Verdict.BLOCK) == (Action.BLOCK in said)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from examples import examples
 from sovctl.gateway.detect.findings.finding import Finding
-from sovctl.gateway.domain.entities import LABELS, Kind, Mark
+from sovctl.gateway.domain.entities import LABELS, EntityType, Mark
 from sovctl.gateway.tokenization.text import mask_of, replace
 from sovctl.gateway.tokens.restore import RestoreCounts, Restorer, restore
 from sovctl.gateway.tokens.search import TokenSearch
@@ -28,7 +28,7 @@ def mint(conversation: str = "c1", tenant: str = "t1") -> Mint:
     return Mint(KEY, tenant=tenant, conversation=conversation)
 
 
-def found(text: str, *surfaces: str, kind: Kind = Kind.EMAIL) -> list[Finding]:
+def found(text: str, *surfaces: str, kind: EntityType = EntityType.EMAIL) -> list[Finding]:
     findings = []
     for surface in surfaces:
         start = text.find(surface)
@@ -58,7 +58,7 @@ _TEXTS = st.lists(st.one_of(_AWKWARD, _LITERALS, st.text(max_size=8)), max_size=
 def _text_and_findings(draw: st.DrawFn) -> tuple[str, list[Finding]]:
     text = draw(_TEXTS)
     cuts = sorted(draw(st.lists(st.integers(0, len(text)), max_size=8, unique=True)))
-    kinds = draw(st.lists(st.sampled_from(list(Kind)), min_size=4, max_size=4))
+    kinds = draw(st.lists(st.sampled_from(list(EntityType)), min_size=4, max_size=4))
     pairs = list(zip(cuts[::2], cuts[1::2], strict=False))
     return text, [
         Finding(start, end, kind, 1.0, text[start:end].lower(), "TEST")
@@ -116,7 +116,7 @@ def test_every_replacement_is_told_with_its_place(data: st.DataObject, case: tup
     text, findings = case
     masked = [finding for finding in findings if data.draw(st.booleans())]
     written, issued, places = replace(text, findings, mint(), masked=masked)
-    masks = {mask_of(label) for label in (*Kind, *Mark)}
+    masks = {mask_of(label) for label in (*EntityType, *Mark)}
     at_places = {written[start:end] for start, end in places}
     assert set(issued) <= at_places <= {*issued, *masks}
     assert all(end <= start for (_, end), (start, _) in pairwise(places))
@@ -171,7 +171,7 @@ def test_a_truncated_token_is_emitted_as_it_is() -> None:
 
 @pytest.mark.parametrize("change", [str.lower, str.title, lambda token: token.replace("_", "\\_"), str.swapcase])
 def test_case_and_markdown_escapes_do_not_matter(change: object) -> None:
-    _, issued, _ = replace(IBAN, found(IBAN, IBAN, kind=Kind.IBAN), mint())
+    _, issued, _ = replace(IBAN, found(IBAN, IBAN, kind=EntityType.IBAN), mint())
     (token,) = issued
     assert restore(f"**{change(token)}**'s", issued) == f"**{IBAN}**'s"  # type: ignore[operator]
 
@@ -198,7 +198,7 @@ def test_a_user_who_types_a_genuine_token_gets_it_back_and_not_its_value() -> No
     ],
 )
 def test_nothing_is_restored_inside_a_link(where: str) -> None:
-    _, issued, _ = replace(IBAN, found(IBAN, IBAN, kind=Kind.IBAN), mint())
+    _, issued, _ = replace(IBAN, found(IBAN, IBAN, kind=EntityType.IBAN), mint())
     (token,) = issued
     answer = where.format(token)
     for pieces in (list(answer), [answer]):
@@ -210,7 +210,7 @@ def test_nothing_is_restored_inside_a_link(where: str) -> None:
 def test_nothing_is_restored_behind_a_link_that_came_back() -> None:
     link = f"https://bank.example/?m={MAIL}"
     text = f"{link} {IBAN}"
-    findings = sorted(found(text, MAIL) + found(text, IBAN, kind=Kind.IBAN), key=lambda f: f.start)
+    findings = sorted(found(text, MAIL) + found(text, IBAN, kind=EntityType.IBAN), key=lambda f: f.start)
     tokenized, issued, _ = replace(text, findings, mint())
     url, iban = tokenized.split(" ")
     assert url.startswith("URL_")
@@ -266,7 +266,7 @@ def test_two_megabytes_of_links_and_tokens_take_seconds_and_not_minutes() -> Non
     ],
 )
 def test_escapes_hide_no_link(where: str) -> None:
-    _, issued, _ = replace(IBAN, found(IBAN, IBAN, kind=Kind.IBAN), mint())
+    _, issued, _ = replace(IBAN, found(IBAN, IBAN, kind=EntityType.IBAN), mint())
     (token,) = issued
     answer = where.replace("{}", token)
     for is_json in (False, True):
@@ -278,6 +278,6 @@ def test_escapes_hide_no_link(where: str) -> None:
 
 def test_a_value_from_a_document_in_a_document_keeps_both_valid() -> None:
     value = 'the "odd" \\ one'
-    tokenized, issued, _ = replace(value, found(value, value, kind=Kind.SECRET), mint(), escapes=1)
+    tokenized, issued, _ = replace(value, found(value, value, kind=EntityType.SECRET), mint(), escapes=1)
     document = json.dumps({"arguments": json.dumps({"key": tokenized})})
     assert json.loads(json.loads(restore(document, issued, is_json=True))["arguments"]) == {"key": value}

@@ -6,21 +6,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from examples import examples
-from sovctl.gateway.domain.entities import Kind, Mark
+from sovctl.gateway.domain.entities import EntityType, Mark
 from sovctl.gateway.surfaces import Restoration
 from sovctl.gateway.tokens.restore import Issued, RestoreBounds, RestoreCounts, Restorer
 from sovctl.gateway.tokens.token import Mint
 
 _MINT = Mint(bytes(32), tenant="t", conversation="c")
-_OTHER = Mint(bytes(32), tenant="t", conversation="d").token(Kind.EMAIL, "x@example.com", "x@example.com")
-_VALUES: dict[Kind | Mark, str] = {
-    Kind.EMAIL: 'an "odd"\n@example.com',
-    Kind.IBAN: "DE89 3704 0044 0532 0130 00",
-    Kind.NATIONAL_ID: "a\\b",
+_OTHER = Mint(bytes(32), tenant="t", conversation="d").token(EntityType.EMAIL, "x@example.com", "x@example.com")
+_VALUES: dict[EntityType | Mark, str] = {
+    EntityType.EMAIL: 'an "odd"\n@example.com',
+    EntityType.IBAN: "DE89 3704 0044 0532 0130 00",
+    EntityType.NATIONAL_ID: "a\\b",
     Mark.URL: "https://example.com/?q=1",
 }
 _ISSUED = {_MINT.token(label, value, value): value for label, value in _VALUES.items()}
-_ISSUED[_MINT.token(Kind.PERSON, "nested", "nested")] = f"name {next(iter(_ISSUED))}"
+_ISSUED[_MINT.token(EntityType.PERSON, "nested", "nested")] = f"name {next(iter(_ISSUED))}"
 _TOKENS = [*_ISSUED, *_ISSUED, _OTHER]
 _PIECES = st.one_of(
     st.sampled_from(_TOKENS),

@@ -10,14 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from examples import examples
-from sovctl.gateway.domain.entities import Kind
+from sovctl.gateway.domain.entities import EntityType
 from sovctl.gateway.pipeline.restored_events import RestoredEvents
 from sovctl.gateway.surfaces import SURFACES, Restoration
 from sovctl.gateway.tokens.restore import RestoreCounts
 from sovctl.gateway.tokens.token import Mint
 
 VALUE = "an.example@example.com"
-TOKEN = Mint(bytes(32), tenant="t", conversation="c").token(Kind.EMAIL, VALUE, VALUE)
+TOKEN = Mint(bytes(32), tenant="t", conversation="c").token(EntityType.EMAIL, VALUE, VALUE)
 
 
 def made(path: str = "/v1/chat/completions", **more: Any) -> RestoredEvents:

@@ -6,17 +6,17 @@ import pytest
 
 from sovctl.gateway.commands.specimens import SPECIMENS
 from sovctl.gateway.detect import make_detector
-from sovctl.gateway.domain.entities import Kind
+from sovctl.gateway.domain.entities import EntityType
 from sovctl.gateway.settings import DetectSettings
 
 DETECTOR = make_detector(DetectSettings())
 
 
 def test_every_kind_has_one_but_companies() -> None:
-    assert set(Kind) - set(SPECIMENS) == {Kind.ORG}
+    assert set(EntityType) - set(SPECIMENS) == {EntityType.ORG}
 
 
 @pytest.mark.parametrize("kind", SPECIMENS)
-def test_a_specimen_is_of_its_kind_alone(kind: Kind) -> None:
+def test_a_specimen_is_of_its_kind_alone(kind: EntityType) -> None:
     found = DETECTOR.find(f"Please check {SPECIMENS[kind]} for us.")
-    assert [finding.kind for finding in found] == [kind]
+    assert [finding.entity_type for finding in found] == [kind]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from examples import examples
 from sovctl.gateway.body.sse import EventTooLarge, Framer
-from sovctl.gateway.domain.entities import Kind
+from sovctl.gateway.domain.entities import EntityType
 from sovctl.gateway.domain.errors import UpstreamFailed
 from sovctl.gateway.surfaces import SURFACES, Restoration
 from sovctl.gateway.surfaces.chat import FIELDS
@@ -22,7 +22,7 @@ from sovctl.gateway.tokens.token import Mint
 CHAT = SURFACES["/v1/chat/completions"]
 MINT = Mint(bytes(32), tenant="t", conversation="c")
 VALUE = 'an "odd"\nvalue@example.com'
-TOKEN = MINT.token(Kind.EMAIL, VALUE, VALUE)
+TOKEN = MINT.token(EntityType.EMAIL, VALUE, VALUE)
 ISSUED = {TOKEN: VALUE}
 
 

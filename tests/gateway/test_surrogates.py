@@ -14,26 +14,26 @@ from hypothesis import strategies as st
 from examples import examples
 from sovctl.gateway.body.json_texts import leaves_of
 from sovctl.gateway.detect.findings.finding import Finding
-from sovctl.gateway.domain.entities import Kind
+from sovctl.gateway.domain.entities import EntityType
 from sovctl.gateway.tokenization.text import replace
 from sovctl.gateway.tokens.restore import Issued, RestoreBounds, Restorer
-from sovctl.gateway.tokens.surrogates import KINDS, Surrogates, demanded, is_fixed, surrogate_of
+from sovctl.gateway.tokens.surrogates import ENTITY_TYPES, Surrogates, demanded, is_fixed, surrogate_of
 from sovctl.gateway.tokens.token import Mint
 
 VALUES = {
-    Kind.EMAIL: "anna@example.com",
-    Kind.IBAN: "DE89370400440532013000",
-    Kind.PHONE: "+49 30 901820",
-    Kind.CARD: "4111 1111 1111 1111",
+    EntityType.EMAIL: "anna@example.com",
+    EntityType.IBAN: "DE89370400440532013000",
+    EntityType.PHONE: "+49 30 901820",
+    EntityType.CARD: "4111 1111 1111 1111",
 }
-BOUNDS = RestoreBounds(surrogates=frozenset(kind.value for kind in KINDS))
+BOUNDS = RestoreBounds(surrogates=frozenset(kind.value for kind in ENTITY_TYPES))
 
 
 def mint(conversation: str = "c") -> Mint:
-    return Mint(bytes(32), tenant="t", conversation=conversation, surrogates=KINDS)
+    return Mint(bytes(32), tenant="t", conversation=conversation, surrogates=ENTITY_TYPES)
 
 
-def stand_in(kind: Kind, number: int = 0) -> str:
+def stand_in(kind: EntityType, number: int = 0) -> str:
     written = surrogate_of(mint(str(number)).token(kind, VALUES[kind], VALUES[kind]))
     assert written is not None
     return written
@@ -41,15 +41,15 @@ def stand_in(kind: Kind, number: int = 0) -> str:
 
 @pytest.mark.parametrize("number", range(50))
 def test_a_stand_in_has_the_form_and_is_nobodys(number: int) -> None:
-    assert re.fullmatch(r"[a-z0-9]{16}@tokens\.invalid", stand_in(Kind.EMAIL, number))
-    iban = stand_in(Kind.IBAN, number)
+    assert re.fullmatch(r"[a-z0-9]{16}@tokens\.invalid", stand_in(EntityType.EMAIL, number))
+    iban = stand_in(EntityType.IBAN, number)
     assert re.fullmatch(r"XT[0-9]{2}[0-9A-Z]{16}", iban)
     assert int("".join(str(int(c, 36)) for c in iban[4:] + iban[:4])) % 97 == 1
-    phone = stand_in(Kind.PHONE, number)
+    phone = stand_in(EntityType.PHONE, number)
     assert re.fullmatch(r"\+999[0-9]{11}", phone)
     with pytest.raises(phonenumbers.NumberParseException):
         phonenumbers.parse(phone)  # no country has it
-    card = [int(digit) for digit in stand_in(Kind.CARD, number)]
+    card = [int(digit) for digit in stand_in(EntityType.CARD, number)]
     assert len(card) == 16
     doubled = [d * 2 - 9 * (d > 4) if place % 2 == 0 else d for place, d in enumerate(card)]
     assert sum(doubled) % 10 == 0
@@ -60,9 +60,9 @@ _PLAIN = st.text(st.sampled_from(" abcXT9+@.:,(-_\n"), max_size=10)
 
 
 @examples(400)
-@given(st.lists(st.tuples(_PLAIN, st.sampled_from(sorted(KINDS))), max_size=5), _PLAIN, st.data())
+@given(st.lists(st.tuples(_PLAIN, st.sampled_from(sorted(ENTITY_TYPES))), max_size=5), _PLAIN, st.data())
 def test_any_text_comes_back_whatever_stands_around(
-    parts: list[tuple[str, Kind]], end: str, data: st.DataObject
+    parts: list[tuple[str, EntityType]], end: str, data: st.DataObject
 ) -> None:
     text, findings = "", []
     for before, kind in parts:
@@ -78,8 +78,8 @@ def test_any_text_comes_back_whatever_stands_around(
     assert "".join(map(restorer.feed, pieces)) + restorer.flush() == text
 
 
-@pytest.mark.parametrize("kind", sorted(KINDS))
-def test_only_a_whole_one_that_was_issued_is_restored(kind: Kind) -> None:
+@pytest.mark.parametrize("kind", sorted(ENTITY_TYPES))
+def test_only_a_whole_one_that_was_issued_is_restored(kind: EntityType) -> None:
     issued = Issued({mint().token(kind, VALUES[kind], VALUES[kind]): VALUES[kind]}, BOUNDS)
     written, foreign = stand_in_of(kind), stand_in(kind, 1)
     for text in (f"x{written}", f"{written}0", f"{written}-a", foreign, written[:-1], " ".join(written)):
@@ -90,15 +90,15 @@ def test_only_a_whole_one_that_was_issued_is_restored(kind: Kind) -> None:
         assert VALUES[kind] in restorer.feed(text) + restorer.flush()
 
 
-def stand_in_of(kind: Kind) -> str:
+def stand_in_of(kind: EntityType) -> str:
     written = surrogate_of(mint().token(kind, VALUES[kind], VALUES[kind]))
     assert written is not None
     return written
 
 
 def test_two_tokens_that_share_a_stand_in_have_none() -> None:
-    token = mint().token(Kind.PHONE, VALUES[Kind.PHONE], VALUES[Kind.PHONE])
-    written = stand_in_of(Kind.PHONE)
+    token = mint().token(EntityType.PHONE, VALUES[EntityType.PHONE], VALUES[EntityType.PHONE])
+    written = stand_in_of(EntityType.PHONE)
     assert Surrogates([token]).first(written, 0, is_end=True) is not None
     # Two different ones meet once in 10**11; a token that is there twice is the same to this.
     assert Surrogates([token, token]).first(written, 0, is_end=True) is None
@@ -106,7 +106,7 @@ def test_two_tokens_that_share_a_stand_in_have_none() -> None:
 
 def test_values_are_escaped_in_json_and_links_stay_closed() -> None:
     value = 'an "odd"@example.com'
-    token = mint().token(Kind.EMAIL, value, value)
+    token = mint().token(EntityType.EMAIL, value, value)
     issued = Issued({token: value}, BOUNDS)
     written = surrogate_of(token)
     restorer = Restorer(issued, is_json=True)
@@ -123,13 +123,13 @@ def schema(**properties: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("properties", "kinds"),
     [
-        ({"to": {"type": "string", "format": "email"}}, {Kind.EMAIL}),
-        ({"iban": {"type": "string", "pattern": "^[A-Z]{2}"}}, {Kind.IBAN}),
-        ({"phone_number": {"pattern": "x"}, "cardNumber": {"pattern": "y"}}, {Kind.PHONE, Kind.CARD}),
+        ({"to": {"type": "string", "format": "email"}}, {EntityType.EMAIL}),
+        ({"iban": {"type": "string", "pattern": "^[A-Z]{2}"}}, {EntityType.IBAN}),
+        ({"phone_number": {"pattern": "x"}, "cardNumber": {"pattern": "y"}}, {EntityType.PHONE, EntityType.CARD}),
         ({"when": {"format": "date"}, "iban": {"type": "string"}, "code": {"pattern": "x"}}, set()),
     ],
 )
-def test_a_schema_says_which_forms_it_wants(properties: Any, kinds: set[Kind]) -> None:
+def test_a_schema_says_which_forms_it_wants(properties: Any, kinds: set[EntityType]) -> None:
     assert demanded(leaves_of(schema(**properties), max_depth=16).texts) == kinds
 
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import permutations
 
-from ...domain.entities import Kind
+from ...domain.entities import EntityType
 from ..findings.finding import Finding
 from ..names.cues import TITLES
 from ..names.nobody import is_everyday
@@ -186,7 +186,7 @@ class ListedFinder:
         if places := company_in(run, known, self._index):
             value = " ".join(self._sound(run.tokens[place].text) for place in places)
             first, last = run.tokens[places[0]].start, run.tokens[places[-1]].end
-            yield Finding(first, last, Kind.ORG, SCORES["LISTED_COMPANY"], value, "LISTED_COMPANY")
+            yield Finding(first, last, EntityType.ORG, SCORES["LISTED_COMPANY"], value, "LISTED_COMPANY")
 
     def _person(self, text: str, run: Run, known: Sequence[Listed], values: Values) -> Finding | None:
         """Two words of one person in this run, and what belongs to them."""
@@ -379,8 +379,8 @@ class ListedFinder:
         for start, end, form, hashed in values.numbers:
             if (start, end) != place and self._index.has_value(hashed):
                 place = start, end
-                kind = Kind.PHONE if form[0] == "p" else Kind.ACCOUNT
-                yield Finding(start, end, kind, SCORES["LISTED_NUMBER"], form[1:], "LISTED_NUMBER")
+                entity_type = EntityType.PHONE if form[0] == "p" else EntityType.ACCOUNT
+                yield Finding(start, end, entity_type, SCORES["LISTED_NUMBER"], form[1:], "LISTED_NUMBER")
 
 
 def _gap(run: Run, first: int, second: int) -> str:
@@ -390,11 +390,11 @@ def _gap(run: Run, first: int, second: int) -> str:
 
 def _behind(text: str, finding: Finding, done: int) -> Finding | None:
     """What of a finding stands behind the one before: in a list of people the same words vouch for both."""
-    if finding.start >= done or finding.kind is not Kind.PERSON:
+    if finding.start >= done or finding.entity_type is not EntityType.PERSON:
         return finding
     start = next((place for place in range(done, finding.end) if text[place].isalnum()), finding.end)
     return finding._replace(start=start) if start < finding.end else None
 
 
 def _person(start: int, end: int, value: str, rule: str) -> Finding:
-    return Finding(start, end, Kind.PERSON, SCORES[rule], value, rule)
+    return Finding(start, end, EntityType.PERSON, SCORES[rule], value, rule)

@@ -1,6 +1,6 @@
 """A finding: where an identifier stands, what it is, and its normalised value.
 
-findings = resolve([Finding(4, 26, Kind.IBAN, 1.0, "DE89370400440532013000", "IBAN"), ...])
+findings = resolve([Finding(4, 26, EntityType.IBAN, 1.0, "DE89370400440532013000", "IBAN"), ...])
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from bisect import bisect_left, insort
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from ...domain.entities import Kind
+from ...domain.entities import EntityType
 
 _WORDS = re.compile(r"[^\W_](?:.*[^\W_])?", re.DOTALL)  # without the spaces and marks around them
-_RANK = {kind: rank for rank, kind in enumerate(Kind)}
+_RANK = {entity_type: rank for rank, entity_type in enumerate(EntityType)}
 
 
 class Finding(NamedTuple):
@@ -23,7 +23,7 @@ class Finding(NamedTuple):
     """Index of its first character."""
     end: int
     """Index after its last one."""
-    kind: Kind
+    entity_type: EntityType
     score: float
     """0 to 1; 1 when a checksum holds."""
     value: str
@@ -32,7 +32,8 @@ class Finding(NamedTuple):
     """Which rule found it, such as `DE_TAX_ID`."""
 
     def __repr__(self) -> str:
-        return f"Finding(start={self.start}, end={self.end}, kind={self.kind}, score={self.score}, rule={self.rule!r})"
+        span = f"start={self.start}, end={self.end}"
+        return f"Finding({span}, entity_type={self.entity_type}, score={self.score}, rule={self.rule!r})"
 
 
 def name_value(name: str) -> str:
@@ -41,12 +42,12 @@ def name_value(name: str) -> str:
 
 
 def resolve(findings: Iterable[Finding]) -> list[Finding]:
-    """The findings that stand: longest first, then highest score, then the order of `Kind`; none overlap.
+    """The findings that stand: longest first, then highest score, then the order of `EntityType`; none overlap.
 
     Returns:
         Sorted by start. Deterministic: the same findings in any order give the same result.
     """
-    ranked = sorted(findings, key=lambda f: (f.start - f.end, -f.score, _RANK[f.kind], f.start, f.rule))
+    ranked = sorted(findings, key=lambda f: (f.start - f.end, -f.score, _RANK[f.entity_type], f.start, f.rule))
     taken: list[tuple[int, int]] = []  # spans of what stands, sorted; none overlap
     kept: list[Finding] = []
     for finding in ranked:
@@ -72,7 +73,7 @@ def resolve_whole(findings: Iterable[Finding], text: str) -> list[Finding]:
     everything = list(findings)
     standing = resolve(everything)
     for lost in sorted(
-        set(everything).difference(standing), key=lambda f: (f.start - f.end, f.start, _RANK[f.kind], f.rule)
+        set(everything).difference(standing), key=lambda f: (f.start - f.end, f.start, _RANK[f.entity_type], f.rule)
     ):
         for start, end in [*_gaps(standing, lost)]:
             if words := _WORDS.search(text, start, end):

@@ -1,7 +1,7 @@
 """What a model says about a text, as findings: its labels become kinds, our own tokens are nobody's name.
 
-    finder = ModelFinder(read, labels={"PER": Kind.PERSON}, rule="MODEL_RU_NAMES")
-    finder.find(View("Звонил Иван Петров"), [])      # [Finding(start=7, end=18, kind=Kind.PERSON, ...)]
+    finder = ModelFinder(read, labels={"PER": EntityType.PERSON}, rule="MODEL_RU_NAMES")
+    finder.find(View("Звонил Иван Петров"), [])      # [Finding(start=7, end=18, entity_type=EntityType.PERSON, ...)]
 
 `read` is the model: a text in, (start, end, label, score) out, in characters of that text. Whoever waits for it sets
 `until_s`; a model that reads in windows looks at the clock before each and raises `TimeoutError`, others read on.
@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from ...domain.entities import Kind
+from ...domain.entities import EntityType
 from ..findings.finding import Finding, name_value
 from ..text.view import View
 
@@ -31,7 +31,7 @@ class ModelFinder:
         min_score: what it is less sure of does not count.
     """
 
-    def __init__(self, read: Read, *, labels: Mapping[str, Kind], rule: str, min_score: float = 0.0) -> None:
+    def __init__(self, read: Read, *, labels: Mapping[str, EntityType], rule: str, min_score: float = 0.0) -> None:
         self.rules = (rule,)
         self.until_s = math.inf
         self._read = read
@@ -42,8 +42,8 @@ class ModelFinder:
         """What the model finds in `view`, without the spaces and marks around it."""
         text = view.text
         for start, end, label, score in self._read(text, self.until_s):
-            kind = self._labels.get(label)
-            if kind is None or score < self._min_score:
+            entity_type = self._labels.get(label)
+            if entity_type is None or score < self._min_score:
                 continue
             for first, last in view.beside_tokens(start, end):
-                yield Finding(first, last, kind, score, name_value(text[first:last]), self.rules[0])
+                yield Finding(first, last, entity_type, score, name_value(text[first:last]), self.rules[0])

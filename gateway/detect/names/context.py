@@ -13,7 +13,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 
-from ...domain.entities import Kind
+from ...domain.entities import EntityType
 from ..findings.finding import Finding, name_value
 from ..text.words import Reading
 from .beside_cues import by_cue
@@ -50,5 +50,5 @@ def find_names(reading: Reading, found: Sequence[Finding] = ()) -> Iterator[Find
         for cell in text[start : name.end].split("\t"):  # "Anna<TAB>Quandt": one person, but two columns
             if written := cell.strip(_BESIDE):
                 first = start + cell.index(written)
-                yield Finding(first, first + len(written), Kind.PERSON, SCORES[rule], name_value(written), rule)
+                yield Finding(first, first + len(written), EntityType.PERSON, SCORES[rule], name_value(written), rule)
             start += len(cell) + 1

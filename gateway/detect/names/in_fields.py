@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from ...domain.entities import Kind
+from ...domain.entities import EntityType
 from ..findings.finding import Finding
 from ..tables.birth_date_rows import rows_of
 from .cues import FIELDS, OTHER_FIELDS, PARTICLES, WEAK_FIELDS
@@ -33,7 +33,15 @@ _SPEAKER = re.compile(
     r"(?P<name>[^\W\d_][^\n:;,()\[\]<>|*_]{1,40}?)(?:,? ?[(\[][^)\]\n]{1,40}[)\]])?[*_]{0,2}:[ \t\n]"
 )
 _LONGEST_SPEAKER = 100  # characters to the first colon, with all that may stand beside the name
-_ROW_KINDS = frozenset(Kind) - {Kind.PERSON, Kind.ORG, Kind.SECRET, Kind.IP, Kind.MAC, Kind.SWIFT, Kind.CRYPTO}
+_ROW_KINDS = frozenset(EntityType) - {
+    EntityType.PERSON,
+    EntityType.ORG,
+    EntityType.SECRET,
+    EntityType.IP,
+    EntityType.MAC,
+    EntityType.SWIFT,
+    EntityType.CRYPTO,
+}
 _BEFORE_CELL = r"[ \t]{0,4}(?:\d{1,4}[.)][ \t]{1,3}|[-*•][ \t]{1,3})?[\"']?"
 _FIRST_CELL = re.compile(_BEFORE_CELL)
 # One character first, so that most of a row is skipped in one step.

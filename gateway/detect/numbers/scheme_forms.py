@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from ...domain.entities import Kind
+from ...domain.entities import EntityType
 from ..context.surroundings import Surroundings
 from ..context.topics import Topics
 from ..findings.finding import Finding
@@ -17,9 +17,9 @@ _REST_OF_UUID = re.compile("-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-")
 _SCORE_WORD, _SCORE_ALONE = 1.0, 0.9
 _ALONE = "(?:^|[^0-9A-Za-z])(?:{})(?:[^0-9A-Za-z]|$)"
 # Here a letter's case is part of the identifier.
-_HAS_CASE = frozenset({Kind.CRYPTO})
+_HAS_CASE = frozenset({EntityType.CRYPTO})
 # Nothing that is ordered, sent or built has a number of this form.
-_UNMISTAKABLE = frozenset({Kind.CRYPTO, Kind.MAC})
+_UNMISTAKABLE = frozenset({EntityType.CRYPTO, EntityType.MAC})
 
 
 class FormRecognizer:
@@ -64,7 +64,7 @@ class FormRecognizer:
         if _REST_OF_UUID.match(text, match.end()):
             return None
         written = match.group()
-        value = written if form.kind in _HAS_CASE else compact(written)
+        value = written if form.entity_type in _HAS_CASE else compact(written)
         if form.check is not None and not form.check(value):
             return None
         if form.needs is not Needs.NOTHING and not around(start, match.end()).speaks_of(mask, self._order):
@@ -73,7 +73,7 @@ class FormRecognizer:
         if form.needs is Needs.NOTHING:
             words = around(start, match.end())
             if not words.near & mask:
-                if words.touching & self._order and form.kind not in _UNMISTAKABLE:
+                if words.touching & self._order and form.entity_type not in _UNMISTAKABLE:
                     return None
                 score = _SCORE_ALONE
-        return Finding(start, match.end(), form.kind, score, value, form.rule)
+        return Finding(start, match.end(), form.entity_type, score, value, form.rule)

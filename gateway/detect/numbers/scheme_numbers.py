@@ -18,7 +18,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from ...domain.entities import Kind
+from ...domain.entities import EntityType
 from ..context.surroundings import Surroundings
 from ..context.topics import FARTHEST_BEFORE, FARTHEST_BEHIND, Topics
 from ..findings.finding import Finding
@@ -28,7 +28,7 @@ from .digit_runs import Run
 from .numeric_tables import LONGEST_SAMPLE, are_most, is_within_row, without_chance
 
 _SCORE_OWN_WORD, _SCORE_WORD, _SCORE_SHAPE, _SCORE_ALONE = 1.0, 0.97, 0.95, 0.9
-_NEVER_ORDERED = frozenset({Kind.CARD, Kind.ACCOUNT})  # whatever it stands behind: the harm is too great
+_NEVER_ORDERED = frozenset({EntityType.CARD, EntityType.ACCOUNT})  # whatever it stands behind: the harm is too great
 _FEWEST_OF_CARD = 15  # digits; parcels and goods have 12 to 14, hardly a card does today
 _FEWEST_OF_NO_AMOUNT = 13  # digits; a thousand thousand millions are nobody's balance
 # "INV-2024-44051401359", a part of a UUID: what stands before a hyphen and holds a digit makes a code of the whole.
@@ -258,8 +258,8 @@ class NumberFinder:
                     continue
                 if heard & mask:
                     score = _SCORE_OWN_WORD if near & own else _SCORE_WORD
-                elif (touching & self._order and not _is_never_ordered(number.kind, digits)) or (
-                    not gaps and number.kind not in _NEVER_ORDERED and is_amount(run.text, start, end)
+                elif (touching & self._order and not _is_never_ordered(number.entity_type, digits)) or (
+                    not gaps and number.entity_type not in _NEVER_ORDERED and is_amount(run.text, start, end)
                 ):
                     continue
                 else:
@@ -274,11 +274,11 @@ class NumberFinder:
                 if not heard & mask or not number.check(digits):
                     continue
                 score = _SCORE_OWN_WORD if near & own else _SCORE_WORD
-            yield Finding(start, end, number.kind, score, digits, number.rule)
+            yield Finding(start, end, number.entity_type, score, digits, number.rule)
 
 
-def _is_never_ordered(kind: Kind, digits: str) -> bool:
-    return kind in _NEVER_ORDERED and not (kind is Kind.CARD and len(digits) < _FEWEST_OF_CARD)
+def _is_never_ordered(entity_type: EntityType, digits: str) -> bool:
+    return entity_type in _NEVER_ORDERED and not (entity_type is EntityType.CARD and len(digits) < _FEWEST_OF_CARD)
 
 
 def _is_odd(lengths: list[int], gaps: list[str], shapes: set[tuple[int, ...]]) -> bool:

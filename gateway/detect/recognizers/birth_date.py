@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from ...domain.entities import Kind
+from ...domain.entities import EntityType
 from ..context.surroundings import Surroundings
 from ..context.topics import Topics
 from ..findings.finding import Finding
@@ -64,7 +64,7 @@ class BirthDateRecognizer:
             return None
         if not (words.before | words.after) & self._birth and _is_taken(text, start):
             return None
-        return Finding(start, end, Kind.BIRTH_DATE, _SCORE, " ".join(match.group().split()), "BIRTH_DATE")
+        return Finding(start, end, EntityType.BIRTH_DATE, _SCORE, " ".join(match.group().split()), "BIRTH_DATE")
 
 
 def _is_taken(text: str, start: int) -> bool:

@@ -9,19 +9,22 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from ...domain.entities import Kind
+from ...domain.entities import EntityType
 from ..context.surroundings import Surroundings
 from ..context.topics import named_topics
 from ..findings.finding import Finding
 from ..text.scanner import Pattern
 
 _SCORE = 0.4
-_KINDS = (("patient", Kind.HEALTH_ID, "HEALTH_ID_BY_WORD"), ("customer", Kind.ACCOUNT, "CUSTOMER_BY_WORD"))
+_ENTITY_TYPES = (
+    ("patient", EntityType.HEALTH_ID, "HEALTH_ID_BY_WORD"),
+    ("customer", EntityType.ACCOUNT, "CUSTOMER_BY_WORD"),
+)
 _GAP = "[ _.'-]?"
 _JOINT = "[\"'`]?(?:[ ]?[:=#№→]|[ ](?:is|ist|est|es|è|é|to|adalah|nr\\.?|no\\.?|n°))[ ]?[\"'`#]?"
 _DIGITS = "[0-9]{4,5}"
 _CODE = "(?:EMP|MRN|PAT|CUST|MEM|STU)[-_#]?[0-9]{4,9}"
-_CODES = len(_KINDS)  # of the patterns
+_CODES = len(_ENTITY_TYPES)  # of the patterns
 
 
 def _expression(word: str) -> str:
@@ -37,11 +40,11 @@ def _names(topic: str) -> str:
 class ShortIdRecognizer:
     """Finds short numbers of people by the names of such numbers."""
 
-    rules = tuple(rule for _, _, rule in _KINDS)
+    rules = tuple(rule for _, _, rule in _ENTITY_TYPES)
     patterns: Sequence[Pattern] = (
         *(
             Pattern(rf"(?:^|[^0-9A-Za-z])(?:{_names(topic)}){_JOINT}{_DIGITS}(?:[^0-9A-Za-z]|$)")
-            for topic, _, _ in _KINDS
+            for topic, _, _ in _ENTITY_TYPES
         ),
         Pattern(rf"(?:^|[^0-9A-Za-z_-]){_CODE}(?:[^0-9A-Za-z_-]|$)", has_case=True),
     )
@@ -50,7 +53,7 @@ class ShortIdRecognizer:
         re.compile(
             rf"(?<![0-9A-Za-z])(?:{_names(topic)}){_JOINT}(?P<digits>{_DIGITS})(?![\w]|[.,:/-][0-9])", re.IGNORECASE
         )
-        for topic, _, _ in _KINDS
+        for topic, _, _ in _ENTITY_TYPES
     )
 
     def at(self, text: str, start: int, pattern: int, _around: Surroundings) -> Finding | None:
@@ -59,10 +62,10 @@ class ShortIdRecognizer:
             code = self._code.match(text, start) or self._code.match(text, start + 1)
             if code is None:
                 return None
-            _, kind, rule = _KINDS[not code.group().startswith(("MRN", "PAT"))]
-            return Finding(code.start(), code.end(), kind, _SCORE, code.group(), rule)
+            _, entity_type, rule = _ENTITY_TYPES[not code.group().startswith(("MRN", "PAT"))]
+            return Finding(code.start(), code.end(), entity_type, _SCORE, code.group(), rule)
         match = self._matches[pattern].match(text, start) or self._matches[pattern].match(text, start + 1)
         if match is None:
             return None
-        _, kind, rule = _KINDS[pattern]
-        return Finding(*match.span("digits"), kind, _SCORE, match["digits"], rule)
+        _, entity_type, rule = _ENTITY_TYPES[pattern]
+        return Finding(*match.span("digits"), entity_type, _SCORE, match["digits"], rule)

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ...domain.entities import Kind
+from ...domain.entities import EntityType
 from ..context.surroundings import Surroundings
 from ..context.topics import Topics
 from ..findings.finding import Finding
@@ -31,7 +31,7 @@ _FEWEST_DIGITS = 5
 @dataclass(frozen=True)
 class _Document:
     topic: str
-    kind: Kind
+    entity_type: EntityType
     rule: str
     fewest: int
     """Letters and digits that the shortest has."""
@@ -42,18 +42,18 @@ class _Document:
 
 # In the order in which they are believed when one word speaks of several.
 _DOCUMENTS = (
-    _Document("@imei", Kind.IMEI, "IMEI_BY_WORD", 14, 16),
-    _Document("@passport", Kind.PASSPORT, "PASSPORT_BY_WORD", 6, 12),
-    _Document("@licence", Kind.DRIVING_LICENCE, "LICENCE_BY_WORD", 5, 20),
-    _Document("@permit", Kind.DRIVING_LICENCE, "LICENCE_BY_WORD", 6, 20),
-    _Document("@patient", Kind.HEALTH_ID, "HEALTH_ID_BY_WORD", 6, 16),
-    _Document("@health", Kind.HEALTH_ID, "HEALTH_ID_BY_WORD", 7, 16),
-    _Document("@card", Kind.CARD, "CARD_BY_WORD", 12, 19),
-    _Document("@account", Kind.ACCOUNT, "ACCOUNT_BY_WORD", 6, 34),
-    _Document("@customer", Kind.ACCOUNT, "CUSTOMER_BY_WORD", 6, 20),
-    _Document("@identity", Kind.NATIONAL_ID, "ID_BY_WORD", 6, 20),
-    _Document("@tax", Kind.TAX_ID, "TAX_ID_BY_WORD", 7, 20),
-    _Document("@plate", Kind.VEHICLE, "PLATE_BY_WORD", 4, 10, has_letters=True),
+    _Document("@imei", EntityType.IMEI, "IMEI_BY_WORD", 14, 16),
+    _Document("@passport", EntityType.PASSPORT, "PASSPORT_BY_WORD", 6, 12),
+    _Document("@licence", EntityType.DRIVING_LICENCE, "LICENCE_BY_WORD", 5, 20),
+    _Document("@permit", EntityType.DRIVING_LICENCE, "LICENCE_BY_WORD", 6, 20),
+    _Document("@patient", EntityType.HEALTH_ID, "HEALTH_ID_BY_WORD", 6, 16),
+    _Document("@health", EntityType.HEALTH_ID, "HEALTH_ID_BY_WORD", 7, 16),
+    _Document("@card", EntityType.CARD, "CARD_BY_WORD", 12, 19),
+    _Document("@account", EntityType.ACCOUNT, "ACCOUNT_BY_WORD", 6, 34),
+    _Document("@customer", EntityType.ACCOUNT, "CUSTOMER_BY_WORD", 6, 20),
+    _Document("@identity", EntityType.NATIONAL_ID, "ID_BY_WORD", 6, 20),
+    _Document("@tax", EntityType.TAX_ID, "TAX_ID_BY_WORD", 7, 20),
+    _Document("@plate", EntityType.VEHICLE, "PLATE_BY_WORD", 4, 10, has_letters=True),
 )
 _FEWEST = min(document.fewest for document in _DOCUMENTS if not document.has_letters)
 _MOST_GROUPS = 8
@@ -165,7 +165,7 @@ class DocumentFinder:
                 yield found
                 return
             if len(digits) in _CARD_LENGTHS and _PAN.search(run.text, max(0, start - _REACH_OF_PAN), start):
-                yield Finding(start, run.ends[end], Kind.CARD, _SCORE, digits, "CARD_BY_WORD")
+                yield Finding(start, run.ends[end], EntityType.CARD, _SCORE, digits, "CARD_BY_WORD")
                 return
 
     def in_own_form(self, run: Run, around: Surroundings) -> Iterator[Finding]:
@@ -175,8 +175,14 @@ class DocumentFinder:
         for begin in _OWN_SHAPE.finditer(run.shape):
             match = _OWN_FORM.match(run.text, run.starts[begin.start()], run.ends[-1])
             if match is not None and not around(*match.span()).touching & self._order:
-                kind = Kind.CARD if match["card"] else Kind.TAX_ID if match["company"] else Kind.NATIONAL_ID
-                yield Finding(*match.span(), kind, _SCORE, compact(match.group()), "ID_BY_FORM")
+                entity_type = (
+                    EntityType.CARD
+                    if match["card"]
+                    else EntityType.TAX_ID
+                    if match["company"]
+                    else EntityType.NATIONAL_ID
+                )
+                yield Finding(*match.span(), entity_type, _SCORE, compact(match.group()), "ID_BY_FORM")
 
     def _by_word(self, text: str, start: int, end: int, value: str, around: Surroundings) -> Finding | None:
         words = around(start, end)
@@ -204,11 +210,11 @@ class DocumentFinder:
         series = _SERIES.search(text, max(0, start - 6), start) if value.isdigit() else None
         if series is not None and series.group(1).isupper():
             start, value = series.start(), series.group(1) + value
-        elif document.kind is Kind.PASSPORT and (
+        elif document.entity_type is EntityType.PASSPORT and (
             series := _SERIES_OF_DIGITS.search(text, max(0, start - _REACH_OF_SERIES), start)
         ):
             start, value = series.start(), compact(series.group(1)) + value
-        return Finding(start, end, document.kind, _SCORE, value, document.rule)
+        return Finding(start, end, document.entity_type, _SCORE, value, document.rule)
 
 
 def _ends(run: Run) -> Iterator[int]:

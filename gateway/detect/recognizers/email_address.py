@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import string
 
-from ...domain.entities import Kind
+from ...domain.entities import EntityType
 from ..context.surroundings import Surroundings
 from ..findings.finding import Finding
 from ..text.scanner import Pattern
@@ -48,7 +48,7 @@ class EmailRecognizer:
             return None
         if not domain.group().isascii() and (word := _WORD_AFTER.search(text, start, end)):
             end = word.start()
-        return Finding(first, end, Kind.EMAIL, _SCORE, text[first:end].lower(), "EMAIL")
+        return Finding(first, end, EntityType.EMAIL, _SCORE, text[first:end].lower(), "EMAIL")
 
 
 def _local_start(text: str, end: int) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from ...domain.entities import Kind
+from ...domain.entities import EntityType
 from ..context.surroundings import Surroundings
 from ..findings.finding import Finding
 from ..schemes.check_digits import mod_97_10
@@ -73,7 +73,7 @@ class IbanRecognizer:
                 written = written.rpartition(" ")[0]  # words in capitals may follow it
             if len(value) < _FEWEST_ANY or sum(map(str.isdigit, value)) < _FEWEST_DIGITS_ANY:
                 return None
-        return Finding(start, start + len(written), Kind.IBAN, _SCORE, value, "IBAN") if value else None
+        return Finding(start, start + len(written), EntityType.IBAN, _SCORE, value, "IBAN") if value else None
 
 
 def _checked(written: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 import re
 
-from ...domain.entities import Kind
+from ...domain.entities import EntityType
 from ..context.surroundings import Surroundings
 from ..findings.finding import Finding
 from ..text.scanner import Pattern
@@ -44,7 +44,7 @@ class IpRecognizer:
         parts = [int(part) for part in match.group().split(".")]
         if max(parts) > 255 or _BEFORE.search(text, max(0, start - 16), start):
             return None
-        return Finding(start, match.end(), Kind.IP, _SCORE, ".".join(map(str, parts)), "IPV4")
+        return Finding(start, match.end(), EntityType.IP, _SCORE, ".".join(map(str, parts)), "IPV4")
 
     def _version_6(self, text: str, start: int) -> Finding | None:
         lead = text[max(0, start - _LONGEST) : start]
@@ -70,4 +70,4 @@ class IpRecognizer:
             address = ipaddress.IPv6Address(written)
         except ValueError:
             return None
-        return Finding(start, end, Kind.IP, _SCORE, str(address), "IPV6")
+        return Finding(start, end, EntityType.IP, _SCORE, str(address), "IPV6")

@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from ...domain.entities import Kind
+from ...domain.entities import EntityType
 from ..context.surroundings import Surroundings
 from ..context.table_lines import are_in_column
 from ..context.topics import FARTHEST_BEFORE, FARTHEST_BEHIND, Topics
@@ -185,7 +185,7 @@ class PhoneFinder:
                 outset, stop = min(plus, _bracket_before(text, start, ends[last])), ends[last]
                 if extension := _EXTENSION.match(text, stop):
                     stop, value = extension.end(), f"{value};ext={extension['digits']}"
-                return Finding(outset, stop, Kind.PHONE, score, value, rule), last
+                return Finding(outset, stop, EntityType.PHONE, score, value, rule), last
         return None
 
     def _number(

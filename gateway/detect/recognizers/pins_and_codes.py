@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from ...domain.entities import Kind
+from ...domain.entities import EntityType
 from ..context.surroundings import Surroundings
 from ..findings.finding import Finding
 from ..text.scanner import Pattern
@@ -164,7 +164,7 @@ class ShortCodeRecognizer:
             end - first >= _FEWEST_BY_WORD and (match["word"].isupper() or _SAID.search(match["joint"]))
         ):
             return None
-        return Finding(first, end, Kind.SECRET, _SCORE, match["code"], _RULE)
+        return Finding(first, end, EntityType.SECRET, _SCORE, match["code"], _RULE)
 
 
 def _forms(name: str) -> list[str]:
@@ -180,4 +180,4 @@ def _before(text: str, name: int) -> Finding | None:
     if match is None:
         return None
     group = "asked" if match["asked"] else "said"
-    return Finding(*match.span(group), Kind.SECRET, _SCORE, match[group], _RULE)
+    return Finding(*match.span(group), EntityType.SECRET, _SCORE, match[group], _RULE)

@@ -12,7 +12,7 @@ import string
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ...domain.entities import Kind
+from ...domain.entities import EntityType
 from ..context.surroundings import Surroundings
 from ..findings.finding import Finding
 from ..text.scanner import Pattern
@@ -181,7 +181,7 @@ class SecretRecognizer:
         """The secret that begins, or is named, at `start`."""
         if pattern == len(_FORMS):
             span = named_secret(text, start)
-            return Finding(*span, Kind.SECRET, _SCORE, text[slice(*span)], _NAMED_RULE) if span else None
+            return Finding(*span, EntityType.SECRET, _SCORE, text[slice(*span)], _NAMED_RULE) if span else None
         form = _FORMS[pattern]
         if start and text[start - 1] in form.not_behind:
             return None
@@ -189,4 +189,4 @@ class SecretRecognizer:
         if match is None:
             return None
         first, last = match.span("secret" if "secret" in form.whole.groupindex else 0)
-        return Finding(first, last, Kind.SECRET, _SCORE, text[first:last], form.rule)
+        return Finding(first, last, EntityType.SECRET, _SCORE, text[first:last], form.rule)

@@ -6,7 +6,7 @@ NIMC and CBN (NIN, BVN), DHA (South African ID), KRA (PIN), NIA (Ghana Card). Re
 
 from __future__ import annotations
 
-from ...domain.entities import Kind
+from ...domain.entities import EntityType
 from .check_digits import is_date, luhn, weighted
 from .presidio import validator
 from .scheme import Form, Needs, Number
@@ -50,24 +50,43 @@ def za_id(digits: str) -> bool:
 SCHEMES: tuple[Number | Form, ...] = (
     Number(
         "AU_TFN",
-        Kind.NATIONAL_ID,
+        EntityType.NATIONAL_ID,
         "999 999 999|999-999-999",
         validator("AU_TFN"),
         Needs.WORD,
         ("tfn tax_file*", "@tax"),
     ),
-    Number("AU_ABN", Kind.TAX_ID, "99 999 999 999", validator("AU_ABN"), Needs.SHAPE, ("abn", "@tax", "@company")),
-    Number("AU_ACN", Kind.TAX_ID, "999 999 999", validator("AU_ACN"), Needs.WORD, ("acn arbn", "@company")),
     Number(
-        "AU_MEDICARE", Kind.HEALTH_ID, "9999 99999 9|9999 99999 9 9|9999-99999-9", au_medicare, Needs.WORD, ("@health",)
+        "AU_ABN", EntityType.TAX_ID, "99 999 999 999", validator("AU_ABN"), Needs.SHAPE, ("abn", "@tax", "@company")
     ),
-    Form("GH_CARD", Kind.NATIONAL_ID, "GHA-[0-9]{9}-[0-9]"),
-    Form("KE_PIN", Kind.TAX_ID, "[AP][0-9]{9}[A-Z]", None, Needs.WORD, ("KRA PIN", "@tax")),
-    Number("NZ_IRD", Kind.TAX_ID, "99-999-999|999-999-999|99 999 999|999 999 999", nz_ird, Needs.WORD, ("IRD", "@tax")),
-    Form("NZ_NHI", Kind.HEALTH_ID, "[A-HJ-NP-Z]{3}[0-9]{4}", nz_nhi, Needs.WORD, ("nhi", "@health")),
+    Number("AU_ACN", EntityType.TAX_ID, "999 999 999", validator("AU_ACN"), Needs.WORD, ("acn arbn", "@company")),
     Number(
-        "NG_NIN", Kind.NATIONAL_ID, "99999999999|9999-9999-999", validator("NG_NIN"), Needs.WORD, ("NIN", "@identity")
+        "AU_MEDICARE",
+        EntityType.HEALTH_ID,
+        "9999 99999 9|9999 99999 9 9|9999-99999-9",
+        au_medicare,
+        Needs.WORD,
+        ("@health",),
     ),
-    Number("NG_BVN", Kind.ACCOUNT, "99999999999", ng_bvn, Needs.WORD, ("bvn",)),
-    Number("ZA_ID", Kind.NATIONAL_ID, "999999 9999 999|999999 9999 99 9|9999999999999", za_id),
+    Form("GH_CARD", EntityType.NATIONAL_ID, "GHA-[0-9]{9}-[0-9]"),
+    Form("KE_PIN", EntityType.TAX_ID, "[AP][0-9]{9}[A-Z]", None, Needs.WORD, ("KRA PIN", "@tax")),
+    Number(
+        "NZ_IRD",
+        EntityType.TAX_ID,
+        "99-999-999|999-999-999|99 999 999|999 999 999",
+        nz_ird,
+        Needs.WORD,
+        ("IRD", "@tax"),
+    ),
+    Form("NZ_NHI", EntityType.HEALTH_ID, "[A-HJ-NP-Z]{3}[0-9]{4}", nz_nhi, Needs.WORD, ("nhi", "@health")),
+    Number(
+        "NG_NIN",
+        EntityType.NATIONAL_ID,
+        "99999999999|9999-9999-999",
+        validator("NG_NIN"),
+        Needs.WORD,
+        ("NIN", "@identity"),
+    ),
+    Number("NG_BVN", EntityType.ACCOUNT, "99999999999", ng_bvn, Needs.WORD, ("bvn",)),
+    Number("ZA_ID", EntityType.NATIONAL_ID, "999999 9999 999|999999 9999 99 9|9999999999999", za_id),
 )

@@ -6,7 +6,7 @@ INF104 (number plates). Read 2026-11.
 
 from __future__ import annotations
 
-from ...domain.entities import Kind
+from ...domain.entities import EntityType
 from .check_digits import is_date_backwards, weighted
 from .presidio import validator
 from .scheme import Form, Needs, Number
@@ -36,28 +36,33 @@ def driving_licence(text: str) -> bool:
 
 
 SCHEMES: tuple[Number | Form, ...] = (
-    Number("UK_NHS", Kind.HEALTH_ID, "999 999 9999|999-999-9999", validator("UK_NHS"), Needs.WORD, ("@health",)),
-    Number("UK_CHI", Kind.HEALTH_ID, "999 999 9999|999999 9999", chi, Needs.WORD, ("CHI", "@health")),
+    Number("UK_NHS", EntityType.HEALTH_ID, "999 999 9999|999-999-9999", validator("UK_NHS"), Needs.WORD, ("@health",)),
+    Number("UK_CHI", EntityType.HEALTH_ID, "999 999 9999|999999 9999", chi, Needs.WORD, ("CHI", "@health")),
     Form(
         "UK_NINO",
-        Kind.NATIONAL_ID,
+        EntityType.NATIONAL_ID,
         "[ABCEGHJ-PRSTW-Z][ABCEGHJ-NPRSTW-Z][ -]?[0-9]{2}[ -]?[0-9]{2}[ -]?[0-9]{2}[ -]?[A-D]",
         nino,
         near=("NINO NI national_insurance*", "@identity"),
     ),
     Number(
-        "UK_UTR", Kind.TAX_ID, "99999 99999", utr, Needs.WORD, ("utr unique_taxpayer* tax_reference* self_assessment",)
+        "UK_UTR",
+        EntityType.TAX_ID,
+        "99999 99999",
+        utr,
+        Needs.WORD,
+        ("utr unique_taxpayer* tax_reference* self_assessment",),
     ),
     Form(
         "UK_DRIVING_LICENCE",
-        Kind.DRIVING_LICENCE,
+        EntityType.DRIVING_LICENCE,
         "[A-Z][A-Z9]{4}[0-9][0156][0-9][0-3][0-9]{2}[A-Z][A-Z9][A-Z0-9][A-Z]{2}",
         driving_licence,
         near=("@licence",),
     ),
     Form(
         "UK_PLATE",
-        Kind.VEHICLE,
+        EntityType.VEHICLE,
         "[A-HJ-PR-Y]{2}[0-9]{2} ?[A-HJ-PR-Z]{3}",
         None,
         Needs.WORD,

@@ -7,7 +7,7 @@ Department, 行政手続における特定の個人を識別するための番�
 
 from __future__ import annotations
 
-from ...domain.entities import Kind
+from ...domain.entities import EntityType
 from .check_digits import is_date, weighted
 from .presidio import validator
 from .scheme import Form, Needs, Number
@@ -66,27 +66,33 @@ def tw_id(text: str) -> bool:
 
 
 SCHEMES: tuple[Number | Form, ...] = (
-    Form("CN_RESIDENT_ID", Kind.NATIONAL_ID, "[1-8][0-9]{16}X", cn_resident_id),
+    Form("CN_RESIDENT_ID", EntityType.NATIONAL_ID, "[1-8][0-9]{16}X", cn_resident_id),
     Number(
         "CN_RESIDENT_ID",
-        Kind.NATIONAL_ID,
+        EntityType.NATIONAL_ID,
         "999999999999999999|999999 99999999 9999|999999-99999999-9999|999999 9999 9999 9999",
         cn_resident_id,
     ),
-    Form("CN_CREDIT_CODE", Kind.TAX_ID, "[159Y][1239][0-9]{6}[0-9A-HJ-NPQRTUWXY]{10}", cn_credit_code, has_case=True),
+    Form(
+        "CN_CREDIT_CODE",
+        EntityType.TAX_ID,
+        "[159Y][1239][0-9]{6}[0-9A-HJ-NPQRTUWXY]{10}",
+        cn_credit_code,
+        has_case=True,
+    ),
     Form(
         "CN_PLATE",
-        Kind.VEHICLE,
+        EntityType.VEHICLE,
         rf"(?:{_PROVINCES})[A-Z](?:·|•|-| )?[0-9A-Z]{{0,2}}[0-9]{{3}}[0-9A-Z]{{0,3}}",
         None,
         near=("@plate",),
         has_case=True,
     ),
-    Form("HK_ID", Kind.NATIONAL_ID, r"[A-Z]{1,2}[0-9]{6}\([0-9A]\)", hk_id),
-    Form("HK_ID", Kind.NATIONAL_ID, "[A-Z]{1,2}[0-9]{6}[0-9A]", hk_id, Needs.WORD, ("hkid", "@identity")),
+    Form("HK_ID", EntityType.NATIONAL_ID, r"[A-Z]{1,2}[0-9]{6}\([0-9A]\)", hk_id),
+    Form("HK_ID", EntityType.NATIONAL_ID, "[A-Z]{1,2}[0-9]{6}[0-9A]", hk_id, Needs.WORD, ("hkid", "@identity")),
     Number(
         "JP_MY_NUMBER",
-        Kind.NATIONAL_ID,
+        EntityType.NATIONAL_ID,
         "9999 9999 9999|9999-9999-9999",
         jp_my_number,
         Needs.WORD,
@@ -94,7 +100,7 @@ SCHEMES: tuple[Number | Form, ...] = (
     ),
     Number(
         "JP_CORPORATE",
-        Kind.TAX_ID,
+        EntityType.TAX_ID,
         "9999999999999|9-9999-9999-9999",
         jp_corporate,
         Needs.WORD,
@@ -102,14 +108,19 @@ SCHEMES: tuple[Number | Form, ...] = (
     ),
     Number(
         "KR_RRN",
-        Kind.NATIONAL_ID,
+        EntityType.NATIONAL_ID,
         "999999-9999999",
         kr_rrn,
         Needs.SHAPE,
         ("rrn 주민등록* 주민번호* 외국인등록*", "@identity"),
     ),
-    Number("KR_BRN", Kind.TAX_ID, "999-99-99999", validator("KR_BRN"), Needs.SHAPE, ("brn 사업자*", "@tax")),
+    Number("KR_BRN", EntityType.TAX_ID, "999-99-99999", validator("KR_BRN"), Needs.SHAPE, ("brn 사업자*", "@tax")),
     Form(
-        "TW_ID", Kind.NATIONAL_ID, "[A-Z][1289][0-9]{8}", tw_id, Needs.WORD, ("身分證* 統一編號* 居留證*", "@identity")
+        "TW_ID",
+        EntityType.NATIONAL_ID,
+        "[A-Z][1289][0-9]{8}",
+        tw_id,
+        Needs.WORD,
+        ("身分證* 統一編號* 居留證*", "@identity"),
     ),
 )

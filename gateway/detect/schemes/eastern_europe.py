@@ -6,7 +6,7 @@ otherwise. Read 2026-11.
 
 from __future__ import annotations
 
-from ...domain.entities import Kind
+from ...domain.entities import EntityType
 from .check_digits import is_date, is_day, mod_11_10, weighted
 from .presidio import validator
 from .scheme import Form, Needs, Number
@@ -104,29 +104,36 @@ def emso(digits: str) -> bool:
 
 
 SCHEMES: tuple[Number | Form, ...] = (
-    Number("BG_EGN", Kind.NATIONAL_ID, "9999999999", bg_egn),
+    Number("BG_EGN", EntityType.NATIONAL_ID, "9999999999", bg_egn),
     Number(
-        "CZ_SK_BIRTH_NUMBER", Kind.NATIONAL_ID, "999999/9999", cz_birth_number, Needs.SHAPE, ("rodn* RC", "@identity")
+        "CZ_SK_BIRTH_NUMBER",
+        EntityType.NATIONAL_ID,
+        "999999/9999",
+        cz_birth_number,
+        Needs.SHAPE,
+        ("rodn* RC", "@identity"),
     ),
-    Number("CZ_SK_COMPANY", Kind.TAX_ID, "99999999|999 99 999", cz_company, Needs.WORD, ("IČO ičo ICO dič DIC IČ",)),
-    Number("EMSO_JMBG", Kind.NATIONAL_ID, "9999999999999", emso),
-    Number("HR_OIB", Kind.NATIONAL_ID, "99999999999", mod_11_10, Needs.WORD, ("oib", "@tax", "@identity")),
-    Number("HU_TAJ", Kind.HEALTH_ID, "999 999 999|999-999-999", hu_taj, Needs.WORD, ("TAJ",)),
-    Number("HU_TAX_ID", Kind.NATIONAL_ID, "9999999999", hu_tax_id, Needs.WORD, ("adóazonosító* adó*", "@tax")),
-    Number("HU_TAX_NUMBER", Kind.TAX_ID, "99999999-9-99", hu_tax_number, Needs.SHAPE, ("@tax",)),
-    Number("PL_PESEL", Kind.NATIONAL_ID, "99999999999", pl_pesel),
-    Number("PL_NIP", Kind.TAX_ID, "999-999-99-99|999-99-99-999", pl_nip, Needs.SHAPE, ("nip", "@tax")),
-    Number("PL_REGON", Kind.TAX_ID, "999999999|99999999999999", pl_regon, Needs.WORD, ("regon",)),
+    Number(
+        "CZ_SK_COMPANY", EntityType.TAX_ID, "99999999|999 99 999", cz_company, Needs.WORD, ("IČO ičo ICO dič DIC IČ",)
+    ),
+    Number("EMSO_JMBG", EntityType.NATIONAL_ID, "9999999999999", emso),
+    Number("HR_OIB", EntityType.NATIONAL_ID, "99999999999", mod_11_10, Needs.WORD, ("oib", "@tax", "@identity")),
+    Number("HU_TAJ", EntityType.HEALTH_ID, "999 999 999|999-999-999", hu_taj, Needs.WORD, ("TAJ",)),
+    Number("HU_TAX_ID", EntityType.NATIONAL_ID, "9999999999", hu_tax_id, Needs.WORD, ("adóazonosító* adó*", "@tax")),
+    Number("HU_TAX_NUMBER", EntityType.TAX_ID, "99999999-9-99", hu_tax_number, Needs.SHAPE, ("@tax",)),
+    Number("PL_PESEL", EntityType.NATIONAL_ID, "99999999999", pl_pesel),
+    Number("PL_NIP", EntityType.TAX_ID, "999-999-99-99|999-99-99-999", pl_nip, Needs.SHAPE, ("nip", "@tax")),
+    Number("PL_REGON", EntityType.TAX_ID, "999999999|99999999999999", pl_regon, Needs.WORD, ("regon",)),
     Form(
         "PL_ID_CARD",
-        Kind.NATIONAL_ID,
+        EntityType.NATIONAL_ID,
         "[A-Z]{3}[ ]?[0-9]{6}",
         pl_id_card,
         Needs.WORD,
         ("dowod* dowód*", "@identity"),
     ),
-    Number("PL_ACCOUNT", Kind.ACCOUNT, "99 9999 9999 9999 9999 9999 9999", pl_account, near=("@account",)),
-    Number("RO_CNP", Kind.NATIONAL_ID, "9999999999999", ro_cnp),
-    Number("RO_CUI", Kind.TAX_ID, "9999999|99999999|999999999|9999999999", ro_cui, Needs.WORD, ("CUI cif",)),
-    Number("SI_TAX_NUMBER", Kind.TAX_ID, "99999999", si_tax_number, Needs.WORD, ("davčna* davcna*", "@tax")),
+    Number("PL_ACCOUNT", EntityType.ACCOUNT, "99 9999 9999 9999 9999 9999 9999", pl_account, near=("@account",)),
+    Number("RO_CNP", EntityType.NATIONAL_ID, "9999999999999", ro_cnp),
+    Number("RO_CUI", EntityType.TAX_ID, "9999999|99999999|999999999|9999999999", ro_cui, Needs.WORD, ("CUI cif",)),
+    Number("SI_TAX_NUMBER", EntityType.TAX_ID, "99999999", si_tax_number, Needs.WORD, ("davčna* davcna*", "@tax")),
 )

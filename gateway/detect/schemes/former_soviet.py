@@ -7,7 +7,7 @@ Sources: Федеральная налоговая служба, приказ М
 
 from __future__ import annotations
 
-from ...domain.entities import Kind
+from ...domain.entities import EntityType
 from .check_digits import is_date_backwards, is_day, weighted
 from .scheme import Form, Needs, Number
 
@@ -113,26 +113,33 @@ _RU_INN, _RU_KPP = "инн inn", "кпп kpp"
 SCHEMES: tuple[Number | Form, ...] = (
     Form(
         "BY_PERSONAL",
-        Kind.NATIONAL_ID,
+        EntityType.NATIONAL_ID,
         "[1-6][0-9]{6}[ABCEHKM][0-9]{3}(?:PB|BA|BI)[0-9]",
         by_personal,
     ),
-    Number("GE_PERSONAL", Kind.NATIONAL_ID, "99999999999", ge_personal, Needs.WORD, ("პირადი*",)),
-    Number("KG_PIN", Kind.NATIONAL_ID, "99999999999999", kg_pin, near=("ПИН PIN инн", "@identity")),
-    Number("KZ_IIN_BIN", Kind.NATIONAL_ID, "999999999999|999999 999999|999 999 999 999", kz_iin),
-    Number("MD_IDNP", Kind.NATIONAL_ID, "9999999999999", md_idnp, Needs.WORD, ("idnp", "@identity")),
-    Number("RU_INN", Kind.NATIONAL_ID, "999999999999|9999 9999 9999", ru_inn, near=(_RU_INN, "@tax")),
-    Number("RU_INN_COMPANY", Kind.TAX_ID, "9999999999", ru_inn, Needs.WORD, (_RU_INN, _RU_KPP, "@tax")),
-    Number("RU_SNILS", Kind.NATIONAL_ID, "999-999-999 99|999-999-999-99", ru_snils, near=("снилс snils", "@identity")),
+    Number("GE_PERSONAL", EntityType.NATIONAL_ID, "99999999999", ge_personal, Needs.WORD, ("პირადი*",)),
+    Number("KG_PIN", EntityType.NATIONAL_ID, "99999999999999", kg_pin, near=("ПИН PIN инн", "@identity")),
+    Number("KZ_IIN_BIN", EntityType.NATIONAL_ID, "999999999999|999999 999999|999 999 999 999", kz_iin),
+    Number("MD_IDNP", EntityType.NATIONAL_ID, "9999999999999", md_idnp, Needs.WORD, ("idnp", "@identity")),
+    Number("RU_INN", EntityType.NATIONAL_ID, "999999999999|9999 9999 9999", ru_inn, near=(_RU_INN, "@tax")),
+    Number("RU_INN_COMPANY", EntityType.TAX_ID, "9999999999", ru_inn, Needs.WORD, (_RU_INN, _RU_KPP, "@tax")),
     Number(
-        "RU_OGRN", Kind.TAX_ID, "9999999999999|999999999999999", ru_ogrn, Needs.WORD, ("огрн огрнип ogrn", "@company")
+        "RU_SNILS", EntityType.NATIONAL_ID, "999-999-999 99|999-999-999-99", ru_snils, near=("снилс snils", "@identity")
     ),
-    Number("RU_KPP", Kind.TAX_ID, "999999999", ru_kpp, Needs.WORD, (_RU_KPP,)),
-    Number("RU_BIK", Kind.ACCOUNT, "999999999", ru_bik, Needs.WORD, ("бик bik",)),
-    Number("RU_ACCOUNT", Kind.ACCOUNT, "99999999999999999999", ru_account, near=("@account",)),
+    Number(
+        "RU_OGRN",
+        EntityType.TAX_ID,
+        "9999999999999|999999999999999",
+        ru_ogrn,
+        Needs.WORD,
+        ("огрн огрнип ogrn", "@company"),
+    ),
+    Number("RU_KPP", EntityType.TAX_ID, "999999999", ru_kpp, Needs.WORD, (_RU_KPP,)),
+    Number("RU_BIK", EntityType.ACCOUNT, "999999999", ru_bik, Needs.WORD, ("бик bik",)),
+    Number("RU_ACCOUNT", EntityType.ACCOUNT, "99999999999999999999", ru_account, near=("@account",)),
     Number(
         "RU_PASSPORT",
-        Kind.PASSPORT,
+        EntityType.PASSPORT,
         "9999 999999|99 99 999999|9999-999999",
         ru_passport,
         Needs.WORD,
@@ -140,13 +147,15 @@ SCHEMES: tuple[Number | Form, ...] = (
     ),
     Number(
         "RU_DRIVING_LICENCE",
-        Kind.DRIVING_LICENCE,
+        EntityType.DRIVING_LICENCE,
         "9999 999999|99 99 999999",
         ru_passport,
         Needs.WORD,
         ("@licence",),
     ),
-    Number("UA_RNOKPP", Kind.NATIONAL_ID, "9999999999", ua_rnokpp, Needs.WORD, ("рнокпп іпн інн ипн", "@identity")),
-    Number("UA_EDRPOU", Kind.TAX_ID, "99999999", ua_edrpou, Needs.WORD, ("єдрпоу едрпоу",)),
-    Number("UZ_PINFL", Kind.NATIONAL_ID, "99999999999999", uz_pinfl, near=("пинфл pinfl jshshir", "@identity")),
+    Number(
+        "UA_RNOKPP", EntityType.NATIONAL_ID, "9999999999", ua_rnokpp, Needs.WORD, ("рнокпп іпн інн ипн", "@identity")
+    ),
+    Number("UA_EDRPOU", EntityType.TAX_ID, "99999999", ua_edrpou, Needs.WORD, ("єдрпоу едрпоу",)),
+    Number("UZ_PINFL", EntityType.NATIONAL_ID, "99999999999999", uz_pinfl, near=("пинфл pinfl jshshir", "@identity")),
 )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...domain.entities import Kind
+from ...domain.entities import EntityType
 from .check_digits import luhn, weighted
 from .scheme import Form, Needs, Number
 
@@ -102,20 +102,20 @@ def _check_by_11(values: Sequence[int], weights: Sequence[int]) -> int:
 
 
 SCHEMES: tuple[Number | Form, ...] = (
-    Number("AR_CUIT", Kind.TAX_ID, "99-99999999-9", ar_cuit, Needs.SHAPE, ("cuit cuil", "@tax")),
-    Number("AR_CBU", Kind.ACCOUNT, "9999999999999999999999", ar_cbu, near=("@account",)),
-    Number("BR_CPF", Kind.NATIONAL_ID, "999.999.999-99|999999999-99", br_cpf, near=("cpf", "@identity")),
-    Number("BR_CNPJ", Kind.TAX_ID, "99.999.999/9999-99|99999999/9999-99", br_cnpj, near=("cnpj", "@tax")),
-    Form("BR_CNPJ", Kind.TAX_ID, r"[0-9A-Z]{2}\.[0-9A-Z]{3}\.[0-9A-Z]{3}/[0-9A-Z]{4}-[0-9]{2}", br_cnpj),
-    Number("BR_PIS", Kind.NATIONAL_ID, "999.99999.99-9", br_pis, Needs.SHAPE, ("PIS pasep NIT NIS",)),
-    Number("BR_CNH", Kind.DRIVING_LICENCE, "99999999999", br_cnh, Needs.WORD, ("@licence",)),
-    Number("CL_RUT", Kind.NATIONAL_ID, "99.999.999-9|9.999.999-9", cl_rut, Needs.SHAPE, ("RUT RUN rut",)),
-    Form("CL_RUT", Kind.NATIONAL_ID, r"[0-9]{1,2}\.[0-9]{3}\.[0-9]{3}-K", cl_rut, near=("RUT RUN rut",)),
-    Form("CL_RUT", Kind.NATIONAL_ID, "[0-9]{7,8}-?[0-9K]", cl_rut, Needs.WORD, ("RUT RUN rut",)),
-    Number("CO_NIT", Kind.TAX_ID, "999.999.999-9|999999999-9", co_nit, Needs.SHAPE, ("NIT",)),
-    Number("DO_CEDULA", Kind.NATIONAL_ID, "999-9999999-9", luhn, Needs.SHAPE),
-    Number("EC_CEDULA", Kind.NATIONAL_ID, "9999999999|999999999-9", ec_cedula, Needs.WORD),
-    Number("PE_RUC", Kind.TAX_ID, "99999999999", pe_ruc, Needs.WORD, ("RUC", "@tax")),
-    Number("UY_CI", Kind.NATIONAL_ID, "9.999.999-9|99999999", uy_ci, Needs.SHAPE, ("CI", "@identity")),
-    Form("VE_RIF", Kind.TAX_ID, "[VEJPG]-[0-9]{8}-?[0-9]", ve_rif, near=("RIF",)),
+    Number("AR_CUIT", EntityType.TAX_ID, "99-99999999-9", ar_cuit, Needs.SHAPE, ("cuit cuil", "@tax")),
+    Number("AR_CBU", EntityType.ACCOUNT, "9999999999999999999999", ar_cbu, near=("@account",)),
+    Number("BR_CPF", EntityType.NATIONAL_ID, "999.999.999-99|999999999-99", br_cpf, near=("cpf", "@identity")),
+    Number("BR_CNPJ", EntityType.TAX_ID, "99.999.999/9999-99|99999999/9999-99", br_cnpj, near=("cnpj", "@tax")),
+    Form("BR_CNPJ", EntityType.TAX_ID, r"[0-9A-Z]{2}\.[0-9A-Z]{3}\.[0-9A-Z]{3}/[0-9A-Z]{4}-[0-9]{2}", br_cnpj),
+    Number("BR_PIS", EntityType.NATIONAL_ID, "999.99999.99-9", br_pis, Needs.SHAPE, ("PIS pasep NIT NIS",)),
+    Number("BR_CNH", EntityType.DRIVING_LICENCE, "99999999999", br_cnh, Needs.WORD, ("@licence",)),
+    Number("CL_RUT", EntityType.NATIONAL_ID, "99.999.999-9|9.999.999-9", cl_rut, Needs.SHAPE, ("RUT RUN rut",)),
+    Form("CL_RUT", EntityType.NATIONAL_ID, r"[0-9]{1,2}\.[0-9]{3}\.[0-9]{3}-K", cl_rut, near=("RUT RUN rut",)),
+    Form("CL_RUT", EntityType.NATIONAL_ID, "[0-9]{7,8}-?[0-9K]", cl_rut, Needs.WORD, ("RUT RUN rut",)),
+    Number("CO_NIT", EntityType.TAX_ID, "999.999.999-9|999999999-9", co_nit, Needs.SHAPE, ("NIT",)),
+    Number("DO_CEDULA", EntityType.NATIONAL_ID, "999-9999999-9", luhn, Needs.SHAPE),
+    Number("EC_CEDULA", EntityType.NATIONAL_ID, "9999999999|999999999-9", ec_cedula, Needs.WORD),
+    Number("PE_RUC", EntityType.TAX_ID, "99999999999", pe_ruc, Needs.WORD, ("RUC", "@tax")),
+    Number("UY_CI", EntityType.NATIONAL_ID, "9.999.999-9|99999999", uy_ci, Needs.SHAPE, ("CI", "@identity")),
+    Form("VE_RIF", EntityType.TAX_ID, "[VEJPG]-[0-9]{8}-?[0-9]", ve_rif, near=("RIF",)),
 )

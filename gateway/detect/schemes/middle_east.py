@@ -7,7 +7,7 @@ Population Authority, Iran's National Organization for Civil Registration. Read 
 
 from __future__ import annotations
 
-from ...domain.entities import Kind
+from ...domain.entities import EntityType
 from .check_digits import is_date, luhn, weighted
 from .presidio import validator
 from .scheme import Form, Needs, Number
@@ -76,23 +76,25 @@ def tr_vkn(digits: str) -> bool:
 
 
 SCHEMES: tuple[Number | Form, ...] = (
-    Number("AE_EMIRATES_ID", Kind.NATIONAL_ID, "999-9999-9999999-9", ae_emirates_id),
-    Number("AE_TRN", Kind.TAX_ID, "999999999999999|999-9999-9999-9999", ae_trn, Needs.WORD, ("trn", "@tax")),
-    Number("EG_NATIONAL_ID", Kind.NATIONAL_ID, "99999999999999", eg_national_id),
-    Number("IL_ID", Kind.NATIONAL_ID, "999999999|99999999-9", il_id, Needs.WORD, ("teudat_zehut", "@identity")),
+    Number("AE_EMIRATES_ID", EntityType.NATIONAL_ID, "999-9999-9999999-9", ae_emirates_id),
+    Number("AE_TRN", EntityType.TAX_ID, "999999999999999|999-9999-9999-9999", ae_trn, Needs.WORD, ("trn", "@tax")),
+    Number("EG_NATIONAL_ID", EntityType.NATIONAL_ID, "99999999999999", eg_national_id),
+    Number("IL_ID", EntityType.NATIONAL_ID, "999999999|99999999-9", il_id, Needs.WORD, ("teudat_zehut", "@identity")),
     Number(
         "IR_NATIONAL_ID",
-        Kind.NATIONAL_ID,
+        EntityType.NATIONAL_ID,
         "9999999999|999-999999-9",
         ir_national_id,
         Needs.WORD,
         ("kod_melli", "@identity"),
     ),
-    Number("KW_CIVIL_ID", Kind.NATIONAL_ID, "999999999999", kw_civil_id),
-    Number("PK_CNIC", Kind.NATIONAL_ID, "99999-9999999-9", pk_cnic, Needs.SHAPE, ("cnic nicop", "@identity")),
-    Number("QA_ID", Kind.NATIONAL_ID, "99999999999", qa_id, Needs.WORD, ("qid qatar* قطر*", "@identity")),
-    Number("SA_ID", Kind.NATIONAL_ID, "9999999999", sa_id, Needs.WORD, ("iqama* saudi* إقامة* *الهوية*", "@identity")),
-    Number("SA_VAT", Kind.TAX_ID, "999999999999999", sa_vat, Needs.WORD, ("@tax",)),
-    Number("TR_ID", Kind.NATIONAL_ID, "99999999999|999 999 999 99", validator("TR_ID")),
-    Number("TR_VKN", Kind.TAX_ID, "9999999999", tr_vkn, Needs.WORD, ("vkn vergi*", "@tax")),
+    Number("KW_CIVIL_ID", EntityType.NATIONAL_ID, "999999999999", kw_civil_id),
+    Number("PK_CNIC", EntityType.NATIONAL_ID, "99999-9999999-9", pk_cnic, Needs.SHAPE, ("cnic nicop", "@identity")),
+    Number("QA_ID", EntityType.NATIONAL_ID, "99999999999", qa_id, Needs.WORD, ("qid qatar* قطر*", "@identity")),
+    Number(
+        "SA_ID", EntityType.NATIONAL_ID, "9999999999", sa_id, Needs.WORD, ("iqama* saudi* إقامة* *الهوية*", "@identity")
+    ),
+    Number("SA_VAT", EntityType.TAX_ID, "999999999999999", sa_vat, Needs.WORD, ("@tax",)),
+    Number("TR_ID", EntityType.NATIONAL_ID, "99999999999|999 999 999 99", validator("TR_ID")),
+    Number("TR_VKN", EntityType.TAX_ID, "9999999999", tr_vkn, Needs.WORD, ("vkn vergi*", "@tax")),
 )

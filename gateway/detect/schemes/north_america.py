@@ -7,7 +7,7 @@ Read 2026-11.
 
 from __future__ import annotations
 
-from ...domain.entities import Kind
+from ...domain.entities import EntityType
 from .check_digits import is_date, luhn
 from .presidio import validator
 from .scheme import Form, Needs, Number
@@ -67,39 +67,45 @@ def mx_clabe(digits: str) -> bool:
 SCHEMES: tuple[Number | Form, ...] = (
     Number(
         "CA_SIN",
-        Kind.NATIONAL_ID,
+        EntityType.NATIONAL_ID,
         "999-999-999|999 999 999",
         validator("CA_SIN"),
         Needs.SHAPE,
         ("SIN social_insurance* NAS", "@identity"),
     ),
-    Form("CA_BN", Kind.TAX_ID, "[0-9]{9} ?R[CMPRTZ] ?00[0-9]{2}", ca_business_number, near=("@tax",)),
+    Form("CA_BN", EntityType.TAX_ID, "[0-9]{9} ?R[CMPRTZ] ?00[0-9]{2}", ca_business_number, near=("@tax",)),
     Form(
         "MX_CURP",
-        Kind.NATIONAL_ID,
+        EntityType.NATIONAL_ID,
         "[A-Z]{4}[0-9]{6}[HMX][A-Z]{2}[B-DF-HJ-NP-TV-Z]{3}[A-Z0-9][0-9]",
         mx_curp,
     ),
-    Form("MX_RFC", Kind.NATIONAL_ID, "[A-Z&]{3,4}[0-9]{6}[A-Z0-9]{2}[0-9A]", mx_rfc, near=("@tax",)),
-    Number("MX_CLABE", Kind.ACCOUNT, "999999999999999999|999 999 99999999999 9", mx_clabe, Needs.WORD, ("@account",)),
-    Number("MX_NSS", Kind.NATIONAL_ID, "99999999999", luhn, Needs.WORD, ("NSS imss",)),
+    Form("MX_RFC", EntityType.NATIONAL_ID, "[A-Z&]{3,4}[0-9]{6}[A-Z0-9]{2}[0-9A]", mx_rfc, near=("@tax",)),
+    Number(
+        "MX_CLABE", EntityType.ACCOUNT, "999999999999999999|999 999 99999999999 9", mx_clabe, Needs.WORD, ("@account",)
+    ),
+    Number("MX_NSS", EntityType.NATIONAL_ID, "99999999999", luhn, Needs.WORD, ("NSS imss",)),
     Number(
         "US_SSN",
-        Kind.NATIONAL_ID,
+        EntityType.NATIONAL_ID,
         "999-99-9999|999 99 9999|999.99.9999",
         us_ssn,
         Needs.SHAPE,
         ("ssn social_security* taxpayer* SS",),
     ),
-    Number("US_ITIN", Kind.NATIONAL_ID, "999-99-9999|999 99 9999", us_itin, Needs.SHAPE, ("itin", "@tax")),
-    Number("US_EIN", Kind.TAX_ID, "99-9999999", us_ein, Needs.WORD, ("EIN fein employer_id*", "@tax", "@company")),
-    Number("US_ROUTING", Kind.ACCOUNT, "999999999|9999-9999-9", validator("US_ROUTING"), Needs.WORD, ("@account",)),
-    Number("US_NPI", Kind.HEALTH_ID, "9999999999", validator("US_NPI"), Needs.WORD, ("@health",)),
+    Number("US_ITIN", EntityType.NATIONAL_ID, "999-99-9999|999 99 9999", us_itin, Needs.SHAPE, ("itin", "@tax")),
+    Number(
+        "US_EIN", EntityType.TAX_ID, "99-9999999", us_ein, Needs.WORD, ("EIN fein employer_id*", "@tax", "@company")
+    ),
+    Number(
+        "US_ROUTING", EntityType.ACCOUNT, "999999999|9999-9999-9", validator("US_ROUTING"), Needs.WORD, ("@account",)
+    ),
+    Number("US_NPI", EntityType.HEALTH_ID, "9999999999", validator("US_NPI"), Needs.WORD, ("@health",)),
     Form(
         "US_MBI",
-        Kind.HEALTH_ID,
+        EntityType.HEALTH_ID,
         f"[1-9]{_MBI_LETTER}{_MBI_ANY}[0-9]-?{_MBI_LETTER}{_MBI_ANY}[0-9]-?{_MBI_LETTER}{{2}}[0-9]{{2}}",
         near=("@health",),
     ),
-    Form("US_DEA", Kind.HEALTH_ID, "[A-HJ-MPRSTUX][A-Z9][0-9]{7}", validator("US_DEA"), Needs.WORD, ("@health",)),
+    Form("US_DEA", EntityType.HEALTH_ID, "[A-HJ-MPRSTUX][A-Z9][0-9]{7}", validator("US_DEA"), Needs.WORD, ("@health",)),
 )

@@ -6,7 +6,7 @@ the Union; Skatteetaten and Þjóðskrá for Norway and Iceland. Read 2026-11.
 
 from __future__ import annotations
 
-from ...domain.entities import Kind
+from ...domain.entities import EntityType
 from .check_digits import is_date, is_date_backwards, is_day, luhn, weighted
 from .presidio import validator
 from .scheme import Form, Needs, Number
@@ -88,23 +88,33 @@ def se_organisation(digits: str) -> bool:
 SCHEMES: tuple[Number | Form, ...] = (
     # It has had no check digit since 2007 (CPR-kontoret): a date with its hyphen, or a word.
     Number(
-        "DK_CPR", Kind.NATIONAL_ID, "999999-9999", is_date_backwards, Needs.SHAPE, ("cpr* personnummer*", "@identity")
+        "DK_CPR",
+        EntityType.NATIONAL_ID,
+        "999999-9999",
+        is_date_backwards,
+        Needs.SHAPE,
+        ("cpr* personnummer*", "@identity"),
     ),
-    Number("DK_CVR", Kind.TAX_ID, "99999999|99 99 99 99", dk_cvr, Needs.WORD, ("cvr se_nr se_nummer*",)),
-    Number("EE_LT_PERSONAL_CODE", Kind.NATIONAL_ID, "99999999999", ee_lt_code),
-    Form("FI_HETU", Kind.NATIONAL_ID, "[0-9]{6}[-+A-FU-Y][0-9]{3}[0-9A-FHJ-NPR-Y]", fi_hetu),
-    Number("FI_BUSINESS_ID", Kind.TAX_ID, "9999999-9", fi_business_id, Needs.WORD, ("@tax", "@company")),
-    Number("IS_KENNITALA", Kind.NATIONAL_ID, "999999-9999", is_kennitala, near=("kennitala* KT", "@identity")),
-    Number("LV_PERSONAS_KODS", Kind.NATIONAL_ID, "999999-99999", lv_code),
-    Number("LV_PERSONAS_KODS_2017", Kind.NATIONAL_ID, "999999-99999", lv_new_code, Needs.SHAPE),
-    Number("NO_BIRTH_NUMBER", Kind.NATIONAL_ID, "999999 99999", no_birth_number),
+    Number("DK_CVR", EntityType.TAX_ID, "99999999|99 99 99 99", dk_cvr, Needs.WORD, ("cvr se_nr se_nummer*",)),
+    Number("EE_LT_PERSONAL_CODE", EntityType.NATIONAL_ID, "99999999999", ee_lt_code),
+    Form("FI_HETU", EntityType.NATIONAL_ID, "[0-9]{6}[-+A-FU-Y][0-9]{3}[0-9A-FHJ-NPR-Y]", fi_hetu),
+    Number("FI_BUSINESS_ID", EntityType.TAX_ID, "9999999-9", fi_business_id, Needs.WORD, ("@tax", "@company")),
+    Number("IS_KENNITALA", EntityType.NATIONAL_ID, "999999-9999", is_kennitala, near=("kennitala* KT", "@identity")),
+    Number("LV_PERSONAS_KODS", EntityType.NATIONAL_ID, "999999-99999", lv_code),
+    Number("LV_PERSONAS_KODS_2017", EntityType.NATIONAL_ID, "999999-99999", lv_new_code, Needs.SHAPE),
+    Number("NO_BIRTH_NUMBER", EntityType.NATIONAL_ID, "999999 99999", no_birth_number),
     Number(
-        "NO_ORGANISATION", Kind.TAX_ID, "999 999 999", no_organisation, Needs.WORD, ("orgnr org_nr organisasjon* MVA",)
+        "NO_ORGANISATION",
+        EntityType.TAX_ID,
+        "999 999 999",
+        no_organisation,
+        Needs.WORD,
+        ("orgnr org_nr organisasjon* MVA",),
     ),
-    Number("SE_PERSONNUMMER", Kind.NATIONAL_ID, "999999-9999|99999999-9999", se_personnummer),
+    Number("SE_PERSONNUMMER", EntityType.NATIONAL_ID, "999999-9999|99999999-9999", se_personnummer),
     Number(
         "SE_ORGANISATION",
-        Kind.TAX_ID,
+        EntityType.TAX_ID,
         "999999-9999",
         se_organisation,
         Needs.WORD,

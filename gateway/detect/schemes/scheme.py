@@ -1,7 +1,7 @@
 """What one identifier scheme is: how it is written, how its check works, and when to believe it.
 
-    Number("RU_SNILS", Kind.NATIONAL_ID, "999-999-999 99", check=ru_snils)
-    Form("SG_NRIC", Kind.NATIONAL_ID, "[STFGM][0-9]{7}[A-Z]", check=sg_nric)
+    Number("RU_SNILS", EntityType.NATIONAL_ID, "999-999-999 99", check=ru_snils)
+    Form("SG_NRIC", EntityType.NATIONAL_ID, "[STFGM][0-9]{7}[A-Z]", check=sg_nric)
 
 How much a scheme needs depends on how often a number that is nobody's would pass its check. Two check digits, one with
 a birth date, or letters in fixed places are rare enough to be believed wherever they stand. A single check digit passes
@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 
-from ...domain.entities import Kind
+from ...domain.entities import EntityType
 
 Check = Callable[[str], bool]
 """Whether the identifier, without separators and in upper case, can be genuine."""
@@ -38,7 +38,7 @@ class Number:
 
     rule: str
     """Country and name, such as `PL_PESEL`."""
-    kind: Kind
+    entity_type: EntityType
     forms: str
     """How its issuer writes it, digits as 9; several, separated by `|`. Bare digits count as well."""
     check: Check
@@ -66,7 +66,7 @@ class Form:
     """A scheme of letters and digits."""
 
     rule: str
-    kind: Kind
+    entity_type: EntityType
     pattern: str
     """In the dialect that `re` and Hyperscan share: no look-around, no unbounded repetition. Read without regard to
     case, and only where neither a letter or digit of ASCII precedes nor follows."""

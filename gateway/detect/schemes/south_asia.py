@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from ...domain.entities import Kind
+from ...domain.entities import EntityType
 from .check_digits import is_date, is_day
 from .presidio import validator
 from .scheme import Form, Needs, Number
@@ -87,44 +87,46 @@ def has_digits(digits: str) -> bool:
 SCHEMES: tuple[Number | Form, ...] = (
     Number(
         "IN_AADHAAR",
-        Kind.NATIONAL_ID,
+        EntityType.NATIONAL_ID,
         "9999 9999 9999|9999-9999-9999",
         validator("IN_AADHAAR"),
         Needs.SHAPE,
         ("aadhaar* aadhar* uidai UID", "@identity"),
     ),
-    Form("IN_PAN", Kind.NATIONAL_ID, "[A-Z]{3}[ABCFGHJLPT][A-Z][0-9]{4}[A-Z]", near=("PAN", "@tax")),
-    Form("IN_GSTIN", Kind.TAX_ID, "[0-9]{2}[A-Z]{5}[0-9]{4}[A-Z][0-9A-Z]Z[0-9A-Z]", in_gstin),
-    Form("IN_VOTER", Kind.NATIONAL_ID, "[A-Z]{3}[0-9]{7}", None, Needs.WORD, ("EPIC voter* election*", "@identity")),
-    Form("IN_IFSC", Kind.ACCOUNT, "[A-Z]{4}0[A-Z0-9]{6}", None, Needs.WORD, ("ifsc", "@account")),
+    Form("IN_PAN", EntityType.NATIONAL_ID, "[A-Z]{3}[ABCFGHJLPT][A-Z][0-9]{4}[A-Z]", near=("PAN", "@tax")),
+    Form("IN_GSTIN", EntityType.TAX_ID, "[0-9]{2}[A-Z]{5}[0-9]{4}[A-Z][0-9A-Z]Z[0-9A-Z]", in_gstin),
+    Form(
+        "IN_VOTER", EntityType.NATIONAL_ID, "[A-Z]{3}[0-9]{7}", None, Needs.WORD, ("EPIC voter* election*", "@identity")
+    ),
+    Form("IN_IFSC", EntityType.ACCOUNT, "[A-Z]{4}0[A-Z0-9]{6}", None, Needs.WORD, ("ifsc", "@account")),
     Number(
         "ID_NIK",
-        Kind.NATIONAL_ID,
+        EntityType.NATIONAL_ID,
         "9999999999999999|999999 999999 9999|9999 9999 9999 9999",
         id_nik,
         near=("NIK KTP KK", "@identity"),
     ),
-    Number("ID_NPWP", Kind.TAX_ID, "99.999.999.9-999.999", id_npwp, Needs.SHAPE, ("npwp",)),
+    Number("ID_NPWP", EntityType.TAX_ID, "99.999.999.9-999.999", id_npwp, Needs.SHAPE, ("npwp",)),
     Number(
         "MY_NRIC",
-        Kind.NATIONAL_ID,
+        EntityType.NATIONAL_ID,
         "999999-99-9999",
         my_nric,
         Needs.SHAPE,
         ("mykad IC nric kad_pengenalan*", "@identity"),
     ),
-    Number("PH_UMID", Kind.NATIONAL_ID, "9999-9999999-9", has_digits, Needs.SHAPE, ("umid crn",)),
-    Number("PH_SSS", Kind.NATIONAL_ID, "99-9999999-9", has_digits, Needs.SHAPE, ("sss",)),
-    Number("PH_TIN", Kind.TAX_ID, "999-999-999|999-999-999-999", has_digits, Needs.WORD, ("TIN",)),
-    Form("SG_NRIC", Kind.NATIONAL_ID, "[STFGM][0-9]{7}[A-Z]", sg_nric),
+    Number("PH_UMID", EntityType.NATIONAL_ID, "9999-9999999-9", has_digits, Needs.SHAPE, ("umid crn",)),
+    Number("PH_SSS", EntityType.NATIONAL_ID, "99-9999999-9", has_digits, Needs.SHAPE, ("sss",)),
+    Number("PH_TIN", EntityType.TAX_ID, "999-999-999|999-999-999-999", has_digits, Needs.WORD, ("TIN",)),
+    Form("SG_NRIC", EntityType.NATIONAL_ID, "[STFGM][0-9]{7}[A-Z]", sg_nric),
     Form(
         "SG_UEN",
-        Kind.TAX_ID,
+        EntityType.TAX_ID,
         "(?:[0-9]{8,9}|[TSR][0-9]{2}[A-Z]{2}[0-9]{4})[A-Z]",
         validator("SG_UEN"),
         Needs.WORD,
         ("uen", "@company", "@tax"),
     ),
-    Number("TH_ID", Kind.NATIONAL_ID, "9-9999-99999-99-9|9 9999 99999 99 9", validator("TH_TNIN"), Needs.SHAPE),
-    Number("VN_CCCD", Kind.NATIONAL_ID, "999999999999|999 999 999 999", vn_cccd, Needs.WORD),
+    Number("TH_ID", EntityType.NATIONAL_ID, "9-9999-99999-99-9|9 9999 99999 99 9", validator("TH_TNIN"), Needs.SHAPE),
+    Number("VN_CCCD", EntityType.NATIONAL_ID, "999999999999|999 999 999 999", vn_cccd, Needs.WORD),
 )

@@ -6,7 +6,7 @@ otherwise. Read 2026-11.
 
 from __future__ import annotations
 
-from ...domain.entities import Kind
+from ...domain.entities import EntityType
 from .check_digits import is_date_backwards, luhn, luhn_digit, weighted
 from .presidio import validator
 from .scheme import Form, Needs, Number
@@ -57,30 +57,35 @@ def pt_niss(digits: str) -> bool:
 
 
 SCHEMES: tuple[Number | Form, ...] = (
-    Form("CY_TIN", Kind.NATIONAL_ID, "[0-59][0-9]{7}[A-Z]", cy_tin, near=("@tax", "@identity")),
-    Form("ES_NIF", Kind.NATIONAL_ID, r"[0-9]{1,2}[. ]?[0-9]{3}[. ]?[0-9]{3}[- ]?[A-HJ-NP-TV-Z]", validator("ES_NIF")),
-    Form("ES_NIE", Kind.NATIONAL_ID, "[XYZ][- ]?[0-9]{7}[- ]?[A-HJ-NP-TV-Z]", validator("ES_NIE")),
-    Form("ES_CIF", Kind.TAX_ID, "[PQRSNW][- ]?[0-9]{7}[- ]?[A-J]", es_cif, near=("@tax",)),
-    Form("ES_CIF", Kind.TAX_ID, "[A-HJUV][- ]?[0-9]{7}[- ]?[0-9]", es_cif, Needs.WORD, ("@tax", "@company")),
-    Number("GR_AFM", Kind.TAX_ID, "999999999", gr_afm, Needs.WORD, ("αφμ afm", "@tax")),
-    Number("GR_AMKA", Kind.NATIONAL_ID, "99999999999", gr_amka),
+    Form("CY_TIN", EntityType.NATIONAL_ID, "[0-59][0-9]{7}[A-Z]", cy_tin, near=("@tax", "@identity")),
+    Form(
+        "ES_NIF",
+        EntityType.NATIONAL_ID,
+        r"[0-9]{1,2}[. ]?[0-9]{3}[. ]?[0-9]{3}[- ]?[A-HJ-NP-TV-Z]",
+        validator("ES_NIF"),
+    ),
+    Form("ES_NIE", EntityType.NATIONAL_ID, "[XYZ][- ]?[0-9]{7}[- ]?[A-HJ-NP-TV-Z]", validator("ES_NIE")),
+    Form("ES_CIF", EntityType.TAX_ID, "[PQRSNW][- ]?[0-9]{7}[- ]?[A-J]", es_cif, near=("@tax",)),
+    Form("ES_CIF", EntityType.TAX_ID, "[A-HJUV][- ]?[0-9]{7}[- ]?[0-9]", es_cif, Needs.WORD, ("@tax", "@company")),
+    Number("GR_AFM", EntityType.TAX_ID, "999999999", gr_afm, Needs.WORD, ("αφμ afm", "@tax")),
+    Number("GR_AMKA", EntityType.NATIONAL_ID, "99999999999", gr_amka),
     Form(
         "IT_FISCAL_CODE",
-        Kind.NATIONAL_ID,
+        EntityType.NATIONAL_ID,
         "[A-Z]{3}[ ]?[A-Z]{3}[ ]?[0-9L-V]{2}[A-EHLMPRST][0-9L-V]{2}[ ]?[A-Z][0-9L-V]{3}[ ]?[A-Z]",
         validator("IT_FISCAL_CODE"),
         near=("@tax", "@identity"),
     ),
     Number(
         "IT_VAT",
-        Kind.TAX_ID,
+        EntityType.TAX_ID,
         "99999999999",
         validator("IT_VAT"),
         Needs.WORD,
         ("partita_iva* p_iva piva codice_fiscale",),
     ),
-    Form("MT_ID", Kind.NATIONAL_ID, "[0-9]{3,7}[MGAPLHBZ]", None, Needs.WORD, ("@identity", "@tax")),
-    Number("PT_NIF", Kind.NATIONAL_ID, "999 999 999", pt_nif, Needs.WORD, ("nif contribuinte* fiscal", "@tax")),
-    Form("PT_CITIZEN_CARD", Kind.NATIONAL_ID, "[0-9]{8}[ ]?[0-9][ ]?[A-Z][A-Z0-9][0-9]", pt_citizen_card),
-    Number("PT_NISS", Kind.NATIONAL_ID, "99999999999", pt_niss, Needs.WORD, ("niss segurança_social*",)),
+    Form("MT_ID", EntityType.NATIONAL_ID, "[0-9]{3,7}[MGAPLHBZ]", None, Needs.WORD, ("@identity", "@tax")),
+    Number("PT_NIF", EntityType.NATIONAL_ID, "999 999 999", pt_nif, Needs.WORD, ("nif contribuinte* fiscal", "@tax")),
+    Form("PT_CITIZEN_CARD", EntityType.NATIONAL_ID, "[0-9]{8}[ ]?[0-9][ ]?[A-Z][A-Z0-9][0-9]", pt_citizen_card),
+    Number("PT_NISS", EntityType.NATIONAL_ID, "99999999999", pt_niss, Needs.WORD, ("niss segurança_social*",)),
 )

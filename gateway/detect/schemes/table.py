@@ -13,16 +13,16 @@ _ORDER = (Needs.NOTHING, Needs.SHAPE, Needs.WORD)
 
 
 def table() -> str:
-    """Markdown: for each kind the rules of its schemes, each with a mark for what it needs."""
+    """Markdown: for each entity type the rules of its schemes, each with a mark for what it needs."""
     rules: dict[str, dict[str, Needs]] = {}
-    schemes: tuple[Number | Form, ...] = (*NUMBERS, *FORMS)
-    for scheme in schemes:
-        of_kind = rules.setdefault(scheme.kind.value, {})
-        least = min(of_kind.get(scheme.rule, Needs.WORD), scheme.needs, key=_ORDER.index)
-        of_kind[scheme.rule] = least
+    known: tuple[Number | Form, ...] = (*NUMBERS, *FORMS)
+    for scheme in known:
+        of_type = rules.setdefault(scheme.entity_type.value, {})
+        least = min(of_type.get(scheme.rule, Needs.WORD), scheme.needs, key=_ORDER.index)
+        of_type[scheme.rule] = least
     rows = [
-        f"| `{kind}` | {', '.join(f'{rule}{_NEEDS[needs]}' for rule, needs in sorted(of_kind.items()))} |"
-        for kind, of_kind in sorted(rules.items())
+        f"| `{entity_type}` | {', '.join(f'{rule}{_NEEDS[needs]}' for rule, needs in sorted(schemes.items()))} |"
+        for entity_type, schemes in sorted(rules.items())
     ]
     return "\n".join(["| kind | schemes |", "|---|---|", *rows])
 

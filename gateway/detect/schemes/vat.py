@@ -7,7 +7,7 @@ amount). Read 2026-11.
 
 from __future__ import annotations
 
-from ...domain.entities import Kind
+from ...domain.entities import EntityType
 from . import eastern_europe as east
 from . import northern_europe as north
 from . import southern_europe as south
@@ -135,6 +135,13 @@ def _behind(prefix: str, check: Check | None) -> Check | None:
 
 
 SCHEMES: tuple[Form, ...] = tuple(
-    Form(f"{prefix}_VAT", Kind.TAX_ID, f"{prefix}[ -]?{number}", _behind(prefix, check), near=("@tax",), has_case=True)
+    Form(
+        f"{prefix}_VAT",
+        EntityType.TAX_ID,
+        f"{prefix}[ -]?{number}",
+        _behind(prefix, check),
+        near=("@tax",),
+        has_case=True,
+    )
     for prefix, number, check in _NUMBERS
 )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from ...domain.entities import Kind
+from ...domain.entities import EntityType
 from .check_digits import is_day, luhn, verhoeff, weighted
 from .presidio import validator
 from .scheme import Form, Needs, Number
@@ -106,23 +106,23 @@ def nl_bsn(digits: str) -> bool:
 
 
 SCHEMES: tuple[Number | Form, ...] = (
-    Number("AT_SOCIAL_SECURITY", Kind.NATIONAL_ID, "9999 999999|9999-999999", at_social_security),
-    Number("AT_TAX_NUMBER", Kind.TAX_ID, "99-999/9999|99 999/9999", at_tax_number, Needs.SHAPE, ("@tax",)),
-    Number("BE_REGISTER", Kind.NATIONAL_ID, "99.99.99-999.99|999999-999-99|999999 999 99", be_register),
-    Number("BE_ENTERPRISE", Kind.TAX_ID, "9999.999.999", be_enterprise, Needs.SHAPE, ("@tax", "@company")),
-    Number("BE_ID_CARD", Kind.NATIONAL_ID, "999-9999999-99", be_id_card, Needs.SHAPE),
-    Number("CH_AHV", Kind.NATIONAL_ID, "999.9999.9999.99", ch_ahv),
-    Form("CH_UID", Kind.TAX_ID, r"CHE[-. ]?[0-9]{3}[. ]?[0-9]{3}[. ]?[0-9]{3}", ch_uid),
-    Number("DE_TAX_ID", Kind.NATIONAL_ID, "99 999 999 999", de_tax_id, near=("@tax", "@identity")),
+    Number("AT_SOCIAL_SECURITY", EntityType.NATIONAL_ID, "9999 999999|9999-999999", at_social_security),
+    Number("AT_TAX_NUMBER", EntityType.TAX_ID, "99-999/9999|99 999/9999", at_tax_number, Needs.SHAPE, ("@tax",)),
+    Number("BE_REGISTER", EntityType.NATIONAL_ID, "99.99.99-999.99|999999-999-99|999999 999 99", be_register),
+    Number("BE_ENTERPRISE", EntityType.TAX_ID, "9999.999.999", be_enterprise, Needs.SHAPE, ("@tax", "@company")),
+    Number("BE_ID_CARD", EntityType.NATIONAL_ID, "999-9999999-99", be_id_card, Needs.SHAPE),
+    Number("CH_AHV", EntityType.NATIONAL_ID, "999.9999.9999.99", ch_ahv),
+    Form("CH_UID", EntityType.TAX_ID, r"CHE[-. ]?[0-9]{3}[. ]?[0-9]{3}[. ]?[0-9]{3}", ch_uid),
+    Number("DE_TAX_ID", EntityType.NATIONAL_ID, "99 999 999 999", de_tax_id, near=("@tax", "@identity")),
     Form(
         "DE_SOCIAL_SECURITY",
-        Kind.NATIONAL_ID,
+        EntityType.NATIONAL_ID,
         "[0-9]{2}[ ]?[0-9]{6}[ ]?[A-Z][ ]?[0-9]{3}",
         validator("DE_SOCIAL_SECURITY"),
     ),
     Form(
         "DE_HEALTH_INSURANCE",
-        Kind.HEALTH_ID,
+        EntityType.HEALTH_ID,
         "[A-Z][0-9]{9}",
         validator("DE_HEALTH_INSURANCE"),
         Needs.WORD,
@@ -130,7 +130,7 @@ SCHEMES: tuple[Number | Form, ...] = (
     ),
     Form(
         "DE_DOCUMENT",
-        Kind.NATIONAL_ID,
+        EntityType.NATIONAL_ID,
         "[CFGHJK-NPRTV-Z][0-9CFGHJK-NPRTV-Z]{8}[0-9]",
         de_document,
         Needs.WORD,
@@ -138,33 +138,33 @@ SCHEMES: tuple[Number | Form, ...] = (
     ),
     Number(
         "DE_TAX_NUMBER",
-        Kind.TAX_ID,
+        EntityType.TAX_ID,
         "99/999/99999|999/999/99999|999/9999/9999|999/9999/999|9999999999999",
         de_tax_number,
         Needs.SHAPE,
         ("steuernummer* steuernr* st_nr stnr",),
     ),
-    Form("DE_REGISTER", Kind.TAX_ID, "HR[AB][ ]?[0-9]{3,6}", has_case=True, near=("@company",)),
+    Form("DE_REGISTER", EntityType.TAX_ID, "HR[AB][ ]?[0-9]{3,6}", has_case=True, near=("@company",)),
     Form(
         "FR_NIR",
-        Kind.NATIONAL_ID,
+        EntityType.NATIONAL_ID,
         "[1-478][ .]?[0-9]{2}[ .]?[0-9]{2}[ .]?2[AB][ .]?[0-9]{3}[ .]?[0-9]{3}[ .]?[0-9]{2}",
         fr_nir,
     ),
     Number(
         "FR_NIR",
-        Kind.NATIONAL_ID,
+        EntityType.NATIONAL_ID,
         "9 99 99 99 999 999 99|9999999999999 99|9.99.99.99.999.999.99|9 99 99 99 999 999-99",
         fr_nir,
     ),
-    Number("FR_SPI", Kind.NATIONAL_ID, "99 99 999 999 999", fr_spi, near=("@tax",)),
-    Number("FR_SIREN", Kind.TAX_ID, "999 999 999", luhn, Needs.WORD, ("siren rcs",)),
-    Number("FR_SIRET", Kind.TAX_ID, "999 999 999 99999", luhn, Needs.WORD, ("siret",)),
-    Form("IE_PPS", Kind.NATIONAL_ID, "[0-9]{7}[A-W][A-ITWX]?", ie_pps, near=("PPS ppsn", "@identity")),
-    Number("LU_MATRICULE", Kind.NATIONAL_ID, "9999999999999|9999 9999 999 99", lu_matricule),
+    Number("FR_SPI", EntityType.NATIONAL_ID, "99 99 999 999 999", fr_spi, near=("@tax",)),
+    Number("FR_SIREN", EntityType.TAX_ID, "999 999 999", luhn, Needs.WORD, ("siren rcs",)),
+    Number("FR_SIRET", EntityType.TAX_ID, "999 999 999 99999", luhn, Needs.WORD, ("siret",)),
+    Form("IE_PPS", EntityType.NATIONAL_ID, "[0-9]{7}[A-W][A-ITWX]?", ie_pps, near=("PPS ppsn", "@identity")),
+    Number("LU_MATRICULE", EntityType.NATIONAL_ID, "9999999999999|9999 9999 999 99", lu_matricule),
     Number(
         "NL_BSN",
-        Kind.NATIONAL_ID,
+        EntityType.NATIONAL_ID,
         "999999999|9999.99.999|9999 99 999|999 999 999",
         nl_bsn,
         Needs.WORD,

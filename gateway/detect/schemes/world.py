@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import re
 
-from ...domain.entities import Kind
+from ...domain.entities import EntityType
 from .check_digits import luhn
 from .presidio import validator
 from .scheme import Form, Needs, Number
@@ -129,30 +129,30 @@ def bic_form(text: str) -> bool:
 SCHEMES: tuple[Number | Form, ...] = (
     Number(
         "CARD",
-        Kind.CARD,
+        EntityType.CARD,
         "9999 9999 9999 9999|9999-9999-9999-9999|9999 999999 99999|9999-999999-99999|9999 999999 9999|9999-999999-9999"
         "|9999999999999|999999999999999999|9999 9999 9999 9999 999|99999999 99999999|999999 999999 9999",
         card,
         near=("@card",),
     ),
-    Number("IMEI", Kind.IMEI, "99-999999-999999-9", imei, Needs.SHAPE, ("@imei",)),
-    Form("VIN", Kind.VEHICLE, "[A-HJ-NPR-Z0-9]{17}", vin, near=("@vehicle",)),
-    Form("VIN_BY_WORD", Kind.VEHICLE, "[A-HJ-NPR-Z0-9]{17}", vin_form, Needs.WORD, ("@vehicle",)),
-    Form("BIC", Kind.SWIFT, "[A-Z]{6}[A-Z0-9]{2}[A-Z0-9]{3}", bic, near=("@swift",), has_case=True),
+    Number("IMEI", EntityType.IMEI, "99-999999-999999-9", imei, Needs.SHAPE, ("@imei",)),
+    Form("VIN", EntityType.VEHICLE, "[A-HJ-NPR-Z0-9]{17}", vin, near=("@vehicle",)),
+    Form("VIN_BY_WORD", EntityType.VEHICLE, "[A-HJ-NPR-Z0-9]{17}", vin_form, Needs.WORD, ("@vehicle",)),
+    Form("BIC", EntityType.SWIFT, "[A-Z]{6}[A-Z0-9]{2}[A-Z0-9]{3}", bic, near=("@swift",), has_case=True),
     Form(
         "BIC_BY_WORD",
-        Kind.SWIFT,
+        EntityType.SWIFT,
         "[A-Z]{6}[A-Z0-9]{2}(?:[A-Z0-9]{3})?",
         bic_form,
         Needs.WORD,
         ("@swift",),
         has_case=True,
     ),
-    Form("MAC", Kind.MAC, "[0-9A-F]{2}(?::[0-9A-F]{2}){5}", mac, near=("@mac",)),
-    Form("MAC", Kind.MAC, "[0-9A-F]{2}(?:-[0-9A-F]{2}){5}", mac, near=("@mac",)),
-    Form("MAC", Kind.MAC, r"[0-9A-F]{4}\.[0-9A-F]{4}\.[0-9A-F]{4}", mac, near=("@mac",)),
-    Form("MAC_BY_WORD", Kind.MAC, "[0-9]{2}(?:[:-][0-9]{2}){5}", None, Needs.WORD, ("@mac",)),
-    Form("CRYPTO_ETHEREUM", Kind.CRYPTO, "0x[0-9A-F]{40}"),
-    Form("CRYPTO_BECH32", Kind.CRYPTO, "(?:bc|ltc|tb)1[02-9AC-HJ-NP-Z]{38,87}", bitcoin_bech32),
-    Form("CRYPTO_BASE58", Kind.CRYPTO, "[13LMDTA9][1-9A-HJ-NP-Za-km-z]{25,34}", base58_address, has_case=True),
+    Form("MAC", EntityType.MAC, "[0-9A-F]{2}(?::[0-9A-F]{2}){5}", mac, near=("@mac",)),
+    Form("MAC", EntityType.MAC, "[0-9A-F]{2}(?:-[0-9A-F]{2}){5}", mac, near=("@mac",)),
+    Form("MAC", EntityType.MAC, r"[0-9A-F]{4}\.[0-9A-F]{4}\.[0-9A-F]{4}", mac, near=("@mac",)),
+    Form("MAC_BY_WORD", EntityType.MAC, "[0-9]{2}(?:[:-][0-9]{2}){5}", None, Needs.WORD, ("@mac",)),
+    Form("CRYPTO_ETHEREUM", EntityType.CRYPTO, "0x[0-9A-F]{40}"),
+    Form("CRYPTO_BECH32", EntityType.CRYPTO, "(?:bc|ltc|tb)1[02-9AC-HJ-NP-Z]{38,87}", bitcoin_bech32),
+    Form("CRYPTO_BASE58", EntityType.CRYPTO, "[13LMDTA9][1-9A-HJ-NP-Za-km-z]{25,34}", base58_address, has_case=True),
 )

@@ -12,7 +12,7 @@ import re
 import time
 from collections.abc import Container, Iterator, Sequence
 
-from ...domain.entities import Kind
+from ...domain.entities import EntityType
 from ..findings.finding import Finding
 from ..text.view import View
 
@@ -22,7 +22,7 @@ _DATE = re.compile(
 )
 _YOUNGEST, _OLDEST = 14, 110  # years
 _LONGEST_ROW = 300  # characters; longer lines are prose
-_PERSONS = (Kind.NATIONAL_ID,)
+_PERSONS = (EntityType.NATIONAL_ID,)
 _RULE, _SCORE = "BIRTH_DATE", 0.5
 
 
@@ -39,14 +39,14 @@ class RowFinder:
                 age = time.gmtime().tm_year - int(match["first"] or match["last"])
                 if _YOUNGEST <= age <= _OLDEST:
                     first, last = (start + place for place in match.span("date"))
-                    yield Finding(first, last, Kind.BIRTH_DATE, _SCORE, match["date"], _RULE)
+                    yield Finding(first, last, EntityType.BIRTH_DATE, _SCORE, match["date"], _RULE)
 
 
-def rows_of(text: str, found: Sequence[Finding], kinds: Container[Kind]) -> Iterator[tuple[int, int]]:
+def rows_of(text: str, found: Sequence[Finding], entity_types: Container[EntityType]) -> Iterator[tuple[int, int]]:
     """Where the lines stand in which something of `kinds` was found, each once; long ones are prose and left out."""
     done = -1
     for finding in sorted(found, key=lambda each: each.start):
-        if finding.kind not in kinds or finding.start < done:
+        if finding.entity_type not in entity_types or finding.start < done:
             continue
         start = text.rfind("\n", 0, finding.start) + 1
         done = text.find("\n", finding.end)

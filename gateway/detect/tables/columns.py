@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from ...domain.entities import Kind
+from ...domain.entities import EntityType
 from ..context.topics import Topics
 from ..findings.finding import Finding, name_value
 from ..names.in_columns import Heading, heading, hold_names, name_in_cell
@@ -37,7 +37,11 @@ _HUMP = re.compile("(?<=[a-z])(?=[A-Z])")
 _LONG_NUMBER = re.compile("[0-9]{5}")
 _TWO = 2
 _ROWS_READ = 8  # to see whether people stand below "name"
-_WRITTEN: dict[Kind, Callable[[str], str]] = {Kind.SECRET: str, Kind.BIRTH_DATE: str, Kind.PERSON: name_value}
+_WRITTEN: dict[EntityType, Callable[[str], str]] = {
+    EntityType.SECRET: str,
+    EntityType.BIRTH_DATE: str,
+    EntityType.PERSON: name_value,
+}
 _MARKS = " \t\r\"'`*"  # around a cell
 
 _PHONE = re.compile(
@@ -88,31 +92,31 @@ _is_car = _sized(_CODE, 4, 10)
 @dataclass(frozen=True)
 class _Column:
     topic: str
-    kind: Kind
+    entity_type: EntityType
     rule: str
     is_one: Callable[[str], bool]
 
 
 # Numbers are longer than beside a word: a column may as well count something.
 _COLUMNS = (
-    _Column("@imei", Kind.IMEI, "IMEI_BY_WORD", _sized(_DIGITS, 14, 16)),
-    _Column("@passport", Kind.PASSPORT, "PASSPORT_BY_WORD", _sized(_CODE, 7, 12)),
-    _Column("@licence", Kind.DRIVING_LICENCE, "LICENCE_BY_WORD", _sized(_CODE, 6, 20)),
-    _Column("@card", Kind.CARD, "CARD_BY_WORD", _sized(_DIGITS, 12, 19)),
-    _Column("@swift", Kind.SWIFT, "BIC_BY_WORD", _is_bic),
-    _Column("@birth", Kind.BIRTH_DATE, "BIRTH_DATE", is_date),
-    _Column("@phone", Kind.PHONE, "PHONE_BY_WORD", _is_phone),
-    _Column("@account", Kind.ACCOUNT, "ACCOUNT_BY_WORD", _sized(_CODE, 8, 34)),
-    _Column("@health", Kind.HEALTH_ID, "HEALTH_ID_BY_WORD", _sized(_CODE, 8, 16)),
-    _Column("@tax", Kind.TAX_ID, "TAX_ID_BY_WORD", _sized(_CODE, 8, 20)),
-    _Column("@identity", Kind.NATIONAL_ID, "ID_BY_WORD", _sized(_CODE, 7, 20)),
-    _Column("@patient", Kind.HEALTH_ID, "HEALTH_ID_BY_WORD", _sized(_CODE, 6, 16)),
-    _Column("@customer", Kind.ACCOUNT, "CUSTOMER_BY_WORD", _sized(_CODE, 6, 20)),
-    _Column("@plate", Kind.VEHICLE, "PLATE_BY_WORD", _is_plate),
+    _Column("@imei", EntityType.IMEI, "IMEI_BY_WORD", _sized(_DIGITS, 14, 16)),
+    _Column("@passport", EntityType.PASSPORT, "PASSPORT_BY_WORD", _sized(_CODE, 7, 12)),
+    _Column("@licence", EntityType.DRIVING_LICENCE, "LICENCE_BY_WORD", _sized(_CODE, 6, 20)),
+    _Column("@card", EntityType.CARD, "CARD_BY_WORD", _sized(_DIGITS, 12, 19)),
+    _Column("@swift", EntityType.SWIFT, "BIC_BY_WORD", _is_bic),
+    _Column("@birth", EntityType.BIRTH_DATE, "BIRTH_DATE", is_date),
+    _Column("@phone", EntityType.PHONE, "PHONE_BY_WORD", _is_phone),
+    _Column("@account", EntityType.ACCOUNT, "ACCOUNT_BY_WORD", _sized(_CODE, 8, 34)),
+    _Column("@health", EntityType.HEALTH_ID, "HEALTH_ID_BY_WORD", _sized(_CODE, 8, 16)),
+    _Column("@tax", EntityType.TAX_ID, "TAX_ID_BY_WORD", _sized(_CODE, 8, 20)),
+    _Column("@identity", EntityType.NATIONAL_ID, "ID_BY_WORD", _sized(_CODE, 7, 20)),
+    _Column("@patient", EntityType.HEALTH_ID, "HEALTH_ID_BY_WORD", _sized(_CODE, 6, 16)),
+    _Column("@customer", EntityType.ACCOUNT, "CUSTOMER_BY_WORD", _sized(_CODE, 6, 20)),
+    _Column("@plate", EntityType.VEHICLE, "PLATE_BY_WORD", _is_plate),
 )
-_PEOPLE = _Column("", Kind.PERSON, "NAME_COLUMN", lambda cell: name_in_cell(cell) is not None)
-_SECRET = _Column("", Kind.SECRET, "SECRET_NAMED", _is_one_word)
-_SHORT = _Column("", Kind.SECRET, "SECRET_CODE", _is_code)
+_PEOPLE = _Column("", EntityType.PERSON, "NAME_COLUMN", lambda cell: name_in_cell(cell) is not None)
+_SECRET = _Column("", EntityType.SECRET, "SECRET_NAMED", _is_one_word)
+_SHORT = _Column("", EntityType.SECRET, "SECRET_CODE", _is_code)
 
 Cell = tuple[int, int]
 """Where a cell stands in the text, without the space and the quotes around it."""
@@ -208,8 +212,8 @@ def _in_row(text: str, cells: Sequence[Cell], columns: dict[int, list[_Column]],
             value = text[start:end]
             column = next((each for each in meant if each.is_one(value)), None)
             if column is not None:
-                written = _WRITTEN.get(column.kind, compact)(value)
-                yield Finding(start, end, column.kind, _SCORE, written, column.rule)
+                written = _WRITTEN.get(column.entity_type, compact)(value)
+                yield Finding(start, end, column.entity_type, _SCORE, written, column.rule)
                 break
 
 

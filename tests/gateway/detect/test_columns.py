@@ -9,34 +9,34 @@ from hypothesis import strategies as st
 from sovctl.gateway.detect.build import make_detector
 from sovctl.gateway.detect.tables.columns import ColumnFinder
 from sovctl.gateway.detect.text.view import View
-from sovctl.gateway.domain.entities import Kind
+from sovctl.gateway.domain.entities import EntityType
 from sovctl.gateway.settings.detect import DetectSettings
 from sovctl.gateway.tokens.token import Mint
 
 DETECTOR = make_detector(DetectSettings(phone_regions=["DE"]))
 # Header and value, with what the value is; invented.
 COLUMNS = [
-    (Kind.PASSPORT, "passport_no", "C5KY8WYTL"),
-    (Kind.PASSPORT, "Reisepassnummer", "187339495"),
-    (Kind.DRIVING_LICENCE, "driverLicense", "W962-4568-9564"),
-    (Kind.VEHICLE, "Kennzeichen", "B-MW 1234"),
-    (Kind.VEHICLE, "license_plate", "沪A-12345"),
-    (Kind.IMEI, "imei", "353488331137068"),
-    (Kind.SECRET, "pin", "4821"),
-    (Kind.SECRET, "CREDITCARDCVV", "118"),
-    (Kind.BIRTH_DATE, "geboren am", "8. Juli 2001"),
-    (Kind.DRIVING_LICENCE, "nr prawa jazdy", "18944/12/7642"),
-    (Kind.PASSPORT, "загранпаспорт", "72 №4186926"),
-    (Kind.TAX_ID, "IČO", "65532385"),
-    (Kind.CARD, "card_number", "4111 1111 1111 1112"),
-    (Kind.CARD, "pan", "502097429786"),
-    (Kind.SWIFT, "swiftCode", "DEUTDEFF"),
-    (Kind.BIRTH_DATE, "dateOfBirth", "1983-10-05"),
-    (Kind.PHONE, "phone", "(503) 947 63"),
-    (Kind.ACCOUNT, "account_number", "56982030"),
-    (Kind.SECRET, "userPassword", "k)3Mr,!_x"),
-    (Kind.SECRET, "hasło", "PACuVWjPio"),
-    (Kind.NATIONAL_ID, "national_id", "123-45-678"),
+    (EntityType.PASSPORT, "passport_no", "C5KY8WYTL"),
+    (EntityType.PASSPORT, "Reisepassnummer", "187339495"),
+    (EntityType.DRIVING_LICENCE, "driverLicense", "W962-4568-9564"),
+    (EntityType.VEHICLE, "Kennzeichen", "B-MW 1234"),
+    (EntityType.VEHICLE, "license_plate", "沪A-12345"),
+    (EntityType.IMEI, "imei", "353488331137068"),
+    (EntityType.SECRET, "pin", "4821"),
+    (EntityType.SECRET, "CREDITCARDCVV", "118"),
+    (EntityType.BIRTH_DATE, "geboren am", "8. Juli 2001"),
+    (EntityType.DRIVING_LICENCE, "nr prawa jazdy", "18944/12/7642"),
+    (EntityType.PASSPORT, "загранпаспорт", "72 №4186926"),
+    (EntityType.TAX_ID, "IČO", "65532385"),
+    (EntityType.CARD, "card_number", "4111 1111 1111 1112"),
+    (EntityType.CARD, "pan", "502097429786"),
+    (EntityType.SWIFT, "swiftCode", "DEUTDEFF"),
+    (EntityType.BIRTH_DATE, "dateOfBirth", "1983-10-05"),
+    (EntityType.PHONE, "phone", "(503) 947 63"),
+    (EntityType.ACCOUNT, "account_number", "56982030"),
+    (EntityType.SECRET, "userPassword", "k)3Mr,!_x"),
+    (EntityType.SECRET, "hasło", "PACuVWjPio"),
+    (EntityType.NATIONAL_ID, "national_id", "123-45-678"),
 ]
 NOBODYS = r"""
 device,desktop,mobile\n2024,123456,654321\n2025,223456,754321
@@ -53,10 +53,10 @@ Das Passwort, das du suchst,\nverloren, so weit, so gut,\nungültig, immerhin, j
 
 @pytest.mark.parametrize(("kind", "head", "value"), COLUMNS)
 @pytest.mark.parametrize("separator", [";", "\t", "|"])
-def test_a_cell_is_what_its_header_says(kind: Kind, head: str, value: str, separator: str) -> None:
+def test_a_cell_is_what_its_header_says(kind: EntityType, head: str, value: str, separator: str) -> None:
     rows = [["id", head, "state"], ["a", value, "open"], ["b", value, "shut"]]
     text = "\n".join(separator.join(row) for row in rows)
-    found = [(f.kind, text[f.start : f.end]) for f in DETECTOR.find(text)]
+    found = [(f.entity_type, text[f.start : f.end]) for f in DETECTOR.find(text)]
     assert found == [(kind, value)] * 2
 
 
@@ -67,7 +67,7 @@ def test_markdown_and_quoted_cells_are_read() -> None:
 
 def test_a_row_whose_cells_hold_commas_is_read() -> None:
     text = "id,name,password,dob\n1,R. Weber, B.A.,k)3Mr!_x,1983-10-05\n2,A. Weber,Tiger1128$,1984-10-05\n"
-    found = [text[f.start : f.end] for f in DETECTOR.find(text) if f.kind is not Kind.PERSON]
+    found = [text[f.start : f.end] for f in DETECTOR.find(text) if f.entity_type is not EntityType.PERSON]
     assert found == ["k)3Mr!_x", "1983-10-05", "Tiger1128$", "1984-10-05"]
 
 
@@ -88,7 +88,7 @@ def test_columns_that_count_something_are_left_alone(text: str) -> None:
 
 def test_tokens_in_a_column_are_nobodys() -> None:
     mint = Mint(bytes(32), tenant="retail", conversation="c1")
-    token = mint.token(Kind.SECRET, "x", "x")
+    token = mint.token(EntityType.SECRET, "x", "x")
     assert DETECTOR.find(f"id;password;passport\n1;{token};{token}\n2;{token};{token}") == []
 
 

@@ -38,7 +38,9 @@ def test_patterns_are_compiled_once_and_then_loaded(folder: Path) -> None:
 
 def test_another_process_has_the_same_patterns(folder: Path) -> None:
     """Whatever order its sets are in: a pattern that follows it would be compiled anew at every start."""
-    program = "from sovctl.gateway.detect.structured import StructuredFinder; StructuredFinder(phone_regions=['DE'])"
+    program = (
+        "from sovctl.gateway.detect.structured_finder import StructuredFinder; StructuredFinder(phone_regions=['DE'])"
+    )
     kept = []
     for seed in ("1", "2"):
         subprocess.run([sys.executable, "-c", program], env={**os.environ, "PYTHONHASHSEED": seed}, check=True)

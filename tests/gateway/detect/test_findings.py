@@ -7,14 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sovctl.gateway.detect.findings.finding import Finding, resolve, resolve_whole
-from sovctl.gateway.domain.entities import Kind
+from sovctl.gateway.domain.entities import EntityType
 
 TEXT = "Ola Nordmann, IBAN DE89 3704 0044 0532 0130 00."
-IBAN = Finding(19, 46, Kind.IBAN, 1.0, "DE89370400440532013000", "IBAN")
+IBAN = Finding(19, 46, EntityType.IBAN, 1.0, "DE89370400440532013000", "IBAN")
 
 
 def name(start: int, end: int, text: str = TEXT) -> Finding:
-    return Finding(start, end, Kind.PERSON, 0.9, text[start:end].casefold(), "MODEL_X")
+    return Finding(start, end, EntityType.PERSON, 0.9, text[start:end].casefold(), "MODEL_X")
 
 
 def shown(findings: list[Finding]) -> list[tuple[str, str]]:
@@ -53,13 +53,13 @@ def test_many_names_that_give_way_take_linear_time() -> None:
 @given(
     st.text(alphabet="ab ,1\n", min_size=20, max_size=20),
     st.lists(
-        st.tuples(st.integers(0, 19), st.integers(1, 9), st.sampled_from([Kind.PERSON, Kind.IBAN, Kind.ORG])).map(
-            lambda each: (each[0], min(each[0] + each[1], 20), each[2])
-        ),
+        st.tuples(
+            st.integers(0, 19), st.integers(1, 9), st.sampled_from([EntityType.PERSON, EntityType.IBAN, EntityType.ORG])
+        ).map(lambda each: (each[0], min(each[0] + each[1], 20), each[2])),
         max_size=8,
     ),
 )
-def test_every_letter_that_was_found_is_covered_once(text: str, spans: list[tuple[int, int, Kind]]) -> None:
+def test_every_letter_that_was_found_is_covered_once(text: str, spans: list[tuple[int, int, EntityType]]) -> None:
     findings = [Finding(start, end, kind, 0.5, text[start:end], kind.value) for start, end, kind in spans]
     standing = resolve_whole(findings, text)
     assert set(resolve(findings)) <= set(standing)

@@ -12,7 +12,7 @@ from listed_givens import ListedPerson, finder_of, found_in, listed_people, surf
 
 from sovctl.gateway.detect.edm.finder import ListedFinder
 from sovctl.gateway.detect.edm.keys import listed_keys, text_keys
-from sovctl.gateway.domain.entities import Kind
+from sovctl.gateway.domain.entities import EntityType
 
 PEOPLE = listed_people()
 _AROUND = re.compile(r"\(([^)]*)\)")  # a title, a suffix: not part of the name
@@ -110,7 +110,9 @@ COMPANIES = [
 )
 def test_companies_are_found_with_and_without_their_legal_form(tmp_path: Path, text: str, expected: str) -> None:
     found = found_in(finder_of(tmp_path, COMPANIES), text)
-    assert [(finding.kind, text[finding.start : finding.end]) for finding in found] == [(Kind.ORG, expected)]
+    assert [(finding.entity_type, text[finding.start : finding.end]) for finding in found] == [
+        (EntityType.ORG, expected)
+    ]
 
 
 def test_listed_numbers_are_found_however_they_are_grouped(tmp_path: Path) -> None:

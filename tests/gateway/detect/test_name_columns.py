@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sovctl.gateway.detect.build import make_detector
 from sovctl.gateway.detect.names.context import find_names
 from sovctl.gateway.detect.text.words import read
-from sovctl.gateway.domain.entities import Kind
+from sovctl.gateway.domain.entities import EntityType
 from sovctl.gateway.settings.detect import DetectSettings
 
 DETECTOR = make_detector(DetectSettings())
@@ -31,7 +31,7 @@ PEOPLE = [
 
 
 def people_in(text: str) -> list[str]:
-    return [text[found.start : found.end] for found in DETECTOR.find(text) if found.kind is Kind.PERSON]
+    return [text[found.start : found.end] for found in DETECTOR.find(text) if found.entity_type is EntityType.PERSON]
 
 
 @pytest.mark.parametrize(("head", "first", "second"), PEOPLE)

@@ -78,7 +78,7 @@ def test_a_named_secret_is_found(line: str) -> None:
     before, rest = line.replace(r"\t", "\t").replace(r"\n", "\n").split("⟦")
     secret, after = rest.split("⟧")
     text = before + secret + after
-    found = [text[f.start : f.end] for f in DETECTOR.find(text) if f.kind == "SECRET"]
+    found = [text[f.start : f.end] for f in DETECTOR.find(text) if f.entity_type == "SECRET"]
     assert found
     assert secret in found[0]
 

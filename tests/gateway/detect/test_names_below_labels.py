@@ -6,7 +6,7 @@ import pytest
 
 from sovctl.gateway.detect.build import make_detector
 from sovctl.gateway.detect.names.below_labels import name_below
-from sovctl.gateway.domain.entities import Kind
+from sovctl.gateway.domain.entities import EntityType
 from sovctl.gateway.settings.detect import DetectSettings
 
 DETECTOR = make_detector(DetectSettings())
@@ -38,7 +38,7 @@ ROLES = [
 
 
 def people_in(text: str) -> list[str]:
-    return [text[found.start : found.end] for found in DETECTOR.find(text) if found.kind is Kind.PERSON]
+    return [text[found.start : found.end] for found in DETECTOR.find(text) if found.entity_type is EntityType.PERSON]
 
 
 @pytest.mark.parametrize(("label", "name"), LABELS)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from sovctl.gateway.detect.detector import Detector
 from sovctl.gateway.detect.structured_finder import StructuredFinder
-from sovctl.gateway.domain.entities import LABELS, Kind
+from sovctl.gateway.domain.entities import LABELS, EntityType
 from sovctl.gateway.tokens.token import Mint
 
 REGIONS = "AE AT AU BE BR CA CH CZ DE DK ES FI FR GB GR HU ID IE IN IT KZ MX NL NO PL PT RO RU SA SE SG TR UA US ZA"
@@ -31,8 +31,10 @@ def test_there_are_such_texts_in_many_languages() -> None:
     assert len({language for language, _ in TEXTS}) > 14
 
 
-@given(st.lists(st.tuples(st.sampled_from(list(Kind)), st.text(min_size=1, max_size=20)), min_size=1, max_size=12))
-def test_nothing_is_found_in_our_own_tokens(values: list[tuple[Kind, str]]) -> None:
+@given(
+    st.lists(st.tuples(st.sampled_from(list(EntityType)), st.text(min_size=1, max_size=20)), min_size=1, max_size=12)
+)
+def test_nothing_is_found_in_our_own_tokens(values: list[tuple[EntityType, str]]) -> None:
     mint = Mint(bytes(32), tenant="retail", conversation="c1")
     tokens = [mint.token(kind, value, value) for kind, value in values]
     for text in (" ".join(tokens), "password: " + ", ".join(tokens), "\n".join(tokens).lower(), tokens[0]):

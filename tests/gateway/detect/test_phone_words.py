@@ -3,7 +3,7 @@
 import pytest
 
 from sovctl.gateway.detect import Detector, make_detector
-from sovctl.gateway.domain.entities import Kind
+from sovctl.gateway.domain.entities import EntityType
 from sovctl.gateway.settings import DetectSettings
 
 
@@ -13,7 +13,9 @@ def detector() -> Detector:
 
 
 def found(detector: Detector, text: str) -> list[str]:
-    return [text[finding.start : finding.end] for finding in detector.find(text) if finding.kind is Kind.PHONE]
+    return [
+        text[finding.start : finding.end] for finding in detector.find(text) if finding.entity_type is EntityType.PHONE
+    ]
 
 
 @pytest.mark.parametrize(

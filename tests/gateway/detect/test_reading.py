@@ -9,7 +9,7 @@ from sovctl.gateway.detect import make_detector
 from sovctl.gateway.detect.findings.finding import Finding
 from sovctl.gateway.detect.language.language import languages, languages_of
 from sovctl.gateway.detect.text.words import read
-from sovctl.gateway.domain.entities import Kind
+from sovctl.gateway.domain.entities import EntityType
 from sovctl.gateway.settings import DetectSettings
 
 DETECTOR = make_detector(DetectSettings())
@@ -19,7 +19,7 @@ _PLACES = st.lists(st.tuples(st.integers(0, 39), st.integers(1, 9)), max_size=5)
 
 def _findings(text: str, places: list[tuple[int, int]]) -> list[Finding]:
     ends = [(start, min(len(text), start + length)) for start, length in places if start < len(text)]
-    return [Finding(start, end, Kind.EMAIL, 1.0, "", "EMAIL") for start, end in ends]
+    return [Finding(start, end, EntityType.EMAIL, 1.0, "", "EMAIL") for start, end in ends]
 
 
 @given(_TEXTS, _PLACES)

@@ -3,14 +3,16 @@
 import pytest
 
 from sovctl.gateway.detect import make_detector
-from sovctl.gateway.domain.entities import Kind
+from sovctl.gateway.domain.entities import EntityType
 from sovctl.gateway.settings import DetectSettings
 
 DETECTOR = make_detector(DetectSettings())
 
 
 def born(text: str) -> list[str]:
-    return [text[found.start : found.end] for found in DETECTOR.find(text) if found.kind is Kind.BIRTH_DATE]
+    return [
+        text[found.start : found.end] for found in DETECTOR.find(text) if found.entity_type is EntityType.BIRTH_DATE
+    ]
 
 
 @pytest.mark.parametrize(

@@ -89,8 +89,8 @@ def test_a_specimen_is_found_beside_its_word(rule: str, word: str, specimen: str
     for text in (f"{word}: {specimen}", f"The {word} of the customer is {specimen}, thank you.\nBye"):
         found = DETECTOR.find(text)
         assert [text[f.start : f.end] for f in found] == [specimen]
-        candidates = {f.kind for f in found}
-        assert candidates & {scheme.kind for scheme in SCHEMES if scheme.rule == rule}
+        candidates = {f.entity_type for f in found}
+        assert candidates & {scheme.entity_type for scheme in SCHEMES if scheme.rule == rule}
 
 
 @pytest.mark.parametrize(("rule", "word", "specimen"), SPECIMENS)

@@ -14,7 +14,7 @@ from examples import examples
 from sovctl.gateway.detect import make_detector
 from sovctl.gateway.detect.clean_text_cache import CleanTexts
 from sovctl.gateway.detect.findings.finding import Finding
-from sovctl.gateway.domain.entities import Kind
+from sovctl.gateway.domain.entities import EntityType
 from sovctl.gateway.handoff.transcript import HELD_BACK, Transcript, transcript_of
 from sovctl.gateway.inspection.inspector import Inspector
 from sovctl.gateway.settings import DetectSettings
@@ -104,7 +104,7 @@ def test_values_of_earlier_turns_are_covered_though_nothing_around_them_says_wha
 
 def test_names_that_only_a_model_of_the_site_found_are_covered_wherever_they_stand() -> None:
     text = "as quorvath said"
-    found = {text: [Finding(3, 11, Kind.PERSON, 0.9, "quorvath", "MODEL_KK")]}
+    found = {text: [Finding(3, 11, EntityType.PERSON, 0.9, "quorvath", "MODEL_KK")]}
     made = transcript("/v1/completions", {"prompt": text}, ["and what quorvath meant"], found=found)
     assert "quorvath" not in json.dumps(made.messages)
 

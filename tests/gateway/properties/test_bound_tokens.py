@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 from identifier_strategies import SPECIMENS, literals
 
 from examples import examples
-from sovctl.gateway.domain.entities import Kind, Mark
+from sovctl.gateway.domain.entities import EntityType, Mark
 from sovctl.gateway.tokens.restore import RestoreCounts, Restorer
 from sovctl.gateway.tokens.token import Mint
 
 _NAMES = st.text(min_size=1, max_size=12)
 _BOUND = st.tuples(_NAMES, _NAMES, st.integers(1, 5))
 _CASES = st.sampled_from([str, str.lower, str.title, str.swapcase, lambda token: token.replace("_", "\\_")])
-_ITEMS = st.lists(st.tuples(st.sampled_from(list(Kind)), st.sampled_from(SPECIMENS)), min_size=1, max_size=5)
+_ITEMS = st.lists(st.tuples(st.sampled_from(list(EntityType)), st.sampled_from(SPECIMENS)), min_size=1, max_size=5)
 
 
 def mint_for(bound: tuple[str, str, int]) -> Mint:
@@ -45,8 +45,8 @@ def test_foreign_tokens_never_restore(
 @examples(200)
 @given(_NAMES, _NAMES, _NAMES)
 def test_where_a_name_ends_makes_a_difference(tenant: str, conversation: str, more: str) -> None:
-    moved = mint_for((tenant + more, conversation, 1)).token(Kind.IP, "192.0.2.17", "192.0.2.17")
-    assert moved != mint_for((tenant, more + conversation, 1)).token(Kind.IP, "192.0.2.17", "192.0.2.17")
+    moved = mint_for((tenant + more, conversation, 1)).token(EntityType.IP, "192.0.2.17", "192.0.2.17")
+    assert moved != mint_for((tenant, more + conversation, 1)).token(EntityType.IP, "192.0.2.17", "192.0.2.17")
 
 
 @examples(300)
@@ -63,6 +63,6 @@ def test_guessed_tokens_never_restore(guesses: list[str], items: Any) -> None:
 def test_tokens_are_those_that_vaults_hold_already() -> None:
     mint = Mint(bytes(range(32)), tenant="retail", conversation="c1", generation=2)
     iban, grouped = "DE89370400440532013000", "DE89 3704 0044 0532 0130 00"
-    assert mint.token(Kind.IBAN, iban, iban) == "IBAN_3D3GGF6FSMR2600S"
-    assert mint.token(Kind.IBAN, iban, grouped) == "IBAN_3D3GGF6FSMR26NNS"
+    assert mint.token(EntityType.IBAN, iban, iban) == "IBAN_3D3GGF6FSMR2600S"
+    assert mint.token(EntityType.IBAN, iban, grouped) == "IBAN_3D3GGF6FSMR26NNS"
     assert mint.token(Mark.TEXT, "ä", "ä") == "TEXT_KMMRB621HJSGP003"

@@ -149,4 +149,4 @@ def test_an_answer_nested_too_deep_is_unknown_to_the_checks() -> None:
 
 
 def test_detector_is_the_one_that_reads_requests() -> None:
-    assert detector().find(f"to {OTHER_IBAN}")[0].kind.value == "IBAN"
+    assert detector().find(f"to {OTHER_IBAN}")[0].entity_type.value == "IBAN"

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from release_givens import IBAN, OTHER_IBAN, judge_of
 
-from sovctl.gateway.domain.entities import Kind
+from sovctl.gateway.domain.entities import EntityType
 from sovctl.gateway.release.judge import Judge
 from sovctl.gateway.release.verdict import Blocked
 from sovctl.gateway.release.whole import release_whole
@@ -18,7 +18,7 @@ from sovctl.gateway.tokens.token import Mint
 
 MESSAGES = SURFACES["/v1/messages"]
 VALUE = "anna@b.example"
-TOKEN = Mint(bytes(32), tenant="t", conversation="c").token(Kind.EMAIL, VALUE, VALUE)
+TOKEN = Mint(bytes(32), tenant="t", conversation="c").token(EntityType.EMAIL, VALUE, VALUE)
 NAMES = sorted(FIELDS.left_alone)
 STRICT = {
     "tools": [

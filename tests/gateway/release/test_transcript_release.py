@@ -45,8 +45,8 @@ def released(answer: bytes, release: dict[str, Any], **changes: Any) -> str:
 
 
 def test_the_specimens_are_found_whole_but_not_in_their_pieces() -> None:
-    assert [each.kind.value for each in detector().find(TEXT)] == ["IBAN"]
-    kinds = {each.kind.value for text in (FIRST, SECOND) for each in detector().find(text)}
+    assert [each.entity_type.value for each in detector().find(TEXT)] == ["IBAN"]
+    kinds = {each.entity_type.value for text in (FIRST, SECOND) for each in detector().find(text)}
     assert "IBAN" not in kinds
 
 

@@ -35,7 +35,7 @@ def loaded(folder: Path, **changes: Any) -> NameModel:
 
 
 def found_in(model: NameModel, text: str) -> list[tuple[str, str]]:
-    return [(text[f.start : f.end], f.kind.value) for f in asyncio.run(model.find([text])).get(text, [])]
+    return [(text[f.start : f.end], f.entity_type.value) for f in asyncio.run(model.find([text])).get(text, [])]
 
 
 @pytest.fixture(name="folder", scope="module")

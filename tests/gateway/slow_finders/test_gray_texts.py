@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sovctl.gateway.detect.findings.finding import Finding
-from sovctl.gateway.domain.entities import Kind
+from sovctl.gateway.domain.entities import EntityType
 from sovctl.gateway.model_finders.asked_names import names_in, pieces, places, question
 from sovctl.gateway.model_finders.uncertain_names import is_gray
 
 
 def person(start: int, end: int) -> Finding:
-    return Finding(start, end, Kind.PERSON, 0.9, "x", "NAME_TITLE")
+    return Finding(start, end, EntityType.PERSON, 0.9, "x", "NAME_TITLE")
 
 
 @pytest.mark.parametrize(

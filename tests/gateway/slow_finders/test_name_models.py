@@ -20,7 +20,7 @@ from sovctl.gateway.detect import make_detector
 from sovctl.gateway.detect.models.digest import sha256_of
 from sovctl.gateway.detect.models.finder import ModelFinder
 from sovctl.gateway.detect.text.view import View
-from sovctl.gateway.domain.entities import Kind
+from sovctl.gateway.domain.entities import EntityType
 from sovctl.gateway.model_finders import NameModel, SlowFinderFailed, load_models
 from sovctl.gateway.settings import DetectSettings
 from sovctl.gateway.settings.name_model import NameModelSettings
@@ -57,7 +57,7 @@ def test_names_are_found_in_disguise_and_led_back_to_the_text(pipeline: Path) ->
     assert [KAZAKH[f.start : f.end] for f in found[KAZAKH]] == [UNCUED]
     assert [hidden[f.start : f.end] for f in found[hidden]] == ["Тә\u200bжібала Қоңырбай"]
     assert list(found) == [KAZAKH, hidden]
-    assert {(f.kind, f.rule) for each in found.values() for f in each} == {(Kind.PERSON, "MODEL_KK_NAMES")}
+    assert {(f.entity_type, f.rule) for each in found.values() for f in each} == {(EntityType.PERSON, "MODEL_KK_NAMES")}
 
 
 def test_the_digest_of_a_folder_is_what_its_documentation_says(pipeline: Path) -> None:
@@ -170,18 +170,18 @@ def test_a_model_that_would_end_the_process_only_fails(error: type[BaseException
 )
 def test_whatever_a_model_says_findings_are_words_of_the_text(text: str, said: list[tuple[int, int, str]]) -> None:
     inside = [(min(s, len(text)), min(e, len(text)), label, 0.5) for s, e, label in said]
-    finder = ModelFinder(lambda _text, _until_s: inside, labels={"PER": Kind.PERSON}, rule="MODEL_X")
+    finder = ModelFinder(lambda _text, _until_s: inside, labels={"PER": EntityType.PERSON}, rule="MODEL_X")
     for finding in finder.find(View(text), []):
         assert 0 <= finding.start < finding.end <= len(text)
         assert text[finding.start].isalnum()
         assert text[finding.end - 1].isalnum()
-        assert finding.kind is Kind.PERSON
+        assert finding.entity_type is EntityType.PERSON
 
 
 def test_our_own_tokens_are_nobodys_name_and_hide_none_beside_them() -> None:
-    token = Mint(bytes(32), tenant="t", conversation="c").token(Kind.PERSON, "тәжібала", "Тәжібала")
+    token = Mint(bytes(32), tenant="t", conversation="c").token(EntityType.PERSON, "тәжібала", "Тәжібала")
     finder = ModelFinder(
-        lambda text, _until_s: [(0, len(text), "PER", 0.9)], labels={"PER": Kind.PERSON}, rule="MODEL_X"
+        lambda text, _until_s: [(0, len(text), "PER", 0.9)], labels={"PER": EntityType.PERSON}, rule="MODEL_X"
     )
     for text, found in (
         (token, []),

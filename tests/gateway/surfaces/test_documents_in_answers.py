@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from sovctl.gateway.domain.entities import Kind
+from sovctl.gateway.domain.entities import EntityType
 from sovctl.gateway.surfaces import SURFACES, Restoration
 from sovctl.gateway.tokens.restore import RestoreCounts
 from sovctl.gateway.tokens.token import Mint
 
 VALUE = "anna@b.example"
-TOKEN = Mint(bytes(32), tenant="t", conversation="c").token(Kind.EMAIL, VALUE, VALUE)
+TOKEN = Mint(bytes(32), tenant="t", conversation="c").token(EntityType.EMAIL, VALUE, VALUE)
 
 
 def made_of(word: str, names: frozenset[str]) -> dict[str, Any]:

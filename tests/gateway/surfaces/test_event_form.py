@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from examples import examples
-from sovctl.gateway.domain.entities import Kind
+from sovctl.gateway.domain.entities import EntityType
 from sovctl.gateway.domain.errors import UpstreamFailed
 from sovctl.gateway.surfaces import Restoration
 from sovctl.gateway.surfaces.chat import FIELDS
@@ -23,7 +23,7 @@ from sovctl.gateway.tokens.restore import RestoreCounts
 from sovctl.gateway.tokens.token import Mint
 
 VALUE = 'an "odd"\nvalue@example.com'
-TOKEN = Mint(bytes(32), tenant="t", conversation="c").token(Kind.EMAIL, VALUE, VALUE)
+TOKEN = Mint(bytes(32), tenant="t", conversation="c").token(EntityType.EMAIL, VALUE, VALUE)
 
 Payload = Literal["delta", "text"]
 

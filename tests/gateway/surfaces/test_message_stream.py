@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from surface_upstream import message_events
 
 from examples import examples
-from sovctl.gateway.domain.entities import Kind
+from sovctl.gateway.domain.entities import EntityType
 from sovctl.gateway.domain.errors import UpstreamFailed
 from sovctl.gateway.surfaces import SURFACES, Restoration
 from sovctl.gateway.tokens.restore import RestoreCounts, restore
@@ -20,7 +20,7 @@ from sovctl.gateway.tokens.token import Mint
 MESSAGES = SURFACES["/v1/messages"]
 MINT = Mint(bytes(32), tenant="t", conversation="c")
 VALUE = 'an "odd"\nvalue@example.com'
-TOKEN = MINT.token(Kind.EMAIL, VALUE, VALUE)
+TOKEN = MINT.token(EntityType.EMAIL, VALUE, VALUE)
 ISSUED = {TOKEN: VALUE}
 
 

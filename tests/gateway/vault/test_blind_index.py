@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sovctl.gateway.detect.findings.finding import Finding
-from sovctl.gateway.domain.entities import Kind
+from sovctl.gateway.domain.entities import EntityType
 from sovctl.gateway.tokenization.text import replace
 from sovctl.gateway.tokens.token import Mint
 from sovctl.gateway.vault.blind_index import BlindIndex, canonical
@@ -48,7 +48,7 @@ def test_a_token_is_about_the_identifiers_in_it() -> None:
     mint = Mint(bytes(32), tenant="retail", conversation="c")
     text = "To a@b.example, see https://x.example/?m=c@d.example and EMAIL_0123456789ABCDEF"
     findings = [
-        Finding(text.index(mail), text.index(mail) + len(mail), Kind.EMAIL, 1.0, mail.upper(), "TEST")
+        Finding(text.index(mail), text.index(mail) + len(mail), EntityType.EMAIL, 1.0, mail.upper(), "TEST")
         for mail in ("a@b.example", "c@d.example")
     ]
     tokenized, issued, _ = replace(text, findings, mint)
