@@ -19,8 +19,8 @@ from starlette.types import ASGIApp
 
 from ..access.certificate import CertificateProtocol
 from ..http.connections import DeadlineProtocol, protocol_class
+from ..http.listen import bind
 from ..http.tls import client_certificates
-from ..runtime.supervisor import bind
 from ..settings.admin import AdminListen
 
 _GRACE_S = 2

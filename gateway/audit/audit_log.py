@@ -35,7 +35,7 @@ from ..telemetry.metrics import Metrics
 from ..telemetry.metrics.families import Series
 from ..tokens.hmac_key import Digest, HmacKey
 from ..tokens.restore import RestoreCounts
-from ..vault.erasures import Erasure
+from ..vault.database.erasures import Erasure
 
 
 class Sink(Protocol):

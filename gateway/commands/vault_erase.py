@@ -28,8 +28,8 @@ from ..tokens.conversation import Conversation, conversation_of
 from ..tokens.hmac_key import HmacKey
 from ..tokens.keys import load_token_keys
 from ..vault import Vault
+from ..vault.database.erasures import MAX_SUBJECTS, Erasure
 from ..vault.erasing import Scope
-from ..vault.erasures import MOST_SUBJECTS, Erasure
 
 _LEDGER_WITHIN_S = 30.0
 _LOOK_EVERY_S = 0.2
@@ -83,9 +83,9 @@ async def _scope(vault: Vault, settings: GatewaySettings, options: argparse.Name
     if options.subject_file is None:
         return vault.eraser.tenant(options.tenant)
     values = [line.strip() for line in read_secret(options.subject_file).splitlines() if line.strip()]
-    if len(values) > MOST_SUBJECTS:
+    if len(values) > MAX_SUBJECTS:
         raise InputError(
-            f"expected at most {MOST_SUBJECTS} values, got {len(values)}",
+            f"expected at most {MAX_SUBJECTS} values, got {len(values)}",
             where=str(options.subject_file),
             hint="one person at a time",
         )

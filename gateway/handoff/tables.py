@@ -12,10 +12,10 @@ from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any, Protocol, Self, TypeAlias, TypeVar
 
-from sovctl.support.errors import SovctlError
 from sovctl.support.stall_timeout import DISK_TIMEOUT_S, HUNG
 
 from ..settings import GatewaySettings
+from ..storage.errors import StorageFailed
 from ..storage.sqlite import FileKind, SqliteDatabase
 
 _Result = TypeVar("_Result")
@@ -50,7 +50,7 @@ CREATE TABLE duty (id integer PRIMARY KEY CHECK (id = 1), holder text NOT NULL, 
 VERSION = 1
 
 
-class QueueFailed(SovctlError):
+class QueueFailed(StorageFailed):
     """The queue can't be read or written."""
 
 

@@ -19,9 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, Self
 
-from sovctl.support.errors import SovctlError
-
 from ..settings import GatewaySettings
+from ..storage.errors import StorageFailed
 from ..storage.sqlite import BUSY_S, FileKind, SqliteDatabase
 from .meter import Owed
 from .window import Window, granted
@@ -54,7 +53,7 @@ CHECK = (
 """One transaction that changes something and leaves nothing behind, in both stores."""
 
 
-class QuotaUnavailable(SovctlError):
+class QuotaUnavailable(StorageFailed):
     """The store can't say what may be used. Who has limits is not served."""
 
 

@@ -21,12 +21,13 @@ import uvicorn
 from ..access.certificate import CertificateProtocol
 from ..api.app import App
 from ..http.connections import DeadlineProtocol, protocol_class, raise_file_limit
+from ..http.listen import check_port, port_taken
 from ..http.tls import check_certificate, client_certificates
 from ..settings import GatewaySettings
 from ..telemetry import log
 from ..upstream import tls_context
 from .components import Parts, Server
-from .supervisor import Supervisor, check_port, port_taken
+from .supervisor import Supervisor
 
 _KEEP_ALIVE_S = 75  # longer than httpx keeps an idle connection, so that we are never the first to close
 

@@ -27,14 +27,14 @@ from sovctl.compliance.ledger.line import LineWriter, line
 from sovctl.compliance.ledger.store import Ledger
 from sovctl.support.errors import ExitCode, InputError, SovctlError
 
-from ..settings import GatewaySettings, Listen
+from ..http.listen import bind, check_port
+from ..settings import GatewaySettings
 from ..telemetry import log
 
 _SIGN_AFTER_S = 1.0  # of silence, as in `ledger.group`
 _RESTART_AFTER_S = (0.0, 1.0, 2.0, 5.0, 10.0, 30.0)  # a worker that keeps dying is started ever more slowly
 _STEADY_S = 60.0  # a worker that lived as long is forgiven
 _KILL_AFTER_S = 5.0  # beyond `limits.drain_s`, which a worker keeps by itself
-_BACKLOG = 2048  # connections that wait to be accepted, per worker
 
 _HANDLED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD)
 _HOPELESS = frozenset({ExitCode.BAD_INPUT, ExitCode.BUSY, ExitCode.MISSING})
@@ -229,44 +229,3 @@ class Supervisor:
         for place in self._places:
             if place.pid:
                 os.kill(place.pid, number)
-
-
-def bind(listen: Listen) -> socket.socket:
-    """A socket on a port of the gateway's, one of several on it.
-
-    Raises:
-        InputError: somebody else has the port.
-    """
-    family = socket.AF_INET6 if ":" in listen.host else socket.AF_INET
-    listening = socket.socket(family, socket.SOCK_STREAM)
-    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
-    try:
-        listening.bind((listen.host, listen.port))
-        listening.listen(_BACKLOG)
-    except OSError as error:
-        listening.close()
-        raise port_taken(listen) from error
-    return listening
-
-
-def check_port(listen: Listen) -> None:
-    """Return when nobody listens on the port; with SO_REUSEPORT two gateways would share it in silence.
-
-    Raises:
-        InputError: somebody does.
-    """
-    with socket.socket(socket.AF_INET6 if ":" in listen.host else socket.AF_INET, socket.SOCK_STREAM) as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((listen.host, listen.port))
-        except OSError as error:
-            raise port_taken(listen) from error
-
-
-def port_taken(listen: Listen) -> InputError:
-    """Somebody else has the port."""
-    return InputError(
-        f"expected a free port, got none at {listen.host}:{listen.port}",
-        hint="is another gateway running?",
-    )

@@ -19,11 +19,11 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 import asyncpg
 
-from sovctl.support.errors import InputError, SovctlError
+from sovctl.support.errors import InputError
 from sovctl.support.secret_files import read_secret
 
 from ..settings import PostgresqlSettings
-from ..vault.errors import VaultFailed
+from .errors import StorageFailed
 
 _Result = TypeVar("_Result")
 _RETRY_AFTER_S = 1.0  # between two attempts to connect
@@ -102,8 +102,8 @@ class PostgresqlLink:
         address: Address,
         *,
         schema: str,
-        failure: type[SovctlError] = VaultFailed,
-        hint: str = "nothing leaves while the vault is down",
+        failure: type[StorageFailed],
+        hint: str,
     ) -> None:
         self.address = address
         self._failure = failure
@@ -128,7 +128,7 @@ class PostgresqlLink:
             is_repeatable: doing it again does no harm, even if it was done and only the answer got lost.
 
         Raises:
-            SovctlError: `failure`.
+            StorageFailed: `failure`.
         """
         async with self._lock:
             for attempt in range(_MOST_ATTEMPTS):
@@ -199,7 +199,7 @@ class PostgresqlLink:
             self._connection.terminate()
             self._connection = None
 
-    def _failed(self, error: BaseException | None) -> SovctlError:
+    def _failed(self, error: BaseException | None) -> StorageFailed:
         return self._failure(
             f"expected a database that answers, got: {_reason(error)}", where=str(self.address), hint=self._hint
         )

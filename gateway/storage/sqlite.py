@@ -21,7 +21,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self, TypeVar
 
-from sovctl.support.errors import InputError, SovctlError
+from sovctl.support.errors import InputError
+
+from .errors import StorageFailed
 
 BUSY_S = 2.0  # a transaction takes about 1 ms, some while a disk is slow
 _PAUSE_S = 0.01
@@ -38,7 +40,7 @@ class FileKind:
     """Four characters by which `file` and we tell it from others."""
     schema: str
     """Statements that make its tables."""
-    failure: type[SovctlError]
+    failure: type[StorageFailed]
     """What is raised when it can't be read or written."""
     version: int = 0
     """Of the schema."""
@@ -92,7 +94,7 @@ class SqliteDatabase:
         """What `work` finds, in one statement.
 
         Raises:
-            SovctlError: `kind.failure`.
+            StorageFailed: `kind.failure`.
         """
         return await self._in_thread(work, is_writing=False)
 
@@ -100,7 +102,7 @@ class SqliteDatabase:
         """What `work` returns; what it did is durable, or undone when it raises.
 
         Raises:
-            SovctlError: `kind.failure`.
+            StorageFailed: `kind.failure`.
         """
         return await self._in_thread(work, is_writing=True)
 

@@ -15,7 +15,7 @@ disk; requests that wait together share one commit.
     await vault.close()
 """
 
-from .errors import Superseded, VaultFailed
+from .encryption.errors import Superseded, VaultFailed
 from .opening import load_keks, open_vault
 from .vault import Vault
 

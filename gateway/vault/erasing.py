@@ -24,12 +24,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ..tokens.conversation import Conversation
-from .blind_index import BlindIndex
-from .erasures import Erasure, Redaction
-from .errors import VaultFailed, WrappingKeyGone, WrappingKeyRetired
+from .database.erasures import Erasure, Redaction
+from .database.rows import Row
+from .database.store import Store
+from .encryption.blind_index import BlindIndex
+from .encryption.errors import VaultFailed, WrappingKeyGone, WrappingKeyRetired
+from .encryption.sealing import entropy_bytes, without
 from .rotation import rotate
-from .sealing import entropy_bytes, without
-from .store import Row, Store
 from .wrapping import VaultKeys
 
 TOMBSTONE_S = 31_536_000
@@ -122,7 +123,7 @@ class Eraser:
                 if scope.subjects:
                     await self._redact(batch, scope, erasure_id)
                 else:
-                    await erasures.bury(batch, until=self._now() + TOMBSTONE_S, erasure_id=erasure_id)
+                    await erasures.destroy_conversations(batch, until=self._now() + TOMBSTONE_S, erasure_id=erasure_id)
                 for conversation in batch:
                     self._forget(conversation)
                 done += len(batch)

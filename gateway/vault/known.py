@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from .store import Row
+from .database.rows import Row
 
 _MOST_TOKENS = 262_144  # over all conversations; about 40 MB
 

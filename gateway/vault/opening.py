@@ -11,10 +11,10 @@ from sovctl.support.secret_files import parse_key, read_key, read_secret
 from sovctl.support.stall_timeout import DISK_TIMEOUT_S
 
 from ..settings import KekSettings, VaultSettings
-from .keks import Kek, LocalKek
-from .sqlite_file import BUSY_TIMEOUT_S
-from .sqlite_store import SqliteStore
-from .store import Store
+from .database.sqlite_file import BUSY_TIMEOUT_S
+from .database.sqlite_store import SqliteStore
+from .database.store import Store
+from .encryption.keks import Kek, LocalKek
 from .vault import Vault
 
 # A variable is read once and then gone, so that no child and no dump of the environment has it.
@@ -37,7 +37,7 @@ def _load_kek(settings: KekSettings) -> Kek:
     if settings.file is not None:
         return LocalKek(read_key(settings.file))
     if settings.pkcs11 is not None:
-        from .pkcs11_kek import Pkcs11Kek
+        from .encryption.pkcs11_kek import Pkcs11Kek
 
         return Pkcs11Kek(settings.pkcs11, read_secret(settings.pkcs11.pin_file).splitlines()[0].strip())
     assert settings.env is not None
@@ -73,7 +73,7 @@ async def open_vault(
 async def _open_store(settings: VaultSettings, patience_s: float | None) -> Store:
     if settings.postgresql is not None:
         from ..storage.postgresql import Address
-        from .postgresql_store import PostgresqlStore
+        from .database.postgresql_store import PostgresqlStore
 
         address = Address.of(settings.postgresql)
         return await PostgresqlStore.open(replace(address, statement_timeout_s=patience_s) if patience_s else address)

@@ -6,11 +6,12 @@ import asyncio
 from collections.abc import Callable, Mapping
 
 from ..tokens.conversation import Conversation
-from .blind_index import BlindIndex
-from .errors import VaultFailed, WrappingKeyGone
+from .database.rows import Row
+from .database.store import Store
+from .encryption.blind_index import BlindIndex
+from .encryption.errors import VaultFailed, WrappingKeyGone
+from .encryption.sealing import Place, unseal
 from .known import Known, entry_of
-from .sealing import Place, unseal
-from .store import Row, Store
 from .wrapping import VaultKeys
 
 _MOST_LOADED = 100_000  # values of one conversation; more stay tokens

@@ -15,9 +15,10 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from .errors import VaultFailed, WrappingKeyGone, WrappingKeyRetired
-from .sealing import entropy_bytes, rewrapped
-from .store import Change, Row, Store
+from .database.rows import RingRewrap, Row
+from .database.store import Store
+from .encryption.errors import VaultFailed, WrappingKeyGone, WrappingKeyRetired
+from .encryption.sealing import entropy_bytes, rewrapped
 from .wrapping import VaultKeys
 
 _AT_ONCE = 200  # pieces in one transaction, about 5 ms: gateways write in between
@@ -66,7 +67,7 @@ async def rotate(
     return Rotation(keys.kek_id, keys.current, done, len(destroyed), await store.count_stale(keys.current))
 
 
-async def _rewrapped(row: Row, keys: VaultKeys) -> Change:
+async def _rewrapped(row: Row, keys: VaultKeys) -> RingRewrap:
     assert row.keys is not None  # rows without keys stand under no wrapping key
     old, new = await keys.cipher(row.wrapping_key), keys.ciphers[keys.current]
     try:
@@ -76,4 +77,4 @@ async def _rewrapped(row: Row, keys: VaultKeys) -> Change:
             f"expected a ring that opens, got an altered one in conversation {row.conversation.hex()}",
             hint="nobody can read it any more: erase that conversation, and start the rotation again",
         ) from error
-    return Change(row._replace(keys=ring, wrapping_key=keys.current), row.keys)
+    return RingRewrap(row._replace(keys=ring, wrapping_key=keys.current), row.keys)

@@ -11,15 +11,15 @@ from sovctl.support.stall_timeout import DISK_TIMEOUT_S
 
 from ..storage.store_timeout import store_patience
 from ..tokens.conversation import Conversation
-from .blind_index import BlindIndex
+from .commit_queue import CommitQueue
+from .database.erasures import Erasure
+from .database.store import Store
+from .encryption.blind_index import BlindIndex
+from .encryption.keks import Kek
 from .erasing import TOMBSTONE_S, Eraser
-from .erasures import Erasure
-from .keks import Kek
 from .known import Known
-from .lane import Lane
 from .reading import Question, Reader
 from .rotation import Rotation, rotate
-from .store import Store
 from .wrapping import VaultKeys
 from .writing import Subjects, Wish, Writer
 
@@ -39,10 +39,10 @@ class Vault:
         index = BlindIndex(keys.index_key)
         reader = Reader(store, keys, index, self._known, self._now)
         writer = Writer(store, keys, index, self._known, reader, ttl_s=ttl_s, now=self._now)
-        self._reads: Lane[Question] = Lane(
+        self._reads: CommitQueue[Question] = CommitQueue(
             reader.answer, name="vault reads", patience=store_patience("vault", disk_timeout_s)
         )
-        self._writes: Lane[Wish] = Lane(
+        self._writes: CommitQueue[Wish] = CommitQueue(
             writer.fulfil, name="vault writes", patience=store_patience("vault", disk_timeout_s)
         )
         self.eraser = Eraser(store, keys, index, now=self._now, forget=self._known.drop)
@@ -133,7 +133,9 @@ class Vault:
     async def drop(self, conversation: Conversation) -> int:
         """Destroy the keys of a conversation of our own making, without a record; how many pieces it had."""
         keys = self.eraser.conversation(conversation.key).conversations
-        destroyed = await self._store.erasures.bury(keys, until=self._now() + TOMBSTONE_S, erasure_id=None)
+        destroyed = await self._store.erasures.destroy_conversations(
+            keys, until=self._now() + TOMBSTONE_S, erasure_id=None
+        )
         for key in keys:
             self._known.drop(key)
         await self._store.forget_copies()
@@ -183,7 +185,7 @@ class Vault:
 
     async def status(self) -> Mapping[str, Any]:
         """Keys and counts, as plain values; no names, nothing of anybody."""
-        census, rows = await self._store.census(self._now()), await self._keys.rows()
+        counts, rows = await self._store.counts(self._now()), await self._keys.rows()
         return {
             "store": self.where,
             "kek": self._keys.kek_id,
@@ -194,11 +196,11 @@ class Vault:
                     "kek": row.kek,
                     "age_s": self._now() - row.created_at,
                     "is_current": row.id == self._keys.current or row.purpose == "index",
-                    "pieces": census.pieces.get(row.id, 0),
+                    "pieces": counts.pieces.get(row.id, 0),
                 }
                 for row in rows
             ],
-            "conversations_by_token_key_version": {str(version): n for version, n in census.conversations.items()},
+            "conversations_by_token_key_version": {str(version): n for version, n in counts.conversations.items()},
         }
 
     async def check(self) -> None:

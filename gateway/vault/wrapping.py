@@ -20,10 +20,11 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from sovctl.support.errors import InputError
 
-from .errors import VaultFailed, WrappingKeyGone
-from .keks import Kek
-from .sealing import KEY_BYTES
-from .store import KeyRow, Store
+from .database.rows import KeyRow
+from .database.store import Store
+from .encryption.errors import VaultFailed, WrappingKeyGone
+from .encryption.keks import Kek
+from .encryption.sealing import KEY_BYTES
 
 RENEW_AFTER_S = 86_400
 _WRAP, _INDEX = "wrap", "index"

@@ -12,12 +12,13 @@ from collections.abc import Callable, Collection, Mapping
 from sovctl.support.random_bytes import random_bytes
 
 from ..tokens.conversation import Conversation
-from .blind_index import BlindIndex
-from .errors import Superseded, VaultFailed, WrappingKeyRetired
+from .database.rows import ConversationRestart, ConversationUpdate, Row
+from .database.store import Batch, Store
+from .encryption.blind_index import BlindIndex
+from .encryption.errors import Superseded, VaultFailed, WrappingKeyRetired
+from .encryption.sealing import Place, entropy_bytes, seal
 from .known import Entry, Known
 from .reading import Reader
-from .sealing import Place, entropy_bytes, seal
-from .store import Batch, Growth, Revival, Row, Store
 from .wrapping import VaultKeys
 
 Subjects = Mapping[str, Collection[str]]
@@ -160,14 +161,14 @@ class Writer:
             if entry is not None and entry.goes_on(now):
                 intent.expires_at = until if intent.fresh or entry.expires_at < extend_before else None
                 row = self._row(conversation, intent, entry.pieces, entry.generation, until) if intent.fresh else None
-                batch.grow.append(Growth(conversation, entry.generation, intent.expires_at, row))
+                batch.grow.append(ConversationUpdate(conversation, entry.generation, intent.expires_at, row))
                 continue
             intent.begins, intent.expires_at = True, until
             if entry is None:
                 batch.begin.append(self._row(conversation, intent, 0, 0, until))
             else:
                 row = self._row(conversation, intent, 0, entry.generation, until)
-                batch.revive.append(Revival(row, entry.generation, entry.expires_at))
+                batch.revive.append(ConversationRestart(row, entry.generation, entry.expires_at))
         return batch
 
     def _row(self, conversation: bytes, intent: _Intent, seq: int, generation: int, expires_at: int) -> Row:

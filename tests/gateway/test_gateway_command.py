@@ -285,7 +285,7 @@ def test_a_taken_port_is_one_clear_error(config: Path, pool: EchoUpstream) -> No
     change(config, listen={**settings["listen"], "port": pool.port})
     result = run_sovctl("serve", "--config", str(config))
     assert result.returncode == 3
-    assert f"expected a free port, got none at 127.0.0.1:{pool.port}" in result.stderr
+    assert f"port {pool.port} of 127.0.0.1 is taken by another program" in result.stderr
     assert "Traceback" not in result.stderr
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from sovctl.gateway.quota.store import SqliteStore
-from sovctl.gateway.vault.sqlite_file import SqliteFile
+from sovctl.gateway.vault.database.sqlite_file import SqliteFile
 
 
 @pytest.mark.parametrize("opened", [SqliteStore.open, SqliteFile])

@@ -169,7 +169,7 @@ def test_a_port_that_is_taken_is_said(
     config.write_text(text.replace(f"port: {own_port}", f"port: {gateway.port}", 1))
     second = start_from(config, tmp_path / "log", wait=False)
     assert second.process.wait(60) == 3
-    assert "expected a free port" in second.log()
+    assert "is taken by another program" in second.log()
     assert "serving" not in second.log()
 
 

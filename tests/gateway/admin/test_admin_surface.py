@@ -269,7 +269,7 @@ def test_a_port_in_use_is_said(tmp_path: Path, write_config: Callable[[Path], Pa
     command = [sys.executable, "-m", "sovctl.gateway", "serve", "--config", str(config)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert done.returncode == 3
-    assert f"expected a free port, got none at 127.0.0.1:{admin_port(gateway)}" in done.stderr
+    assert f"port {admin_port(gateway)} of 127.0.0.1 is taken by another program" in done.stderr
 
 
 def test_the_admin_surface_outlives_the_last_answer(own: Callable[..., Any], pool: Any) -> None:

@@ -11,7 +11,7 @@ from hardware_token import HardwareToken
 from postgresql_server import PostgresqlServer
 from vault_homes import Home, PostgresqlHome, SqliteHome
 
-from sovctl.gateway.vault.postgresql_store import SCHEMA
+from sovctl.gateway.vault.database.postgresql_store import SCHEMA
 
 
 @pytest.fixture(scope="session")

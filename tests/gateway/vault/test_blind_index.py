@@ -9,7 +9,7 @@ from sovctl.gateway.detect.findings.finding import Finding
 from sovctl.gateway.domain.entities import EntityType
 from sovctl.gateway.tokenization.text import replace
 from sovctl.gateway.tokens.token import Mint
-from sovctl.gateway.vault.blind_index import BlindIndex, canonical
+from sovctl.gateway.vault.encryption.blind_index import BlindIndex, canonical
 
 INDEX, OTHER = BlindIndex(bytes(32)), BlindIndex(bytes(31) + b"1")
 RETAIL, GROUP = INDEX.tenant("retail"), INDEX.tenant("group")

@@ -15,7 +15,7 @@ from vault_homes import KEK, ONE, TOKEN, TTL_S, TWO, VALUE, Clock, Home, open_va
 from sovctl.gateway.commands.vault_erase import account
 from sovctl.gateway.tokens.conversation import Conversation
 from sovctl.gateway.vault import Superseded, Vault, VaultFailed
-from sovctl.gateway.vault.erasures import CLAIM_S, CUT_OFF_AFTER_S, Erasure, chained
+from sovctl.gateway.vault.database.erasures import ABANDONED_AFTER_S, CLAIM_TIMEOUT_S, Erasure, chained
 
 IBAN, SPELLED = "DE89370400440532013000", "DE89 3704 0044 0532 0130 00"
 ANNA, PLACE = {TOKEN: VALUE, "IBAN_0": SPELLED}, {"ADDRESS_0": "Kanzleistrasse 4"}
@@ -275,7 +275,7 @@ def test_an_erasure_that_was_killed_is_recorded_as_far_as_it_came_and_goes_on(ho
         loaded = await asyncio.gather(*(vault.load(each) for each in MANY))
         assert loaded == [{}] * 200 + [{TOKEN: VALUE}] * 250
         assert await _records(vault) == []  # it might be going on
-        clock.now += CUT_OFF_AFTER_S + 1
+        clock.now += ABANDONED_AFTER_S + 1
         (cut_off,) = await _records(vault)
         assert (cut_off.conversations, cut_off.rings, cut_off.is_complete) == (200, 200, False)
         whole = await vault.eraser.erase(vault.eraser.tenant("retail"), by="dpo")
@@ -299,7 +299,7 @@ def test_a_ledger_that_is_away_gets_the_record_later_and_from_one(home: Home) ->
             await vault.record_erasures(fails)
         assert not await vault.is_recorded(erasure)
         assert await _records(other) == []  # claimed: nobody else writes it meanwhile
-        clock.now += CLAIM_S
+        clock.now += CLAIM_TIMEOUT_S
         assert await _records(other) == [erasure]
         assert await _records(vault) == []
         await other.close()

@@ -14,7 +14,7 @@ import yaml
 from vault_gateways import MAIL, PROMPT, ask, changed, key_file, run_vault_word, vault_word
 from vault_homes import Home, SqliteHome
 
-from sovctl.gateway.vault.sqlite_file import BUSY_TIMEOUT_S
+from sovctl.gateway.vault.database.sqlite_file import BUSY_TIMEOUT_S
 from sovctl.support.errors import ExitCode
 
 NAME = "case-17"

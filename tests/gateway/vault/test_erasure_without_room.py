@@ -18,7 +18,7 @@ from vault_homes import TOKEN, VALUE, Clock, SqliteHome, with_vault
 
 from sovctl.gateway.tokens.conversation import Conversation
 from sovctl.gateway.vault import Vault, VaultFailed
-from sovctl.gateway.vault.erasures import CUT_OFF_AFTER_S, Erasure, chained
+from sovctl.gateway.vault.database.erasures import ABANDONED_AFTER_S, Erasure, chained
 
 MANY = [Conversation("retail", f"{number:064x}", True) for number in range(250)]
 AT_ONCE = 100  # conversations in one of its transactions
@@ -75,7 +75,7 @@ def _erased_in(home: SqliteHome, room_bytes: int) -> int:
         assert whole.conversations == whole.data_keys == len(MANY) - erased
         assert [await vault.load(each) for each in MANY] == [{}] * len(MANY)
 
-        clock.now += CUT_OFF_AFTER_S + 1
+        clock.now += ABANDONED_AFTER_S + 1
         told = await _told(vault)
         assert whole in told
         for refused in [each for each in told if each != whole]:  # none, where it could not even begin

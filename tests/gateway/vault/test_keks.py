@@ -16,8 +16,8 @@ from vault_homes import ONE, TOKEN, VALUE, SqliteHome, with_vault
 
 from sovctl.gateway.settings import VaultSettings
 from sovctl.gateway.vault import VaultFailed, load_keks
-from sovctl.gateway.vault.keks import Kek, LocalKek
-from sovctl.gateway.vault.pkcs11_kek import Pkcs11Kek
+from sovctl.gateway.vault.encryption.keks import Kek, LocalKek
+from sovctl.gateway.vault.encryption.pkcs11_kek import Pkcs11Kek
 from sovctl.support.errors import InputError
 
 MECHANISMS = ["aes-gcm", "aes-key-wrap"]

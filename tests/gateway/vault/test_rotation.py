@@ -17,9 +17,10 @@ from vault_homes import KEK, ONE, TOKEN, TTL_S, TWO, VALUE, Clock, Home, open_va
 from sovctl.gateway.settings import VaultSettings
 from sovctl.gateway.tokens.conversation import Conversation
 from sovctl.gateway.vault import Vault, VaultFailed, load_keks
-from sovctl.gateway.vault.keks import LocalKek
+from sovctl.gateway.vault.database.rows import Row
+from sovctl.gateway.vault.database.store import Store
+from sovctl.gateway.vault.encryption.keks import LocalKek
 from sovctl.gateway.vault.rotation import Rotation
-from sovctl.gateway.vault.store import Row, Store
 from sovctl.support.errors import InputError
 
 NEW = LocalKek(bytes(range(50, 82)))

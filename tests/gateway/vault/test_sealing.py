@@ -9,8 +9,8 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sovctl.gateway.vault.errors import VaultFailed
-from sovctl.gateway.vault.sealing import (
+from sovctl.gateway.vault.encryption.errors import VaultFailed
+from sovctl.gateway.vault.encryption.sealing import (
     KEY_BYTES,
     Piece,
     Place,

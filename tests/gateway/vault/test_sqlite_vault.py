@@ -17,9 +17,9 @@ from waiting import until
 
 from sovctl.gateway.tokens.conversation import Conversation
 from sovctl.gateway.vault import Vault, VaultFailed
-from sovctl.gateway.vault.sqlite_file import SqliteFile
-from sovctl.gateway.vault.sqlite_store import SqliteStore
-from sovctl.gateway.vault.store import Batch
+from sovctl.gateway.vault.database.sqlite_file import SqliteFile
+from sovctl.gateway.vault.database.sqlite_store import SqliteStore
+from sovctl.gateway.vault.database.store import Batch
 from sovctl.support.errors import InputError
 
 THREE = Conversation("retail", "3" * 64, True)

@@ -14,7 +14,7 @@ from vault_homes import KEK, ONE, TOKEN, TTL_S, TWO, VALUE, Clock, Home, open_va
 
 from sovctl.gateway.tokens.conversation import Conversation
 from sovctl.gateway.vault import Superseded, Vault, VaultFailed
-from sovctl.gateway.vault.keks import LocalKek
+from sovctl.gateway.vault.encryption.keks import LocalKek
 from sovctl.support.errors import InputError
 
 SUBJECTS = {TOKEN: [VALUE]}

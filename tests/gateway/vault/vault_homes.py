@@ -19,11 +19,11 @@ from sovctl.gateway.settings import PostgresqlSettings
 from sovctl.gateway.storage.postgresql import Address
 from sovctl.gateway.tokens.conversation import Conversation
 from sovctl.gateway.vault import Vault
-from sovctl.gateway.vault.keks import Kek, LocalKek
-from sovctl.gateway.vault.postgresql_store import SCHEMA, PostgresqlStore
-from sovctl.gateway.vault.sqlite_file import BUSY_TIMEOUT_S
-from sovctl.gateway.vault.sqlite_store import SqliteStore
-from sovctl.gateway.vault.store import Store
+from sovctl.gateway.vault.database.postgresql_store import SCHEMA, PostgresqlStore
+from sovctl.gateway.vault.database.sqlite_file import BUSY_TIMEOUT_S
+from sovctl.gateway.vault.database.sqlite_store import SqliteStore
+from sovctl.gateway.vault.database.store import Store
+from sovctl.gateway.vault.encryption.keks import Kek, LocalKek
 
 KEK = LocalKek(bytes(range(32)))
 VALUE, TOKEN = "anna@example.com", "EMAIL_0123456789ABCDEF"

@@ -1,6 +1,6 @@
 """A lane collects what arrives while the last batch is under way, and hands it on together: one commit for many.
 
-lane = Lane(write_all, name="vault writes", patience=patience)     # write_all(batch) settles every future in the batch
+lane = CommitQueue(write_all, name="vault writes", patience=patience)     # write_all(batch) settles every future in the batch
 await lane.put(job)
 
 When a batch takes longer than `patience` has, whoever waits is told so, and who comes is refused until it is done.
@@ -14,7 +14,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from sovctl.support.stall_timeout import HUNG, StallTimeout
 
-from .errors import VaultFailed
+from .encryption.errors import VaultFailed
 
 MOST_IN_A_BATCH = 256  # about 10 ms of work (measured, SQLite, 2026-11); what came later waits for the next
 
@@ -27,7 +27,7 @@ class _Job(Protocol):
 _AnyJob = TypeVar("_AnyJob", bound=_Job)
 
 
-class Lane(Generic[_AnyJob]):
+class CommitQueue(Generic[_AnyJob]):
     """One batch at a time.
 
     Args:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from sovctl.support.errors import SovctlError
+from ...storage.errors import StorageFailed
 
 
-class VaultFailed(SovctlError):
+class VaultFailed(StorageFailed):
     """The vault can't do what was asked. Tokens that are not in it must not leave."""
 
 

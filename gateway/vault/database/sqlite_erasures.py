@@ -7,8 +7,8 @@ from collections.abc import Collection, Sequence
 
 from sovctl.support.worker_thread import WorkerThread
 
-from .erasures import CLAIM_S, CUT_OFF_AFTER_S, Erasure, Redaction, chained
-from .sealing import count_values
+from ..encryption.sealing import count_values
+from .erasures import ABANDONED_AFTER_S, CLAIM_TIMEOUT_S, Erasure, Redaction, chained
 from .sqlite_file import SqliteFile, empty, require_current
 
 _COLUMNS = ", ".join(Erasure._fields).replace("by,", "by_whom,")
@@ -58,8 +58,8 @@ class SqliteErasures:
 
         return await self._reader.run(use)
 
-    async def bury(self, conversations: Sequence[bytes], *, until: int, erasure_id: str | None) -> int:
-        """See `Erasures.bury`."""
+    async def destroy_conversations(self, conversations: Sequence[bytes], *, until: int, erasure_id: str | None) -> int:
+        """See `Erasures.destroy_conversations`."""
 
         def use() -> int:
             with self._writing.writing() as database:
@@ -105,7 +105,7 @@ class SqliteErasures:
 
     async def claim(self, *, now: int) -> Erasure | None:
         """See `Erasures.claim`. As long as there is none, nothing is written."""
-        over = (now - CUT_OFF_AFTER_S, now)
+        over = (now - ABANDONED_AFTER_S, now)
 
         def look() -> bool:
             with self._reading.reading() as database:
@@ -116,7 +116,7 @@ class SqliteErasures:
                 row = database.execute(f"{_SELECT} WHERE {_OVER} LIMIT 1", over).fetchone()
                 if row is None:
                     return None
-                database.execute("UPDATE erasures SET claimed_until = ? WHERE id = ?", (now + CLAIM_S, row[0]))
+                database.execute("UPDATE erasures SET claimed_until = ? WHERE id = ?", (now + CLAIM_TIMEOUT_S, row[0]))
                 return _erasure(row)
 
         return await self._writer.run(take) if await self._reader.run(look) else None

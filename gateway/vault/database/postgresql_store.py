@@ -15,11 +15,12 @@ from typing import Any, Self
 
 import asyncpg
 
-from ..storage.postgresql import Address, PostgresqlLink
-from ..storage.postgresql_schema import open_schema
-from .errors import WrappingKeyRetired
+from ...storage.postgresql import Address, PostgresqlLink
+from ...storage.postgresql_schema import open_schema
+from ..encryption.errors import VaultFailed, WrappingKeyRetired
 from .postgresql_erasures import LOCK, PostgresqlErasures, empty
-from .store import Batch, Census, Change, KeyRow, Row
+from .rows import Counts, KeyRow, RingRewrap, Row
+from .store import Batch
 
 SCHEMA = "sovctl_vault"
 _SCHEMA_VERSION = "3"
@@ -130,8 +131,8 @@ class PostgresqlStore:
 
     def __init__(self, address: Address) -> None:
         self.where = str(address)
-        self._writing = PostgresqlLink(address, schema=SCHEMA)
-        self._reading = PostgresqlLink(address, schema=SCHEMA)
+        self._writing = _link(address)
+        self._reading = _link(address)
         self.erasures = PostgresqlErasures(self._writing, self._reading)
 
     @classmethod
@@ -246,7 +247,7 @@ class PostgresqlStore:
         select = "SELECT count(*) FROM pieces WHERE wrapping_key > 0 AND wrapping_key < $1"
         return int(await self._reading.run(lambda c: c.fetchval(select, wrapping_key)))
 
-    async def rewrite(self, changes: Sequence[Change], *, wrapping_key: int) -> int:
+    async def rewrite(self, changes: Sequence[RingRewrap], *, wrapping_key: int) -> int:
         """See `Store.rewrite`."""
         items = sorted((row.conversation, row.seq, seen_keys, *row[6:]) for row, seen_keys in changes)
         columns = list(zip(*items, strict=True))
@@ -255,13 +256,13 @@ class PostgresqlStore:
             raise WrappingKeyRetired
         return int(changed)
 
-    async def census(self, now: int) -> Census:
-        """See `Store.census`."""
+    async def counts(self, now: int) -> Counts:
+        """See `Store.counts`."""
         conversations = (
             "SELECT key_version, count(*) FROM pieces WHERE seq = 0 AND keys IS NOT NULL AND expires_at > $1 GROUP BY 1"
         )
         pieces = "SELECT wrapping_key, count(*) FROM pieces WHERE wrapping_key > 0 GROUP BY 1"
-        return Census(
+        return Counts(
             {row[0]: row[1] for row in await self._reading.run(lambda c: c.fetch(conversations, now))},
             {row[0]: row[1] for row in await self._reading.run(lambda c: c.fetch(pieces))},
         )
@@ -302,3 +303,12 @@ def _items(batch: Batch) -> list[tuple[Any, ...]]:
     items += [(_REVIVE, generation, expires_at, *row) for row, generation, expires_at in batch.revive]
     items.sort(key=lambda item: item[3])
     return items
+
+
+def _link(address: Address) -> PostgresqlLink:
+    return PostgresqlLink(
+        address,
+        schema=SCHEMA,
+        failure=VaultFailed,
+        hint="the gateway sends no tokenized request while the vault is down",
+    )

@@ -7,10 +7,10 @@ from typing import Any
 
 import asyncpg
 
-from ..storage.postgresql import PostgresqlLink
-from .erasures import CLAIM_S, CUT_OFF_AFTER_S, Erasure, Redaction, chained
-from .errors import WrappingKeyRetired
-from .sealing import count_values
+from ...storage.postgresql import PostgresqlLink
+from ..encryption.errors import WrappingKeyRetired
+from ..encryption.sealing import count_values
+from .erasures import ABANDONED_AFTER_S, CLAIM_TIMEOUT_S, Erasure, Redaction, chained
 
 LOCK = 0x736F7663  # "sovc": the vault's advisory lock
 _COLUMNS = ", ".join(Erasure._fields).replace("by,", "by_whom,")
@@ -52,8 +52,8 @@ class PostgresqlErasures:
         rows = await self._reading.run(lambda c: c.fetch(_CONVERSATIONS, after, tenant, list(subjects), limit))
         return [row[0] for row in rows]
 
-    async def bury(self, conversations: Sequence[bytes], *, until: int, erasure_id: str | None) -> int:
-        """See `Erasures.bury`."""
+    async def destroy_conversations(self, conversations: Sequence[bytes], *, until: int, erasure_id: str | None) -> int:
+        """See `Erasures.destroy_conversations`."""
 
         async def use(connection: asyncpg.Connection[Any]) -> int:
             async with connection.transaction():
@@ -112,14 +112,14 @@ class PostgresqlErasures:
         """See `Erasures.claim`. As long as there is none, nothing is written."""
         over = "NOT is_recorded AND (is_complete OR seen_at < $1) AND claimed_until <= $2"
         look = f"SELECT 1 FROM erasures WHERE {over} LIMIT 1"  # noqa: S608
-        if await self._reading.run(lambda c: c.fetchval(look, now - CUT_OFF_AFTER_S, now)) is None:
+        if await self._reading.run(lambda c: c.fetchval(look, now - ABANDONED_AFTER_S, now)) is None:
             return None
         take = (
             "UPDATE erasures SET claimed_until = $3 WHERE id = "  # noqa: S608
             f"(SELECT id FROM erasures WHERE {over} LIMIT 1 FOR UPDATE SKIP LOCKED) RETURNING {_COLUMNS}"
         )
         row = await self._writing.run(
-            lambda c: c.fetchrow(take, now - CUT_OFF_AFTER_S, now, now + CLAIM_S), is_repeatable=False
+            lambda c: c.fetchrow(take, now - ABANDONED_AFTER_S, now, now + CLAIM_TIMEOUT_S), is_repeatable=False
         )
         return Erasure._make(row) if row is not None else None
 

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 import pkcs11
 from pkcs11 import Attribute, GCMParams, KeyType, Mechanism, ObjectClass
 
-from ..settings import Pkcs11Settings
+from ...settings import Pkcs11Settings
 from .errors import VaultFailed
 from .sealing import NONCE_BYTES
 

@@ -10,15 +10,15 @@ import hashlib
 from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple, Protocol
 
-from .store import Row
+from .rows import Row
 
-CLAIM_S = 30
+CLAIM_TIMEOUT_S = 30
 """How long whoever claimed an erasure has for the ledger; then another one may."""
 
-CUT_OFF_AFTER_S = 300
+ABANDONED_AFTER_S = 300
 """An erasure of which nothing was heard for so long was cut off, and is recorded as far as it came."""
 
-MOST_SUBJECTS = 200
+MAX_SUBJECTS = 200
 """Values in one erasure."""
 
 
@@ -80,7 +80,7 @@ class Erasures(Protocol):
             after: only those behind this one.
         """
 
-    async def bury(self, conversations: Sequence[bytes], *, until: int, erasure_id: str | None) -> int:
+    async def destroy_conversations(self, conversations: Sequence[bytes], *, until: int, erasure_id: str | None) -> int:
         """Destroy all keys and values of these conversations; how many rings those were.
 
         Args:
@@ -97,7 +97,7 @@ class Erasures(Protocol):
         """
 
     async def claim(self, *, now: int) -> Erasure | None:
-        """One that is over and not yet in the ledger; nobody else gets it for `CLAIM_S` seconds."""
+        """One that is over and not yet in the ledger; nobody else gets it for `CLAIM_TIMEOUT_S` seconds."""
 
     async def mark_recorded(self, erasure_id: str) -> None:
         """It is in the ledger."""

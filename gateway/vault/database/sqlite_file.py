@@ -16,9 +16,10 @@ from pathlib import Path
 
 from sovctl.support.errors import InputError
 
-from ..storage.sqlite import keep_log
-from .errors import VaultFailed, WrappingKeyRetired
-from .store import Batch, Census, Change, KeyRow, Row
+from ...storage.sqlite import keep_log
+from ..encryption.errors import VaultFailed, WrappingKeyRetired
+from .rows import Counts, KeyRow, RingRewrap, Row
+from .store import Batch
 
 BUSY_TIMEOUT_S = 1.0  # a commit of another process takes about 1 ms (measured, ext4 on NVMe, 2026-11); a backup, less
 _PAUSE_S = 0.01
@@ -190,7 +191,7 @@ class SqliteFile:
         with self.reading() as database:
             return int(database.execute(select, (wrapping_key,)).fetchone()[0])
 
-    def rewrite(self, changes: Sequence[Change], *, wrapping_key: int) -> int:
+    def rewrite(self, changes: Sequence[RingRewrap], *, wrapping_key: int) -> int:
         """See `Store.rewrite`."""
         update = (
             "UPDATE pieces SET wrapping_key = ?, keys = ?, subjects = ?, sealed = ? "
@@ -202,10 +203,10 @@ class SqliteFile:
                 update, [(*row[6:], row.conversation, row.seq, seen_keys) for row, seen_keys in changes]
             ).rowcount
 
-    def census(self, now: int) -> Census:
-        """See `Store.census`."""
+    def counts(self, now: int) -> Counts:
+        """See `Store.counts`."""
         with self.reading() as database:
-            return Census(dict(database.execute(_CONVERSATIONS, (now,))), dict(database.execute(_PIECES)))
+            return Counts(dict(database.execute(_CONVERSATIONS, (now,))), dict(database.execute(_PIECES)))
 
     def check(self, now: int) -> None:
         """See `Store.check`."""

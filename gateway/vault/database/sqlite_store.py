@@ -15,10 +15,11 @@ from typing import Self
 
 from sovctl.support.worker_thread import WorkerThread
 
-from .errors import VaultFailed
+from ..encryption.errors import VaultFailed
+from .rows import Counts, KeyRow, RingRewrap, Row
 from .sqlite_erasures import SqliteErasures
 from .sqlite_file import BUSY_TIMEOUT_S, SqliteFile
-from .store import Batch, Census, Change, KeyRow, Row
+from .store import Batch
 
 
 class SqliteStore:
@@ -96,13 +97,13 @@ class SqliteStore:
         """See `Store.count_stale`."""
         return await self._reader.run(self._reading.count_stale, wrapping_key)
 
-    async def rewrite(self, changes: Sequence[Change], *, wrapping_key: int) -> int:
+    async def rewrite(self, changes: Sequence[RingRewrap], *, wrapping_key: int) -> int:
         """See `Store.rewrite`."""
         return await self._writer.run(lambda: self._writing.rewrite(changes, wrapping_key=wrapping_key))
 
-    async def census(self, now: int) -> Census:
-        """See `Store.census`."""
-        return await self._reader.run(self._reading.census, now)
+    async def counts(self, now: int) -> Counts:
+        """See `Store.counts`."""
+        return await self._reader.run(self._reading.counts, now)
 
     async def check(self, now: int) -> None:
         """See `Store.check`."""

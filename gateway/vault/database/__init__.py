@@ -1,0 +1,1 @@
+"""Rows of the vault in SQLite and PostgreSQL."""

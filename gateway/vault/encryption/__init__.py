@@ -1,0 +1,1 @@
+"""Keys of the vault, and the encryption of values and data keys."""
