@@ -1,9 +1,9 @@
-"""A lane collects what arrives while the last batch is under way, and hands it on together: one commit for many.
+"""Group commit: collects the jobs that arrive while a batch is written, and writes them together in the next one.
 
-lane = CommitQueue(write_all, name="vault writes", patience=patience)     # write_all(batch) settles every future in the batch
-await lane.put(job)
+queue = CommitQueue(write_all, name="vault writes", patience=patience)  # write_all sets a result on each future
+await queue.put(job)
 
-When a batch takes longer than `patience` has, whoever waits is told so, and who comes is refused until it is done.
+If a batch exceeds the timeout of `patience`, its jobs fail, and new jobs fail immediately until the batch ends.
 """
 
 from __future__ import annotations

@@ -310,5 +310,5 @@ def _link(address: Address) -> PostgresqlLink:
         address,
         schema=SCHEMA,
         failure=VaultFailed,
-        hint="the gateway sends no tokenized request while the vault is down",
+        hint="no tokenized request is sent until it answers",
     )

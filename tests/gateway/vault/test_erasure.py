@@ -238,7 +238,7 @@ def test_erasing_while_others_store_rotate_and_erase(home: Home) -> None:
 _ERASE = """
 import asyncio, sys
 from sovctl.gateway.vault import Vault
-from sovctl.gateway.vault.keks import LocalKek
+from sovctl.gateway.vault.encryption.keks import LocalKek
 
 def progress(done):
     print(done, flush=True)

@@ -145,7 +145,7 @@ _FORKS = """
 import os, sys
 from pathlib import Path
 from sovctl.gateway.settings import Pkcs11Settings
-from sovctl.gateway.vault.pkcs11_kek import Pkcs11Kek
+from sovctl.gateway.vault.encryption.pkcs11_kek import Pkcs11Kek
 kek = Pkcs11Kek(Pkcs11Settings.model_validate_json(sys.argv[1]), sys.stdin.readline().strip())
 wrapped = kek.wrap(bytes(32), b"wrap")
 for _ in range(2):
@@ -168,8 +168,8 @@ _AWAY = """
 import sys
 from pathlib import Path
 from sovctl.gateway.settings import Pkcs11Settings
-from sovctl.gateway.vault.errors import VaultFailed
-from sovctl.gateway.vault.pkcs11_kek import Pkcs11Kek
+from sovctl.gateway.vault.encryption.errors import VaultFailed
+from sovctl.gateway.vault.encryption.pkcs11_kek import Pkcs11Kek
 kek = Pkcs11Kek(Pkcs11Settings.model_validate_json(sys.argv[1]), sys.stdin.readline().strip())
 tokens = Path(sys.argv[2])
 away = tokens.rename(tokens.with_name("away"))

@@ -161,7 +161,7 @@ def test_rows_whose_wrapping_key_was_destroyed_on_their_way_are_read_again(home:
 _ROTATE = """
 import asyncio, sys
 from sovctl.gateway.vault import Vault
-from sovctl.gateway.vault.keks import LocalKek
+from sovctl.gateway.vault.encryption.keks import LocalKek
 
 def progress(done, total):
     print(done, total, flush=True)

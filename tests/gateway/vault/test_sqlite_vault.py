@@ -166,8 +166,8 @@ _FILLER = """
 import asyncio, resource, sys
 from sovctl.gateway.tokens.conversation import Conversation
 from sovctl.gateway.vault import Vault, VaultFailed
-from sovctl.gateway.vault.sqlite_file import SqliteFile
-from sovctl.gateway.vault.keks import LocalKek
+from sovctl.gateway.vault.database.sqlite_file import SqliteFile
+from sovctl.gateway.vault.encryption.keks import LocalKek
 
 async def main():
     vault = await Vault.open(await store(), [LocalKek(bytes(range(32)))], ttl_s=1600, clock=lambda: 1_000_000.0)

@@ -367,7 +367,7 @@ _WRITER = """
 import asyncio, sys
 from sovctl.gateway.tokens.conversation import Conversation
 from sovctl.gateway.vault import Vault
-from sovctl.gateway.vault.keks import LocalKek
+from sovctl.gateway.vault.encryption.keks import LocalKek
 
 async def main(name, most):
     vault = await Vault.open(await store(), [LocalKek(bytes(range(32)))], ttl_s=1600, clock=lambda: 1_000_000.0)

@@ -93,7 +93,7 @@ class SqliteHome:
     def script(self) -> str:
         return (
             "from pathlib import Path\n"
-            "from sovctl.gateway.vault.sqlite_store import SqliteStore\n"
+            "from sovctl.gateway.vault.database.sqlite_store import SqliteStore\n"
             f"async def store(): return SqliteStore.open(Path({str(self.path)!r}))\n"
         )
 
@@ -153,7 +153,7 @@ class PostgresqlHome:
         return (
             "from sovctl.gateway.settings import PostgresqlSettings\n"
             "from sovctl.gateway.storage.postgresql import Address\n"
-            "from sovctl.gateway.vault.postgresql_store import PostgresqlStore\n"
+            "from sovctl.gateway.vault.database.postgresql_store import PostgresqlStore\n"
             f"settings = PostgresqlSettings.model_validate({self.settings!r})\n"
             "async def store(): return await PostgresqlStore.open(Address.of(settings))\n"
         )
