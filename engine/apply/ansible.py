@@ -39,7 +39,7 @@ internal_poll_interval = 0.02
 """What Ansible takes from a file only; the rest is in its environment."""
 
 RoleVariables = Mapping[str, list[dict[str, Any]]]
-"""`<role>_items`: what to set up; `<role>_leftovers`: what must go. One entry per change."""
+"""`<role>_items`: what to set up; `<role>_orphans`: what must go. One entry per change."""
 
 
 @dataclass(frozen=True)

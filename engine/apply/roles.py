@@ -6,7 +6,7 @@ from typing import Any
 
 from ..facts.node import NodeFacts
 from ..plan.build import desired_on
-from ..plan.order import KINDS
+from ..plan.order import RESOURCE_TYPES
 from ..resources.context import Context
 from ..site.site import Site
 from . import ansible
@@ -15,7 +15,7 @@ from . import ansible
 def roles_for(
     site: Site, context: Context, name: str, ids: set[str], facts: NodeFacts, wheel: str
 ) -> dict[str, ansible.RoleVariables]:
-    """Role -> its variables for exactly the planned changes of one node, in the order of KINDS.
+    """Role -> its variables for exactly the planned changes of one node, in the order of RESOURCE_TYPES.
 
     Files on the controller are named by path, so that no secret is ever in an inventory.
 
@@ -30,7 +30,7 @@ def roles_for(
             continue
         item = {"name": desired.name, **desired.variables}
         if desired.state is None:
-            roles.setdefault(desired.kind, {}).setdefault(f"{desired.kind}_leftovers", []).append(item)
+            roles.setdefault(desired.kind, {}).setdefault(f"{desired.kind}_orphans", []).append(item)
             continue
         if desired.kind == "credential":
             item["source"] = str(site.credentials.file(node, desired.name).resolve())
@@ -39,4 +39,4 @@ def roles_for(
         if desired.kind == "environment":
             item["code"] = wheel if item.pop("needs_code") else ""
         roles.setdefault(desired.kind, {}).setdefault(f"{desired.kind}_items", []).append(item)
-    return {kind.name: roles[kind.name] for kind in KINDS if kind.name in roles}
+    return {kind.name: roles[kind.name] for kind in RESOURCE_TYPES if kind.name in roles}

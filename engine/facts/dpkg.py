@@ -11,7 +11,7 @@ from .unreadable import Unreadable
 
 
 @dataclass(frozen=True, slots=True)
-class Package:
+class DpkgEntry:
     """One line of dpkg-query. `status` is dpkg's abbreviation, such as "ii" (installed) or "hi" (held, installed)."""
 
     name: str
@@ -25,7 +25,7 @@ class Package:
         return len(self.status) == 2 and self.status[1] == "i"
 
 
-def parse_packages(text: str) -> tuple[Package, ...]:
+def parse_packages(text: str) -> tuple[DpkgEntry, ...]:
     """Every package dpkg knows, in its order; a name may come twice, once per architecture.
 
     Raises:
@@ -37,13 +37,13 @@ def parse_packages(text: str) -> tuple[Package, ...]:
         if len(fields) != 4 or not fields[0]:
             raise Unreadable("four fields between tabs", line, where="dpkg-query")
         name, version, architecture, status = fields
-        packages.append(Package(name, version, architecture, status.strip()))
+        packages.append(DpkgEntry(name, version, architecture, status.strip()))
     if not packages:
         raise Unreadable("packages", text, where="dpkg-query")
     return tuple(packages)
 
 
-def installed_versions(packages: tuple[Package, ...]) -> dict[str, str]:
+def installed_versions(packages: tuple[DpkgEntry, ...]) -> dict[str, str]:
     """Version by name, of installed packages only."""
     return {package.name: package.version for package in packages if package.is_installed}
 

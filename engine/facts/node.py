@@ -22,7 +22,7 @@ SIMULATION_MARK = "/etc/sovctl-simulated"
 
 
 @dataclass(frozen=True)
-class Package:
+class InstalledPackage:
     """An installed Debian package; `is_held` as `apt-mark showhold` says."""
 
     version: str
@@ -61,7 +61,7 @@ class NodeFacts:
     captured: str
     simulated: bool
     is_container: bool
-    packages: Mapping[str, Package]
+    packages: Mapping[str, InstalledPackage]
     files: Mapping[str, Mapping[str, Any]]
     texts: Mapping[str, str | None]
     units: Mapping[str, Unit]
@@ -154,13 +154,13 @@ def _output(node: str, commands: Mapping[str, Any], name: str, *, may_fail: bool
     return str(answer["stdout"])
 
 
-def _packages(text: str, holds: frozenset[str]) -> dict[str, Package]:
+def _packages(text: str, holds: frozenset[str]) -> dict[str, InstalledPackage]:
     """What is installed and wanted; a name that is there for two architectures at two versions has both."""
     versions: dict[str, list[str]] = {}
     for each in parse_packages(text):
         if each.status in ("ii", "hi") and each.version not in versions.setdefault(each.name, []):
             versions[each.name].append(each.version)
-    return {name: Package(" and ".join(found), name in holds) for name, found in versions.items() if found}
+    return {name: InstalledPackage(" and ".join(found), name in holds) for name, found in versions.items() if found}
 
 
 def _units(text: str) -> dict[str, Unit]:

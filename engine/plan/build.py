@@ -18,11 +18,11 @@ from ..resources.context import Context
 from ..resources.credential import CERTIFICATES
 from ..resources.environment import ENGINE, GATEWAY
 from ..resources.resource import Change, Desired, Verb, difference
-from ..resources.resource_type import Look
+from ..resources.resource_type import Query
 from ..spec import Node, SiteSpec
 from ..validation.load import catalog_of
 from . import code_wheel
-from .order import KINDS
+from .order import RESOURCE_TYPES
 
 LOCKS = package_folder("engine/catalog/locks")
 
@@ -78,7 +78,7 @@ def requests(context: Context) -> dict[str, Request]:
 
 
 def _request(context: Context, node: Node) -> Request:
-    looks: list[Look] = [kind.look(context, node) for kind in KINDS]
+    looks: list[Query] = [kind.query(context, node) for kind in RESOURCE_TYPES]
     units = sorted({unit for look in looks for unit in look.units})
     sysctls = sorted({key for look in looks for key in look.sysctls})
     # Without a key, sysctl prints its usage and fails.
@@ -102,7 +102,7 @@ def _request(context: Context, node: Node) -> Request:
 
 def desired_on(context: Context, node: Node, facts: NodeFacts | None) -> list[Desired]:
     """Everything a node should have, in the order in which it is brought about."""
-    return [desired for kind in KINDS for desired in kind.expect(context, node, facts)]
+    return [desired for kind in RESOURCE_TYPES for desired in kind.expect(context, node, facts)]
 
 
 TLS_FILES = frozenset(credential.file for credential in CERTIFICATES)
@@ -125,11 +125,11 @@ def _runs_from(each: Desired, package: str) -> bool:
 
 
 def changes(context: Context, facts: Mapping[str, NodeFacts]) -> list[Change]:
-    """Every difference, by node in the order of the file, then in the order of `KINDS`.
+    """Every difference, by node in the order of the file, then in the order of `RESOURCE_TYPES`.
 
     What must start again because something under it changes is a change too: a plan names all that will happen.
     """
-    kinds = {kind.name: kind for kind in KINDS}
+    kinds = {kind.name: kind for kind in RESOURCE_TYPES}
     found: list[Change] = []
     for _, node in context.spec.nodes():
         observed = facts[node.name]
@@ -160,13 +160,13 @@ def _cause(earlier: list[Change], desired: Desired) -> Change | None:
 
 def _ranks_elsewhere(context: Context, facts: Mapping[str, NodeFacts], found: list[Change]) -> Iterator[Change]:
     """Restarts of unchanged ranks whose replica changes on another node: ranks only ever start together."""
-    changed = {(change.node, change.name) for change in found if change.kind == pool.KIND.name}
+    changed = {(change.node, change.name) for change in found if change.kind == pool.RESOURCE_TYPE.name}
     for replica in context.replicas:
         name = pool.instance(replica)
         starting = [rank.node for rank in replica.ranks if (rank.node, name) in changed]
         for rank in replica.ranks:
             if starting and rank.node not in starting:
-                wanted = pool.KIND.expect(context, context.spec.node(rank.node), facts[rank.node])
+                wanted = pool.RESOURCE_TYPE.expect(context, context.spec.node(rank.node), facts[rank.node])
                 desired = next(each for each in wanted if each.name == name)
                 yield _restart(rank.node, desired, why=f"its rank on {starting[0]} starts again")
 

@@ -15,20 +15,20 @@ from ..resources import (
     tuning,
 )
 from ..resources import gateway_config as gateway
-from ..resources.resource_type import Kind
+from ..resources.resource_type import ResourceType
 
 # Packages need the mirror; the wall goes up before anything secret or served arrives; pools need weights,
 # certificates and an engine; the gateway comes last.
-KINDS: tuple[Kind, ...] = (
-    repository.KIND,
-    package.KIND,
-    service.KIND,
-    tuning.KIND,
-    clock.KIND,
-    perimeter.KIND,
-    credential.KIND,
-    environment.KIND,
-    model.KIND,
-    pool.KIND,
-    gateway.KIND,
+RESOURCE_TYPES: tuple[ResourceType, ...] = (
+    repository.RESOURCE_TYPE,
+    package.RESOURCE_TYPE,
+    service.RESOURCE_TYPE,
+    tuning.RESOURCE_TYPE,
+    clock.RESOURCE_TYPE,
+    perimeter.RESOURCE_TYPE,
+    credential.RESOURCE_TYPE,
+    environment.RESOURCE_TYPE,
+    model.RESOURCE_TYPE,
+    pool.RESOURCE_TYPE,
+    gateway.RESOURCE_TYPE,
 )

@@ -10,7 +10,7 @@ from ..facts.node import NodeFacts
 from ..spec import Node
 from .context import Context, render
 from .resource import Desired, Risk, State
-from .resource_type import Kind, Look
+from .resource_type import Query, ResourceType
 
 FILE = "/etc/chrony/chrony.conf"
 
@@ -38,4 +38,4 @@ def _observe(facts: NodeFacts, _desired: Desired) -> State | None:
     return {"file_sha256": facts.sha256(FILE), **unit.state}
 
 
-KIND = Kind("clock", _expect, _observe, lambda _context, _node: Look(hash=(FILE,), units=("chrony",)))
+RESOURCE_TYPE = ResourceType("clock", _expect, _observe, lambda _context, _node: Query(hash=(FILE,), units=("chrony",)))

@@ -11,9 +11,9 @@ from ..facts.node import NodeFacts
 from ..spec import Node
 from ..spec.vault import Kek
 from .context import ENGINE_UID, ENGINE_USER, GATEWAY_UID, GATEWAY_USER, SECRETS_GID, Context
-from .orphan import leftover
+from .orphan import orphan
 from .resource import Desired, Risk, State
-from .resource_type import Kind, Look
+from .resource_type import Query, ResourceType
 
 TLS = "/etc/sovctl/tls"
 SECRETS = "/etc/sovctl/secrets"
@@ -146,7 +146,7 @@ def fingerprint(sha256: str) -> str:
 
 def _expect(context: Context, node: Node, facts: NodeFacts | None) -> Iterator[Desired]:
     wanted = credentials_on(context, node)
-    yield from _leftovers(facts, {credential.path for credential in wanted})
+    yield from _orphans(facts, {credential.path for credential in wanted})
     for credential in wanted:
         yield Desired(
             kind="credential",
@@ -175,15 +175,17 @@ def _observe(facts: NodeFacts, desired: Desired) -> State | None:
     return {"fingerprint": fingerprint(entry["sha256"]), "mode": entry["mode"], "uid": entry["uid"]}
 
 
-def _leftovers(facts: NodeFacts | None, wanted: set[str]) -> Iterator[Desired]:
+def _orphans(facts: NodeFacts | None, wanted: set[str]) -> Iterator[Desired]:
     """Secrets of a service or a cloud that is gone: what nobody uses, nobody shall find."""
     for path in sorted(facts.files if facts else ()):
         folder, _, name = path.rpartition("/")
         if folder in (TLS, SECRETS) and path not in wanted:
-            yield leftover("credential", name, [path], why="site.yaml has no use for it on this node")
+            yield orphan("credential", name, [path], why="site.yaml has no use for it on this node")
 
 
 # Facts hold plain SHA-256 of these files. That gives nothing away: token keys, KEKs, listed.key and private keys are
 # random with 128 bits or more, a PIN has as many beside it, gateway-clients.json and listed.edm hold only hashes, and
 # an API key under 24 characters is refused (credentials.MIN_API_KEY_LENGTH). Captures are kept with mode 0600.
-KIND = Kind("credential", _expect, _observe, lambda _context, _node: Look(hash=(f"{TLS}/*", f"{SECRETS}/*")))
+RESOURCE_TYPE = ResourceType(
+    "credential", _expect, _observe, lambda _context, _node: Query(hash=(f"{TLS}/*", f"{SECRETS}/*"))
+)

@@ -10,7 +10,7 @@ from ..facts.node import NodeFacts
 from ..spec import Node
 from .context import Context
 from .resource import Desired, Risk, State
-from .resource_type import Kind, Look
+from .resource_type import Query, ResourceType
 
 ENGINE, GATEWAY = "vllm", "gateway"
 ROOT = "/opt/sovctl"
@@ -63,9 +63,9 @@ def _observe(facts: NodeFacts, desired: Desired) -> State | None:
     return {"lock_sha256": facts.sha256(f"{ROOT}/{desired.name}/lock.txt"), "built_from": built_from.strip()}
 
 
-KIND = Kind(
+RESOURCE_TYPE = ResourceType(
     "environment",
     _expect,
     _observe,
-    lambda _context, _node: Look(hash=(f"{ROOT}/*/lock.txt",), read=(stamp(ENGINE), stamp(GATEWAY))),
+    lambda _context, _node: Query(hash=(f"{ROOT}/*/lock.txt",), read=(stamp(ENGINE), stamp(GATEWAY))),
 )

@@ -17,10 +17,10 @@ from . import gateway_config_vault as gateway_vault
 from .context import GATEWAY_USER, Context, render
 from .credential import SECRETS, TLS
 from .environment import GATEWAY, stamp
-from .orphan import leftover
+from .orphan import orphan
 from .pool import START_TIMEOUT_S
 from .resource import Desired, Risk, State
-from .resource_type import Kind, Look
+from .resource_type import Query, ResourceType
 
 CONFIG = "/etc/sovctl/gateway.yaml"
 UNIT = "sovctl-gateway"
@@ -132,7 +132,7 @@ def _expect(context: Context, node: Node, facts: NodeFacts | None) -> Iterator[D
     if not context.is_gateway(node):
         if facts and (files := [path for path in (CONFIG, UNIT_FILE) if path in facts.files]):
             why = f"site.yaml has no gateway here; vault and ledger stay in {DATA}"
-            yield leftover("gateway", "gateway", files, why=why, risk=Risk.SERVICE)
+            yield orphan("gateway", "gateway", files, why=why, risk=Risk.SERVICE)
         return
     text = yaml.safe_dump(configuration(context), sort_keys=False, allow_unicode=True).rstrip()
     config_text = render("gateway", "gateway.yaml.j2", configuration=text)
@@ -176,9 +176,9 @@ def _observe(facts: NodeFacts, _desired: Desired) -> State | None:
     }
 
 
-KIND = Kind(
+RESOURCE_TYPE = ResourceType(
     "gateway",
     _expect,
     _observe,
-    lambda _context, _node: Look(hash=(CONFIG, UNIT_FILE, stamp(GATEWAY), f"{TLS}/*", f"{SECRETS}/*"), units=(UNIT,)),
+    lambda _context, _node: Query(hash=(CONFIG, UNIT_FILE, stamp(GATEWAY), f"{TLS}/*", f"{SECRETS}/*"), units=(UNIT,)),
 )

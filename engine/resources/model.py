@@ -14,7 +14,7 @@ from ..facts.node import NodeFacts
 from ..spec import Node
 from .context import ENGINE_USER, Context
 from .resource import Desired, Risk, State
-from .resource_type import Kind, Look
+from .resource_type import Query, ResourceType
 
 STORE = "/srv/sovctl/models"
 
@@ -89,12 +89,12 @@ def _nanoseconds(seconds: str) -> int:
     return int(whole) * 1_000_000_000 + int(part[:9].ljust(9, "0"))
 
 
-def _look(context: Context, node: Node) -> Look:
+def _query(context: Context, node: Node) -> Query:
     names = [folder.name for folder in folders(context, node)]
-    return Look(
+    return Query(
         hash=tuple(f"{STORE}/{name}/{pattern}" for name in names for pattern in ("**", "**/.*")),
         read=tuple(f"{STORE}/{name}/.verified" for name in names),
     )
 
 
-KIND = Kind("model", _expect, _observe, _look)
+RESOURCE_TYPE = ResourceType("model", _expect, _observe, _query)

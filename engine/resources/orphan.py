@@ -13,7 +13,7 @@ from .resource import Desired, Risk
 UNITS = "/etc/systemd/system/"
 
 
-def leftover(kind: str, name: str, files: Iterable[str], *, why: str, risk: Risk = Risk.NONE) -> Desired:
+def orphan(kind: str, name: str, files: Iterable[str], *, why: str, risk: Risk = Risk.NONE) -> Desired:
     """A thing that must go.
 
     Args:

@@ -8,7 +8,7 @@ from ..facts.node import NodeFacts
 from ..spec import Node
 from .context import Context
 from .resource import Desired, Risk, State
-from .resource_type import Kind
+from .resource_type import ResourceType
 
 SYSTEM_PACKAGES = ("chrony", "nftables")
 """On every node. Their version is whatever the signed mirror holds: the mirror is the lock for the system."""
@@ -59,4 +59,4 @@ def _observe(facts: NodeFacts, desired: Desired) -> State | None:
     return {"version": package.version, "is_held": package.is_held}
 
 
-KIND = Kind("package", _expect, _observe)
+RESOURCE_TYPE = ResourceType("package", _expect, _observe)

@@ -16,7 +16,7 @@ from ..facts.node import NodeFacts
 from ..spec import Node
 from .context import GATEWAY_UID, Context, render
 from .resource import Desired, Risk, State
-from .resource_type import Kind, Look
+from .resource_type import Query, ResourceType
 
 FILE = "/etc/nftables.conf"
 
@@ -152,4 +152,6 @@ def _observe(facts: NodeFacts, _desired: Desired) -> State | None:
     }
 
 
-KIND = Kind("perimeter", _expect, _observe, lambda _context, _node: Look(hash=(FILE,), units=("nftables",)))
+RESOURCE_TYPE = ResourceType(
+    "perimeter", _expect, _observe, lambda _context, _node: Query(hash=(FILE,), units=("nftables",))
+)

@@ -21,9 +21,9 @@ from .context import ROLES, Context, render
 from .credential import CERTIFICATES, TLS
 from .environment import ENGINE, stamp
 from .model import STORE
-from .orphan import leftover
+from .orphan import orphan
 from .resource import Desired, Risk, State
-from .resource_type import Kind, Look
+from .resource_type import Query, ResourceType
 
 FOLDER = "/etc/sovctl/pools"
 UNITS = "/etc/systemd/system"
@@ -143,7 +143,7 @@ def environment(context: Context, rank: Rank) -> dict[str, str]:
 
 def _expect(context: Context, node: Node, facts: NodeFacts | None) -> Iterator[Desired]:
     # What must go goes first: it may hold the port or the GPUs of what comes.
-    yield from _leftovers(facts, {instance(replica) for replica in context.replicas_on(node)})
+    yield from _orphans(facts, {instance(replica) for replica in context.replicas_on(node)})
     for replica in context.replicas_on(node):
         rank = next(rank for rank in replica.ranks if rank.node == node.name)
         name, pool = instance(replica), context.pool(replica.pool)
@@ -250,7 +250,7 @@ OURS = tuple(
 )
 
 
-def _leftovers(facts: NodeFacts | None, wanted: set[str]) -> Iterator[Desired]:
+def _orphans(facts: NodeFacts | None, wanted: set[str]) -> Iterator[Desired]:
     """Pools whose files lie on the node and which site.yaml does not put there."""
     found: dict[str, list[str]] = {}
     for pattern in OURS:
@@ -258,12 +258,12 @@ def _leftovers(facts: NodeFacts | None, wanted: set[str]) -> Iterator[Desired]:
             if match := pattern.fullmatch(path):
                 found.setdefault(match["name"], []).append(path)
     for name in sorted(found.keys() - wanted):
-        yield leftover("pool", name, found[name], why="site.yaml has no such pool on this node", risk=Risk.WORKLOAD)
+        yield orphan("pool", name, found[name], why="site.yaml has no such pool on this node", risk=Risk.WORKLOAD)
 
 
-def _look(context: Context, node: Node) -> Look:
+def _query(context: Context, node: Node) -> Query:
     replicas = context.replicas_on(node)
-    return Look(
+    return Query(
         hash=(
             f"{FOLDER}/*",
             f"{UNITS}/sovctl-pool-*",
@@ -279,4 +279,4 @@ def _look(context: Context, node: Node) -> Look:
     )
 
 
-KIND = Kind("pool", _expect, _observe, _look)
+RESOURCE_TYPE = ResourceType("pool", _expect, _observe, _query)

@@ -10,7 +10,7 @@ from ..facts.node import NodeFacts
 from ..spec import Node
 from .context import Context, render
 from .resource import Desired, State
-from .resource_type import Kind, Look
+from .resource_type import Query, ResourceType
 
 SOURCE = "/etc/apt/sources.list.d/sovctl.sources"
 KEY = "/etc/apt/keyrings/sovctl.asc"
@@ -53,4 +53,6 @@ def _observe(facts: NodeFacts, _desired: Desired) -> State | None:
     }
 
 
-KIND = Kind("repository", _expect, _observe, lambda _context, _node: Look(hash=(*PLACES, KEY, POLICY)))
+RESOURCE_TYPE = ResourceType(
+    "repository", _expect, _observe, lambda _context, _node: Query(hash=(*PLACES, KEY, POLICY))
+)

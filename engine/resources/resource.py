@@ -31,7 +31,7 @@ class Desired:
     """What one thing on one node should be.
 
     Args:
-        kind: one of `order.KINDS`.
+        kind: one of `order.RESOURCE_TYPES`.
         name: unique within node and kind.
         state: the expected state, never empty; None for a thing that site.yaml no longer wants.
         why: for the person who reads the plan: where this comes from.

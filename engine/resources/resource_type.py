@@ -12,7 +12,7 @@ from .resource import Desired, State
 
 
 @dataclass(frozen=True)
-class Look:
+class Query:
     """What a kind needs the probe to look at on a node: globs to hash, files to read, units, sysctl keys."""
 
     hash: tuple[str, ...] = ()
@@ -22,20 +22,20 @@ class Look:
 
 
 @dataclass(frozen=True)
-class Kind:
+class ResourceType:
     """One kind of resource.
 
     Args:
         name: of the kind; its Ansible role has the same name.
         expect: what should be on a node, given its facts (a container cannot have kernel-wide settings).
         observe: what is there of one wanted thing; None when it is not.
-        look: what the probe must look at for that.
+        query: what the probe must look at for that.
     """
 
     name: str
     expect: Callable[[Context, Node, NodeFacts | None], Iterable[Desired]]
     observe: Callable[[NodeFacts, Desired], State | None]
-    look: Callable[[Context, Node], Look] = field(default=lambda _context, _node: Look())
+    query: Callable[[Context, Node], Query] = field(default=lambda _context, _node: Query())
 
     def observed(self, facts: NodeFacts, desired: Desired) -> State | None:
         """What is there of one thing, wanted or left over; None when it is not."""

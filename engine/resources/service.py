@@ -8,7 +8,7 @@ from ..facts.node import NodeFacts
 from ..spec import Node
 from .context import Context
 from .resource import Desired, Risk, State
-from .resource_type import Kind, Look
+from .resource_type import Query, ResourceType
 
 # Package of the driver family -> the unit it brings, and why it must run.
 UNITS = {
@@ -35,9 +35,9 @@ def _observe(facts: NodeFacts, desired: Desired) -> State | None:
     return None if unit is None else unit.state
 
 
-KIND = Kind(
+RESOURCE_TYPE = ResourceType(
     "service",
     _expect,
     _observe,
-    lambda context, node: Look(units=tuple(each.name for each in _expect(context, node, None))),
+    lambda context, node: Query(units=tuple(each.name for each in _expect(context, node, None))),
 )

@@ -10,7 +10,7 @@ from ..facts.node import NodeFacts
 from ..spec import Node
 from .context import Context, render
 from .resource import Desired, State
-from .resource_type import Kind, Look
+from .resource_type import Query, ResourceType
 
 SYSCTL_FILE = "/etc/sysctl.d/90-sovctl.conf"
 LIMITS_FILE = "/etc/security/limits.d/90-sovctl.conf"
@@ -57,11 +57,11 @@ def _observe(facts: NodeFacts, desired: Desired) -> State | None:
     return {"file_sha256": found, **{key: facts.sysctls.get(key) for key in keys}}
 
 
-KIND = Kind(
+RESOURCE_TYPE = ResourceType(
     "tuning",
     _expect,
     _observe,
-    lambda context, node: Look(
+    lambda context, node: Query(
         hash=(SYSCTL_FILE, LIMITS_FILE), sysctls=tuple(each.key for each in context.platform(node).sysctls)
     ),
 )

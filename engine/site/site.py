@@ -16,7 +16,7 @@ from ..gather import captures, gather
 from ..plan import code_wheel
 from ..plan.build import changes, context_of, desired_on, requests
 from ..plan.file import Plan, read
-from ..plan.order import KINDS
+from ..plan.order import RESOURCE_TYPES
 from ..plan.waves import waves
 from ..resources.context import Context
 from ..validation.load import LoadedSpec, check_files, load
@@ -128,7 +128,7 @@ def inputs_digest(context: Context) -> str:
 
 
 def _facts_digest(context: Context, facts: NodeFacts) -> str:
-    kinds = {kind.name: kind for kind in KINDS}
+    kinds = {kind.name: kind for kind in RESOURCE_TYPES}
     node = context.spec.node(facts.node)
     states = []
     for desired in desired_on(context, node, facts):

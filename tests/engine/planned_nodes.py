@@ -13,7 +13,7 @@ from typing import Any
 
 from strategies import context, credential_sha256
 
-from sovctl.engine.facts.node import NodeFacts, Package, Unit
+from sovctl.engine.facts.node import InstalledPackage, NodeFacts, Unit
 from sovctl.engine.plan.build import desired_on
 from sovctl.engine.resources.context import ROLES, render
 from sovctl.engine.resources.resource import Desired
@@ -80,7 +80,7 @@ def _put_repository(facts: NodeFacts, desired: Desired, _node: Node) -> NodeFact
 
 def _put_package(facts: NodeFacts, desired: Desired, _node: Node) -> NodeFacts:
     state = desired.state or {}
-    package = Package(state.get("version", "1.2-3"), state.get("is_held", False))
+    package = InstalledPackage(state.get("version", "1.2-3"), state.get("is_held", False))
     return replace(facts, packages={**facts.packages, desired.name: package})
 
 

@@ -8,7 +8,7 @@ import pytest
 from road_site import RoadSite
 
 from sovctl.compliance.ledger.reader import LedgerReader
-from sovctl.engine.plan.order import KINDS
+from sovctl.engine.plan.order import RESOURCE_TYPES
 from sovctl.support.errors import ExitCode
 
 pytestmark = pytest.mark.lab
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.lab
 
 def test_first_plan_names_every_kind_of_resource(site: RoadSite) -> None:
     planned = site.first_plan["changes"]
-    assert {change["kind"] for change in planned} == {kind.name for kind in KINDS}
+    assert {change["kind"] for change in planned} == {kind.name for kind in RESOURCE_TYPES}
     assert {change["node"] for change in planned} == {"n1", "n2", "s1"}
     assert all(change["why"] for change in planned)
     assert site.first_plan["simulated"] is True

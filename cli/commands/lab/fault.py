@@ -56,7 +56,7 @@ def _list_faults(*, as_json: bool) -> None:
     from sovctl.engine.lab.hardware.fault_table import FAULTS
 
     if as_json:
-        rows = [(each.name, each.part.name.lower(), each.shows, each.expects) for each in FAULTS]
+        rows = [(each.name, each.target.name.lower(), each.shows, each.expects) for each in FAULTS]
         output.document([dict(zip(("name", "part", "shows", "expects"), row, strict=True)) for row in rows])
     else:
-        output.table(("fault", "of", "shows"), [(each.name, each.part.name.lower(), each.shows) for each in FAULTS])
+        output.table(("fault", "of", "shows"), [(each.name, each.target.name.lower(), each.shows) for each in FAULTS])

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Any
 
 
-class Part(StrEnum):
+class FaultTarget(StrEnum):
     """What a fault is about; the name of the list in the facts file."""
 
     GPU = "gpus"
@@ -20,7 +20,7 @@ class Fault:
     """One way of being broken."""
 
     name: str
-    part: Part
+    target: FaultTarget
     changes: dict[str, Any]
     """Path below the part, with dots, to the value that it gets."""
     shows: str
@@ -39,19 +39,19 @@ _LINKS_DOWN = {"nvlink.links-active": "FAIL", "nvlink.peer-access": "FAIL", "nvl
 
 FAULTS = (
     Fault(
-        "nvlink-down", Part.GPU, {"nvlinks.inactive": [7]},
+        "nvlink-down", FaultTarget.GPU, {"nvlinks.inactive": [7]},
         "nvlink -s: link 7 <inactive>; topo -m: NV17", _LINKS_DOWN,
     ),
     Fault(
-        "nvlinks-all-down", Part.GPU, {"nvlinks.inactive": list(range(18))},
+        "nvlinks-all-down", FaultTarget.GPU, {"nvlinks.inactive": list(range(18))},
         "nvlink -s: all links are inactive; topo -p2p: NS", _LINKS_DOWN,
     ),
     Fault(
-        "nvlink-errors", Part.GPU, {"nvlinks.errors": {"4": {"replay": 12, "recovery": 1, "crc": 40}}},
+        "nvlink-errors", FaultTarget.GPU, {"nvlinks.errors": {"4": {"replay": 12, "recovery": 1, "crc": 40}}},
         "nvlink -e: link 4 counts", {"nvlink.errors-zero": "FAIL"},
     ),
     Fault(
-        "gpu-lost", Part.GPU, {"is_lost": True, "recovery_action": "Reboot"},
+        "gpu-lost", FaultTarget.GPU, {"is_lost": True, "recovery_action": "Reboot"},
         "-q -x: GPU is lost; exit code 15", {
             "gpu.count": "FAIL",
             **_of(("gpu.ecc", "gpu.row-remap", "gpu.temperature"), "UNKNOWN"),
@@ -60,11 +60,11 @@ FAULTS = (
         },
     ),
     Fault(
-        "gpu-off-bus", Part.GPU, {"on_bus": False},
+        "gpu-off-bus", FaultTarget.GPU, {"on_bus": False},
         "-q -x and lspci: seven GPUs", {**_of(_GPU_CHECKS, "FAIL"), **_LINKS_DOWN, "nvlink.fabric-ready": "FAIL"},
     ),
     Fault(
-        "ecc-uncorrectable", Part.GPU,
+        "ecc-uncorrectable", FaultTarget.GPU,
         {
             "ecc.volatile.dram_uncorrectable": 5,
             "ecc.aggregate.dram_uncorrectable": 8,
@@ -76,15 +76,15 @@ FAULTS = (
         {"gpu.count": "FAIL", "gpu.ecc": "FAIL", "gpu.row-remap": "WARN"},
     ),
     Fault(
-        "ecc-disabled", Part.GPU, {"ecc.mode": "Disabled"},
+        "ecc-disabled", FaultTarget.GPU, {"ecc.mode": "Disabled"},
         "-q -x: current_ecc Disabled", {"gpu.ecc": "FAIL"},
     ),
     Fault(
-        "row-remap-failure", Part.GPU, {"remapped_rows.uncorrectable": 1, "remapped_rows.failure": "Yes"},
+        "row-remap-failure", FaultTarget.GPU, {"remapped_rows.uncorrectable": 1, "remapped_rows.failure": "Yes"},
         "-q -x: remapped_row_failure Yes", {"gpu.row-remap": "FAIL"},
     ),
     Fault(
-        "fabric-degraded", Part.GPU,
+        "fabric-degraded", FaultTarget.GPU,
         {
             "fabric.health": {
                 "summary": "Unhealthy",
@@ -98,15 +98,15 @@ FAULTS = (
         "-q -x: Completed and Success, but health Unhealthy", {"nvlink.fabric-ready": "FAIL"},
     ),
     Fault(
-        "fabric-stuck", Part.GPU, {"fabric.is_stuck": True},
+        "fabric-stuck", FaultTarget.GPU, {"fabric.is_stuck": True},
         "-q -x: fabric In Progress; topo -p2p: NS", _of(("nvlink.peer-access", "nvlink.fabric-ready"), "FAIL"),
     ),
     Fault(
-        "link-downgraded", Part.GPU, {"pcie_gen": 1, "pcie_width": 8},
+        "link-downgraded", FaultTarget.GPU, {"pcie_gen": 1, "pcie_width": 8},
         "-q -x and sysfs: PCIe gen 1, width 8x", {"gpu.pcie-link": "FAIL"},
     ),
     Fault(
-        "overheated", Part.GPU,
+        "overheated", FaultTarget.GPU,
         {
             "temperature_c": 90,
             "temperature_margin_c": -3,
@@ -116,24 +116,24 @@ FAULTS = (
         "-q -x: 90 C, hardware slowdown Active", {"gpu.temperature": "FAIL"},
     ),
     Fault(
-        "driver-unloaded", Part.NODE, {"driver.loads": False},
+        "driver-unloaded", FaultTarget.NODE, {"driver.loads": False},
         "nvidia-smi exits 9; no /proc/driver/nvidia/version",
         _of((*_GPU_CHECKS, *_LINKS_DOWN, "nvlink.fabric-ready"), "UNKNOWN"),
     ),
     Fault(
-        "driver-stays-loaded", Part.NODE, {"driver.swaps_while_loaded": False},
+        "driver-stays-loaded", FaultTarget.NODE, {"driver.swaps_while_loaded": False},
         "after an upgrade nvidia-smi exits 18 until the node reboots", {},
     ),
     Fault(
-        "ib-link-down", Part.ADAPTER, {"state": "1: DOWN", "phys_state": "2: Polling", "link_downed": 1},
+        "ib-link-down", FaultTarget.ADAPTER, {"state": "1: DOWN", "phys_state": "2: Polling", "link_downed": 1},
         "sysfs and ibstat: port down; the fabric loses the adapter", {"ib.ports-active": "FAIL"},
     ),
     Fault(
-        "ib-link-slow", Part.ADAPTER, {"rate": "200 Gb/sec (4X HDR)"},
+        "ib-link-slow", FaultTarget.ADAPTER, {"rate": "200 Gb/sec (4X HDR)"},
         "sysfs: 200 Gb/sec", {"ib.ports-active": "FAIL"},
     ),
     Fault(
-        "ib-symbol-errors", Part.ADAPTER, {"symbol_errors": 480},
+        "ib-symbol-errors", FaultTarget.ADAPTER, {"symbol_errors": 480},
         "sysfs: counters/symbol_error 480; ibqueryerrors on the fabric", {},
     ),
 )  # fmt: skip

@@ -21,7 +21,7 @@ from ..standins.board import FACTS_FILE
 from . import board_files
 from . import infiniband_fabric as fabric
 from . import inventory as hardware
-from .fault_table import FAULTS, Fault, Part
+from .fault_table import FAULTS, Fault, FaultTarget
 from .inventory import Facts
 
 DEFAULT_INDEX = 3
@@ -116,19 +116,19 @@ def _write(lab: Lab, node: LabNode, facts: Facts) -> None:
 
 def _meant(fault: Fault, index: int) -> int:
     """A fault of the node has no index; 0 stands for it, so that it is there once."""
-    return 0 if fault.part is Part.NODE else index
+    return 0 if fault.target is FaultTarget.NODE else index
 
 
 def _full(facts: Facts, fault: Fault, index: int, path: str) -> list[str | int]:
     words: list[str | int] = list(path.split("."))
-    if fault.part is Part.NODE:
+    if fault.target is FaultTarget.NODE:
         return words
-    count = len(facts[fault.part.value])
+    count = len(facts[fault.target.value])
     if count == 0:
-        raise InputError(f"expected a node that has a {fault.part.name.lower()}, got one without", where="NODE")
+        raise InputError(f"expected a node that has a {fault.target.name.lower()}, got one without", where="NODE")
     if not 0 <= index < count:
         raise InputError(f"expected an index of 0 to {count - 1}, got {index}", where="--index")
-    return [fault.part.value, index, *words]
+    return [fault.target.value, index, *words]
 
 
 def _get(tree: Any, path: list[str | int]) -> Any:

@@ -14,7 +14,7 @@ SSH_PORT = 22
 
 
 @dataclass(frozen=True)
-class Part:
+class ServiceStatus:
     """One node or daemon."""
 
     name: str
@@ -42,7 +42,7 @@ class LabStatus:
     simulated: bool
     """Always true: so that no reader takes it for a site."""
     is_up: bool
-    parts: tuple[Part, ...]
+    parts: tuple[ServiceStatus, ...]
     """Nodes in the order of the layout, then daemons."""
 
 
@@ -55,17 +55,17 @@ def look(lab: Lab) -> LabStatus:
     return LabStatus(lab.name, lab.namespace, True, is_whole and all(part.is_well for part in parts), tuple(parts))
 
 
-def _node(lab: Lab, each: LabNode, is_whole: bool) -> Part:
+def _node(lab: Lab, each: LabNode, is_whole: bool) -> ServiceStatus:
     what = "GPU node (8 GPUs, simulated)" if each.kind.has_gpus else "service node"
     state = "off"
     if is_whole and node.process(lab, each):
         answers = reach.answers(lab.namespace, each.address, SSH_PORT, greeting=b"SSH-2.0")
         state = "answers" if answers else "silent"
-    return Part(each.name, what, each.address, state)
+    return ServiceStatus(each.name, what, each.address, state)
 
 
-def _service(lab: Lab, each: services.Service, is_whole: bool) -> Part:
+def _service(lab: Lab, each: services.Service, is_whole: bool) -> ServiceStatus:
     state = "off"
     if is_whole and services.process(lab, each):
         state = "answers" if services.answers(lab, each) else "silent"
-    return Part(each.name, each.what, each.address, state)
+    return ServiceStatus(each.name, each.what, each.address, state)

@@ -20,7 +20,7 @@ from strategies import PRESETS
 
 from examples import examples
 from sovctl.engine.apply import ansible
-from sovctl.engine.plan.order import KINDS
+from sovctl.engine.plan.order import RESOURCE_TYPES
 from sovctl.engine.resources.context import ROLES, render
 from sovctl.engine.validation.load import references
 from sovctl.support.canonical_json import sha256_hex
@@ -95,7 +95,7 @@ def test_every_role_takes_what_the_engine_gives_and_nothing_else(make_site: Make
                     seen.add(keys)
                     tasks.append(_validate(f"{preset} {node} {role}", role, variables))
     kinds = {role for role, _ in seen}
-    assert kinds == {kind.name for kind in KINDS}
+    assert kinds == {kind.name for kind in RESOURCE_TYPES}
     assert play(tmp_path, tasks) == []
 
 
@@ -103,7 +103,7 @@ def test_every_role_takes_what_the_engine_gives_and_nothing_else(make_site: Make
     ("role", "variables"),
     [
         ("clock", {"clock_items": [{"name": "chrony", "servers": ["192.0.2.1"], "drift": 1}]}),
-        ("pool", {"pool_leftovers": [{"name": "former"}]}),
+        ("pool", {"pool_orphans": [{"name": "former"}]}),
     ],
     ids=["one too many", "one too few"],
 )
@@ -120,7 +120,9 @@ def _validate(name: str, role: str, variables: ansible.RoleVariables | dict[str,
 
 
 def test_there_is_a_role_for_every_kind_and_a_kind_for_every_role() -> None:
-    assert {path.name for path in ROLES.iterdir() if (path / "tasks").is_dir()} == {kind.name for kind in KINDS}
+    assert {path.name for path in ROLES.iterdir() if (path / "tasks").is_dir()} == {
+        kind.name for kind in RESOURCE_TYPES
+    }
 
 
 def test_the_playbook_and_every_role_are_read_by_ansible(make_site: MakeSite, tmp_path: Path) -> None:
@@ -195,10 +197,10 @@ def test_no_secret_is_ever_in_an_inventory(preset: str, make_site: MakeSite) -> 
 
 def test_roles_run_in_the_order_of_kinds_with_what_must_go_beside_what_comes(make_site: MakeSite) -> None:
     roles = all_roles(make_site("lab"))
-    order = [kind.name for kind in KINDS]
+    order = [kind.name for kind in RESOURCE_TYPES]
     for of_node in roles.values():
         assert list(of_node) == sorted(of_node, key=order.index)
-    assert [each["name"] for each in roles["n1"]["pool"]["pool_leftovers"]] == ["former"]
-    assert roles["n1"]["gateway"].keys() == {"gateway_leftovers"}
+    assert [each["name"] for each in roles["n1"]["pool"]["pool_orphans"]] == ["former"]
+    assert roles["n1"]["gateway"].keys() == {"gateway_orphans"}
     assert roles["s1"]["gateway"].keys() == {"gateway_items"}
-    assert roles["s1"]["pool"].keys() == {"pool_leftovers"}
+    assert roles["s1"]["pool"].keys() == {"pool_orphans"}

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from sovctl.engine.facts import node
-from sovctl.engine.facts.node import SIMULATION_MARK, Package, Unit, parse_node
+from sovctl.engine.facts.node import SIMULATION_MARK, InstalledPackage, Unit, parse_node
 from sovctl.support.canonical_json import canonical_json
 from sovctl.support.errors import SovctlError
 
@@ -111,9 +111,9 @@ CAPTURE: dict[str, Any] = {
 def test_a_capture_becomes_facts() -> None:
     facts = parse_node(CAPTURE)
     assert facts.packages == {
-        "nvidia-open": Package("580.126.20-1", is_held=True),
-        "nftables": Package("1.0.6", is_held=False),
-        "both": Package("1 and 2", is_held=False),
+        "nvidia-open": InstalledPackage("580.126.20-1", is_held=True),
+        "nftables": InstalledPackage("1.0.6", is_held=False),
+        "both": InstalledPackage("1 and 2", is_held=False),
     }
     assert facts.units == {"chrony": Unit("active", "enabled", 1763700000), "x.timer": Unit("inactive", "", 0)}
     assert facts.ruleset == ("table inet sovctl {", "}")

@@ -14,9 +14,9 @@ from strategies import PRESETS, context, states
 from examples import examples
 from sovctl.engine.facts.node import NodeFacts
 from sovctl.engine.plan.build import changes, desired_on
-from sovctl.engine.plan.order import KINDS
+from sovctl.engine.plan.order import RESOURCE_TYPES
 from sovctl.engine.resources.resource import Change, Desired, Risk, Verb, difference
-from sovctl.engine.resources.resource_type import Kind
+from sovctl.engine.resources.resource_type import ResourceType
 
 RESTARTED = {"runs_what_is_written": "after a restart"}
 
@@ -151,8 +151,8 @@ def test_a_driver_unpacked_under_a_running_pool_is_seen_though_its_version_is_ri
     assert (change.id, list(change.after or {})) == ("n1/pool/chat", ["runs_what_is_written"])
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
-def test_garbage_on_a_node_is_a_difference_and_never_a_crash(kind: Kind) -> None:
+@pytest.mark.parametrize("kind", RESOURCE_TYPES, ids=lambda kind: kind.name)
+def test_garbage_on_a_node_is_a_difference_and_never_a_crash(kind: ResourceType) -> None:
     facts: Mapping[str, NodeFacts] = planned("lab")[0]
     for name, each in facts.items():
         node = context("lab").spec.node(name)

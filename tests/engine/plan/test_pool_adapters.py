@@ -13,7 +13,7 @@ from sovctl.engine.resources import gateway_config as gateway
 from sovctl.engine.resources import model, pool
 from sovctl.engine.resources.context import Context
 from sovctl.engine.resources.resource import Desired
-from sovctl.engine.resources.resource_type import Kind
+from sovctl.engine.resources.resource_type import ResourceType
 from sovctl.engine.spec.lora import Lora
 from sovctl.gateway.settings import load_settings
 
@@ -40,12 +40,12 @@ def adapted() -> Context:
     return replace(plain, spec=made)
 
 
-def expected(kind: Kind, made: Context) -> list[Desired]:
+def expected(kind: ResourceType, made: Context) -> list[Desired]:
     return [each for _, node in made.spec.nodes() for each in kind.expect(made, node, None)]
 
 
 def test_adapters_are_fetched_where_their_pool_is_and_checked_by_their_manifest(adapted: Context) -> None:
-    found = [each for each in expected(model.KIND, adapted) if each.name == "contracts"]
+    found = [each for each in expected(model.RESOURCE_TYPE, adapted) if each.name == "contracts"]
     nodes = {rank.node for each in adapted.replicas if each.pool == adapted.spec.pools[0].name for rank in each.ranks}
     assert len(found) == len(nodes)
     assert {each.state["manifest_sha256"] for each in found} == {SHA}
@@ -69,7 +69,7 @@ def test_vllm_is_told_where_they_are_and_how_many_fit_at_once(adapted: Context) 
 
 def test_what_was_verified_of_an_adapter_is_looked_at_beside_its_server(adapted: Context) -> None:
     node = next(node for _, node in adapted.spec.nodes() if adapted.replicas_on(node))
-    looked = pool.KIND.look(adapted, node)
+    looked = pool.RESOURCE_TYPE.query(adapted, node)
     assert "/srv/sovctl/models/contracts/.verified" in looked.hash
 
 

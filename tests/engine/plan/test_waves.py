@@ -53,17 +53,17 @@ def test_the_canary_costs_least_and_waves_stay_small(made: tuple[str, list[Chang
         served = {(one.pool, one.index) for node in each for one in site.replicas_on(node)}
         return any(map(site.is_gateway, each)), len(served)
 
-    largest_gang = max((len(replica.ranks) for replica in site.replicas), default=1)
+    largest_group = max((len(replica.ranks) for replica in site.replicas), default=1)
     count = sum(len(wave.nodes) for wave in found)
     for number, wave in enumerate(found):
         if number == 0:
             assert wave.name == "canary"
-            assert len(wave.nodes) <= largest_gang
+            assert len(wave.nodes) <= largest_group
             alone = [(name,) for other in found[1:] for name in other.nodes]
-            if largest_gang == 1:
+            if largest_group == 1:
                 assert all(cost(wave.nodes) <= cost(nodes) for nodes in alone)
         else:
-            assert len(wave.nodes) <= max(1, round(count * WAVE_SHARE), count - 1 if count <= 4 else 0, largest_gang)
+            assert len(wave.nodes) <= max(1, round(count * WAVE_SHARE), count - 1 if count <= 4 else 0, largest_group)
 
 
 @settings(deadline=None)
