@@ -91,7 +91,7 @@ def test_the_wheel_has_every_file_of_the_rooms_and_no_other(installed: Installed
         names = {name for name in wheel.namelist() if ".dist-info/" not in name}
     ours = {f"sovctl/{name}" for name in our_files() if name.split("/")[0] in ROOMS}
     assert names == ours | {"sovctl/__init__.py", "sovctl/py.typed"}
-    assert {"sovctl/roles/pool/files/canary", "sovctl/engine/catalog/gpus.yaml", "sovctl/playbooks/apply.yml"} <= names
+    assert {"sovctl/roles/pool/files/probe", "sovctl/engine/catalog/gpus.yaml", "sovctl/playbooks/apply.yml"} <= names
 
 
 def test_the_wheel_keeps_who_may_be_executed(installed: Installed) -> None:
@@ -99,8 +99,8 @@ def test_the_wheel_keeps_who_may_be_executed(installed: Installed) -> None:
         in_wheel = {each.filename for each in wheel.infolist() if (each.external_attr >> 16) & 0o111}
     here = {f"sovctl/{name}" for name in our_files() if name.split("/")[0] in ROOMS and os.access(ROOT / name, os.X_OK)}
     assert in_wheel == here
-    assert "sovctl/roles/pool/files/canary" in in_wheel
-    assert os.access(installed.site_packages / "sovctl" / "roles" / "pool" / "files" / "canary", os.X_OK)
+    assert "sovctl/roles/pool/files/probe" in in_wheel
+    assert os.access(installed.site_packages / "sovctl" / "roles" / "pool" / "files" / "probe", os.X_OK)
 
 
 def test_only_one_name_becomes_importable(installed: Installed) -> None:

@@ -3,7 +3,7 @@
 - The first wave, `canary`, is the node that serves the fewest replicas; of several, the one with the most resource
   types to change.
 - Nodes of one replica are in the same wave, because its ranks restart together.
-- Gateways are in the last waves, after the pools they route to. If nothing serves yet, they may share a wave with pools.
+- Gateways are in the last waves, after the pools they route to. If nothing serves yet, pools may be in their wave.
 """
 
 from __future__ import annotations
@@ -48,11 +48,8 @@ def waves(context: Context, changes: Iterable[Change]) -> list[Wave]:
     while rest:
         batch: list[str] = []
         while rest and (not batch or len(batch) + len(rest[0]) <= size):
-            if (
-                batch
-                and not nothing_serves_yet
-                and _has_gateway(context, rest[0]) != _has_gateway(context, tuple(batch))
-            ):
+            is_mixed = _has_gateway(context, rest[0]) != _has_gateway(context, tuple(batch))
+            if batch and is_mixed and not nothing_serves_yet:
                 break
             batch += rest.pop(0)
         ordered.append(Wave(f"wave {number}", tuple(batch)))

@@ -1,7 +1,7 @@
-"""vLLM pools: one systemd unit per rank, flags as in site.yaml, restarted together.
+"""vLLM pools: one systemd unit for each rank of a replica, with the flags of site.yaml, and a probe of the head rank.
 
-The state holds every flag by its own name, so that a flag changed by hand is named in the plan. Flags and defaults:
-vLLM 0.32.0, `vllm serve --help=all`.
+The state has one key for each flag, so that a plan names a flag that was changed on the node. Source of flags and
+defaults: vLLM 0.32.0, `vllm serve --help=all`.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ from .resource_type import Query, ResourceType
 
 FOLDER = "/etc/sovctl/pools"
 UNITS = "/etc/systemd/system"
-CANARY = "/usr/local/lib/sovctl/canary"
-CANARY_TEMPLATES = ("canary.json.j2", "canary.service.j2", "canary.timer.j2")
+PROBE = "/usr/local/lib/sovctl/probe"
+PROBE_TEMPLATES = ("probe.json.j2", "probe.service.j2", "probe.timer.j2")
 MASTER_PORT = 29501
-"""Where ranks on several nodes meet; vLLM's default --master-port."""
+"""Port of the head rank for the other ranks of its replica; the default of vLLM's --master-port."""
 DPKG_LISTS = "/var/lib/dpkg/info/nvidia-driver-cuda"
-"""dpkg writes `<package>.list` when it unpacks: what a running pool has loaded of the driver is older than that."""
+"""Prefix of the driver's `<package>.list` files. dpkg writes them when it unpacks, so a pool must start after that."""
 START_TIMEOUT_S = 900
 SHUTDOWN_TIMEOUT_S = 60
-"""Requests under way may finish; llm-d uses 60 s with a grace of 90 s."""
+"""Time for running requests to finish. llm-d uses 60 s, and 90 s until it kills the process."""
 
-# Flags that go from a pool to vLLM unchanged, where they are set.
+# Keys of a pool that are also vLLM flags. Unset ones are omitted.
 SAME_NAME = (
     "tensor_parallel_size",
     "pipeline_parallel_size",
@@ -53,20 +53,25 @@ SAME_NAME = (
 
 
 def instance(replica: Replica) -> str:
-    """Name of a replica on its nodes: the pool's, numbered from the second replica on.
+    """Return the name of a replica on its nodes: `chat` for the first, `chat.1` for the second.
 
-    A pool's name has no dot, so that `chat.1` is never another pool.
+    It cannot be the name of another pool, because names of pools have no dot.
     """
     return replica.pool if replica.index == 0 else f"{replica.pool}.{replica.index}"
 
 
 def unit_name(replica: Replica) -> str:
-    """The systemd unit of a replica's rank on a node, without `.service`."""
+    """Return the systemd unit of a replica's rank on a node, without `.service`."""
     return f"sovctl-pool-{instance(replica)}"
 
 
+def probe_timer(name: str) -> str:
+    """Return the systemd timer of the probe of a replica, by the replica's `instance` name."""
+    return f"sovctl-probe-{name}.timer"
+
+
 def flags(context: Context, replica: Replica, rank: Rank) -> dict[str, Any]:
-    """What `vllm serve` is told, by flag name; the order is the file's."""
+    """Return the flags of `vllm serve`, in the order of its configuration file."""
     pool = context.pool(replica.pool)
     head = context.spec.node(replica.head)
     chosen: dict[str, Any] = {
@@ -115,24 +120,24 @@ def flags(context: Context, replica: Replica, rank: Rank) -> dict[str, Any]:
 
 
 def _master_port(context: Context, replica: Replica) -> int:
-    """Replicas with the same head, of whichever pool, meet on ports of their own."""
+    """Return a port that no other multi-node replica with the same head node uses, also of another pool."""
     same_head = [each for each in context.replicas if len(each.ranks) > 1 and each.head == replica.head]
     return MASTER_PORT + same_head.index(replica)
 
 
 def environment(context: Context, rank: Rank) -> dict[str, str]:
-    """Environment of the server: no network but ours, and the GPUs that were given to it."""
+    """Return the environment of the server: offline mode, and the GPUs assigned to the rank."""
     address = str(context.spec.node(rank.node).address)
     chosen = {
         "HF_HUB_OFFLINE": "1",
         "TRANSFORMERS_OFFLINE": "1",
         "VLLM_NO_USAGE_STATS": "1",
         "DO_NOT_TRACK": "1",
-        "VLLM_HOST_IP": address,  # unset, vLLM asks the kernel for the route to 8.8.8.8
+        "VLLM_HOST_IP": address,  # if unset, vLLM looks up the route to 8.8.8.8
         "VLLM_HTTP_TIMEOUT_KEEP_ALIVE": "120",  # longer than the gateway keeps idle connections
     }
     if context.spec.software.engine == "vllm-cpu":
-        # One core per rank; automatic binding asserts where there is one NUMA node.
+        # One core per rank, because automatic binding fails an assertion on a machine with one NUMA node.
         chosen["VLLM_CPU_OMP_THREADS_BIND"] = "|".join(str(index) for index in range(len(rank.gpus)))
         chosen["OMP_NUM_THREADS"] = "1"
         chosen["TORCH_COMPILE_DISABLE"] = "1"  # nodes have no compiler
@@ -142,7 +147,7 @@ def environment(context: Context, rank: Rank) -> dict[str, str]:
 
 
 def _expect(context: Context, node: Node, facts: NodeFacts | None) -> Iterator[Desired]:
-    # What must go goes first: it may hold the port or the GPUs of what comes.
+    # Orphans first, because they may occupy the port or the GPUs of a new replica.
     yield from _orphans(facts, {instance(replica) for replica in context.replicas_on(node)})
     for replica in context.replicas_on(node):
         rank = next(rank for rank in replica.ranks if rank.node == node.name)
@@ -160,19 +165,19 @@ def _expect(context: Context, node: Node, facts: NodeFacts | None) -> Iterator[D
         }
         item = {"name": name, **variables}
         unit_text = render("pool", "unit.service.j2", item=item)
-        canary = [render("pool", template, item=item) for template in CANARY_TEMPLATES]
-        canary.append((ROLES / "pool" / "files" / "canary").read_text())
+        probe = [render("pool", template, item=item) for template in PROBE_TEMPLATES]
+        probe.append((ROLES / "pool" / "files" / "probe").read_text())
         yield Desired(
             kind="pool",
             name=name,
             state={
                 **chosen,
                 "unit_sha256": sha256_hex(unit_text),
-                "canary_sha256": _joint_sha256(sha256_hex(text) for text in canary),
+                "probe_sha256": _joint_sha256(sha256_hex(text) for text in probe),
                 "active": "active",
                 "enabled": "enabled",
                 "runs_what_is_written": True,
-                **({"canary": "active"} if rank.node_rank == 0 else {}),
+                **({"probe": "active"} if rank.node_rank == 0 else {}),
             },
             why=f"{pool.model}, {pool.gpus_per_stage} GPUs by "
             + ("data and expert parallelism" if pool.data_parallel_size > 1 else "tensor parallelism")
@@ -186,7 +191,7 @@ def _expect(context: Context, node: Node, facts: NodeFacts | None) -> Iterator[D
 def _observe(facts: NodeFacts, desired: Desired) -> State | None:
     config_file, unit_file = _files(desired.name)
     text = facts.texts.get(config_file)
-    unit, timer = facts.units.get(desired.variables["unit"]), facts.units.get(f"sovctl-canary-{desired.name}.timer")
+    unit, timer = facts.units.get(desired.variables["unit"]), facts.units.get(probe_timer(desired.name))
     if text is None:
         return None
     try:
@@ -202,11 +207,11 @@ def _observe(facts: NodeFacts, desired: Desired) -> State | None:
     return {
         **observed,
         "unit_sha256": facts.sha256(unit_file),
-        "canary_sha256": _joint_sha256(facts.sha256(path) for path in canary_files(desired.name)),
-        "canary": timer.active if timer else None,
+        "probe_sha256": _joint_sha256(facts.sha256(path) for path in probe_files(desired.name)),
+        "probe": timer.active if timer else None,
         "active": unit.active if unit else None,
         "enabled": unit.enabled if unit else None,
-        # Unit times are whole seconds: a restart in the second of the last write counts as after it.
+        # Start times of units are whole seconds: a start in the same second as the last write counts as later.
         "runs_what_is_written": bool(unit and unit.started_s >= int(changed_s)),
     }
 
@@ -215,13 +220,13 @@ def _files(name: str) -> tuple[str, str]:
     return f"{FOLDER}/{name}.yaml", f"{UNITS}/sovctl-pool-{name}.service"
 
 
-def canary_files(name: str) -> tuple[str, ...]:
-    """Question, service, timer (as `CANARY_TEMPLATES`) and program of a pool's canary on a node."""
+def probe_files(name: str) -> tuple[str, ...]:
+    """Return the paths on a node of a probe: settings, service and timer (order of `PROBE_TEMPLATES`), program."""
     return (
-        f"{FOLDER}/{name}.canary.json",
-        f"{UNITS}/sovctl-canary-{name}.service",
-        f"{UNITS}/sovctl-canary-{name}.timer",
-        CANARY,
+        f"{FOLDER}/{name}.probe.json",
+        f"{UNITS}/sovctl-probe-{name}.service",
+        f"{UNITS}/{probe_timer(name)}",
+        PROBE,
     )
 
 
@@ -237,24 +242,37 @@ def _verified(name: str) -> str:
     return f"{STORE}/{name}/.verified"
 
 
-# Files of a pool on a node, in the order in which they are removed: the unit goes last.
-OURS = tuple(
-    re.compile(pattern.format(name=r"(?P<name>[a-z][a-z0-9-]*(?:\.[0-9]+)?)"))
-    for pattern in (
-        rf"{FOLDER}/{{name}}\.canary\.json",
-        rf"{FOLDER}/{{name}}\.yaml",
-        rf"{UNITS}/sovctl-canary-{{name}}\.timer",
-        rf"{UNITS}/sovctl-canary-{{name}}\.service",
-        rf"{UNITS}/sovctl-pool-{{name}}\.service",
-    )
+_NAME = r"(?P<name>[a-z][a-z0-9-]*(?:\.[0-9]+)?)"
+
+OWN_FILES = (
+    re.compile(rf"{FOLDER}/{_NAME}\.probe\.json"),
+    re.compile(rf"{FOLDER}/{_NAME}\.yaml"),
+    re.compile(rf"{UNITS}/sovctl-probe-{_NAME}\.timer"),
+    re.compile(rf"{UNITS}/sovctl-probe-{_NAME}\.service"),
+    re.compile(rf"{UNITS}/sovctl-pool-{_NAME}\.service"),
 )
+"""Files of a replica, in the order of removal. The unit is last, so that a new plan resumes an interrupted one."""
+
+FORMER_PROBE = "former.probe"
+"""Name of the orphan with the former files of probes. No replica has it, because theirs have a number after the dot."""
+FORMER_PROBE_PROGRAM = "/usr/local/lib/sovctl/canary"
+FORMER_PROBE_FILES = (
+    re.compile(rf"{UNITS}/sovctl-canary-{_NAME}\.timer"),
+    re.compile(rf"{UNITS}/sovctl-canary-{_NAME}\.service"),
+    re.compile(rf"{FOLDER}/{_NAME}\.canary\.json"),
+    re.compile(re.escape(FORMER_PROBE_PROGRAM)),
+)
+"""Files of probes as sovctl 0.1.0 names them, in the order of removal."""
 
 
 def _orphans(facts: NodeFacts | None, wanted: set[str]) -> Iterator[Desired]:
-    """Pools whose files lie on the node and which site.yaml does not put there."""
+    """Return the former files of probes, and the replicas that have files on the node and are not in `wanted`."""
+    paths = sorted(facts.files if facts else ())
+    if former := [path for pattern in FORMER_PROBE_FILES for path in paths if pattern.fullmatch(path)]:
+        yield orphan("pool", FORMER_PROBE, former, why="probes of pools have other file names now")
     found: dict[str, list[str]] = {}
-    for pattern in OURS:
-        for path in sorted(facts.files if facts else ()):
+    for pattern in OWN_FILES:
+        for path in paths:
             if match := pattern.fullmatch(path):
                 found.setdefault(match["name"], []).append(path)
     for name in sorted(found.keys() - wanted):
@@ -267,15 +285,17 @@ def _query(context: Context, node: Node) -> Query:
         hash=(
             f"{FOLDER}/*",
             f"{UNITS}/sovctl-pool-*",
+            f"{UNITS}/sovctl-probe-*",
             f"{UNITS}/sovctl-canary-*",
-            CANARY,
+            PROBE,
+            FORMER_PROBE_PROGRAM,
             f"{DPKG_LISTS}*.list",
             stamp(ENGINE),
             f"{TLS}/*",
             *(_verified(name) for each in replicas for name in _weights(context.pool(each.pool))),
         ),
         read=tuple(f"{FOLDER}/{instance(each)}.yaml" for each in replicas),
-        units=tuple(unit for each in replicas for unit in (unit_name(each), f"sovctl-canary-{instance(each)}.timer")),
+        units=tuple(unit for each in replicas for unit in (unit_name(each), probe_timer(instance(each)))),
     )
 
 

@@ -38,7 +38,7 @@ def cluttered(node: str) -> NodeFacts:
     facts = empty(node)
     for path in (
         "/etc/sovctl/pools/former.yaml",
-        "/etc/systemd/system/sovctl-canary-former.timer",
+        "/etc/systemd/system/sovctl-probe-former.timer",
         "/etc/systemd/system/sovctl-pool-former.service",
         "/etc/sovctl/secrets/cloud-former.key",
         "/etc/sovctl/gateway.yaml",

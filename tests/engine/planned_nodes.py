@@ -123,15 +123,15 @@ def _put_model(facts: NodeFacts, desired: Desired, _node: Node) -> NodeFacts:
 def _put_pool(facts: NodeFacts, desired: Desired, _node: Node) -> NodeFacts:
     item, name = {"name": desired.name, **desired.variables}, desired.name
     facts = with_text(facts, f"/etc/sovctl/pools/{name}.yaml", render("pool", "pool.yaml.j2", item=item))
-    facts = with_file(facts, CANARY, sha256_hex((ROLES / "pool" / "files" / "canary").read_bytes()))
+    facts = with_file(facts, PROBE, sha256_hex((ROLES / "pool" / "files" / "probe").read_bytes()))
     for template, path in {
         "unit.service.j2": f"{UNITS}/sovctl-pool-{name}.service",
-        "canary.service.j2": f"{UNITS}/sovctl-canary-{name}.service",
-        "canary.timer.j2": f"{UNITS}/sovctl-canary-{name}.timer",
-        "canary.json.j2": f"/etc/sovctl/pools/{name}.canary.json",
+        "probe.service.j2": f"{UNITS}/sovctl-probe-{name}.service",
+        "probe.timer.j2": f"{UNITS}/sovctl-probe-{name}.timer",
+        "probe.json.j2": f"/etc/sovctl/pools/{name}.probe.json",
     }.items():
         facts = with_file(facts, path, sha256_hex(render("pool", template, item=item)))
-    return with_unit(with_unit(facts, f"sovctl-pool-{name}"), f"sovctl-canary-{name}.timer")
+    return with_unit(with_unit(facts, f"sovctl-pool-{name}"), f"sovctl-probe-{name}.timer")
 
 
 def _put_gateway(facts: NodeFacts, desired: Desired, _node: Node) -> NodeFacts:
@@ -147,7 +147,7 @@ REPOSITORY = {
 }
 TUNING = {"kernel": "/etc/sysctl.d/90-sovctl.conf", "limits": "/etc/security/limits.d/90-sovctl.conf"}
 CHRONY, WALL, SETTINGS = "/etc/chrony/chrony.conf", "/etc/nftables.conf", "/etc/sovctl/gateway.yaml"
-UNITS, CANARY = "/etc/systemd/system", "/usr/local/lib/sovctl/canary"
+UNITS, PROBE = "/etc/systemd/system", "/usr/local/lib/sovctl/probe"
 GATEWAY_UNIT = f"{UNITS}/sovctl-gateway.service"
 
 _PUT: dict[str, Callable[[NodeFacts, Desired, Node], NodeFacts]] = {
@@ -266,10 +266,10 @@ def _pool(desired: Desired) -> Iterator[Handle]:
     for flag in desired.variables["flags"]:
         yield Handle("pool", desired.name, flag, _flag(config, flag))
     yield Handle("pool", desired.name, "unit_sha256", _file(f"{UNITS}/{unit}.service"))
-    yield Handle("pool", desired.name, "canary_sha256", _file(f"{UNITS}/sovctl-canary-{desired.name}.timer"))
+    yield Handle("pool", desired.name, "probe_sha256", _file(f"{UNITS}/sovctl-probe-{desired.name}.timer"))
     yield Handle("pool", desired.name, "runs_what_is_written", _unit(unit, started_s=WRITTEN_S - 1))
     if desired.variables["is_head"]:
-        yield Handle("pool", desired.name, "canary", _unit(f"sovctl-canary-{desired.name}.timer", active="inactive"))
+        yield Handle("pool", desired.name, "probe", _unit(f"sovctl-probe-{desired.name}.timer", active="inactive"))
     yield from _unit_handles(desired, unit)
 
 

@@ -245,12 +245,12 @@ class RoadSite:
         return [*search.search_controller(NAME, self.folder, values), *search.search_nodes(NAME, values)]
 
     def wait_for_pool(self) -> None:
-        """Return when the pool completes a prompt: the canary's own question, counted nowhere.
+        """Return when the pool completes a prompt: the probe's own question, counted nowhere.
 
         It waits on the node: to log in for every question takes the CPU that the pool would start with.
         """
-        canary = "/usr/local/lib/sovctl/canary --config /etc/sovctl/pools/chat.canary.json"
-        command = f"sudo {canary} --unit {POOL_UNIT} --wait {POOL_LIMIT_S:.0f}"
+        probe = "/usr/local/lib/sovctl/probe --config /etc/sovctl/pools/chat.probe.json"
+        command = f"sudo {probe} --unit {POOL_UNIT} --wait {POOL_LIMIT_S:.0f}"
         said = self.on("n1", command, accept=(0, 1), limit_s=POOL_LIMIT_S + 60)
         assert json.loads(said)["ok"], f"expected the pool to answer within {POOL_LIMIT_S:.0f} s: {said}"
 

@@ -7,11 +7,11 @@ from road_site import POOL_LIMIT_S, POOL_UNIT, SENT, RoadSite, wait_for
 
 pytestmark = pytest.mark.lab
 
-CANARY_UNIT = "sovctl-canary-chat"
-QUESTION = "/etc/sovctl/pools/chat.canary.json"
-KEPT = "/var/tmp/chat.canary.json"
+PROBE_UNIT = "sovctl-probe-chat"
+QUESTION = "/etc/sovctl/pools/chat.probe.json"
+KEPT = "/var/tmp/chat.probe.json"
 PATIENCE_S = 5
-"""How long the canary waits in this test; it is 60 s on a site."""
+"""How long the probe waits in this test; it is 60 s on a site."""
 BOOT_LIMIT_S = 90.0
 # From the node itself, with its own certificate: does the server say that it is healthy?
 HEALTH = (
@@ -24,24 +24,24 @@ HEALTH = (
 )
 
 
-def test_a_rank_that_hangs_is_seen_by_the_canary_alone_and_all_ranks_start_again(site: RoadSite) -> None:
+def test_a_rank_that_hangs_is_seen_by_the_probe_alone_and_all_ranks_start_again(site: RoadSite) -> None:
     site.wait_for_pool()
     before = site.workers()
-    site.on("n1", f"sudo systemctl start {CANARY_UNIT}")  # it answers now, so that a failure counts
-    site.on("n1", f"sudo systemctl stop {CANARY_UNIT}.timer")
+    site.on("n1", f"sudo systemctl start {PROBE_UNIT}")  # it answers now, so that a failure counts
+    site.on("n1", f"sudo systemctl stop {PROBE_UNIT}.timer")
     try:
         site.on("n1", f"sudo cp -p {QUESTION} {KEPT} && sudo sed -i 's/: 60$/: {PATIENCE_S}/' {QUESTION}")
         site.on("n1", f"sudo kill -STOP {before[0]}")
         for count in (1, 2):
-            site.on("n1", f"sudo systemctl start {CANARY_UNIT}", accept=(1,))
-            assert site.on("n1", f"cat /run/sovctl-canary/{POOL_UNIT}.failures") == str(count)
+            site.on("n1", f"sudo systemctl start {PROBE_UNIT}", accept=(1,))
+            assert site.on("n1", f"cat /run/sovctl-probe/{POOL_UNIT}.failures") == str(count)
             assert site.workers() == before, "two failures are not yet a reason"
         assert site.on("n1", HEALTH) == "200", "expected a server that says it is healthy while it hangs"
-        site.on("n1", f"sudo systemctl start {CANARY_UNIT}", accept=(1,))
+        site.on("n1", f"sudo systemctl start {PROBE_UNIT}", accept=(1,))
         wait_for("the hanging rank to be gone", lambda: not set(before) & site.processes("n1"), limit_s=POOL_LIMIT_S)
         site.wait_for_pool()
     finally:
-        site.on("n1", f"sudo mv {KEPT} {QUESTION} && sudo systemctl start {CANARY_UNIT}.timer")
+        site.on("n1", f"sudo mv {KEPT} {QUESTION} && sudo systemctl start {PROBE_UNIT}.timer")
     assert len(site.workers()) == len(before)
     assert not set(site.workers()) & set(before), "a rank alone never comes back to the others"
     assert site.changes() == {}

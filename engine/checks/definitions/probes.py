@@ -208,8 +208,8 @@ def pool_process(expectation: PoolExpectation) -> Probe:
 
 def canary(expectation: PoolExpectation) -> Probe:
     """A completion, by the same program that watches the pool."""
-    config = expectation.config.removesuffix(".yaml") + ".canary.json"
-    return Probe(script(canary=f"/usr/local/lib/sovctl/canary --config {shlex.quote(config)}"), timeout_s=120)
+    config = expectation.config.removesuffix(".yaml") + ".probe.json"
+    return Probe(script(canary=f"/usr/local/lib/sovctl/probe --config {shlex.quote(config)}"), timeout_s=120)
 
 
 def doors(expectation: PoolExpectation) -> Probe:

@@ -35,7 +35,7 @@ for top in FOLDERS:
 look(subprocess.run(["journalctl", "--no-pager", "--output=export"], capture_output=True).stdout)
 print(json.dumps({"hits": hits, "files": files, "bytes": size}))
 """
-NODE_FOLDERS = ("/var/log", "/var/lib/sovctl", "/etc/sovctl", "/run/sovctl-canary", "/var/tmp", "/tmp")
+NODE_FOLDERS = ("/var/log", "/var/lib/sovctl", "/etc/sovctl", "/run/sovctl-probe", "/var/tmp", "/tmp")
 
 
 @dataclass(frozen=True)

@@ -51,7 +51,7 @@ def template_variables(roles: dict[str, ansible.RoleVariables]) -> list[tuple[st
                     found.append((role, "gateway.yaml.j2", {"configuration": item["configuration"]}))
                     found.append((role, "unit.service.j2", {"user": item["user"], "data": item["data"]}))
                 case "pool":
-                    names = ("pool.yaml", "unit.service", "canary.json", "canary.service", "canary.timer")
+                    names = ("pool.yaml", "unit.service", "probe.json", "probe.service", "probe.timer")
                     found += [(role, f"{name}.j2", {"item": item}) for name in names]
     return found
 

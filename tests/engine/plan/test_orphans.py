@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fnmatch import fnmatch
 
 from planned_nodes import planned
 from strategies import context
@@ -61,6 +62,26 @@ def test_a_removal_that_was_cut_off_is_still_planned_by_its_last_file() -> None:
     half = replace(facts[node], files={path: value for path, value in facts[node].files.items() if path not in ours})
     gone = deleted(changes(without_pool("triage"), {**facts, node: half}))
     assert (gone[f"{node}/pool/triage"].before or {}) == {"files": [last]}
+
+
+def test_the_former_files_of_probes_are_removed() -> None:
+    facts = planned("lab")[0]
+    former = [
+        "/etc/systemd/system/sovctl-canary-chat.timer",
+        "/etc/systemd/system/sovctl-canary-chat.service",
+        "/etc/sovctl/pools/chat.canary.json",
+        "/usr/local/lib/sovctl/canary",
+    ]
+    entry = {"sha256": "ab" * 32, "mtime_ns": 0}
+    node = replace(facts["n1"], files={**facts["n1"].files, **dict.fromkeys(former, entry)})
+    made = changes(context("lab"), {**facts, "n1": node})
+    assert [change.id for change in made] == ["n1/pool/former.probe"]
+    assert made[0].verb is Verb.DELETE
+    assert (made[0].before or {}) == {"files": former}
+    desired = next(pool.RESOURCE_TYPE.expect(context("lab"), context("lab").spec.node("n1"), node))
+    assert desired.variables["units"] == ["sovctl-canary-chat.timer", "sovctl-canary-chat.service"]
+    query = pool.RESOURCE_TYPE.query(context("lab"), context("lab").spec.node("n1"))
+    assert all(any(fnmatch(path, pattern) for pattern in query.hash) for path in former)
 
 
 def test_the_old_name_of_a_canary_is_no_pool_of_ours_and_goes() -> None:

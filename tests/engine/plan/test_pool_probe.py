@@ -1,4 +1,4 @@
-"""The canary program as it lies on nodes, against a real server with mutual TLS on loopback; systemctl is a script."""
+"""The probe of a pool against a real server with mutual TLS on loopback; systemctl is a script."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from waiting import until
 from sovctl.engine.certificate_authority import Authority
 from sovctl.engine.resources.context import ROLES
 
-CANARY = ROLES / "pool" / "files" / "canary"
+PROBE = ROLES / "pool" / "files" / "probe"
 HERE = IPv4Address("127.0.0.1")
 COMPLETION = json.dumps({"choices": [{"message": {"content": "ping"}}]}).encode()
 PRIVATE = "text of the server that nobody shall see"
@@ -92,7 +92,7 @@ class Node:
     pool: Pool
 
     def config(self, *, timeout_s: float = 20, certificate: str = "here") -> Path:
-        path = self.folder / "chat.canary.json"
+        path = self.folder / "chat.probe.json"
         pki = self.authority.folder
         values = {
             "url": f"https://{HERE}:{self.pool.port}/v1",
@@ -132,7 +132,7 @@ class Node:
             "PATH": f"{self.folder}/bin:{os.environ['PATH']}",
             "RUNTIME_DIRECTORY": str(self.folder),
         }
-        command = [sys.executable, "-I", str(CANARY), "--config", str(config or self.config()), *options]
+        command = [sys.executable, "-I", str(PROBE), "--config", str(config or self.config()), *options]
         done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False, timeout=60)
         assert PRIVATE not in done.stdout + done.stderr
         assert not done.stderr, done.stderr
@@ -194,7 +194,7 @@ def test_a_server_of_another_authority_is_a_failure(node: Node, tmp_path: Path) 
     assert "CERTIFICATE_VERIFY_FAILED" in str(result["error"])
 
 
-def test_a_canary_with_a_foreign_certificate_is_refused_by_the_pool(node: Node, tmp_path: Path) -> None:
+def test_a_probe_with_a_foreign_certificate_is_refused_by_the_pool(node: Node, tmp_path: Path) -> None:
     other = Authority(tmp_path / "other", "another")
     certificate, key = other.issue("here", HERE, now=datetime.now(UTC))
     values = json.loads(node.config().read_text()) | {"certificate_file": str(certificate), "key_file": str(key)}
