@@ -28,7 +28,7 @@ from bench.pii_sets.write import CUSTOMERS, write_sets
 from sovctl.gateway.detect import make_detector
 from sovctl.gateway.detect.edm.build import build_index
 from sovctl.gateway.settings import DetectSettings, load_settings
-from sovctl.gateway.settings.listed import ListedSettings
+from sovctl.gateway.settings.exact_data_match import ExactDataMatchSettings
 from sovctl.support.atomic_files import write_atomic
 from sovctl.support.errors import SovctlError, SpecError
 from sovctl.support.secret_files import KEY_BYTES
@@ -72,7 +72,7 @@ REGIONS = {
 
 
 def measure(
-    documents: list[Document], settings: DetectSettings | None, *, listed: ListedSettings | None = None
+    documents: list[Document], settings: DetectSettings | None, *, listed: ExactDataMatchSettings | None = None
 ) -> dict[str, Any]:
     """Every figure.
 
@@ -82,7 +82,7 @@ def measure(
     """
     base = settings or DetectSettings()
     if listed is not None:
-        base = base.model_copy(update={"listed": listed})
+        base = base.model_copy(update={"exact_data_match": listed})
     maskers: dict[str, Masker] = {}
     judged: list[Document] = []
     outcomes: list[Outcome] = []
@@ -105,14 +105,17 @@ def measure(
     return {"not_inspected": len(documents) - len(judged), **result}
 
 
-def index_of(people: Path, folder: Path) -> ListedSettings:
+def index_of(people: Path, folder: Path) -> ExactDataMatchSettings:
     """An index of these people under a key of its own, in `folder`.
 
     Raises:
         SovctlError: it is no list.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    key, made = secrets.token_bytes(KEY_BYTES), ListedSettings(index_file=folder / "edm", key_file=folder / "edm.key")
+    key, made = (
+        secrets.token_bytes(KEY_BYTES),
+        ExactDataMatchSettings(index_file=folder / "edm", key_file=folder / "edm.key"),
+    )
     write_atomic(made.key_file, key.hex(), mode=0o600)
     build_index(people, made.index_file, key, built_at="")
     return made

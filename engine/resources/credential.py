@@ -63,7 +63,7 @@ def kek_file(kek: Kek) -> str:
 
 def key_files(context: Context) -> list[Credential]:
     """The keys of tokens and vault, and what the vault's database is reached with."""
-    names = {token_key_file(version): "keys the tokens that leave" for version in context.gateway.token_key_versions}
+    names = {token_key_file(key.version): "keys the tokens that leave" for key in context.gateway.token_keys}
     for kek in context.gateway.vault.kek:
         names[kek_file(kek)] = "opens the hardware token" if kek.pkcs11 else "wraps the vault's keys"
     made = [Credential(name, f"{SECRETS}/{name}", why, True) for name, why in names.items()]
@@ -114,7 +114,7 @@ def access_files(context: Context) -> list[Credential]:
 
 def listed_files(context: Context) -> list[Credential]:
     """The site's own people, where it names any."""
-    if context.gateway.detect.listed is None:
+    if context.gateway.detect.exact_data_match is None:
         return []
     return [
         Credential("listed.edm", f"{SECRETS}/listed.edm", "who is found by name, as keyed hashes", True),

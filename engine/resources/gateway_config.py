@@ -65,8 +65,8 @@ def configuration(context: Context) -> dict[str, Any]:
         "routes": [route.model_dump(mode="json", exclude_none=True) for route in gateway.routes],
         **gateway_handoff.handoff(context, data=DATA),
         **gateway_handoff.tracing(context),
-        "tokens": {"format_preserving": list(gateway.format_preserving)},
-        "restore": {"link_hosts": list(gateway.link_hosts)},
+        "tokens": {"format_preserving": list(gateway.tokens.format_preserving)},
+        "restore": {"link_hosts": list(gateway.restore.link_hosts)},
         "policy": gateway.policy.model_dump(mode="json"),
         "detect": _detect(context),
         "routing": {
@@ -74,21 +74,21 @@ def configuration(context: Context) -> dict[str, Any]:
             "max_kv_usage": gateway.routing.max_kv_usage,
             "hedge": gateway.routing.hedge,
         },
-        "limits": {"request_timeout_s": gateway.routing.request_timeout_s},
+        "limits": {"request_timeout_s": gateway.limits.request_timeout_s},
     }
 
 
 def _detect(context: Context) -> dict[str, Any]:
     made = context.gateway.detect.model_dump(mode="json", exclude_none=True)
-    if "listed" in made:
-        made["listed"] = {"index_file": f"{SECRETS}/listed.edm", "key_file": f"{SECRETS}/listed.key"}
+    if "exact_data_match" in made:
+        made["exact_data_match"] = {"index_file": f"{SECRETS}/listed.edm", "key_file": f"{SECRETS}/listed.key"}
     return made
 
 
 def _pools(context: Context) -> Iterator[dict[str, Any]]:
     pools = context.spec.served()
-    named = [name for route in context.gateway.routes for name in (route.pool, *route.also) if name in pools]
-    if look := context.gateway.detect.second_look:
+    named = [name for route in context.gateway.routes for name in (route.pool, *route.fallbacks) if name in pools]
+    if look := context.gateway.detect.llm_review:
         named.append(look.upstream)
     for name in dict.fromkeys(named):
         pool = pools[name]

@@ -23,7 +23,7 @@ def access(context: Context, *, data: str) -> dict[str, Any]:
     if gateway.teams:
         made["teams"] = [team.model_dump(mode="json", exclude_defaults=True) for team in gateway.teams]
     if gateway.identity_providers:
-        made["oidc"] = [
+        made["identity_providers"] = [
             _issuer(each.model_dump(mode="json", exclude_defaults=True)) for each in gateway.identity_providers
         ]
     return made
@@ -35,8 +35,8 @@ def quota(context: Context, *, data: str) -> dict[str, Any]:
     made: dict[str, Any] = {}
     if gateway.vault.postgresql is None:  # else use is counted there, for all nodes together
         made["path"] = f"{data}/quota.db"
-    if limits := limits_of(gateway.each_caller):
-        made["each_caller"] = limits
+    if limits := limits_of(gateway.quota.default_limits):
+        made["default_limits"] = limits
     if gateway.prices is not None:
         made["prices"] = {
             "currency": gateway.prices.currency,
@@ -54,7 +54,7 @@ def listen(context: Context) -> dict[str, Any]:
         return {}
     return {
         "client_ca_file": f"{TLS}/clients-ca.pem",
-        "requires_certificate": gateway.requires_client_certificate,
+        "requires_client_certificate": gateway.requires_client_certificate,
     }
 
 
@@ -66,11 +66,11 @@ def admin(context: Context) -> dict[str, Any]:
     made: dict[str, Any] = {"port": chosen.port}
     if chosen.reach == "management":
         made["host"] = "0.0.0.0"  # noqa: S104 - the firewall decides who reaches it, by network and port
-    if chosen.reach == "management" or chosen.requires_certificate:
+    if chosen.reach == "management" or chosen.requires_client_certificate:
         made |= {"certificate_file": f"{TLS}/node.pem", "key_file": f"{TLS}/node.key"}
-        made |= {key: value for key, value in listen(context).items() if key != "requires_certificate"}
-    if chosen.requires_certificate:
-        made["requires_certificate"] = True
+        made |= {key: value for key, value in listen(context).items() if key != "requires_client_certificate"}
+    if chosen.requires_client_certificate:
+        made["requires_client_certificate"] = True
     return {"admin": made}
 
 

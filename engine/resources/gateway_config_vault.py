@@ -11,7 +11,7 @@ from .credential import SECRETS, TLS, kek_file, token_key_file
 
 def token_keys(context: Context) -> list[dict[str, Any]]:
     """`token_keys` of gateway.yaml."""
-    versions = context.gateway.token_key_versions
+    versions = [key.version for key in context.gateway.token_keys]
     return [{"version": version, "file": f"{SECRETS}/{token_key_file(version)}"} for version in versions]
 
 
@@ -23,7 +23,7 @@ def vault(context: Context, *, data: str) -> dict[str, Any]:
     """
     gateway = context.gateway
     kek = [_kek(each) for each in gateway.vault.kek]
-    return {**_place(context, data), "kek": kek, "ttl_s": gateway.vault_ttl_s}
+    return {**_place(context, data), "kek": kek, "ttl_s": gateway.vault.ttl_s}
 
 
 def _place(context: Context, data: str) -> dict[str, Any]:

@@ -101,7 +101,7 @@ class Credentials:
                 return self.site_folder / ((self.spec.gateway.tracing and self.spec.gateway.tracing.ca_file) or "")
             if name == "clients-ca.pem":
                 return self.site_folder / (self.spec.gateway.client_ca_file or "")
-            if (listed := self.spec.gateway.detect.listed) and name in ("listed.edm", "listed.key"):
+            if (listed := self.spec.gateway.detect.exact_data_match) and name in ("listed.edm", "listed.key"):
                 return self.site_folder / (listed.index_file if name == "listed.edm" else listed.key_file)
             for provider in self.spec.gateway.identity_providers:
                 if name == f"oidc-{provider.name}.jwks.json":
@@ -148,7 +148,7 @@ class Credentials:
         if self.spec.gateway is None:
             return
         gateway = self.spec.gateway
-        made = [token_key_file(version) for version in gateway.token_key_versions]
+        made = [token_key_file(key.version) for key in gateway.token_keys]
         made += [kek_file(kek) for kek in gateway.vault.kek if kek.pkcs11 is None]
         if any(kek.pkcs11 for kek in gateway.vault.kek):
             made.append(_PIN_SALT)

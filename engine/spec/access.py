@@ -97,7 +97,7 @@ class Grant(SpecModel):
     is_admin: bool = False
     """May use the gateway's admin surface."""
     limits: CallerLimits = CallerLimits()
-    """Of each of them; `gateway.each_caller` when there are none."""
+    """Of each of them; `gateway.default_limits` when there are none."""
 
 
 class IdentityProvider(SpecModel):
@@ -134,7 +134,7 @@ class Admin(SpecModel):
     """Beside the clients' port."""
     reach: Literal["node", "management"] = "node"
     """`node`: from the node itself, as through an ssh tunnel. `management`: from `perimeter.management`, with TLS."""
-    requires_certificate: bool = False
+    requires_client_certificate: bool = False
     """Nobody connects without a certificate of `gateway.client_ca_file`, whatever else he shows."""
 
 
@@ -143,9 +143,9 @@ class Price(SpecModel):
 
     upstream: Name
     """A pool or a cloud."""
-    prompt_per_million: Annotated[float, Field(ge=0, le=10**6)]
+    input_price_per_million: Annotated[float, Field(ge=0, le=10**6)]
     """Per 1,000,000 tokens of prompts."""
-    completion_per_million: Annotated[float, Field(ge=0, le=10**6)]
+    output_price_per_million: Annotated[float, Field(ge=0, le=10**6)]
     """Per 1,000,000 tokens of answers."""
 
 

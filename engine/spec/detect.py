@@ -49,15 +49,15 @@ class NameModel(SpecModel):
     """Requests of one worker that wait for it; what comes then stays on-prem."""
 
 
-class SecondLook(SpecModel):
+class LlmReview(SpecModel):
     """A chat model of one of the pools lists the names in requests that could leave."""
 
     upstream: Name
     """One of `pools`, of a chat model; never a cloud."""
     model: ModelName | None = None
     """What the pool calls the model that looks; the pool's own when absent."""
-    when: Literal["gray", "always"] = "gray"
-    """`gray` is when a word could be a name that nobody found."""
+    when: Literal["uncertain", "always"] = "uncertain"
+    """`uncertain` is when a word could be a name that nobody found."""
     timeout_s: Annotated[float, Field(gt=0, le=300)] = 10.0
     """Seconds for one request; what takes longer stays on-prem."""
     max_chars: Annotated[int, Field(ge=100, le=10_000_000)] = 100_000
@@ -66,7 +66,7 @@ class SecondLook(SpecModel):
     """Questions of one worker to the pool at a time."""
 
 
-class Listed(SpecModel):
+class ExactDataMatch(SpecModel):
     """The site's own customers, employees and companies, as `sovctl gateway edm build` made them into keyed hashes.
 
     The list itself never travels; apply lays index and key on the gateway's nodes.
@@ -85,18 +85,18 @@ class Detect(SpecModel):
         default_factory=lambda: ["AE", "DE", "FR", "GB", "IN", "US"]
     )
     """Countries whose national phone formats are found; numbers that begin with + always are."""
-    listed: Listed | None = None
+    exact_data_match: ExactDataMatch | None = None
     """Who is found wherever he is named; nobody when absent."""
     models: Annotated[list[NameModel], Field(max_length=16)] = Field(default_factory=list)
     """Models of the site's own that find names."""
     model_packages: NodePath | None = None
     """A folder on the gateway's nodes with the Python packages that models need, as `pip install --target` lays them
     for the nodes' python3. The operator puts it there; it is code that the gateway runs, so only root may write it."""
-    second_look: SecondLook | None = None
+    llm_review: LlmReview | None = None
     """Who looks for names that nobody found; nobody when absent."""
 
     @property
     def name_languages(self) -> frozenset[str]:
         """Languages that the site's own models and its list cover."""
         of_models = frozenset(language for model in self.models for language in model.languages)
-        return of_models | LISTED_LANGUAGES if self.listed else of_models
+        return of_models | LISTED_LANGUAGES if self.exact_data_match else of_models

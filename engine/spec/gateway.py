@@ -1,4 +1,4 @@
-"""The gateway in `site.yaml`: who may call, what may leave, and which clouds may get it."""
+"""`gateway` of `site.yaml`: clients, routes, policy, and the clouds that may receive tokenized text."""
 
 from __future__ import annotations
 
@@ -10,122 +10,146 @@ from .access import Admin, CallerLimits, CertificateName, GroupName, IdentityPro
 from .detect import Detect
 from .policy import Policy
 from .release import Handoff
-from .routing import Capability, Route, Routing
+from .routing import Capability, Limits, Route, Routing
 from .tracing import Tracing
 from .types import Country, Day, FilePath, HostName, ModelName, Name, Port, Secret, SpecModel
-from .vault import KeyVersion, Vault
+from .vault import TokenKey, Vault
 
 _GeneratedBy = Literal["chat.completions", "completions", "responses", "messages"]
 _ComparedBy = Literal["embeddings", "rerank", "score"]
 CloudSurface = Literal[_GeneratedBy, _ComparedBy]
-"""An API that takes text, and so can take tokens; what a pool serves follows from its model."""
+"""An API with text input, which can be tokenized. The APIs of a pool follow from its model."""
 
 
 class Cloud(SpecModel):
-    """A sovereign cloud that may receive tokenized text, and nothing else."""
+    """A cloud that may receive tokenized text, and never raw text."""
 
     name: Name
-    """What routes refer to."""
+    """Name that routes refer to."""
     base_url: AnyHttpUrl
-    """OpenAI-compatible, such as https://10.9.0.2:443/v1; its address and port must be a perimeter exception."""
+    """OpenAI-compatible base URL, such as https://10.9.0.2:443/v1. Its address and port need a perimeter exception."""
     model: ModelName
-    """The model name the cloud knows."""
+    """Model name in requests to the cloud."""
     surfaces: Annotated[list[CloudSurface], Field(min_length=1)] = Field(
         default_factory=lambda: list[CloudSurface](["chat.completions"])
     )
-    """The APIs it serves, in OpenAI's words; `messages` is Anthropic's. A request of any other is never sent there."""
+    """APIs of the cloud, named as in OpenAI's API; `messages` is Anthropic's. Requests of other APIs are not sent to
+    it."""
     jurisdiction: Country
-    """Whose law holds what it is sent."""
+    """Country whose law applies to the data that the cloud receives."""
     ca_file: FilePath | None = None
-    """Private CA of the cloud, on the controller, relative to site.yaml; the system's when absent."""
+    """Private CA of the cloud, on the controller, relative to site.yaml. Default: the system's CAs."""
     api_key: Secret | None = None
-    """What the gateway shows it."""
+    """API key that the gateway sends to the cloud."""
     api_key_header: Literal["authorization", "x-api-key"] = "authorization"
-    """Where it looks for the key: `Authorization: Bearer`, or `x-api-key` as Anthropic's API has it."""
+    """Header of the key: `Authorization: Bearer`, or `x-api-key` as in Anthropic's API."""
     max_model_len: Annotated[int, Field(ge=16, le=16_777_216)] = 8192
-    """Tokens of prompt and answer together."""
+    """Maximum tokens of prompt and answer together."""
     capabilities: list[Capability] | None = None
-    """What its model can do beyond text; what asks for anything else never goes there. All is tried when absent."""
+    """Features of its model beyond text. Requests that need another feature are not sent to it. Default: all."""
 
 
 class Client(SpecModel):
-    """Who may call the gateway."""
+    """An application or person with an API key for the gateway."""
 
     name: Name
-    """An application or a person; what the audit records call it."""
+    """Name of the client in audit records."""
     tenant: Name
-    """Tokens never mean anything outside their tenant."""
+    """Tenant of the client. Tokens are valid within one tenant only."""
     api_key: Secret
-    """What it shows the gateway; each client has its own."""
+    """API key that the client sends; each client needs a different one."""
     api_key_expires: Day | None = None
-    """Last day (UTC) on which the key opens; afterwards site.yaml is refused until somebody decides."""
+    """Last day (UTC) on which the key is valid. Afterwards site.yaml is rejected until the key is replaced."""
     certificates: list[CertificateName] = Field(default_factory=list)
-    """Names in client certificates that open without the key, where `client_ca_file` is given: `dns:`, `uri:`,
-    `email:`, `cn:`, or `sha256:` and the certificate's digest."""
+    """Names in client certificates that authenticate the client without the key; requires `client_ca_file`. A name is
+    `dns:`, `uri:`, `email:`, `cn:`, or `sha256:` with the certificate's digest."""
     team: Name | None = None
     """One of `teams`, of the same tenant."""
     groups: list[GroupName] = Field(default_factory=list)
-    """Told to pools in `send_principal`."""
+    """Groups that pools in `send_principal` receive."""
     routes: list[ModelName] = Field(default_factory=list)
-    """Model names this client may ask for; all of them when empty."""
+    """Model names that the client may request. Empty: all."""
     may_restore: bool = True
-    """False: its answers keep their tokens; it never sees the values behind them."""
+    """False: the client's answers keep their tokens, and it never receives the original values."""
     is_admin: bool = False
-    """May use the gateway's admin surface."""
+    """Whether the client may use the gateway's admin surface."""
     limits: CallerLimits = CallerLimits()
-    """How much it may use; `each_caller` when it has none."""
+    """Limits of the client. Default: `quota.default_limits`."""
+
+
+class Quota(SpecModel):
+    """Limits that apply by default."""
+
+    default_limits: CallerLimits = CallerLimits()
+    """Limits of every client and person without limits of their own."""
+
+
+class Tokens(SpecModel):
+    """Form of tokens."""
+
+    format_preserving: list[Literal["EMAIL", "IBAN", "PHONE", "CARD"]] = Field(default_factory=list)
+    """Entity types that are replaced by a fictitious value of the same format if a JSON schema in the request requires
+    that format."""
+
+
+class Restore(SpecModel):
+    """Places in an answer where tokens are replaced by their values."""
+
+    link_hosts: Annotated[list[HostName], Field(max_length=100)] = Field(default_factory=list)
+    """Hosts of the site. Tokens in https links to them are restored; tokens in all other links are not."""
 
 
 class Gateway(SpecModel):
-    """The only door: clients in, tokenized text out."""
+    """The gateway: receives requests of clients, and sends only tokenized text to clouds."""
 
     nodes: Annotated[list[Name], Field(min_length=1)]
-    """Where it runs; on a hybrid site never on a machine with GPUs."""
+    """Nodes that run the gateway. On a hybrid site: nodes without GPUs only."""
     port: Port = 8443
-    """Where clients connect, always with TLS."""
+    """Port for clients; always TLS."""
     admin: Admin | None = None
-    """Where operators reach it; nowhere when absent."""
+    """Listener for operators. Default: none."""
     workers: Annotated[int, Field(ge=1, le=64)] = 1
-    """Processes that serve on each node; more than its cores don't pay."""
+    """Server processes on each node; more processes than CPU cores do not increase throughput."""
     routes: Annotated[list[Route], Field(min_length=1)]
-    """Every model name there is."""
+    """Model names that clients may request."""
     clouds: list[Cloud] = Field(default_factory=list)
-    """On a hybrid site only."""
+    """Clouds; on a hybrid site only."""
     routing: Routing = Routing()
-    """When a server counts as full, and how long a request may take."""
+    """Thresholds above which a server counts as full."""
+    limits: Limits = Limits()
+    """Limits of one request."""
     policy: Policy = Field(default_factory=Policy)
-    """What may leave."""
+    """Actions for identifiers in requests that could be sent to a cloud."""
     detect: Detect = Field(default_factory=Detect)
-    """What is looked for beyond what is the same everywhere."""
+    """Site-specific detection, in addition to the built-in detection."""
     handoff: Handoff | None = None
-    """Who looks at answers that are held back; without it a route may only refuse them."""
+    """Queue for human review of withheld answers. Default: none, and routes can only refuse such answers."""
     tracing: Tracing | None = None
-    """Where traces of requests go; there are none when absent."""
-    format_preserving: list[Literal["EMAIL", "IBAN", "PHONE", "CARD"]] = Field(default_factory=list)
-    """Kinds that get a stand-in of their own form, and nobody's, where a JSON schema in the request asks for it."""
-    link_hosts: Annotated[list[HostName], Field(max_length=100)] = Field(default_factory=list)
-    """Hosts of the site's own, in whose https links an answer may have values; in all other links it keeps tokens."""
+    """Destination of request traces. Default: no traces."""
+    tokens: Tokens = Field(default_factory=Tokens)
+    """Form of tokens."""
+    restore: Restore = Field(default_factory=Restore)
+    """Places in an answer where tokens are restored."""
     clients: Annotated[list[Client], Field(min_length=1)]
-    """Everybody who may call."""
+    """Clients with an API key."""
     client_ca_file: FilePath | None = None
-    """Who signs the certificates of clients, on the controller, relative to site.yaml."""
+    """CA of client certificates, on the controller, relative to site.yaml."""
     requires_client_certificate: bool = False
-    """Nobody connects without a certificate of `client_ca_file`, whatever else he shows."""
+    """Whether every connection needs a certificate of `client_ca_file`, in addition to any other credential."""
     teams: list[Team] = Field(default_factory=list)
-    """Clients and people who share rights and budgets."""
+    """Groups of clients and people with common permissions and budgets."""
     identity_providers: list[IdentityProvider] = Field(default_factory=list)
-    """Whose tokens are accepted (OpenID Connect)."""
-    each_caller: CallerLimits = CallerLimits()
-    """How much every client and every person may use that has no limits of its own."""
+    """OpenID Connect providers whose tokens the gateway accepts."""
+    quota: Quota = Quota()
+    """Limits that apply by default."""
     prices: Prices | None = None
-    """What tokens cost, for limits of cost; your own figures."""
+    """Prices of tokens, for cost limits. sovctl ships no prices."""
     send_principal: list[Name] = Field(default_factory=list)
-    """Pools that are told who is calling, in a header that they can verify: RAG and tools."""
+    """Pools that receive the caller's identity in a signed header, for RAG and tools."""
     vault: Vault = Field(default_factory=Vault)
-    """Where values wait, and under which keys."""
-    vault_ttl_s: Annotated[int, Field(ge=60, le=31_536_000)] = 86_400
-    """How long a conversation's tokens can be restored, in seconds."""
-    token_key_versions: Annotated[list[KeyVersion], Field(min_length=1, max_length=16)] = Field(
-        default_factory=lambda: [1]
+    """Encrypted store of the values that tokens replace."""
+    token_keys: Annotated[list[TokenKey], Field(min_length=1, max_length=16)] = Field(
+        default_factory=lambda: [TokenKey()]
     )
-    """The first one makes tokens; the others go on in conversations that began under them. `apply` makes new ones."""
+    """Keys that sign tokens, the current one first. The others remain valid in conversations that began under them.
+    `apply` creates missing keys."""

@@ -10,7 +10,7 @@ from .detect import NodePath, Sha256
 from .policy import EntityKind
 from .types import FilePath, Language, Name, SpecModel, words
 
-OnDoubt = Literal["hand-off", "refuse"]
+OnFailure = Literal["hand-off", "refuse"]
 """What happens to an answer that a check does not let through: a person gets it, or the client gets an error."""
 
 IdentifierAction = Literal["allow", "mask", "hand-off", "refuse"]
@@ -29,7 +29,7 @@ class Citations(SpecModel):
     """What the model is told to write in a sentence that no passage supports."""
     on_ungrounded: Literal["release", "hand-off", "refuse"] = "release"
     """What happens to an answer with that mark."""
-    on_doubt: OnDoubt = "hand-off"
+    on_failure: OnFailure = "hand-off"
     """What happens to one that is not supported."""
 
 
@@ -44,7 +44,7 @@ class Forbidden(SpecModel):
     """Of the file, so that what is in force is what was reviewed."""
     languages: list[Literal["de", "en", "pl", "ru"]] = Field(default_factory=list)
     """Languages whose endings are left out of the comparison."""
-    on_doubt: OnDoubt = "hand-off"
+    on_failure: OnFailure = "hand-off"
     """What happens to an answer that holds one."""
 
 
@@ -62,7 +62,7 @@ class Identifiers(SpecModel):
 class JsonSchema(SpecModel):
     """An answer for which the request gave a JSON schema must be valid."""
 
-    on_doubt: OnDoubt = "refuse"
+    on_failure: OnFailure = "refuse"
     """What happens to one that is not."""
 
 
@@ -85,7 +85,7 @@ class Release(SpecModel):
     @property
     def may_hand_off(self) -> bool:
         """True when some check may hand an answer over to a person."""
-        said: list[str] = [each.on_doubt for each in (self.citations, self.json_schema, *self.forbidden) if each]
+        said: list[str] = [each.on_failure for each in (self.citations, self.json_schema, *self.forbidden) if each]
         said += [self.citations.on_ungrounded] if self.citations else []
         said += [self.identifiers.default, *self.identifiers.entities.values()] if self.identifiers else []
         return "hand-off" in said

@@ -46,7 +46,7 @@ class Route(SpecModel):
     """Record what a heuristic would have chosen; nothing is recorded when absent."""
     release: Release | None = None
     """What an answer must pass before the client sees it; nothing is checked when absent."""
-    also: list[Name] = Field(default_factory=list)
+    fallbacks: list[Name] = Field(default_factory=list)
     """Further pools and, where `cloud` is named, further clouds: asked after these, in this order."""
 
 
@@ -59,5 +59,10 @@ class Routing(SpecModel):
     """Share of its KV cache that is taken."""
     hedge: bool = False
     """Ask a second server for embeddings, rankings and scores when the first takes unusually long; both are paid."""
+
+
+class Limits(SpecModel):
+    """Limits of one request."""
+
     request_timeout_s: Annotated[float, Field(gt=0, le=7200)] = 600.0
-    """Seconds until an answer has begun, over all attempts; a client may ask for less."""
+    """Seconds until the first byte of the answer, over all attempts. A client may request a shorter timeout."""

@@ -20,7 +20,7 @@ ClockTime = Annotated[
 ]
 
 
-class Hall(SpecModel):
+class RackSpace(SpecModel):
     """Where the racks stand."""
 
     rack_kw: _Kw
@@ -31,7 +31,7 @@ class Hall(SpecModel):
     """Units of a rack that switches and cables take."""
     cooling: Literal["air", "liquid"] = "air"
     """What reaches the racks; `liquid` serves what is cooled by air too."""
-    racks: Annotated[int, Field(ge=1, le=100_000)] | None = None
+    count: Annotated[int, Field(ge=1, le=100_000)] | None = None
     """Racks that there are; as many as needed when absent."""
     node_kw: dict[Name, _Kw] = Field(default_factory=dict)
     """Power of one node by node group, where you know better than the catalogue, or it knows nothing; kW."""
@@ -78,9 +78,9 @@ class Costs(SpecModel):
     """Of everybody who runs it."""
     rent_per_gpu_hour: _Price | None = None
     """Of one rented GPU of the same kind."""
-    api_input_per_million: _Price | None = None
+    input_price_per_million: _Price | None = None
     """Of a million input tokens at an API."""
-    api_output_per_million: _Price | None = None
+    output_price_per_million: _Price | None = None
     """Of a million output tokens at an API."""
 
 

@@ -71,10 +71,20 @@ class Postgresql(SpecModel):
     """Who signed its certificate, on the controller, relative to site.yaml; the site's own authority when absent."""
 
 
+class TokenKey(SpecModel):
+    """A key that signs tokens. `apply` creates it, once, as a file."""
+
+    version: KeyVersion = 1
+    """Version of the key; a version number is never reused for another key, even after the key is removed."""
+
+
 class Vault(SpecModel):
-    """Where values wait for their tokens to come back."""
+    """Encrypted store of the values that tokens replace."""
 
     postgresql: Postgresql | None = None
     """One for all gateway nodes, so that a conversation may go on at another one; a file on each node when absent."""
     kek: Annotated[list[Kek], Field(min_length=1, max_length=16)] = Field(default_factory=lambda: [Kek()])
-    """The first one wraps the vault's keys; the others open them until `sovctl gateway vault rotate` replaced them."""
+    """Key-encryption keys, the current one first. The others only unwrap, until `sovctl gateway vault rotate` has
+    rewrapped the vault with the first one."""
+    ttl_s: Annotated[int, Field(ge=60, le=31_536_000)] = 86_400
+    """Seconds after its last use in which a conversation's tokens can be restored."""

@@ -12,7 +12,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from .sizing_inputs import Costs, Fabric, Hall, Scaling, Storage
+from .sizing_inputs import Costs, Fabric, RackSpace, Scaling, Storage
 from .types import Language, Name, SpecModel
 
 _Tokens = Annotated[int, Field(ge=1, le=16_777_216)]
@@ -103,7 +103,7 @@ class Sizing(SpecModel):
 
     reserve: Reserve = Reserve()
     """What is kept in reserve."""
-    hall: Hall | None = None
+    racks: RackSpace | None = None
     """Where the racks stand; racks are not reckoned when absent."""
     fabric: Fabric = Fabric()
     """The compute network between nodes."""

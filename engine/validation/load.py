@@ -20,6 +20,7 @@ from pathlib import Path
 
 from sovctl.support.canonical_json import digest, sha256_hex
 from sovctl.support.errors import InputError, Problem, SpecError
+from sovctl.support.renamed_keys import move_renamed_keys
 from sovctl.support.strict_yaml import MAX_BYTES, YamlSyntaxError, YamlText, parent, read_text, steps
 
 from ..catalog import Catalog, load_catalog
@@ -29,6 +30,7 @@ from ..sizing.pool.auto_fields import FIELDS, assumed, settle
 from ..spec import SiteSpec
 from ..spec.types import Secret
 from .problems import SECRET_FIELDS, secret_problems
+from .renamed_keys import RENAMED_KEYS
 from .rules import check
 from .well_formed import well_formed
 
@@ -124,7 +126,8 @@ def parse(data: bytes, *, path: Path, today: date, catalog: Catalog, is_draft: b
         hint = "start with: sovctl init --preset lab"
         raise SpecError([Problem("expected a site description, got an empty file", where=str(path), hint=hint)])
     problems = list(text.problems)
-    formed = well_formed(text.value, problems)
+    value, renamed = move_renamed_keys(text.value, RENAMED_KEYS)
+    formed = well_formed(value, problems)
     spec = formed.spec
     if not formed.places and not formed.broken & {"node_groups", "models", "pools", "workload", "sizing", "software"}:
         spec, unsettled = settle(spec, catalog)
@@ -136,7 +139,7 @@ def parse(data: bytes, *, path: Path, today: date, catalog: Catalog, is_draft: b
     checked = check(
         spec, catalog, today=today, broken=formed.broken, partial=frozenset(formed.places), is_draft=is_draft
     )
-    found = [*secret_problems(text.value), *map(formed.placed, checked)]
+    found = [*secret_problems(value), *map(formed.placed, checked)]
     if (stood_in := formed.mended) is not None:
         pools = [assumed(pool, 1) for pool in getattr(stood_in.spec, "pools", [])]
         more = check(
@@ -154,6 +157,7 @@ def parse(data: bytes, *, path: Path, today: date, catalog: Catalog, is_draft: b
     problems += [
         each for each in found if not any(place == each.where or parent(place) == each.where for place in said)
     ]
+    problems += renamed
     if problems:
         raise SpecError(_in_file_order(path, text, problems))
     return LoadedSpec(
@@ -233,9 +237,9 @@ def references(spec: SiteSpec) -> Iterator[FileReference]:
             yield _secret(f"gateway.vault.kek[{index}].pkcs11.pin", kek.pkcs11.pin)
     if spec.gateway.client_ca_file is not None:
         yield FileReference("gateway.client_ca_file", spec.gateway.client_ca_file, None, is_secret=False)
-    if (listed := spec.gateway.detect.listed) is not None:
-        yield FileReference("gateway.detect.listed.index_file", listed.index_file, None, is_secret=False)
-        yield FileReference("gateway.detect.listed.key_file", listed.key_file, None, is_secret=True)
+    if (listed := spec.gateway.detect.exact_data_match) is not None:
+        yield FileReference("gateway.detect.exact_data_match.index_file", listed.index_file, None, is_secret=False)
+        yield FileReference("gateway.detect.exact_data_match.key_file", listed.key_file, None, is_secret=True)
     for index, provider in enumerate(spec.gateway.identity_providers):
         for field, file in (("jwks_file", provider.jwks_file), ("ca_file", provider.ca_file)):
             if file is not None:

@@ -29,7 +29,7 @@ _LISTS = ("node_groups", "models", "pools", "workload")
 _INDEX = re.compile(rf"\b({'|'.join(_LISTS)})\[(\d+)\]")
 # Parts that no rule needs that looks at anything else, and a number that none needs to be right: where one of them is
 # wrong, everything around it is still looked at.
-_APART = frozenset(("sizing", part) for part in ("hall", "fabric", "storage", "costs", "scaling"))
+_APART = frozenset(("sizing", part) for part in ("racks", "fabric", "storage", "costs", "scaling"))
 _INSTEAD = {("workload", "users"): 1}
 
 

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Self
 
 from sovctl.support.errors import InputError
 
-from ..settings import GatewaySettings, IssuerSettings, TeamSettings
+from ..settings import GatewaySettings, IdentityProviderSettings, TeamSettings
 from ..telemetry import log
 from .certificate import Peer
 from .clients import Client, check_clients, load_clients
@@ -97,7 +97,7 @@ class Callers:
         self._settings = settings
         self._clock = clock
         access = settings.access
-        self._issuers = _issuers(access.oidc, access.teams) if access.oidc else {}
+        self._issuers = _issuers(access.identity_providers, access.teams) if access.identity_providers else {}
         self._tokens: dict[bytes, VerifiedToken] = {}
         self._files = [settings.clients_file]
         if settings.access.local_clients_file is not None:
@@ -247,7 +247,7 @@ class Callers:
         return tuple(_identity(path) for path in self._files)
 
 
-def _issuers(issuers: Sequence[IssuerSettings], teams: Sequence[TeamSettings]) -> dict[str, Issuer]:
+def _issuers(issuers: Sequence[IdentityProviderSettings], teams: Sequence[TeamSettings]) -> dict[str, Issuer]:
     from .oidc import Issuer
 
     return {each.issuer: Issuer(each, teams) for each in issuers}

@@ -21,7 +21,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from jwt import PyJWK
 from jwt.exceptions import PyJWTError
 
-from ..settings import IssuerSettings
+from ..settings import IdentityProviderSettings
 from ..telemetry import log
 
 _MAX_BYTES = 1 << 20  # a large provider publishes a few kilobytes
@@ -106,7 +106,7 @@ class JwksSource:
         clock: seconds that only grow.
     """
 
-    def __init__(self, settings: IssuerSettings, *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, settings: IdentityProviderSettings, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._settings = settings
         self._clock = clock
         self._keys = KeySet()

@@ -19,7 +19,7 @@ from typing import Any
 import jwt
 from jwt.exceptions import PyJWTError
 
-from ..settings import IssuerSettings, TeamSettings
+from ..settings import IdentityProviderSettings, TeamSettings
 from .certificate import Peer
 from .jwks import JwksSource
 from .principal import Method, Principal, make_principal
@@ -72,7 +72,7 @@ class Issuer:
         teams: those of the settings.
     """
 
-    def __init__(self, settings: IssuerSettings, teams: Sequence[TeamSettings]) -> None:
+    def __init__(self, settings: IdentityProviderSettings, teams: Sequence[TeamSettings]) -> None:
         self.settings = settings
         self.source = JwksSource(settings)
         self._teams = {team.name: team for team in teams}

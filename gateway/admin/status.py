@@ -118,7 +118,7 @@ async def _handoffs(sources: Sources) -> list[Mapping[str, Any]] | None:
 
 
 async def _budgets(sources: Sources, settings: GatewaySettings, now: float) -> list[dict[str, Any]] | None:
-    each = settings.quota.each_caller
+    each = settings.quota.default_limits
     limits: dict[str, CallerLimits] = {
         f"client:{client.name}": each if client.limits.is_unlimited else client.limits
         for client in sources.callers().clients

@@ -123,13 +123,13 @@ def _models(settings: GatewaySettings) -> str:
             raise SovctlError(f"expected {model.name} to read a text, got {error}") from error
     named = [f"{each.name} ({each.kind}: {', '.join(each.languages)})" for each in settings.detect.models]
     said = f"loaded and asked: {', '.join(named)}" if named else "none of the site's own"
-    if look := settings.detect.second_look:
+    if look := settings.detect.llm_review:
         said += f"; a second look by {look.upstream}, when {look.when}, not asked now"
     return said
 
 
 def _listed(settings: GatewaySettings) -> str:
-    chosen = settings.detect.listed
+    chosen = settings.detect.exact_data_match
     if chosen is None:
         return "nobody: no index of the site's own people and companies"
     header = open_listed(chosen).header
@@ -176,7 +176,10 @@ def _leaving(settings: GatewaySettings) -> str:
 
 def _limits(settings: GatewaySettings) -> str:
     quota = settings.quota
-    limits = [("quota.each_caller", quota.each_caller), *((f"team {t.name}", t.limits) for t in settings.access.teams)]
+    limits = [
+        ("quota.default_limits", quota.default_limits),
+        *((f"team {t.name}", t.limits) for t in settings.access.teams),
+    ]
     limited = [(who, each) for who, each in limits if not each.is_unlimited]
     reserved = quota.completion_tokens or max(upstream.max_model_len for upstream in settings.upstreams)
     narrow = [

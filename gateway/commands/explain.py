@@ -129,7 +129,7 @@ def _found(settings: GatewaySettings, exchange: Exchange) -> dict[str, Any]:
 
 def _not_asked(settings: GatewaySettings, exchange: Exchange) -> list[str]:
     """Who would be asked about names before the request leaves; here nothing is sent, not even inside."""
-    look = settings.detect.second_look
+    look = settings.detect.llm_review
     if look is None or exchange.permit is None or not exchange.permit.verdict.may_leave:
         return []
     is_wanted = any(wants(look, text, found) for text, found in exchange.inspector.prose.items())

@@ -27,6 +27,6 @@ def make_detector(settings: DetectSettings) -> Detector:
         structured = StructuredFinder(phone_regions=settings.phone_regions)
     except ValueError as error:
         raise InputError(str(error), where="detect.phone_regions") from error
-    names = NameFinder(open_listed(settings.listed) if settings.listed else None)
+    names = NameFinder(open_listed(settings.exact_data_match) if settings.exact_data_match else None)
     finders: list[Finder] = [structured, ColumnFinder(), RowFinder(), names]
     return Detector(finders)

@@ -41,7 +41,7 @@ def client_certificates(listen: Listen) -> ssl.VerifyMode:
     """Whether clients are asked for a certificate. One that is shown must verify, else the handshake ends."""
     if listen.client_ca_file is None:
         return ssl.CERT_NONE
-    return ssl.CERT_REQUIRED if listen.requires_certificate else ssl.CERT_OPTIONAL
+    return ssl.CERT_REQUIRED if listen.requires_client_certificate else ssl.CERT_OPTIONAL
 
 
 def _reason(error: OSError | ssl.SSLError) -> str:

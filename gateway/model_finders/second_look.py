@@ -1,6 +1,6 @@
 """Names that a chat model of one of the site's own pools sees, where nobody else found any.
 
-    look = SecondLook(settings.detect.second_look, upstreams["chat"], salt=salt_of)
+    look = SecondLook(settings.detect.llm_review, upstreams["chat"], salt=salt_of)
     await look.find(["please ask Petrova"], tenant="retail")
 
 The text goes to a pool, which may see it; settings that name a cloud are refused. Every name in the answer that stands
@@ -20,7 +20,7 @@ from ..detect.text.view import View
 from ..domain.entities import EntityType
 from ..domain.errors import UpstreamFailed, UpstreamRejected
 from ..inspection.inspector import Inspection
-from ..settings.second_look import SECOND_LOOK_RULE, SecondLookSettings
+from ..settings.llm_review import LLM_REVIEW_RULE, LlmReviewSettings
 from ..upstream import Upstream
 from .asked_names import names_in, pieces, places, question
 from .slow_finder import SlowFinderFailed
@@ -40,10 +40,10 @@ class SecondLook:
     """
 
     name = "second-look"
-    rule = SECOND_LOOK_RULE
+    rule = LLM_REVIEW_RULE
     entity_types = frozenset({EntityType.PERSON})
 
-    def __init__(self, settings: SecondLookSettings, pool: Upstream, *, salt: Callable[[str], str]) -> None:
+    def __init__(self, settings: LlmReviewSettings, pool: Upstream, *, salt: Callable[[str], str]) -> None:
         if not pool.settings.kind.may_see_raw_text:
             raise ValueError("expected a pool, got a cloud")
         self._settings = settings
@@ -110,7 +110,7 @@ class SecondLook:
                 answer.release()
 
 
-def wants(settings: SecondLookSettings, text: str, found: Sequence[Finding]) -> bool:
+def wants(settings: LlmReviewSettings, text: str, found: Sequence[Finding]) -> bool:
     """True when such settings have a look taken at a text."""
     return settings.when == "always" or is_gray(text, found)
 
@@ -118,7 +118,7 @@ def wants(settings: SecondLookSettings, text: str, found: Sequence[Finding]) -> 
 def _findings(view: View, names: Iterable[str]) -> list[Finding]:
     """Where the names stand; our own tokens are nobody's."""
     return resolve(
-        Finding(*view.span(start, end), EntityType.PERSON, _SCORE, name_value(view.text[start:end]), SECOND_LOOK_RULE)
+        Finding(*view.span(start, end), EntityType.PERSON, _SCORE, name_value(view.text[start:end]), LLM_REVIEW_RULE)
         for name in names
         for place in places(view.text, name)
         for start, end in view.beside_tokens(*place)

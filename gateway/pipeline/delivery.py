@@ -19,7 +19,7 @@ from ..quota.need import usage_said
 from ..release.verdict import Blocked
 from ..release.whole import release_whole
 from ..settings import Limits
-from ..settings.release import OnDoubt
+from ..settings.release import OnFailure
 from ..surfaces.handed_over import Ending, Instead
 from ..telemetry import log
 from ..telemetry.metrics import Metrics
@@ -143,7 +143,7 @@ class Delivery:
             Refused: the site wants no person to look at it, or none can.
         """
         judge = exchange.judge
-        if self._desk is None or judge is None or judge.on_doubt(blocked.outcome) is not OnDoubt.HAND_OFF:
+        if self._desk is None or judge is None or judge.on_failure(blocked.outcome) is not OnFailure.HAND_OFF:
             raise Refused(Code.ANSWER_WITHHELD)
         if exchange.surface.ending(exchange.body) is None:
             raise Refused(Code.ANSWER_WITHHELD)

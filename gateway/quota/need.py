@@ -60,7 +60,7 @@ class Nano(NamedTuple):
     @classmethod
     def of(cls, price: Price) -> Nano:
         """A price of the settings; rounded up, so that nothing is free by rounding."""
-        per_million = (price.prompt_per_million, price.completion_per_million)
+        per_million = (price.input_price_per_million, price.output_price_per_million)
         return cls(*(math.ceil(round(each * 1000, 6)) for each in per_million))
 
 

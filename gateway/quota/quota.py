@@ -88,7 +88,7 @@ class Quota:
 
     def use(self, settings: QuotaSettings, teams: Sequence[TeamSettings]) -> None:
         """New limits; those of a caller come with him. What is used counts against the new ones."""
-        self._each_caller = None if settings.each_caller.is_unlimited else settings.each_caller
+        self._each_caller = None if settings.default_limits.is_unlimited else settings.default_limits
         self._team_limits = {team.name: team.limits for team in teams if not team.limits.is_unlimited}
 
     def take(self, principal: Principal, need: Need) -> Reservation | None:

@@ -19,7 +19,7 @@ from ..body.json_texts import TooDeep, leaves_of
 from ..detect.clean_text_cache import Finder
 from ..detect.findings.finding import Finding
 from ..settings import GatewaySettings
-from ..settings.release import IdentifierAction, OnDoubt, ReleaseSettings
+from ..settings.release import IdentifierAction, OnFailure, ReleaseSettings
 from ..surfaces.said import Said, Voice
 from ..telemetry import log
 from . import citations, forbidden, identifiers, schema
@@ -211,22 +211,22 @@ class Judge:
         """True when a sentence can't be judged in part."""
         return self._cited is not None
 
-    def on_doubt(self, outcome: Outcome) -> OnDoubt:
+    def on_failure(self, outcome: Outcome) -> OnFailure:
         """What happens to an answer that this outcome blocked."""
         settings = self.settings
         if outcome.check == forbidden.CHECK:
             named = outcome.reason.partition(":")[0]
-            found = [each.on_doubt for each in settings.forbidden if each.name == named]
-            return found[0] if found else settings.forbidden[0].on_doubt
+            found = [each.on_failure for each in settings.forbidden if each.name == named]
+            return found[0] if found else settings.forbidden[0].on_failure
         if outcome.check == identifiers.CHECK and settings.identifiers is not None:
             action = outcome.reason.partition(":")[0]
             refuses = {action, settings.identifiers.default.value if outcome.verdict is Verdict.UNKNOWN else ""}
-            return OnDoubt.REFUSE if IdentifierAction.REFUSE.value in refuses else OnDoubt.HAND_OFF
+            return OnFailure.REFUSE if IdentifierAction.REFUSE.value in refuses else OnFailure.HAND_OFF
         if outcome.check == citations.CHECK and settings.citations is not None:
             if outcome.reason == citations.DECLARED:
-                return OnDoubt(settings.citations.on_ungrounded)
-            return settings.citations.on_doubt
-        return settings.json_schema.on_doubt if settings.json_schema is not None else OnDoubt.REFUSE
+                return OnFailure(settings.citations.on_ungrounded)
+            return settings.citations.on_failure
+        return settings.json_schema.on_failure if settings.json_schema is not None else OnFailure.REFUSE
 
     @property
     def _first_check(self) -> str:

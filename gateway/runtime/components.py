@@ -270,7 +270,7 @@ class Parts:
         )
 
     def _slow_finders(self, opened: _Opened, in_force: InForce) -> list[SlowFinder]:
-        look = in_force.settings.detect.second_look
+        look = in_force.settings.detect.llm_review
         if look is None:
             return [*in_force.models]
         salt = partial(cache_salt, self._keys.salt)

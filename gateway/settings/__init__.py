@@ -8,7 +8,7 @@ unencrypted line is accepted. Needs only pydantic and PyYAML, so that the comman
     settings.upstream("chat").base_urls
 """
 
-from .access import AccessSettings, IssuerSettings, TeamSettings
+from .access import AccessSettings, IdentityProviderSettings, TeamSettings
 from .admin import AdminListen
 from .detect import DetectSettings
 from .gateway import GatewaySettings
@@ -38,7 +38,7 @@ __all__ = [
     "Fault",
     "GatewaySettings",
     "HandoffSettings",
-    "IssuerSettings",
+    "IdentityProviderSettings",
     "KekSettings",
     "LedgerSettings",
     "Limits",

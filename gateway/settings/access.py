@@ -31,7 +31,7 @@ class Rights(SettingsModel):
     may_restore: bool = True
     """False: answers keep their tokens; this caller never sees the values behind them."""
     limits: CallerLimits = CallerLimits()
-    """How much; of a client or person that has none, `quota.each_caller` holds."""
+    """How much; of a client or person that has none, `quota.default_limits` holds."""
 
 
 class TeamSettings(Rights):
@@ -51,7 +51,7 @@ class GrantSettings(Rights):
     """May use the admin surface."""
 
 
-class IssuerSettings(SettingsModel):
+class IdentityProviderSettings(SettingsModel):
     """An identity provider of the site whose tokens are accepted."""
 
     name: Name
@@ -83,7 +83,7 @@ class IssuerSettings(SettingsModel):
     """The first row whose group the caller is in decides; a caller in none of them is refused."""
 
     @model_validator(mode="after")
-    def _one_source_of_keys(self) -> IssuerSettings:
+    def _one_source_of_keys(self) -> IdentityProviderSettings:
         if (self.jwks_file is None) == (self.jwks_url is None):
             raise ValueError(f"expected one of jwks_file and jwks_url, got {'both' if self.jwks_file else 'neither'}")
         if self.jwks_url is not None:
@@ -102,21 +102,24 @@ class AccessSettings(SettingsModel):
     """Ed25519 keys (PKCS#8 PEM) that sign `x-sovctl-principal`; made when absent. The first signs, the others are only
     published while it replaces them."""
     teams: list[TeamSettings] = Field(default_factory=list)
-    oidc: list[IssuerSettings] = Field(default_factory=list)
+    identity_providers: list[IdentityProviderSettings] = Field(default_factory=list)
 
     @model_validator(mode="after")
     def _names_meet(self) -> AccessSettings:
         tenants = {team.name: team.tenant for team in self.teams}
         if len(tenants) != len(self.teams):
             raise ValueError("teams: expected names used once, got one twice")
-        for what, values in (("name", [i.name for i in self.oidc]), ("issuer", [i.issuer for i in self.oidc])):
+        for what, values in (
+            ("name", [i.name for i in self.identity_providers]),
+            ("issuer", [i.issuer for i in self.identity_providers]),
+        ):
             if len(set(values)) != len(values):
-                raise ValueError(f"oidc: expected every {what} once, got one twice")
-        for index, issuer in enumerate(self.oidc):
+                raise ValueError(f"identity_providers: expected every {what} once, got one twice")
+        for index, issuer in enumerate(self.identity_providers):
             for row, grant in enumerate(issuer.grants):
                 if grant.team is not None and tenants.get(grant.team) != grant.tenant:
                     got = f"one of {tenants[grant.team]}" if grant.team in tenants else "none of that name"
-                    place = f"oidc[{index}].grants[{row}].team"
+                    place = f"identity_providers[{index}].grants[{row}].team"
                     raise ValueError(f"{place}: expected a team of tenant {grant.tenant}, got {got}")
         return self
 

@@ -8,11 +8,11 @@ from typing import Annotated
 
 from pydantic import Field, StringConstraints, field_validator
 
-from .listed import ListedSettings
+from .exact_data_match import ExactDataMatchSettings
+from .llm_review import LLM_REVIEW_RULE, LlmReviewSettings
 from .model import SettingsModel
 from .name_languages import CONTEXT_LANGUAGES, LISTED_LANGUAGES
 from .name_model import NameModelSettings
-from .second_look import SECOND_LOOK_RULE, SecondLookSettings
 
 
 class DetectSettings(SettingsModel):
@@ -23,7 +23,7 @@ class DetectSettings(SettingsModel):
     )
     """ISO 3166-1 countries whose national phone formats are recognized; numbers that begin with + always are.
     Each region costs about 0.02 ms per number in the text (measured 2026-11, one core)."""
-    listed: ListedSettings | None = None
+    exact_data_match: ExactDataMatchSettings | None = None
     """The site's own customers, employees and companies; nobody is listed when absent."""
     models: Annotated[list[NameModelSettings], Field(max_length=16)] = Field(default_factory=list)
     """Models of the site's own that read every request which could leave."""
@@ -32,7 +32,7 @@ class DetectSettings(SettingsModel):
     """A folder with the Python packages that models need and the gateway does not bring, as `pip install --target` lays
     them: onnxruntime and tokenizers for `onnx` and `gliner`, stanza for `stanza`. It is code, and runs as the gateway:
     root's alone to write. The gateway's own packages come before it."""
-    second_look: SecondLookSettings | None = None
+    llm_review: LlmReviewSettings | None = None
     """A model of one of the pools reads requests that could leave and may hold a name that nobody found."""
 
     @field_validator("models")
@@ -46,10 +46,10 @@ class DetectSettings(SettingsModel):
     @property
     def slow_rules(self) -> list[str]:
         """Rules of the finders that are asked after the detector."""
-        return [*(model.rule for model in self.models), *([SECOND_LOOK_RULE] if self.second_look else [])]
+        return [*(model.rule for model in self.models), *([LLM_REVIEW_RULE] if self.llm_review else [])]
 
     @property
     def name_languages(self) -> frozenset[str]:
         """Languages in which the configured finders find names, ISO 639-1."""
         of_models = CONTEXT_LANGUAGES.union(*(model.languages for model in self.models))
-        return of_models | LISTED_LANGUAGES if self.listed else of_models
+        return of_models | LISTED_LANGUAGES if self.exact_data_match else of_models

@@ -19,7 +19,7 @@ class Listen(SettingsModel):
     key_file: Path | None = None
     client_ca_file: Path | None = None
     """Who signs the certificates of clients (mTLS); a client that shows one is known by a name in it."""
-    requires_certificate: bool = False
+    requires_client_certificate: bool = False
     """Nobody connects without a certificate of `client_ca_file`, whatever else he shows."""
 
     head_timeout_s: Annotated[float, Field(gt=0, le=600)] = 20.0
@@ -39,6 +39,6 @@ class Listen(SettingsModel):
             raise ValueError(f"expected certificate_file and key_file, got none for {self.host}, which is not loopback")
         if self.client_ca_file is not None and self.certificate_file is None:
             raise ValueError("client_ca_file: expected certificate_file and key_file beside it, got neither")
-        if self.requires_certificate and self.client_ca_file is None:
-            raise ValueError("client_ca_file: expected a file where requires_certificate is true, got none")
+        if self.requires_client_certificate and self.client_ca_file is None:
+            raise ValueError("client_ca_file: expected a file where requires_client_certificate is true, got none")
         return self

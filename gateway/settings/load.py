@@ -13,11 +13,13 @@ import yaml
 from pydantic import BaseModel, ValidationError
 
 from sovctl.support.errors import InputError, Problem, SpecError
+from sovctl.support.renamed_keys import move_renamed_keys
 from sovctl.support.suggestions import nearest
 
 from . import references
 from .gateway import GatewaySettings
 from .model import in_words
+from .renamed_keys import RENAMED_KEYS
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
@@ -82,13 +84,20 @@ def check_settings(content: dict[str, Any], path: Path) -> GatewaySettings:
     Raises:
         SpecError: all problems of the settings, each with its path.
     """
+    content, renamed = move_renamed_keys(content, RENAMED_KEYS)
+    found = [_in_file(path, each) for each in renamed]
     try:
         settings = GatewaySettings.model_validate(content)
     except ValidationError as error:
-        raise SpecError([_problem(path, each) for each in error.errors(include_url=False)]) from error
-    if found := references.problems(settings):
-        raise SpecError([Problem(each.message, where=f"{path}: {each.where}", hint=each.hint) for each in found])
+        raise SpecError([*found, *(_problem(path, each) for each in error.errors(include_url=False))]) from error
+    found += [_in_file(path, each) for each in references.problems(settings)]
+    if found:
+        raise SpecError(found)
     return settings
+
+
+def _in_file(path: Path, problem: Problem) -> Problem:
+    return Problem(problem.message, where=f"{path}: {problem.where}", hint=problem.hint)
 
 
 def _problem(path: Path, error: ErrorDetails) -> Problem:

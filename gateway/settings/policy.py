@@ -62,14 +62,14 @@ class RouteSettings(SettingsModel):
     release: ReleaseSettings | None = None
     """What an answer must pass before the client sees it."""
 
-    also: list[Name] = Field(default_factory=list)
+    fallbacks: list[Name] = Field(default_factory=list)
     """Further pools and, where `cloud` is named, further clouds: asked after these, in this order."""
 
     @property
     def upstreams(self) -> tuple[str, ...]:
         """Those it names, in the order in which they are asked."""
         names = (self.cloud, self.pool) if self.prefer == "cloud" else (self.pool, self.cloud)
-        return (*(name for name in names if name is not None), *self.also)
+        return (*(name for name in names if name is not None), *self.fallbacks)
 
 
 class Action(StrEnum):

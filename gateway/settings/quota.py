@@ -42,9 +42,9 @@ class CallerLimits(SettingsModel):
 class Price(SettingsModel):
     """What an upstream charges, or what the site charges its teams for a pool of its own."""
 
-    prompt_per_million: Annotated[float, Field(ge=0, le=10**6, allow_inf_nan=False)]
+    input_price_per_million: Annotated[float, Field(ge=0, le=10**6, allow_inf_nan=False)]
     """Per 1,000,000 tokens, to a thousandth."""
-    completion_per_million: Annotated[float, Field(ge=0, le=10**6, allow_inf_nan=False)]
+    output_price_per_million: Annotated[float, Field(ge=0, le=10**6, allow_inf_nan=False)]
 
 
 class PriceList(SettingsModel):
@@ -62,7 +62,7 @@ class QuotaSettings(SettingsModel):
     path: Path | None = None
     """SQLite file that all workers of this host share; made when absent. Without it use is counted in the vault's
     PostgreSQL, for all hosts. One of the two is needed as soon as anything is limited."""
-    each_caller: CallerLimits = CallerLimits()
+    default_limits: CallerLimits = CallerLimits()
     """For every client and every person that has no limits of its own."""
     prices: PriceList | None = None
     bytes_per_token: Annotated[float, Field(ge=1, le=8)] = 1.0

@@ -48,9 +48,12 @@ def _principals(settings: GatewaySettings) -> Iterator[Problem]:
 def _limits(settings: GatewaySettings) -> Iterator[Problem]:
     access = settings.access
     named = [(f"access.teams[{index}].limits", team.limits) for index, team in enumerate(access.teams)]
-    for index, issuer in enumerate(access.oidc):
-        named += [(f"access.oidc[{index}].grants[{row}].limits", each.limits) for row, each in enumerate(issuer.grants)]
-    named.append(("quota.each_caller", settings.quota.each_caller))
+    for index, issuer in enumerate(access.identity_providers):
+        named += [
+            (f"access.identity_providers[{index}].grants[{row}].limits", each.limits)
+            for row, each in enumerate(issuer.grants)
+        ]
+    named.append(("quota.default_limits", settings.quota.default_limits))
     for where, limits in named:
         if problem := settings.quota.problem_with(limits, has_database=settings.vault.postgresql is not None):
             yield Problem(problem, where=where)
@@ -70,16 +73,16 @@ def _prices(settings: GatewaySettings) -> Iterator[Problem]:
 
 
 def _second_look(settings: GatewaySettings) -> Iterator[Problem]:
-    look = settings.detect.second_look
+    look = settings.detect.llm_review
     if look is None:
         return
     pool = next((each for each in settings.upstreams if each.name == look.upstream), None)
     if pool is None or pool.kind is not UpstreamKind.POOL:
         got = "nothing of that name" if pool is None else f"{pool.kind.value}, which must not see text as it is"
-        yield Problem(f"expected a pool named {look.upstream}, got {got}", where="detect.second_look.upstream")
+        yield Problem(f"expected a pool named {look.upstream}, got {got}", where="detect.llm_review.upstream")
     elif SurfaceName.CHAT not in pool.surfaces:
         message = f"expected a pool that serves {SurfaceName.CHAT.value}, got {look.upstream}, which does not"
-        yield Problem(message, where="detect.second_look.upstream")
+        yield Problem(message, where="detect.llm_review.upstream")
 
 
 def _name_languages(settings: GatewaySettings) -> Iterator[Problem]:
@@ -111,8 +114,8 @@ def _upstreams_of_routes(settings: GatewaySettings) -> Iterator[Problem]:
             message = "expected pool, got cloud, but the route names no cloud"
             yield Problem(message, where=f"routes[{index}].prefer")
         named = {UpstreamKind.POOL: route.pool, UpstreamKind.CLOUD: route.cloud}
-        for number, name in enumerate(route.also):
-            where = f"routes[{index}].also[{number}]"
+        for number, name in enumerate(route.fallbacks):
+            where = f"routes[{index}].fallbacks[{number}]"
             if name not in kinds:
                 yield Problem(f"expected a pool or a cloud, got nothing named {name}", where=where)
             elif named[kinds[name]] is None:
@@ -156,8 +159,11 @@ def _routes_of_rules_and_callers(settings: GatewaySettings) -> Iterator[Problem]
     models = [route.model for route in settings.routes]
     named = [(f"policy.rules[{number}]", rule.routes) for number, rule in enumerate(settings.policy.rules)]
     named += [(f"access.teams[{number}]", team.routes) for number, team in enumerate(settings.access.teams)]
-    for index, issuer in enumerate(settings.access.oidc):
-        named += [(f"access.oidc[{index}].grants[{number}]", each.routes) for number, each in enumerate(issuer.grants)]
+    for index, issuer in enumerate(settings.access.identity_providers):
+        named += [
+            (f"access.identity_providers[{index}].grants[{number}]", each.routes)
+            for number, each in enumerate(issuer.grants)
+        ]
     for where, names in named:
         for name in names:
             if name not in models:

@@ -14,7 +14,7 @@ from .model import Name, SettingsModel
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 
 
-class OnDoubt(StrEnum):
+class OnFailure(StrEnum):
     """What happens to an answer that a check does not let through."""
 
     HAND_OFF = "hand-off"  # the client gets a text and an id, a person gets the case
@@ -40,7 +40,7 @@ class CitationSettings(SettingsModel):
     """What the model is told to write in a sentence that no passage supports."""
     on_ungrounded: Literal["release", "hand-off", "refuse"] = "release"
     """What happens to an answer with that mark."""
-    on_doubt: OnDoubt = OnDoubt.HAND_OFF
+    on_failure: OnFailure = OnFailure.HAND_OFF
 
 
 class ForbiddenSettings(SettingsModel):
@@ -53,7 +53,7 @@ class ForbiddenSettings(SettingsModel):
     """Of the file, so that what is in force is what was reviewed."""
     languages: list[Literal["de", "en", "pl", "ru"]] = Field(default_factory=list)
     """Languages whose endings are left out of the comparison."""
-    on_doubt: OnDoubt = OnDoubt.HAND_OFF
+    on_failure: OnFailure = OnFailure.HAND_OFF
 
 
 class IdentifierSettings(SettingsModel):
@@ -82,7 +82,7 @@ class IdentifierSettings(SettingsModel):
 class SchemaSettings(SettingsModel):
     """An answer for which the request gave a JSON schema must be valid."""
 
-    on_doubt: OnDoubt = OnDoubt.REFUSE
+    on_failure: OnFailure = OnFailure.REFUSE
 
 
 class ReleaseSettings(SettingsModel):
@@ -108,10 +108,10 @@ class ReleaseSettings(SettingsModel):
     def may_hand_off(self) -> bool:
         """True when some check may hand an answer over to a person."""
         checks = [self.citations, self.json_schema, *self.forbidden]
-        found = {check.on_doubt for check in checks if check is not None}
+        found = {check.on_failure for check in checks if check is not None}
         if self.citations is not None:
-            found.add(OnDoubt.REFUSE if self.citations.on_ungrounded != "hand-off" else OnDoubt.HAND_OFF)
+            found.add(OnFailure.REFUSE if self.citations.on_ungrounded != "hand-off" else OnFailure.HAND_OFF)
         if self.identifiers is not None:
             actions = {self.identifiers.default, *self.identifiers.entities.values()}
-            found |= {OnDoubt.HAND_OFF} if IdentifierAction.HAND_OFF in actions else set()
-        return OnDoubt.HAND_OFF in found
+            found |= {OnFailure.HAND_OFF} if IdentifierAction.HAND_OFF in actions else set()
+        return OnFailure.HAND_OFF in found

@@ -93,7 +93,7 @@ def test_a_changed_api_key_is_a_change_and_apply_then_lays_it(site: Site) -> Non
 def test_a_new_list_of_people_is_a_change_that_the_plan_shows_by_its_fingerprint(tmp_path: Path) -> None:
     folder = example("lab", tmp_path / "site").folder
     text = (folder / "site.yaml").read_text()
-    listed = "  detect:\n    listed: {index_file: customers.edm, key_file: edm.key}\n  policy:\n"
+    listed = "  detect:\n    exact_data_match: {index_file: customers.edm, key_file: edm.key}\n  policy:\n"
     (folder / "site.yaml").write_text(text.replace("  policy:\n", listed, 1))
     site = Site.open(folder / "site.yaml", touches_nodes=False)
     index = site.folder / "customers.edm"

@@ -177,7 +177,7 @@ def test_everything_that_is_wrong_is_said_at_once() -> None:
     pools[2] |= {"gpu_memory_utilization": 92, "max_model_len": 1_000_000}
     asked[0] |= {"users": 0, "pool": "asistant"}
     asked[1] |= {"ttft_p95_ms": "1500 ms", "think_time_s": 5, "itl_p95_ms": float("nan")}
-    sizing["hall"] |= {"rack_kw": "20kW", "node_kw": {"dgxx": 3}}
+    sizing["racks"] |= {"rack_kw": "20kW", "node_kw": {"dgxx": 3}}
     sizing["costs"] |= {"network": -5, "nodes": {"l40": 1}}
     sizing["tokens_per_step"] = {"codes": 2, "assistant": 0}
     with pytest.raises(SpecError) as caught:
@@ -196,8 +196,8 @@ def test_everything_that_is_wrong_is_said_at_once() -> None:
         "workload[1].ttft_p95_ms",
         "workload[1].think_time_s",
         "workload[1].itl_p95_ms",
-        "sizing.hall.rack_kw",
-        "sizing.hall.node_kw.dgxx",
+        "sizing.racks.rack_kw",
+        "sizing.racks.node_kw.dgxx",
         "sizing.costs.network",
         "sizing.costs.nodes.l40",
         "sizing.tokens_per_step.codes",

@@ -16,7 +16,7 @@ from loopback_ports import unused_port
 
 ADMIN = "test-key-of-the-operator"
 CALLER = "test-key-of-an-application"
-PRICE = {"prompt_per_million": 100.0, "completion_per_million": 1000.0}
+PRICE = {"input_price_per_million": 100.0, "output_price_per_million": 1000.0}
 
 
 def begin(start: Callable[..., Any], folder: Path, **changes: Any) -> Any:

@@ -157,7 +157,9 @@ def write_config(
             "port": port or unused_port(),
             "certificate_file": str(pki.certificate_file),
             "key_file": str(pki.key_file),
-            **{name: changes.pop(name) for name in ("client_ca_file", "requires_certificate") if name in changes},
+            **{
+                name: changes.pop(name) for name in ("client_ca_file", "requires_client_certificate") if name in changes
+            },
         },
         "workers": 1,
         "clients_file": secret("clients.json", json.dumps(clients)),

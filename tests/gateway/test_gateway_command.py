@@ -144,7 +144,7 @@ def test_explain_says_where_a_request_is_no_json_and_none_of_its_words(config: P
 
 def test_check_says_when_a_limit_leaves_no_room_for_plain_requests(config: Path, run: Any) -> None:
     settings = yaml.safe_load(config.read_text())
-    settings["quota"] = {"path": str(config.parent / "quota.db"), "each_caller": {"tokens_per_day": 5000}}
+    settings["quota"] = {"path": str(config.parent / "quota.db"), "default_limits": {"tokens_per_day": 5000}}
     config.write_text(yaml.safe_dump(settings))
     limits = next(line for line in run("check", "--config", str(config)).stdout.splitlines() if "limits" in line)
     assert "as they may use 8192 tokens: `quota.completion_tokens` reserves fewer" in limits
@@ -159,7 +159,7 @@ def test_a_file_that_is_not_there_is_said_with_a_way_to_one(run: Any, tmp_path: 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"detect": {"listd": {}}}, "detect.listd: unknown key `listd`\nhint: did you mean `listed`?"),
+        ({"detect": {"llm_revue": {}}}, "detect.llm_revue: unknown key `llm_revue`\nhint: did you mean `llm_review`?"),
         (
             {"routes": [{"model": "m", "pol": "chat"}]},
             "routes[0].pol: unknown key `pol`\nhint: did you mean `pool`?",
@@ -184,12 +184,15 @@ def test_a_file_that_is_not_there_is_said_with_a_way_to_one(run: Any, tmp_path: 
         ({"policy": {"default": "maybe"}}, "policy.default: input should be"),
         ({"routes": [{"model": "m", "pool": "sovereign-cloud"}]}, "expected a pool named sovereign-cloud, got cloud"),
         ({"routes": [{"model": "m", "pool": "chat", "prefer": "cloud"}]}, "but the route names no cloud"),
-        ({"routes": [{"model": "m", "pool": "chat", "also": ["sovereign-cloud"]}]}, "the first cloud under `cloud`"),
         (
-            {"routes": [{"model": "m", "pool": "chat", "also": ["nobody"]}]},
-            "routes[0].also[0]: expected a pool or a cloud",
+            {"routes": [{"model": "m", "pool": "chat", "fallbacks": ["sovereign-cloud"]}]},
+            "the first cloud under `cloud`",
         ),
-        ({"routes": [{"model": "m", "pool": "chat", "also": ["chat"]}]}, "got chat 2 times"),
+        (
+            {"routes": [{"model": "m", "pool": "chat", "fallbacks": ["nobody"]}]},
+            "routes[0].fallbacks[0]: expected a pool or a cloud",
+        ),
+        ({"routes": [{"model": "m", "pool": "chat", "fallbacks": ["chat"]}]}, "got chat 2 times"),
         (
             {"routes": [{"model": "m", "pool": "chat", "escalate_on": ["empty"]}]},
             "routes[0].escalate_on: expected a second pool or cloud",

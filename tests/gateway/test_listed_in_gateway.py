@@ -27,7 +27,7 @@ def build(folder: Path, *people: tuple[str, str]) -> None:
 
 def listed(folder: Path) -> dict[str, Any]:
     """The settings."""
-    return {"listed": {"index_file": str(folder / "listed.edm"), "key_file": str(folder / "edm.key")}}
+    return {"exact_data_match": {"index_file": str(folder / "listed.edm"), "key_file": str(folder / "edm.key")}}
 
 
 def test_listed_names_leave_as_tokens_and_a_new_list_is_taken_up(tmp_path: Path) -> None:

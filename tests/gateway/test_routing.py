@@ -77,7 +77,7 @@ def test_a_request_goes_to_a_model_that_can_do_what_it_asks_for(
         chat = settings["upstreams"][0]
         settings["upstreams"].append({**chat, "name": "big", "base_urls": [big.base_url], "capabilities": ["tools"]})
         chat["capabilities"] = []
-        settings["routes"] = [{"model": "inside", "pool": "chat", "also": ["big"]}]
+        settings["routes"] = [{"model": "inside", "pool": "chat", "fallbacks": ["big"]}]
 
     gateway = start_changed(change)
     client = gateway.client()
@@ -100,7 +100,7 @@ def test_the_next_pool_takes_over_what_the_first_cannot_hold(
         chat = settings["upstreams"][0]
         more = {**chat, "name": "big", "base_urls": [big.base_url], "max_model_len": 8192}
         settings["upstreams"].append(more)
-        settings["routes"] = [{"model": "inside", "pool": "chat", "also": ["big"]}]
+        settings["routes"] = [{"model": "inside", "pool": "chat", "fallbacks": ["big"]}]
 
     gateway = start_changed(change)
     ask(gateway.client(), "word " * 1000, model="inside")

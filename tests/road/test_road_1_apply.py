@@ -53,7 +53,7 @@ def test_second_plan_is_empty_and_exits_0(site: RoadSite) -> None:
 
 
 def test_a_plan_with_a_change_exits_2(site: RoadSite) -> None:
-    with site.edited(lambda values: values["gateway"].update(vault_ttl_s=7200)):
+    with site.edited(lambda values: values["gateway"].update(vault={"ttl_s": 7200})):
         assert _detailed(site) == (ExitCode.CHANGES, ["s1/gateway/gateway"])
 
 

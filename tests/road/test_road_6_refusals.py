@@ -91,7 +91,7 @@ def test_an_altered_plan_is_not_carried_out(site: RoadSite) -> None:
 
 
 def test_a_changed_site_description_needs_a_new_plan(site: RoadSite) -> None:
-    with site.edited(lambda values: values["gateway"].update(vault_ttl_s=7200)):
+    with site.edited(lambda values: values["gateway"].update(vault={"ttl_s": 7200})):
         done = site.run("apply", str(site.file), "--yes")
     assert done.returncode == ExitCode.STALE
     assert "site.yaml changed" in done.stderr

@@ -69,7 +69,7 @@ class MonthlyCosts:
 
 def costs_of(spec: SiteSpec, layout: Layout, sizings: Sequence[PoolSizing]) -> MonthlyCosts | None:
     """The costs; None where the site gives no prices."""
-    prices, hall = spec.sizing.costs, spec.sizing.hall
+    prices, hall = spec.sizing.costs, spec.sizing.racks
     if prices is None:
         return None
     unknown = [f"no price for a node of {each.name}" for each in layout.groups if each.name not in prices.nodes]
@@ -91,9 +91,9 @@ def costs_of(spec: SiteSpec, layout: Layout, sizings: Sequence[PoolSizing]) -> M
     parts.append(("staff", prices.staff_per_year / 12))
     volume = volume_of(sizings, prices.busy_hours_per_month)
     api = None
-    if prices.api_input_per_million is not None and prices.api_output_per_million is not None:
-        api = volume.input_tokens / 1e6 * prices.api_input_per_million
-        api += volume.output_tokens / 1e6 * prices.api_output_per_million
+    if prices.input_price_per_million is not None and prices.output_price_per_million is not None:
+        api = volume.input_tokens / 1e6 * prices.input_price_per_million
+        api += volume.output_tokens / 1e6 * prices.output_price_per_million
     rent = None
     if prices.rent_per_gpu_hour is not None:
         rent = sum(each.gpus_needed for each in layout.groups) * prices.rent_per_gpu_hour * HOURS_PER_MONTH

@@ -17,7 +17,7 @@ from math import ceil
 from ...catalog import Catalog
 from ...catalog.platforms import Platform
 from ...spec import NodeGroup, SiteSpec
-from ...spec.sizing_inputs import Hall
+from ...spec.sizing_inputs import RackSpace
 from ..demand.reserve import replicas_with_reserve
 from ..pool.pool import PoolSizing
 from .scalable_units import UnitShare, shares
@@ -171,10 +171,10 @@ def site_layout(spec: SiteSpec, catalog: Catalog, sizings: Sequence[PoolSizing])
     """Nodes, racks, switches and disks for the pools that were sized, and for the groups without GPUs."""
     problems: list[str] = []
     groups = tuple(_group(spec, catalog, group, sizings, problems) for group in spec.node_groups)
-    hall = spec.sizing.hall
+    hall = spec.sizing.racks
     layout = Layout(groups, ())
-    if hall is not None and hall.racks is not None and layout.racks is not None and layout.racks > hall.racks:
-        problems.append(f"expected at most {hall.racks} racks (sizing.hall.racks), got {layout.racks}")
+    if hall is not None and hall.count is not None and layout.racks is not None and layout.racks > hall.count:
+        problems.append(f"expected at most {hall.count} racks (sizing.racks.count), got {layout.racks}")
     return Layout(groups, tuple(problems))
 
 
@@ -183,7 +183,7 @@ def _group(
 ) -> GroupLayout:
     machine = catalog.machine(group.platform, group.mig)
     assert machine is not None
-    platform, hall = machine[0], spec.sizing.hall
+    platform, hall = machine[0], spec.sizing.racks
     on_it = [sized for sized in sizings if sized.case.pool.node_group == group.name]
     nodes, gpus = nodes_with_reserve(on_it, platform.gpus) if on_it else (len(group.nodes), 0)
     kw = _node_kw(platform, group.name, hall)
@@ -213,7 +213,7 @@ def _store_bytes(group: NodeGroup, on_it: Sequence[PoolSizing]) -> float:
     return most
 
 
-def _node_kw(platform: Platform, name: str, hall: Hall | None) -> float | None:
+def _node_kw(platform: Platform, name: str, hall: RackSpace | None) -> float | None:
     if hall is not None and name in hall.node_kw:
         return hall.node_kw[name]
     if platform.max_power_kw is None:
@@ -222,12 +222,14 @@ def _node_kw(platform: Platform, name: str, hall: Hall | None) -> float | None:
     return platform.max_power_kw * (platform.gpus / platform.system_gpus if platform.system_gpus else 1)
 
 
-def _nodes_per_rack(platform: Platform, name: str, kw: float | None, hall: Hall, problems: list[str]) -> int | None:
+def _nodes_per_rack(
+    platform: Platform, name: str, kw: float | None, hall: RackSpace, problems: list[str]
+) -> int | None:
     if kw is None:
-        problems.append(f"{name}: nobody has written down what a {platform.id} draws; set sizing.hall.node_kw.{name}")
+        problems.append(f"{name}: nobody has written down what a {platform.id} draws; set sizing.racks.node_kw.{name}")
         return None
     if "liquid" in platform.form and hall.cooling != "liquid":
-        problems.append(f"{name}: a {platform.id} is cooled by liquid, and sizing.hall.cooling is {hall.cooling}")
+        problems.append(f"{name}: a {platform.id} is cooled by liquid, and sizing.racks.cooling is {hall.cooling}")
     whole = platform.system_gpus // platform.gpus if platform.gpus and platform.system_gpus else 1
     if whole > 1:  # sold as a rack: its trays stand together
         if kw * whole > hall.rack_kw:

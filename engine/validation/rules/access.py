@@ -58,8 +58,8 @@ def check_certificates(case: Case) -> Iterator[Problem]:
             where="gateway.requires_client_certificate",
             hint=hint,
         )
-    if gateway.admin is not None and gateway.admin.requires_certificate:
-        where = "gateway.admin.requires_certificate"
+    if gateway.admin is not None and gateway.admin.requires_client_certificate:
+        where = "gateway.admin.requires_client_certificate"
         yield Problem("expected `client_ca_file` where certificates are required, got none", where=where, hint=hint)
     for index, client in enumerate(gateway.clients):
         if client.certificates:
@@ -105,7 +105,9 @@ def check_prices(case: Case) -> Iterator[Problem]:
         return
     where, prices = "gateway.prices.upstreams", gateway.prices.upstreams
     yield from stands_twice("price", ((f"{where}[{i}].upstream", each.upstream) for i, each in enumerate(prices)))
-    used = [name for route in gateway.routes for name in (route.pool, route.cloud, *route.also) if name is not None]
+    used = [
+        name for route in gateway.routes for name in (route.pool, route.cloud, *route.fallbacks) if name is not None
+    ]
     known = list(dict.fromkeys([*used, *(cloud.name for cloud in gateway.clouds)]))
     for index, price in enumerate(prices):
         yield from unknown_name("pool or cloud of a route", price.upstream, known, f"{where}[{index}].upstream")
@@ -124,7 +126,7 @@ def check_principals(case: Case) -> Iterator[Problem]:
         return
     listed = [(f"gateway.send_principal[{i}]", name) for i, name in enumerate(gateway.send_principal)]
     yield from stands_twice("pool", listed)
-    named = [name for route in gateway.routes for name in (route.pool, *route.also)]
+    named = [name for route in gateway.routes for name in (route.pool, *route.fallbacks)]
     pools = [name for name in case.spec.served() if name in named]
     for where, name in listed:
         yield from unknown_name("pool of a route", name, pools, where)
@@ -156,7 +158,7 @@ def _grants(gateway: Gateway) -> Iterator[tuple[str, IdentityProvider, Grant]]:
 
 
 def _limits(gateway: Gateway) -> Iterator[tuple[str, CallerLimits]]:
-    yield "gateway.each_caller", gateway.each_caller
+    yield "gateway.quota.default_limits", gateway.quota.default_limits
     for index, client in enumerate(gateway.clients):
         yield f"gateway.clients[{index}].limits", client.limits
     for index, team in enumerate(gateway.teams):

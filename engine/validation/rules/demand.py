@@ -93,7 +93,7 @@ def check_prices(case: Case) -> Iterator[Problem]:
     costs = case.spec.sizing.costs
     if costs is None:
         return
-    ways = {name: getattr(costs, name) for name in ("api_input_per_million", "api_output_per_million")}
+    ways = {name: getattr(costs, name) for name in ("input_price_per_million", "output_price_per_million")}
     missing = [name for name, price in ways.items() if price is None]
     if len(missing) == 1:
         yield Problem(
@@ -120,10 +120,10 @@ def check_timezone(case: Case) -> Iterator[Problem]:
 
 
 def check_sizing_names(case: Case) -> Iterator[Problem]:
-    hall, costs = case.spec.sizing.hall, case.spec.sizing.costs
+    hall, costs = case.spec.sizing.racks, case.spec.sizing.costs
     groups = [group.name for group in case.spec.node_groups]
     for name in hall.node_kw if hall else ():
-        yield from unknown_name("node group", name, groups, f"sizing.hall.node_kw.{name}")
+        yield from unknown_name("node group", name, groups, f"sizing.racks.node_kw.{name}")
     for name in costs.nodes if costs else ():
         yield from unknown_name("node group", name, groups, f"sizing.costs.nodes.{name}")
     pools = [pool.name for pool in case.spec.pools]

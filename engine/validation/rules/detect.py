@@ -34,10 +34,10 @@ def check_name_models(case: Case) -> Iterator[Problem]:
 
 
 def check_second_look(case: Case) -> Iterator[Problem]:
-    look = case.spec.gateway.detect.second_look if case.spec.gateway else None
+    look = case.spec.gateway.detect.llm_review if case.spec.gateway else None
     if look is None:
         return
-    where = "gateway.detect.second_look.upstream"
+    where = "gateway.detect.llm_review.upstream"
     pools = {pool.name: pool for pool in case.spec.pools}
     yield from unknown_name("pool", look.upstream, list(pools), where)
     if look.upstream not in pools:

@@ -134,7 +134,7 @@ def check_gateway_references(case: Case) -> Iterator[Problem]:
                 where=f"{where}.prefer",
                 hint="name the cloud of this route, or prefer the pool",
             )
-        yield from _also(route, pools, clouds, where)
+        yield from _fallbacks(route, pools, clouds, where)
         yield from _choices(route, where)
     routes = [route.model for route in gateway.routes]
     for index, client in enumerate(gateway.clients):
@@ -333,9 +333,9 @@ def _policy_references(gateway: Gateway) -> Iterator[Problem]:
             yield from unknown_name("route", model, routes, f"{where}.routes[{index}]")
 
 
-def _also(route: Route, pools: list[str], clouds: list[str], where: str) -> Iterator[Problem]:
+def _fallbacks(route: Route, pools: list[str], clouds: list[str], where: str) -> Iterator[Problem]:
     first = [(f"{where}.pool", route.pool), *([(f"{where}.cloud", route.cloud)] if route.cloud is not None else [])]
-    further = [(f"{where}.also[{index}]", name) for index, name in enumerate(route.also)]
+    further = [(f"{where}.fallbacks[{index}]", name) for index, name in enumerate(route.fallbacks)]
     yield from stands_twice("pool and cloud of a route", [*first, *further])
     for place, name in further:
         yield from unknown_name("pool or cloud", name, [*pools, *clouds], place)
@@ -348,12 +348,12 @@ def _also(route: Route, pools: list[str], clouds: list[str], where: str) -> Iter
 
 
 def _choices(route: Route, where: str) -> Iterator[Problem]:
-    names = [name for name in (route.pool, route.cloud, *route.also) if name is not None]
+    names = [name for name in (route.pool, route.cloud, *route.fallbacks) if name is not None]
     if route.escalate_on and len(names) < 2:
         yield Problem(
             "expected a second pool or cloud to ask after a bad answer, got none",
             where=f"{where}.escalate_on",
-            hint="name one under `cloud` or `also`",
+            hint="name one under `cloud` or `fallbacks`",
         )
     if route.shadow is not None:
         for field in ("simple", "complex"):
@@ -372,7 +372,7 @@ def _jurisdictions(gateway: Gateway) -> Iterator[Problem]:
                 yield from unknown_name(
                     "country of gateway.policy.jurisdictions", country, allowed, f"{where}.{tenant}[{index}]"
                 )
-    named = {name for route in gateway.routes for name in (route.cloud, *route.also)}
+    named = {name for route in gateway.routes for name in (route.cloud, *route.fallbacks)}
     for index, cloud in enumerate(gateway.clouds):
         if allowed and cloud.name in named and cloud.jurisdiction not in allowed:
             yield Problem(

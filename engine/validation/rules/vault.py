@@ -15,7 +15,7 @@ def check_versions(case: Case) -> Iterator[Problem]:
         return
     keks = ((f"gateway.vault.kek[{i}].version", str(kek.version)) for i, kek in enumerate(gateway.vault.kek))
     yield from stands_twice("version", keks)
-    tokens = ((f"gateway.token_key_versions[{i}]", str(each)) for i, each in enumerate(gateway.token_key_versions))
+    tokens = ((f"gateway.token_keys[{i}].version", str(key.version)) for i, key in enumerate(gateway.token_keys))
     yield from stands_twice("version", tokens)
     first: dict[tuple[str, str, str, str], str] = {}
     for index, kek in enumerate(gateway.vault.kek):

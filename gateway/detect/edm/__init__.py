@@ -2,7 +2,7 @@
 
 `build` makes an index of a CSV file, `finder` finds what it lists in any of its forms:
 
-    listed = open_listed(settings.detect.listed)
+    listed = open_listed(settings.detect.exact_data_match)
     list(listed.find(read("Sehr geehrte Frau Rübenack")))
 """
 
@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from sovctl.support.secret_files import read_key
 
-from ...settings.listed import ListedSettings
+from ...settings.exact_data_match import ExactDataMatchSettings
 from .finder import ListedFinder
 from .index import Index
 
 __all__ = ["ListedFinder", "open_listed"]
 
 
-def open_listed(settings: ListedSettings) -> ListedFinder:
+def open_listed(settings: ExactDataMatchSettings) -> ListedFinder:
     """The finder of what an index lists.
 
     Raises:

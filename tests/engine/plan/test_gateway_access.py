@@ -49,17 +49,17 @@ def test_the_gateway_reads_what_site_yaml_says(site: Context, tmp_path: Path) ->
         ["assistant"],
         1_000_000,
     )
-    (issuer,) = read.access.oidc
+    (issuer,) = read.access.identity_providers
     assert (issuer.name, str(issuer.jwks_url)) == ("staff", "https://10.77.0.20/realms/staff/certs")
     assert issuer.grants[0].team == "cards"
-    assert read.quota.each_caller.concurrent_requests == 8
+    assert read.quota.default_limits.concurrent_requests == 8
     assert read.quota.prices is not None
-    assert read.quota.prices.upstreams["sovereign-cloud"].completion_per_million == 15
+    assert read.quota.prices.upstreams["sovereign-cloud"].output_price_per_million == 15
     assert read.upstream("chat").send_principal
     assert not read.upstream("sovereign-cloud").send_principal
     assert read.listen.client_ca_file is not None
     assert read.admin is not None
-    assert (read.admin.host, read.admin.port, read.admin.requires_certificate) == ("0.0.0.0", 9443, True)
+    assert (read.admin.host, read.admin.port, read.admin.requires_client_certificate) == ("0.0.0.0", 9443, True)
     assert read.admin.certificate_file is not None
 
 

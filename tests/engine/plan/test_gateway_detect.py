@@ -12,15 +12,15 @@ from sovctl.engine.catalog import load_catalog
 from sovctl.engine.plan.build import context_of
 from sovctl.engine.resources.credential import credentials_on
 from sovctl.engine.resources.gateway_config import configuration
-from sovctl.engine.spec.detect import Detect, Listed, NameModel, SecondLook
+from sovctl.engine.spec.detect import Detect, ExactDataMatch, LlmReview, NameModel
 from sovctl.engine.spec.policy import LISTED_LANGUAGES
 from sovctl.engine.validation.load import parse
 from sovctl.engine.validation.presets import FOLDER
 from sovctl.gateway.settings import DetectSettings, load_settings
-from sovctl.gateway.settings.listed import ListedSettings
+from sovctl.gateway.settings.exact_data_match import ExactDataMatchSettings
+from sovctl.gateway.settings.llm_review import LlmReviewSettings
 from sovctl.gateway.settings.name_languages import LISTED_LANGUAGES as GATEWAYS_LISTED_LANGUAGES
 from sovctl.gateway.settings.name_model import NameModelSettings
-from sovctl.gateway.settings.second_look import SecondLookSettings
 
 CASES = yaml.safe_load((Path(__file__).parents[2] / "cases/spec/detect.yaml").read_text())
 
@@ -38,27 +38,30 @@ def test_the_gateway_reads_what_site_yaml_says(tmp_path: Path) -> None:
     assert (str(model.path), model.languages, model.max_queue) == ("/var/lib/models/kk-names", ["kk"], 4)
     assert (gliner.kind, gliner.labels, gliner.min_score) == ("gliner", {"name of a person": "PERSON"}, 0.4)
     assert (stanza.kind, str(read.model_packages)) == ("stanza", "/var/lib/models/packages")
-    assert read.second_look is not None
-    assert (read.second_look.upstream, read.second_look.when, read.second_look.timeout_s) == ("chat", "always", 5)
-    assert read.listed is not None
+    assert read.llm_review is not None
+    assert (read.llm_review.upstream, read.llm_review.when, read.llm_review.timeout_s) == ("chat", "always", 5)
+    assert read.exact_data_match is not None
     site = context_of(spec, EXAMPLES / "lab")
     [gateway] = [node for _, node in site.spec.nodes() if site.is_gateway(node)]
     laid = {each.path: each.mode for each in credentials_on(site, gateway)}
-    assert [laid[str(path)] for path in (read.listed.index_file, read.listed.key_file)] == ["0600", "0600"]
+    assert [laid[str(path)] for path in (read.exact_data_match.index_file, read.exact_data_match.key_file)] == [
+        "0600",
+        "0600",
+    ]
 
 
 def test_a_pool_that_only_looks_is_an_upstream_too() -> None:
     made = context("bank-hybrid")
     assert made.spec.gateway is not None
     routes = [route for route in made.spec.gateway.routes if route.pool != "triage"]
-    detect = Detect(second_look=SecondLook(upstream="triage"))
+    detect = Detect(llm_review=LlmReview(upstream="triage"))
     gateway = made.spec.gateway.model_copy(update={"routes": routes, "detect": detect})
     site = replace(made, spec=made.spec.model_copy(update={"gateway": gateway}))
     assert "triage" in [each["name"] for each in configuration(site)["upstreams"]]
 
 
 def test_both_ends_have_the_same_words_and_defaults() -> None:
-    ends = ((NameModel, NameModelSettings), (SecondLook, SecondLookSettings), (Listed, ListedSettings))
+    ends = ((NameModel, NameModelSettings), (LlmReview, LlmReviewSettings), (ExactDataMatch, ExactDataMatchSettings))
     for spec, settings in ends:
         assert [*spec.model_fields] == [*settings.model_fields]
         for name, field in spec.model_fields.items():

@@ -23,7 +23,7 @@ from sovctl.engine.spec.vault import Postgresql
 from sovctl.engine.validation.load import parse
 from sovctl.engine.validation.presets import FOLDER
 from sovctl.gateway.settings import HandoffSettings, TracingSettings, WebhookSettings, load_settings, release
-from sovctl.gateway.settings.release import OnDoubt
+from sovctl.gateway.settings.release import OnFailure
 
 CASES = yaml.safe_load((Path(__file__).parents[2] / "cases/spec/release.yaml").read_text())
 
@@ -47,7 +47,7 @@ def test_the_gateway_reads_what_site_yaml_says(site: Context, tmp_path: Path) ->
     assert route.release is not None
     assert route.release.citations is not None
     assert (route.release.citations.min_support, route.release.max_hold_s) == (0.7, 3)
-    assert route.release.forbidden[0].on_doubt is OnDoubt.REFUSE
+    assert route.release.forbidden[0].on_failure is OnFailure.REFUSE
     assert route.release.may_hand_off
     private = settings.route("private")
     assert private is not None

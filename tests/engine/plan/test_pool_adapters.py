@@ -35,7 +35,7 @@ def adapted() -> Context:
     pools = [spec.pools[0].model_copy(update={"lora": LORA}), *spec.pools[1:]]
     assert spec.gateway is not None
     first = spec.gateway.routes[0]
-    routes = [*spec.gateway.routes, first.model_copy(update={"model": "drafts", "pool": "contracts", "also": []})]
+    routes = [*spec.gateway.routes, first.model_copy(update={"model": "drafts", "pool": "contracts", "fallbacks": []})]
     made = spec.model_copy(update={"pools": pools, "gateway": spec.gateway.model_copy(update={"routes": routes})})
     return replace(plain, spec=made)
 

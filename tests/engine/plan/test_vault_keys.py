@@ -26,11 +26,10 @@ PKCS11 = "pkcs11: {module: /opt/hsm.so, token_label: hsm, key_label: kek, pin: {
 def with_keys(site: Site, keks: str, tokens: str, more: str = "") -> Site:
     """The site with other keys in its site.yaml."""
     file = site.folder / "site.yaml"
-    lines = [
-        line for line in file.read_text().splitlines() if not line.startswith(("  vault:", "  token_key_versions:"))
-    ]
+    lines = [line for line in file.read_text().splitlines() if not line.startswith(("  vault:", "  token_keys:"))]
     place = lines.index("  clients:")
-    lines[place:place] = [f"  vault: {{kek: [{keks}]{more}}}", f"  token_key_versions: [{tokens}]"]
+    versions = ", ".join(f"{{version: {each.strip()}}}" for each in tokens.split(","))
+    lines[place:place] = [f"  vault: {{kek: [{keks}]{more}}}", f"  token_keys: [{versions}]"]
     file.write_text("\n".join(lines) + "\n")
     return Site.open(file, touches_nodes=False)
 

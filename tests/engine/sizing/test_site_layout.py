@@ -130,27 +130,27 @@ def test_a_crowd_is_counted_as_fast_as_a_few() -> None:
 
 
 def test_racks_follow_from_power_and_height() -> None:
-    _, _, layout = bank(hall={"rack_kw": 20, "node_kw": {"l40s": 2.5, "service": 0.8}})
+    _, _, layout = bank(racks={"rack_kw": 20, "node_kw": {"l40s": 2.5, "service": 0.8}})
     dgx, l40s, service = layout.groups
     assert (dgx.nodes_per_rack, dgx.racks) == (1, dgx.nodes)  # 10.2 kW each: two don't fit into 20 kW
     assert l40s.nodes_per_rack == 8
     assert service.racks == 1
     assert layout.racks == dgx.racks + (l40s.racks or 0) + 1
-    _, _, tall = bank(hall={"rack_kw": 200, "node_kw": {"l40s": 2.5, "service": 0.8}})
+    _, _, tall = bank(racks={"rack_kw": 200, "node_kw": {"l40s": 2.5, "service": 0.8}})
     assert tall.groups[0].nodes_per_rack == 4  # 8 units each, 38 free: height binds
 
 
 def test_a_power_that_nobody_knows_is_said() -> None:
-    _, _, layout = bank(hall={"rack_kw": 20})
+    _, _, layout = bank(racks={"rack_kw": 20})
     assert layout.racks is None
-    assert any("set sizing.hall.node_kw.l40s" in each for each in layout.problems)
+    assert any("set sizing.racks.node_kw.l40s" in each for each in layout.problems)
 
 
 def test_a_node_that_no_rack_feeds_and_racks_that_are_not_there_are_said() -> None:
     powers = {"l40s": 2.5, "service": 0.8}
-    _, _, weak = bank(hall={"rack_kw": 8, "node_kw": powers})
+    _, _, weak = bank(racks={"rack_kw": 8, "node_kw": powers})
     assert any("one dgx-h100 draws 10.2 kW, got 8 kW a rack" in each for each in weak.problems)
-    _, _, small = bank(hall={"rack_kw": 20, "racks": 1, "node_kw": powers})
+    _, _, small = bank(racks={"rack_kw": 20, "count": 1, "node_kw": powers})
     assert any("expected at most 1 racks" in each for each in small.problems)
 
 
@@ -209,7 +209,7 @@ def test_buying_pays_back_when_rent_saved_makes_up_for_what_was_bought() -> None
 
 def test_what_has_no_price_is_absent_and_named() -> None:
     found = money(
-        nodes={"dgx": 300_000}, rent_per_gpu_hour=None, api_input_per_million=None, api_output_per_million=None
+        nodes={"dgx": 300_000}, rent_per_gpu_hour=None, input_price_per_million=None, output_price_per_million=None
     )
     assert found.rent_per_month is None
     assert found.api_per_month is None

@@ -44,7 +44,11 @@ def served(start: Callable[..., Any], pki: Any, folder: Path) -> Any:
     }
     return start(
         clients_file=str(folder / "clients.json"),
-        access={"oidc": [issuer], "local_clients_file": str(folder / "local.json"), "reload_every_s": 0.05},
+        access={
+            "identity_providers": [issuer],
+            "local_clients_file": str(folder / "local.json"),
+            "reload_every_s": 0.05,
+        },
         client_ca_file=str(pki.ca_file),
     )
 
@@ -116,10 +120,13 @@ def test_where_a_certificate_is_required_nobody_connects_without(
 ) -> None:
     (folder / "strict.json").write_text(json.dumps([entry("rag", KEY)]))
     strict = start(
-        clients_file=str(folder / "strict.json"), client_ca_file=str(pki.ca_file), requires_certificate=True, wait=False
+        clients_file=str(folder / "strict.json"),
+        client_ca_file=str(pki.ca_file),
+        requires_client_certificate=True,
+        wait=False,
     )
     until(lambda: b"serving" in strict.log_file.read_bytes(), "it serves")
     with pytest.raises((ssl.SSLError, ConnectionError, http.client.RemoteDisconnected)):
         ask(strict, key=KEY, pki=pki)
     assert ask(strict, key=KEY, certificate=True, pki=pki)[0] == 200
-    assert yaml.safe_load(strict.config.read_text())["listen"]["requires_certificate"]
+    assert yaml.safe_load(strict.config.read_text())["listen"]["requires_client_certificate"]

@@ -26,7 +26,7 @@ from sovctl.gateway.access.certificate import Peer
 from sovctl.gateway.access.jwks import BadJwks, parse_jwks
 from sovctl.gateway.access.oidc import Issuer, TokenRefused
 from sovctl.gateway.access.principal import Method, Principal
-from sovctl.gateway.settings import GatewaySettings, IssuerSettings
+from sovctl.gateway.settings import GatewaySettings, IdentityProviderSettings
 
 GRANTS = [
     {"group": "operators", "tenant": "bank", "is_admin": True},
@@ -43,7 +43,7 @@ def issuer_settings(folder: Path, *kids: str, **changes: Any) -> dict[str, Any]:
 
 def settings(folder: Path, *kids: str, **changes: Any) -> GatewaySettings:
     teams = [{"name": "cards", "tenant": "retail"}]
-    return settings_with(folder, [entry()], teams=teams, oidc=[issuer_settings(folder, *kids, **changes)])
+    return settings_with(folder, [entry()], teams=teams, identity_providers=[issuer_settings(folder, *kids, **changes)])
 
 
 def identify(made: GatewaySettings, *credentials: str, peer: Peer | None = None) -> list[Principal | None]:
@@ -147,7 +147,7 @@ BAD: dict[str, tuple[Callable[[], str], str]] = {
 def test_a_token_is_refused_that_is(tmp_path: Path, name: str) -> None:
     make, reason = BAD[name]
     made = settings(tmp_path)
-    issuer = Issuer(made.access.oidc[0], made.access.teams)
+    issuer = Issuer(made.access.identity_providers[0], made.access.teams)
     asyncio.run(issuer.source.refresh())
     with pytest.raises(TokenRefused) as caught:
         issuer.verify(make())
@@ -311,4 +311,4 @@ def test_a_key_is_good_for_the_algorithms_of_its_kind_alone() -> None:
 )
 def test_unsafe_settings_are_refused(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
     with pytest.raises(ValidationError, match=message):
-        IssuerSettings.model_validate(issuer_settings(tmp_path, **changes))
+        IdentityProviderSettings.model_validate(issuer_settings(tmp_path, **changes))

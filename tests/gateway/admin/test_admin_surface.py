@@ -242,7 +242,7 @@ def test_operators_may_come_with_a_certificate_and_still_need_the_form(
         "key_file": str(pki.key_file),
         "client_ca_file": str(pki.ca_file),
     }
-    listen = {"port": unused_port(), "requires_certificate": True, **files}
+    listen = {"port": unused_port(), "requires_client_certificate": True, **files}
     own(clients_file=str(tmp_path / "operators.json"), access={}, admin=listen)
 
     def asked(method: str, path: str, headers: dict[str, str], *, has_certificate: bool = True) -> int:

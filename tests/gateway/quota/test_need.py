@@ -61,7 +61,7 @@ def test_a_reservation_is_no_larger_than_it_must_be() -> None:
 
 @given(st.decimals(0, 1000, places=3))
 def test_a_price_is_whole_and_exact_to_a_thousandth(price: Any) -> None:
-    listed = Price(prompt_per_million=float(price), completion_per_million=0)
+    listed = Price(input_price_per_million=float(price), output_price_per_million=0)
     assert Nano.of(listed) == (int(price * 1000), 0)
 
 

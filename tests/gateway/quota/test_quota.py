@@ -25,7 +25,7 @@ from sovctl.gateway.quota.reservation import UNLIMITED, LimitReached, Reservatio
 from sovctl.gateway.quota.store import Lease, QuotaUnavailable, SqliteStore, Want
 from sovctl.support.errors import InputError
 
-PRICES = {"currency": "EUR", "upstreams": {"chat": {"prompt_per_million": 1, "completion_per_million": 2}}}
+PRICES = {"currency": "EUR", "upstreams": {"chat": {"input_price_per_million": 1, "output_price_per_million": 2}}}
 
 
 def run(work: Coroutine[Any, Any, None]) -> None:
@@ -125,7 +125,7 @@ def test_a_team_shares_its_limit_and_a_member_cannot_pass_his_own(place: Place) 
 def test_the_site_s_default_holds_for_each_who_has_none(place: Place) -> None:
     async def work() -> None:
         default = {"requests_per_minute": 3}
-        async with quota(await place.store(), Clock(), each_caller=default) as limits:
+        async with quota(await place.store(), Clock(), default_limits=default) as limits:
             assert await count(limits, caller("one"), ONE) == 3
             assert await count(limits, caller("two"), ONE) == 3
             assert await count(limits, caller("three", requests_per_minute=5), ONE) == 5

@@ -30,7 +30,7 @@ LIMITS: dict[str, dict[str, Any]] = {
     "single": {"concurrent_requests": 1},
     "free": {},
 }
-PRICE = {"prompt_per_million": 100.0, "completion_per_million": 1000.0}
+PRICE = {"input_price_per_million": 100.0, "output_price_per_million": 1000.0}
 PRICES = {"currency": "EUR", "upstreams": {"chat": PRICE, "sovereign-cloud": PRICE}}
 
 
@@ -222,10 +222,10 @@ def test_without_the_store_who_has_limits_waits_and_others_do_not(begin: Callabl
 
 
 def test_a_limit_that_is_lowered_holds_without_a_restart(begin: Callable[..., Any]) -> None:
-    gateway = begin(quota={"each_caller": {"requests_per_minute": 1000}})
+    gateway = begin(quota={"default_limits": {"requests_per_minute": 1000}})
     ask(gateway, "free")
     settings = yaml.safe_load(gateway.config.read_text())
-    settings["quota"]["each_caller"]["requests_per_minute"] = 1
+    settings["quota"]["default_limits"]["requests_per_minute"] = 1
     gateway.config.write_text(yaml.safe_dump(settings))
     until(lambda: isinstance(attempt(gateway, "free"), openai.RateLimitError), "the new limit holds")
 
@@ -264,8 +264,8 @@ def test_hosts_with_one_vault_share_a_limit_and_explain_knows_what_is_left(
             {"prices": {"currency": "EUR", "upstreams": {"chat": PRICE, "x": PRICE}}},
             "got one for x, which is no upstream",
         ),
-        ({"prices": None, "each_caller": {"cost_per_day": 1}}, "expected quota.prices where cost is limited"),
-        ({"each_caller": {"requests_per_minute": 0}}, "each_caller.requests_per_minute"),
+        ({"prices": None, "default_limits": {"cost_per_day": 1}}, "expected quota.prices where cost is limited"),
+        ({"default_limits": {"requests_per_minute": 0}}, "default_limits.requests_per_minute"),
     ],
 )
 def test_limits_that_could_not_be_held_are_refused(

@@ -15,7 +15,7 @@ from sovctl.gateway.surfaces import SURFACES, Surface
 from sovctl.gateway.surfaces.said import Voice
 
 MASK = {"identifiers": {"default": "mask"}}
-CITED = {"citations": {"on_doubt": "refuse"}}
+CITED = {"citations": {"on_failure": "refuse"}}
 DONE = b"data: [DONE]\n\n"
 
 

@@ -12,7 +12,7 @@ from sovctl.gateway.release.judge import Checks, Judge
 from sovctl.gateway.release.schema import SchemaCheck
 from sovctl.gateway.release.verdict import Blocked, Verdict
 from sovctl.gateway.release.whole import release_whole
-from sovctl.gateway.settings.release import OnDoubt, ReleaseSettings
+from sovctl.gateway.settings.release import OnFailure, ReleaseSettings
 from sovctl.gateway.surfaces.said import Voice
 
 MASK = {"identifiers": {"default": "mask"}}
@@ -103,7 +103,7 @@ def test_the_schema_of_the_answer_and_of_strict_tools_is_kept() -> None:
 
 
 def test_citations_count_in_prose_only() -> None:
-    cited = {"citations": {"on_doubt": "refuse"}}
+    cited = {"citations": {"on_failure": "refuse"}}
     judge = judge_of(cited)
     assert released(
         judge, content="Deposits earn 4 % a year. [1]\n\nAnything else?", reasoning_content="They want 5 %."
@@ -120,12 +120,12 @@ def test_citations_count_in_prose_only() -> None:
 @pytest.mark.parametrize(
     ("release", "expected"),
     [
-        ({"identifiers": {"default": "hand-off"}}, OnDoubt.HAND_OFF),
-        (REFUSE, OnDoubt.REFUSE),
+        ({"identifiers": {"default": "hand-off"}}, OnFailure.HAND_OFF),
+        (REFUSE, OnFailure.REFUSE),
     ],
 )
 def test_a_check_that_fails_blocks_and_says_nothing_of_the_text(
-    release: dict[str, Any], expected: OnDoubt, caplog: pytest.LogCaptureFixture
+    release: dict[str, Any], expected: OnFailure, caplog: pytest.LogCaptureFixture
 ) -> None:
     class Broken:
         def find(self, text: str) -> list[Any]:
@@ -138,7 +138,7 @@ def test_a_check_that_fails_blocks_and_says_nothing_of_the_text(
         judge.whole("The secret word.", Voice.PROSE)
     assert str(caught.value) == "identifiers:check-failed"
     assert judge.verdicts.of == {"identifiers": Verdict.UNKNOWN}
-    assert judge.on_doubt(caught.value.outcome) is expected
+    assert judge.on_failure(caught.value.outcome) is expected
     assert "secret" not in str([record.__dict__.get("fields") for record in caplog.records])
 
 

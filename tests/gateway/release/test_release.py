@@ -28,12 +28,12 @@ def checked_fixture(start: Callable[..., Any], tmp_path_factory: pytest.TempPath
         "name": "topics",
         "file": str(phrases),
         "sha256": hashlib.sha256(PHRASES.encode()).hexdigest(),
-        "on_doubt": "refuse",
+        "on_failure": "refuse",
     }
     ways = {"pool": "chat", "cloud": "sovereign-cloud", "prefer": "cloud"}
     gateway = start(
         routes=[
-            {"model": "cited", **ways, "release": {"citations": {"on_doubt": "refuse"}}},
+            {"model": "cited", **ways, "release": {"citations": {"on_failure": "refuse"}}},
             {
                 "model": "masked",
                 **ways,

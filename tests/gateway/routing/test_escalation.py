@@ -15,7 +15,7 @@ from echo_upstream import EchoUpstream
 KEY = "test-key-of-branch"
 LIMITED = "test-key-of-limited"
 TIGHT = "test-key-of-tight"
-PRICE = {"prompt_per_million": 100.0, "completion_per_million": 1000.0}
+PRICE = {"input_price_per_million": 100.0, "output_price_per_million": 1000.0}
 
 
 @pytest.fixture

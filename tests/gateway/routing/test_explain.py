@@ -23,8 +23,8 @@ IBAN = "DE89370400440532013000"
 PRICES = {
     "currency": "EUR",
     "upstreams": {
-        "chat": {"prompt_per_million": 100.0, "completion_per_million": 1000.0},
-        "sovereign-cloud": {"prompt_per_million": 1000.0, "completion_per_million": 10_000.0},
+        "chat": {"input_price_per_million": 100.0, "output_price_per_million": 1000.0},
+        "sovereign-cloud": {"input_price_per_million": 1000.0, "output_price_per_million": 10_000.0},
     },
 }
 CLIENTS = [

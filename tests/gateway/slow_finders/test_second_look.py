@@ -50,10 +50,8 @@ def _fresh(sides: tuple[EchoUpstream, EchoUpstream]) -> None:
 
 def configured(folder: Path, sides: tuple[EchoUpstream, EchoUpstream], **look: Any) -> Path:
     pool, cloud = sides
-    second_look = {"upstream": "chat", "model": "reader", "timeout_s": 20, **look}
-    return write_loopback_config(
-        folder, cloud_port=cloud.port, pool_port=pool.port, detect={"second_look": second_look}
-    )
+    llm_review = {"upstream": "chat", "model": "reader", "timeout_s": 20, **look}
+    return write_loopback_config(folder, cloud_port=cloud.port, pool_port=pool.port, detect={"llm_review": llm_review})
 
 
 @pytest.fixture(name="gateway", scope="module")
@@ -210,7 +208,7 @@ def test_a_pool_that_is_not_there_keeps_the_request_here_unanswered(
     tmp_path: Path, sides: tuple[EchoUpstream, EchoUpstream]
 ) -> None:
     _, cloud = sides
-    config = write_loopback_config(tmp_path, cloud_port=cloud.port, detect={"second_look": {"upstream": "chat"}})
+    config = write_loopback_config(tmp_path, cloud_port=cloud.port, detect={"llm_review": {"upstream": "chat"}})
     with running_gateway(config) as gateway:
         assert gateway.post(say(PROMPT))[0] == 503
         assert not cloud.requests
@@ -240,7 +238,7 @@ def test_settings_never_let_a_cloud_look(
     with pytest.raises(SpecError) as caught:
         check_settings(settings, tmp_path)
     [problem] = caught.value.problems
-    assert problem.where.endswith("detect.second_look.upstream")
+    assert problem.where.endswith("detect.llm_review.upstream")
     assert got in problem.message
 
 

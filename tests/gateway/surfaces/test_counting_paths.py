@@ -33,7 +33,7 @@ def gateway_fixture(tmp_path: Path, sides: tuple[SurfaceUpstream, SurfaceUpstrea
         each["surfaces"] = ["messages", "embeddings", *(["tokenize"] if each["kind"] == "pool" else [])]
     settings["routes"][0]["escalate_on"] = FAULTS
     limits = {"tokens_per_day": 2000, "requests_per_minute": 8}
-    settings["quota"] = {"path": str(tmp_path / "quota.db"), "each_caller": limits}
+    settings["quota"] = {"path": str(tmp_path / "quota.db"), "default_limits": limits}
     config.write_text(yaml.safe_dump(settings))
     with running_gateway(config) as gateway:
         yield gateway

@@ -7,7 +7,7 @@ from pathlib import Path
 from .model import SettingsModel
 
 
-class ListedSettings(SettingsModel):
+class ExactDataMatchSettings(SettingsModel):
     """Where the index is. Both files are looked at once a second, and a changed one is read."""
 
     index_file: Path
