@@ -17,7 +17,7 @@ from sovctl.support.package_files import package_folder
 from .calibrations import ServerCalibration
 from .drivers import DriverLock, load_driver_locks
 from .gpus import Gpu, load_gpus
-from .mig import cut, slices_of, with_slices
+from .mig import slice_gpu, slices_of, with_mig_slices
 from .models import ModelEntry, load_models
 from .platforms import Platform, ScalableUnit, load_platforms, load_scalable_units
 
@@ -58,7 +58,7 @@ class Catalog:
             return found, gpu
         if gpu is None or mig not in slices_of(gpu.id):
             return None
-        return with_slices(found, mig), cut(gpu, mig)
+        return with_mig_slices(found, mig), slice_gpu(gpu, mig)
 
 
 @cache

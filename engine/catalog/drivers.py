@@ -11,7 +11,7 @@ from functools import cache
 from types import MappingProxyType
 
 from .figure import CatalogModel, Kind, Sources, read_catalog
-from .platforms import Part, Platform
+from .platforms import Platform, PlatformComponent
 
 
 class LockedPackage(CatalogModel):
@@ -20,7 +20,7 @@ class LockedPackage(CatalogModel):
     name: str
     version: str
     """As the package manager writes it, with epoch and revision."""
-    part: Part
+    part: PlatformComponent
     """Machines with this part need it."""
     kind: Kind
     source: str

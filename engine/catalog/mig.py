@@ -47,7 +47,7 @@ def slices_of(gpu: str) -> Mapping[str, MigProfile]:
     return {entry.profile: entry for entry in entries if gpu in entry.gpus}
 
 
-def cut(gpu: Gpu, profile: str) -> Gpu:
+def slice_gpu(gpu: Gpu, profile: str) -> Gpu:
     """One slice of a GPU, as a GPU of its own.
 
     Raises:
@@ -75,7 +75,7 @@ def cut(gpu: Gpu, profile: str) -> Gpu:
     )
 
 
-def with_slices(platform: Platform, profile: str) -> Platform:
+def with_mig_slices(platform: Platform, profile: str) -> Platform:
     """A machine all of whose GPUs are cut so: its slices are counted as its GPUs.
 
     Raises:

@@ -23,7 +23,7 @@ from .figure import Amount, CatalogModel, Count, Figure, Sourced, read_catalog, 
 _Number = Annotated[int, Field(ge=0)]
 
 
-class Part(StrEnum):
+class PlatformComponent(StrEnum):
     """What a machine has that needs software of its own."""
 
     GPU = "gpu"
@@ -107,7 +107,7 @@ class Platform(Sourced):
     """GPUs of what `max_power_kw` and `form` speak of."""
     nvlink_domain: Count | None = None
     """GPUs that NVLink joins, where that is more than one machine."""
-    parts: frozenset[Part]
+    parts: frozenset[PlatformComponent]
     profile: str | None
     """Name of the check profile; None where nobody has told us, so that its checks are UNKNOWN."""
     checks: CheckProfile

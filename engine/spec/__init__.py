@@ -187,7 +187,7 @@ class Model(SpecModel):
     """For the auditor: how that was tried; with `languages_approved_by`."""
 
 
-MOST_REPLICAS = 1024  # of one pool: a SuperPOD of 128 nodes with a GPU each
+MAX_REPLICAS = 1024  # of one pool: a SuperPOD of 128 nodes with a GPU each
 
 
 class Pool(SpecModel):
@@ -201,7 +201,7 @@ class Pool(SpecModel):
     """One of `node_groups`."""
     nodes: list[Name] = Field(default_factory=list)
     """Nodes of the group to use, in this order; all of them when empty."""
-    replicas: Sized[Annotated[int, Field(ge=1, le=MOST_REPLICAS)]] = 1
+    replicas: Sized[Annotated[int, Field(ge=1, le=MAX_REPLICAS)]] = 1
     """Equal servers; spread over the nodes. `auto`: as many as `workload` and `sizing.reserve` need."""
     tensor_parallel_size: Sized[Annotated[int, Field(ge=1, le=64)]] = 1
     """GPUs that share every layer; all on one node. Must divide the model's attention heads."""

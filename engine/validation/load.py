@@ -34,7 +34,7 @@ from .renamed_keys import RENAMED_KEYS
 from .rules import check
 from .well_formed import well_formed
 
-MOST_PROBLEMS = 100  # shown of one file; nobody mends more in one sitting
+MAX_PROBLEMS = 100  # shown of one file; nobody mends more in one sitting
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,7 @@ def parse(data: bytes, *, path: Path, today: date, catalog: Catalog, is_draft: b
         spec, catalog, today=today, broken=formed.broken, partial=frozenset(formed.places), is_draft=is_draft
     )
     found = [*secret_problems(value), *map(formed.placed, checked)]
-    if (stood_in := formed.mended) is not None:
+    if (stood_in := formed.with_placeholders) is not None:
         pools = [assumed(pool, 1) for pool in getattr(stood_in.spec, "pools", [])]
         more = check(
             stood_in.spec.model_copy(update={"pools": pools}) if pools else stood_in.spec,
@@ -186,7 +186,7 @@ def _read(path: Path) -> bytes:
 
 def _in_file_order(path: Path, text: YamlText, problems: Iterable[Problem]) -> list[Problem]:
     ordered = sorted(problems, key=lambda problem: text.line(problem.where))
-    shown = [text.placed(path, each) for each in ordered[:MOST_PROBLEMS]]
+    shown = [text.placed(path, each) for each in ordered[:MAX_PROBLEMS]]
     more = len(ordered) - len(shown)
     if more:
         shown.append(Problem(f"{more} more problems are not shown", where=str(path), hint="mend the ones above first"))

@@ -4,7 +4,7 @@
 wrote. Rules over names and single fields need less: here only the wrong value is replaced, by its default or, where one
 is required, by some number that is allowed. What a rule finds at such a place is the stand-in's fault and is left out.
 
-    mended({"pools": [{"name": "chat", "gpu_memory_utilization": 92, "tensor_parallel_size": 3}]}, wrong)
+    with_placeholders({"pools": [{"name": "chat", "gpu_memory_utilization": 92, "tensor_parallel_size": 3}]}, wrong)
     # the pool is there, with gpu_memory_utilization 0.92
 """
 
@@ -20,7 +20,7 @@ _Loc = Sequence[str | int]
 _PARTS = ("node_groups", "models", "pools", "workload", "sizing")
 
 
-def mended(value: Any, wrong: Iterable[_Loc]) -> dict[str, Any]:
+def with_placeholders(value: Any, wrong: Iterable[_Loc]) -> dict[str, Any]:
     """`value` without what is wrong, as far as something may stand in for it; lists and texts that are required stay.
 
     Args:

@@ -60,7 +60,7 @@ def unknown_keys(error: ValidationError) -> list[tuple[str | int, ...]]:
     return [tuple(each["loc"]) for each in error.errors(include_url=False) if each["type"] == "extra_forbidden"]
 
 
-def meant_path(loc: Sequence[str | int]) -> str:
+def suggested_path(loc: Sequence[str | int]) -> str:
     """The path of the known key that an unknown one is most like; empty where there is none."""
     near = nearest(str(loc[-1]), list(schema.node_at(loc[:-1]).get("properties", {})))
     return path_of([*loc[:-1], near]) if near else ""
@@ -98,7 +98,7 @@ def _problem(kind: str, loc: tuple[str | int, ...], got: Any) -> Problem:
         expected = "a reference to a secret" if is_reference else schema.words(node)
         return Problem(f"expected {expected}, got a literal value (not shown)", where=where, hint=_SECRET_HINT)
     return Problem(
-        f"expected {schema.words(node, got=got)}, got {show_value(got)}", where=where, hint=_hint(node, loc, got)
+        f"expected {schema.words(node, got=got)}, got {format_value(got)}", where=where, hint=_hint(node, loc, got)
     )
 
 
@@ -176,7 +176,7 @@ def _is_secret(loc: Sequence[str | int], got: Any) -> bool:
     )
 
 
-def show_value(got: Any) -> str:
+def format_value(got: Any) -> str:
     """A value as a message may repeat it: short texts and numbers; the rest is described."""
     if got is None:
         return "nothing"

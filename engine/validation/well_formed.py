@@ -22,8 +22,8 @@ from sovctl.support.errors import Problem
 
 from ..spec import SiteSpec
 from ..spec.types import AUTO
-from .placeholders import mended
-from .problems import meant_path, structure_problems, unknown_keys
+from .placeholders import with_placeholders
+from .problems import structure_problems, suggested_path, unknown_keys
 
 _LISTS = ("node_groups", "models", "pools", "workload")
 _INDEX = re.compile(rf"\b({'|'.join(_LISTS)})\[(\d+)\]")
@@ -44,7 +44,7 @@ class WellFormed:
     """Of every list that lacks items, where each of the others stands in the file."""
     misspelt: frozenset[str] = frozenset()
     """Paths that misspelt keys probably meant, about which nothing more need be said."""
-    mended: WellFormed | None = None
+    with_placeholders: WellFormed | None = None
     """For rules over names and single fields, with stand-ins where a value is wrong; None where all is well."""
 
     def without_auto(self, names: Iterable[str]) -> WellFormed:
@@ -89,11 +89,11 @@ def well_formed(value: Any, problems: list[Problem]) -> WellFormed:
     known = json.loads(json.dumps(value)) if isinstance(value, dict) else {}
     for loc in unknown:
         _remove(known, loc)
-    misspelt = frozenset(filter(None, map(meant_path, unknown)))
-    stood_in = _parts(mended(known, [loc for loc in wrong if loc not in unknown]))
+    misspelt = frozenset(filter(None, map(suggested_path, unknown)))
+    stood_in = _parts(with_placeholders(known, [loc for loc in wrong if loc not in unknown]))
     for loc in wrong:
         _mend(known, loc)
-    return replace(_parts(known), misspelt=misspelt, mended=stood_in)
+    return replace(_parts(known), misspelt=misspelt, with_placeholders=stood_in)
 
 
 def _parts(known: Mapping[str, Any]) -> WellFormed:

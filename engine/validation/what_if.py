@@ -17,7 +17,7 @@ from sovctl.support.strict_yaml import YamlSyntaxError, read_text, resolve, step
 
 from ..catalog import Catalog
 from .load import LoadedSpec, parse
-from .rules.rule import MOST_NAMES
+from .rules.rule import MAX_NAMES
 
 
 def changed(loaded: LoadedSpec, settings: Sequence[str], *, today: date, catalog: Catalog) -> LoadedSpec:
@@ -84,5 +84,5 @@ def _no_place(said: str, here: Any) -> InputError:
     names = [str(each["name"]) for each in items if isinstance(each, dict) and "name" in each]
     hint = "name a place as errors do: pools[chat].max_num_seqs"
     if names:
-        hint = f"there are {', '.join(names[:MOST_NAMES])}"
+        hint = f"there are {', '.join(names[:MAX_NAMES])}"
     return InputError(f"expected a place of site.yaml, got `{said}`", where="--what-if", hint=hint)

@@ -16,7 +16,7 @@ from sovctl.engine.catalog.drivers import driver_lock
 from sovctl.engine.catalog.figure import Figure, read_catalog
 from sovctl.engine.catalog.mig import slices_of
 from sovctl.engine.catalog.parameters import TOLERANCE, count_parameters, problems
-from sovctl.engine.catalog.platforms import CheckProfile, Part, load_scalable_units
+from sovctl.engine.catalog.platforms import CheckProfile, PlatformComponent, load_scalable_units
 
 ROOT = Path(__file__).parent.parent.parent
 SHARED = ROOT.parent / "shared" / "catalog"
@@ -112,7 +112,7 @@ def test_a_gpu_is_plausible_and_says_where_from(gpu: Any) -> None:
 @pytest.mark.parametrize("platform", PLATFORMS, ids=lambda platform: platform.id)
 def test_a_platform_agrees_with_its_gpu_and_profile(platform: Platform) -> None:
     gpu = CATALOG.gpu_of(platform)
-    assert (gpu is not None) == platform.has_gpus == (Part.GPU in platform.parts)
+    assert (gpu is not None) == platform.has_gpus == (PlatformComponent.GPU in platform.parts)
     assert all(platform.source)
     assert platform.limits
     if platform.profile is None:
@@ -126,13 +126,13 @@ def test_a_platform_agrees_with_its_gpu_and_profile(platform: Platform) -> None:
     assert checks.power_limit_w.value == gpu.tdp_w
     assert checks.fabric_services is not None
     wanted = {
-        Part.NVSWITCH: "nvidia-fabricmanager",
-        Part.NVLINK5: "nvlsm",
-        Part.IMEX: "nvidia-imex",
+        PlatformComponent.NVSWITCH: "nvidia-fabricmanager",
+        PlatformComponent.NVLINK5: "nvlsm",
+        PlatformComponent.IMEX: "nvidia-imex",
     }
     assert checks.fabric_services.value == tuple(name for part, name in wanted.items() if part in platform.parts)
     assert checks.nvlinks_per_gpu is not None
-    assert checks.nvlinks_per_gpu.applies == bool(platform.parts - {Part.GPU})
+    assert checks.nvlinks_per_gpu.applies == bool(platform.parts - {PlatformComponent.GPU})
 
 
 def test_every_figure_has_unit_kind_source_and_day() -> None:
@@ -152,7 +152,7 @@ def test_no_check_of_hgx_asks_for_a_cluster_uuid() -> None:
     # Healthy HGX H100 and B200 show an all-zero one: reference captures of nvidia-smi -q -x.
     for platform in PLATFORMS:
         figure = platform.checks.fabric_has_cluster_uuid
-        assert figure is None or figure.value == (Part.IMEX in platform.parts)
+        assert figure is None or figure.value == (PlatformComponent.IMEX in platform.parts)
 
 
 def test_fabric_manager_and_driver_have_one_version_in_every_lock() -> None:

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from sovctl.engine.catalog import load_catalog
 from sovctl.engine.spec import SiteSpec
-from sovctl.engine.validation.load import MOST_PROBLEMS, LoadedSpec, check_files, load, parse
+from sovctl.engine.validation.load import MAX_PROBLEMS, LoadedSpec, check_files, load, parse
 from sovctl.engine.validation.presets import FOLDER, names
 from sovctl.engine.validation.problems import path_of
 from sovctl.engine.validation.rules import RULES
@@ -229,7 +229,7 @@ def test_many_problems_are_cut_and_counted() -> None:
     extra = "".join(f"  wrong{number}: 1\n" for number in range(300))
     with pytest.raises(SpecError) as caught:
         _parse(LAB.replace("site:\n", f"site:\n{extra}"))
-    assert len(caught.value.problems) == MOST_PROBLEMS + 1
+    assert len(caught.value.problems) == MAX_PROBLEMS + 1
     assert "200 more problems" in caught.value.problems[-1].message
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from datetime import date, timedelta
 
 from ...catalog.figure import Figure
-from ...catalog.platforms import Part
+from ...catalog.platforms import PlatformComponent
 from ...certificate_authority import LEAF_DAYS
 from ...resources import gateway_config as gateway_kind
 from ...resources import model as model_kind
@@ -98,7 +98,7 @@ def driver(estate: Estate, node: Node) -> Iterator[DriverExpectation]:
 
 def fabric_manager(estate: Estate, node: Node) -> Iterator[DriverExpectation]:
     """Nodes with NVSwitches of their own."""
-    if Part.NVSWITCH in estate.context.platform(node).parts:
+    if PlatformComponent.NVSWITCH in estate.context.platform(node).parts:
         yield from driver(estate, node)
 
 

@@ -15,7 +15,7 @@ from math import ceil
 from sovctl.support.errors import InputError, Problem
 
 from ...catalog import Catalog
-from ...spec import MOST_REPLICAS, Pool, SiteSpec
+from ...spec import MAX_REPLICAS, Pool, SiteSpec
 from ...spec.types import AUTO
 from ...spec.workload import WorkloadClass
 from ..demand.pool_demand import PoolDemand
@@ -137,10 +137,10 @@ def _replicas(case: PoolCase) -> int:
             f"expected a pool on more than {away} nodes, as many as may be away at once, got {case.nodes}",
             "add nodes, or lower sizing.reserve",
         )
-    if need.with_reserve > MOST_REPLICAS:
+    if need.with_reserve > MAX_REPLICAS:
         raise _NotFound(
             "replicas",
-            f"expected a workload for at most {MOST_REPLICAS:,} replicas, got one for {need.with_reserve:,}",
+            f"expected a workload for at most {MAX_REPLICAS:,} replicas, got one for {need.with_reserve:,}",
             "look for a slip in its users and rates, or divide them over several pools",
         )
     return need.with_reserve

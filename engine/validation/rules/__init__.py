@@ -13,7 +13,7 @@ from sovctl.support.errors import Problem
 from ...catalog import Catalog
 from ...spec import SiteSpec
 from . import access, approvals, demand, detect, lora, pools, release, site, vault
-from .rule import Case, Rule
+from .rule import Rule, SiteUnderValidation
 
 RULES: tuple[Rule, ...] = (
     Rule("names of node groups and nodes, and addresses of nodes, are unique", ("node_groups",),
@@ -127,7 +127,7 @@ def check(
         is_draft: True to leave out whether there are machines enough.
         has_stand_ins: True to leave out rules that reckon with values, as some are not those of the file.
     """
-    case = Case(spec, catalog, today)
+    site_under_validation = SiteUnderValidation(spec, catalog, today)
     runnable = [
         rule
         for rule in RULES
@@ -135,4 +135,4 @@ def check(
         and not (is_draft and rule.is_of_machines)
         and not (has_stand_ins and rule.is_of_numbers)
     ]
-    return [problem for rule in runnable for problem in rule.find(case)]
+    return [problem for rule in runnable for problem in rule.find(site_under_validation)]

@@ -1,4 +1,4 @@
-"""Rules about who may call the gateway and how much. Each is a pure function of one `Case`."""
+"""Rules about who may call the gateway and how much. Pure functions of one site."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from sovctl.support.errors import Problem
 from ...spec.access import CallerLimits, Grant, IdentityProvider
 from ...spec.gateway import Gateway
 from .own_address import own_address
-from .rule import Case, stands_twice, unknown_name
+from .rule import SiteUnderValidation, duplicates, unknown_name
 
 
-def check_teams(case: Case) -> Iterator[Problem]:
-    gateway = case.spec.gateway
+def check_teams(site: SiteUnderValidation) -> Iterator[Problem]:
+    gateway = site.spec.gateway
     if gateway is None:
         return
-    yield from stands_twice("team", ((f"gateway.teams[{i}].name", each.name) for i, each in enumerate(gateway.teams)))
+    yield from duplicates("team", ((f"gateway.teams[{i}].name", each.name) for i, each in enumerate(gateway.teams)))
     routes = [route.model for route in gateway.routes]
     for index, team in enumerate(gateway.teams):
         for number, model in enumerate(team.routes):
@@ -30,13 +30,13 @@ def check_teams(case: Case) -> Iterator[Problem]:
             yield from unknown_name("route", model, routes, f"{where}.routes[{number}]")
 
 
-def check_identity_providers(case: Case) -> Iterator[Problem]:
-    gateway = case.spec.gateway
+def check_identity_providers(site: SiteUnderValidation) -> Iterator[Problem]:
+    gateway = site.spec.gateway
     if gateway is None:
         return
     listed = [(f"gateway.identity_providers[{i}]", each) for i, each in enumerate(gateway.identity_providers)]
-    yield from stands_twice("identity provider", ((f"{where}.name", each.name) for where, each in listed))
-    yield from stands_twice("issuer", ((f"{where}.issuer", each.issuer) for where, each in listed))
+    yield from duplicates("identity provider", ((f"{where}.name", each.name) for where, each in listed))
+    yield from duplicates("issuer", ((f"{where}.issuer", each.issuer) for where, each in listed))
     for where, each in listed:
         if (each.jwks_file is None) == (each.jwks_url is None):
             yield Problem(
@@ -47,8 +47,8 @@ def check_identity_providers(case: Case) -> Iterator[Problem]:
         yield from _inside(each, where)
 
 
-def check_certificates(case: Case) -> Iterator[Problem]:
-    gateway = case.spec.gateway
+def check_certificates(site: SiteUnderValidation) -> Iterator[Problem]:
+    gateway = site.spec.gateway
     if gateway is None or gateway.client_ca_file is not None:
         return
     hint = "name the authority under gateway.client_ca_file"
@@ -67,8 +67,8 @@ def check_certificates(case: Case) -> Iterator[Problem]:
             yield Problem("expected `client_ca_file` where clients have certificates, got none", where=where, hint=hint)
 
 
-def check_key_expiry(case: Case) -> Iterator[Problem]:
-    for index, client in enumerate(case.spec.gateway.clients if case.spec.gateway else []):
+def check_key_expiry(site: SiteUnderValidation) -> Iterator[Problem]:
+    for index, client in enumerate(site.spec.gateway.clients if site.spec.gateway else []):
         if client.api_key_expires is None:
             continue
         where = f"gateway.clients[{index}].api_key_expires"
@@ -79,16 +79,16 @@ def check_key_expiry(case: Case) -> Iterator[Problem]:
                 f"expected a day that exists, got {client.api_key_expires}", where=where, hint="write YYYY-MM-DD"
             )
             continue
-        if last < case.today:
+        if last < site.today:
             yield Problem(
-                f"expected a day not before {case.today}, got {last}: the key of `{client.name}` has expired",
+                f"expected a day not before {site.today}, got {last}: the key of `{client.name}` has expired",
                 where=where,
                 hint="give the client another key and a later day, or remove the client",
             )
 
 
-def check_prices(case: Case) -> Iterator[Problem]:
-    gateway = case.spec.gateway
+def check_prices(site: SiteUnderValidation) -> Iterator[Problem]:
+    gateway = site.spec.gateway
     if gateway is None:
         return
     if gateway.prices is None:
@@ -104,7 +104,7 @@ def check_prices(case: Case) -> Iterator[Problem]:
             )
         return
     where, prices = "gateway.prices.upstreams", gateway.prices.upstreams
-    yield from stands_twice("price", ((f"{where}[{i}].upstream", each.upstream) for i, each in enumerate(prices)))
+    yield from duplicates("price", ((f"{where}[{i}].upstream", each.upstream) for i, each in enumerate(prices)))
     used = [
         name for route in gateway.routes for name in (route.pool, route.cloud, *route.fallbacks) if name is not None
     ]
@@ -120,14 +120,14 @@ def check_prices(case: Case) -> Iterator[Problem]:
             )
 
 
-def check_principals(case: Case) -> Iterator[Problem]:
-    gateway = case.spec.gateway
+def check_principals(site: SiteUnderValidation) -> Iterator[Problem]:
+    gateway = site.spec.gateway
     if gateway is None:
         return
     listed = [(f"gateway.send_principal[{i}]", name) for i, name in enumerate(gateway.send_principal)]
-    yield from stands_twice("pool", listed)
+    yield from duplicates("pool", listed)
     named = [name for route in gateway.routes for name in (route.pool, *route.fallbacks)]
-    pools = [name for name in case.spec.served() if name in named]
+    pools = [name for name in site.spec.served() if name in named]
     for where, name in listed:
         yield from unknown_name("pool of a route", name, pools, where)
 

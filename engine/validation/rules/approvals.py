@@ -10,25 +10,25 @@ from collections.abc import Iterator
 from sovctl.support.errors import Problem
 
 from ...spec import Model
-from .rule import Case
+from .rule import SiteUnderValidation
 
 
-def check_licences(case: Case) -> Iterator[Problem]:
-    for index, model in enumerate(case.spec.models):
-        entry = case.catalog.models.get(model.catalog)
+def check_licences(site: SiteUnderValidation) -> Iterator[Problem]:
+    for index, model in enumerate(site.spec.models):
+        entry = site.catalog.models.get(model.catalog)
         if entry is not None and entry.licence.needs_approval:
             terms = entry.licence.thresholds or "its terms were not read by us"
             hint = f"have somebody read the licence and write who, and why it may be used here: {terms}"
             yield from _missing(model, "licence", f"for the {entry.licence.name}", f"models[{index}]", hint)
 
 
-def check_languages(case: Case) -> Iterator[Problem]:
-    pools = {pool.name: pool.model for pool in case.spec.pools}
-    for index, model in enumerate(case.spec.models):
-        entry = case.catalog.models.get(model.catalog)
+def check_languages(site: SiteUnderValidation) -> Iterator[Problem]:
+    pools = {pool.name: pool.model for pool in site.spec.pools}
+    for index, model in enumerate(site.spec.models):
+        entry = site.catalog.models.get(model.catalog)
         if entry is None:
             continue
-        classes = [each for each in case.spec.workload if pools.get(each.pool) == model.name]
+        classes = [each for each in site.spec.workload if pools.get(each.pool) == model.name]
         wanted = dict.fromkeys(language for each in classes for language in each.languages)
         unlisted = [language for language in wanted if language not in entry.languages.codes]
         if unlisted:

@@ -1,4 +1,4 @@
-"""Rules about what pools are sized for, and about pools that cannot work. Each is a pure function of one `Case`.
+"""Rules about what pools are sized for, and about pools that cannot work. Pure functions of one site.
 
 A pool is refused only where even the optimistic edge of what was measured leaves no way: what lies between the edges
 is for `sovctl size` to say.
@@ -22,15 +22,15 @@ from ...sizing.pool.pool import PoolCase, pool_cases
 from ...sizing.pool.server import Server
 from ...spec import SiteSpec
 from ...spec.workload import WorkloadClass
-from .rule import Case, unknown_name
+from .rule import SiteUnderValidation, unknown_name
 
 READS = ("workload", "pools", "models", "node_groups", "software", "sizing")
 """What a pool's case is made of."""
 _WAYS = ("requests_per_user_hour", "think_time_s", "in_flight_percent", "rule_of_thumb")
 
 
-def check_demand(case: Case) -> Iterator[Problem]:
-    for index, each in enumerate(case.spec.workload):
+def check_demand(site: SiteUnderValidation) -> Iterator[Problem]:
+    for index, each in enumerate(site.spec.workload):
         where = f"workload[{index}]"
         said = [name for name in _WAYS if getattr(each, name) is not None]
         for name in said[1:]:
@@ -42,8 +42,8 @@ def check_demand(case: Case) -> Iterator[Problem]:
         yield from _limits(each, where)
 
 
-def check_percentiles(case: Case) -> Iterator[Problem]:
-    for index, each in enumerate(case.spec.workload):
+def check_percentiles(site: SiteUnderValidation) -> Iterator[Problem]:
+    for index, each in enumerate(site.spec.workload):
         asked = ClassDemand.of(each)
         for name, lengths in (("input_tokens", asked.prompt), ("output_tokens", asked.answer)):
             if not 1 <= lengths.p95 / lengths.mean <= MOST_SPREAD:
@@ -65,9 +65,9 @@ def _limits(each: WorkloadClass, where: str) -> Iterator[Problem]:
         )
 
 
-def check_percents(case: Case) -> Iterator[Problem]:
+def check_percents(site: SiteUnderValidation) -> Iterator[Problem]:
     """Percents below one, which are shares that somebody forgot to multiply; fewer people can be said by `users`."""
-    for where, value in _percents(case.spec):
+    for where, value in _percents(site.spec):
         if 0 < value < 1:
             yield Problem(
                 f"expected 0 or at least 1 percent, got {value:g}",
@@ -89,8 +89,8 @@ def _percents(spec: SiteSpec) -> Iterator[tuple[str, float]]:
         yield "sizing.costs.support_percent_per_year", sizing.costs.support_percent_per_year
 
 
-def check_prices(case: Case) -> Iterator[Problem]:
-    costs = case.spec.sizing.costs
+def check_prices(site: SiteUnderValidation) -> Iterator[Problem]:
+    costs = site.spec.sizing.costs
     if costs is None:
         return
     ways = {name: getattr(costs, name) for name in ("input_price_per_million", "output_price_per_million")}
@@ -103,9 +103,9 @@ def check_prices(case: Case) -> Iterator[Problem]:
         )
 
 
-def check_timezone(case: Case) -> Iterator[Problem]:
+def check_timezone(site: SiteUnderValidation) -> Iterator[Problem]:
     """Held to the time zones of the machine where sovctl runs; a machine without any says nothing."""
-    name = case.spec.sizing.scaling.timezone
+    name = site.spec.sizing.scaling.timezone
     with suppress(ZoneInfoNotFoundError, OSError, ValueError):  # "Europe" is a folder
         ZoneInfo(name)
         return
@@ -119,20 +119,20 @@ def check_timezone(case: Case) -> Iterator[Problem]:
         )
 
 
-def check_sizing_names(case: Case) -> Iterator[Problem]:
-    hall, costs = case.spec.sizing.racks, case.spec.sizing.costs
-    groups = [group.name for group in case.spec.node_groups]
+def check_sizing_names(site: SiteUnderValidation) -> Iterator[Problem]:
+    hall, costs = site.spec.sizing.racks, site.spec.sizing.costs
+    groups = [group.name for group in site.spec.node_groups]
     for name in hall.node_kw if hall else ():
         yield from unknown_name("node group", name, groups, f"sizing.racks.node_kw.{name}")
     for name in costs.nodes if costs else ():
         yield from unknown_name("node group", name, groups, f"sizing.costs.nodes.{name}")
-    pools = [pool.name for pool in case.spec.pools]
-    for name in case.spec.sizing.tokens_per_step:
+    pools = [pool.name for pool in site.spec.pools]
+    for name in site.spec.sizing.tokens_per_step:
         yield from unknown_name("pool", name, pools, f"sizing.tokens_per_step.{name}")
 
 
-def check_lengths(case: Case) -> Iterator[Problem]:
-    for each in pool_cases(case.spec, case.catalog):
+def check_lengths(site: SiteUnderValidation) -> Iterator[Problem]:
+    for each in pool_cases(site.spec, site.catalog):
         for index, workload in each.workload:
             asked = ClassDemand.of(workload)
             role = each.model.role  # what a speech model hears is no prompt in tokens
@@ -148,8 +148,8 @@ def check_lengths(case: Case) -> Iterator[Problem]:
                 )
 
 
-def check_memory(case: Case) -> Iterator[Problem]:
-    for each in pool_cases(case.spec, case.catalog):
+def check_memory(site: SiteUnderValidation) -> Iterator[Problem]:
+    for each in pool_cases(site.spec, site.catalog):
         if not each.is_simulated:
             with suppress(InputError):  # a shape that the catalogue does not know: `sovctl size` says UNKNOWN
                 yield from _memory(each)
@@ -193,8 +193,8 @@ def _left(server: Server, memory: RankMemory) -> float:
     return memory.kv_bytes if server.kv_cache_memory_bytes is None else float(server.kv_cache_memory_bytes)
 
 
-def check_reachable_limits(case: Case) -> Iterator[Problem]:
-    for each in pool_cases(case.spec, case.catalog):
+def check_reachable_limits(site: SiteUnderValidation) -> Iterator[Problem]:
+    for each in pool_cases(site.spec, site.catalog):
         if not each.is_simulated and each.demand is not None:
             with suppress(InputError):  # as above
                 yield from _limits_passed(each, each.demand)

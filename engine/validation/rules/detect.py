@@ -1,4 +1,4 @@
-"""Rules about what the gateway looks for. Each is a pure function of one `Case`."""
+"""Rules about what the gateway looks for. Pure functions of one site."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from collections.abc import Iterator
 
 from sovctl.support.errors import Problem
 
-from .rule import Case, stands_twice, unknown_name
+from .rule import SiteUnderValidation, duplicates, unknown_name
 
 _PACKAGES = {"onnx": "onnxruntime and tokenizers", "gliner": "onnxruntime and tokenizers", "stanza": "stanza and torch"}
 """What the gateway's environment on nodes has not."""
 
 
-def check_name_models(case: Case) -> Iterator[Problem]:
-    if case.spec.gateway is None:
+def check_name_models(site: SiteUnderValidation) -> Iterator[Problem]:
+    if site.spec.gateway is None:
         return
-    detect = case.spec.gateway.detect
+    detect = site.spec.gateway.detect
     models = list(enumerate(detect.models))
-    yield from stands_twice("model name", ((f"gateway.detect.models[{i}].name", each.name) for i, each in models))
+    yield from duplicates("model name", ((f"gateway.detect.models[{i}].name", each.name) for i, each in models))
     for i, each in models:
         where = f"gateway.detect.models[{i}]"
         if each.kind in _PACKAGES and detect.model_packages is None:
@@ -33,17 +33,17 @@ def check_name_models(case: Case) -> Iterator[Problem]:
             )
 
 
-def check_second_look(case: Case) -> Iterator[Problem]:
-    look = case.spec.gateway.detect.llm_review if case.spec.gateway else None
+def check_second_look(site: SiteUnderValidation) -> Iterator[Problem]:
+    look = site.spec.gateway.detect.llm_review if site.spec.gateway else None
     if look is None:
         return
     where = "gateway.detect.llm_review.upstream"
-    pools = {pool.name: pool for pool in case.spec.pools}
+    pools = {pool.name: pool for pool in site.spec.pools}
     yield from unknown_name("pool", look.upstream, list(pools), where)
     if look.upstream not in pools:
         return
-    model = next((each for each in case.spec.models if each.name == pools[look.upstream].model), None)
-    entry = case.catalog.models.get(model.catalog) if model is not None else None
+    model = next((each for each in site.spec.models if each.name == pools[look.upstream].model), None)
+    entry = site.catalog.models.get(model.catalog) if model is not None else None
     if entry is not None and entry.role != "chat":
         yield Problem(
             f"expected a pool of a chat model, got {look.upstream}, whose model is for {entry.role}",

@@ -1,4 +1,4 @@
-"""Rules about LoRA adapters. Each is a pure function of one `Case`."""
+"""Rules about LoRA adapters. Pure functions of one site."""
 
 from __future__ import annotations
 
@@ -6,24 +6,24 @@ from collections.abc import Iterator
 
 from sovctl.support.errors import Problem
 
-from .rule import Case, stands_twice
+from .rule import SiteUnderValidation, duplicates
 
 
-def check_adapters(case: Case) -> Iterator[Problem]:
+def check_adapters(site: SiteUnderValidation) -> Iterator[Problem]:
     """Names are in one space with models (they share a folder), pools and clouds (routes name them)."""
     adapters = [
         (f"pools[{index}].lora.adapters[{number}].name", adapter.name)
-        for index, pool in enumerate(case.spec.pools)
+        for index, pool in enumerate(site.spec.pools)
         for number, adapter in enumerate(pool.adapters)
     ]
     if not adapters:
         return
-    yield from stands_twice("adapter", adapters)
-    clouds = case.spec.gateway.clouds if case.spec.gateway else []
+    yield from duplicates("adapter", adapters)
+    clouds = site.spec.gateway.clouds if site.spec.gateway else []
     taken = {
         **{cloud.name: "a cloud" for cloud in clouds},
-        **{model.name: "a model" for model in case.spec.models},
-        **{pool.name: "a pool" for pool in case.spec.pools},
+        **{model.name: "a model" for model in site.spec.models},
+        **{pool.name: "a pool" for pool in site.spec.pools},
     }
     for where, name in adapters:
         if name in taken:
@@ -34,8 +34,8 @@ def check_adapters(case: Case) -> Iterator[Problem]:
             )
 
 
-def check_lora(case: Case) -> Iterator[Problem]:
-    for index, pool in enumerate(case.spec.pools):
+def check_lora(site: SiteUnderValidation) -> Iterator[Problem]:
+    for index, pool in enumerate(site.spec.pools):
         where, lora = f"pools[{index}].lora", pool.lora
         if lora is None:
             continue

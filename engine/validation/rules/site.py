@@ -1,4 +1,4 @@
-"""Rules about names, references, the perimeter, the gateway and policy. Each is a pure function of one `Case`."""
+"""Rules about names, references, the perimeter, the gateway and policy. Pure functions of one site."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ...spec.gateway import Gateway
 from ...spec.policy import NAME_LANGUAGES, Action, EntityKind
 from ...spec.routing import Route
 from ...spec.types import Secret
-from .rule import Case, stands_twice, unknown_name
+from .rule import SiteUnderValidation, duplicates, unknown_name
 
 LAST_YEAR = 2261
 """The last whole year in signed 64-bit nanoseconds since 1970, in which the firewall closes an expired exception."""
@@ -28,61 +28,61 @@ KINDS = tuple(get_args(EntityKind))
 """Of what the gateway's detector finds."""
 
 
-def check_node_names(case: Case) -> Iterator[Problem]:
-    groups = list(enumerate(case.spec.node_groups))
-    yield from stands_twice("node group", ((f"node_groups[{i}].name", group.name) for i, group in groups))
+def check_node_names(site: SiteUnderValidation) -> Iterator[Problem]:
+    groups = list(enumerate(site.spec.node_groups))
+    yield from duplicates("node group", ((f"node_groups[{i}].name", group.name) for i, group in groups))
     nodes = [(f"node_groups[{i}].nodes[{j}]", node) for i, group in groups for j, node in enumerate(group.nodes)]
-    yield from stands_twice("node name", ((f"{where}.name", node.name) for where, node in nodes))
-    yield from stands_twice("node address", ((f"{where}.address", node.address) for where, node in nodes))
+    yield from duplicates("node name", ((f"{where}.name", node.name) for where, node in nodes))
+    yield from duplicates("node address", ((f"{where}.address", node.address) for where, node in nodes))
 
 
-def check_model_names(case: Case) -> Iterator[Problem]:
-    yield from stands_twice("model name", ((f"models[{i}].name", each.name) for i, each in enumerate(case.spec.models)))
+def check_model_names(site: SiteUnderValidation) -> Iterator[Problem]:
+    yield from duplicates("model name", ((f"models[{i}].name", each.name) for i, each in enumerate(site.spec.models)))
 
 
-def check_pool_names(case: Case) -> Iterator[Problem]:
-    yield from stands_twice("pool name", ((f"pools[{i}].name", each.name) for i, each in enumerate(case.spec.pools)))
-    for index, pool in enumerate(case.spec.pools):
+def check_pool_names(site: SiteUnderValidation) -> Iterator[Problem]:
+    yield from duplicates("pool name", ((f"pools[{i}].name", each.name) for i, each in enumerate(site.spec.pools)))
+    for index, pool in enumerate(site.spec.pools):
         where = f"pools[{index}]"
-        yield from stands_twice("node of a pool", ((f"{where}.nodes[{i}]", each) for i, each in enumerate(pool.nodes)))
-        yield from stands_twice("GPU of a pool", ((f"{where}.gpus[{i}]", each) for i, each in enumerate(pool.gpus)))
+        yield from duplicates("node of a pool", ((f"{where}.nodes[{i}]", each) for i, each in enumerate(pool.nodes)))
+        yield from duplicates("GPU of a pool", ((f"{where}.gpus[{i}]", each) for i, each in enumerate(pool.gpus)))
 
 
-def check_exception_names(case: Case) -> Iterator[Problem]:
-    exceptions = list(enumerate(case.spec.perimeter.exceptions))
-    yield from stands_twice("exception", ((f"perimeter.exceptions[{i}].name", each.name) for i, each in exceptions))
+def check_exception_names(site: SiteUnderValidation) -> Iterator[Problem]:
+    exceptions = list(enumerate(site.spec.perimeter.exceptions))
+    yield from duplicates("exception", ((f"perimeter.exceptions[{i}].name", each.name) for i, each in exceptions))
 
 
-def check_workload_names(case: Case) -> Iterator[Problem]:
-    classes = list(enumerate(case.spec.workload))
-    yield from stands_twice("workload class", ((f"workload[{i}].name", each.name) for i, each in classes))
+def check_workload_names(site: SiteUnderValidation) -> Iterator[Problem]:
+    classes = list(enumerate(site.spec.workload))
+    yield from duplicates("workload class", ((f"workload[{i}].name", each.name) for i, each in classes))
 
 
-def check_gateway_names(case: Case) -> Iterator[Problem]:
-    gateway = case.spec.gateway
+def check_gateway_names(site: SiteUnderValidation) -> Iterator[Problem]:
+    gateway = site.spec.gateway
     if gateway is None:
         return
-    yield from stands_twice("node", ((f"gateway.nodes[{i}]", each) for i, each in enumerate(gateway.nodes)))
-    yield from stands_twice("route", ((f"gateway.routes[{i}].model", r.model) for i, r in enumerate(gateway.routes)))
-    yield from stands_twice("cloud", ((f"gateway.clouds[{i}].name", c.name) for i, c in enumerate(gateway.clouds)))
-    yield from stands_twice("client", ((f"gateway.clients[{i}].name", c.name) for i, c in enumerate(gateway.clients)))
+    yield from duplicates("node", ((f"gateway.nodes[{i}]", each) for i, each in enumerate(gateway.nodes)))
+    yield from duplicates("route", ((f"gateway.routes[{i}].model", r.model) for i, r in enumerate(gateway.routes)))
+    yield from duplicates("cloud", ((f"gateway.clouds[{i}].name", c.name) for i, c in enumerate(gateway.clouds)))
+    yield from duplicates("client", ((f"gateway.clients[{i}].name", c.name) for i, c in enumerate(gateway.clients)))
 
 
-def check_platforms(case: Case) -> Iterator[Problem]:
-    for index, group in enumerate(case.spec.node_groups):
+def check_platforms(site: SiteUnderValidation) -> Iterator[Problem]:
+    for index, group in enumerate(site.spec.node_groups):
         where = f"node_groups[{index}].platform"
-        yield from unknown_name("platform", group.platform, case.catalog.platforms, where)
+        yield from unknown_name("platform", group.platform, site.catalog.platforms, where)
 
 
-def check_catalog_models(case: Case) -> Iterator[Problem]:
-    for index, model in enumerate(case.spec.models):
-        if model.catalog not in case.catalog.models:
-            near = [f"`{each}`" for each in _near_models(model.catalog, case.catalog.models)]
+def check_catalog_models(site: SiteUnderValidation) -> Iterator[Problem]:
+    for index, model in enumerate(site.spec.models):
+        if model.catalog not in site.catalog.models:
+            near = [f"`{each}`" for each in _near_models(model.catalog, site.catalog.models)]
             yield Problem(
                 f"expected a known model of the catalogue, got `{model.catalog}`",
                 where=f"models[{index}].catalog",
                 hint=(f"did you mean {' or '.join(near)}? " if near else "")
-                + f"`sovctl catalog list models` has all {len(case.catalog.models)}; catalog_file adds your own",
+                + f"`sovctl catalog list models` has all {len(site.catalog.models)}; catalog_file adds your own",
             )
 
 
@@ -93,35 +93,35 @@ def _near_models(name: str, models: Mapping[str, ModelEntry]) -> list[str]:
     return of_repo or nearest_few(own, list(models))
 
 
-def check_software(case: Case) -> Iterator[Problem]:
-    chosen = case.spec.software
-    yield from unknown_name("driver lock", chosen.lock, case.catalog.driver_locks, "software.lock")
-    known = {each.removeprefix(f"{chosen.engine}-") for each in case.catalog.engines}
+def check_software(site: SiteUnderValidation) -> Iterator[Problem]:
+    chosen = site.spec.software
+    yield from unknown_name("driver lock", chosen.lock, site.catalog.driver_locks, "software.lock")
+    known = {each.removeprefix(f"{chosen.engine}-") for each in site.catalog.engines}
     versions = sorted(each for each in known if each[0].isdecimal())
     yield from unknown_name(f"version of {chosen.engine}", chosen.engine_version, versions, "software.engine_version")
 
 
-def check_packs(case: Case) -> Iterator[Problem]:
-    listed = list(enumerate(case.spec.compliance.packs))
+def check_packs(site: SiteUnderValidation) -> Iterator[Problem]:
+    listed = list(enumerate(site.spec.compliance.packs))
     for index, name in listed:
-        yield from unknown_name("control set", name, sorted(case.catalog.packs), f"compliance.packs[{index}]")
-    yield from stands_twice("control set", ((f"compliance.packs[{index}]", name) for index, name in listed))
+        yield from unknown_name("control set", name, sorted(site.catalog.packs), f"compliance.packs[{index}]")
+    yield from duplicates("control set", ((f"compliance.packs[{index}]", name) for index, name in listed))
 
 
-def check_workload_pools(case: Case) -> Iterator[Problem]:
-    names = [pool.name for pool in case.spec.pools]
-    for index, each in enumerate(case.spec.workload):
+def check_workload_pools(site: SiteUnderValidation) -> Iterator[Problem]:
+    names = [pool.name for pool in site.spec.pools]
+    for index, each in enumerate(site.spec.workload):
         yield from unknown_name("pool", each.pool, names, f"workload[{index}].pool")
 
 
-def check_gateway_references(case: Case) -> Iterator[Problem]:
-    gateway = case.spec.gateway
+def check_gateway_references(site: SiteUnderValidation) -> Iterator[Problem]:
+    gateway = site.spec.gateway
     if gateway is None:
         return
-    nodes = [node.name for _, node in case.spec.nodes()]
+    nodes = [node.name for _, node in site.spec.nodes()]
     for index, node in enumerate(gateway.nodes):
         yield from unknown_name("node", node, nodes, f"gateway.nodes[{index}]")
-    pools = list(case.spec.served())
+    pools = list(site.spec.served())
     clouds = [cloud.name for cloud in gateway.clouds]
     for index, route in enumerate(gateway.routes):
         where = f"gateway.routes[{index}]"
@@ -142,11 +142,11 @@ def check_gateway_references(case: Case) -> Iterator[Problem]:
             yield from unknown_name("route", model, routes, f"gateway.clients[{index}].routes[{number}]")
 
 
-def check_addresses(case: Case) -> Iterator[Problem]:
+def check_addresses(site: SiteUnderValidation) -> Iterator[Problem]:
     named: list[tuple[str, str]] = [
-        (f"clock.servers[{index}]", server) for index, server in enumerate(case.spec.clock.servers)
+        (f"clock.servers[{index}]", server) for index, server in enumerate(site.spec.clock.servers)
     ]
-    artifacts = case.spec.artifacts
+    artifacts = site.spec.artifacts
     urls = [("apt_url", artifacts.apt_url), ("wheels_url", artifacts.wheels_url), ("models_url", artifacts.models_url)]
     named += [(f"artifacts.{key}", url.host or "") for key, url in urls]
     for where, host in named:
@@ -164,9 +164,9 @@ def _no_address(host: str, where: str) -> Iterator[Problem]:
         )
 
 
-def check_management(case: Case) -> Iterator[Problem]:
+def check_management(site: SiteUnderValidation) -> Iterator[Problem]:
     for key in ("management", "clients"):
-        for index, network in enumerate(getattr(case.spec.perimeter, key)):
+        for index, network in enumerate(getattr(site.spec.perimeter, key)):
             if network.prefixlen == 0:
                 yield Problem(
                     f"expected the networks of the {key}, got every address there is ({network})",
@@ -175,8 +175,8 @@ def check_management(case: Case) -> Iterator[Problem]:
                 )
 
 
-def check_reachable(case: Case) -> Iterator[Problem]:
-    if case.spec.gateway is not None and not case.spec.perimeter.clients:
+def check_reachable(site: SiteUnderValidation) -> Iterator[Problem]:
+    if site.spec.gateway is not None and not site.spec.perimeter.clients:
         yield Problem(
             "expected networks from which the gateway is reached, got none",
             where="perimeter.clients",
@@ -184,27 +184,27 @@ def check_reachable(case: Case) -> Iterator[Problem]:
         )
 
 
-def check_stays_on_prem(case: Case) -> Iterator[Problem]:
-    if case.spec.site.placement.may_leave:
+def check_stays_on_prem(site: SiteUnderValidation) -> Iterator[Problem]:
+    if site.spec.site.placement.may_leave:
         return
     hint = "remove it, or set site.placement to `hybrid`"
-    for index, exception in enumerate(case.spec.perimeter.exceptions):
+    for index, exception in enumerate(site.spec.perimeter.exceptions):
         yield Problem(
             f"expected no exception on an on-prem site, got `{exception.name}`",
             where=f"perimeter.exceptions[{index}]",
             hint=hint,
         )
-    if case.spec.gateway is None:
+    if site.spec.gateway is None:
         return
-    for index, cloud in enumerate(case.spec.gateway.clouds):
+    for index, cloud in enumerate(site.spec.gateway.clouds):
         yield Problem(
             f"expected no cloud on an on-prem site, got `{cloud.name}`", where=f"gateway.clouds[{index}]", hint=hint
         )
 
 
-def check_clouds(case: Case) -> Iterator[Problem]:
-    gateway = case.spec.gateway
-    holes = {(str(each.address), each.port) for each in case.spec.perimeter.exceptions}
+def check_clouds(site: SiteUnderValidation) -> Iterator[Problem]:
+    gateway = site.spec.gateway
+    holes = {(str(each.address), each.port) for each in site.spec.perimeter.exceptions}
     for index, cloud in enumerate(gateway.clouds if gateway else []):
         where, url = f"gateway.clouds[{index}].base_url", cloud.base_url
         if url.scheme != "https":
@@ -226,17 +226,17 @@ def _host_port(url: AnyHttpUrl) -> str:
     return f"{url.host}:{url.port}"
 
 
-def check_expiry(case: Case) -> Iterator[Problem]:
-    for index, exception in enumerate(case.spec.perimeter.exceptions):
+def check_expiry(site: SiteUnderValidation) -> Iterator[Problem]:
+    for index, exception in enumerate(site.spec.perimeter.exceptions):
         where = f"perimeter.exceptions[{index}].expires"
         try:
             last = date.fromisoformat(exception.expires)
         except ValueError:
             yield Problem(f"expected a day that exists, got {exception.expires}", where=where, hint="YYYY-MM-DD")
             continue
-        if last < case.today:
+        if last < site.today:
             yield Problem(
-                f"expected a day not before {case.today}, got {last}: `{exception.name}` has expired",
+                f"expected a day not before {site.today}, got {last}: `{exception.name}` has expired",
                 where=where,
                 hint="have somebody decide again: a later day, or remove the exception so that a plan closes the hole",
             )
@@ -244,13 +244,13 @@ def check_expiry(case: Case) -> Iterator[Problem]:
             yield Problem(f"expected a day up to the year {LAST_YEAR}, got {last}", where=where, hint="choose a year")
 
 
-def check_gateway_apart(case: Case) -> Iterator[Problem]:
-    gateway = case.spec.gateway
+def check_gateway_apart(site: SiteUnderValidation) -> Iterator[Problem]:
+    gateway = site.spec.gateway
     if gateway is None or not gateway.clouds:
         return
     for index, name in enumerate(gateway.nodes):
-        for group, node in case.spec.nodes():
-            platform = case.catalog.platforms.get(group.platform)
+        for group, node in site.spec.nodes():
+            platform = site.catalog.platforms.get(group.platform)
             if node.name == name and platform is not None and platform.has_gpus:
                 yield Problem(
                     f"expected a node without GPUs, got {name} of platform {platform.id}",
@@ -260,8 +260,8 @@ def check_gateway_apart(case: Case) -> Iterator[Problem]:
                 )
 
 
-def check_secrets(case: Case) -> Iterator[Problem]:
-    gateway = case.spec.gateway
+def check_secrets(site: SiteUnderValidation) -> Iterator[Problem]:
+    gateway = site.spec.gateway
     if gateway is None:
         return
     held: list[tuple[str, Secret]] = [
@@ -292,12 +292,12 @@ def check_secrets(case: Case) -> Iterator[Problem]:
         first.setdefault(reference, where)
 
 
-def check_policy(case: Case) -> Iterator[Problem]:
-    gateway = case.spec.gateway
+def check_policy(site: SiteUnderValidation) -> Iterator[Problem]:
+    gateway = site.spec.gateway
     if gateway is None:
         return
     languages = enumerate(gateway.policy.name_languages)
-    yield from stands_twice("language", ((f"gateway.policy.name_languages[{i}]", each) for i, each in languages))
+    yield from duplicates("language", ((f"gateway.policy.name_languages[{i}]", each) for i, each in languages))
     table = table_of(
         gateway.policy, {route.model: route.cloud is not None for route in gateway.routes}, where="gateway.policy"
     )
@@ -336,7 +336,7 @@ def _policy_references(gateway: Gateway) -> Iterator[Problem]:
 def _fallbacks(route: Route, pools: list[str], clouds: list[str], where: str) -> Iterator[Problem]:
     first = [(f"{where}.pool", route.pool), *([(f"{where}.cloud", route.cloud)] if route.cloud is not None else [])]
     further = [(f"{where}.fallbacks[{index}]", name) for index, name in enumerate(route.fallbacks)]
-    yield from stands_twice("pool and cloud of a route", [*first, *further])
+    yield from duplicates("pool and cloud of a route", [*first, *further])
     for place, name in further:
         yield from unknown_name("pool or cloud", name, [*pools, *clouds], place)
         if route.cloud is None and name in clouds:

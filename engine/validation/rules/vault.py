@@ -1,4 +1,4 @@
-"""Rules about the keys of the gateway's vault and tokens. Each is a pure function of one `Case`."""
+"""Rules about the keys of the gateway's vault and tokens. Pure functions of one site."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from collections.abc import Iterator
 
 from sovctl.support.errors import Problem
 
-from .rule import Case, stands_twice
+from .rule import SiteUnderValidation, duplicates
 
 
-def check_versions(case: Case) -> Iterator[Problem]:
-    gateway = case.spec.gateway
+def check_versions(site: SiteUnderValidation) -> Iterator[Problem]:
+    gateway = site.spec.gateway
     if gateway is None:
         return
     keks = ((f"gateway.vault.kek[{i}].version", str(kek.version)) for i, kek in enumerate(gateway.vault.kek))
-    yield from stands_twice("version", keks)
+    yield from duplicates("version", keks)
     tokens = ((f"gateway.token_keys[{i}].version", str(key.version)) for i, key in enumerate(gateway.token_keys))
-    yield from stands_twice("version", tokens)
+    yield from duplicates("version", tokens)
     first: dict[tuple[str, str, str, str], str] = {}
     for index, kek in enumerate(gateway.vault.kek):
         if kek.pkcs11 is None:
@@ -30,8 +30,8 @@ def check_versions(case: Case) -> Iterator[Problem]:
         first.setdefault(key, where)
 
 
-def check_database(case: Case) -> Iterator[Problem]:
-    gateway = case.spec.gateway
+def check_database(site: SiteUnderValidation) -> Iterator[Problem]:
+    gateway = site.spec.gateway
     if gateway is None or (database := gateway.vault.postgresql) is None:
         return
     if not database.host.is_private:

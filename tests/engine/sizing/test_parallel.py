@@ -14,7 +14,7 @@ from sovctl.engine.sizing.performance.replica_model import ExpertMode
 from sovctl.engine.sizing.pool.parallelism import Objective, Way, best, ways_of
 from sovctl.engine.spec import Model, Pool, SiteSpec
 from sovctl.engine.validation.rules.pools import check_shapes
-from sovctl.engine.validation.rules.rule import Case
+from sovctl.engine.validation.rules.rule import SiteUnderValidation
 from sovctl.support.errors import InputError
 
 CHAT = Objective(prompt=2000, answer=500)
@@ -112,6 +112,6 @@ def test_what_auto_does_not_try_is_what_validation_refuses(model: str) -> None:
         )  # fmt: skip
         named = Model(name="model", catalog=known.id, manifest_sha256="0" * 64)
         spec = SiteSpec.model_construct(pools=[pool], models=[named])
-        problems = list(check_shapes(Case(spec, load_catalog(), date(2026, 11, 22))))
+        problems = list(check_shapes(SiteUnderValidation(spec, load_catalog(), date(2026, 11, 22))))
         is_refused = bool(each.refused) and not each.refused.startswith(NOT_OF_SHAPE)
         assert is_refused == bool(problems), (pool.spread, each.refused, problems)
