@@ -16,7 +16,7 @@ from sovctl.gateway.inspection.inspector import Inspector
 from sovctl.gateway.surfaces import SURFACES
 from sovctl.gateway.tokenization.text import replace
 from sovctl.gateway.tokens.search import find_tokens
-from sovctl.gateway.tokens.token import Mint
+from sovctl.gateway.tokens.token import TokenIssuer
 
 _CHAT = SURFACES["/v1/chat/completions"]
 
@@ -46,8 +46,8 @@ class Masker:
         content = [leaf for leaf in inspector.leaves.texts if leaf.path[-1] == "content" and leaf.text == text]
         # A text that is itself JSON is inspected string by string; here it is read as it stands.
         findings = inspector.findings(content[0]) if content else self._finder.find(text)
-        mint = Mint(self._key, tenant="bench", conversation=str(len(self.inspect_s)))
-        tokenized, issued, _ = replace(text, findings, mint)
+        issuer = TokenIssuer(self._key, tenant="bench", conversation=str(len(self.inspect_s)))
+        tokenized, issued, _ = replace(text, findings, issuer)
         return _aligned(tokenized, issued)
 
 

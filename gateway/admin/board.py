@@ -3,7 +3,7 @@
 Each writes a file once a second; whoever is asked reads them all. A single process needs no folder.
 
     board = Board(Path("/tmp/sovctl-gateway-x"), lambda: {"upstreams": [...]})
-    board.everybody()          # one mapping a worker
+    board.workers()          # one mapping a worker
     board.drain()              # every worker says `draining` in /readyz within a second, and goes on serving
 """
 
@@ -62,7 +62,7 @@ class Board:
         if self._own is not None:
             self._own.unlink(missing_ok=True)
 
-    def everybody(self) -> list[dict[str, Any]]:
+    def workers(self) -> list[dict[str, Any]]:
         """What each worker is doing, this one first."""
         found = [self._mine()]
         if self._folder is not None:

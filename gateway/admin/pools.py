@@ -3,7 +3,7 @@
 Workers see a server each for themselves: what they have in flight is added, the worst of their opinions is shown. Queue
 and KV cache are the server's own figures, of the worker that looked last; None where nobody knows, never 0.
 
-    upstreams(settings.upstreams, board.everybody(), failures={"chat": 3})
+    upstreams(settings.upstreams, board.workers(), failures={"chat": 3})
 """
 
 from __future__ import annotations

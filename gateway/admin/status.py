@@ -72,7 +72,7 @@ async def gather(sources: Sources, *, now: float) -> dict[str, Any]:
         now: seconds since 1970.
     """
     settings, wrong = sources.settings(), dict(await sources.wrong())
-    metrics, workers = sources.metrics(), sources.board.everybody()
+    metrics, workers = sources.metrics(), sources.board.workers()
     decisions = await asyncio.to_thread(recent, sources.ledger, most=_MOST_DECISIONS)
     return {
         "site": settings.site,

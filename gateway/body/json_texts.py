@@ -5,7 +5,7 @@ here, and the words for roles and types that every request has. Strings that hol
 results) are read decoded, so that `\\u0040` hides nothing, and written back only when something in them changed. So are
 files that hold text, as `data:` URIs or in base64.
 
-    leaves = leaves_of(body, max_depth=64)
+    leaves = json_texts_of(body, max_depth=64)
     for leaf in leaves.texts: ...          # leaf.path, leaf.text
     leaves.texts[0].put("IBAN_7K2...")     # into the body itself
     leaves.close()                         # decoded documents that changed are written back as strings
@@ -47,7 +47,7 @@ class TooDeep(ValueError):
 
 
 @dataclass(slots=True, eq=False)
-class Leaf:
+class JsonText:
     """A string or a number in a body."""
 
     holder: Any
@@ -92,14 +92,14 @@ class Document:
     is_changed: bool = False
 
 
-class Leaves:
+class JsonTexts:
     """Everything in one body, in the order it stands there."""
 
     __slots__ = ("documents", "keys", "numbers", "objects", "texts")
 
     def __init__(self) -> None:
-        self.texts: list[Leaf] = []
-        self.numbers: list[Leaf] = []
+        self.texts: list[JsonText] = []
+        self.numbers: list[JsonText] = []
         """Numbers of seven digits or more."""
         self.keys: list[str] = []
         """Keys that are no plain field names."""
@@ -127,18 +127,18 @@ class Leaves:
                 document.is_changed = False
 
 
-def leaves_of(body: dict[str, Any], *, max_depth: int) -> Leaves:
+def json_texts_of(body: dict[str, Any], *, max_depth: int) -> JsonTexts:
     """The leaves of `body`.
 
     Raises:
         TooDeep: nested deeper than `max_depth`, decoded strings included.
     """
-    leaves = Leaves()
+    leaves = JsonTexts()
     _gather(body, (), leaves, None, max_depth)
     return leaves
 
 
-def _gather(holder: Any, path: Path, leaves: Leaves, document: Document | None, depth_left: int) -> None:
+def _gather(holder: Any, path: Path, leaves: JsonTexts, document: Document | None, depth_left: int) -> None:
     if not depth_left:
         raise TooDeep
     is_object = type(holder) is dict
@@ -157,11 +157,11 @@ def _gather(holder: Any, path: Path, leaves: Leaves, document: Document | None, 
                 leaves.objects.append((below, item))
             _gather(item, below, leaves, document, depth_left - 1)
         elif (kind is int or kind is float) and not -_NUMBER_WORTH_A_LOOK < item < _NUMBER_WORTH_A_LOOK:
-            leaves.numbers.append(Leaf(holder, place, (*path, place), str(item), item, document))
+            leaves.numbers.append(JsonText(holder, place, (*path, place), str(item), item, document))
 
 
 def _text(
-    holder: Any, place: Any, path: Path, text: str, leaves: Leaves, document: Document | None, depth_left: int
+    holder: Any, place: Any, path: Path, text: str, leaves: JsonTexts, document: Document | None, depth_left: int
 ) -> None:
     if place == _JSON_FIELD or ("\\" in text and text.lstrip()[:1] in ("{", "[")):
         try:
@@ -174,9 +174,9 @@ def _text(
             _gather(decoded, (*path, JSON), leaves, inner, depth_left)
             return
     if (place in _FILE_FIELDS or text.startswith("data:")) and (file := _file(holder, place, text)) is not None:
-        leaves.texts.append(Leaf(holder, place, path, file[0], text, document, file[1]))
+        leaves.texts.append(JsonText(holder, place, path, file[0], text, document, file[1]))
         return
-    leaves.texts.append(Leaf(holder, place, path, text, text, document))
+    leaves.texts.append(JsonText(holder, place, path, text, text, document))
 
 
 def _file(holder: Any, place: Any, text: str) -> tuple[str, Wrapping] | None:

@@ -22,7 +22,7 @@ class FormError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class FormPart:
     """One field, as a span of the body."""
 
     name: str
@@ -36,7 +36,7 @@ class Form:
     """A form and the bytes it was read from."""
 
     body: bytes
-    parts: tuple[Part, ...]
+    parts: tuple[FormPart, ...]
 
     @property
     def texts(self) -> dict[str, str | list[str]]:
@@ -63,7 +63,7 @@ class Form:
         return texts
 
     @property
-    def files(self) -> dict[str, Part]:
+    def files(self) -> dict[str, FormPart]:
         """Fields with a file name."""
         return {part.name: part for part in self.parts if part.filename is not None}
 
@@ -89,7 +89,7 @@ def parse_form(content_type: str, body: bytes) -> Form:
     delimiter = b"--" + (match.group(1) or match.group(2)).encode("latin-1")
     if not body.startswith(delimiter):
         raise FormError("no first part")
-    parts: list[Part] = []
+    parts: list[FormPart] = []
     position = len(delimiter)
     while not body.startswith(b"--", position):
         if not body.startswith(b"\r\n", position):
@@ -99,7 +99,7 @@ def parse_form(content_type: str, body: bytes) -> Form:
         if head_end < 0 or end < 0 or len(parts) == _MAX_PARTS:
             raise FormError("a part without an end, or too many of them")
         name, filename = _named(body[position:head_end])
-        parts.append(Part(name, filename, min(head_end + 4, end), end))
+        parts.append(FormPart(name, filename, min(head_end + 4, end), end))
         position = end + 2 + len(delimiter)
     return Form(body, tuple(parts))
 

@@ -36,7 +36,7 @@ from ..tokenization.body import tokenize_body
 from ..tokens.conversation import Conversation
 from ..tokens.keys import load_token_keys
 from ..tokens.restore import restore
-from ..tokens.token import Mint
+from ..tokens.token import TokenIssuer
 from ..upstream import Upstream, tls_context
 from ..vault import load_keks, open_vault
 from .specimens import SPECIMENS
@@ -157,8 +157,8 @@ def _leaving(settings: GatewaySettings) -> str:
         if not permit.verdict.may_leave:
             said["not at all"].append(entity_type.value)
             continue
-        mint = Mint(key, tenant="check", conversation=secrets.token_hex(16))
-        outgoing = tokenize_body(body, inspector, permissions, mint, model="check", dropped=surface.dropped)
+        issuer = TokenIssuer(key, tenant="check", conversation=secrets.token_hex(16))
+        outgoing = tokenize_body(body, inspector, permissions, issuer, model="check", dropped=surface.dropped)
         sent = orjson.loads(outgoing.data)["messages"][0]["content"]
         actions = {permissions.action_for(finding.entity_type, finding.rule) for finding in finder.find(text)}
         if actions == {Action.ALLOW}:

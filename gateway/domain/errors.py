@@ -263,13 +263,13 @@ def error_body(code: Code, *, request_id: str, param: str | None = None, reasons
                 "type": answer.type,
                 "param": param,
                 "code": code.value,
-                "sovctl": said_by_us(code, request_id=request_id, reasons=reasons),
+                "sovctl": sovctl_fields(code, request_id=request_id, reasons=reasons),
             }
         }
     )
 
 
-def said_by_us(code: Code, *, request_id: str, reasons: Sequence[str] = ()) -> dict[str, Any]:
+def sovctl_fields(code: Code, *, request_id: str, reasons: Sequence[str] = ()) -> dict[str, Any]:
     """What stands in an error beside the API's own fields.
 
     Args:

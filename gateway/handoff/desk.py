@@ -29,13 +29,13 @@ from ..domain.errors import Code, Refused
 from ..exchange.request import Exchange
 from ..settings import HandoffSettings
 from ..surfaces import SURFACES
-from ..surfaces.handed_over import Instead
+from ..surfaces.handed_over import ReplacementAnswer
 from ..telemetry import log
 from ..telemetry.metrics import Metrics
 from ..tokens.conversation import Conversation
 from ..tokens.keys import TokenKeys
 from ..tokens.restore import restore
-from ..tokens.token import Mint
+from ..tokens.token import TokenIssuer
 from ..vault import Superseded, Vault
 from .case import Case, State, is_id, new_id, owner_of
 from .queue import Queue, QueueFull
@@ -79,7 +79,7 @@ class Desk:
         self._max_depth = max_depth
         self._wake = wake
 
-    async def hand_over(self, exchange: Exchange, answer: Sequence[str]) -> Instead:
+    async def hand_over(self, exchange: Exchange, answer: Sequence[str]) -> ReplacementAnswer:
         """Put an answer that was held back in the queue; what its client gets instead.
 
         Args:
@@ -102,7 +102,7 @@ class Desk:
         log.event("handed over", handoff_id=case.id, request_id=case.request_id, reasons=list(case.reasons))
         self._wake()
         text = self._settings.text(languages, case.id)
-        return Instead(case.id, text, exchange.model, exchange.request_id, case.made_at)
+        return ReplacementAnswer(case.id, text, exchange.model, exchange.request_id, case.made_at)
 
     async def _queued(self, exchange: Exchange, answer: Sequence[str]) -> tuple[Case, frozenset[str]]:
         """The hand-off, durable, and the languages of its request."""
@@ -139,7 +139,7 @@ class Desk:
         before = await self._vault.load(conversation) if conversation.is_named else {}
         beside = await self._vault.load(conversation.beside("hand-offs"))
         issued = {**_tokens(beside), **before, **exchange.issued}
-        mint = Mint(
+        issuer = TokenIssuer(
             self._keys.of(conversation.key_version).token,
             tenant=conversation.tenant,
             conversation=conversation.key,
@@ -156,7 +156,7 @@ class Desk:
                 exchange.body,
                 exchange.inspector,
                 answer,
-                mint=mint,
+                issuer=issuer,
                 issued=issued,
                 max_depth=self._max_depth,
             )
@@ -257,7 +257,9 @@ class Desk:
         }
         if text is not None and (ending := _SURFACES[case.surface].ending({})) is not None:
             at = case.resolved_at or case.made_at
-            told["answer"] = ending.whole(Instead(case.id, text, case.model, case.request_id, at, is_final=True))
+            told["answer"] = ending.whole(
+                ReplacementAnswer(case.id, text, case.model, case.request_id, at, is_final=True)
+            )
             digest = self._audit.digest(text.encode())
             await self._audit.handoff(case.request_id, event="delivered", handoff_id=case.id, digest=digest)
         return told

@@ -4,7 +4,7 @@ Everything that the detector finds becomes a token, whatever policy says of what
 the same second look as a body for a cloud; so do the values that this conversation's tokens stand for. What can't be
 read (images, sound, files) is left out by name. Nothing in clear comes back: it works, or it raises.
 
-    made = transcript_of(surface, body, inspector, ["It is DE89..."], mint=mint, issued={}, max_depth=64)
+    made = transcript_of(surface, body, inspector, ["It is DE89..."], issuer=issuer, issued={}, max_depth=64)
     made.messages      # [{"role": "user", "text": "My account is IBAN_..."}, {"role": "held back", "text": ...}]
 """
 
@@ -17,7 +17,7 @@ from typing import Any
 
 import orjson
 
-from ..body.json_texts import Leaf, Leaves, Path
+from ..body.json_texts import JsonText, JsonTexts, Path
 from ..detect.findings.finding import Finding
 from ..domain.entities import EntityType
 from ..domain.obstacles import Obstacle
@@ -26,7 +26,7 @@ from ..policy.permissions import Permissions
 from ..settings import Action
 from ..surfaces import SURFACES, Surface
 from ..tokenization.body import tokenize_body
-from ..tokens.token import Mint
+from ..tokens.token import TokenIssuer
 
 HELD_BACK = "held back"
 """The role of what the model said and the client did not get, or not to its end."""
@@ -63,7 +63,7 @@ def transcript_of(
     request: Inspector,
     answer: Sequence[str],
     *,
-    mint: Mint,
+    issuer: TokenIssuer,
     issued: Mapping[str, str],
     max_depth: int,
 ) -> Transcript:
@@ -72,7 +72,7 @@ def transcript_of(
     Args:
         request: what inspected it; whatever was found there, by whatever means, is found here too.
         answer: the answer's strings, as the client would have seen them.
-        mint: of the conversation.
+        issuer: of the conversation.
         issued: what its tokens stand for so far.
 
     Raises:
@@ -86,14 +86,14 @@ def transcript_of(
     found = {leaf.text: request.findings(leaf) for leaf in request.leaves.texts}
     inspector.add({leaf.text: found[leaf.text] for leaf in inspector.leaves.texts if leaf.text in found})
     inspector.know(_people(found, issued))
-    outgoing = tokenize_body(inspected, inspector, _EVERYTHING, mint, model="", dropped=())
+    outgoing = tokenize_body(inspected, inspector, _EVERYTHING, issuer, model="", dropped=())
     tokenized = orjson.loads(outgoing.data)["messages"]
     known = {value: token for token, value in issued.items() if len(value) >= _SHORTEST_VALUE}
     made = [{"role": each["role"], "text": _covered(_text(each), known)} for each in tokenized]
     everything = "\n".join(each["text"] for each in made)
     used = {token: value for token, value in issued.items() if token in everything}
     all_issued = {**used, **outgoing.issued}
-    about = {token: mint.about.get(token, (value,)) for token, value in all_issued.items()}
+    about = {token: issuer.about.get(token, (value,)) for token, value in all_issued.items()}
     return Transcript(_newest(made), all_issued, about)
 
 
@@ -108,7 +108,7 @@ def _people(found: Mapping[str, Sequence[Finding]], issued: Mapping[str, str]) -
     return here | {value for token, value in issued.items() if token.startswith(f"{EntityType.PERSON}_")}
 
 
-def _said(surface: Surface, body: Mapping[str, Any], leaves: Leaves) -> list[dict[str, Any]]:
+def _said(surface: Surface, body: Mapping[str, Any], leaves: JsonTexts) -> list[dict[str, Any]]:
     """The request as messages of a chat, whatever API it came by."""
     unread: dict[Path, Obstacle | None] = {
         path: obstacle
@@ -137,7 +137,7 @@ def _part(text: str) -> dict[str, str]:
     return {"type": "text", "text": text}
 
 
-def _readable(leaf: Leaf, surface: Surface) -> str:
+def _readable(leaf: JsonText, surface: Surface) -> str:
     """A text as a person reads it; with its key where that says what it is."""
     text = leaf.text
     if _DATA.search(text) or _LONGEST_RUN.search(text):

@@ -17,7 +17,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from ..body.json_texts import JSON, ORDINARY, Leaf, Leaves, Path, leaves_of
+from ..body.json_texts import JSON, ORDINARY, JsonText, JsonTexts, Path, json_texts_of
 from ..detect.clean_text_cache import CleanTexts
 from ..detect.findings.finding import Finding, resolve, resolve_whole
 from ..detect.language.language import NONE, UNKNOWN, languages, languages_of
@@ -45,7 +45,7 @@ _MOST_KNOWN = 2_000  # different values; looking for each of them everywhere tak
 
 _ELSEWHERE = ("file_id", "file_url", "url")  # where else a part's file may be
 _PERSON = EntityType.PERSON  # once: an enum's members take long to get
-_NO_LEAVES = Leaves()  # until something was inspected
+_NO_LEAVES = JsonTexts()  # until something was inspected
 
 
 class Inspection(NamedTuple):  # a named tuple: made for every request, and four times as fast as a frozen dataclass
@@ -96,7 +96,7 @@ class Inspector:
             TooDeep: see `leaves`.
             Exception: whatever the detector raises; the request is then to be treated as full of identifiers.
         """
-        self.leaves = leaves = leaves_of(body, max_depth=self._max_depth)
+        self.leaves = leaves = json_texts_of(body, max_depth=self._max_depth)
         self._body = body
         for leaf in leaves.texts:
             self._find(leaf.text)
@@ -133,7 +133,7 @@ class Inspector:
             self._aliases.learn(name)
         self._spread()
 
-    def findings(self, leaf: Leaf) -> list[Finding]:
+    def findings(self, leaf: JsonText) -> list[Finding]:
         """Identifiers in a leaf, those included that are known from elsewhere in the request."""
         return self._people.get(id(leaf)) or self._found[leaf.text]
 
@@ -142,7 +142,7 @@ class Inspector:
         """Every finding in every text so far."""
         return (finding for findings in (*self._found.values(), *self._people.values()) for finding in findings)
 
-    def _look_at_many(self, leaves: Leaves) -> None:
+    def _look_at_many(self, leaves: JsonTexts) -> None:
         """Find what is in numbers and keys, of which a body may hold hundreds of thousands."""
         if leaves.numbers:
             numbers = dict.fromkeys(leaf.text for leaf in leaves.numbers)
@@ -157,7 +157,7 @@ class Inspector:
             suspects = alone.union(self.finder.suspects(key for key in leaves.keys if key not in alone))
             self._in_keys = {key: self.finder.find(key) for key in suspects}
 
-    def _look_at_name(self, leaf: Leaf, body: Mapping[str, Any]) -> None:
+    def _look_at_name(self, leaf: JsonText, body: Mapping[str, Any]) -> None:
         text, path = leaf.text, leaf.path
         if self._surface.is_person(path, body) or (
             (leaf.document is not None or self._surface.is_argument(path))
@@ -294,7 +294,7 @@ def _over_cells(text: str, findings: list[Finding]) -> Iterator[str]:
             yield text[before.start : behind.end]
 
 
-def _is_read(path: Path, part: Mapping[str, Any], leaves: Leaves) -> bool:
+def _is_read(path: Path, part: Mapping[str, Any], leaves: JsonTexts) -> bool:
     """True when a file is text that was read, and the part does not also point to another one."""
     inner = next((part[name] for name in ("file", "source") if isinstance(part.get(name), dict)), part)
     return not any(inner.get(name) for name in _ELSEWHERE) and any(

@@ -23,7 +23,7 @@ from ..quota.need import usage_in
 from ..release.gated import gated
 from ..release.stream import Gate
 from ..release.verdict import Blocked
-from ..surfaces.handed_over import Instead
+from ..surfaces.handed_over import ReplacementAnswer
 from ..telemetry import log
 from ..upstream import Answer
 from .restored_events import RestoredEvents
@@ -65,7 +65,7 @@ class AnswerStream:
         self._waiting = b""  # events for who reads this stream
         self._trouble: Exception | None = None
         self._first = b""
-        self.instead: Instead | None = None
+        self.instead: ReplacementAnswer | None = None
         """What the client gets when nothing of the answer goes out."""
         self.is_over = False
         """What `pieces` gave out last is the end of what the client gets."""

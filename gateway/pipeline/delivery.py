@@ -20,7 +20,7 @@ from ..release.verdict import Blocked
 from ..release.whole import release_whole
 from ..settings import Limits
 from ..settings.release import OnFailure
-from ..surfaces.handed_over import Ending, Instead
+from ..surfaces.handed_over import Ending, ReplacementAnswer
 from ..telemetry import log
 from ..telemetry.metrics import Metrics
 from ..telemetry.tracing import span
@@ -92,7 +92,7 @@ class Delivery:
                     if traced is not None:
                         traced.say({"verdict": judge.verdicts.worst.value})
             except Blocked as blocked:
-                heard = [said.text for said in exchange.surface.said(made.answer)]
+                heard = [said.text for said in exchange.surface.strings_of(made.answer)]
                 instead = await self._instead(exchange, blocked, heard)
                 content = exchange.surface.written(_ending(exchange).whole(instead))
                 await self.ended(exchange, HANDED_OVER, self.audit.digest(content))
@@ -121,7 +121,7 @@ class Delivery:
             raise
         return stream
 
-    async def _instead(self, exchange: Exchange, blocked: Blocked, heard: list[str]) -> Instead:
+    async def _instead(self, exchange: Exchange, blocked: Blocked, heard: list[str]) -> ReplacementAnswer:
         """As `held_back`, for an answer of which nothing went out; a refusal is recorded.
 
         Raises:
@@ -133,7 +133,7 @@ class Delivery:
             await self.ended(exchange, refused.code.value, self.audit.digest(b""), status=refused.status)
             raise
 
-    async def held_back(self, exchange: Exchange, blocked: Blocked, heard: list[str]) -> Instead:
+    async def held_back(self, exchange: Exchange, blocked: Blocked, heard: list[str]) -> ReplacementAnswer:
         """What the client gets instead of an answer that did not pass, which is in a person's queue then.
 
         Args:

@@ -7,7 +7,7 @@ heard.texts()      # ["It costs 4 %."]
 
 from __future__ import annotations
 
-from ..surfaces.said import Channel, Said
+from ..surfaces.model_strings import Channel, ModelString
 
 _MOST_CHARACTERS = 100_000  # as long as the longest transcript; what comes after is not kept
 
@@ -19,7 +19,7 @@ class Heard:
         self._pieces: dict[Channel, list[str]] = {}
         self._left = _MOST_CHARACTERS
 
-    def add(self, said: Said) -> None:
+    def add(self, said: ModelString) -> None:
         """Take in what an event adds. What an API says a second time, as a whole, is left out."""
         text = said.text
         if self._left <= 0 or (said.is_whole and text in self.texts()):

@@ -15,12 +15,12 @@ from typing import Any
 
 import orjson
 
-from ..body.json_texts import TooDeep, leaves_of
+from ..body.json_texts import TooDeep, json_texts_of
 from ..detect.clean_text_cache import Finder
 from ..detect.findings.finding import Finding
 from ..settings import GatewaySettings
 from ..settings.release import IdentifierAction, OnFailure, ReleaseSettings
-from ..surfaces.said import Said, Voice
+from ..surfaces.model_strings import ModelString, Voice
 from ..telemetry import log
 from . import citations, forbidden, identifiers, schema
 from .asked import AskedSchemas, asked_schemas
@@ -156,7 +156,7 @@ class Judge:
         released = text
         if isinstance(decoded, dict | list):
             try:
-                leaves = leaves_of({"": decoded}, max_depth=self._checks.max_depth)
+                leaves = json_texts_of({"": decoded}, max_depth=self._checks.max_depth)
             except TooDeep:
                 self.verdicts.add(Outcome(self._first_check, Verdict.UNKNOWN, "too-deep"))
                 raise
@@ -192,7 +192,7 @@ class Judge:
         """
         self.verdicts.add(Outcome(self._first_check, Verdict.UNKNOWN, "hold-exceeded"))
 
-    def may_change(self, said: Said) -> None:
+    def may_change(self, said: ModelString) -> None:
         """Return when a string can be masked.
 
         Raises:

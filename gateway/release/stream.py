@@ -23,7 +23,7 @@ from typing import Any
 import orjson
 
 from ..surfaces import Surface
-from ..surfaces.said import Channel, Said
+from ..surfaces.model_strings import Channel, ModelString
 from .heard import Heard
 from .judge import Growing, Judge, Unit
 from .verdict import Blocked
@@ -52,7 +52,7 @@ class _Piece:
     """What one event added to a string."""
 
     held: _Held
-    said: Said
+    said: ModelString
     left: int
     released: list[str] = field(default_factory=list)
 
@@ -136,9 +136,9 @@ class Gate:
         self._line.append(held)
         if event is not None:
             added = self._surface.added(event)
-            held.waiting = len(added.said)
+            held.waiting = len(added.strings)
             may_part = held.waiting == 1 and "sequence_number" not in event  # a number stands for one event
-            for said in added.said:
+            for said in added.strings:
                 self._heard.add(said)
                 if self._judge.wants_document and said.is_answer:
                     self._answered.add(said.channel)
@@ -174,7 +174,7 @@ class Gate:
                 self.blocked = blocked
         return self._released()
 
-    def _add(self, held: _Held, said: Said) -> _Piece | None:
+    def _add(self, held: _Held, said: ModelString) -> _Piece | None:
         text, tool = said.text, said.channel[:-1]
         if said.channel[-1] == "name":
             self._tools[tool] = (self._tools.get(tool, "") + text)[:_NAMES_LENGTH]
@@ -217,7 +217,7 @@ class Gate:
                     growth.pieces.popleft()
                     self._put(piece.held, piece.said, "".join(piece.released))
 
-    def _put(self, held: _Held, said: Said, released: str) -> None:
+    def _put(self, held: _Held, said: ModelString, released: str) -> None:
         if released != said.text:
             self._judge.may_change(said)
             said.put(released)
@@ -257,7 +257,7 @@ def _event_of(framed: bytes) -> Any:
     return None
 
 
-def _with(said: Said, text: str, event: Any) -> Any:
+def _with(said: ModelString, text: str, event: Any) -> Any:
     """A copy of an event in which a string says `text`."""
     before = said.text
     said.put(text)

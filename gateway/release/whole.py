@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..surfaces import Surface
-from ..surfaces.said import Channel, Said
+from ..surfaces.model_strings import Channel, ModelString
 from .judge import Judge
 
 
@@ -23,8 +23,8 @@ def release_whole(judge: Judge, surface: Surface, answer: dict[str, Any]) -> Non
     """
     is_changed = False
     answered: set[Channel] = set()
-    pieces: dict[Channel, list[Said]] = {}
-    for said in surface.said(answer):
+    pieces: dict[Channel, list[ModelString]] = {}
+    for said in surface.strings_of(answer):
         if judge.wants_document and said.is_answer:
             answered.add(said.channel[:1])
         if not said.is_whole:
@@ -42,7 +42,7 @@ def release_whole(judge: Judge, surface: Surface, answer: dict[str, Any]) -> Non
         without(answer, surface.spelled_out)
 
 
-def _put(judge: Judge, said: Said, released: str) -> bool:
+def _put(judge: Judge, said: ModelString, released: str) -> bool:
     if released == said.text:
         return False
     judge.may_change(said)
@@ -50,7 +50,7 @@ def _put(judge: Judge, said: Said, released: str) -> bool:
     return True
 
 
-def _released(judge: Judge, pieces: Sequence[Said]) -> list[str]:
+def _released(judge: Judge, pieces: Sequence[ModelString]) -> list[str]:
     """What may be released of each piece; where something was masked, its whole sentence stands in the piece in which
     it began."""
     texts = [said.text for said in pieces]

@@ -1,6 +1,6 @@
 """What a running gateway is made of: opened in order, closed in the reverse; what changes with new settings is swapped.
 
-async with Parts(settings).open() as context: ...      # as `server` does it
+async with Components(settings).open() as context: ...      # as `server` does it
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ _YOUNG_OBJECTS = 10_000
 _PURGE_EVERY_S = 60.0  # expired conversations can't be read in any case; this is about the disk
 
 
-class Server(uvicorn.Server):
+class UvicornServer(uvicorn.Server):
     """uvicorn, which says when clients can connect, and tells `/readyz` when it was told to stop.
 
     Args:
@@ -85,7 +85,7 @@ class Server(uvicorn.Server):
         super().handle_exit(sig, frame)
 
 
-class Parts:
+class Components:
     """What a running gateway is made of.
 
     Args:
@@ -108,7 +108,7 @@ class Parts:
         self._endings: set[asyncio.Task[None]] = set()
         self._ledger_key = signing.load_or_create(settings.ledger.key_file)
         self.failure: Exception | None = None
-        self.server: Server | None = None
+        self.server: UvicornServer | None = None
         self.line: socket.socket | None = None
         """To the process that writes the ledger, when that is another one."""
 

@@ -26,7 +26,7 @@ from ..http.tls import check_certificate, client_certificates
 from ..settings import GatewaySettings
 from ..telemetry import log
 from ..upstream import tls_context
-from .components import Parts, Server
+from .components import Components, UvicornServer
 from .supervisor import Supervisor
 
 _KEEP_ALIVE_S = 75  # longer than httpx keeps an idle connection, so that we are never the first to close
@@ -49,18 +49,18 @@ def serve(settings: GatewaySettings, *, config: Path | None = None) -> None:
     if settings.admin is not None:
         check_certificate(settings.admin, where="admin")
         check_port(settings.admin)
-    parts = Parts(settings, config=config)
+    components = Components(settings, config=config)
     if settings.workers == 1:
-        run(parts, None)
+        run(components, None)
         return
-    asyncio.run(parts.try_vault())
-    with parts.open_ledger() as ledger, tempfile.TemporaryDirectory(prefix="sovctl-gateway-") as folder:
-        parts.metrics_folder = Path(folder)
-        ledger.append([parts.start_record()])
-        Supervisor(settings, ledger, partial(_work, parts)).run()
+    asyncio.run(components.try_vault())
+    with components.open_ledger() as ledger, tempfile.TemporaryDirectory(prefix="sovctl-gateway-") as folder:
+        components.metrics_folder = Path(folder)
+        ledger.append([components.start_record()])
+        Supervisor(settings, ledger, partial(_work, components)).run()
 
 
-def run(parts: Parts, listening: socket.socket | None) -> None:
+def run(components: Components, listening: socket.socket | None) -> None:
     """Serve in this process until a signal comes.
 
     Args:
@@ -69,9 +69,9 @@ def run(parts: Parts, listening: socket.socket | None) -> None:
     Raises:
         SovctlError: it could not be started.
     """
-    settings = parts.settings
+    settings = components.settings
     options = uvicorn.Config(
-        App(parts.open),
+        App(components.open),
         host=settings.listen.host,
         port=settings.listen.port,
         ssl_certfile=settings.listen.certificate_file,
@@ -94,16 +94,16 @@ def run(parts: Parts, listening: socket.socket | None) -> None:
     options.load()
     if isinstance(options.ssl, ssl.SSLContext):
         options.ssl.minimum_version = ssl.TLSVersion.TLSv1_2  # NIST SP 800-52r2, 3.1
-    parts.server = server = Server(options, site=settings.site)
+    components.server = server = UvicornServer(options, site=settings.site)
     with contextlib.suppress(KeyboardInterrupt, SystemExit):  # uvicorn exits by itself when it could not start
         server.run([listening] if listening is not None else None)
-    if parts.failure is not None:
-        raise parts.failure
+    if components.failure is not None:
+        raise components.failure
     if not server.started:
         raise port_taken(settings.listen)
 
 
-def _work(parts: Parts, listening: socket.socket, line_end: socket.socket) -> None:
+def _work(components: Components, listening: socket.socket, line_end: socket.socket) -> None:
     """Serve as one of several workers, whose ledger another process writes."""
-    parts.line = line_end
-    run(parts, listening)
+    components.line = line_end
+    run(components, listening)

@@ -22,8 +22,8 @@ from .answer_json import loaded, read_json
 from .captions import Captions
 from .fields import Fields
 from .model_name import ModelName
+from .model_strings import Added, ModelString, Voice, added_to_choices, model_strings
 from .restoration import Restoration
-from .said import Added, Said, Voice, added_to_choices, said_in
 from .surface import EventStream, Surface
 
 _FIELDS = Fields(
@@ -111,12 +111,12 @@ class Transcriptions(Surface):
             raise UpstreamFailed("protocol")
         return {**answer, "model": restoration.model} if "model" in answer else answer
 
-    def said(self, answer: Mapping[str, Any]) -> Iterator[Said]:
+    def strings_of(self, answer: Mapping[str, Any]) -> Iterator[ModelString]:
         if isinstance(answer, Captions):
             for place in answer.spoken:
-                yield Said(("lines",), Voice.ASIDE, answer["lines"], place, is_whole=False)
+                yield ModelString(("lines",), Voice.ASIDE, answer["lines"], place, is_whole=False)
             return
-        for said in said_in(answer, _FIELDS):
+        for said in model_strings(answer, _FIELDS):
             said.voice = Voice.ASIDE
             if said.place == _CUT.get(str(said.channel[0])):
                 said.channel, said.is_whole = (said.channel[0],), False
@@ -126,11 +126,11 @@ class Transcriptions(Surface):
         if "choices" in event:
             added = added_to_choices(event, "delta", _FIELDS)
         else:
-            added = Added(list(said_in(event, _FIELDS)))
-            for said in added.said:
+            added = Added(list(model_strings(event, _FIELDS)))
+            for said in added.strings:
                 if said.place == _GROWING.get(str(event.get("type"))):
                     said.channel, said.is_whole = (event["type"],), False
-        for said in added.said:
+        for said in added.strings:
             said.voice = Voice.ASIDE
         return added
 

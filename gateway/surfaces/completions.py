@@ -12,8 +12,8 @@ from ..settings import SurfaceName
 from .chat import FIELDS, asks_for_json, choices_in
 from .choices import ChoiceStream
 from .handed_over import ChoicesEnding, Ending
+from .model_strings import Added, added_to_choices
 from .restoration import Restoration
-from .said import Added, added_to_choices
 from .surface import EventStream, Surface
 
 

@@ -24,7 +24,7 @@ from ..body.sse import DONE, event
 
 
 @dataclass(frozen=True, slots=True)
-class Instead:
+class ReplacementAnswer:
     """What a client gets."""
 
     handoff_id: str
@@ -50,11 +50,11 @@ class Ending(ABC):
         """An event has gone to the client."""
 
     @abstractmethod
-    def whole(self, instead: Instead) -> dict[str, Any]:
+    def whole(self, instead: ReplacementAnswer) -> dict[str, Any]:
         """A whole answer."""
 
     @abstractmethod
-    def events(self, instead: Instead) -> list[bytes]:
+    def events(self, instead: ReplacementAnswer) -> list[bytes]:
         """Framed events that end the stream."""
 
 
@@ -82,13 +82,13 @@ class ChoicesEnding(Ending):
             if choice.get("finish_reason") is not None and choice.get("index") in self._left:
                 self._left.remove(choice["index"])
 
-    def whole(self, instead: Instead) -> dict[str, Any]:
+    def whole(self, instead: ReplacementAnswer) -> dict[str, Any]:
         reason = "stop" if instead.is_final else "content_filter"
         made = {"text": instead.text} if self._is_plain else {"message": _message(instead.text)}
         choices = [{"index": n, **made, "logprobs": None, "finish_reason": reason} for n in self._left]
         return {**self._head(instead, self._kind), "choices": choices, "sovctl": instead.mark}
 
-    def events(self, instead: Instead) -> list[bytes]:
+    def events(self, instead: ReplacementAnswer) -> list[bytes]:
         head = self._head(instead, self._kind if self._is_plain else f"{self._kind}.chunk")
         head |= {name: self._last[name] for name in ("id", "created") if name in self._last}
         nothing: dict[str, Any] = {"text": ""} if self._is_plain else {"delta": {}}
@@ -107,7 +107,7 @@ class ChoicesEnding(Ending):
     def _is_plain(self) -> bool:
         return self._kind == "text_completion"
 
-    def _head(self, instead: Instead, kind: str) -> dict[str, Any]:
+    def _head(self, instead: ReplacementAnswer, kind: str) -> dict[str, Any]:
         prefix = "cmpl" if self._is_plain else "chatcmpl"
         return {
             "id": f"{prefix}-{instead.request_id}",
@@ -133,12 +133,12 @@ class MessageEnding(Ending):
         elif kind in ("content_block_start", "content_block_delta"):
             self._index, self._is_open = event.get("index", 0), True
 
-    def whole(self, instead: Instead) -> dict[str, Any]:
+    def whole(self, instead: ReplacementAnswer) -> dict[str, Any]:
         content = [{"type": "text", "text": instead.text}]
         reason = "end_turn" if instead.is_final else "refusal"
         return {**self._message(instead), "content": content, "stop_reason": reason, "sovctl": instead.mark}
 
-    def events(self, instead: Instead) -> list[bytes]:
+    def events(self, instead: ReplacementAnswer) -> list[bytes]:
         events: list[dict[str, Any]] = []
         if not self._has_begun:
             message = {**self._message(instead), "content": [], "stop_reason": None}
@@ -162,7 +162,7 @@ class MessageEnding(Ending):
         ]
         return [_framed(each) for each in events]
 
-    def _message(self, instead: Instead) -> dict[str, Any]:
+    def _message(self, instead: ReplacementAnswer) -> dict[str, Any]:
         return {
             "id": f"msg_{instead.request_id}",
             "type": "message",
@@ -192,11 +192,11 @@ class ResponseEnding(Ending):
         elif kind == "response.output_text.delta":
             self._texts.setdefault(place, []).append(event["delta"])
 
-    def whole(self, instead: Instead) -> dict[str, Any]:
+    def whole(self, instead: ReplacementAnswer) -> dict[str, Any]:
         status = "completed" if instead.is_final else "incomplete"
         return self._response(instead, status, [_item(instead, status)])
 
-    def events(self, instead: Instead) -> list[bytes]:
+    def events(self, instead: ReplacementAnswer) -> list[bytes]:
         place = max((*self._items, *self._texts), default=-1) + 1
         item, begun = _item(instead, "incomplete"), {**_item(instead, "in_progress"), "content": []}
         part, whole_part = {**item["content"][0], "text": ""}, item["content"][0]
@@ -224,7 +224,7 @@ class ResponseEnding(Ending):
         text = {"type": "output_text", "text": "".join(self._texts.get(place, ())), "annotations": []}
         return {**item, "status": "incomplete", "content": [text]}
 
-    def _response(self, instead: Instead, status: str, output: list[dict[str, Any]]) -> dict[str, Any]:
+    def _response(self, instead: ReplacementAnswer, status: str, output: list[dict[str, Any]]) -> dict[str, Any]:
         return {
             "id": self._id or f"resp_{instead.request_id}",
             "object": "response",
@@ -247,7 +247,7 @@ def _message(text: str) -> dict[str, Any]:
     return {"role": "assistant", "content": text, "refusal": None}
 
 
-def _item(instead: Instead, status: str) -> dict[str, Any]:
+def _item(instead: ReplacementAnswer, status: str) -> dict[str, Any]:
     part = {"type": "output_text", "text": instead.text, "annotations": []}
     suffix = instead.handoff_id.removeprefix("ho-")
     return {"id": f"msg_{suffix}", "type": "message", "role": "assistant", "status": status, "content": [part]}

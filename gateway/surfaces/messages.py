@@ -14,14 +14,14 @@ from typing import Any
 import orjson
 
 from ..body.json_texts import Path
-from ..domain.errors import Code, Refused, UpstreamFailed, said_by_us, status_and_message
+from ..domain.errors import Code, Refused, UpstreamFailed, sovctl_fields, status_and_message
 from ..domain.obstacles import Obstacle
 from ..settings import SurfaceName
 from .fields import Fields
 from .handed_over import Ending, MessageEnding
 from .message_stream import MessageStream
+from .model_strings import Added, added_to_message
 from .restoration import Restoration
-from .said import Added, added_to_message
 from .surface import EventStream, Surface, is_objects
 
 FIELDS = Fields(
@@ -140,7 +140,7 @@ class Messages(Surface):
         error = {
             "type": _TYPES.get(status, "api_error" if status >= 500 else "invalid_request_error"),
             "message": message,
-            "sovctl": said_by_us(code, request_id=request_id, reasons=reasons),
+            "sovctl": sovctl_fields(code, request_id=request_id, reasons=reasons),
         }
         return orjson.dumps({"type": "error", "error": error, "request_id": request_id})
 

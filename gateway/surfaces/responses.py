@@ -18,9 +18,9 @@ from ..domain.obstacles import Obstacle
 from ..settings import SurfaceName
 from .fields import Fields
 from .handed_over import Ending, ResponseEnding
+from .model_strings import Added, added_to_response
 from .response_stream import ResponseStream
 from .restoration import Restoration
-from .said import Added, added_to_response
 from .surface import EventStream, Surface, is_objects
 
 FIELDS = Fields(

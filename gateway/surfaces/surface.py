@@ -23,8 +23,8 @@ from ..settings import SurfaceName
 from .answer_json import loaded, read_json
 from .fields import Fields, restored
 from .handed_over import Ending
+from .model_strings import Added, ModelString, model_strings
 from .restoration import Restoration
-from .said import Added, Said, said_in
 
 
 class EventStream(Protocol):
@@ -194,9 +194,9 @@ class Surface(ABC):
             answer["model"] = restoration.model
         return restored(answer, self.fields, restoration) if restoration.issued and self.has_text else answer
 
-    def said(self, answer: Mapping[str, Any]) -> Iterable[Said]:
+    def strings_of(self, answer: Mapping[str, Any]) -> Iterable[ModelString]:
         """What the model said in an answer that is not streamed; for release checks."""
-        return said_in(answer.get(self.answer_list), self.fields)
+        return model_strings(answer.get(self.answer_list), self.fields)
 
     def added(self, _event: Mapping[str, Any]) -> Added:
         """What an event of a stream adds to what the model said; for release checks.

@@ -1,6 +1,6 @@
 """The body that leaves: tokens or masks instead of identifiers, and a second look before it goes.
 
-    outgoing = tokenize_body(body, inspector, permissions, mint, model="big", dropped={"user"})
+    outgoing = tokenize_body(body, inspector, permissions, issuer, model="big", dropped={"user"})
     outgoing.data        # for the cloud
     outgoing.issued      # token -> what it stands for: first into the vault, then into the restorers
 
@@ -25,7 +25,7 @@ from ..inspection.inspector import Inspector
 from ..policy.permissions import Permissions
 from ..settings import Action
 from ..tokens.surrogates import is_fixed
-from ..tokens.token import ID_CHARACTERS, Mint
+from ..tokens.token import ID_CHARACTERS, TokenIssuer
 from .text import Replaced, replace
 
 _TOUCHING = 32  # characters from a replacement in which it can be part of something new: no identifier is longer
@@ -51,7 +51,7 @@ def tokenize_body(
     body: dict[str, Any],
     inspector: Inspector,
     permissions: Permissions,
-    mint: Mint,
+    issuer: TokenIssuer,
     *,
     model: str,
     dropped: Collection[str],
@@ -84,7 +84,7 @@ def tokenize_body(
             if is_fixed(leaf.path):
                 continue
             escapes = leaf.escapes if leaf.document else 0
-            replaced = replace(leaf.text, found, mint, masked=masks, escapes=escapes)
+            replaced = replace(leaf.text, found, issuer, masked=masks, escapes=escapes)
             if replaced.places:
                 issued.update(replaced.issued)
                 masked += [(finding.entity_type, leaf.text[finding.start : finding.end]) for finding in masks]

@@ -1,6 +1,6 @@
 """Puts tokens in the place of identifiers. The other direction is `restore`.
 
-tokenized, issued, places = replace(text, findings, mint)
+tokenized, issued, places = replace(text, findings, issuer)
 restore(tokenized, issued) == text        # for any text: tests/gateway/test_restore.py
 """
 
@@ -16,7 +16,7 @@ from ..domain.entities import EntityType, Mark
 from ..tokens.link_context import LinkContext, link_regions
 from ..tokens.search import find_literals
 from ..tokens.surrogates import may_stand, surrogate_of
-from ..tokens.token import Mint
+from ..tokens.token import TokenIssuer
 
 _Span = tuple[int, int, EntityType | Mark, str, bool]
 """Start, end, what its token is labelled, its value, and whether a mask stands for it."""
@@ -38,7 +38,7 @@ def mask_of(label: EntityType | Mark) -> str:
 
 
 def replace(
-    text: str, findings: Sequence[Finding], mint: Mint, *, masked: Collection[Finding] = (), escapes: int = 0
+    text: str, findings: Sequence[Finding], issuer: TokenIssuer, *, masked: Collection[Finding] = (), escapes: int = 0
 ) -> Replaced:
     """`text` with a token in the place of every finding.
 
@@ -58,10 +58,10 @@ def replace(
         return Replaced(text, {}, [])
     # Without a link in it, nothing can stand inside one.
     context = LinkContext() if regions or "\\" in text else None
-    replaced = _emit(text, spans, findings, mint, context, escapes)
+    replaced = _emit(text, spans, findings, issuer, context, escapes)
     if replaced is None:
         # A link began or ended where only the replaced text differs from the original; rare, and no reason to guess.
-        replaced = _emit(text, [(0, len(text), Mark.URL, text, bool(masked))], findings, mint, None, escapes)
+        replaced = _emit(text, [(0, len(text), Mark.URL, text, bool(masked))], findings, issuer, None, escapes)
     assert replaced is not None
     return replaced
 
@@ -108,7 +108,7 @@ def _emit(
     text: str,
     spans: Sequence[_Span],
     findings: Sequence[Finding],
-    mint: Mint,
+    issuer: TokenIssuer,
     context: LinkContext | None,
     escapes: int,
 ) -> Replaced | None:
@@ -136,9 +136,9 @@ def _emit(
             about = (value, surface) if type(label) is EntityType else _identifiers(text, start, end, findings)
             for _ in range(escapes):
                 surface = json.dumps(surface, ensure_ascii=False)[1:-1]
-            written = mint.token(label, value, surface, about)
+            written = issuer.token(label, value, surface, about)
             issued[written] = surface
-            if label in mint.surrogates:
+            if label in issuer.surrogates:
                 is_last = number + 1 == len(spans) or spans[number + 1][0] > end
                 if is_last and may_stand(before or (pieces[-1] if pieces else ""), text[end : end + 1]):
                     written = surrogate_of(written) or written

@@ -23,7 +23,7 @@ from ..telemetry.metrics.families import Series
 from ..telemetry.tracing import NOTHING, span
 from ..tokens.keys import TokenKeys
 from ..tokens.surrogates import demanded
-from ..tokens.token import Mint
+from ..tokens.token import TokenIssuer
 from ..upstream import Upstream
 from ..vault import Superseded, Vault
 from .body import Leak, Outgoing, tokenize_body
@@ -96,7 +96,7 @@ class Tokenizer:
         conversation, has_text = exchange.conversation, exchange.surface.has_text
         known = await self._vault.load(conversation) if conversation.is_named and has_text else {}
         generation = self._vault.generation(conversation)
-        mint = Mint(
+        issuer = TokenIssuer(
             self._keys.of(conversation.key_version).token,
             tenant=conversation.tenant,
             conversation=conversation.key,
@@ -114,7 +114,7 @@ class Tokenizer:
                 exchange.body,
                 exchange.inspector,
                 exchange.permissions,
-                mint,
+                issuer,
                 model=upstream.model,
                 dropped=exchange.surface.dropped,
                 told=exchange.surface.told,
@@ -124,7 +124,7 @@ class Tokenizer:
         if not (outgoing.issued and has_text):
             return Draft(Outgoing(outgoing.data, {**known, **outgoing.issued} if known else outgoing.issued))
         timed = span(exchange.trace, "vault", {"tokens": len(outgoing.issued)} if exchange.trace else None)
-        keeping = self._vault.store(conversation, outgoing.issued, subjects=mint.about, generation=generation)
+        keeping = self._vault.store(conversation, outgoing.issued, subjects=issuer.about, generation=generation)
         issued = {**known, **outgoing.issued} if known else outgoing.issued
         return Draft(Outgoing(outgoing.data, issued), keeping, timed, time.perf_counter())
 

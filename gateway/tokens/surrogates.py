@@ -21,7 +21,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from ..body.json_texts import JSON, Leaf, Path
+from ..body.json_texts import JSON, JsonText, Path
 from ..domain.entities import EntityType
 from .search import Found
 from .token import number_of
@@ -114,7 +114,7 @@ class Surrogates:
         return len(text)
 
 
-def demanded(leaves: Iterable[Leaf]) -> frozenset[EntityType]:
+def demanded(leaves: Iterable[JsonText]) -> frozenset[EntityType]:
     """Kinds whose form a schema in the request asks for: by `format`, or by a pattern on a property named for them."""
     entity_types = set()
     for leaf in leaves:

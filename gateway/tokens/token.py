@@ -13,7 +13,7 @@ The label is for the reader: the sixteen characters alone say which token it is.
 
 The alphabet leaves out I, L, O and U (read as 1, 1, 0, V) and Z (so that its size is a prime). Everything here is pure.
 
-    mint = Mint(key, tenant="retail", conversation="c1")
+    mint = TokenIssuer(key, tenant="retail", conversation="c1")
     mint.token(EntityType.IBAN, "DE89370400440532013000", "DE89 3704 0044 0532 0130 00")     # "IBAN_..."
     mint.issued                                                                        # token -> how it was written
 """
@@ -46,7 +46,7 @@ _WEIGHED = [
 """What each pair adds to the sum of the check character, by the place where it begins; at 12 one character stands."""
 
 
-class Mint:
+class TokenIssuer:
     """Makes the tokens of one conversation of one tenant.
 
     Args:

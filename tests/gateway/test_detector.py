@@ -12,7 +12,7 @@ from sovctl.gateway.detect.schemes.table import in_page
 from sovctl.gateway.detect.text.view import View
 from sovctl.gateway.domain.entities import LABELS, EntityType
 from sovctl.gateway.settings import DetectSettings
-from sovctl.gateway.tokens.token import Mint
+from sovctl.gateway.tokens.token import TokenIssuer
 from sovctl.support.secret_files import KEY_BYTES
 
 
@@ -59,10 +59,10 @@ def test_a_token_has_one_reading_because_no_label_begins_another() -> None:
 
 def test_our_own_tokens_are_nobody_however_they_end() -> None:
     detector = make_detector(DetectSettings())
-    mint = Mint(b"k" * KEY_BYTES, tenant="t", conversation="c")
+    issuer = TokenIssuer(b"k" * KEY_BYTES, tenant="t", conversation="c")
     tokens = [
         "PHONE_RH5RP6A7DWW22ANA",
-        *(mint.token(EntityType.PHONE, str(number), str(number)) for number in range(1500)),
+        *(issuer.token(EntityType.PHONE, str(number), str(number)) for number in range(1500)),
     ]
     assert [token for token in tokens if detector.find(f"by phone on {token} Today. From {token} END.")] == []
 

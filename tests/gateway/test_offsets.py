@@ -13,9 +13,9 @@ from sovctl.gateway.domain.entities import EntityType
 from sovctl.gateway.surfaces import SURFACES, Restoration
 from sovctl.gateway.tokens.annotation_offsets import Offsets
 from sovctl.gateway.tokens.restore import RestoreCounts, Restorer, restore
-from sovctl.gateway.tokens.token import Mint
+from sovctl.gateway.tokens.token import TokenIssuer
 
-MINT = Mint(bytes(32), tenant="t", conversation="c")
+MINT = TokenIssuer(bytes(32), tenant="t", conversation="c")
 VALUES = ["a@b.example", "a.very.long.name.of.somebody@example.com"]
 ISSUED = {MINT.token(EntityType.EMAIL, value, value): value for value in VALUES}
 SHORT, LONG = ISSUED

@@ -24,15 +24,15 @@ from sovctl.gateway.tokenization.body import Leak, Outgoing, tokenize_body
 from sovctl.gateway.tokens.conversation import conversation_of
 from sovctl.gateway.tokens.hmac_key import HmacKey
 from sovctl.gateway.tokens.restore import RestoreCounts
-from sovctl.gateway.tokens.token import Mint
+from sovctl.gateway.tokens.token import TokenIssuer
 
 CHAT = SURFACES["/v1/chat/completions"]
 DETECTOR = make_detector(DetectSettings(phone_regions=["US"]))
 IBAN, MAIL, CARD = "DE89370400440532013000", "anna@example.com", "4111111111111111"
 
 
-def mint() -> Mint:
-    return Mint(bytes(32), tenant="t", conversation="c")
+def issuer() -> TokenIssuer:
+    return TokenIssuer(bytes(32), tenant="t", conversation="c")
 
 
 def inspect(body: dict[str, Any], finder: Any = DETECTOR) -> tuple[Inspection, Inspector]:
@@ -44,7 +44,7 @@ def leave(body: dict[str, Any], policy: PolicySettings | None = None, finder: An
     _, inspector = inspect(body, finder)
     route = RouteSettings(model="m", pool="chat", cloud="cloud")
     permissions = Policy.compile(policy or PolicySettings(), [route]).of("t", "m")
-    return tokenize_body(body, inspector, permissions, mint(), model="big", dropped=CHAT.dropped)
+    return tokenize_body(body, inspector, permissions, issuer(), model="big", dropped=CHAT.dropped)
 
 
 def sent_by(outgoing: Outgoing) -> Any:

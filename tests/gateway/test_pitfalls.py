@@ -16,7 +16,7 @@ from surface_givens import API_KEY, CARD, IBAN, MAIL, PROMPT, assert_clean, post
 from sovctl.gateway.domain.entities import EntityType
 from sovctl.gateway.surfaces import SURFACES, Restoration
 from sovctl.gateway.tokens.restore import Issued, RestoreBounds, RestoreCounts, Restorer, restore
-from sovctl.gateway.tokens.token import ALPHABET, Mint
+from sovctl.gateway.tokens.token import ALPHABET, TokenIssuer
 
 CHAT = SURFACES["/v1/chat/completions"]
 KEY = bytes(32)
@@ -28,8 +28,8 @@ def minted(
     *values: str, kind: EntityType = EntityType.EMAIL, conversation: str = "c", key: bytes = KEY
 ) -> dict[str, str]:
     """Tokens as they were issued, each with its value."""
-    mint = Mint(key, tenant="t", conversation=conversation)
-    return {mint.token(kind, value, value): value for value in values}
+    issuer = TokenIssuer(key, tenant="t", conversation=conversation)
+    return {issuer.token(kind, value, value): value for value in values}
 
 
 def only(issued: dict[str, str]) -> str:

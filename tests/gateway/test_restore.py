@@ -17,15 +17,15 @@ from sovctl.gateway.domain.entities import LABELS, EntityType, Mark
 from sovctl.gateway.tokenization.text import mask_of, replace
 from sovctl.gateway.tokens.restore import RestoreCounts, Restorer, restore
 from sovctl.gateway.tokens.search import TokenSearch
-from sovctl.gateway.tokens.token import ALPHABET, ID_CHARACTERS, Mint
+from sovctl.gateway.tokens.token import ALPHABET, ID_CHARACTERS, TokenIssuer
 
 KEY = bytes(range(32))
 IBAN = "DE89 3704 0044 0532 0130 00"
 MAIL = "anna@example.com"
 
 
-def mint(conversation: str = "c1", tenant: str = "t1") -> Mint:
-    return Mint(KEY, tenant=tenant, conversation=conversation)
+def issuer(conversation: str = "c1", tenant: str = "t1") -> TokenIssuer:
+    return TokenIssuer(KEY, tenant=tenant, conversation=conversation)
 
 
 def found(text: str, *surfaces: str, kind: EntityType = EntityType.EMAIL) -> list[Finding]:
@@ -77,7 +77,7 @@ def _pieces(draw: st.DrawFn, text: str) -> list[str]:
 @example(None, (f"https://a.example/?m={MAIL} x", []))
 def test_any_text_comes_back_exactly_in_any_pieces(data: st.DataObject | None, case: tuple[str, list[Finding]]) -> None:
     text, findings = case
-    tokenized, issued, _ = replace(text, findings, mint())
+    tokenized, issued, _ = replace(text, findings, issuer())
     assert restore(tokenized, issued) == text
     if data is not None:
         restorer = Restorer(issued)
@@ -90,7 +90,7 @@ def test_any_text_comes_back_exactly_in_any_pieces(data: st.DataObject | None, c
 def test_pieces_never_change_the_result_of_any_answer(
     data: st.DataObject, case: tuple[str, list[Finding]], answer: str
 ) -> None:
-    _, issued, _ = replace(*case, mint())
+    _, issued, _ = replace(*case, issuer())
     answer = answer + "".join(data.draw(st.lists(st.sampled_from([*issued, "](", "//", " "]), max_size=5))) + answer
     for is_json in (False, True):
         whole = restore(answer, issued, is_json=is_json)
@@ -102,7 +102,7 @@ def test_pieces_never_change_the_result_of_any_answer(
 @given(st.data(), _text_and_findings())
 def test_tool_arguments_come_back_as_the_same_json(data: st.DataObject, case: tuple[str, list[Finding]]) -> None:
     text, findings = case
-    tokenized, issued, _ = replace(text, findings, mint())
+    tokenized, issued, _ = replace(text, findings, issuer())
     document = {"a": [{"b": tokenized}], tokenized: "c"}
     raw = json.dumps(document, ensure_ascii=data.draw(st.booleans()))
     restorer = Restorer(issued, is_json=True)
@@ -115,7 +115,7 @@ def test_tool_arguments_come_back_as_the_same_json(data: st.DataObject, case: tu
 def test_every_replacement_is_told_with_its_place(data: st.DataObject, case: tuple[str, list[Finding]]) -> None:
     text, findings = case
     masked = [finding for finding in findings if data.draw(st.booleans())]
-    written, issued, places = replace(text, findings, mint(), masked=masked)
+    written, issued, places = replace(text, findings, issuer(), masked=masked)
     masks = {mask_of(label) for label in (*EntityType, *Mark)}
     at_places = {written[start:end] for start, end in places}
     assert set(issued) <= at_places <= {*issued, *masks}
@@ -126,7 +126,7 @@ def test_every_replacement_is_told_with_its_place(data: st.DataObject, case: tup
 @given(_text_and_findings())
 def test_no_value_is_left_where_a_token_stands(case: tuple[str, list[Finding]]) -> None:
     text, findings = case
-    tokenized, issued, _ = replace(text, findings, mint())
+    tokenized, issued, _ = replace(text, findings, issuer())
     plain = tokenized
     for token in issued:
         plain = plain.replace(token, "")
@@ -134,7 +134,7 @@ def test_no_value_is_left_where_a_token_stands(case: tuple[str, list[Finding]]) 
 
 
 def test_only_the_beginning_of_a_token_is_held() -> None:
-    _, issued, _ = replace(MAIL, found(MAIL, MAIL), mint())
+    _, issued, _ = replace(MAIL, found(MAIL, MAIL), issuer())
     (token,) = issued
     restorer = Restorer(issued)
     assert restorer.feed("to E") == "to "
@@ -163,7 +163,7 @@ def test_a_beginning_in_plain_letters_is_what_a_closer_look_finds(text: str, bef
 
 
 def test_a_truncated_token_is_emitted_as_it_is() -> None:
-    _, issued, _ = replace(MAIL, found(MAIL, MAIL), mint())
+    _, issued, _ = replace(MAIL, found(MAIL, MAIL), issuer())
     (token,) = issued
     for length in range(1, len(token)):
         assert restore(token[:length], issued) == token[:length]
@@ -171,14 +171,14 @@ def test_a_truncated_token_is_emitted_as_it_is() -> None:
 
 @pytest.mark.parametrize("change", [str.lower, str.title, lambda token: token.replace("_", "\\_"), str.swapcase])
 def test_case_and_markdown_escapes_do_not_matter(change: object) -> None:
-    _, issued, _ = replace(IBAN, found(IBAN, IBAN, kind=EntityType.IBAN), mint())
+    _, issued, _ = replace(IBAN, found(IBAN, IBAN, kind=EntityType.IBAN), issuer())
     (token,) = issued
     assert restore(f"**{change(token)}**'s", issued) == f"**{IBAN}**'s"  # type: ignore[operator]
 
 
 def test_a_user_who_types_a_genuine_token_gets_it_back_and_not_its_value() -> None:
-    inner, issued, _ = replace(MAIL, found(MAIL, MAIL), mint())
-    outer, more, _ = replace(inner, [], mint())
+    inner, issued, _ = replace(MAIL, found(MAIL, MAIL), issuer())
+    outer, more, _ = replace(inner, [], issuer())
     assert outer != inner
     assert restore(outer, issued | more) == inner
 
@@ -198,7 +198,7 @@ def test_a_user_who_types_a_genuine_token_gets_it_back_and_not_its_value() -> No
     ],
 )
 def test_nothing_is_restored_inside_a_link(where: str) -> None:
-    _, issued, _ = replace(IBAN, found(IBAN, IBAN, kind=EntityType.IBAN), mint())
+    _, issued, _ = replace(IBAN, found(IBAN, IBAN, kind=EntityType.IBAN), issuer())
     (token,) = issued
     answer = where.format(token)
     for pieces in (list(answer), [answer]):
@@ -211,15 +211,15 @@ def test_nothing_is_restored_behind_a_link_that_came_back() -> None:
     link = f"https://bank.example/?m={MAIL}"
     text = f"{link} {IBAN}"
     findings = sorted(found(text, MAIL) + found(text, IBAN, kind=EntityType.IBAN), key=lambda f: f.start)
-    tokenized, issued, _ = replace(text, findings, mint())
+    tokenized, issued, _ = replace(text, findings, issuer())
     url, iban = tokenized.split(" ")
     assert url.startswith("URL_")
     assert restore(f"{url}&x={iban}", issued) == f"{link}&x={iban}"
 
 
 def test_tokens_of_another_conversation_or_tenant_are_text() -> None:
-    _, issued, _ = replace(MAIL, found(MAIL, MAIL), mint())
-    for other in (mint("c2"), mint("c1", "t2"), Mint(KEY, tenant="t1", conversation="c1", key_version=2)):
+    _, issued, _ = replace(MAIL, found(MAIL, MAIL), issuer())
+    for other in (issuer("c2"), issuer("c1", "t2"), TokenIssuer(KEY, tenant="t1", conversation="c1", key_version=2)):
         foreign, _, _ = replace(MAIL, found(MAIL, MAIL), other)
         restorer = Restorer(issued)
         assert restorer.feed(foreign) + restorer.flush() == foreign
@@ -227,7 +227,7 @@ def test_tokens_of_another_conversation_or_tenant_are_text() -> None:
 
 
 def test_a_token_with_one_wrong_character_is_text() -> None:
-    _, issued, _ = replace(MAIL, found(MAIL, MAIL), mint())
+    _, issued, _ = replace(MAIL, found(MAIL, MAIL), issuer())
     (token,) = issued
     for position in range(len("EMAIL_"), len(token)):
         for character in ALPHABET:
@@ -240,17 +240,17 @@ def test_a_token_with_one_wrong_character_is_text() -> None:
 
 
 def test_a_value_that_holds_another_token_is_put_back_as_it_is() -> None:
-    _, issued, _ = replace(MAIL, found(MAIL, MAIL), mint())
+    _, issued, _ = replace(MAIL, found(MAIL, MAIL), issuer())
     (inner,) = issued
     text = f"see {inner} there"
-    outer, more, _ = replace(text, found(text, text), mint())
+    outer, more, _ = replace(text, found(text, text), issuer())
     assert restore(outer, issued | more) == text
 
 
 def test_two_megabytes_of_links_and_tokens_take_seconds_and_not_minutes() -> None:
     text = f"https://a.example {MAIL} " * 20_000
     started = time.process_time()
-    tokenized, issued, _ = replace(text, found(text, MAIL), mint())
+    tokenized, issued, _ = replace(text, found(text, MAIL), issuer())
     assert restore(tokenized, issued) == text
     assert time.process_time() - started < 10  # one quadratic step over 20,000 links takes minutes
 
@@ -266,7 +266,7 @@ def test_two_megabytes_of_links_and_tokens_take_seconds_and_not_minutes() -> Non
     ],
 )
 def test_escapes_hide_no_link(where: str) -> None:
-    _, issued, _ = replace(IBAN, found(IBAN, IBAN, kind=EntityType.IBAN), mint())
+    _, issued, _ = replace(IBAN, found(IBAN, IBAN, kind=EntityType.IBAN), issuer())
     (token,) = issued
     answer = where.replace("{}", token)
     for is_json in (False, True):
@@ -278,6 +278,6 @@ def test_escapes_hide_no_link(where: str) -> None:
 
 def test_a_value_from_a_document_in_a_document_keeps_both_valid() -> None:
     value = 'the "odd" \\ one'
-    tokenized, issued, _ = replace(value, found(value, value, kind=EntityType.SECRET), mint(), escapes=1)
+    tokenized, issued, _ = replace(value, found(value, value, kind=EntityType.SECRET), issuer(), escapes=1)
     document = json.dumps({"arguments": json.dumps({"key": tokenized})})
     assert json.loads(json.loads(restore(document, issued, is_json=True))["arguments"]) == {"key": value}

@@ -9,10 +9,10 @@ from examples import examples
 from sovctl.gateway.domain.entities import EntityType, Mark
 from sovctl.gateway.surfaces import Restoration
 from sovctl.gateway.tokens.restore import Issued, RestoreBounds, RestoreCounts, Restorer
-from sovctl.gateway.tokens.token import Mint
+from sovctl.gateway.tokens.token import TokenIssuer
 
-_MINT = Mint(bytes(32), tenant="t", conversation="c")
-_OTHER = Mint(bytes(32), tenant="t", conversation="d").token(EntityType.EMAIL, "x@example.com", "x@example.com")
+_MINT = TokenIssuer(bytes(32), tenant="t", conversation="c")
+_OTHER = TokenIssuer(bytes(32), tenant="t", conversation="d").token(EntityType.EMAIL, "x@example.com", "x@example.com")
 _VALUES: dict[EntityType | Mark, str] = {
     EntityType.EMAIL: 'an "odd"\n@example.com',
     EntityType.IBAN: "DE89 3704 0044 0532 0130 00",

@@ -14,10 +14,10 @@ from sovctl.gateway.domain.entities import EntityType
 from sovctl.gateway.pipeline.restored_events import RestoredEvents
 from sovctl.gateway.surfaces import SURFACES, Restoration
 from sovctl.gateway.tokens.restore import RestoreCounts
-from sovctl.gateway.tokens.token import Mint
+from sovctl.gateway.tokens.token import TokenIssuer
 
 VALUE = "an.example@example.com"
-TOKEN = Mint(bytes(32), tenant="t", conversation="c").token(EntityType.EMAIL, VALUE, VALUE)
+TOKEN = TokenIssuer(bytes(32), tenant="t", conversation="c").token(EntityType.EMAIL, VALUE, VALUE)
 
 
 def made(path: str = "/v1/chat/completions", **more: Any) -> RestoredEvents:

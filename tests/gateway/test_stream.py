@@ -17,10 +17,10 @@ from sovctl.gateway.surfaces import SURFACES, Restoration
 from sovctl.gateway.surfaces.chat import FIELDS
 from sovctl.gateway.surfaces.choices import ChoiceStream
 from sovctl.gateway.tokens.restore import RestoreCounts
-from sovctl.gateway.tokens.token import Mint
+from sovctl.gateway.tokens.token import TokenIssuer
 
 CHAT = SURFACES["/v1/chat/completions"]
-MINT = Mint(bytes(32), tenant="t", conversation="c")
+MINT = TokenIssuer(bytes(32), tenant="t", conversation="c")
 VALUE = 'an "odd"\nvalue@example.com'
 TOKEN = MINT.token(EntityType.EMAIL, VALUE, VALUE)
 ISSUED = {TOKEN: VALUE}

@@ -12,13 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from examples import examples
-from sovctl.gateway.body.json_texts import leaves_of
+from sovctl.gateway.body.json_texts import json_texts_of
 from sovctl.gateway.detect.findings.finding import Finding
 from sovctl.gateway.domain.entities import EntityType
 from sovctl.gateway.tokenization.text import replace
 from sovctl.gateway.tokens.restore import Issued, RestoreBounds, Restorer
 from sovctl.gateway.tokens.surrogates import ENTITY_TYPES, Surrogates, demanded, is_fixed, surrogate_of
-from sovctl.gateway.tokens.token import Mint
+from sovctl.gateway.tokens.token import TokenIssuer
 
 VALUES = {
     EntityType.EMAIL: "anna@example.com",
@@ -29,12 +29,12 @@ VALUES = {
 BOUNDS = RestoreBounds(surrogates=frozenset(kind.value for kind in ENTITY_TYPES))
 
 
-def mint(conversation: str = "c") -> Mint:
-    return Mint(bytes(32), tenant="t", conversation=conversation, surrogates=ENTITY_TYPES)
+def issuer(conversation: str = "c") -> TokenIssuer:
+    return TokenIssuer(bytes(32), tenant="t", conversation=conversation, surrogates=ENTITY_TYPES)
 
 
 def stand_in(kind: EntityType, number: int = 0) -> str:
-    written = surrogate_of(mint(str(number)).token(kind, VALUES[kind], VALUES[kind]))
+    written = surrogate_of(issuer(str(number)).token(kind, VALUES[kind], VALUES[kind]))
     assert written is not None
     return written
 
@@ -70,7 +70,7 @@ def test_any_text_comes_back_whatever_stands_around(
         findings.append(Finding(len(text), len(text) + len(VALUES[kind]), kind, 1.0, VALUES[kind], "TEST"))
         text += VALUES[kind]
     text += end
-    written, issued, places = replace(text, findings, mint())
+    written, issued, places = replace(text, findings, issuer())
     assert {written[a:b] for a, b in places} <= {*issued, *map(surrogate_of, issued)}
     restorer = Restorer(Issued(issued, BOUNDS))
     cuts = sorted(data.draw(st.lists(st.integers(0, len(written)), max_size=8)))
@@ -80,7 +80,7 @@ def test_any_text_comes_back_whatever_stands_around(
 
 @pytest.mark.parametrize("kind", sorted(ENTITY_TYPES))
 def test_only_a_whole_one_that_was_issued_is_restored(kind: EntityType) -> None:
-    issued = Issued({mint().token(kind, VALUES[kind], VALUES[kind]): VALUES[kind]}, BOUNDS)
+    issued = Issued({issuer().token(kind, VALUES[kind], VALUES[kind]): VALUES[kind]}, BOUNDS)
     written, foreign = stand_in_of(kind), stand_in(kind, 1)
     for text in (f"x{written}", f"{written}0", f"{written}-a", foreign, written[:-1], " ".join(written)):
         restorer = Restorer(issued)
@@ -91,13 +91,13 @@ def test_only_a_whole_one_that_was_issued_is_restored(kind: EntityType) -> None:
 
 
 def stand_in_of(kind: EntityType) -> str:
-    written = surrogate_of(mint().token(kind, VALUES[kind], VALUES[kind]))
+    written = surrogate_of(issuer().token(kind, VALUES[kind], VALUES[kind]))
     assert written is not None
     return written
 
 
 def test_two_tokens_that_share_a_stand_in_have_none() -> None:
-    token = mint().token(EntityType.PHONE, VALUES[EntityType.PHONE], VALUES[EntityType.PHONE])
+    token = issuer().token(EntityType.PHONE, VALUES[EntityType.PHONE], VALUES[EntityType.PHONE])
     written = stand_in_of(EntityType.PHONE)
     assert Surrogates([token]).first(written, 0, is_end=True) is not None
     # Two different ones meet once in 10**11; a token that is there twice is the same to this.
@@ -106,7 +106,7 @@ def test_two_tokens_that_share_a_stand_in_have_none() -> None:
 
 def test_values_are_escaped_in_json_and_links_stay_closed() -> None:
     value = 'an "odd"@example.com'
-    token = mint().token(EntityType.EMAIL, value, value)
+    token = issuer().token(EntityType.EMAIL, value, value)
     issued = Issued({token: value}, BOUNDS)
     written = surrogate_of(token)
     restorer = Restorer(issued, is_json=True)
@@ -130,11 +130,11 @@ def schema(**properties: Any) -> dict[str, Any]:
     ],
 )
 def test_a_schema_says_which_forms_it_wants(properties: Any, kinds: set[EntityType]) -> None:
-    assert demanded(leaves_of(schema(**properties), max_depth=16).texts) == kinds
+    assert demanded(json_texts_of(schema(**properties), max_depth=16).texts) == kinds
 
 
 def test_what_a_schema_fixes_is_told_from_data() -> None:
     body = schema(a={"pattern": "x", "enum": ["y"]})
     body["messages"] = [{"content": '{"pattern": "z\\u0040"}', "pattern": "w"}]
-    fixed = {leaf.text for leaf in leaves_of(body, max_depth=16).texts if is_fixed(leaf.path)}
+    fixed = {leaf.text for leaf in json_texts_of(body, max_depth=16).texts if is_fixed(leaf.path)}
     assert fixed == {"x"}

@@ -109,5 +109,5 @@ class Surroundings:
     def may_say(self, mask: int) -> bool:
         """False when no word of these topics stands anywhere in the text, so that none is around any place."""
         if self._said is None:
-            self._said = self._topics.said_in(self._text)
+            self._said = self._topics.model_strings(self._text)
         return bool(self._said & mask)

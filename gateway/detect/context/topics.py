@@ -147,7 +147,7 @@ class Topics:
         """The bits of these topics together."""
         return sum({self._masks[spec] for spec in specs})
 
-    def said_in(self, text: str) -> int:
+    def model_strings(self, text: str) -> int:
         """The bits of all topics; without those of `_GATED` where no word of it is in `text`."""
         if self._gate_scanner is None or not text.isascii() or self._gate_scanner.scan_bytes(text.encode()):
             return -1

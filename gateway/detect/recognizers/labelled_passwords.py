@@ -89,7 +89,7 @@ _BEFORE = re.compile(r"(?<![^\s\"'«“„(])[^\s\"'«»“”„=]{6,64}(?=[\s\
 _BETWEEN = re.compile(r"[\s\"'»”]{1,2}(?:[^\s\d.,;:!?@=]{1,14}\s){0,4}")  # "... was given as the "
 _REACH = 96  # characters before the word in which a value and the words between stand
 
-# Said of a password, or written in code in its place.
+# ModelString of a password, or written in code in its place.
 _NOT_SECRETS = frozenset(
     re.findall(
         r"\w+",

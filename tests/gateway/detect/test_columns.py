@@ -11,7 +11,7 @@ from sovctl.gateway.detect.tables.columns import ColumnFinder
 from sovctl.gateway.detect.text.view import View
 from sovctl.gateway.domain.entities import EntityType
 from sovctl.gateway.settings.detect import DetectSettings
-from sovctl.gateway.tokens.token import Mint
+from sovctl.gateway.tokens.token import TokenIssuer
 
 DETECTOR = make_detector(DetectSettings(phone_regions=["DE"]))
 # Header and value, with what the value is; invented.
@@ -87,8 +87,8 @@ def test_columns_that_count_something_are_left_alone(text: str) -> None:
 
 
 def test_tokens_in_a_column_are_nobodys() -> None:
-    mint = Mint(bytes(32), tenant="retail", conversation="c1")
-    token = mint.token(EntityType.SECRET, "x", "x")
+    issuer = TokenIssuer(bytes(32), tenant="retail", conversation="c1")
+    token = issuer.token(EntityType.SECRET, "x", "x")
     assert DETECTOR.find(f"id;password;passport\n1;{token};{token}\n2;{token};{token}") == []
 
 

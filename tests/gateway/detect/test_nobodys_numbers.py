@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sovctl.gateway.detect.detector import Detector
 from sovctl.gateway.detect.structured_finder import StructuredFinder
 from sovctl.gateway.domain.entities import LABELS, EntityType
-from sovctl.gateway.tokens.token import Mint
+from sovctl.gateway.tokens.token import TokenIssuer
 
 REGIONS = "AE AT AU BE BR CA CH CZ DE DK ES FI FR GB GR HU ID IE IN IT KZ MX NL NO PL PT RO RU SA SE SG TR UA US ZA"
 DETECTOR = Detector([StructuredFinder(phone_regions=REGIONS.split())])
@@ -35,8 +35,8 @@ def test_there_are_such_texts_in_many_languages() -> None:
     st.lists(st.tuples(st.sampled_from(list(EntityType)), st.text(min_size=1, max_size=20)), min_size=1, max_size=12)
 )
 def test_nothing_is_found_in_our_own_tokens(values: list[tuple[EntityType, str]]) -> None:
-    mint = Mint(bytes(32), tenant="retail", conversation="c1")
-    tokens = [mint.token(kind, value, value) for kind, value in values]
+    issuer = TokenIssuer(bytes(32), tenant="retail", conversation="c1")
+    tokens = [issuer.token(kind, value, value) for kind, value in values]
     for text in (" ".join(tokens), "password: " + ", ".join(tokens), "\n".join(tokens).lower(), tokens[0]):
         assert DETECTOR.find(text) == []
     assert all(token.rpartition("_")[0] in LABELS for token in tokens)

@@ -19,7 +19,7 @@ from waiting import until
 from sovctl.gateway.api.app import App
 from sovctl.gateway.detect.findings.finding import Finding
 from sovctl.gateway.detect.text.words import Reading
-from sovctl.gateway.runtime.components import Parts
+from sovctl.gateway.runtime.components import Components
 from sovctl.gateway.settings import load_settings
 
 
@@ -34,7 +34,7 @@ def in_process(config: Path, finder: Any) -> Iterator[int]:
     settings = load_settings(config)
     server = uvicorn.Server(
         uvicorn.Config(
-            App(Parts(settings, finder=finder).open),
+            App(Components(settings, finder=finder).open),
             host="127.0.0.1",
             port=settings.listen.port,
             ssl_certfile=settings.listen.certificate_file,

@@ -20,7 +20,7 @@ from sovctl.gateway.inspection.inspector import Inspector
 from sovctl.gateway.settings import DetectSettings
 from sovctl.gateway.surfaces import SURFACES
 from sovctl.gateway.tokens.restore import restore
-from sovctl.gateway.tokens.token import Mint
+from sovctl.gateway.tokens.token import TokenIssuer
 
 IBAN, CARD, MAIL = "DE89 3704 0044 0532 0130 00", "4111 1111 1111 1111", "anna@example.com"
 VALUES = (IBAN, CARD, MAIL, "+49 30 901820")
@@ -42,8 +42,8 @@ def transcript(
     inspector = Inspector(CleanTexts(detector()), surface, max_depth=64)
     inspector.inspect(body)
     inspector.add(found or {})
-    mint = Mint(bytes(32), tenant="retail", conversation="c", issued=issued)
-    return transcript_of(surface, body, inspector, answer, mint=mint, issued=issued or {}, max_depth=64)
+    issuer = TokenIssuer(bytes(32), tenant="retail", conversation="c", issued=issued)
+    return transcript_of(surface, body, inspector, answer, issuer=issuer, issued=issued or {}, max_depth=64)
 
 
 BODIES: dict[str, dict[str, Any]] = {

@@ -11,7 +11,7 @@ from identifier_strategies import SPECIMENS, literals
 from examples import examples
 from sovctl.gateway.domain.entities import EntityType, Mark
 from sovctl.gateway.tokens.restore import RestoreCounts, Restorer
-from sovctl.gateway.tokens.token import Mint
+from sovctl.gateway.tokens.token import TokenIssuer
 
 _NAMES = st.text(min_size=1, max_size=12)
 _BOUND = st.tuples(_NAMES, _NAMES, st.integers(1, 5))
@@ -19,9 +19,9 @@ _CASES = st.sampled_from([str, str.lower, str.title, str.swapcase, lambda token:
 _ITEMS = st.lists(st.tuples(st.sampled_from(list(EntityType)), st.sampled_from(SPECIMENS)), min_size=1, max_size=5)
 
 
-def mint_for(bound: tuple[str, str, int]) -> Mint:
+def mint_for(bound: tuple[str, str, int]) -> TokenIssuer:
     tenant, conversation, key_version = bound
-    return Mint(bytes(range(32)), tenant=tenant, conversation=conversation, key_version=key_version)
+    return TokenIssuer(bytes(range(32)), tenant=tenant, conversation=conversation, key_version=key_version)
 
 
 @examples(400)
@@ -61,8 +61,8 @@ def test_guessed_tokens_never_restore(guesses: list[str], items: Any) -> None:
 
 
 def test_tokens_are_those_that_vaults_hold_already() -> None:
-    mint = Mint(bytes(range(32)), tenant="retail", conversation="c1", generation=2)
+    issuer = TokenIssuer(bytes(range(32)), tenant="retail", conversation="c1", generation=2)
     iban, grouped = "DE89370400440532013000", "DE89 3704 0044 0532 0130 00"
-    assert mint.token(EntityType.IBAN, iban, iban) == "IBAN_3D3GGF6FSMR2600S"
-    assert mint.token(EntityType.IBAN, iban, grouped) == "IBAN_3D3GGF6FSMR26NNS"
-    assert mint.token(Mark.TEXT, "ä", "ä") == "TEXT_KMMRB621HJSGP003"
+    assert issuer.token(EntityType.IBAN, iban, iban) == "IBAN_3D3GGF6FSMR2600S"
+    assert issuer.token(EntityType.IBAN, iban, grouped) == "IBAN_3D3GGF6FSMR26NNS"
+    assert issuer.token(Mark.TEXT, "ä", "ä") == "TEXT_KMMRB621HJSGP003"

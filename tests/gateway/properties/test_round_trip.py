@@ -20,7 +20,7 @@ from sovctl.gateway.settings import DetectSettings, PolicySettings, RouteSetting
 from sovctl.gateway.surfaces import SURFACES, Restoration
 from sovctl.gateway.tokenization.body import Leak, Outgoing, tokenize_body
 from sovctl.gateway.tokens.restore import RestoreCounts
-from sovctl.gateway.tokens.token import Mint
+from sovctl.gateway.tokens.token import TokenIssuer
 
 CHAT = SURFACES["/v1/chat/completions"]
 ROUTE = RouteSettings(model="assistant", pool="chat", cloud="cloud")
@@ -33,9 +33,9 @@ def leave(body: dict[str, Any]) -> Outgoing:
     """The body as a cloud gets it; what the second look keeps at home is no example."""
     inspector = Inspector(CleanTexts(DETECTOR), CHAT, max_depth=64)
     inspector.inspect(body)
-    mint = Mint(bytes(32), tenant="t", conversation="c")
+    issuer = TokenIssuer(bytes(32), tenant="t", conversation="c")
     try:
-        return tokenize_body(body, inspector, PERMISSIONS, mint, model="big", dropped=CHAT.dropped)
+        return tokenize_body(body, inspector, PERMISSIONS, issuer, model="big", dropped=CHAT.dropped)
     except Leak:
         assume(False)
         raise

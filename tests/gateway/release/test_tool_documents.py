@@ -14,11 +14,11 @@ from sovctl.gateway.release.whole import release_whole
 from sovctl.gateway.surfaces import SURFACES, Restoration
 from sovctl.gateway.surfaces.messages import FIELDS
 from sovctl.gateway.tokens.restore import RestoreCounts
-from sovctl.gateway.tokens.token import Mint
+from sovctl.gateway.tokens.token import TokenIssuer
 
 MESSAGES = SURFACES["/v1/messages"]
 VALUE = "anna@b.example"
-TOKEN = Mint(bytes(32), tenant="t", conversation="c").token(EntityType.EMAIL, VALUE, VALUE)
+TOKEN = TokenIssuer(bytes(32), tenant="t", conversation="c").token(EntityType.EMAIL, VALUE, VALUE)
 NAMES = sorted(FIELDS.left_alone)
 STRICT = {
     "tools": [

@@ -24,7 +24,7 @@ from sovctl.gateway.domain.entities import EntityType
 from sovctl.gateway.model_finders import NameModel, SlowFinderFailed, load_models
 from sovctl.gateway.settings import DetectSettings
 from sovctl.gateway.settings.name_model import NameModelSettings
-from sovctl.gateway.tokens.token import Mint
+from sovctl.gateway.tokens.token import TokenIssuer
 from sovctl.support.errors import InputError
 
 
@@ -179,7 +179,7 @@ def test_whatever_a_model_says_findings_are_words_of_the_text(text: str, said: l
 
 
 def test_our_own_tokens_are_nobodys_name_and_hide_none_beside_them() -> None:
-    token = Mint(bytes(32), tenant="t", conversation="c").token(EntityType.PERSON, "тәжібала", "Тәжібала")
+    token = TokenIssuer(bytes(32), tenant="t", conversation="c").token(EntityType.PERSON, "тәжібала", "Тәжібала")
     finder = ModelFinder(
         lambda text, _until_s: [(0, len(text), "PER", 0.9)], labels={"PER": EntityType.PERSON}, rule="MODEL_X"
     )

@@ -9,9 +9,9 @@ import orjson
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sovctl.gateway.surfaces.handed_over import ChoicesEnding, Ending, Instead, MessageEnding, ResponseEnding
+from sovctl.gateway.surfaces.handed_over import ChoicesEnding, Ending, MessageEnding, ReplacementAnswer, ResponseEnding
 
-INSTEAD = Instead("ho-" + "1" * 32, "A person looks at it.", "assistant", "r" * 32, 1_790_000_000)
+INSTEAD = ReplacementAnswer("ho-" + "1" * 32, "A person looks at it.", "assistant", "r" * 32, 1_790_000_000)
 
 
 def events(ending: Ending, sent: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -99,7 +99,7 @@ def test_every_choice_that_is_not_over_is_ended_once(count: int, data: st.DataOb
 
 @given(st.text(min_size=1), st.booleans())
 def test_a_whole_answer_says_the_text_and_where_it_is(text: str, is_final: bool) -> None:
-    instead = Instead("ho-" + "1" * 32, text, "assistant", "r", 5, is_final=is_final)
+    instead = ReplacementAnswer("ho-" + "1" * 32, text, "assistant", "r", 5, is_final=is_final)
     for ending in (ChoicesEnding("chat.completion", choices=1), MessageEnding(), ResponseEnding()):
         made = orjson.loads(orjson.dumps(ending.whole(instead)))
         assert made["sovctl"] == {"handoff_id": instead.handoff_id, "state": "resolved" if is_final else "waiting"}

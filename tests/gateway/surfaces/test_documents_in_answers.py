@@ -9,10 +9,10 @@ import pytest
 from sovctl.gateway.domain.entities import EntityType
 from sovctl.gateway.surfaces import SURFACES, Restoration
 from sovctl.gateway.tokens.restore import RestoreCounts
-from sovctl.gateway.tokens.token import Mint
+from sovctl.gateway.tokens.token import TokenIssuer
 
 VALUE = "anna@b.example"
-TOKEN = Mint(bytes(32), tenant="t", conversation="c").token(EntityType.EMAIL, VALUE, VALUE)
+TOKEN = TokenIssuer(bytes(32), tenant="t", conversation="c").token(EntityType.EMAIL, VALUE, VALUE)
 
 
 def made_of(word: str, names: frozenset[str]) -> dict[str, Any]:

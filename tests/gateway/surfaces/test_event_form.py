@@ -20,10 +20,10 @@ from sovctl.gateway.surfaces.event_form import EventForms
 from sovctl.gateway.surfaces.message_stream import MessageStream
 from sovctl.gateway.surfaces.messages import FIELDS as MESSAGE_FIELDS
 from sovctl.gateway.tokens.restore import RestoreCounts
-from sovctl.gateway.tokens.token import Mint
+from sovctl.gateway.tokens.token import TokenIssuer
 
 VALUE = 'an "odd"\nvalue@example.com'
-TOKEN = Mint(bytes(32), tenant="t", conversation="c").token(EntityType.EMAIL, VALUE, VALUE)
+TOKEN = TokenIssuer(bytes(32), tenant="t", conversation="c").token(EntityType.EMAIL, VALUE, VALUE)
 
 Payload = Literal["delta", "text"]
 

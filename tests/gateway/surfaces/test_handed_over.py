@@ -13,7 +13,7 @@ import pytest
 from surface_givens import API_KEY
 
 from sovctl.gateway.surfaces import SURFACES
-from sovctl.gateway.surfaces.handed_over import Instead
+from sovctl.gateway.surfaces.handed_over import ReplacementAnswer
 
 PHRASES = "insider trading\n"
 GOOD, BAD = "This is a good sentence. ", "Now we turn to insider trading."
@@ -125,7 +125,7 @@ def test_a_streamed_choice_says_its_role_once_and_what_was_said_stands_apart() -
     deltas = (0, {"role": "assistant", "content": ""}), (1, {"role": "assistant"}), (1, {"content": "So."})
     for index, delta in deltas:
         ending.sent({"id": "chatcmpl-1", "choices": [{"index": index, "delta": delta, "finish_reason": None}]})
-    *events, _ = ending.events(Instead("ho-1", TEXT, "assistant", "r", 0))
+    *events, _ = ending.events(ReplacementAnswer("ho-1", TEXT, "assistant", "r", 0))
     said = [json.loads(each.removeprefix(b"data: "))["choices"][0]["delta"] for each in events[::2]]
     assert said == [{"content": TEXT}, {"content": f"\n\n{TEXT}"}, {"role": "assistant", "content": TEXT}]
 
@@ -134,7 +134,7 @@ def test_a_streamed_choice_says_its_role_once_and_what_was_said_stands_apart() -
 def test_a_prompt_of_token_ids_is_one(prompt: list[Any], count: int) -> None:
     ending = SURFACES["/v1/completions"].ending({"prompt": prompt, "n": 2})
     assert ending is not None
-    assert len(ending.whole(Instead("ho-1", TEXT, "assistant", "r", 0))["choices"]) == count
+    assert len(ending.whole(ReplacementAnswer("ho-1", TEXT, "assistant", "r", 0))["choices"]) == count
 
 
 def test_a_batch_gets_the_text_for_each_conversation(manned: Any) -> None:

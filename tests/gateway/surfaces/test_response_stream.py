@@ -15,10 +15,10 @@ from sovctl.gateway.domain.entities import EntityType
 from sovctl.gateway.domain.errors import UpstreamFailed
 from sovctl.gateway.surfaces import SURFACES, Restoration
 from sovctl.gateway.tokens.restore import RestoreCounts, restore
-from sovctl.gateway.tokens.token import Mint
+from sovctl.gateway.tokens.token import TokenIssuer
 
 RESPONSES = SURFACES["/v1/responses"]
-MINT = Mint(bytes(32), tenant="t", conversation="c")
+MINT = TokenIssuer(bytes(32), tenant="t", conversation="c")
 VALUE = 'an "odd"\nvalue@example.com'
 TOKEN = MINT.token(EntityType.EMAIL, VALUE, VALUE)
 ISSUED = {TOKEN: VALUE}

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from sovctl.gateway.detect.findings.finding import Finding
 from sovctl.gateway.domain.entities import EntityType
 from sovctl.gateway.tokenization.text import replace
-from sovctl.gateway.tokens.token import Mint
+from sovctl.gateway.tokens.token import TokenIssuer
 from sovctl.gateway.vault.encryption.blind_index import BlindIndex, canonical
 
 INDEX, OTHER = BlindIndex(bytes(32)), BlindIndex(bytes(31) + b"1")
@@ -45,14 +45,14 @@ def test_a_scope_is_told_by_its_subjects_in_any_order() -> None:
 
 
 def test_a_token_is_about_the_identifiers_in_it() -> None:
-    mint = Mint(bytes(32), tenant="retail", conversation="c")
+    issuer = TokenIssuer(bytes(32), tenant="retail", conversation="c")
     text = "To a@b.example, see https://x.example/?m=c@d.example and EMAIL_0123456789ABCDEF"
     findings = [
         Finding(text.index(mail), text.index(mail) + len(mail), EntityType.EMAIL, 1.0, mail.upper(), "TEST")
         for mail in ("a@b.example", "c@d.example")
     ]
-    tokenized, issued, _ = replace(text, findings, mint)
-    about = {issued[token]: set(values) for token, values in mint.about.items()}
+    tokenized, issued, _ = replace(text, findings, issuer)
+    about = {issued[token]: set(values) for token, values in issuer.about.items()}
     assert about == {
         "a@b.example": {"a@b.example", "A@B.EXAMPLE"},
         "https://x.example/?m=c@d.example": {"c@d.example", "C@D.EXAMPLE"},

@@ -12,14 +12,16 @@ from sovctl.gateway.domain.entities import EntityType
 from sovctl.gateway.pipeline.restored_events import RestoredEvents
 from sovctl.gateway.surfaces import SURFACES, Restoration
 from sovctl.gateway.tokens.restore import RestoreCounts, Restorer, restore
-from sovctl.gateway.tokens.token import Mint
+from sovctl.gateway.tokens.token import TokenIssuer
 
-_MINT = Mint(bytes(32), tenant="t", conversation="c")
+_MINT = TokenIssuer(bytes(32), tenant="t", conversation="c")
 _MAIL = _MINT.token(EntityType.EMAIL, "anna@example.com", "Anna@example.com")
 _IBAN = _MINT.token(EntityType.IBAN, "DE89370400440532013000", "DE89 3704 0044 0532 0130 00")
 _ODD = _MINT.token(EntityType.SECRET, 'a "quoted"\n\\value', 'a "quoted"\n\\value')
 _ISSUED = _MINT.issued
-_FOREIGN = Mint(bytes(32), tenant="t", conversation="d").token(EntityType.EMAIL, "anna@example.com", "Anna@example.com")
+_FOREIGN = TokenIssuer(bytes(32), tenant="t", conversation="d").token(
+    EntityType.EMAIL, "anna@example.com", "Anna@example.com"
+)
 
 _ANSWERS = {
     "prose": f"Write to {_MAIL} about {_IBAN}.",

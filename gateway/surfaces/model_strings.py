@@ -4,8 +4,8 @@ A whole answer gives its strings; an event of a stream gives what it adds to a c
 the API repeats itself (`response.output_text.done`). Ids, types and the like are left out as `Fields` says. Thinking
 that is signed is read, and can't be changed.
 
-    for said in said_in(answer["choices"], FIELDS): said.text, said.voice, said.put("...")
-    added_to_choices(event, "delta", FIELDS)        # Added(said=[...], ended=[(0,)])
+    for said in model_strings(answer["choices"], FIELDS): said.text, said.voice, said.put("...")
+    added_to_choices(event, "delta", FIELDS)        # Added(strings=[...], ended=[(0,)])
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _NOTHING_YET = "{}"  # a tool's arguments where they begin
 
 
 @dataclass(slots=True)
-class Said:
+class ModelString:
     """One string."""
 
     channel: Channel
@@ -77,12 +77,12 @@ class Said:
 class Added:
     """What one event of a stream brings."""
 
-    said: list[Said] = field(default_factory=list)
+    strings: list[ModelString] = field(default_factory=list)
     ended: list[Channel] = field(default_factory=list)
     """Beginnings of channels that get no more: that of one choice when it has ended, that of all when all have."""
 
 
-def said_in(value: Any, fields: Fields, *, channel: Channel = (), is_whole: bool = True) -> Iterator[Said]:
+def model_strings(value: Any, fields: Fields, *, channel: Channel = (), is_whole: bool = True) -> Iterator[ModelString]:
     """Every string of the model's in `value`, in order."""
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for place, item in items:
@@ -91,11 +91,13 @@ def said_in(value: Any, fields: Fields, *, channel: Channel = (), is_whole: bool
         here = (*channel, _index(item, place) if isinstance(place, int) else place)
         if isinstance(item, str):
             if item:
-                yield Said(here, _voice(value, place, here, fields), value, place, is_whole, place not in _SIGNED)
+                yield ModelString(
+                    here, _voice(value, place, here, fields), value, place, is_whole, place not in _SIGNED
+                )
         elif place in fields.documents and isinstance(item, dict | list):
-            yield Said(here, Voice.JSON, value, place, is_whole=True)
+            yield ModelString(here, Voice.JSON, value, place, is_whole=True)
         else:
-            yield from said_in(item, fields, channel=here, is_whole=is_whole)
+            yield from model_strings(item, fields, channel=here, is_whole=is_whole)
 
 
 def added_to_choices(event: Mapping[str, Any], payload: str, fields: Fields) -> Added:
@@ -104,10 +106,10 @@ def added_to_choices(event: Mapping[str, Any], payload: str, fields: Fields) -> 
     for choice in event.get("choices", ()):
         index = choice.get("index", 0)
         grown = {payload: choice[payload]} if isinstance(choice.get(payload), str) else choice.get(payload)
-        for said in said_in(grown, fields, channel=(index,), is_whole=False):
+        for said in model_strings(grown, fields, channel=(index,), is_whole=False):
             if said.holder is grown and grown is not choice.get(payload):
                 said.holder = choice
-            added.said.append(said)
+            added.strings.append(said)
         if choice.get("finish_reason") is not None:
             added.ended.append((index,))
     return added
@@ -124,27 +126,31 @@ def added_to_response(event: Mapping[str, Any], fields: Fields) -> Added:
         channel: Channel = (*item, kind, event.get("content_index", 0), event.get("summary_index", 0))
         delta = event.get("delta")
         if isinstance(delta, str):
-            return Added([Said(channel, voice, event, "delta", is_whole=False)] if delta else [])
-        return Added(list(said_in(delta, fields, channel=channel, is_whole=False)))
+            return Added([ModelString(channel, voice, event, "delta", is_whole=False)] if delta else [])
+        return Added(list(model_strings(delta, fields, channel=channel, is_whole=False)))
     ended: list[Channel] = [(*item, kind.removesuffix("done") + "delta")] if kind.endswith(".done") else []
     if kind in _LAST:
         ended.append(())
     # A response repeats the request: instructions, tools, the text format. Only its output is the model's.
     response = event.get("response")
     within = response.get("output") if isinstance(response, Mapping) else event
-    return Added(list(said_in(within, fields, channel=("output",) if within is not event else item)), ended)
+    return Added(list(model_strings(within, fields, channel=("output",) if within is not event else item)), ended)
 
 
 def added_to_message(event: Mapping[str, Any], fields: Fields) -> Added:
     """An event of a message."""
     kind, channel = event.get("type"), ("content", event.get("index", 0))
     if kind == "content_block_delta":
-        return Added(list(said_in(event.get("delta"), fields, channel=channel, is_whole=False)))
+        return Added(list(model_strings(event.get("delta"), fields, channel=channel, is_whole=False)))
     if kind == "content_block_start":
-        begun = said_in(event.get("content_block"), fields, channel=channel)
+        begun = model_strings(event.get("content_block"), fields, channel=channel)
         return Added([said for said in begun if said.text != _NOTHING_YET])
     message = event.get("message")
-    whole = list(said_in(message.get("content"), fields, channel=("content",))) if isinstance(message, Mapping) else []
+    whole = (
+        list(model_strings(message.get("content"), fields, channel=("content",)))
+        if isinstance(message, Mapping)
+        else []
+    )
     if kind == "message_delta":
         return Added(whole, [()])
     return Added(whole, [channel] if kind == "content_block_stop" else [])
