@@ -48,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
     Raises:
         SovctlError: the list or the key can't be used; the index is as it was.
     """
-    from ..detect.edm.build import build_index
+    from ..detect.edm.index.build import build_index
 
     if len(options.delimiter) > 1:
         raise InputError(f"expected one character, got {len(options.delimiter)}", where="--delimiter")

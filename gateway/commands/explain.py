@@ -28,7 +28,7 @@ from ..detect import make_detector
 from ..domain.errors import Code, Refused
 from ..exchange.request import Exchange
 from ..model_finders import load_models
-from ..model_finders.second_look import wants
+from ..model_finders.llm_review import wants
 from ..pipeline.admission import Admission
 from ..pipeline.planning import Planner, why_not
 from ..policy.decision import Verdict

@@ -11,7 +11,7 @@ from ..settings.detect import DetectSettings
 from .detector import Detector
 from .edm import open_listed
 from .finder import Finder
-from .names import NameFinder
+from .name_finder import NameFinder
 from .structured_finder import StructuredFinder
 from .tables.birth_date_rows import RowFinder
 from .tables.columns import ColumnFinder

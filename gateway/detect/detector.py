@@ -12,7 +12,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .finder import Finder
-from .findings.finding import Finding, resolve
+from .findings.finding import Finding
+from .findings.overlaps import resolve
 from .text.deobfuscation import views
 from .text.view import View
 from .text.words import Reading

@@ -14,7 +14,7 @@ from .names.context import SCORES, find_names
 from .text.view import View
 
 if TYPE_CHECKING:
-    from .edm.finder import ListedFinder
+    from .edm.matching.finder import ListedFinder
 
 
 class NameFinder:

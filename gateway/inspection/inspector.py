@@ -19,7 +19,8 @@ from typing import Any, NamedTuple
 
 from ..body.json_texts import JSON, ORDINARY, JsonText, JsonTexts, Path, json_texts_of
 from ..detect.clean_text_cache import CleanTexts
-from ..detect.findings.finding import Finding, resolve, resolve_whole
+from ..detect.findings.finding import Finding
+from ..detect.findings.overlaps import resolve, resolve_whole
 from ..detect.language.language import NONE, UNKNOWN, languages, languages_of
 from ..detect.numbers.digit_runs import SEPARATORS
 from ..detect.text.words import Reading

@@ -26,16 +26,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
 
-from ..detect.edm.alone import listed_forms, text_forms, without_marks
-from ..detect.edm.common_words import DETERMINERS, is_common
-from ..detect.edm.keys import initial_classes, listed_keys, text_keys
-from ..detect.edm.people import JOINTS
-from ..detect.edm.spelling import is_arabic
-from ..detect.edm.stems import stems
+from ..detect.edm.forms.common_words import DETERMINERS, is_common
+from ..detect.edm.forms.exact_forms import listed_forms, text_forms, without_marks
+from ..detect.edm.forms.keys import initial_classes, listed_keys, text_keys
+from ..detect.edm.forms.spelling import is_arabic
+from ..detect.edm.forms.stems import stems
+from ..detect.edm.index.people import JOINTS
 from ..detect.findings.finding import Finding
 from ..detect.names.cues import PARTICLES, TITLES
 from ..detect.names.given_names import is_given_name
-from ..detect.names.nobody import is_everyday
+from ..detect.names.non_names import is_everyday
 from ..domain.entities import EntityType
 
 RULE = "NAME_PART"

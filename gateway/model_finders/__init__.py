@@ -5,9 +5,9 @@ fails, is busy or takes too long keeps its request on-prem. A gateway without an
 """
 
 from .dispatch import Looked, look_closer
+from .llm_review import SecondLook
+from .model_finder import OF_THE_REQUEST, SlowFinder, SlowFinderFailed
 from .name_model import NameModel, load_models
-from .second_look import SecondLook
-from .slow_finder import OF_THE_REQUEST, SlowFinder, SlowFinderFailed
 
 __all__ = [
     "OF_THE_REQUEST",

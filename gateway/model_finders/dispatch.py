@@ -24,7 +24,7 @@ from ..inspection.inspector import Inspection, Inspector
 from ..policy.decision import Permit, Reason, Verdict, decide
 from ..policy.permissions import Permissions
 from ..settings import Action
-from .slow_finder import SlowFinder, SlowFinderFailed
+from .model_finder import SlowFinder, SlowFinderFailed
 
 _Result = TypeVar("_Result")
 

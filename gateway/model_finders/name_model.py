@@ -25,7 +25,7 @@ from ..detect.models.opening import add_packages
 from ..inspection.inspector import Inspection
 from ..settings.detect import DetectSettings
 from ..settings.name_model import NameModelSettings
-from .slow_finder import SlowFinderFailed
+from .model_finder import SlowFinderFailed
 
 _IN_NO_LANGUAGE = frozenset({NONE, UNKNOWN})
 

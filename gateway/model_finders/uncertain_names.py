@@ -14,7 +14,7 @@ import re
 from collections.abc import Sequence
 
 from ..detect.findings.finding import Finding
-from ..detect.names.nobody import NOBODY, is_everyday
+from ..detect.names.non_names import NOBODY, is_everyday
 from ..tokens.search import find_tokens
 
 _WORD = re.compile(r"[^\W\d_]{2,}")

@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from sovctl.gateway.detect.edm.build import build_index
-from sovctl.gateway.detect.edm.finder import ListedFinder
-from sovctl.gateway.detect.edm.index import Index
-from sovctl.gateway.detect.findings.finding import Finding, resolve
+from sovctl.gateway.detect.edm.index.build import build_index
+from sovctl.gateway.detect.edm.index.index import Index
+from sovctl.gateway.detect.edm.matching.finder import ListedFinder
+from sovctl.gateway.detect.findings.finding import Finding
+from sovctl.gateway.detect.findings.overlaps import resolve
 from sovctl.gateway.detect.text.words import read
 
 KEY = bytes(range(32))

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from loopback_gateway import running_gateway, say, write_loopback_config
 
-from sovctl.gateway.detect.edm.people import JOINTS
-from sovctl.gateway.detect.findings.finding import resolve
+from sovctl.gateway.detect.edm.index.people import JOINTS
+from sovctl.gateway.detect.findings.overlaps import resolve
 from sovctl.gateway.detect.names.cues import PARTICLES, TITLES
 from sovctl.gateway.inspection.known_names import Aliases
 

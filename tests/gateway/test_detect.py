@@ -17,7 +17,7 @@ from presidio_analyzer.predefined_recognizers import IbanRecognizer
 
 from examples import examples
 from sovctl.gateway.detect import Finding, make_detector
-from sovctl.gateway.detect.findings.finding import resolve
+from sovctl.gateway.detect.findings.overlaps import resolve
 from sovctl.gateway.detect.text.deobfuscation import plain
 from sovctl.gateway.detect.text.view import View
 from sovctl.gateway.domain.entities import EntityType

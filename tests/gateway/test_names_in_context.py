@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sovctl.engine.spec.policy import NAME_LANGUAGES
-from sovctl.gateway.detect.findings.finding import resolve
+from sovctl.gateway.detect.findings.overlaps import resolve
 from sovctl.gateway.detect.names.clues import PATRONYMIC_PARTS, clues_in
 from sovctl.gateway.detect.names.context import find_names
 from sovctl.gateway.detect.names.cues import CUES, FIELDS, JOINTS
 from sovctl.gateway.detect.names.given_names import GIVEN_NAMES
-from sovctl.gateway.detect.names.nobody import NOBODY
+from sovctl.gateway.detect.names.non_names import NOBODY
 from sovctl.gateway.detect.structured_finder import StructuredFinder
 from sovctl.gateway.detect.text.view import View
 from sovctl.gateway.detect.text.words import read

@@ -11,8 +11,8 @@ from __future__ import annotations
 from sovctl.support.secret_files import read_key
 
 from ...settings.exact_data_match import ExactDataMatchSettings
-from .finder import ListedFinder
-from .index import Index
+from .index.index import Index
+from .matching.finder import ListedFinder
 
 __all__ = ["ListedFinder", "open_listed"]
 

@@ -1,1 +1,1 @@
-"""The finding: entity type, span and score of one identifier."""
+"""Findings of the detector, and which of them remain if they overlap."""

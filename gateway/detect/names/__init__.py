@@ -1,5 +1,1 @@
-"""Names of people: by what stands around them (`context`), and what a name looks like (`shape`)."""
-
-from ..name_finder import NameFinder
-
-__all__ = ["NameFinder"]
+"""Names of people: by the words around them (`context`), and by their form (`shape`)."""

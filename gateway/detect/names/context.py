@@ -16,9 +16,9 @@ from collections.abc import Iterator, Sequence
 from ...domain.entities import EntityType
 from ..findings.finding import Finding, name_value
 from ..text.words import Reading
-from .beside_cues import by_cue
 from .by_form import by_form
 from .clues import clues_in
+from .cue_words import by_cue
 from .in_fields import in_fields, in_rows, speakers
 
 SCORES = {

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from .nobody import NOBODY, is_everyday
+from .non_names import NOBODY, is_everyday
 
 _FOLDER = Path(__file__).parent
 _WORDS = "?"  # ends the language of a row of words that are names as well

@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator, Sequence
 
 from ...domain.entities import EntityType
+from ..context.table_rows import rows_of
 from ..findings.finding import Finding
-from ..tables.birth_date_rows import rows_of
 from .cues import FIELDS, OTHER_FIELDS, PARTICLES, WEAK_FIELDS
 from .given_names import GIVEN_WORDS
-from .nobody import is_everyday
+from .non_names import is_everyday
 from .shape import Name, is_company, is_lower, name_at
 
 _LONGEST_LABEL = 40  # characters

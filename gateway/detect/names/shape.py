@@ -4,7 +4,7 @@
     name_at("anna kowalska and I", 0, may_be_lower=True)    # Name(start=0, end=13, words=2, initials=0, given=1)
 
 In scripts with capitals a name is a row of capitalised words, initials and particles; in Arabic script, which has none,
-a row of words that ends where names end. `nobody.txt` holds the words that never are a name's.
+a row of words that ends where names end. `non_names.txt` holds the words that never are a name's.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import NamedTuple
 from ..language.stop_words import GROUP_OF
 from .cues import COMPANIES, PARTICLES, TITLES
 from .given_names import GIVEN_NAMES, is_given_name
-from .nobody import NOBODY, is_everyday
+from .non_names import NOBODY, is_everyday
 
 _LETTER = r"[^\W\d_]"
 _MARKED = rf"(?:{_LETTER}|[\u0300-\u036f\u0610-\u061a\u064b-\u065f\u0670])"

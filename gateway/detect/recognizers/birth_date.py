@@ -13,7 +13,7 @@ from ..context.surroundings import Surroundings
 from ..context.topics import Topics
 from ..findings.finding import Finding
 from ..text.scanner import Pattern
-from .recognizer import is_inside_word
+from ..text.words import is_inside_word
 
 _DAY = r"(?:0?[1-9]|[12][0-9]|3[01])"
 _YEAR = r"(?:1[89]|20)[0-9]{2}"

@@ -21,8 +21,8 @@ from ..numbers.amounts import are_years, is_amount, is_of_uuid
 from ..numbers.digit_runs import Run
 from ..schemes.scheme import compact
 from ..text.scanner import Pattern
+from ..text.words import is_inside_word
 from . import passports_and_plates as loose_documents
-from .recognizer import is_inside_word
 
 _SCORE = 0.4
 _FEWEST_DIGITS = 5

@@ -9,7 +9,7 @@ from ...domain.entities import EntityType
 from ..context.surroundings import Surroundings
 from ..findings.finding import Finding
 from ..text.scanner import Pattern
-from .recognizer import is_inside_word
+from ..text.words import is_inside_word
 
 _IPV4 = re.compile(r"(?:[0-9]{1,3}\.){3}[0-9]{1,3}(?![0-9A-Za-z_]|[.-][0-9])")
 _BEFORE = re.compile(

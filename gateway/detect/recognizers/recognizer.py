@@ -32,10 +32,3 @@ class Recognizer(Protocol):
             start: of the hit; leftmost, so it may lie before what the pattern needs.
             pattern: index into `patterns` of the one that hit.
         """
-
-
-def is_inside_word(text: str, start: int, end: int) -> bool:
-    """True when a letter or digit of ASCII touches `text[start:end]`; letters of other scripts may."""
-    before = text[start - 1] if start else " "
-    after = text[end] if end < len(text) else " "
-    return (before.isascii() and before.isalnum()) or (after.isascii() and after.isalnum())

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from ...domain.entities import EntityType
+from ..context.table_rows import rows_of
 from ..findings.finding import Finding
 from ..text.view import View
 
@@ -21,7 +22,6 @@ _DATE = re.compile(
     r"|[0-9]{1,2}([-./])[0-9]{1,2}\4(?P<last>[0-9]{4}))[ \"']{0,3}(?=[|;,\t]|$)"
 )
 _YOUNGEST, _OLDEST = 14, 110  # years
-_LONGEST_ROW = 300  # characters; longer lines are prose
 _PERSONS = (EntityType.NATIONAL_ID,)
 _RULE, _SCORE = "BIRTH_DATE", 0.5
 
@@ -40,16 +40,3 @@ class RowFinder:
                 if _YOUNGEST <= age <= _OLDEST:
                     first, last = (start + place for place in match.span("date"))
                     yield Finding(first, last, EntityType.BIRTH_DATE, _SCORE, match["date"], _RULE)
-
-
-def rows_of(text: str, found: Sequence[Finding], entity_types: Container[EntityType]) -> Iterator[tuple[int, int]]:
-    """Where the lines stand in which something of `kinds` was found, each once; long ones are prose and left out."""
-    done = -1
-    for finding in sorted(found, key=lambda each: each.start):
-        if finding.entity_type not in entity_types or finding.start < done:
-            continue
-        start = text.rfind("\n", 0, finding.start) + 1
-        done = text.find("\n", finding.end)
-        done = len(text) if done < 0 else done
-        if done - start <= _LONGEST_ROW:
-            yield start, done

@@ -84,3 +84,10 @@ def read(text: str) -> Reading:
                 plain = plain.replace(mark, " ")
     folded = b" " + plain.encode("utf-8", "surrogatepass").translate(TO_WORDS) + b" "
     return Reading(text, folded)
+
+
+def is_inside_word(text: str, start: int, end: int) -> bool:
+    """True when a letter or digit of ASCII touches `text[start:end]`; letters of other scripts may."""
+    before = text[start - 1] if start else " "
+    after = text[end] if end < len(text) else " "
+    return (before.isascii() and before.isalnum()) or (after.isascii() and after.isalnum())

@@ -6,7 +6,8 @@ from cpu_time import least_cpu_s
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sovctl.gateway.detect.findings.finding import Finding, resolve, resolve_whole
+from sovctl.gateway.detect.findings.finding import Finding
+from sovctl.gateway.detect.findings.overlaps import resolve, resolve_whole
 from sovctl.gateway.domain.entities import EntityType
 
 TEXT = "Ola Nordmann, IBAN DE89 3704 0044 0532 0130 00."

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from listed_givens import finder_of, surfaces
 
-from sovctl.gateway.detect.edm.arabic_givens import is_arabic_given
-from sovctl.gateway.detect.edm.finder import ListedFinder
-from sovctl.gateway.detect.edm.romanised import romanised, transcribed, unvowelled
+from sovctl.gateway.detect.edm.forms.arabic_given_names import is_arabic_given
+from sovctl.gateway.detect.edm.forms.romanization import romanised, transcribed, unvowelled
+from sovctl.gateway.detect.edm.matching.finder import ListedFinder
 
 NAMES = [
     "زهير السامرائي",

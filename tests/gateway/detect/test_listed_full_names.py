@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from listed_givens import finder_of, surfaces
 
-from sovctl.gateway.detect.edm.finder import ListedFinder
-from sovctl.gateway.detect.edm.people import person_of
+from sovctl.gateway.detect.edm.index.people import person_of
+from sovctl.gateway.detect.edm.matching.finder import ListedFinder
 
 NAMES = [
     "Crisanto Trueba Arredondo",

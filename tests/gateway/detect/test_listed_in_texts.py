@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from listed_givens import finder_of, found_in, surfaces
 
-from sovctl.gateway.detect.edm.finder import ListedFinder
+from sovctl.gateway.detect.edm.matching.finder import ListedFinder
 
 _ROWS = (Path(__file__).parents[1] / "data" / "listed_in_texts.txt").read_text(encoding="utf-8").splitlines()
 _MARK = re.compile("([⟦⟧])")

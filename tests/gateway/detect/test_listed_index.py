@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from listed_givens import BUILT_AT, KEY, finder_of, listed_people, surfaces, write_list
 
 from examples import examples
-from sovctl.gateway.detect.edm.build import build_index
-from sovctl.gateway.detect.edm.index import Index
-from sovctl.gateway.detect.edm.keys import listed_keys
+from sovctl.gateway.detect.edm.forms.keys import listed_keys
+from sovctl.gateway.detect.edm.index.build import build_index
+from sovctl.gateway.detect.edm.index.index import Index
 from sovctl.support.errors import InputError, SpecError
 
 ROWS = [

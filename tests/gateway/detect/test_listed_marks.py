@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from listed_givens import KEY, finder_of, found_in, surfaces
 
 from examples import examples
-from sovctl.gateway.detect.edm import vocabulary
-from sovctl.gateway.detect.edm.finder import ListedFinder
-from sovctl.gateway.detect.edm.index import Index
+from sovctl.gateway.detect.edm.index.index import Index
+from sovctl.gateway.detect.edm.matching import vocabulary
+from sovctl.gateway.detect.edm.matching.finder import ListedFinder
 
 PEOPLE = [("Kim", "Harvey"), ("Will", "Brightwater"), ("Jörg", "Zwickelhuber"), ("Анна", "Ковальчинская")]
 PEOPLE += [("غيداء", "القحطاني"), ("Mark", "Loder"), ("Anna", "Kowalska")]

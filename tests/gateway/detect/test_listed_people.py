@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from listed_givens import ListedPerson, finder_of, found_in, listed_people, surfaces
 
-from sovctl.gateway.detect.edm.finder import ListedFinder
-from sovctl.gateway.detect.edm.keys import listed_keys, text_keys
+from sovctl.gateway.detect.edm.forms.keys import listed_keys, text_keys
+from sovctl.gateway.detect.edm.matching.finder import ListedFinder
 from sovctl.gateway.domain.entities import EntityType
 
 PEOPLE = listed_people()

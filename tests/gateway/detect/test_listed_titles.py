@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from listed_givens import finder_of, surfaces
 
-from sovctl.gateway.detect.edm.finder import ListedFinder
+from sovctl.gateway.detect.edm.matching.finder import ListedFinder
 
 PEOPLE = [
     ("Odile", "Boulanger"),

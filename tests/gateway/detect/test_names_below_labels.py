@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sovctl.gateway.detect.build import make_detector
-from sovctl.gateway.detect.names.below_labels import name_below
+from sovctl.gateway.detect.names.label_below import name_below
 from sovctl.gateway.domain.entities import EntityType
 from sovctl.gateway.settings.detect import DetectSettings
 

@@ -10,8 +10,8 @@ import re
 from dataclasses import dataclass
 from itertools import pairwise
 
-from ..names.cues import PARTICLES, TITLES
-from .people import ARTICLES, JOINTS, SERVANT
+from ...names.cues import PARTICLES, TITLES
+from ..index.people import ARTICLES, JOINTS, SERVANT
 
 _LETTERS = r"[^\W_](?:[^\W_]|[\u0300-\u036f\u0610-\u061a\u064b-\u065f\u0670])*"
 _DOT = r"\.(?=\w)"

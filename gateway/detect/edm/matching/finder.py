@@ -15,18 +15,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import permutations
 
-from ...domain.entities import EntityType
-from ..findings.finding import Finding
-from ..names.cues import TITLES
-from ..names.nobody import is_everyday
-from ..names.shape import ends_like_surname
-from ..text.words import Reading
-from .alone import Form
+from ....domain.entities import EntityType
+from ...findings.finding import Finding
+from ...names.cues import TITLES
+from ...names.non_names import is_everyday
+from ...names.shape import ends_like_surname
+from ...text.words import Reading
+from ..forms.exact_forms import Form
+from ..forms.keys import initial_classes, text_keys
+from ..index.index import Index, initial_of
+from ..index.people import JOINTS
+from ..index.values import Values
+from .candidates import REACH, Mark, marks_of
 from .companies import company_in
-from .glued import glued_runs
-from .index import Index, initial_of
-from .keys import initial_classes, text_keys
-from .marks import REACH, Mark, marks_of
+from .joined_names import glued_runs
 from .nouns import is_determined, is_noun
 from .pairs import (
     are_prose,
@@ -40,8 +42,6 @@ from .pairs import (
     pairs_of,
     walls_of,
 )
-from .people import JOINTS
-from .run import SIGNS, Run, Token, run_at
 from .titles import (
     ADDRESSES,
     BEFORE_SURNAMES,
@@ -61,8 +61,8 @@ from .titles import (
     word_before,
 )
 from .user_names import user_name_at
-from .values import Values
 from .vocabulary import Listed, Vocabulary, folded
+from .word_run import SIGNS, Run, Token, run_at
 
 _SHORTEST_SUPPORTED = 3  # letters of a name beside something of the same person
 _SHORTEST_ALONE = 4  # letters of a surname that stands alone

@@ -1,4 +1,4 @@
-"""Words that are never a name's, read from `nobody.txt`, and everyday words of any language."""
+"""Words that are never a name's, read from `non_names.txt`, and everyday words of any language."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ..language.stop_words import GROUP_OF, GROUPS
 
 NOBODY: frozenset[str] = frozenset(
     word
-    for line in (Path(__file__).parent / "nobody.txt").read_text(encoding="utf-8").splitlines()
+    for line in (Path(__file__).parent / "non_names.txt").read_text(encoding="utf-8").splitlines()
     if not line.startswith("#")
     for word in line.split()
 )

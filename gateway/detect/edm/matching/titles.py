@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 
-from ..names.cues import PARTICLES, PERSON_WORDS, TITLES
-from .people import ARTICLES, JOINTS
-from .run import Run
+from ...names.cues import PARTICLES, PERSON_WORDS, TITLES
+from ..index.people import ARTICLES, JOINTS
 from .vocabulary import Listed
+from .word_run import Run
 
 _HONORIFIC = re.compile(r"[ \u00a0](?:[Bb]ey|BEY|[Hh]an[ıi]m|HANIM|[Hh]oca|[Ee]fendi|[Аа]ға|[Аа]пай|[Хх]аным|[Мм]ырза)")
 """Turkish and Kazakh titles, which stand behind a given name."""

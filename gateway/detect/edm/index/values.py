@@ -15,8 +15,8 @@ from collections.abc import Callable, Container, Iterator, Mapping
 from functools import cached_property
 from typing import NamedTuple
 
-from ..language.language import NONE, UNKNOWN, languages
-from ..language.stop_words import OWN_LETTERS
+from ...language.language import NONE, UNKNOWN, languages
+from ...language.stop_words import OWN_LETTERS
 from .table import date_of
 
 _NOT_ALNUM = re.compile(r"[\W_]+")

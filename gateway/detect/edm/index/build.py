@@ -16,8 +16,8 @@ from typing import Any
 
 from sovctl.support.errors import InputError, Problem, SpecError
 
+from .entries import Listing
 from .index import Hasher, write_index
-from .listing import Listing
 from .table import Table
 
 _MOST_SHOWN = 100  # bad rows; the rest is counted

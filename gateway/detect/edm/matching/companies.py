@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import islice, product
 
-from .common_words import is_common
-from .index import Index
-from .people import is_legal_form
-from .run import Run
+from ..forms.common_words import is_common
+from ..index.index import Index
+from ..index.people import is_legal_form
 from .vocabulary import Listed
+from .word_run import Run
 
 _MOST_COMBINATIONS = 16
 _REACH = 3  # words before the one by which a company is noticed

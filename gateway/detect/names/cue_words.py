@@ -10,10 +10,10 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 
 from ..text.words import Reading
-from .below_labels import name_below
 from .clues import Clue
 from .cues import CUES, SAINTS, SURNAMES, Cue, Place
 from .given_names import GIVEN_WORDS
+from .label_below import name_below
 from .shape import (
     LOWER,
     Name,

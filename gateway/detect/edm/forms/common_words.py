@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from ..names.nobody import NOBODY, is_everyday
+from ...names.non_names import NOBODY, is_everyday
 from .spelling import is_arabic
 from .stems import base_stems, stems
 

@@ -12,8 +12,8 @@ import re
 from collections.abc import Iterator
 from itertools import islice, pairwise
 
-from ..names.cues import PARTICLES
-from .run import Run, Token
+from ...names.cues import PARTICLES
+from .word_run import Run, Token
 
 # ASCII capitals are A; other letters a; continuation bytes of UTF-8 are left out; all else is a space.
 _SHAPES = bytes(65 if 65 <= byte <= 90 else 97 if 97 <= byte <= 122 or byte >= 0xC2 else 32 for byte in range(256))

@@ -9,15 +9,15 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from ..names.given_names import is_given_name
-from ..names.nobody import everyday_languages, is_everyday
-from .alone import Form, across_forms, before_suffix, forms_of, romanised_forms
-from .arabic_givens import is_arabic_given
-from .common_words import is_case_of_common, is_common
-from .index import Index, Role, initial_of
-from .keys import initial_classes, text_keys
-from .spelling import is_arabic
-from .stems import stems
+from ...names.given_names import is_given_name
+from ...names.non_names import everyday_languages, is_everyday
+from ..forms.arabic_given_names import is_arabic_given
+from ..forms.common_words import is_case_of_common, is_common
+from ..forms.exact_forms import Form, across_forms, before_suffix, forms_of, romanised_forms
+from ..forms.keys import initial_classes, text_keys
+from ..forms.spelling import is_arabic
+from ..forms.stems import stems
+from ..index.index import Index, Role, initial_of
 
 _SHORTEST_USER, _LONGEST_USER = 6, 32  # letters of a user name; a surname of four is in every other word
 _SHORTEST_INITIALLED = 5  # letters of a surname behind two initials in one word

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
-from ..names.cues import PARTICLES, TITLES
-from ..names.given_names import is_given_name
-from ..names.shape import ends_like_surname
-from .arabic_givens import ARABIC_GIVENS, says_arabic
-from .spelling import blurred, is_arabic
-from .stems import is_baltic, may_be_baltic
+from ...names.cues import PARTICLES, TITLES
+from ...names.given_names import is_given_name
+from ...names.shape import ends_like_surname
+from ..forms.arabic_given_names import ARABIC_GIVENS, says_arabic
+from ..forms.spelling import blurred, is_arabic
+from ..forms.stems import is_baltic, may_be_baltic
 
 WORD = re.compile(r"[^\W\d_](?:[^\W\d_]|[\u0300-\u036f\u0610-\u061a\u064b-\u065f\u0670])*")
 """A run of letters with their marks; what a list and a text are cut into."""

@@ -13,16 +13,8 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
-from .romanised import romanised
-from .spelling import (
-    ONE_ARABIC_FORM,
-    blurred,
-    is_arabic,
-    is_greek,
-    readings,
-    skeletons,
-    sounds,
-)
+from .romanization import romanised
+from .spelling import ONE_ARABIC_FORM, blurred, is_arabic, is_greek, readings, skeletons, sounds
 from .stems import base_stems, stems, without_dot
 from .transliteration import in_latin
 

@@ -14,10 +14,10 @@ from array import array
 from collections.abc import Mapping
 from itertools import pairwise
 
-from .alone import listed_forms
-from .common_words import is_common
+from ..forms.common_words import is_common
+from ..forms.exact_forms import listed_forms
+from ..forms.keys import initial_classes, listed_keys
 from .index import Contents, Hasher, Role, initial_of, mixed, pair
-from .keys import initial_classes, listed_keys
 from .people import Person, company_words, person_of
 from .values import numbers_in_row, values_in_row
 

@@ -7,8 +7,8 @@ They are no cues: many are words as well, so they count only where the list has 
 
 from __future__ import annotations
 
-from ..names.given_names import names_of
-from .romanised import romanised
+from ...names.given_names import names_of
+from .romanization import romanised
 from .spelling import ONE_ARABIC_FORM, is_arabic
 from .stems import stems
 

@@ -14,7 +14,8 @@ import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ..detect.clean_text_cache import CleanMemory
-from ..detect.findings.finding import Finding, name_value, resolve
+from ..detect.findings.finding import Finding, name_value
+from ..detect.findings.overlaps import resolve
 from ..detect.text.deobfuscation import plain
 from ..detect.text.view import View
 from ..domain.entities import EntityType
@@ -23,7 +24,7 @@ from ..inspection.inspector import Inspection
 from ..settings.llm_review import LLM_REVIEW_RULE, LlmReviewSettings
 from ..upstream import Upstream
 from .asked_names import names_in, pieces, places, question
-from .slow_finder import SlowFinderFailed
+from .model_finder import SlowFinderFailed
 from .uncertain_names import is_gray
 
 _SCORE = 0.6  # between a name by its context and one by a role

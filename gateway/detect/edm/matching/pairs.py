@@ -13,12 +13,12 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import accumulate, combinations, product
 
-from ..names.cues import PARTICLES
-from ..names.given_names import is_given_name
-from .people import ARTICLES, JOINTS, SERVANT
-from .run import Run
-from .values import Values
+from ...names.cues import PARTICLES
+from ...names.given_names import is_given_name
+from ..index.people import ARTICLES, JOINTS, SERVANT
+from ..index.values import Values
 from .vocabulary import Listed
+from .word_run import Run
 
 _WITHIN = PARTICLES | ARTICLES | SERVANT | JOINTS | {"e", "y", "i", "o", "d", "do", "l", "t"}
 """Between two names of one person; the letters are those of "Albuquerque e Castro", "l'espérance", "van 't hoff"."""

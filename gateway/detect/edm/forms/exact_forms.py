@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator
 from enum import IntEnum
 
 from .keys import short_spellings
-from .romanised import romanised, transcribed, unvowelled
+from .romanization import romanised, transcribed, unvowelled
 from .spelling import ONE_ARABIC_FORM, is_arabic, is_greek, without_accents
 from .stems import is_baltic, stems, without_dot
 from .transliteration import in_latin

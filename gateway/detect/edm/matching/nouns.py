@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 
-from ..names.nobody import is_everyday
-from ..names.shape import ends_like_surname
-from .alone import Form
-from .common_words import DETERMINERS
-from .people import JOINTS
-from .run import Run
-from .values import Values
+from ...names.non_names import is_everyday
+from ...names.shape import ends_like_surname
+from ..forms.common_words import DETERMINERS
+from ..forms.exact_forms import Form
+from ..index.people import JOINTS
+from ..index.values import Values
+from .word_run import Run
 
 _ADJECTIVE = re.compile(r"[a-zäöüß]{2,30}(?:(?<!t)e|(?<!t)en|er|es|em)|(?:weite|mehre|ande|nächs|letz|ers)\w{1,4}")
 _FAMILIES = {

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Literal
 
-from ..text.words import MARKS, Reading
+from ...text.words import MARKS, Reading
 from .pairs import is_wall
 from .vocabulary import Listed, Vocabulary, folded
 

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import re
 
-from ..names.cues import PARTICLES
-from .index import Index, initial_of
-from .keys import initial_classes
+from ...names.cues import PARTICLES
+from ..forms.keys import initial_classes
+from ..index.index import Index, initial_of
 from .vocabulary import Listed, Vocabulary, folded
 
 _BEFORE = frozenset("@/\\=_#<[{`~+&?|")

@@ -1,0 +1,1 @@
+"""Finds listed people, companies and numbers in a text."""

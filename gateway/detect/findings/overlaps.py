@@ -1,0 +1,80 @@
+"""Resolves overlapping findings.
+
+findings = resolve([Finding(4, 26, EntityType.IBAN, 1.0, "DE89370400440532013000", "IBAN"), ...])
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, insort
+from collections.abc import Iterable, Iterator, Sequence
+
+from ...domain.entities import EntityType
+from .finding import Finding, name_value
+
+_WORDS = re.compile(r"[^\W_](?:.*[^\W_])?", re.DOTALL)  # without the spaces and marks around them
+_RANK = {entity_type: rank for rank, entity_type in enumerate(EntityType)}
+
+
+def resolve(findings: Iterable[Finding]) -> list[Finding]:
+    """The findings that stand: longest first, then highest score, then the order of `EntityType`; none overlap.
+
+    Returns:
+        Sorted by start. Deterministic: the same findings in any order give the same result.
+    """
+    ranked = sorted(findings, key=lambda f: (f.start - f.end, -f.score, _RANK[f.entity_type], f.start, f.rule))
+    taken: list[tuple[int, int]] = []  # spans of what stands, sorted; none overlap
+    kept: list[Finding] = []
+    for finding in ranked:
+        place = bisect_left(taken, (finding.start, finding.start))
+        if place and taken[place - 1][1] > finding.start:
+            continue
+        if place < len(taken) and taken[place][0] < finding.end:
+            continue
+        taken.insert(place, (finding.start, finding.end))
+        kept.append(finding)
+    kept.sort(key=lambda f: f.start)
+    return kept
+
+
+def resolve_whole(findings: Iterable[Finding], text: str) -> list[Finding]:
+    """As `resolve`, but of a finding that gives way the words beside the others stand, as findings of their own.
+
+    For those who find by reading, and may take a name and half of the number behind it for one name.
+
+    Args:
+        text: that they are in.
+    """
+    everything = list(findings)
+    standing = resolve(everything)
+    for lost in sorted(
+        set(everything).difference(standing), key=lambda f: (f.start - f.end, f.start, _RANK[f.entity_type], f.rule)
+    ):
+        for start, end in [*_gaps(standing, lost)]:
+            if words := _WORDS.search(text, start, end):
+                part = lost._replace(start=words.start(), end=words.end(), value=name_value(words.group()))
+                insort(standing, part, key=_start_of)
+    return standing
+
+
+def _gaps(standing: Sequence[Finding], lost: Finding) -> Iterator[tuple[int, int]]:
+    """What of a finding none of those that stand covers.
+
+    Args:
+        standing: sorted by start, none overlapping.
+    """
+    start = lost.start
+    for place in range(max(0, bisect_left(standing, start, key=_start_of) - 1), len(standing)):
+        each = standing[place]
+        if each.start >= lost.end:
+            break
+        if start < each.end:
+            if start < each.start:
+                yield start, each.start
+            start = each.end
+    if start < lost.end:
+        yield start, lost.end
+
+
+def _start_of(finding: Finding) -> int:
+    return finding.start
