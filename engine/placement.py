@@ -61,24 +61,24 @@ class Replica:
         return self.ranks[0].node
 
 
-def place(spec: SiteSpec, catalog: Catalog | None = None) -> list[Replica]:
+def assign_gpus(spec: SiteSpec, catalog: Catalog | None = None) -> list[Replica]:
     """Every replica, in the order of the file.
 
     Raises:
         SpecError: some pool does not fit; a loaded site.yaml never gets here with such pools.
     """
-    replicas, problems = try_place(spec, catalog or load_catalog())
+    replicas, problems = try_assign_gpus(spec, catalog or load_catalog())
     if problems:
         raise SpecError(problems)
     return replicas
 
 
-def try_place(spec: SiteSpec, catalog: Catalog) -> tuple[list[Replica], list[Problem]]:
+def try_assign_gpus(spec: SiteSpec, catalog: Catalog) -> tuple[list[Replica], list[Problem]]:
     """What can be placed, in the order of the file, and a problem for every pool that cannot.
 
     Pools whose node group, nodes or platform do not resolve are left out of both: another rule reports them.
     """
-    board = _Board(spec, catalog)
+    board = GpuAllocator(spec, catalog)
     problems: dict[int, list[Problem]] = {}
     placed: dict[int, list[Replica]] = {}
     for index in sorted(range(len(spec.pools)), key=board.turn):
@@ -89,11 +89,11 @@ def try_place(spec: SiteSpec, catalog: Catalog) -> tuple[list[Replica], list[Pro
 
 def too_large(spec: SiteSpec, catalog: Catalog) -> list[Problem]:
     """A problem for every pool that no node of its group can hold, however many there are; in the order of the file."""
-    board = _Board(spec, catalog)
+    board = GpuAllocator(spec, catalog)
     return [problem for index in range(len(spec.pools)) if (problem := board.too_large(index)) is not None]
 
 
-class _Board:
+class GpuAllocator:
     """GPUs of all nodes, and who holds them."""
 
     def __init__(self, spec: SiteSpec, catalog: Catalog) -> None:

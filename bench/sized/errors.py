@@ -58,15 +58,15 @@ def errors(said: Sequence[Foretold]) -> dict[str, Errors]:
     for name in QUANTITIES:
         some = [each for each in said if name in each.computed]
         misses = [abs(1 / each.ratio(name) - 1) * 100 for each in some]
-        banded = [(each.bands[name], each.ratio(name)) for each in some if name in each.bands]
+        interval = [(each.bands[name], each.ratio(name)) for each in some if name in each.bands]
         if misses:
             found[name] = {
                 "n": len(misses),
                 "median": median(misses),
                 "mean": mean(misses),
                 "p90": quantiles(misses, n=10)[-1] if len(misses) > 1 else misses[0],
-                "in_band": 100 * mean(band.p10 <= ratio <= band.p90 for band, ratio in banded)
-                if banded
+                "in_band": 100 * mean(band.p10 <= ratio <= band.p90 for band, ratio in interval)
+                if interval
                 else float("nan"),
             }
     return found

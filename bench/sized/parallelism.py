@@ -17,7 +17,7 @@ from bench.sized.limits import ITL_LIMITS_S
 from bench.sized.rows import MLPERF, gpu_named
 from sovctl.engine.catalog.models import load_models
 from sovctl.engine.sizing.memory.weights import Precision
-from sovctl.engine.sizing.pool.parallelism import Objective, Way, best, ways_of
+from sovctl.engine.sizing.pool.parallelism import Objective, ParallelLayout, best, parallel_layouts
 
 _ACCELERATORS = {
     "NVIDIA B200-SXM-180GB": "B200",
@@ -60,7 +60,7 @@ class Choice:
     """Model, accelerator, GPUs, scenario and precision."""
     theirs: tuple[int, int]
     """Tensor and pipeline parallel size."""
-    ours: Way | None
+    ours: ParallelLayout | None
 
     @property
     def agrees(self) -> bool:
@@ -85,16 +85,18 @@ def _choice(line: Mapping[str, str]) -> Choice | None:
     if gpu is None or name is None:
         return None
     model, scenario, gpus = line["model"], line["scenario"], int(line["gpus"])
-    prompt, answer = _LENGTHS[model]
-    ways = ways_of(
+    input_tokens, output_tokens = _LENGTHS[model]
+    ways = parallel_layouts(
         load_models()[_MODELS[model]],
         gpu,
         precision=Precision.NVFP4 if line["precision"] == "fp4" else Precision.FP8,
         gpus=gpus,
-        objective=Objective(prompt, answer, ITL_LIMITS_S.get((_AS_MEASURED[model], f"mlperf_{scenario.lower()}"))),
-        vllm=_VLLM,
+        objective=Objective(
+            input_tokens, output_tokens, ITL_LIMITS_S.get((_AS_MEASURED[model], f"mlperf_{scenario.lower()}"))
+        ),
+        engine_version=_VLLM,
         link_domain=72 if name.startswith("GB") else 8,
-        kv_element_bytes=1,
+        kv_cache_dtype_bytes=1,
         engine=MLPERF,
     )
     task = f"{model} {line['precision']} on {gpus} x {name}, {scenario}"

@@ -25,7 +25,6 @@ from typing import Any, TextIO
 from bench.contenders.environment import Environment
 from bench.sized.rows import Row
 from sovctl.engine.sizing.memory.weights import Precision
-from sovctl.engine.sizing.performance.replica_model import ExpertMode
 from sovctl.engine.sizing.performance.throughput import Regime
 
 AICONFIGURATOR = Environment("aiconfigurator", ("aiconfigurator==0.12.0",))
@@ -154,14 +153,14 @@ def question_of(row: Row) -> Mapping[str, Any] | None:
         "system_name": system,
         "backend_name": row.made_by if row.made_by in ("vllm", "sglang") else "trtllm",
         "mode": "static" if row.regime is Regime.STATIC else "agg",
-        "isl": round(row.prompt),
-        "osl": max(2, round(row.answer)),
+        "isl": round(row.input_tokens),
+        "osl": max(2, round(row.output_tokens)),
         "batch_size": batch,
         "pp_size": replica.pipeline_parallel_size,
-        "kvcache_quant_mode": "fp8" if replica.kv_element_bytes < 2 else "bfloat16",
+        "kvcache_quant_mode": "fp8" if replica.kv_cache_dtype_bytes < 2 else "bfloat16",
     }
-    ranks = replica.tensor_parallel_size
-    if replica.expert_mode is ExpertMode.EXPERT:
+    ranks = replica.gpus_per_stage
+    if replica.data_parallel_size > 1:
         question |= {"attention_dp_size": ranks, "moe_ep_size": ranks, "moe_tp_size": 1}
         question["batch_size"] = max(1, batch // ranks)
     else:

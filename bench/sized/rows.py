@@ -20,10 +20,10 @@ from bench.sized.limits import ANSWER_TOKENS, ITL_LIMITS_S
 from sovctl.engine.catalog.gpus import Gpu, load_gpus
 from sovctl.engine.catalog.models import load_models
 from sovctl.engine.sizing.memory.gpu_memory import usable_bytes
-from sovctl.engine.sizing.memory.kv_cache import Growth, KvCache, LayerGroup
+from sovctl.engine.sizing.memory.kv_cache import AttentionSpan, KvCache, LayerGroup
 from sovctl.engine.sizing.memory.weights import Precision
 from sovctl.engine.sizing.performance.engines import TENSORRT, VLLM, Engine
-from sovctl.engine.sizing.performance.replica_model import ExpertMode, Replica, Shape, generation_of
+from sovctl.engine.sizing.performance.replica_model import ReplicaModel, Shape, generation_of
 from sovctl.engine.sizing.performance.step_time import Steps
 from sovctl.engine.sizing.performance.throughput import Estimate, Regime, Serving
 from sovctl.support.errors import InputError
@@ -92,13 +92,13 @@ class Row:
     regime: Regime
     model: str
     gpu: str
-    replica: Replica
+    replica: ReplicaModel
     replicas: int
     engine: Engine
     made_by: str
     """The engine as the measurement names it; empty where it does not."""
-    prompt: float
-    answer: float
+    input_tokens: float
+    output_tokens: float
     clients: float | None
     kv_sessions: float
     itl_limit_s: float | None
@@ -110,29 +110,29 @@ class Row:
         """What the model says of one replica."""
         steps = Steps(self.replica, constant, self.engine)
         most = constant("max_batch") * (2 if self.kind == "mlperf_offline" else 1)
-        most *= self.replica.tensor_parallel_size
+        most *= self.replica.gpus_per_stage
         serving = Serving(steps, self.kv_sessions, most)
         if self.regime is Regime.STATIC:
-            return serving.static(self.clients or 1.0, self.prompt, self.answer)
+            return serving.static(self.clients or 1.0, self.input_tokens, self.output_tokens)
         if self.regime is Regime.CLOSED:
-            return serving.closed((self.clients or 1.0) / self.replicas, self.prompt, self.answer)
+            return serving.closed((self.clients or 1.0) / self.replicas, self.input_tokens, self.output_tokens)
         if self.regime is Regime.OPEN and self.clients:
-            return serving.open(self.clients / self.replicas, self.prompt, self.answer)
+            return serving.open(self.clients / self.replicas, self.input_tokens, self.output_tokens)
         if self.itl_limit_s is not None:
             return self._within(serving, self.itl_limit_s * constant("limit_share"))
-        return serving.offline(self.prompt, self.answer)
+        return serving.offline(self.input_tokens, self.output_tokens)
 
     def _within(self, serving: Serving, itl_s: float) -> Estimate:
         """The most under open arrivals within a mean time between tokens; as much as fits where that keeps to it."""
-        most = serving.offline(self.prompt, self.answer)
+        most = serving.offline(self.input_tokens, self.output_tokens)
         low, high = 1.0, most.batch
-        if serving.open(high, self.prompt, self.answer).itl_s <= itl_s:
+        if serving.open(high, self.input_tokens, self.output_tokens).itl_s <= itl_s:
             return most
         for _ in range(_HALVINGS):
             middle = (low + high) / 2
-            keeps = serving.open(middle, self.prompt, self.answer).itl_s <= itl_s
+            keeps = serving.open(middle, self.input_tokens, self.output_tokens).itl_s <= itl_s
             low, high = (middle, high) if keeps else (low, middle)
-        return serving.open(low, self.prompt, self.answer)
+        return serving.open(low, self.input_tokens, self.output_tokens)
 
     def computed(self, constant: Callable[[str], float]) -> dict[str, float]:
         """What the model says of the quantities that were measured."""
@@ -173,35 +173,35 @@ def _row(line: Mapping[str, str], shape: Shape, gpu: Gpu) -> Row:
     def number(name: str) -> float | None:
         return float(line[name]) if line[name] else None
 
-    gpus, prompt = int(float(line["n_gpus"])), number("isl")
-    answer = number("osl") or ANSWER_TOKENS.get(line["model"], _ANSWER_TOKENS)
-    assert prompt is not None
+    gpus, input_tokens = int(float(line["n_gpus"])), number("isl")
+    output_tokens = number("osl") or ANSWER_TOKENS.get(line["model"], _ANSWER_TOKENS)
+    assert input_tokens is not None
     precision = Precision(_PRECISIONS.get(line["w_prec"], line["w_prec"]))
     if "precision inferred" in line["note"]:
         precision = _SUBMITTED.get((line["model"], line["gpu"]), precision)
     is_latent_offline = line["kind"] == "mlperf_offline" and shape.latent_width > 0  # data parallel: _MLPERF_LATENT
-    mode = ExpertMode.EXPERT if line["ep_mode"] == "DEP" or is_latent_offline else ExpertMode.TENSOR
+    is_data_parallel = line["ep_mode"] == "DEP" or is_latent_offline
+    ranks = int(number("tp") or 0) or 1
     dense = 2.0 if precision is Precision.MXFP4 and shape.expert_parameters else precision.bytes_per_weight
-    replica = Replica(
+    replica = ReplicaModel(
         shape,
         gpu,
         generation_of(gpu),
         precision,
         dense,
         _KV_BYTES.get(line["kv_prec"], 2.0),
-        int(number("tp") or 0) or 1,
+        1 if is_data_parallel else ranks,
         int(number("pp") or 1),
-        mode,
+        ranks if is_data_parallel else 1,
     )
     if not line["tp"] and is_latent_offline:
-        replica = replace(replica, tensor_parallel_size=min(_NODE, gpus))
+        replica = replace(replica, data_parallel_size=min(_NODE, gpus))
     elif not line["tp"]:
-        replica = _smallest_that_fits(replica, gpus)
+        replica = _smallest_that_fits(replica, gpus, is_data_parallel=is_data_parallel)
     budget = (usable_bytes(gpu) * _UTILIZATION - _OVERHEAD_BYTES) * replica.gpus - _resident_bytes(replica)
-    context = prompt + answer
+    context = input_tokens + output_tokens
     # All stages of a pipeline together hold what `context_bytes` counts; every rank of a stage its own share.
-    session = replica.context_bytes(context) * replica.tensor_parallel_size
-    session /= replica.tensor_parallel_size if mode is ExpertMode.EXPERT else 1
+    session = replica.context_bytes(context) * replica.kv_ranks
     measured = {
         name: value * scale
         for name, column, scale in (
@@ -221,8 +221,8 @@ def _row(line: Mapping[str, str], shape: Shape, gpu: Gpu) -> Row:
         max(1, gpus // replica.gpus),
         _engine(line, shape),
         line["engine"],
-        prompt,
-        answer,
+        input_tokens,
+        output_tokens,
         number("concurrency"),
         max(1.0, budget / session),
         ITL_LIMITS_S.get((line["model"], line["kind"])),
@@ -250,15 +250,18 @@ def _is_alike(line: Mapping[str, str]) -> bool:
     return all(float(line[name] or 1) % _ALIKE_TOKENS == 0 for name in ("isl", "osl"))
 
 
-def _resident_bytes(replica: Replica) -> float:
+def _resident_bytes(replica: ReplicaModel) -> float:
     """Weights over all GPUs; embeddings lie there too, though no step reads all of them."""
     return replica.weights_bytes() + replica.shape.head_parameters * 2
 
 
-def _smallest_that_fits(replica: Replica, gpus: int) -> Replica:
+def _smallest_that_fits(replica: ReplicaModel, gpus: int, *, is_data_parallel: bool) -> ReplicaModel:
     room = usable_bytes(replica.gpu) * _UTILIZATION * _ROOM
     ranks = next((n for n in (1, 2, 4, 8, 16) if _resident_bytes(replica) / n < room), 16)
-    return replace(replica, tensor_parallel_size=min(ranks, gpus))
+    ranks = min(ranks, gpus)
+    if is_data_parallel:
+        return replace(replica, data_parallel_size=ranks)
+    return replace(replica, tensor_parallel_size=ranks)
 
 
 def alike(row: Row) -> set[str]:
@@ -307,6 +310,6 @@ def _shape(name: str) -> Shape | None:
         expert_parameters=0,
         experts=1,
         top_k=1,
-        kv=KvCache((LayerGroup(Growth.FULL, layers, 2 * head_dim, kv_heads),)),
+        kv=KvCache((LayerGroup(AttentionSpan.FULL, layers, 2 * head_dim, kv_heads),)),
         exchanges=2 * layers,
     )

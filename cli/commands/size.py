@@ -57,7 +57,7 @@ def size(
     """Reckon what each pool of a site carries, from its workload to GPUs, and compare it with what the site has."""
     from sovctl.engine.sizing.explain.pool import explain as steps_of
     from sovctl.engine.sizing.report.summary import document
-    from sovctl.engine.sizing.site.site_sizing import reckon
+    from sovctl.engine.sizing.site.site_sizing import size_site
     from sovctl.engine.validation.load import load
     from sovctl.engine.validation.what_if import changed
 
@@ -67,10 +67,10 @@ def size(
         hint = "--json has the bounds, under `autoscaling`"
         raise InputError("expected one of --autoscaling and --json, got both", where="--autoscaling", hint=hint)
     loaded = load(site, is_draft=True)
-    now, then = reckon(loaded.spec, loaded.catalog), None
+    now, then = size_site(loaded.spec, loaded.catalog), None
     if what_if:
         other = changed(loaded, what_if, today=datetime.now(UTC).date(), catalog=loaded.catalog)
-        then = reckon(other.spec, other.catalog)
+        then = size_site(other.spec, other.catalog)
     pools = {sized.case.pool.name: sized for sized in now.sizings}
     if explain is not None and explain not in pools:
         raise InputError(f"expected one of the pools {', '.join(pools)}, got {explain!r}", where="--explain")

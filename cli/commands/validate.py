@@ -51,11 +51,11 @@ def register(app: typer.Typer) -> None:
 
 def _summary(loaded: LoadedSpec) -> dict[str, Any]:
     """What the site describes, as plain values."""
-    from sovctl.engine.placement import place
+    from sovctl.engine.placement import assign_gpus
 
     spec = loaded.spec
     machines = [loaded.catalog.machine(group.platform, group.mig) for group, _ in spec.nodes()]
-    replicas = place(spec, loaded.catalog)
+    replicas = assign_gpus(spec, loaded.catalog)
     return {
         "path": str(loaded.path),
         "site": spec.site.name,

@@ -11,15 +11,15 @@ import yaml
 
 from sovctl.compliance.verdict import Verdict
 from sovctl.engine.sizing.explain.step import Step, both_units
-from sovctl.engine.sizing.performance.capacity import Banded
+from sovctl.engine.sizing.performance.capacity import Interval
 from sovctl.engine.sizing.pool.autoscaler import FORMS, bounds_of
-from sovctl.engine.sizing.pool.cautions import cautions
-from sovctl.engine.sizing.pool.growth import MOST_YEARS, growth_of, lasts
+from sovctl.engine.sizing.pool.caveats import caveats
+from sovctl.engine.sizing.pool.growth import MAX_YEARS, growth_of, lasts
 from sovctl.engine.sizing.pool.pool import PoolSizing
 from sovctl.engine.sizing.site.costs import MonthlyCosts
 from sovctl.engine.sizing.site.data_hall import GroupLayout
 from sovctl.engine.sizing.site.scalable_units import UnitShare
-from sovctl.engine.sizing.site.site_sizing import Outcome
+from sovctl.engine.sizing.site.site_sizing import SiteSizing
 from sovctl.support.errors import InputError
 
 from .. import output
@@ -27,7 +27,7 @@ from .. import output
 _WIDTH = 110
 
 
-def show_site(outcome: Outcome) -> None:
+def show_site(outcome: SiteSizing) -> None:
     """One screen: each pool in four lines, then the machines, and the money where there are prices."""
     sizings, costs = outcome.sizings, outcome.costs
     for sized in sizings:
@@ -64,7 +64,7 @@ def _lines(sized: PoolSizing) -> list[str]:
         point, demand = sized.point or sized.limit.point, sized.case.demand
         when = f"with {count(pool.replicas, 'replica')}" if sized.point else "at its limit"
         times = f"TTFT {_time(point.ttft, demand.ttft_s)}"
-        if server.makes_tokens:
+        if server.is_generative:
             times += f", ITL {_time(point.itl, demand.itl_s)}, {point.tokens_per_s.middle:,.0f} tokens/s"
         lines.append(f"{when}, {point.in_flight:,.1f} in flight each: {times}")
     if sized.limit is not None and sized.need is not None:
@@ -81,14 +81,14 @@ def _lines(sized: PoolSizing) -> list[str]:
                 f"at {sized.case.reserve.growth_percent_per_year:g} % more a year, {count(pool.replicas, 'replica')}: "
                 f"{enough}, reserve counted"
             )
-    lines += [f"! {each}" for each in cautions(sized)]
+    lines += [f"! {each}" for each in caveats(sized)]
     if sized.verdict is Verdict.UNKNOWN and sized.case.model.notes:
         lines.append(f"the catalogue knows: {sized.case.model.notes}")
     return lines
 
 
 def _until(year: int) -> str:
-    return f"for {MOST_YEARS} years and more" if year >= MOST_YEARS else "this year" if not year else f"to year {year}"
+    return f"for {MAX_YEARS} years and more" if year >= MAX_YEARS else "this year" if not year else f"to year {year}"
 
 
 def count(number: int, word: str) -> str:
@@ -96,7 +96,7 @@ def count(number: int, word: str) -> str:
     return f"{number:,} {word}{'' if number == 1 else 's'}"
 
 
-def _time(value: Banded, limit_s: float | None) -> str:
+def _time(value: Interval, limit_s: float | None) -> str:
     limit = f" / {limit_s * 1e3:,.0f}" if limit_s is not None else ""
     return f"{_ms(value.middle)} ({_ms(value.high)}){limit} ms"
 
@@ -105,7 +105,7 @@ def _ms(value_s: float) -> str:
     return f"{value_s * 1e3:,.1f}" if value_s < 0.1 else f"{value_s * 1e3:,.0f}"
 
 
-def machines(outcome: Outcome) -> list[str]:
+def machines(outcome: SiteSizing) -> list[str]:
     """What each node group has, what pools take of it or would need, and the racks and switches for that."""
     layout = outcome.layout
     lines = []
@@ -197,7 +197,7 @@ def _wrapped(text: str, indent: str) -> None:
         output.line(line)
 
 
-def show_side_by_side(now: Outcome, then: Outcome, settings: Sequence[str], *, only: str | None = None) -> None:
+def show_side_by_side(now: SiteSizing, then: SiteSizing, settings: Sequence[str], *, only: str | None = None) -> None:
     """What changes, pool by pool and for the whole site; what stays the same is left out.
 
     Args:
@@ -217,7 +217,7 @@ def show_side_by_side(now: Outcome, then: Outcome, settings: Sequence[str], *, o
     output.table(("pool", "what", "now", "what if"), rows)
 
 
-def _compared(outcome: Outcome, only: str | None) -> dict[str, dict[str, str]]:
+def _compared(outcome: SiteSizing, only: str | None) -> dict[str, dict[str, str]]:
     """By pool what is compared, and under the site's name what is of the whole."""
     found = {sized.case.pool.name: _facts(sized) for sized in outcome.sizings if only in (None, sized.case.pool.name)}
     if only is None:
@@ -260,7 +260,7 @@ def _facts(sized: PoolSizing) -> dict[str, str]:
     return facts
 
 
-def show_autoscaling(outcome: Outcome, form: str, site: Path) -> None:
+def show_autoscaling(outcome: SiteSizing, form: str, site: Path) -> None:
     """Bounds of every pool that was sized, one YAML document each.
 
     Args:

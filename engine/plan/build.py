@@ -12,7 +12,7 @@ from sovctl.support.package_files import package_folder
 from ..catalog.drivers import driver_lock
 from ..facts.node import SIMULATION_MARK, NodeFacts
 from ..gather.gather import Request
-from ..placement import place
+from ..placement import assign_gpus
 from ..resources import pool, service
 from ..resources.context import Context
 from ..resources.credential import CERTIFICATES
@@ -60,7 +60,7 @@ def context_of(spec: SiteSpec, site_folder: Path) -> Context:
         platforms=catalog.platforms,
         models=catalog.models,
         lock=driver_lock(spec.software.lock),
-        replicas=tuple(place(spec, catalog)),
+        replicas=tuple(assign_gpus(spec, catalog)),
         locks={
             ENGINE: LOCKS / engine_lock,
             GATEWAY: LOCKS / "gateway.txt",

@@ -26,7 +26,7 @@ from sovctl.support.strict_yaml import MAX_BYTES, YamlSyntaxError, YamlText, par
 from ..catalog import Catalog, load_catalog
 from ..catalog.calibrations import read_calibrations
 from ..catalog.site_file import read_site_catalog
-from ..sizing.pool.auto_fields import FIELDS, assumed, settle
+from ..sizing.pool.auto_fields import FIELDS, resolve_auto_fields, with_default_sizes
 from ..spec import SiteSpec
 from ..spec.types import Secret
 from .problems import SECRET_FIELDS, secret_problems
@@ -130,7 +130,7 @@ def parse(data: bytes, *, path: Path, today: date, catalog: Catalog, is_draft: b
     formed = well_formed(value, problems)
     spec = formed.spec
     if not formed.places and not formed.broken & {"node_groups", "models", "pools", "workload", "sizing", "software"}:
-        spec, unsettled = settle(spec, catalog)
+        spec, unsettled = resolve_auto_fields(spec, catalog)
         problems += unsettled
     else:
         formed = formed.without_auto(FIELDS)  # rules over pools wait for numbers
@@ -141,7 +141,7 @@ def parse(data: bytes, *, path: Path, today: date, catalog: Catalog, is_draft: b
     )
     found = [*secret_problems(value), *map(formed.placed, checked)]
     if (stood_in := formed.with_placeholders) is not None:
-        pools = [assumed(pool, 1) for pool in getattr(stood_in.spec, "pools", [])]
+        pools = [with_default_sizes(pool, 1) for pool in getattr(stood_in.spec, "pools", [])]
         more = check(
             stood_in.spec.model_copy(update={"pools": pools}) if pools else stood_in.spec,
             catalog,

@@ -26,8 +26,8 @@ def as_measured(row: Row) -> Measurement:
     return Measurement(
         row.made_by,
         row.clients or 1,
-        row.prompt,
-        row.answer,
+        row.input_tokens,
+        row.output_tokens,
         took["throughput"],
         took.get("ttft"),
         took.get("itl"),
@@ -39,8 +39,8 @@ def server_of(row: Row) -> Server:
     return Server(
         model=load_models()[MODELS[row.model]], gpu=load_gpus()[GPUS[row.gpu]], precision=row.replica.precision,
         tensor_parallel_size=row.replica.tensor_parallel_size, pipeline_parallel_size=1, max_model_len=32768,
-        max_num_seqs=1024, kv_element_bytes=row.replica.kv_element_bytes, gpu_memory_utilization=0.9,
-        kv_cache_memory_bytes=None, vllm="0.32.0",
+        max_num_seqs=1024, kv_cache_dtype_bytes=row.replica.kv_cache_dtype_bytes, gpu_memory_utilization=0.9,
+        kv_cache_memory_bytes=None, engine_version="0.32.0",
     )  # fmt: skip
 
 

@@ -98,17 +98,18 @@ def test_answers_that_a_row_leaves_out_are_as_long_as_the_task_says(tmp_path: Pa
         HEAD + "a,mlperf_offline,,MLPerf v6.0,gpt-oss-120b,mxfp4,fp8,B200,8,,,,5010.6,,,,90000,,,,invented,\n"
     )
     [row], _ = read_rows(tmp_path / "rows.csv")
-    assert row.answer == 1278.2
+    assert row.output_tokens == 1278.2
 
 
-@pytest.mark.parametrize(("kind", "mode"), [("mlperf_offline", "expert"), ("mlperf_server", "tensor")])
-def test_latent_attention_is_spread_where_only_throughput_counts(tmp_path: Path, kind: str, mode: str) -> None:
+@pytest.mark.parametrize(("kind", "is_data_parallel"), [("mlperf_offline", True), ("mlperf_server", False)])
+def test_latent_attention_is_spread_where_only_throughput_counts(
+    tmp_path: Path, kind: str, is_data_parallel: bool
+) -> None:
     (tmp_path / "rows.csv").write_text(
         HEAD + f"a,{kind},,MLPerf v6.0,deepseek-r1,nvfp4,fp8,B200,8,,,,803.8,3700,,,58000,,,,invented,\n"
     )
     [row], _ = read_rows(tmp_path / "rows.csv")
-    assert row.replica.expert_mode.value == mode
-    assert (row.replica.tensor_parallel_size == 8) is (mode == "expert")
+    assert (row.replica.data_parallel_size == 8) is is_data_parallel
 
 
 def test_the_peer_is_asked_what_the_row_says(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from examples import examples
 from sovctl.engine.catalog import load_catalog
-from sovctl.engine.placement import Rank, Replica, place, try_place
+from sovctl.engine.placement import Rank, Replica, assign_gpus, try_assign_gpus
 from sovctl.engine.spec import Node, NodeGroup, Pool, SiteSpec
 from sovctl.engine.validation.load import load
 from sovctl.engine.validation.presets import FOLDER, names
@@ -56,7 +56,7 @@ pools = st.lists(
 @given(pools, st.integers(1, 5), st.sampled_from(["dgx-h100", "l40s-4"]))
 def test_no_gpu_is_held_twice_and_every_replica_is_whole(chosen: list[Pool], nodes: int, platform: str) -> None:
     site = _site(*chosen, nodes=nodes, platform=platform)
-    replicas, problems = try_place(site, CATALOG)
+    replicas, problems = try_assign_gpus(site, CATALOG)
     held = Counter((rank.node, gpu) for each in replicas for rank in each.ranks for gpu in rank.gpus)
     assert set(held.values()) <= {1}
     assert all(0 <= gpu < CATALOG.platforms[platform].gpus for _, gpu in held)
@@ -80,7 +80,7 @@ def test_no_gpu_is_held_twice_and_every_replica_is_whole(chosen: list[Pool], nod
 @settings(deadline=None)
 @given(pools, st.integers(1, 4))
 def test_heads_of_one_pool_on_one_node_have_ports_of_their_own(chosen: list[Pool], nodes: int) -> None:
-    replicas, _ = try_place(_site(*chosen, nodes=nodes), CATALOG)
+    replicas, _ = try_assign_gpus(_site(*chosen, nodes=nodes), CATALOG)
     taken = Counter((each.pool, each.head, each.port) for each in replicas)
     assert set(taken.values()) <= {1}
     for each in replicas:
@@ -92,7 +92,7 @@ def test_heads_of_one_pool_on_one_node_have_ports_of_their_own(chosen: list[Pool
 def test_what_fits_does_not_depend_on_anything_but_the_file(chosen: list[Pool], nodes: int, seed: int) -> None:
     site = _site(*chosen, nodes=nodes)
     random.seed(seed)
-    first, again = try_place(site, CATALOG), try_place(site.model_copy(deep=True), CATALOG)
+    first, again = try_assign_gpus(site, CATALOG), try_assign_gpus(site.model_copy(deep=True), CATALOG)
     assert first[0] == again[0]
     assert [str(each) for each in first[1]] == [str(each) for each in again[1]]
 
@@ -100,42 +100,42 @@ def test_what_fits_does_not_depend_on_anything_but_the_file(chosen: list[Pool], 
 def test_a_large_pool_gets_its_node_whatever_the_order_of_the_file() -> None:
     small, large = _pool("small", replicas=4, tensor_parallel_size=2), _pool("large", tensor_parallel_size=8)
     for site in (_site(small, large), _site(large, small)):
-        replicas = place(site, CATALOG)
+        replicas = assign_gpus(site, CATALOG)
         assert _where(replicas, "large") == [[("n1", tuple(range(8)))]]
         assert {node for ranks in _where(replicas, "small") for node, _ in ranks} == {"n2"}
-    assert [each.pool for each in place(_site(small, large), CATALOG)] == ["small"] * 4 + ["large"]
+    assert [each.pool for each in assign_gpus(_site(small, large), CATALOG)] == ["small"] * 4 + ["large"]
 
 
 def test_replicas_are_spread_so_that_one_node_may_go() -> None:
-    replicas = place(_site(_pool("chat", replicas=4, tensor_parallel_size=2)), CATALOG)
+    replicas = assign_gpus(_site(_pool("chat", replicas=4, tensor_parallel_size=2)), CATALOG)
     assert [each.head for each in replicas] == ["n1", "n2", "n1", "n2"]
     assert [each.port for each in replicas] == [8000, 8000, 8001, 8001]
     assert _where(replicas, "chat")[2] == [("n1", (2, 3))]
 
 
 def test_stages_share_a_node_while_they_fit_and_spread_evenly_when_not() -> None:
-    one = place(_site(_pool("one", tensor_parallel_size=4, pipeline_parallel_size=2)), CATALOG)
+    one = assign_gpus(_site(_pool("one", tensor_parallel_size=4, pipeline_parallel_size=2)), CATALOG)
     assert one[0].ranks == (Rank("n1", tuple(range(8)), 0),)
-    two = place(_site(_pool("two", tensor_parallel_size=8, pipeline_parallel_size=2)), CATALOG)
+    two = assign_gpus(_site(_pool("two", tensor_parallel_size=8, pipeline_parallel_size=2)), CATALOG)
     assert two[0].ranks == (Rank("n1", tuple(range(8)), 0), Rank("n2", tuple(range(8)), 1))
-    three = place(_site(_pool("three", tensor_parallel_size=4, pipeline_parallel_size=3), nodes=3), CATALOG)
+    three = assign_gpus(_site(_pool("three", tensor_parallel_size=4, pipeline_parallel_size=3), nodes=3), CATALOG)
     assert [len(rank.gpus) for rank in three[0].ranks] == [4, 4, 4], "two and one would be uneven"
 
 
 def test_stages_spread_where_other_pools_have_left_room() -> None:
     held = _pool("held", gpus=[0, 1, 2, 3], replicas=2, tensor_parallel_size=4)
-    replicas = place(_site(held, _pool("chat", tensor_parallel_size=4, pipeline_parallel_size=2)), CATALOG)
+    replicas = assign_gpus(_site(held, _pool("chat", tensor_parallel_size=4, pipeline_parallel_size=2)), CATALOG)
     assert _where(replicas, "chat") == [[("n1", (4, 5, 6, 7)), ("n2", (4, 5, 6, 7))]]
 
 
 def test_named_nodes_are_taken_in_the_order_given() -> None:
-    replicas = place(_site(_pool("chat", nodes=["n3", "n1"], replicas=2), nodes=3), CATALOG)
+    replicas = assign_gpus(_site(_pool("chat", nodes=["n3", "n1"], replicas=2), nodes=3), CATALOG)
     assert [each.head for each in replicas] == ["n3", "n1"]
 
 
 def test_place_refuses_what_does_not_fit_and_says_who_holds_what() -> None:
     with pytest.raises(SpecError) as caught:
-        place(_site(_pool("a", replicas=2, tensor_parallel_size=8), _pool("b", tensor_parallel_size=8)), CATALOG)
+        assign_gpus(_site(_pool("a", replicas=2, tensor_parallel_size=8), _pool("b", tensor_parallel_size=8)), CATALOG)
     assert [str(each) for each in caught.value.problems] == [
         (
             "pools[1]: expected room for 1 x 8 GPUs on 2 nodes, "
@@ -147,12 +147,12 @@ def test_place_refuses_what_does_not_fit_and_says_who_holds_what() -> None:
 @pytest.mark.parametrize("name", names())
 def test_every_preset_is_placed_whole(name: str) -> None:
     spec = load(FOLDER / f"{name}.yaml").spec
-    replicas = place(spec)
+    replicas = assign_gpus(spec)
     assert Counter(each.pool for each in replicas) == {pool.name: pool.replicas for pool in spec.pools}
 
 
 def test_the_superpod_keeps_two_systems_in_reserve_and_spans_nodes() -> None:
-    replicas = place(load(FOLDER / "superpod-b200.yaml").spec)
+    replicas = assign_gpus(load(FOLDER / "superpod-b200.yaml").spec)
     used = {rank.node for each in replicas for rank in each.ranks}
     assert len(used) == 30
     assert {"dgx-31", "dgx-32"}.isdisjoint(used)

@@ -62,8 +62,8 @@ class ClassDemand:
     at_work: float
     """Users at work, growth included."""
     peak_factor: float
-    prompt: Lengths
-    answer: Lengths
+    input_tokens: Lengths
+    output_tokens: Lengths
     prefix_hit_share: float
     ttft_s: float | None
     itl_s: float | None
@@ -89,15 +89,15 @@ class ClassDemand:
         if share is None and think_s is None:
             per_hour = per_hour or habit.requests_per_user_hour
         calls = workload.calls_per_request or habit.calls_per_request
-        prompt = workload.input_tokens or habit.input_tokens
-        answer = workload.output_tokens or habit.output_tokens
+        input_tokens = workload.input_tokens or habit.input_tokens
+        output_tokens = workload.output_tokens or habit.output_tokens
         return cls(
             name=workload.name,
             kind=workload.kind,
             at_work=workload.users * (thumb.online_percent if thumb else workload.online_percent) / 100 * growth,
             peak_factor=thumb.peak_factor if thumb else workload.peak_factor,
-            prompt=Lengths(prompt, workload.input_tokens_p95 or prompt * habit.input_spread),
-            answer=Lengths(answer, workload.output_tokens_p95 or answer * habit.output_spread),
+            input_tokens=Lengths(input_tokens, workload.input_tokens_p95 or input_tokens * habit.input_spread),
+            output_tokens=Lengths(output_tokens, workload.output_tokens_p95 or output_tokens * habit.output_spread),
             prefix_hit_share=workload.prefix_hit_percent / 100,
             ttft_s=_seconds(workload.ttft_p95_ms),
             itl_s=_seconds(workload.itl_p95_ms),

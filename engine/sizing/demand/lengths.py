@@ -11,7 +11,7 @@ from math import erfc, exp, log, sqrt
 Z95, Z99 = 1.6449, 2.3263  # standard normal quantiles
 
 
-MOST_SPREAD = 3.8
+MAX_P95_RATIO = 3.8
 """A lognormal's 95th percentile is at most exp(1.645^2 / 2) = 3.87 times its mean."""
 
 
@@ -38,6 +38,6 @@ class Lengths:
     @property
     def _sigma(self) -> float:
         """Standard deviation of the logarithm."""
-        ratio = min(max(self.p95 / self.mean, 1.0), MOST_SPREAD)
+        ratio = min(max(self.p95 / self.mean, 1.0), MAX_P95_RATIO)
         # p95 / mean = exp(z sigma - sigma^2 / 2): the smaller root.
         return Z95 - sqrt(max(0.0, Z95 * Z95 - 2 * log(ratio)))

@@ -19,7 +19,7 @@ from .lengths import Z95
 class Timing(Protocol):
     """How long a call of these lengths takes, from question to last token, in seconds."""
 
-    def __call__(self, prompt: float, answer: float) -> float: ...
+    def __call__(self, input_tokens: float, output_tokens: float) -> float: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,25 +39,25 @@ class PoolDemand:
         return sum(value * weight for value, weight in zip(values, weights, strict=True)) / sum(weights)
 
     @property
-    def prompt(self) -> float:
+    def input_tokens(self) -> float:
         """Tokens of a call, on average."""
-        return self._mean([each.prompt.mean for each in self.classes])
+        return self._mean([each.input_tokens.mean for each in self.classes])
 
     @property
-    def answer(self) -> float:
+    def output_tokens(self) -> float:
         """Tokens of an answer, on average."""
-        return self._mean([each.answer.mean for each in self.classes])
+        return self._mean([each.output_tokens.mean for each in self.classes])
 
     @property
     def prefix_hit_share(self) -> float:
         """Of all input tokens."""
-        tokens = self._mean([each.prompt.mean * each.prefix_hit_share for each in self.classes])
-        return tokens / self.prompt
+        tokens = self._mean([each.input_tokens.mean * each.prefix_hit_share for each in self.classes])
+        return tokens / self.input_tokens
 
     @property
     def longest(self) -> float:
         """Tokens of prompt and answer that no more than about one call in a hundred of any class passes."""
-        return max(each.prompt.p99 + each.answer.p99 for each in self.classes)
+        return max(each.input_tokens.p99 + each.output_tokens.p99 for each in self.classes)
 
     @property
     def ttft_s(self) -> float | None:
@@ -76,15 +76,17 @@ class PoolDemand:
 
     def rate_per_s(self, timing: Timing) -> float:
         """Calls a second at the peak."""
-        return sum(each.rate_per_s(timing(each.prompt.mean, each.answer.mean)) for each in self.classes)
+        return sum(each.rate_per_s(timing(each.input_tokens.mean, each.output_tokens.mean)) for each in self.classes)
 
     def in_flight(self, timing: Timing) -> float:
         """Calls in flight at the peak, on average."""
-        return sum(each.in_flight(timing(each.prompt.mean, each.answer.mean)) for each in self.classes)
+        return sum(each.in_flight(timing(each.input_tokens.mean, each.output_tokens.mean)) for each in self.classes)
 
     def deviation(self, timing: Timing) -> float:
         """Standard deviation of the calls in flight at the peak; classes ask independently of each other."""
-        return sqrt(sum(each.variance(timing(each.prompt.mean, each.answer.mean)) for each in self.classes))
+        return sqrt(
+            sum(each.variance(timing(each.input_tokens.mean, each.output_tokens.mean)) for each in self.classes)
+        )
 
     def peak_in_flight(self, timing: Timing) -> float:
         """Calls in flight at the peak that are passed one moment in twenty: mean and 1.645 deviations."""

@@ -16,7 +16,7 @@ def growth_factor(reserve: Reserve) -> float:
 def replicas_with_reserve(needed: int, reserve: Reserve, *, nodes: int, replicas_per_node: int) -> int | None:
     """The fewest replicas that still are `needed` when the nodes that may go are away, and the spare ones besides.
 
-    A node takes with it the replicas on it; placement spreads them evenly. Nothing is added twice: spare replicas
+    A node takes with it the replicas on it; placement pool_layouts them evenly. Nothing is added twice: spare replicas
     cover a node's, as far as they go.
 
     Args:

@@ -18,11 +18,11 @@ from ..demand.classes import ClassDemand
 from ..demand.pool_demand import PoolDemand
 from ..demand.reserve import growth_factor
 from ..memory.gpu_memory import Edge
-from ..memory.kv_cache import Growth, LayerGroup
+from ..memory.kv_cache import AttentionSpan, LayerGroup
 from ..memory.lora_adapters import adapter_bytes
 from ..memory.weights import ONLY_EXPERTS, Precision
 from ..performance.capacity import Limit, Performance
-from ..pool.layouts import best_of, spreads
+from ..pool.layouts import best_layout, pool_layouts
 from ..pool.pool import PoolSizing
 from ..pool.server import Server
 from .replicas import growth, replicas, start
@@ -80,8 +80,8 @@ def _asked(each: ClassDemand, place: tuple[int, WorkloadClass], more: float) -> 
             f"{online} = {each.at_work:,.0f} users at work",
             how if each.rule_of_thumb is None else f"{how}, the rule of thumb `{each.rule_of_thumb}`",
             f"peak factor {each.peak_factor:g}",
-            f"prompt {each.prompt.mean:,.0f} tokens (95th percentile {each.prompt.p95:,.0f})",
-            f"answer {each.answer.mean:,.0f} tokens (95th percentile {each.answer.p95:,.0f})",
+            f"prompt {each.input_tokens.mean:,.0f} tokens (95th percentile {each.input_tokens.p95:,.0f})",
+            f"answer {each.output_tokens.mean:,.0f} tokens (95th percentile {each.output_tokens.p95:,.0f})",
         ),
         result,
     )
@@ -193,7 +193,7 @@ def _memory(server: Server) -> Step:
         f"{server.gpu.id}: label {label} GB, a process sees {both_units(memory.usable_bytes)}",
         f"gpu_memory_utilization {memory.utilization:g}: {both_units(memory.budget_bytes)}",
         f"weights {both_units(memory.weights_bytes)} ({sizes})",
-        f"vLLM {server.vllm} itself {both_units(memory.overhead_bytes)} (highest measured of the nearest version)",
+        f"vLLM {server.engine_version} itself {both_units(memory.overhead_bytes)} (highest measured of the nearest version)",
     )
     if server.max_loras:
         inputs = (*inputs, f"LoRA adapters {both_units(memory.adapters_bytes)}")
@@ -215,19 +215,25 @@ def _memory(server: Server) -> Step:
 
 def _token(server: Server) -> Step:
     arch, tensor, pipeline = server.model.arch, server.tensor_parallel_size, server.pipeline_parallel_size
-    all_layers = server.kv_cache.token_bytes(tensor_parallel_size=tensor, element_bytes=server.kv_element_bytes)
+    all_layers = server.kv_cache.token_bytes(
+        tensor_parallel_size=tensor, kv_cache_dtype_bytes=server.kv_cache_dtype_bytes
+    )
     held = server.kv_cache.token_bytes(
-        tensor_parallel_size=tensor, pipeline_parallel_size=pipeline, element_bytes=server.kv_element_bytes
+        tensor_parallel_size=tensor, pipeline_parallel_size=pipeline, kv_cache_dtype_bytes=server.kv_cache_dtype_bytes
     )
     inputs = tuple(
-        f"{group.layers} layers ({group.growth.value}"
-        + (f" of {group.window:,} {'positions' if group.growth is Growth.FIXED else 'tokens'}" if group.window else "")
+        f"{group.layers} layers ({group.span.value}"
+        + (
+            f" of {group.window:,} {'positions' if group.span is AttentionSpan.FIXED else 'tokens'}"
+            if group.window
+            else ""
+        )
         + f"): {_kept(group, tensor)}"
         for group in server.kv_cache.groups
     )
     note = ""
     if arch.layers and arch.hidden:
-        hidden = 2 * arch.layers * arch.hidden * server.kv_element_bytes
+        hidden = 2 * arch.layers * arch.hidden * server.kv_cache_dtype_bytes
         note = (
             f"the common rule (2 x layers x hidden size) says {both_units(hidden)} for all GPUs, we compute "
             f"{both_units(all_layers * tensor)} because {_why_less(server)}"
@@ -235,7 +241,7 @@ def _token(server: Server) -> Step:
     return Step(
         "KV cache of one token",
         "sum over layers of numbers per head x heads on a GPU x bytes",
-        (*inputs, f"{server.kv_element_bytes:g} B each"),
+        (*inputs, f"{server.kv_cache_dtype_bytes:g} B each"),
         f"{both_units(held)} on each GPU (TP {tensor}, PP {pipeline})",
         note,
     )
@@ -243,7 +249,7 @@ def _token(server: Server) -> Step:
 
 def _kept(group: LayerGroup, tensor: int) -> str:
     """What one layer of a group keeps of a token, or of a session."""
-    if group.growth is Growth.STATE:
+    if group.span is AttentionSpan.STATE:
         return f"one state a session, {both_units(group.rank_bytes(tensor, 1))} on each GPU"
     if group.tokens_per_entry > 1:
         return f"one entry of {group.elements} numbers for {group.tokens_per_entry} tokens, the whole on every GPU"
@@ -255,17 +261,19 @@ def _kept(group: LayerGroup, tensor: int) -> str:
 
 def _why_less(server: Server) -> str:
     groups, tensor = server.kv_cache.groups, server.tensor_parallel_size
-    growths = {group.growth for group in groups}
+    growths = {group.span for group in groups}
     is_latent = any(group.heads is None for group in groups)
     reasons = ["only a compressed latent is kept" if is_latent else "only key-value heads are kept"]
     if is_latent and tensor > 1:
         reasons.append(f"each of {tensor} GPUs keeps the whole of it")
-    heads = max((group.heads for group in groups if group.heads and group.growth is not Growth.STATE), default=tensor)
+    heads = max(
+        (group.heads for group in groups if group.heads and group.span is not AttentionSpan.STATE), default=tensor
+    )
     if heads < tensor:
         reasons.append(f"{heads} heads are kept more than once on {tensor} GPUs")
-    if Growth.WINDOW in growths:
+    if AttentionSpan.WINDOW in growths:
         reasons.append("windows stop growing")
-    if Growth.STATE in growths:
+    if AttentionSpan.STATE in growths:
         reasons.append("states do not grow at all")
     return ", ".join(reasons)
 
@@ -282,7 +290,7 @@ def _encoder(server: Server) -> Step:
 def _sessions(server: Server, demand: PoolDemand | None) -> Step:
     rows = []
     if demand is not None:
-        context = demand.prompt + (demand.answer if server.makes_tokens else 0)
+        context = demand.input_tokens + (demand.output_tokens if server.is_generative else 0)
         rows.append(
             f"average call of {context:,.0f} tokens: {both_units(server.session_bytes(context))} a GPU, "
             f"{server.sessions(context):,.1f} at once"
@@ -306,19 +314,19 @@ def _ways(sized: PoolSizing, demand: PoolDemand) -> Step:
     case = sized.case
     sizes = ("tensor_parallel_size", "pipeline_parallel_size", "data_parallel_size")
     free = case.pool.model_copy(update=dict.fromkeys(sizes, AUTO))
-    found = list(spreads(case, free, demand, case.platform.gpus))
-    best, other = best_of(found), ""
+    found = list(pool_layouts(case, free, demand, case.platform.gpus))
+    best, other = best_layout(found), ""
     if case.model.arch.moe is not None and not free.enable_expert_parallel and free.lora is None:
         with_it = list(
-            spreads(case, free.model_copy(update={"enable_expert_parallel": True}), demand, case.platform.gpus)
+            pool_layouts(case, free.model_copy(update={"enable_expert_parallel": True}), demand, case.platform.gpus)
         )
         found += with_it
-        if best_with_it := best_of(with_it):
+        if best_with_it := best_layout(with_it):
             other = f"; with enable_expert_parallel {best_with_it.size}, taken only where site.yaml says so"
     rows = [
         f"{each.size}: {each.refused}"
         if each.limit is None
-        else f"{each.size}: {each.way.worth:,.0f} tokens/s a GPU, {each.limit.point.in_flight:,.1f} in flight, "
+        else f"{each.size}: {each.parallel.worth:,.0f} tokens/s a GPU, {each.limit.point.in_flight:,.1f} in flight, "
         f"{each.limit.binding} binds"
         for each in found
     ]
@@ -334,8 +342,8 @@ def _in_flight(sized: PoolSizing, performance: Performance, limit: Limit, demand
     assert sized.need is not None
     point = limit.point
 
-    def timing(prompt: float, answer: float) -> float:
-        return performance.e2e_s(point, demand, prompt, answer)
+    def timing(input_tokens: float, output_tokens: float) -> float:
+        return performance.e2e_s(point, demand, input_tokens, output_tokens)
 
     mean, deviation = demand.in_flight(timing), demand.deviation(timing)
     most = sum(each.most for each in demand.classes)

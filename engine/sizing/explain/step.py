@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..performance.capacity import Banded
+from ..performance.capacity import Interval
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +41,6 @@ def seconds(value: float) -> str:
     return f"{number:,.{places}f} {unit}"
 
 
-def band(value: Banded) -> str:
+def band(value: Interval) -> str:
     """A time with its band."""
     return f"{seconds(value.middle)} (band {seconds(value.low)} to {seconds(value.high)})"

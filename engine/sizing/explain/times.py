@@ -11,8 +11,8 @@ from collections.abc import Iterator
 
 from ..demand.pool_demand import PoolDemand
 from ..performance.capacity import Limit, Performance
-from ..performance.step_time import Parts
-from ..pool.disaggregated_prefill import prefill_apart
+from ..performance.step_time import StepBreakdown
+from ..pool.disaggregated_prefill import disaggregate_prefill
 from ..pool.pool import PoolSizing
 from .step import Step, band, seconds
 
@@ -20,15 +20,19 @@ from .step import Step, band, seconds
 def one_request(performance: Performance, demand: PoolDemand) -> Step:
     """Prefill, decode step and what a request takes that is alone."""
     one = performance.at(1.0, demand)
-    serving, prompt, answer = performance.serving, demand.prompt, demand.answer if performance.answers else 1.0
-    prefill = serving.steps.prefill_parts(prompt * (1 - serving.prefix_hit_share), prompt)
-    decode = serving.steps.decode_parts(1.0, prompt + answer / 2)
+    serving, input_tokens, output_tokens = (
+        performance.serving,
+        demand.input_tokens,
+        demand.output_tokens if performance.answers else 1.0,
+    )
+    prefill = serving.steps.prefill_breakdown(input_tokens * (1 - serving.prefix_hit_share), input_tokens)
+    decode = serving.steps.decode_breakdown(1.0, input_tokens + output_tokens / 2)
     return Step(
         "one request alone",
         "prefill and decode step = products + attention + links + software; TTFT = before + prefill; "
         "ITL = decode step / tokens of it; tokens/s = answer / (before + prefill + (answer - 1) x ITL)",
         (
-            f"prompt {prompt:,.0f} tokens, answer {answer:,.0f}",
+            f"prompt {input_tokens:,.0f} tokens, answer {output_tokens:,.0f}",
             f"{serving.prefix_hit_share * 100:.0f} % of the prompt in the prefix cache",
             f"before a prefill begins {seconds(serving.before_s)}",
             f"prefill {seconds(sum(prefill))}: {_parts(prefill)}",
@@ -39,7 +43,7 @@ def one_request(performance: Performance, demand: PoolDemand) -> Step:
     )
 
 
-def _parts(parts: Parts) -> str:
+def _parts(parts: StepBreakdown) -> str:
     named = (("products", parts.products_s), ("attention", parts.attention_s), ("links", parts.links_s))
     return ", ".join(f"{name} {seconds(value)}" for name, value in (*named, ("software", parts.software_s)))
 
@@ -48,10 +52,10 @@ def at_the_limit(provenance: str, performance: Performance, limit: Limit, demand
     """What a replica carries, and what keeps it from more."""
     point, serving = limit.point, performance.serving
     tokens = point.tokens_per_s
-    answer = demand.answer if performance.answers else 1.0
-    step_s = serving.decode_s(point.in_flight, demand.prompt + answer / 2)
-    each_s = serving.together_s(demand.prompt, point.in_flight / answer)
-    cycle_s = serving.cycle_s(point.in_flight, answer, step_s, serving.prefill_s(demand.prompt), each_s)
+    output_tokens = demand.output_tokens if performance.answers else 1.0
+    step_s = serving.decode_s(point.in_flight, demand.input_tokens + output_tokens / 2)
+    each_s = serving.together_s(demand.input_tokens, point.in_flight / output_tokens)
+    cycle_s = serving.cycle_s(point.in_flight, output_tokens, step_s, serving.prefill_s(demand.input_tokens), each_s)
     cycle = f"decode of {point.in_flight:,.1f} {seconds(step_s)} a token, each prefill {seconds(each_s)}"
     cycle += f": cycle {seconds(cycle_s)}"
     return Step(
@@ -65,8 +69,8 @@ def at_the_limit(provenance: str, performance: Performance, limit: Limit, demand
             f"at most {performance.most:,.1f} by {performance.most_by}",
             f"TTFT {band(point.ttft)}, limit {_or_none(demand.ttft_s)}, for prompts of average length",
             *(
-                f"prompts of {each.prompt.p95:,.0f} tokens, the 95th percentile of {each.name}: TTFT {seconds(took_s)} "
-                "at the pessimistic edge"
+                f"prompts of {each.input_tokens.p95:,.0f} tokens, the 95th percentile of {each.name}: "
+                f"TTFT {seconds(took_s)} at the pessimistic edge"
                 for each, took_s in performance.long_ttft_s(point, demand)
             ),
             f"ITL {band(point.itl)}, limit {_or_none(demand.itl_s)}",
@@ -86,7 +90,7 @@ def apart(sized: PoolSizing, performance: Performance, limit: Limit, demand: Poo
     if sized.server is None or figure is None or not isinstance(figure.value, int | float):
         return
     link_gb_s = figure.value / 8
-    found = prefill_apart(performance, limit, sized.server, demand, link_gb_s=link_gb_s)
+    found = disaggregate_prefill(performance, limit, sized.server, demand, link_gb_s=link_gb_s)
     if found is None:
         return
     yield Step(

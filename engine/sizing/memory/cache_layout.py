@@ -6,7 +6,7 @@ kv_cache(load_models()["llama-3.3-70b"]).token_bytes()
 from __future__ import annotations
 
 from ...catalog.models import ModelEntry
-from .composite_cache import compressed_cache, heard_cache
+from .composite_cache import compressed_cache, cross_attention_cache
 from .kv_cache import KvCache, paged_cache
 
 
@@ -18,4 +18,4 @@ def kv_cache(model: ModelEntry) -> KvCache:
     """
     if model.attention.startswith("compressed"):
         return compressed_cache(model)
-    return heard_cache(model) if model.attention == "encoder-decoder" else paged_cache(model)
+    return cross_attention_cache(model) if model.attention == "encoder-decoder" else paged_cache(model)

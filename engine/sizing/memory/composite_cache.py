@@ -20,7 +20,7 @@ from math import ceil
 from sovctl.support.errors import InputError
 
 from ...catalog.models import ModelEntry
-from .kv_cache import BLOCK_TOKENS, Growth, KvCache, LayerGroup
+from .kv_cache import BLOCK_TOKENS, AttentionSpan, KvCache, LayerGroup
 
 _COMPRESSED_BLOCK = 256  # tokens of a logical block of every kind of layer, `--block-size 256`
 _ENTRY_FP8_BYTES = 584  # 448 numbers in FP8, 64 of the position in bf16, and 8 bytes of scales
@@ -28,7 +28,7 @@ _INDEX_FP8_BYTES = 132  # 128 numbers in FP8 and a scale
 
 
 @dataclass(frozen=True, slots=True)
-class SummedCache(KvCache):
+class CompositeCache(KvCache):
     """The sum of what every layer keeps of a session."""
 
     block: int = BLOCK_TOKENS
@@ -46,7 +46,7 @@ class SummedCache(KvCache):
         tensor_parallel_size: int = 1,
         pipeline_parallel_size: int = 1,
         max_num_batched_tokens: int = 8192,  # noqa: ARG002 - as of any cache
-        element_bytes: float = 2,
+        kv_cache_dtype_bytes: float = 2,
     ) -> int:
         """Bytes that one session of `tokens` holds on one rank; the fullest stage of a pipeline."""
         kept = ceil(tokens / self.block) * self.block
@@ -54,7 +54,7 @@ class SummedCache(KvCache):
             sum(
                 ceil(group.layers / pipeline_parallel_size)
                 * group.entries(kept)
-                * group.rank_bytes(tensor_parallel_size, element_bytes)
+                * group.rank_bytes(tensor_parallel_size, kv_cache_dtype_bytes)
                 for group in self.groups
             )
         )
@@ -67,7 +67,7 @@ class SummedCache(KvCache):
         tensor_parallel_size: int = 1,
         pipeline_parallel_size: int = 1,
         max_num_batched_tokens: int = 8192,
-        element_bytes: float = 2,
+        kv_cache_dtype_bytes: float = 2,
         has_hybrid_allocator: bool = True,  # noqa: ARG002 - as of any cache
     ) -> float:
         """How many sessions of `tokens` fit into `available_bytes` of each rank, at most."""
@@ -76,11 +76,11 @@ class SummedCache(KvCache):
             tensor_parallel_size=tensor_parallel_size,
             pipeline_parallel_size=pipeline_parallel_size,
             max_num_batched_tokens=max_num_batched_tokens,
-            element_bytes=element_bytes,
+            kv_cache_dtype_bytes=kv_cache_dtype_bytes,
         )
 
 
-def compressed_cache(model: ModelEntry) -> SummedCache:
+def compressed_cache(model: ModelEntry) -> CompositeCache:
     """Of a model whose layers keep one entry for several tokens.
 
     Raises:
@@ -89,20 +89,27 @@ def compressed_cache(model: ModelEntry) -> SummedCache:
     arch = model.arch
     if not arch.compressed or arch.layers is None or arch.head_dim is None or arch.window is None:
         raise InputError(f"expected an attention whose cache is known, got {model.attention}", where=model.id)
-    return SummedCache(tuple(_compressed(model, arch.layers, arch.head_dim, arch.window)), block=_COMPRESSED_BLOCK)
+    return CompositeCache(tuple(_compressed(model, arch.layers, arch.head_dim, arch.window)), block=_COMPRESSED_BLOCK)
 
 
 def _compressed(model: ModelEntry, layers: int, width: int, window: int) -> Iterator[LayerGroup]:
-    yield LayerGroup(Growth.WINDOW, layers, width, None, window, fp8_bytes=_ENTRY_FP8_BYTES)
+    yield LayerGroup(AttentionSpan.WINDOW, layers, width, None, window, fp8_bytes=_ENTRY_FP8_BYTES)
     for part in model.arch.compressed:
-        yield LayerGroup(Growth.FULL, part.layers, width, None, tokens_per_entry=part.ratio, fp8_bytes=_ENTRY_FP8_BYTES)
+        yield LayerGroup(
+            AttentionSpan.FULL, part.layers, width, None, tokens_per_entry=part.ratio, fp8_bytes=_ENTRY_FP8_BYTES
+        )
         if part.indexer:
             yield LayerGroup(
-                Growth.FULL, part.layers, part.indexer, None, tokens_per_entry=part.ratio, fp8_bytes=_INDEX_FP8_BYTES
+                AttentionSpan.FULL,
+                part.layers,
+                part.indexer,
+                None,
+                tokens_per_entry=part.ratio,
+                fp8_bytes=_INDEX_FP8_BYTES,
             )
 
 
-def heard_cache(model: ModelEntry) -> SummedCache:
+def cross_attention_cache(model: ModelEntry) -> CompositeCache:
     """Of an encoder-decoder: in every layer of the decoder what was said, and what was heard.
 
     Raises:
@@ -115,6 +122,6 @@ def heard_cache(model: ModelEntry) -> SummedCache:
     assert arch.hidden is not None
     assert arch.heads is not None
     both = 2 * arch.hidden // arch.heads
-    said = LayerGroup(Growth.FULL, arch.decoder_layers, both, arch.heads)
-    heard = LayerGroup(Growth.FIXED, arch.decoder_layers, both, arch.heads, arch.audio_positions or 0)
-    return SummedCache((said, heard))
+    said = LayerGroup(AttentionSpan.FULL, arch.decoder_layers, both, arch.heads)
+    heard = LayerGroup(AttentionSpan.FIXED, arch.decoder_layers, both, arch.heads, arch.audio_positions or 0)
+    return CompositeCache((said, heard))

@@ -3,7 +3,7 @@
 No factor is put on anything: vLLM takes `gpu_memory_utilization` of the card, loads its weights, keeps what its
 profiling run needed, and gives the rest to the cache.
 
-    memory = rank_memory(gpu, weights, vllm="0.32.0", tensor_parallel_size=2)
+    memory = rank_memory(gpu, weights, engine_version="0.32.0", tensor_parallel_size=2)
     memory.kv_bytes, memory.fits
 """
 
@@ -75,11 +75,11 @@ def rank_memory(
     gpu: Gpu,
     weights: Weights,
     *,
-    vllm: str,
+    engine_version: str,
     tensor_parallel_size: int = 1,
     pipeline_parallel_size: int = 1,
     data_parallel_size: int = 1,
-    has_whole_experts: bool = False,
+    enable_expert_parallel: bool = False,
     gpu_memory_utilization: float = DEFAULT_UTILIZATION,
     adapters: int = 0,
     adapter_rank: int = 16,
@@ -88,13 +88,13 @@ def rank_memory(
     """The memory of the fullest GPU of one replica.
 
     Args:
-        vllm: version; the nearest one that was measured counts.
+        engine_version: of vLLM; the nearest one that was measured counts.
         data_parallel_size: ranks that share the experts and hold the rest each.
-        has_whole_experts: with expert parallelism.
+        enable_expert_parallel: with expert parallelism.
         adapters: LoRA adapters that vLLM has room for at once (`max_loras`).
         adapter_rank: `max_lora_rank`.
     """
-    overhead = load_overheads().of_vllm(vllm)
+    overhead = load_overheads().of_vllm(engine_version)
     gib = {
         Edge.PESSIMISTIC: overhead.high_gib,
         Edge.MIDDLE: (overhead.low_gib + overhead.high_gib) / 2,
@@ -107,7 +107,7 @@ def rank_memory(
             tensor_parallel_size=tensor_parallel_size,
             pipeline_parallel_size=pipeline_parallel_size,
             data_parallel_size=data_parallel_size,
-            has_whole_experts=has_whole_experts,
+            enable_expert_parallel=enable_expert_parallel,
         ),
         overhead_bytes=gib * GIB,
         adapters_bytes=adapters

@@ -27,7 +27,7 @@ BLOCK_TOKENS = 16  # vLLM's default block size on CUDA, `--block-size`
 _CONVOLUTION = 3 * 2  # bytes of a channel: a short convolution of width 4 remembers three columns, in bf16
 
 
-class Growth(StrEnum):
+class AttentionSpan(StrEnum):
     """How a layer's cache grows with a request."""
 
     FULL = "full"  # with every token
@@ -40,7 +40,7 @@ class Growth(StrEnum):
 class LayerGroup:
     """Layers whose cache grows alike."""
 
-    growth: Growth
+    span: AttentionSpan
     layers: int
     elements: int
     """Numbers kept for one token in one layer and one head, keys and values together; for a state, bytes of one."""
@@ -53,17 +53,19 @@ class LayerGroup:
     fp8_bytes: int | None = None
     """Of one entry in FP8 with its scales, where it is not a byte a number."""
 
-    def rank_bytes(self, tensor_parallel_size: int, element_bytes: float) -> float:
+    def rank_bytes(self, tensor_parallel_size: int, kv_cache_dtype_bytes: float) -> float:
         """Bytes kept for one token (or one state) in one layer on one rank."""
-        if element_bytes == 1 and self.fp8_bytes is not None:
+        if kv_cache_dtype_bytes == 1 and self.fp8_bytes is not None:
             return self.fp8_bytes
-        return self.rank_elements(tensor_parallel_size) * (1 if self.growth is Growth.STATE else element_bytes)
+        return self.rank_elements(tensor_parallel_size) * (
+            1 if self.span is AttentionSpan.STATE else kv_cache_dtype_bytes
+        )
 
     def entries(self, tokens: int) -> float:
         """Kept of a request of `tokens` in one layer and one head."""
-        if self.growth in (Growth.STATE, Growth.FIXED):
+        if self.span in (AttentionSpan.STATE, AttentionSpan.FIXED):
             return max(1, self.window)
-        held = min(self.window, tokens) if self.growth is Growth.WINDOW else tokens
+        held = min(self.window, tokens) if self.span is AttentionSpan.WINDOW else tokens
         return held / self.tokens_per_entry
 
     def rank_elements(self, tensor_parallel_size: int) -> int:
@@ -74,9 +76,9 @@ class LayerGroup:
 
     def blocks(self, tokens: int, max_num_batched_tokens: int, block_tokens: int = BLOCK_TOKENS) -> int:
         """Blocks of `block_tokens` that one request of `tokens` holds in one layer at most."""
-        if self.growth is Growth.STATE:
+        if self.span is AttentionSpan.STATE:
             return 1
-        if self.growth is Growth.WINDOW:
+        if self.span is AttentionSpan.WINDOW:
             held = min(self.window - 1 + max_num_batched_tokens, tokens)
             return ceil(held / block_tokens) + 1
         return ceil(tokens / block_tokens)
@@ -106,42 +108,46 @@ class KvCache:
         tensor_parallel_size: int = 1,
         pipeline_parallel_size: int = 1,
         max_num_batched_tokens: int = 8192,
-        element_bytes: float = 2,
+        kv_cache_dtype_bytes: float = 2,
     ) -> int:
         """Bytes that one session of `tokens` holds on one rank, with the layers that equal groups are padded by; the
         fullest stage of a pipeline.
 
         Args:
-            element_bytes: 2 for bf16, 1 for FP8.
+            kv_cache_dtype_bytes: 2 for bf16, 1 for FP8.
         """
         if not self.is_kept:
             return 0
         pieces = list(_equal(self.groups, pipeline_parallel_size, has_hybrid_allocator=True))
-        block = self._block_bytes(pieces, tensor_parallel_size, element_bytes)
-        return ceil(block * self._blocks(pieces, tokens, tensor_parallel_size, max_num_batched_tokens, element_bytes))
+        block = self._block_bytes(pieces, tensor_parallel_size, kv_cache_dtype_bytes)
+        return ceil(
+            block * self._blocks(pieces, tokens, tensor_parallel_size, max_num_batched_tokens, kv_cache_dtype_bytes)
+        )
 
-    def block_tokens(self, tensor_parallel_size: int, element_bytes: float) -> int:
+    def block_tokens(self, tensor_parallel_size: int, kv_cache_dtype_bytes: float) -> int:
         """Tokens of a block: as many as make it as large as a state, where layers keep states; a multiple of 16.
 
         Source: vLLM 0.22 `model_executor/models/config.py`, hybrid models, read 2026-11-20.
         """
-        states = [group for group in self.groups if group.growth is Growth.STATE]
-        tokens = [group.rank_bytes(tensor_parallel_size, element_bytes) for group in self.groups if group not in states]
+        states = [group for group in self.groups if group.span is AttentionSpan.STATE]
+        tokens = [
+            group.rank_bytes(tensor_parallel_size, kv_cache_dtype_bytes) for group in self.groups if group not in states
+        ]
         if not states or not tokens:
             return BLOCK_TOKENS
-        state = max(group.rank_bytes(tensor_parallel_size, element_bytes) for group in states)
+        state = max(group.rank_bytes(tensor_parallel_size, kv_cache_dtype_bytes) for group in states)
         return ceil(state / min(tokens) / BLOCK_TOKENS) * BLOCK_TOKENS
 
     def token_bytes(
-        self, *, tensor_parallel_size: int = 1, pipeline_parallel_size: int = 1, element_bytes: float = 2
+        self, *, tensor_parallel_size: int = 1, pipeline_parallel_size: int = 1, kv_cache_dtype_bytes: float = 2
     ) -> float:
         """Bytes that one more token of a long session costs on one rank; the fullest stage of a pipeline."""
         return sum(
             ceil(group.layers / pipeline_parallel_size)
-            * group.rank_bytes(tensor_parallel_size, element_bytes)
+            * group.rank_bytes(tensor_parallel_size, kv_cache_dtype_bytes)
             / group.tokens_per_entry
             for group in self.groups
-            if group.growth is Growth.FULL
+            if group.span is AttentionSpan.FULL
         )
 
     def sessions(
@@ -152,7 +158,7 @@ class KvCache:
         tensor_parallel_size: int = 1,
         pipeline_parallel_size: int = 1,
         max_num_batched_tokens: int = 8192,
-        element_bytes: float = 2,
+        kv_cache_dtype_bytes: float = 2,
         has_hybrid_allocator: bool = True,
     ) -> float:
         """How many sessions of `tokens` fit into `available_bytes` of each rank, as vLLM computes it; inf if not kept.
@@ -163,8 +169,8 @@ class KvCache:
         if not self.is_kept:
             return inf
         pieces = list(_equal(self.groups, pipeline_parallel_size, has_hybrid_allocator))
-        blocks = available_bytes // self._block_bytes(pieces, tensor_parallel_size, element_bytes)
-        return blocks / self._blocks(pieces, tokens, tensor_parallel_size, max_num_batched_tokens, element_bytes)
+        blocks = available_bytes // self._block_bytes(pieces, tensor_parallel_size, kv_cache_dtype_bytes)
+        return blocks / self._blocks(pieces, tokens, tensor_parallel_size, max_num_batched_tokens, kv_cache_dtype_bytes)
 
     def log_tokens(
         self,
@@ -174,7 +180,7 @@ class KvCache:
         tensor_parallel_size: int = 1,
         pipeline_parallel_size: int = 1,
         max_num_batched_tokens: int = 8192,
-        element_bytes: float = 2,
+        kv_cache_dtype_bytes: float = 2,
         has_hybrid_allocator: bool = True,
     ) -> int:
         """vLLM's "GPU KV cache size": tokens in as many sessions of `max_model_len` as fit."""
@@ -184,14 +190,14 @@ class KvCache:
             tensor_parallel_size=tensor_parallel_size,
             pipeline_parallel_size=pipeline_parallel_size,
             max_num_batched_tokens=max_num_batched_tokens,
-            element_bytes=element_bytes,
+            kv_cache_dtype_bytes=kv_cache_dtype_bytes,
             has_hybrid_allocator=has_hybrid_allocator,
         )
         return int(fitting * max_model_len)
 
-    def _block_bytes(self, pieces: _Pieces, tensor_parallel_size: int, element_bytes: float) -> float:
+    def _block_bytes(self, pieces: _Pieces, tensor_parallel_size: int, kv_cache_dtype_bytes: float) -> float:
         """One block number: a page in each layer of a group, as large as the largest."""
-        page = max(self._page_bytes(group, tensor_parallel_size, element_bytes) for group, _ in pieces)
+        page = max(self._page_bytes(group, tensor_parallel_size, kv_cache_dtype_bytes) for group, _ in pieces)
         return page * max(layers for _, layers in pieces)
 
     def _blocks(
@@ -200,15 +206,17 @@ class KvCache:
         tokens: int,
         tensor_parallel_size: int,
         max_num_batched_tokens: int,
-        element_bytes: float,
+        kv_cache_dtype_bytes: float,
     ) -> int:
         """Block numbers that one session takes, of all groups."""
-        block_tokens = self.block_tokens(tensor_parallel_size, element_bytes)
+        block_tokens = self.block_tokens(tensor_parallel_size, kv_cache_dtype_bytes)
         return sum(group.blocks(tokens, max_num_batched_tokens, block_tokens) for group, _ in pieces)
 
-    def _page_bytes(self, group: LayerGroup, tensor_parallel_size: int, element_bytes: float) -> float:
-        tokens = 1 if group.growth is Growth.STATE else self.block_tokens(tensor_parallel_size, element_bytes)
-        return tokens * group.rank_bytes(tensor_parallel_size, element_bytes)
+    def _page_bytes(self, group: LayerGroup, tensor_parallel_size: int, kv_cache_dtype_bytes: float) -> float:
+        tokens = (
+            1 if group.span is AttentionSpan.STATE else self.block_tokens(tensor_parallel_size, kv_cache_dtype_bytes)
+        )
+        return tokens * group.rank_bytes(tensor_parallel_size, kv_cache_dtype_bytes)
 
 
 def _equal(
@@ -217,14 +225,16 @@ def _equal(
     """The groups cut to equal size, as vLLM does, each with its number of layers; the last one may be padded."""
     if not has_hybrid_allocator:
         groups = tuple(
-            LayerGroup(Growth.FULL, group.layers, group.elements, group.heads)
-            if group.growth is Growth.WINDOW
+            LayerGroup(AttentionSpan.FULL, group.layers, group.elements, group.heads)
+            if group.span is AttentionSpan.WINDOW
             else group
             for group in groups
         )
-        if len({(group.growth, group.elements, group.heads) for group in groups}) == 1:
+        if len({(group.span, group.elements, group.heads) for group in groups}) == 1:
             first = groups[0]
-            groups = (LayerGroup(Growth.FULL, sum(group.layers for group in groups), first.elements, first.heads),)
+            groups = (
+                LayerGroup(AttentionSpan.FULL, sum(group.layers for group in groups), first.elements, first.heads),
+            )
     counts = [ceil(group.layers / pipeline_parallel_size) for group in groups]
     size = max(counts) if max(counts) < 1.25 * min(counts) else min(counts)
     for group, count in zip(groups, counts, strict=True):
@@ -241,7 +251,7 @@ def paged_cache(model: ModelEntry) -> KvCache:
     arch = model.arch
     if arch.kv_lora_rank is not None:
         latent = arch.kv_lora_rank + (arch.qk_rope_head_dim or 0)
-        return KvCache((LayerGroup(Growth.FULL, _known(model, "layers"), latent, None),))
+        return KvCache((LayerGroup(AttentionSpan.FULL, _known(model, "layers"), latent, None),))
     heads, head_dim, layers = _known(model, "kv_heads"), _known(model, "head_dim"), _known(model, "layers")
     return KvCache(tuple(_groups(model, layers, heads, 2 * head_dim)), is_kept=model.attention != "encoder")
 
@@ -254,23 +264,23 @@ def _groups(model: ModelEntry, layers: int, heads: int, elements: int) -> Iterat
     full = full or layers - windows - (arch.linear_layers or 0) - (arch.mamba_layers or 0)
     if full and arch.global_kv_heads is not None:
         # Gemma 4 keeps keys and values of its global layers as one (models.yaml, read 2026-11-20).
-        yield LayerGroup(Growth.FULL, full, arch.global_head_dim or elements // 2, arch.global_kv_heads)
+        yield LayerGroup(AttentionSpan.FULL, full, arch.global_head_dim or elements // 2, arch.global_kv_heads)
     elif full:
-        yield LayerGroup(Growth.FULL, full, elements, heads)
+        yield LayerGroup(AttentionSpan.FULL, full, elements, heads)
     if windows:
-        yield LayerGroup(Growth.WINDOW, windows, elements, heads, window)
+        yield LayerGroup(AttentionSpan.WINDOW, windows, elements, heads, window)
     if arch.linear_layers and arch.linear_num_value_heads and arch.linear_head_dim:
         size, values = arch.linear_head_dim, arch.linear_num_value_heads
         mixed = size * (2 * (arch.linear_num_key_heads or 0) + values)
         per_head = size * size * arch.state_bytes + ceil(_CONVOLUTION * mixed / values)
-        yield LayerGroup(Growth.STATE, arch.linear_layers, per_head, values)
+        yield LayerGroup(AttentionSpan.STATE, arch.linear_layers, per_head, values)
     if arch.mamba_layers and arch.mamba_heads and arch.mamba_head_dim and arch.mamba_state:
         inner = arch.mamba_heads * arch.mamba_head_dim
         mixed = inner + 2 * (arch.mamba_groups or 0) * arch.mamba_state
         per_head = arch.mamba_head_dim * arch.mamba_state * arch.state_bytes + ceil(
             _CONVOLUTION * mixed / arch.mamba_heads
         )
-        yield LayerGroup(Growth.STATE, arch.mamba_layers, per_head, arch.mamba_heads)
+        yield LayerGroup(AttentionSpan.STATE, arch.mamba_layers, per_head, arch.mamba_heads)
 
 
 def _known(model: ModelEntry, field: str) -> int:

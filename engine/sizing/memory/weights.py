@@ -122,17 +122,17 @@ class Weights:
         tensor_parallel_size: int = 1,
         pipeline_parallel_size: int = 1,
         data_parallel_size: int = 1,
-        has_whole_experts: bool = False,
+        enable_expert_parallel: bool = False,
     ) -> float:
         """Bytes on the fullest GPU of one replica.
 
         Args:
             data_parallel_size: ranks that each hold everything but the experts, which they share.
-            has_whole_experts: with expert parallelism an expert is not cut, and padded once.
+            enable_expert_parallel: with expert parallelism an expert is not cut, and padded once.
         """
         layers = self.model.arch.layers
         stage = 1 / pipeline_parallel_size if layers is None else ceil(layers / pipeline_parallel_size) / layers
-        cut = 1 if has_whole_experts else tensor_parallel_size
+        cut = 1 if enable_expert_parallel else tensor_parallel_size
         experts = self.expert_bytes(tensor_parallel_size=cut)
         rest = self.total_bytes(tensor_parallel_size=cut) - experts
         return (rest + experts / data_parallel_size) * stage / tensor_parallel_size

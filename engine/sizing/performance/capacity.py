@@ -42,7 +42,7 @@ class Binding(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Banded:
+class Interval:
     """A figure, and where the truth lay in eight of ten published measurements."""
 
     low: float
@@ -50,7 +50,7 @@ class Banded:
     high: float
 
     @classmethod
-    def of(cls, middle: float, band: Band) -> Banded:
+    def of(cls, middle: float, band: Band) -> Interval:
         """A computed figure with the band of its kind."""
         return cls(middle * band.p10, middle, middle * band.p90)
 
@@ -60,11 +60,11 @@ class Point:
     """One replica with so many requests in flight."""
 
     in_flight: float
-    ttft: Banded
+    ttft: Interval
     """Seconds."""
-    itl: Banded
+    itl: Interval
     """Seconds."""
-    tokens_per_s: Banded
+    tokens_per_s: Interval
     """Output."""
     e2e_s: float
     """At the pessimistic edge, of a request of average length."""
@@ -99,13 +99,13 @@ class Performance:
 
     def at(self, in_flight: float, demand: PoolDemand) -> Point:
         """With so many in flight, of the demand's average lengths."""
-        prompt, answer = demand.prompt, demand.answer if self.answers else 1.0
-        estimate = self.serving.open(in_flight, prompt, answer)
+        input_tokens, output_tokens = demand.input_tokens, demand.output_tokens if self.answers else 1.0
+        estimate = self.serving.open(in_flight, input_tokens, output_tokens)
         assert estimate.ttft_s is not None
-        ttft = Banded.of(estimate.ttft_s, self._ttft_band(in_flight))
-        itl = Banded.of(estimate.itl_s, self.bands["open"]["itl"])
-        tokens = Banded.of(estimate.output_tokens_per_s, self.bands["open"]["throughput"])
-        return Point(in_flight, ttft, itl, tokens, ttft.high + itl.high * (answer - 1))
+        ttft = Interval.of(estimate.ttft_s, self._ttft_band(in_flight))
+        itl = Interval.of(estimate.itl_s, self.bands["open"]["itl"])
+        tokens = Interval.of(estimate.output_tokens_per_s, self.bands["open"]["throughput"])
+        return Point(in_flight, ttft, itl, tokens, ttft.high + itl.high * (output_tokens - 1))
 
     def _ttft_band(self, in_flight: float) -> Band:
         few, many = self.bands["closed"]["ttft"], self.bands["open"]["ttft"]
@@ -113,28 +113,30 @@ class Performance:
         worst = max(many.p90, few.p90)
         return Band(p10=min(few.p10, many.p10), p90=few.p90 + share * (worst - few.p90), rows=few.rows + many.rows)
 
-    def e2e_s(self, point: Point, demand: PoolDemand, prompt: float, answer: float) -> float:
+    def e2e_s(self, point: Point, demand: PoolDemand, input_tokens: float, output_tokens: float) -> float:
         """Of a request of other lengths in the same company, at the pessimistic edge."""
-        return self.ttft_s(point, demand, prompt) + point.itl.high * ((answer if self.answers else 1.0) - 1)
+        return self.ttft_s(point, demand, input_tokens) + point.itl.high * (
+            (output_tokens if self.answers else 1.0) - 1
+        )
 
-    def ttft_s(self, point: Point, demand: PoolDemand, prompt: float) -> float:
+    def ttft_s(self, point: Point, demand: PoolDemand, input_tokens: float) -> float:
         """Of a prompt of another length in the same company, at the pessimistic edge; not below its own prefill."""
-        own, average = self.serving.prefill_s(prompt), self.serving.prefill_s(demand.prompt)
+        own, average = self.serving.prefill_s(input_tokens), self.serving.prefill_s(demand.input_tokens)
         return max(own, point.ttft.high + (own - average))
 
     def long_ttft_s(self, point: Point, demand: PoolDemand) -> list[tuple[ClassDemand, float]]:
         """For each class, the time to the first token of its 95th percentile's prompt, at the pessimistic edge."""
-        return [(each, self.ttft_s(point, demand, each.prompt.p95)) for each in demand.classes]
+        return [(each, self.ttft_s(point, demand, each.input_tokens.p95)) for each in demand.classes]
 
     def passed(self, point: Point, demand: PoolDemand) -> Binding | None:
         """The first limit that is passed at a point; None within all of them."""
         for each in demand.classes:
-            if each.ttft_s is not None and self.ttft_s(point, demand, each.prompt.mean) > each.ttft_s:
+            if each.ttft_s is not None and self.ttft_s(point, demand, each.input_tokens.mean) > each.ttft_s:
                 return Binding.TTFT
             if self.answers and each.itl_s is not None and point.itl.high > each.itl_s:
                 return Binding.ITL
             if each.e2e_s is not None:
-                took_s = self.e2e_s(point, demand, each.prompt.mean, each.answer.mean)
+                took_s = self.e2e_s(point, demand, each.input_tokens.mean, each.output_tokens.mean)
                 if took_s > each.e2e_s:
                     return Binding.E2E
         return None
@@ -166,9 +168,11 @@ class Performance:
             share: of the people who ask at the peak.
         """
         asked = demand if share == 1 else demand.scaled(share)
-        return asked.peak_in_flight(lambda prompt, answer: self.e2e_s(point, demand, prompt, answer))
+        return asked.peak_in_flight(
+            lambda input_tokens, output_tokens: self.e2e_s(point, demand, input_tokens, output_tokens)
+        )
 
-    def settled(self, replicas: int, demand: PoolDemand, most: float) -> Point | None:
+    def converged(self, replicas: int, demand: PoolDemand, most: float) -> Point | None:
         """Where `replicas` replicas come to rest under the demand; None when they need more than `most` each."""
         if replicas < 1:
             return None

@@ -9,26 +9,18 @@ cache holds, what the links carry. No time, no constant that was fitted: see `st
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 
 from sovctl.support.errors import InputError
 
 from ...catalog.gpus import Gpu
 from ...catalog.models import Arch, ModelEntry
 from ..memory.cache_layout import kv_cache
-from ..memory.composite_cache import SummedCache
-from ..memory.kv_cache import Growth, KvCache, LayerGroup
+from ..memory.composite_cache import CompositeCache
+from ..memory.kv_cache import AttentionSpan, KvCache, LayerGroup
 from ..memory.weights import ONLY_EXPERTS, Precision, Weights
 
 _BF16_BYTES = 2
 _ARITHMETIC_BYTES = {"bf16": 2.0, "fp8": 1.0, "fp4": 0.5}
-
-
-class ExpertMode(StrEnum):
-    """How a mixture of experts is spread over the GPUs of a replica."""
-
-    TENSOR = "tensor"  # every GPU has a slice of everything
-    EXPERT = "expert"  # attention for its own requests on every GPU, experts divided between them
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +57,7 @@ class Shape:
             InputError: the catalogue does not know enough of it.
         """
         kv, arch, weights = kv_cache(model), model.arch, Weights.of(model, Precision.BF16)
-        if isinstance(kv, SummedCache):  # nothing to hold the time of such layers against was published
+        if isinstance(kv, CompositeCache):  # nothing to hold the time of such layers against was published
             raise InputError(
                 f"expected a kind of attention whose times are known, got {model.attention}", where=model.id
             )
@@ -78,7 +70,7 @@ class Shape:
             layers=arch.layers,
             hidden=arch.hidden,
             attention_width=_attention_width(arch),
-            attention_layers=sum(group.layers for group in kv.groups if group.growth is Growth.FULL),
+            attention_layers=sum(group.layers for group in kv.groups if group.span is AttentionSpan.FULL),
             dense_parameters=max(weights.total_parameters - experts - outside, arch.layers * arch.hidden),
             head_parameters=embedding,
             expert_parameters=experts,
@@ -108,7 +100,7 @@ class Shape:
 
 
 @dataclass(frozen=True, slots=True)
-class Replica:
+class ReplicaModel:
     """A model on GPUs."""
 
     shape: Shape
@@ -117,10 +109,10 @@ class Replica:
     """Of the GPU's arithmetic; see `generation_of`."""
     precision: Precision
     dense_bytes_per_weight: float
-    kv_element_bytes: float
+    kv_cache_dtype_bytes: float
     tensor_parallel_size: int = 1
     pipeline_parallel_size: int = 1
-    expert_mode: ExpertMode = ExpertMode.TENSOR
+    data_parallel_size: int = 1
 
     @classmethod
     def of(
@@ -129,11 +121,11 @@ class Replica:
         gpu: Gpu,
         *,
         precision: Precision,
-        kv_element_bytes: float = 2,
+        kv_cache_dtype_bytes: float = 2,
         tensor_parallel_size: int = 1,
         pipeline_parallel_size: int = 1,
-        expert_mode: ExpertMode = ExpertMode.TENSOR,
-    ) -> Replica:
+        data_parallel_size: int = 1,
+    ) -> ReplicaModel:
         """A replica of a model in the catalogue.
 
         Raises:
@@ -147,16 +139,21 @@ class Replica:
             generation_of(gpu),
             precision,
             dense,
-            kv_element_bytes,
+            kv_cache_dtype_bytes,
             tensor_parallel_size,
             pipeline_parallel_size,
-            expert_mode,
+            data_parallel_size,
         )
 
     @property
     def gpus(self) -> int:
         """GPUs of one replica."""
-        return self.tensor_parallel_size * self.pipeline_parallel_size
+        return self.gpus_per_stage * self.pipeline_parallel_size
+
+    @property
+    def gpus_per_stage(self) -> int:
+        """GPUs of one pipeline stage."""
+        return self.tensor_parallel_size * self.data_parallel_size
 
     @property
     def arithmetic(self) -> tuple[str, float]:
@@ -182,19 +179,19 @@ class Replica:
     @property
     def kv_ranks(self) -> int:
         """Ranks over which tensor parallelism divides a session's cache; 1 when each GPU serves its own requests."""
-        return 1 if self.expert_mode is ExpertMode.EXPERT else self.tensor_parallel_size
+        return 1 if self.data_parallel_size > 1 else self.tensor_parallel_size
 
     def context_bytes(self, tokens: float) -> float:
         """Bytes of cache that one more token of a session with `tokens` reads on one rank, all stages together."""
         return sum(
-            group.layers * group.rank_bytes(self.kv_ranks, self.kv_element_bytes) * _seen(group, tokens)
+            group.layers * group.rank_bytes(self.kv_ranks, self.kv_cache_dtype_bytes) * _seen(group, tokens)
             for group in self.shape.kv.groups
         )
 
     def attended(self, tokens: float) -> float:
         """Cached tokens of a session with `tokens` that its next one looks at, summed over the layers."""
         groups = self.shape.kv.groups
-        return sum(group.layers * _seen(group, tokens) for group in groups if group.growth is not Growth.STATE)
+        return sum(group.layers * _seen(group, tokens) for group in groups if group.span is not AttentionSpan.STATE)
 
     def weights_bytes(self, tokens: float = 1e9) -> float:
         """Bytes of the weights that a step over `tokens` tokens reads, over all GPUs."""
@@ -225,9 +222,9 @@ def _exchanges(arch: Arch, mixers: int) -> int:
 
 def _seen(group: LayerGroup, tokens: float) -> float:
     """Tokens (or states) of a layer's cache that one new token reads; a state is read and written."""
-    if group.growth is Growth.STATE:
+    if group.span is AttentionSpan.STATE:
         return 2
-    return min(tokens, group.window) if group.growth is Growth.WINDOW else tokens
+    return min(tokens, group.window) if group.span is AttentionSpan.WINDOW else tokens
 
 
 def generation_of(gpu: Gpu) -> str:

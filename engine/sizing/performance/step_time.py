@@ -17,7 +17,7 @@ from math import log2
 from typing import NamedTuple
 
 from .engines import VLLM, Engine
-from .replica_model import ExpertMode, Replica
+from .replica_model import ReplicaModel
 
 _ACTIVATION_BYTES = 2  # bf16 between layers
 _MORE_HOPS = (
@@ -29,7 +29,7 @@ _WATTS_PER_TFLOPS = 0.7  # of an H100 SXM in bf16, dense: what `arithmetic_power
 _MOST_SHARE = 0.95  # of its peak that any GPU reaches: guess, for the likes of H20 with power to spare
 
 
-class Parts(NamedTuple):
+class StepBreakdown(NamedTuple):
     """Seconds that a step is the sum of."""
 
     products_s: float
@@ -50,7 +50,7 @@ class Steps:
         factor: how much longer still this server's steps take, as a site measured it.
     """
 
-    replica: Replica
+    replica: ReplicaModel
     constant: Callable[[str], float]
     engine: Engine = VLLM
     factor: float = 1.0
@@ -60,30 +60,32 @@ class Steps:
 
         In a pipeline the batch is split over the stages; this is the time until each sequence has its token.
         """
-        return sum(self.decode_parts(batch, context))
+        return sum(self.decode_breakdown(batch, context))
 
-    def decode_parts(self, batch: float, context: float) -> Parts:
+    def decode_breakdown(self, batch: float, context: float) -> StepBreakdown:
         """What a decode step is made of."""
         part = batch / self.replica.pipeline_parallel_size
         software_s = self.software_s + part * self.constant(self.engine.per_sequence) * 1e-6
         return self._parts(self._products_s(part, part), self._cache_s(part, context), part, software_s)
 
-    def prefill_s(self, tokens: float, prompt: float) -> float:
+    def prefill_s(self, tokens: float, input_tokens: float) -> float:
         """`tokens` tokens of prompts that are `prompt` long."""
-        return sum(self.prefill_parts(tokens, prompt))
+        return sum(self.prefill_breakdown(tokens, input_tokens))
 
-    def prefill_parts(self, tokens: float, prompt: float) -> Parts:
+    def prefill_breakdown(self, tokens: float, input_tokens: float) -> StepBreakdown:
         """What a prefill is made of."""
         replica, shape = self.replica, self.replica.shape
-        scores = 2 * shape.attention_width * prompt * tokens * shape.attention_layers  # causal: half of both products
+        scores = (
+            2 * shape.attention_width * input_tokens * tokens * shape.attention_layers
+        )  # causal: half of both products
         bf16 = self._flops(replica.gpu.dense_tflops.bf16)
-        attention_s = scores / (bf16 * self.constant("attention_share")) / replica.tensor_parallel_size
-        return self._parts(self._products_s(tokens, tokens / prompt), attention_s, tokens, self.software_s)
+        attention_s = scores / (bf16 * self.constant("attention_share")) / replica.gpus_per_stage
+        return self._parts(self._products_s(tokens, tokens / input_tokens), attention_s, tokens, self.software_s)
 
-    def _parts(self, products_s: float, attention_s: float, tokens: float, software_s: float) -> Parts:
+    def _parts(self, products_s: float, attention_s: float, tokens: float, software_s: float) -> StepBreakdown:
         longer = self._longer
         links_s = self._links_s(tokens)
-        return Parts(products_s * longer, attention_s * longer, links_s * longer, software_s * longer)
+        return StepBreakdown(products_s * longer, attention_s * longer, links_s * longer, software_s * longer)
 
     def _cache_s(self, batch: float, context: float) -> float:
         """Reading the cache of `batch` sequences, then the arithmetic of every query head with every cached token.
@@ -92,13 +94,13 @@ class Steps:
         """
         replica, constant = self.replica, self.constant
         read = batch * replica.context_bytes(context)
-        if replica.expert_mode is ExpertMode.EXPERT:
-            read /= replica.tensor_parallel_size
+        if replica.data_parallel_size > 1:
+            read /= replica.gpus_per_stage
         read_s = read / (replica.gpu.memory_bandwidth_gb_s * 1e9 * constant("hbm_cache"))
         share = constant("attention_share" if replica.shape.has_latent else "attention_decode")
         products = 2 * batch * replica.shape.decode_width * replica.attended(context)
         flops = self._flops(replica.gpu.dense_tflops.bf16) * share
-        return read_s + products / flops / replica.tensor_parallel_size
+        return read_s + products / flops / replica.gpus_per_stage
 
     def _flops(self, tflops: float, width: float = _HIDDEN) -> float:
         """FLOP/s that products reach, of a peak in TFLOP/s.
@@ -126,7 +128,7 @@ class Steps:
         if replica.is_widened:
             flops *= constant("arithmetic_widened")
         bandwidth = replica.gpu.memory_bandwidth_gb_s * 1e9 * constant("hbm_weights")
-        ranks, corner = replica.tensor_parallel_size, constant("corner")
+        ranks, corner = replica.gpus_per_stage, constant("corner")
         compute_s = 2 * (shape.dense_parameters * tokens + shape.head_parameters * outputs) / flops
         dense_read_s = replica.dense_bytes / bandwidth
         experts_s = 0.0
@@ -135,18 +137,18 @@ class Steps:
             expert_bytes = shape.expert_parameters * shape.touched(tokens) * replica.precision.bytes_per_weight
             share = shape.expert_ffn / (shape.expert_ffn + constant("narrow_ffn"))
             experts_s = _soft_max(2 * active * tokens / (flops * share), expert_bytes / bandwidth, corner)
-        if replica.expert_mode is ExpertMode.EXPERT:  # every GPU reads the dense weights for its share of the tokens
+        if replica.data_parallel_size > 1:  # every GPU reads the dense weights for its share of the tokens
             return _soft_max(compute_s / ranks, dense_read_s, corner) + experts_s / ranks
         return (_soft_max(compute_s, dense_read_s, corner) + experts_s) / ranks
 
     def _links_s(self, tokens: float) -> float:
         """All-reduces, mostly two a layer (or the exchange of an expert-parallel one) over `tokens` tokens."""
         replica, shape, constant = self.replica, self.replica.shape, self.constant
-        ranks = replica.tensor_parallel_size
+        ranks = replica.gpus_per_stage
         if ranks == 1:
             return 0.0
         sent = tokens * shape.hidden * _ACTIVATION_BYTES
-        if replica.expert_mode is ExpertMode.EXPERT:
+        if replica.data_parallel_size > 1:
             sent *= min(shape.top_k, ranks) / ranks
         latency_us = constant("exchange_us" if replica.has_fast_links else "exchange_pcie_us") * (
             1 + _MORE_HOPS * log2(ranks)

@@ -20,7 +20,7 @@ from ...spec.types import AUTO
 from ...spec.workload import WorkloadClass
 from ..demand.pool_demand import PoolDemand
 from ..performance.capacity import Limit
-from .layouts import MOST_SEQS, Spread, best_of, limit_of, spreads
+from .layouts import MAX_SEQS, PoolLayout, best_layout, limit_of, pool_layouts
 from .pool import PoolCase, need_of, pool_cases
 
 _SIZES = ("tensor_parallel_size", "pipeline_parallel_size", "data_parallel_size")
@@ -34,13 +34,13 @@ class _NotFound(Exception):
         self.field, self.message, self.hint = field, message, hint
 
 
-def settle(spec: SiteSpec, catalog: Catalog) -> tuple[SiteSpec, list[Problem]]:
+def resolve_auto_fields(spec: SiteSpec, catalog: Catalog) -> tuple[SiteSpec, list[Problem]]:
     """The site with numbers for every `auto` that can be settled, and a problem for every one that can't."""
     if not any(_open(pool) for pool in spec.pools):
         return spec, []
     context = {model.name: known.max_context for model in spec.models if (known := catalog.models.get(model.catalog))}
     # A pool whose model or machine is not known has no case: other rules say that, and need numbers meanwhile.
-    pools, problems = [assumed(pool, context.get(pool.model)) for pool in spec.pools], []
+    pools, problems = [with_default_sizes(pool, context.get(pool.model)) for pool in spec.pools], []
     for case in pool_cases(spec, catalog):
         if not _open(case.pool):
             continue
@@ -60,7 +60,7 @@ def _open(pool: Pool) -> list[str]:
     return [name for name in FIELDS if getattr(pool, name) == AUTO]
 
 
-def assumed(pool: Pool, context: int | None) -> Pool:
+def with_default_sizes(pool: Pool, context: int | None) -> Pool:
     """Some numbers for what is open, so that other rules can go on without finding fault with them.
 
     Args:
@@ -90,7 +90,7 @@ def _settled(case: PoolCase) -> Pool:
 
 def _seqs(pool: Pool, limit: Limit) -> int:
     """Of each rank, as vLLM counts it."""
-    return max(1, min(MOST_SEQS, int(limit.point.in_flight / pool.data_parallel_size)))
+    return max(1, min(MAX_SEQS, int(limit.point.in_flight / pool.data_parallel_size)))
 
 
 def _length(case: PoolCase, demand: PoolDemand) -> Mapping[str, int]:
@@ -108,10 +108,10 @@ def _spread(case: PoolCase, pool: Pool, demand: PoolDemand) -> tuple[Pool, Limit
         if isinstance(limit, str):
             raise _NotFound(_open(case.pool)[0], f"expected a server that can work, got one where {limit}", _HINT)
         return pool, limit
-    found: list[Spread] = []
+    found: list[PoolLayout] = []
     for gpus in dict.fromkeys((case.platform.gpus, case.platform.gpus * case.nodes)):
-        found = list(spreads(case, pool, demand, gpus))
-        chosen = best_of(found)
+        found = list(pool_layouts(case, pool, demand, gpus))
+        chosen = best_layout(found)
         if chosen is not None and chosen.limit is not None:
             return chosen.pool, chosen.limit
         if pool.pipeline_parallel_size != AUTO:

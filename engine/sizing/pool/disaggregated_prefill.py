@@ -3,7 +3,7 @@
 Together, every prompt makes all answers wait for its prefill; apart, answers don't wait, but each prompt's cache
 crosses the fabric. Both are loaded to the same limits, at the pessimistic edge, and compared by requests a GPU.
 
-    apart = prefill_apart(performance, limit, server, demand, link_gb_s=50)
+    apart = disaggregate_prefill(performance, limit, server, demand, link_gb_s=50)
     apart.gain, apart.transfer_s, apart.prefill_per_decode
 
 Sources: the split and its terms, DistServe (OSDI 2024, arXiv 2401.09670); waiting, M/D/1. Not held to measurements.
@@ -23,7 +23,7 @@ _STEPS = 40
 
 
 @dataclass(frozen=True, slots=True)
-class Apart:
+class DisaggregationGain:
     """Servers apart, each of the same GPUs as the pool's."""
 
     transfer_s: float
@@ -46,24 +46,24 @@ class Apart:
         return self.rate_per_gpu_s / self.together_rate_per_gpu_s - 1
 
 
-def prefill_apart(
+def disaggregate_prefill(
     performance: Performance, limit: Limit, server: Server, demand: PoolDemand, *, link_gb_s: float
-) -> Apart | None:
+) -> DisaggregationGain | None:
     """Servers apart under the same demand and limits; None where no answer is made, or a limit can't be kept apart.
 
     Args:
         link_gb_s: that one GPU sends to another node, in GB/s; every GPU of a server sends its own part.
     """
-    if not server.makes_tokens or not limit.is_held:
+    if not server.is_generative or not limit.is_held:
         return None
-    serving, prompt, answer = performance.serving, demand.prompt, demand.answer
+    serving, input_tokens, output_tokens = performance.serving, demand.input_tokens, demand.output_tokens
     slower = performance.bands["open"]["itl"].p90
     late = performance.bands["closed"]["ttft"].p90
-    transfer_s = server.session_bytes(prompt) / (link_gb_s * 1e9)
-    prefill_s = serving.prefill_s(prompt)
+    transfer_s = server.session_bytes(input_tokens) / (link_gb_s * 1e9)
+    prefill_s = serving.prefill_s(input_tokens)
 
     def itl_s(in_flight: float) -> float:
-        return slower * serving.decode_s(in_flight, prompt + answer / 2)
+        return slower * serving.decode_s(in_flight, input_tokens + output_tokens / 2)
 
     wait_s = BUSY * prefill_s / (2 * (1 - BUSY))
     ttft_s = late * (serving.before_s + prefill_s + wait_s) + transfer_s + itl_s(1.0)
@@ -76,9 +76,9 @@ def prefill_apart(
             middle = (low + high) / 2
             low, high = (middle, high) if itl_s(middle) <= demand.itl_s else (low, middle)
         in_flight = low
-    rate = in_flight / (itl_s(in_flight) * answer)
+    rate = in_flight / (itl_s(in_flight) * output_tokens)
     prefill_per_decode = rate * prefill_s / performance.bands["open"]["throughput"].p10 / BUSY
-    return Apart(
+    return DisaggregationGain(
         transfer_s=transfer_s,
         ttft_s=ttft_s,
         itl_s=itl_s(in_flight),

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from ..demand.reserve import growth_factor
 from .pool import PoolSizing, need_of
 
-MOST_YEARS = 10  # looked ahead: sizing.reserve.growth_years goes no further
+MAX_YEARS = 10  # looked ahead: sizing.reserve.growth_years goes no further
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ def growth_of(sized: PoolSizing) -> tuple[YearNeed, ...]:
         return ()
     today = demand.scaled(1 / growth_factor(case.reserve))
     found = []
-    for year in range(MOST_YEARS + 1):
+    for year in range(MAX_YEARS + 1):
         need = need_of(case, sized.performance, sized.limit, today.scaled((1 + yearly) ** year))
         found.append(YearNeed(year, need.in_flight, need.replicas, need.with_reserve))
     return tuple(found)

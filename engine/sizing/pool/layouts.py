@@ -1,8 +1,8 @@
-"""Every way to spread one pool's server over GPUs, with what it then carries at the pessimistic edge, or why it can't.
+"""Parallel layouts of one pool's server, each with its limit at the pessimistic edge or the reason for refusal. Pure.
 
-for way in spreads(case, case.pool, demand, gpus=8):
-    way.size, way.refused or way.limit.point.in_flight
-best_of(spreads(...))
+for layout in pool_layouts(case, case.pool, demand, gpus=8):
+    layout.size, layout.refused or layout.limit.point.in_flight
+best_layout(pool_layouts(...))
 """
 
 from __future__ import annotations
@@ -15,22 +15,21 @@ from ...spec.types import AUTO
 from .. import GIB
 from ..demand.pool_demand import PoolDemand
 from ..performance.capacity import Limit
-from ..performance.replica_model import ExpertMode
-from .parallelism import Way, best, startable
+from .parallelism import ParallelLayout, best, layouts_that_fit
 from .pool import PoolCase
 from .server import precision_of
 
-MOST_SEQS = 512
-"""Requests at once that `auto` goes up to; beyond, published measurements are few."""
+MAX_SEQS = 512
+"""Largest value of `max_num_seqs: auto`; few published measurements exceed it."""
 
 
 @dataclass(frozen=True)
-class Spread:
-    """One way."""
+class PoolLayout:
+    """A parallel layout of a pool, with what one replica carries."""
 
-    way: Way
+    parallel: ParallelLayout
     pool: Pool
-    """With these sizes."""
+    """With the sizes of this layout."""
     limit: Limit | None
     refused: str = ""
 
@@ -40,52 +39,53 @@ class Spread:
         return self.pool.spread
 
 
-def spreads(case: PoolCase, pool: Pool, demand: PoolDemand, gpus: int) -> Iterator[Spread]:
-    """Every way that `pool` leaves open, over at most `gpus` GPUs.
+def pool_layouts(case: PoolCase, pool: Pool, demand: PoolDemand, gpus: int) -> Iterator[PoolLayout]:
+    """Yield every layout on at most `gpus` GPUs that matches the sizes of `pool`.
 
     Args:
-        pool: sizes that are not `auto` are kept.
-        gpus: whole ones; a server on a MIG slice has that one alone.
+        pool: sizes other than `auto` are fixed.
+        gpus: whole GPUs; a server on a MIG slice uses one slice.
 
     Raises:
-        InputError: the catalogue does not know enough of the model's shape.
+        InputError: the catalogue lacks a figure of the model's shape.
     """
-    for way in _ways(case, pool, 1 if case.mig else gpus):
-        sized = pool.model_copy(update=_sizes(way))
-        limit = way.refused or limit_of(case, sized, demand)
+    for parallel in _matching(case, pool, 1 if case.mig else gpus):
+        sized = pool.model_copy(update=_sizes(parallel))
+        limit = parallel.refused or limit_of(case, sized, demand)
         if isinstance(limit, str):
-            yield Spread(way, sized, None, limit)
+            yield PoolLayout(parallel, sized, None, limit)
             continue
-        used = gpus // way.gpus * way.gpus / gpus
-        worth = limit.point.tokens_per_s.low / way.gpus * used
-        yield Spread(replace(way, worth=worth), sized, limit)
+        used = gpus // parallel.gpus * parallel.gpus / gpus
+        worth = limit.point.tokens_per_s.low / parallel.gpus * used
+        yield PoolLayout(replace(parallel, worth=worth), sized, limit)
 
 
-def _sizes(way: Way) -> dict[str, int]:
-    is_apart = way.expert_mode is ExpertMode.EXPERT
+def _sizes(parallel: ParallelLayout) -> dict[str, int]:
     return {
-        "tensor_parallel_size": 1 if is_apart else way.tensor_parallel_size,
-        "data_parallel_size": way.tensor_parallel_size if is_apart else 1,
-        "pipeline_parallel_size": way.pipeline_parallel_size,
+        "tensor_parallel_size": parallel.tensor_parallel_size,
+        "data_parallel_size": parallel.data_parallel_size,
+        "pipeline_parallel_size": parallel.pipeline_parallel_size,
     }
 
 
-def best_of(found: Sequence[Spread]) -> Spread | None:
-    """The way to take; None when none can start."""
-    chosen = best([each.way for each in found if not each.refused])
-    return next((each for each in found if each.way is chosen), None)
+def best_layout(found: Sequence[PoolLayout]) -> PoolLayout | None:
+    """Return the preferred layout; None if none can start."""
+    chosen = best([each.parallel for each in found if not each.refused])
+    return next((each for each in found if each.parallel is chosen), None)
 
 
 def limit_of(case: PoolCase, pool: Pool, demand: PoolDemand) -> Limit | str:
-    """What a replica carries, or why it can't; where `max_num_seqs` is open, with as many as `auto` goes up to.
+    """Return what one replica carries, or why it cannot serve the demand.
+
+    If `max_num_seqs` is `auto`, its largest value is used.
 
     Raises:
-        InputError: the catalogue does not know enough of the model's shape.
+        InputError: the catalogue lacks a figure of the model's shape.
     """
-    server = replace(case, pool=pool.model_copy(update={"max_num_seqs": pool.max_num_seqs or MOST_SEQS})).server()
+    server = replace(case, pool=pool.model_copy(update={"max_num_seqs": pool.max_num_seqs or MAX_SEQS})).server()
     if server.sessions(pool.max_model_len) < 1:
         room, asked = server.kv_bytes() / GIB, server.session_bytes(pool.max_model_len) / GIB
-        return f"{pool.max_model_len} tokens take {asked:.1f} GiB on each GPU, {room:.1f} are left for them"
+        return f"{pool.max_model_len} tokens need {asked:.1f} GiB on each GPU, {room:.1f} GiB are available"
     limit = server.performance(demand).limit(demand)
     if limit.is_held:
         return limit
@@ -94,22 +94,22 @@ def limit_of(case: PoolCase, pool: Pool, demand: PoolDemand) -> Limit | str:
     return f"{limit.binding} of a single request is {took * 1e3:.0f} ms at the pessimistic edge"
 
 
-def _ways(case: PoolCase, pool: Pool, gpus: int) -> Iterator[Way]:
-    found = startable(
+def _matching(case: PoolCase, pool: Pool, gpus: int) -> Iterator[ParallelLayout]:
+    found = layouts_that_fit(
         case.model,
         case.gpu,
         precision=precision_of(pool, case.model),
         gpus=gpus,
-        vllm=case.vllm,
+        engine_version=case.engine_version,
         link_domain=case.platform.gpus,
         gpu_memory_utilization=pool.gpu_memory_utilization,
         adapters=pool.lora.max_loras if pool.lora else 0,
         adapter_rank=pool.lora.max_lora_rank if pool.lora else 16,
-        has_whole_experts=pool.enable_expert_parallel,
+        enable_expert_parallel=pool.enable_expert_parallel,
     )
-    for way, _ in found:
-        is_asked = all(getattr(pool, name) in (AUTO, size) for name, size in _sizes(way).items())
-        if way.expert_mode is ExpertMode.EXPERT:  # off unless site.yaml says so: few measurements stand behind it
-            is_asked &= pool.enable_expert_parallel and way.pipeline_parallel_size == 1
-        if is_asked:
-            yield way
+    for parallel, _ in found:
+        matches = all(getattr(pool, name) in (AUTO, size) for name, size in _sizes(parallel).items())
+        if parallel.data_parallel_size > 1:  # only on request, because few measurements exist
+            matches &= pool.enable_expert_parallel and parallel.pipeline_parallel_size == 1
+        if matches:
+            yield parallel

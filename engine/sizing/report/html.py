@@ -14,12 +14,12 @@ from sovctl.support.html_templates import page_template
 from .. import GIB
 from ..explain.pool import explain
 from ..explain.step import Step, both_units
-from ..performance.capacity import Banded
-from ..pool.cautions import cautions
+from ..performance.capacity import Interval
+from ..pool.caveats import caveats
 from ..pool.pool import PoolSizing
 from ..site.costs import MonthlyCosts
-from ..site.site_sizing import Outcome
-from .svg_plot import Line, Part, Plot, band_plot, bar
+from ..site.site_sizing import SiteSizing
+from .svg_plot import BarSegment, Line, Plot, band_plot, bar
 
 _POINTS = 40  # of a curve
 
@@ -35,13 +35,13 @@ class _Block:
     curves: tuple[tuple[str, Markup], ...]
     """Title and plot."""
     steps: tuple[Step, ...]
-    cautions: tuple[str, ...]
+    caveats: tuple[str, ...]
     ttft: str = ""
     """Middle, pessimistic edge in brackets, limit."""
     itl: str = ""
 
 
-def render_page(outcome: Outcome) -> str:
+def render_page(outcome: SiteSizing) -> str:
     """The page; the same site gives the same page."""
     costs = outcome.costs
     return page_template("size", "size.html.j2").render(
@@ -66,7 +66,7 @@ def _block(sized: PoolSizing) -> _Block:
             ("cache", "KV cache", sized.server.kv_bytes()),
             ("free", "kept free", rank.usable_bytes - rank.budget_bytes),
         )
-        parts = [Part(f"{name} {size / GIB:.0f} GiB", css, size) for css, name, size in sizes]
+        parts = [BarSegment(f"{name} {size / GIB:.0f} GiB", css, size) for css, name, size in sizes]
         memory = Markup(bar(f"memory of one {sized.case.gpu.id}", parts))  # noqa: S704 - our own SVG, texts escaped
         named = tuple((css, name, both_units(size)) for css, name, size in sizes)
     point, demand = sized.point or (sized.limit.point if sized.limit else None), sized.case.demand
@@ -74,10 +74,10 @@ def _block(sized: PoolSizing) -> _Block:
     if point is not None and demand is not None:
         ttft = _against(point.ttft, demand.ttft_s)
         itl = _against(point.itl, demand.itl_s) if sized.performance and sized.performance.answers else "-"
-    return _Block(sized, memory, named, tuple(_curves(sized)), tuple(explain(sized)), tuple(cautions(sized)), ttft, itl)
+    return _Block(sized, memory, named, tuple(_curves(sized)), tuple(explain(sized)), tuple(caveats(sized)), ttft, itl)
 
 
-def _against(value: Banded, limit_s: float | None) -> str:
+def _against(value: Interval, limit_s: float | None) -> str:
     """A time and its limit, in milliseconds."""
     places = 1 if value.middle < 0.1 else 0
     limit = "" if limit_s is None else f" / {limit_s * 1e3:,.0f}"

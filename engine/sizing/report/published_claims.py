@@ -33,10 +33,10 @@ from ..memory.gpu_memory import RankMemory, rank_memory
 from ..memory.weights import Precision, Weights
 from ..performance.calibration import load_calibration
 from ..performance.engines import TENSORRT
-from ..performance.replica_model import ExpertMode, Replica
+from ..performance.replica_model import ReplicaModel
 from ..performance.step_time import Steps
 from ..performance.throughput import Serving
-from ..pool.parallelism import Objective, ways_of
+from ..pool.parallelism import Objective, parallel_layouts
 
 BF16, FP8, INT4, INT8, NVFP4 = Precision.BF16, Precision.FP8, Precision.INT4, Precision.INT8, Precision.NVFP4
 H100, H200, GB200 = "H100-80GB-SXM", "H200-141GB-SXM", "GB200-NVL72-GPU"
@@ -87,9 +87,9 @@ class Claim(CatalogModel):
         return Verdict.INCONSISTENT if self.verdict is Verdict.INCONSISTENT else Verdict.WRONG
 
 
-def _kv(model: str, tokens: float = 1, *, element_bytes: float = 2) -> float:
+def _kv(model: str, tokens: float = 1, *, kv_cache_dtype_bytes: float = 2) -> float:
     """Bytes of cache, one copy."""
-    return tokens * kv_cache(load_models()[model]).token_bytes(element_bytes=element_bytes)
+    return tokens * kv_cache(load_models()[model]).token_bytes(kv_cache_dtype_bytes=kv_cache_dtype_bytes)
 
 
 def _weights(model: str, precision: Precision) -> float:
@@ -98,35 +98,39 @@ def _weights(model: str, precision: Precision) -> float:
 
 def _memory(model: str, precision: Precision, gpu: str, tensor: int) -> RankMemory:
     weights = Weights.of(load_models()[model], precision)
-    return rank_memory(load_gpus()[gpu], weights, vllm=_VLLM, tensor_parallel_size=tensor)
+    return rank_memory(load_gpus()[gpu], weights, engine_version=_VLLM, tensor_parallel_size=tensor)
 
 
 def _sessions(
-    model: str, precision: Precision, gpu: str, tensor: int, tokens: int, *, element_bytes: float = 2
+    model: str, precision: Precision, gpu: str, tensor: int, tokens: int, *, kv_cache_dtype_bytes: float = 2
 ) -> float:
     """Sessions of `tokens` in one replica."""
     room = max(0.0, _memory(model, precision, gpu, tensor).kv_bytes)
     return kv_cache(load_models()[model]).sessions(
-        room, tokens, tensor_parallel_size=tensor, element_bytes=element_bytes
+        room, tokens, tensor_parallel_size=tensor, kv_cache_dtype_bytes=kv_cache_dtype_bytes
     )
 
 
-def _least_gpus(model: str, precision: Precision, gpu: str, tokens: int, users: int, *, element_bytes: float) -> int:
+def _least_gpus(
+    model: str, precision: Precision, gpu: str, tokens: int, users: int, *, kv_cache_dtype_bytes: float
+) -> int:
     return next(
-        n for n in (1, 2, 4, 8) if _sessions(model, precision, gpu, n, tokens, element_bytes=element_bytes) >= users
+        n
+        for n in (1, 2, 4, 8)
+        if _sessions(model, precision, gpu, n, tokens, kv_cache_dtype_bytes=kv_cache_dtype_bytes) >= users
     )
 
 
 def _steps(model: str, precision: Precision, gpu: str, tensor: int) -> Steps:
-    replica = Replica.of(
-        load_models()[model], load_gpus()[gpu], precision=precision, kv_element_bytes=1, tensor_parallel_size=tensor
+    replica = ReplicaModel.of(
+        load_models()[model], load_gpus()[gpu], precision=precision, kv_cache_dtype_bytes=1, tensor_parallel_size=tensor
     )
     return Steps(replica, load_calibration().constant, TENSORRT)
 
 
 def _rack_tokens_per_s(tensor: int = 4) -> float:
     """405B FP8 on a GB200 rack at 4,096 tokens in and 512 out."""
-    sessions = _sessions(L405, FP8, GB200, tensor, 4608, element_bytes=1)
+    sessions = _sessions(L405, FP8, GB200, tensor, 4608, kv_cache_dtype_bytes=1)
     return Serving(_steps(L405, FP8, GB200, tensor), sessions, 512).offline(4096, 512).output_tokens_per_s * 72 / tensor
 
 
@@ -137,18 +141,16 @@ def _racks_for_sessions(sessions: int) -> int:
 
 def _widest(gpus: int) -> int:
     """The most GPUs over which Qwen3-235B in block FP8 starts on H100 by tensor parallelism alone."""
-    ways = ways_of(
+    ways = parallel_layouts(
         load_models()[Q235],
         load_gpus()[H100],
         precision=FP8,
         gpus=gpus,
         objective=Objective(2000, 500),
-        vllm=_VLLM,
+        engine_version=_VLLM,
     )
     return max(
-        way.gpus
-        for way in ways
-        if way.expert_mode is ExpertMode.TENSOR and way.pipeline_parallel_size == 1 and not way.refused
+        way.gpus for way in ways if way.data_parallel_size == 1 and way.pipeline_parallel_size == 1 and not way.refused
     )
 
 
@@ -206,8 +208,8 @@ COMPUTED: Mapping[str, Callable[[], float]] = MappingProxyType(
         "s3-50-users-100k": lambda: _kv(L70, 100_000) * 50 / 1e9,
         "s3-worked-example-kv": lambda: _kv(L70, 32768) * 20 / 1e9,
         "s3-worked-example-total": lambda: 1.2 * (_weights(L70, INT8) + _kv(L70, 32768) * 20) / 1e9,
-        "s3-worked-example-h200": lambda: _least_gpus(L70, INT8, H200, 32768, 20, element_bytes=2),
-        "s3-worked-example-h200-fp8": lambda: _least_gpus(L70, INT8, H200, 32768, 20, element_bytes=1),
+        "s3-worked-example-h200": lambda: _least_gpus(L70, INT8, H200, 32768, 20, kv_cache_dtype_bytes=2),
+        "s3-worked-example-h200-fp8": lambda: _least_gpus(L70, INT8, H200, 32768, 20, kv_cache_dtype_bytes=1),
         "s3-235b-total": lambda: Weights.of(load_models()[Q235]).total_parameters / 1e9,
         "s3-235b-gpus": lambda: next(n for n in (1, 2, 4, 8) if _memory(Q235, FP8, H100, n).fits),
         "s3-235b-over-8": lambda: _widest(8),

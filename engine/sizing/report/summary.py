@@ -6,12 +6,12 @@ from dataclasses import asdict
 from typing import Any
 
 from ..explain.pool import explain
-from ..performance.capacity import Banded
+from ..performance.capacity import Interval
 from ..pool.autoscaler import bounds_of
-from ..pool.cautions import cautions
+from ..pool.caveats import caveats
 from ..pool.growth import growth_of
 from ..pool.pool import PoolSizing
-from ..site.site_sizing import Outcome
+from ..site.site_sizing import SiteSizing
 
 
 def summary(sized: PoolSizing) -> dict[str, Any]:
@@ -56,9 +56,9 @@ def summary(sized: PoolSizing) -> dict[str, Any]:
             "in_flight": round(point.in_flight, 2),
             "binding": sized.limit.binding.value,
             "is_held": sized.limit.is_held,
-            "ttft_s": banded(point.ttft),
-            "itl_s": banded(point.itl),
-            "output_tokens_per_s": banded(point.tokens_per_s),
+            "ttft_s": interval(point.ttft),
+            "itl_s": interval(point.itl),
+            "output_tokens_per_s": interval(point.tokens_per_s),
         }
         found["slo"] = {"ttft_s": case.demand.ttft_s, "itl_s": case.demand.itl_s, "e2e_s": case.demand.e2e_s}
     if sized.need is not None:
@@ -71,12 +71,12 @@ def summary(sized: PoolSizing) -> dict[str, Any]:
     if sized.point is not None:
         found["at_peak"] = {
             "in_flight": round(sized.point.in_flight, 2),
-            "ttft_s": banded(sized.point.ttft),
-            "itl_s": banded(sized.point.itl),
-            "output_tokens_per_s": banded(sized.point.tokens_per_s),
+            "ttft_s": interval(sized.point.ttft),
+            "itl_s": interval(sized.point.itl),
+            "output_tokens_per_s": interval(sized.point.tokens_per_s),
         }
     found["years"] = [asdict(each) for each in growth_of(sized)]
-    found["cautions"] = cautions(sized)
+    found["caveats"] = caveats(sized)
     found["steps"] = [
         {
             "title": step.title,
@@ -90,7 +90,7 @@ def summary(sized: PoolSizing) -> dict[str, Any]:
     return found
 
 
-def document(outcome: Outcome) -> dict[str, Any]:
+def document(outcome: SiteSizing) -> dict[str, Any]:
     """A whole site: pools, machines, money and autoscaling."""
     spec, layout, costs = outcome.spec, outcome.layout, outcome.costs
     groups = [
@@ -126,7 +126,7 @@ def document(outcome: Outcome) -> dict[str, Any]:
     }
 
 
-def banded(value: Banded) -> dict[str, float]:
+def interval(value: Interval) -> dict[str, float]:
     """A figure with its band."""
     return {"p10": _short(value.low), "p50": _short(value.middle), "p90": _short(value.high)}
 

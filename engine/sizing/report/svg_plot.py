@@ -38,7 +38,7 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class BarSegment:
     """One part of a bar."""
 
     name: str
@@ -125,7 +125,7 @@ def _segment(css: str, start: str, end: str) -> str:
     return f'<line class="{css}" x1="{x1}" y1="{y1}" x2="{x2}" y2="{y2}"/>'
 
 
-def bar(title: str, parts: Sequence[Part]) -> str:
+def bar(title: str, parts: Sequence[BarSegment]) -> str:
     """One bar in parts, side by side, each with its name on it where there is room; nothing of size 0 or less."""
     kept = [part for part in parts if part.size > 0]
     whole = sum(part.size for part in kept) or 1.0

@@ -115,7 +115,7 @@ def costs_of(spec: SiteSpec, layout: Layout, sizings: Sequence[PoolSizing]) -> M
 
 def volume_of(sizings: Sequence[PoolSizing], busy_hours: float) -> Volume:
     """What the workload asks in a month of so many busy hours."""
-    requests = prompt = answer = 0.0
+    requests = input_tokens = output_tokens = 0.0
     for sized in sizings:
         demand = sized.case.demand
         if demand is None or sized.limit is None:
@@ -124,6 +124,6 @@ def volume_of(sizings: Sequence[PoolSizing], busy_hours: float) -> Volume:
         for each in demand.classes:
             calls = each.rate_per_s(e2e_s) / each.peak_factor * 3600 * busy_hours
             requests += calls
-            prompt += calls * each.prompt.mean
-            answer += calls * each.answer.mean if sized.server and sized.server.makes_tokens else 0.0
-    return Volume(requests, prompt, answer)
+            input_tokens += calls * each.input_tokens.mean
+            output_tokens += calls * each.output_tokens.mean if sized.server and sized.server.is_generative else 0.0
+    return Volume(requests, input_tokens, output_tokens)

@@ -17,7 +17,7 @@ from .data_hall import Layout, site_layout
 
 
 @dataclass(frozen=True)
-class Outcome:
+class SiteSizing:
     """All that sizing says of a site."""
 
     spec: SiteSpec
@@ -33,8 +33,8 @@ class Outcome:
         return any(sized.verdict.blocks for sized in self.sizings)
 
 
-def reckon(spec: SiteSpec, catalog: Catalog) -> Outcome:
+def size_site(spec: SiteSpec, catalog: Catalog) -> SiteSizing:
     """Size a site whose numbers are all there."""
     sizings = [size_pool(case) for case in pool_cases(spec, catalog)]
     layout = site_layout(spec, catalog, sizings)
-    return Outcome(spec, sizings, layout, costs_of(spec, layout, sizings))
+    return SiteSizing(spec, sizings, layout, costs_of(spec, layout, sizings))

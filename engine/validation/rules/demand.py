@@ -14,7 +14,7 @@ from sovctl.support.errors import InputError, Problem
 from sovctl.support.suggestions import nearest_few
 
 from ...sizing.demand.classes import ClassDemand
-from ...sizing.demand.lengths import MOST_SPREAD
+from ...sizing.demand.lengths import MAX_P95_RATIO
 from ...sizing.demand.pool_demand import PoolDemand
 from ...sizing.explain.step import both_units
 from ...sizing.memory.gpu_memory import Edge, RankMemory
@@ -45,11 +45,11 @@ def check_demand(site: SiteUnderValidation) -> Iterator[Problem]:
 def check_percentiles(site: SiteUnderValidation) -> Iterator[Problem]:
     for index, each in enumerate(site.spec.workload):
         asked = ClassDemand.of(each)
-        for name, lengths in (("input_tokens", asked.prompt), ("output_tokens", asked.answer)):
-            if not 1 <= lengths.p95 / lengths.mean <= MOST_SPREAD:
+        for name, lengths in (("input_tokens", asked.input_tokens), ("output_tokens", asked.output_tokens)):
+            if not 1 <= lengths.p95 / lengths.mean <= MAX_P95_RATIO:
                 yield Problem(
-                    f"expected {lengths.mean:.0f} to {lengths.mean * MOST_SPREAD:.0f}, 1 to {MOST_SPREAD} times the "
-                    f"average, got {lengths.p95:.0f}",
+                    f"expected {lengths.mean:.0f} to {lengths.mean * MAX_P95_RATIO:.0f}, 1 to {MAX_P95_RATIO} times "
+                    f"the average, got {lengths.p95:.0f}",
                     where=f"workload[{index}].{name}_p95",
                     hint="split the class in two where a few requests are far longer than the rest",
                 )
@@ -136,8 +136,8 @@ def check_lengths(site: SiteUnderValidation) -> Iterator[Problem]:
         for index, workload in each.workload:
             asked = ClassDemand.of(workload)
             role = each.model.role  # what a speech model hears is no prompt in tokens
-            tokens = asked.prompt.mean if role != "asr" else 0.0
-            tokens += asked.answer.mean if role not in ("embedding", "reranker") else 0.0
+            tokens = asked.input_tokens.mean if role != "asr" else 0.0
+            tokens += asked.output_tokens.mean if role not in ("embedding", "reranker") else 0.0
             if tokens > each.pool.max_model_len:
                 place = "input_tokens" if workload.input_tokens else "kind"
                 yield Problem(
@@ -206,20 +206,20 @@ def _limits_passed(each: PoolCase, demand: PoolDemand) -> Iterator[Problem]:
     if server.sessions(each.pool.max_model_len) < 1:
         return  # another rule says so
     performance = server.performance(demand)
-    one, average_s = performance.at(1.0, demand), performance.serving.prefill_s(demand.prompt)
+    one, average_s = performance.at(1.0, demand), performance.serving.prefill_s(demand.input_tokens)
     for index, workload in each.workload:
         asked = ClassDemand.of(workload)
-        ttft_s = max(0.0, one.ttft.low + performance.serving.prefill_s(asked.prompt.mean) - average_s)
+        ttft_s = max(0.0, one.ttft.low + performance.serving.prefill_s(asked.input_tokens.mean) - average_s)
         least = [("ttft_p95_ms", asked.ttft_s, ttft_s)]
-        if server.makes_tokens:
+        if server.is_generative:
             least.append(("itl_p95_ms", asked.itl_s, one.itl.low))
-            least.append(("e2e_p95_ms", asked.e2e_s, ttft_s + one.itl.low * (asked.answer.mean - 1)))
+            least.append(("e2e_p95_ms", asked.e2e_s, ttft_s + one.itl.low * (asked.output_tokens.mean - 1)))
         for name, limit_s, took_s in least:
             if limit_s is not None and limit_s < took_s:
                 yield Problem(
                     f"expected at least {took_s * 1e3:.1f} ms, what one request alone takes at the optimistic edge "
-                    f"({asked.prompt.mean:.0f} tokens in, {asked.answer.mean:.0f} out, {server.model.id} on "
-                    f"{server.gpus} x {server.gpu.id}), got {limit_s * 1e3:g}",
+                    f"({asked.input_tokens.mean:.0f} tokens in, {asked.output_tokens.mean:.0f} out, {server.model.id} "
+                    f"on {server.gpus} x {server.gpu.id}), got {limit_s * 1e3:g}",
                     where=f"workload[{index}].{name}",
                     hint="use more GPUs per replica, a lower precision, a smaller model or a looser limit",
                 )

@@ -11,7 +11,7 @@ from sovctl.support.errors import InputError, Problem
 
 from ...catalog import ModelEntry
 from ...catalog.mig import slices_of
-from ...placement import too_large, try_place
+from ...placement import too_large, try_assign_gpus
 from ...sizing.memory.quantization import named_precision
 from ...spec import Pool
 from .rule import SiteUnderValidation, unknown_name
@@ -194,7 +194,7 @@ def check_stages(site: SiteUnderValidation) -> Iterator[Problem]:
 
 def check_gpus(site: SiteUnderValidation) -> Iterator[Problem]:
     said = {each.where for each in too_large(site.spec, site.catalog)}
-    yield from (each for each in try_place(site.spec, site.catalog)[1] if each.where not in said)
+    yield from (each for each in try_assign_gpus(site.spec, site.catalog)[1] if each.where not in said)
 
 
 def check_slices(site: SiteUnderValidation) -> Iterator[Problem]:
@@ -241,7 +241,7 @@ def check_ports(site: SiteUnderValidation) -> Iterator[Problem]:
                 if holder != "the gateway's operators":
                     yield _port_held("gateway.admin.port", name, admin.port, holder)
     paths = {pool.name: f"pools[{index}].port" for index, pool in enumerate(site.spec.pools)}
-    for replica in try_place(site.spec, site.catalog)[0]:
+    for replica in try_assign_gpus(site.spec, site.catalog)[0]:
         where, place = paths[replica.pool], (replica.head, replica.port)
         if replica.port > 65535:
             yield Problem(

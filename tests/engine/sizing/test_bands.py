@@ -19,7 +19,7 @@ from sovctl.engine.sizing.demand.lengths import Lengths
 from sovctl.engine.sizing.demand.pool_demand import PoolDemand
 from sovctl.engine.sizing.memory.weights import Precision
 from sovctl.engine.sizing.performance.calibration import Evidence, load_calibration
-from sovctl.engine.sizing.performance.capacity import Banded, Performance, Provenance
+from sovctl.engine.sizing.performance.capacity import Interval, Performance, Provenance
 from sovctl.engine.sizing.pool.server import Server
 from sovctl.engine.spec.workload import WorkloadKind
 
@@ -30,8 +30,8 @@ REGIMES = ("open", "closed", "offline", "static")
 def server(model: str = "llama-3.3-70b", gpu: str = "H100-80GB-SXM") -> Server:
     return Server(
         model=load_models()[model], gpu=load_gpus()[gpu], precision=Precision.FP8, tensor_parallel_size=4,
-        pipeline_parallel_size=1, max_model_len=32768, max_num_seqs=256, kv_element_bytes=2, gpu_memory_utilization=0.9,
-        kv_cache_memory_bytes=None, vllm="0.32.0",
+        pipeline_parallel_size=1, max_model_len=32768, max_num_seqs=256, kv_cache_dtype_bytes=2,
+        gpu_memory_utilization=0.9, kv_cache_memory_bytes=None, engine_version="0.32.0",
     )  # fmt: skip
 
 
@@ -73,13 +73,15 @@ def test_less_evidence_widens_every_band(regime: str) -> None:
 @given(st.floats(1e-4, 1e6), st.sampled_from(list(Evidence)), st.sampled_from(REGIMES))
 def test_a_band_holds_its_figure(middle: float, evidence: Evidence, regime: str) -> None:
     for band in CALIBRATION.bands[evidence][regime].values():
-        found = Banded.of(middle, band)
+        found = Interval.of(middle, band)
         assert 0 < found.low <= found.middle <= found.high
 
 
 @given(st.floats(1, 400), st.floats(64, 20_000), st.floats(2, 2_000))
-def test_a_gpu_that_nobody_measured_is_planned_more_carefully(in_flight: float, prompt: float, answer: float) -> None:
-    demand = PoolDemand((_asking(prompt, answer),))
+def test_a_gpu_that_nobody_measured_is_planned_more_carefully(
+    in_flight: float, input_tokens: float, output_tokens: float
+) -> None:
+    demand = PoolDemand((_asking(input_tokens, output_tokens),))
     known = server().performance(demand)
     unknown = Performance(known.serving, CALIBRATION.bands[Evidence.NONE], known.most, known.most_by)
     one, other = known.at(in_flight, demand), unknown.at(in_flight, demand)
@@ -109,8 +111,9 @@ def test_the_words_say_what_stands_behind_a_figure() -> None:
     assert len({each.words for each in Evidence}) == len(Evidence)
 
 
-def _asking(prompt: float, answer: float) -> ClassDemand:
+def _asking(input_tokens: float, output_tokens: float) -> ClassDemand:
     return ClassDemand(
-        "asking", WorkloadKind.CHAT, at_work=100, peak_factor=1, prompt=Lengths(prompt, prompt),
-        answer=Lengths(answer, answer), prefix_hit_share=0, ttft_s=None, itl_s=None, e2e_s=None, calls_per_user_s=0.01,
+        "asking", WorkloadKind.CHAT, at_work=100, peak_factor=1, input_tokens=Lengths(input_tokens, input_tokens),
+        output_tokens=Lengths(output_tokens, output_tokens), prefix_hit_share=0, ttft_s=None, itl_s=None, e2e_s=None,
+        calls_per_user_s=0.01,
     )  # fmt: skip

@@ -30,7 +30,7 @@ POOL = {
 @cache
 def server(max_num_seqs: int = 256) -> Server:
     pool = Pool.model_validate({**POOL, "max_num_seqs": max_num_seqs})
-    return Server.of(load_models()["llama-3.3-70b"], load_gpus()["H100-80GB-SXM"], pool, vllm="0.32.0")
+    return Server.of(load_models()["llama-3.3-70b"], load_gpus()["H100-80GB-SXM"], pool, engine_version="0.32.0")
 
 
 def demand(users: int = 1000, **said: object) -> PoolDemand:
@@ -100,7 +100,7 @@ def test_long_prompts_bind_by_cache_and_short_ones_by_max_num_seqs() -> None:
 def test_replicas_come_to_rest_where_they_carry_what_is_asked(users: int, replicas: int) -> None:
     asked = demand(users, itl_p95_ms=60)
     performance, limit = carried(asked)
-    point = performance.settled(replicas, asked, limit.point.in_flight)
+    point = performance.converged(replicas, asked, limit.point.in_flight)
     if point is None:
         assert performance.needed_in_flight(limit.point, asked) > replicas * limit.point.in_flight * (1 - 1e-9)
     else:

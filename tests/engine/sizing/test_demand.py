@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sovctl.engine.sizing.demand.classes import HABITS, RULES_OF_THUMB, ClassDemand
-from sovctl.engine.sizing.demand.lengths import MOST_SPREAD, Lengths
+from sovctl.engine.sizing.demand.lengths import MAX_P95_RATIO, Lengths
 from sovctl.engine.sizing.demand.pool_demand import PoolDemand
 from sovctl.engine.sizing.demand.reserve import growth_factor, lost, replicas_with_reserve
 from sovctl.engine.spec.workload import Reserve, RuleOfThumb, WorkloadClass, WorkloadKind
@@ -53,7 +53,7 @@ def test_people_who_never_think_are_always_in_flight() -> None:
     assert ClassDemand.of(work(think_time_s=0)).in_flight(7.0) == pytest.approx(1000)
 
 
-@given(st.floats(1, 1e6), st.floats(1, MOST_SPREAD))
+@given(st.floats(1, 1e6), st.floats(1, MAX_P95_RATIO))
 def test_one_in_a_hundred_is_longer_than_one_in_twenty(mean: float, spread: float) -> None:
     lengths = Lengths(mean, mean * spread)
     assert lengths.p95 * (1 - 1e-9) <= lengths.p99 <= 20 * mean
@@ -100,7 +100,7 @@ def test_a_pool_keeps_the_strictest_limit_and_averages_by_calls() -> None:
         ]
     )
     assert demand is not None
-    assert (demand.prompt, demand.answer) == pytest.approx((2000, 200))
+    assert (demand.input_tokens, demand.output_tokens) == pytest.approx((2000, 200))
     assert (demand.ttft_s, demand.itl_s, demand.e2e_s) == (0.4, 0.05, None)
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from examples import examples
 from sovctl.engine.catalog import load_catalog
-from sovctl.engine.sizing.pool.disaggregated_prefill import Apart, prefill_apart
+from sovctl.engine.sizing.pool.disaggregated_prefill import DisaggregationGain, disaggregate_prefill
 from sovctl.engine.sizing.pool.pool import PoolSizing, pool_cases, size_pool
 from sovctl.engine.validation.load import parse
 from sovctl.engine.validation.presets import FOLDER
@@ -34,12 +34,12 @@ def general(tokens_per_step: dict[str, float] | None = None, **workload: Any) ->
     return next(size_pool(case) for case in pool_cases(spec, load_catalog()) if case.pool.name == "general")
 
 
-def apart(sized: PoolSizing, link_gb_s: float = 50) -> Apart | None:
+def apart(sized: PoolSizing, link_gb_s: float = 50) -> DisaggregationGain | None:
     assert sized.performance is not None
     assert sized.limit is not None
     assert sized.server is not None
     assert sized.case.demand is not None
-    return prefill_apart(sized.performance, sized.limit, sized.server, sized.case.demand, link_gb_s=link_gb_s)
+    return disaggregate_prefill(sized.performance, sized.limit, sized.server, sized.case.demand, link_gb_s=link_gb_s)
 
 
 def test_the_cache_of_a_prompt_crosses_the_fabric_in_bytes_over_rate() -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from sovctl.engine.catalog import load_catalog
 from sovctl.engine.catalog.models import load_models
-from sovctl.engine.placement import place
+from sovctl.engine.placement import assign_gpus
 from sovctl.engine.plan.build import context_of
 from sovctl.engine.resources.pool import flags
 from sovctl.engine.sizing.explain.pool import explain
@@ -62,7 +62,7 @@ APART = {"data_parallel_size": 8, "enable_expert_parallel": True}
 def test_ranks_share_the_experts_and_hold_the_rest_each(model: str, ranks: int) -> None:
     weights = Weights(load_models()[model], Precision.FP8)
     rest = weights.total_bytes() - weights.expert_bytes()
-    apart = weights.rank_bytes(data_parallel_size=ranks, has_whole_experts=True)
+    apart = weights.rank_bytes(data_parallel_size=ranks, enable_expert_parallel=True)
     assert apart == pytest.approx(rest + weights.expert_bytes() / ranks)
     assert apart >= weights.rank_bytes(tensor_parallel_size=ranks) - 1
 
@@ -75,19 +75,19 @@ def test_eight_gpus_apart_have_eight_caches_and_room_for_fewer_or_more_as_attent
     # Four key-value heads: whole in each rank's cache, so a session takes four times as much of one GPU, and none of
     # the seven others.
     assert apart.session_bytes(4096) == 4 * tensor.session_bytes(4096)
-    one = apart.kv_cache.sessions(apart.kv_bytes(), 4096, element_bytes=apart.kv_element_bytes)
+    one = apart.kv_cache.sessions(apart.kv_bytes(), 4096, kv_cache_dtype_bytes=apart.kv_cache_dtype_bytes)
     assert apart.sessions(4096) == 8 * one
 
 
 def test_vllm_is_told_and_the_gpus_are_those_of_one_node(tmp_path: Path) -> None:
     loaded = site(**APART)
-    (replica,) = place(loaded.spec)
+    (replica,) = assign_gpus(loaded.spec)
     assert [rank.gpus for rank in replica.ranks] == [tuple(range(8))]
     made = context_of(loaded.spec, tmp_path)
     told = flags(made, replica, replica.ranks[0])
     assert (told["tensor-parallel-size"], told["data-parallel-size"], told["enable-expert-parallel"]) == (1, 8, True)
     plain = site(tensor_parallel_size=4)
-    (replica,) = place(plain.spec)
+    (replica,) = assign_gpus(plain.spec)
     told = flags(context_of(plain.spec, tmp_path), replica, replica.ranks[0])
     assert not {"data-parallel-size", "enable-expert-parallel"} & set(told)
 

@@ -15,13 +15,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sovctl.engine.catalog import load_catalog
-from sovctl.engine.sizing.demand.lengths import MOST_SPREAD, Lengths
+from sovctl.engine.sizing.demand.lengths import MAX_P95_RATIO, Lengths
 from sovctl.engine.sizing.demand.reserve import lost, replicas_with_reserve
-from sovctl.engine.sizing.pool.cautions import cautions
-from sovctl.engine.sizing.pool.growth import MOST_YEARS, growth_of, lasts
+from sovctl.engine.sizing.pool.caveats import caveats
+from sovctl.engine.sizing.pool.growth import MAX_YEARS, growth_of, lasts
 from sovctl.engine.sizing.pool.pool import PoolSizing
 from sovctl.engine.sizing.site.data_hall import nodes_for
-from sovctl.engine.sizing.site.site_sizing import Outcome, reckon
+from sovctl.engine.sizing.site.site_sizing import SiteSizing, size_site
 from sovctl.engine.validation.load import parse
 from sovctl.engine.validation.presets import FOLDER
 
@@ -29,17 +29,17 @@ BANK = yaml.safe_load((FOLDER / "bank-hybrid.yaml").read_text())
 BANK["perimeter"]["exceptions"][0]["expires"] = "2036-12-31"
 
 
-def bank(*, asked: dict[str, Any] | None = None, **reserve: Any) -> Outcome:
+def bank(*, asked: dict[str, Any] | None = None, **reserve: Any) -> SiteSizing:
     """The bank with its first class and its reserve changed."""
     value = {**BANK, "workload": [{**BANK["workload"][0], **(asked or {})}], "sizing": {"reserve": reserve}}
     text = yaml.safe_dump(value).encode()
     loaded = parse(text, path=Path("site.yaml"), today=date(2026, 11, 22), catalog=load_catalog(), is_draft=True)
-    return reckon(loaded.spec, loaded.catalog)
+    return size_site(loaded.spec, loaded.catalog)
 
 
 def test_each_year_is_what_sizing_for_that_year_says() -> None:
     years = growth_of(bank(growth_percent_per_year=40, growth_years=2).sizings[0])
-    assert [each.year for each in years] == list(range(MOST_YEARS + 1))
+    assert [each.year for each in years] == list(range(MAX_YEARS + 1))
     assert all(before.in_flight < after.in_flight for before, after in pairwise(years))
     for year in (0, 3):
         need = bank(growth_percent_per_year=40, growth_years=year).sizings[0].need
@@ -95,23 +95,23 @@ def test_on_the_nodes_that_are_wanted_enough_is_left_and_on_one_fewer_it_is_not(
 
 def test_a_limit_that_only_average_prompts_keep_is_said() -> None:
     free = bank().sizings[0]
-    assert cautions(free) == []
+    assert caveats(free) == []
     assert free.point is not None
     assert free.performance is not None
     assert free.case.demand is not None
     ((_, long_s),) = free.performance.long_ttft_s(free.point, free.case.demand)
     limit_ms = round((free.point.ttft.high + long_s) / 2 * 1e3)  # between what average and long prompts get
-    (said,) = cautions(bank(asked={"ttft_p95_ms": limit_ms}).sizings[0])
+    (said,) = caveats(bank(asked={"ttft_p95_ms": limit_ms}).sizings[0])
     assert said.startswith("prompts of 5,000 tokens, the 95th percentile of branches: TTFT (")
     assert said.endswith(f"past {limit_ms:,} ms")
 
 
 def test_calls_that_a_server_does_not_take_are_counted() -> None:
-    found = cautions(bank(asked={"input_tokens": 16_000, "input_tokens_p95": 40_000, "ttft_p95_ms": 60_000}).sizings[0])
+    found = caveats(bank(asked={"input_tokens": 16_000, "input_tokens_p95": 40_000, "ttft_p95_ms": 60_000}).sizings[0])
     assert found[0] == "9 % of the calls of branches are longer than max_model_len 32,768: refused"
 
 
-@given(st.floats(10, 1e6), st.floats(1.01, MOST_SPREAD), st.floats(0.01, 0.99))
+@given(st.floats(10, 1e6), st.floats(1.01, MAX_P95_RATIO), st.floats(0.01, 0.99))
 def test_as_many_are_longer_as_a_lognormal_has(mean: float, spread: float, share: float) -> None:
     lengths = Lengths(mean, mean * spread)
     assert lengths.share_above(lengths.p95) == pytest.approx(0.05, abs=1e-4)

@@ -13,13 +13,13 @@ from sovctl.engine.catalog.gpus import load_gpus
 from sovctl.engine.catalog.models import ModelEntry, load_models
 from sovctl.engine.sizing import GIB
 from sovctl.engine.sizing.memory.cache_layout import kv_cache
-from sovctl.engine.sizing.memory.kv_cache import Growth, KvCache, LayerGroup
+from sovctl.engine.sizing.memory.kv_cache import AttentionSpan, KvCache, LayerGroup
 from sovctl.engine.sizing.pool.server import Server
 from sovctl.engine.spec import Pool
 
 MEASURED = Path(__file__).resolve().parents[3].parent / "shared/catalog/validation_memory.csv"
 POOL = Pool(name="vectors", model="embedder", node_group="gpus", max_model_len=8192)
-QWEN2_7B = KvCache((LayerGroup(Growth.FULL, 28, 256, 4),))  # not in the catalogue: Qwen/Qwen2-7B config.json
+QWEN2_7B = KvCache((LayerGroup(AttentionSpan.FULL, 28, 256, 4),))  # not in the catalogue: Qwen/Qwen2-7B config.json
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ def test_the_catalogue_agrees_with_itself(model: ModelEntry) -> None:
     if stated.full_attention_layers_only is not None:
         assert cache.token_bytes() == stated.full_attention_layers_only
     else:
-        growing = [group for group in cache.groups if group.growth is not Growth.STATE]
+        growing = [group for group in cache.groups if group.span is not AttentionSpan.STATE]
         assert sum(group.layers * group.rank_elements(1) * 2 for group in growing) == stated.all_layers_full_attention
 
 
@@ -160,13 +160,13 @@ def test_an_encoder_keeps_nothing_however_long_the_text(name: str) -> None:
     cache = kv_cache(load_models()[name])
     assert cache.session_bytes(8192) == 0
     assert cache.sessions(0, 8192) == inf
-    server = Server.of(load_models()[name], load_gpus()["L40S"], POOL, vllm="0.32.0")
+    server = Server.of(load_models()[name], load_gpus()["L40S"], POOL, engine_version="0.32.0")
     assert (server.kv_bytes(), server.sessions(8192)) == (0, POOL.max_num_seqs)
 
 
 def test_an_encoder_that_does_not_fit_serves_nothing() -> None:
     small = load_gpus()["L40S"].model_copy(update={"usable_mib": 1024})
-    assert Server.of(load_models()["bge-m3"], small, POOL, vllm="0.32.0").sessions(8192) == 0
+    assert Server.of(load_models()["bge-m3"], small, POOL, engine_version="0.32.0").sessions(8192) == 0
 
 
 def test_a_model_of_windows_alone_is_laid_out() -> None:
@@ -174,7 +174,7 @@ def test_a_model_of_windows_alone_is_laid_out() -> None:
     llama = load_models()["llama-3.3-70b"]
     shape = llama.arch.model_copy(update={"sliding_layers": llama.arch.layers, "window": 128})
     cache = kv_cache(llama.model_copy(update={"arch": shape}))
-    assert [group.growth for group in cache.groups] == [Growth.WINDOW]
+    assert [group.span for group in cache.groups] == [AttentionSpan.WINDOW]
     assert cache.sessions(40e9, 100_000) == pytest.approx(cache.sessions(40e9, 50_000))
 
 
@@ -185,7 +185,7 @@ def test_a_model_of_windows_alone_is_laid_out() -> None:
 def test_what_fits_is_the_room_over_what_a_session_takes(model: str, tokens: int) -> None:
     """Layers that equal groups are padded by are counted in both: 52 of gemma's 62 lie in six groups of ten."""
     cache = kv_cache(load_models()[model])
-    sizes = {"tensor_parallel_size": 2, "element_bytes": 2}
+    sizes = {"tensor_parallel_size": 2, "kv_cache_dtype_bytes": 2}
     assert cache.sessions(100e9, tokens, **sizes) == pytest.approx(
         100e9 / cache.session_bytes(tokens, **sizes), rel=1e-3
     )

@@ -38,7 +38,7 @@ def test_every_tool_says_the_same_things(
     assert [each.in_flight for each in found] == pytest.approx(in_flight)
     assert [each.ttft_s for each in found] == pytest.approx(ttft_s)
     assert [each.is_open for each in found] == is_open
-    assert {(each.prompt, each.answer) for each in found} == {(1024.0, 512.0)}
+    assert {(each.input_tokens, each.output_tokens) for each in found} == {(1024.0, 512.0)}
     assert all(each.itl_s and 0.02 < each.itl_s < 0.03 for each in found)
 
 

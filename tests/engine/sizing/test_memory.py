@@ -20,7 +20,7 @@ def memory_of(
     model: str, precision: Precision | None = None, gpu: str = "H200-141GB-SXM", **more: object
 ) -> RankMemory:
     weights = Weights.of(load_models()[model], precision)
-    return rank_memory(load_gpus()[gpu], weights, vllm="0.22.1", **more)  # type: ignore[arg-type]
+    return rank_memory(load_gpus()[gpu], weights, engine_version="0.22.1", **more)  # type: ignore[arg-type]
 
 
 # vLLM 0.22 on H200 at 0.9, published logs, read 2026-11-20: GiB for the cache on each GPU.
@@ -49,10 +49,10 @@ def test_seventy_billion_for_twenty_users_at_32k_do_not_fit_one_h200() -> None:
     )
     twenty = 20 * cache.session_bytes(32_768)
     assert twenty / 1e9 == pytest.approx(214.7, rel=0.001)
-    one = rank_memory(H200, weights, vllm="0.32.0")
+    one = rank_memory(H200, weights, engine_version="0.32.0")
     assert one.fits
     assert cache.sessions(one.kv_bytes, 32_768) == pytest.approx(5.5, abs=0.1)
-    four = rank_memory(H200, weights, vllm="0.32.0", tensor_parallel_size=4)
+    four = rank_memory(H200, weights, engine_version="0.32.0", tensor_parallel_size=4)
     assert cache.sessions(four.kv_bytes, 32_768, tensor_parallel_size=4) > 20
 
 
@@ -64,5 +64,5 @@ def test_a_process_sees_less_than_the_label() -> None:
 def test_adapters_take_room() -> None:
     weights = Weights.of(load_models()["llama-3.1-8b"])
     assert adapter_bytes(weights, 16) == pytest.approx(83.9e6, rel=0.01)  # PEFT, all linear layers, rank 16
-    without, with_them = (rank_memory(H100, weights, vllm="0.32.0", adapters=n) for n in (0, 8))
+    without, with_them = (rank_memory(H100, weights, engine_version="0.32.0", adapters=n) for n in (0, 8))
     assert without.kv_bytes - with_them.kv_bytes == pytest.approx(8 * adapter_bytes(weights, 16))

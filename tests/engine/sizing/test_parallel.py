@@ -10,49 +10,48 @@ from sovctl.engine.catalog import load_catalog
 from sovctl.engine.catalog.gpus import load_gpus
 from sovctl.engine.catalog.models import load_models
 from sovctl.engine.sizing.memory.weights import Precision
-from sovctl.engine.sizing.performance.replica_model import ExpertMode
-from sovctl.engine.sizing.pool.parallelism import Objective, Way, best, ways_of
+from sovctl.engine.sizing.pool.parallelism import Objective, ParallelLayout, best, parallel_layouts
 from sovctl.engine.spec import Model, Pool, SiteSpec
 from sovctl.engine.validation.rules.pools import check_shapes
 from sovctl.engine.validation.rules.rule import SiteUnderValidation
 from sovctl.support.errors import InputError
 
-CHAT = Objective(prompt=2000, answer=500)
+CHAT = Objective(input_tokens=2000, output_tokens=500)
 
 
 def spread(
     model: str, gpu: str, precision: Precision, gpus: int = 8, objective: Objective = CHAT, link_domain: int = 8
-) -> list[Way]:
-    return ways_of(
+) -> list[ParallelLayout]:
+    return parallel_layouts(
         load_models()[model],
         load_gpus()[gpu],
         precision=precision,
         gpus=gpus,
         objective=objective,
-        vllm="0.32.0",
+        engine_version="0.32.0",
         link_domain=link_domain,
-        kv_element_bytes=1,
+        kv_cache_dtype_bytes=1,
     )
 
 
-def way(ways: list[Way], tensor: int, pipeline: int = 1, mode: ExpertMode = ExpertMode.TENSOR) -> Way:
+def way(ways: list[ParallelLayout], tensor: int, pipeline: int = 1, data: int = 1) -> ParallelLayout:
     return next(
         each
         for each in ways
-        if (each.tensor_parallel_size, each.pipeline_parallel_size, each.expert_mode) == (tensor, pipeline, mode)
+        if (each.tensor_parallel_size, each.pipeline_parallel_size, each.data_parallel_size) == (tensor, pipeline, data)
     )
 
 
 def test_qwen3_235b_in_fp8_does_not_start_on_eight_and_says_what_would() -> None:
     ways = spread("qwen3-235b-a22b", "H100-80GB-SXM", Precision.FP8)
-    assert "no whole FP8 blocks of 128; expert parallelism would do" in way(ways, 8).refused
+    assert "not whole FP8 blocks of 128; expert parallelism avoids this" in way(ways, 8).refused
     assert not way(ways, 4).refused
-    assert not way(ways, 8, mode=ExpertMode.EXPERT).refused
+    assert not way(ways, 1, data=8).refused
 
 
 def test_tensor_parallelism_stays_inside_fast_links() -> None:
     ways = spread("llama-3.1-405b", "H200-141GB-SXM", Precision.FP8, gpus=16)
-    assert way(ways, 16).refused == "16 GPUs are more than the 8 that fast links join"
+    assert way(ways, 16).refused == "16 GPUs exceed the 8 GPUs connected by fast links"
     assert not way(ways, 8, 2).refused
 
 
@@ -101,13 +100,13 @@ def test_what_auto_does_not_try_is_what_validation_refuses(model: str) -> None:
     except InputError:
         pytest.skip("how its cache is laid out is not in the catalogue")
     for each in ways:
-        is_apart = each.expert_mode is ExpertMode.EXPERT
+        is_apart = each.data_parallel_size > 1
         if is_apart and each.pipeline_parallel_size > 1:
             continue  # never offered
         pool = Pool(
             name="pool", model="model", node_group="gpus", max_model_len=4096, quantization="fp8",
-            tensor_parallel_size=1 if is_apart else each.tensor_parallel_size,
-            data_parallel_size=each.tensor_parallel_size if is_apart else 1,
+            tensor_parallel_size=each.tensor_parallel_size,
+            data_parallel_size=each.data_parallel_size,
             pipeline_parallel_size=each.pipeline_parallel_size, enable_expert_parallel=is_apart,
         )  # fmt: skip
         named = Model(name="model", catalog=known.id, manifest_sha256="0" * 64)

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from sovctl.engine.catalog.gpus import load_gpus
 from sovctl.engine.catalog.models import load_models
-from sovctl.engine.sizing.memory.kv_cache import Growth
+from sovctl.engine.sizing.memory.kv_cache import AttentionSpan
 from sovctl.engine.sizing.memory.weights import Precision
 from sovctl.engine.sizing.performance.calibration import load_calibration
 from sovctl.engine.sizing.performance.engines import TENSORRT, VLLM
-from sovctl.engine.sizing.performance.replica_model import ExpertMode, Replica, Shape, generation_of
+from sovctl.engine.sizing.performance.replica_model import ReplicaModel, Shape, generation_of
 from sovctl.engine.sizing.performance.step_time import Steps
 from sovctl.engine.sizing.performance.throughput import Serving
 
@@ -22,11 +22,11 @@ CONSTANT = load_calibration().constant
 
 
 def steps(model: str = "llama-3.1-70b", gpu: str = "H100-80GB-SXM", tensor_parallel_size: int = 4) -> Steps:
-    replica = Replica.of(
+    replica = ReplicaModel.of(
         load_models()[model],
         load_gpus()[gpu],
         precision=Precision.FP8,
-        kv_element_bytes=1,
+        kv_cache_dtype_bytes=1,
         tensor_parallel_size=tensor_parallel_size,
     )
     return Steps(replica, CONSTANT)
@@ -59,8 +59,8 @@ def test_experts_are_read_as_far_as_the_batch_wakes_them() -> None:
 
 def test_expert_parallel_replicas_hold_whole_caches() -> None:
     model, gpu = load_models()["qwen3-235b-a22b"], load_gpus()["H200-141GB-SXM"]
-    apart = Replica.of(model, gpu, precision=Precision.FP8, tensor_parallel_size=8, expert_mode=ExpertMode.EXPERT)
-    sliced = Replica.of(model, gpu, precision=Precision.FP8, tensor_parallel_size=8)
+    apart = ReplicaModel.of(model, gpu, precision=Precision.FP8, data_parallel_size=8)
+    sliced = ReplicaModel.of(model, gpu, precision=Precision.FP8, tensor_parallel_size=8)
     assert apart.context_bytes(1000) == 4 * sliced.context_bytes(1000)  # 4 KV heads, one on each rank at least
 
 
@@ -74,14 +74,19 @@ def test_waiting_begins_where_the_cache_ends() -> None:
 
 
 @given(st.floats(1, 256), st.floats(16, 20_000), st.floats(2, 4_000))
-def test_littles_law_holds_where_prefills_make_answers_wait(load: float, prompt: float, answer: float) -> None:
+def test_littles_law_holds_where_prefills_make_answers_wait(
+    load: float, input_tokens: float, output_tokens: float
+) -> None:
     serving = Serving(steps(), kv_sessions=512, max_batch=512)
-    for found in (serving.closed(load, prompt, answer), serving.open(load, prompt, answer)):
+    for found in (serving.closed(load, input_tokens, output_tokens), serving.open(load, input_tokens, output_tokens)):
         assert found.ttft_s is not None
-        took_s, step_s = found.ttft_s + found.itl_s * (answer - 1), serving.decode_s(load, prompt + answer / 2)
+        took_s, step_s = (
+            found.ttft_s + found.itl_s * (output_tokens - 1),
+            serving.decode_s(load, input_tokens + output_tokens / 2),
+        )
         assert found.itl_s >= step_s
         if found.itl_s > step_s:
-            assert found.output_tokens_per_s == pytest.approx(load * answer / took_s)
+            assert found.output_tokens_per_s == pytest.approx(load * output_tokens / took_s)
 
 
 def test_a_request_alone_waits_for_nobody() -> None:
@@ -110,8 +115,10 @@ def test_clients_whose_answers_are_of_one_length_wait_in_convoys_that_stop_growi
 
 def test_software_is_counted_by_attention_and_mlp_be_they_one_layer_or_two() -> None:
     layers = 52  # of Nemotron-3-Nano, each an attention, a state or an MLP
-    replica = Replica.of(load_models()["nemotron-3-nano-30b-a3b"], load_gpus()["B200-SXM"], precision=Precision.FP8)
-    spent_us = Steps(replica, CONSTANT, TENSORRT).decode_parts(0, 1).software_s * 1e6
+    replica = ReplicaModel.of(
+        load_models()["nemotron-3-nano-30b-a3b"], load_gpus()["B200-SXM"], precision=Precision.FP8
+    )
+    spent_us = Steps(replica, CONSTANT, TENSORRT).decode_breakdown(0, 1).software_s * 1e6
     assert spent_us == pytest.approx(layers / 2 * CONSTANT("layer_experts_us") + CONSTANT("step_us"))
 
 
@@ -129,7 +136,7 @@ def test_software_is_counted_by_attention_and_mlp_be_they_one_layer_or_two() -> 
 def test_weights_that_a_gpu_has_no_arithmetic_for_are_unpacked(
     precision: Precision, gpu: str, is_widened: bool
 ) -> None:
-    replica = Replica.of(load_models()["gpt-oss-120b"], load_gpus()[gpu], precision=precision)
+    replica = ReplicaModel.of(load_models()["gpt-oss-120b"], load_gpus()[gpu], precision=precision)
     assert replica.is_widened is is_widened
     others = {"arithmetic_widened": 0.1}
     slow = Steps(replica, lambda name: others.get(name) or CONSTANT(name))
@@ -165,7 +172,7 @@ def test_every_constant_that_an_engine_names_is_there() -> None:
 
 
 def test_a_step_is_the_sum_of_its_parts() -> None:
-    decode, prefill = steps().decode_parts(32, 2000), steps().prefill_parts(4000, 2000)
+    decode, prefill = steps().decode_breakdown(32, 2000), steps().prefill_breakdown(4000, 2000)
     assert sum(decode) == steps().decode_s(32, 2000)
     assert sum(prefill) == steps().prefill_s(4000, 2000)
     assert min(*decode, *prefill) > 0
@@ -181,7 +188,9 @@ def test_more_power_for_the_same_peak_helps_a_prefill_and_never_past_the_peak(gp
     one = load_gpus()[gpu]
     other = one.model_copy(update={"tdp_w": max(1, round(one.tdp_w * times))})
     took = [
-        Steps(Replica.of(load_models()["llama-3.1-8b"], each, precision=Precision.BF16), CONSTANT).prefill_s(4096, 4096)
+        Steps(ReplicaModel.of(load_models()["llama-3.1-8b"], each, precision=Precision.BF16), CONSTANT).prefill_s(
+            4096, 4096
+        )
         for each in (one, other)
     ]
     assert (took[1] <= took[0]) == (other.tdp_w >= one.tdp_w) or took[0] == took[1]
@@ -194,7 +203,9 @@ def test_heads_over_one_latent_cost_arithmetic_not_only_reading() -> None:
     tflops = gpu.dense_tflops.model_copy(update={"bf16": 200.0})
     slower = gpu.model_copy(update={"dense_tflops": tflops, "tdp_w": 141})  # as much power for each TFLOP/s
     took = [
-        Steps(Replica.of(model, each, precision=Precision.FP8, tensor_parallel_size=8), CONSTANT).decode_s(16, 100_000)
+        Steps(ReplicaModel.of(model, each, precision=Precision.FP8, tensor_parallel_size=8), CONSTANT).decode_s(
+            16, 100_000
+        )
         for each in (gpu, slower)
     ]
     assert took[1] > 1.05 * took[0]  # its products are FP8: only the attention computes in bf16
@@ -202,7 +213,7 @@ def test_heads_over_one_latent_cost_arithmetic_not_only_reading() -> None:
 
 @given(st.integers(1, 20_000), st.integers(1, 20_000))
 def test_of_experts_with_the_same_arithmetic_narrow_ones_take_longer(one: int, other: int) -> None:
-    replica = Replica.of(load_models()["mixtral-8x7b"], load_gpus()["H100-80GB-SXM"], precision=Precision.FP8)
+    replica = ReplicaModel.of(load_models()["mixtral-8x7b"], load_gpus()["H100-80GB-SXM"], precision=Precision.FP8)
     narrow, wide = (
         Steps(replace(replica, shape=replace(replica.shape, expert_ffn=ffn)), CONSTANT).prefill_s(4096, 4096)
         for ffn in sorted((one, other))
@@ -216,7 +227,9 @@ def test_fewer_bytes_of_cache_save_less_where_more_query_heads_look_at_it(batch:
         one = steps(tensor_parallel_size=1)
         shape = replace(one.replica.shape, attention_width=heads * 128)
         wide, slim = (
-            Steps(replace(one.replica, shape=shape, kv_element_bytes=size), CONSTANT).decode_parts(batch, context)
+            Steps(replace(one.replica, shape=shape, kv_cache_dtype_bytes=size), CONSTANT).decode_breakdown(
+                batch, context
+            )
             for size in (2, 1)
         )
         return 1 - slim.attention_s / wide.attention_s
@@ -225,7 +238,7 @@ def test_fewer_bytes_of_cache_save_less_where_more_query_heads_look_at_it(batch:
 
 
 def test_a_wider_model_comes_nearer_to_the_peak_and_never_past_it() -> None:
-    replica = Replica.of(load_models()["llama-3.1-8b"], load_gpus()["H100-80GB-SXM"], precision=Precision.BF16)
+    replica = ReplicaModel.of(load_models()["llama-3.1-8b"], load_gpus()["H100-80GB-SXM"], precision=Precision.BF16)
     took = [
         Steps(replace(replica, shape=replace(replica.shape, hidden=hidden)), CONSTANT, TENSORRT).prefill_s(8192, 8192)
         for hidden in (1024, 4096, 16_384, 1 << 20, 1 << 21)
@@ -242,7 +255,9 @@ def test_a_prefill_of_vllm_is_launched_layer_by_layer() -> None:
 
 
 def test_a_state_is_read_and_written_however_long_the_context() -> None:
-    replica = Replica.of(load_models()["nemotron-3-nano-30b-a3b"], load_gpus()["B200-SXM"], precision=Precision.FP8)
-    [state] = [group for group in replica.shape.kv.groups if group.growth is Growth.STATE]
+    replica = ReplicaModel.of(
+        load_models()["nemotron-3-nano-30b-a3b"], load_gpus()["B200-SXM"], precision=Precision.FP8
+    )
+    [state] = [group for group in replica.shape.kv.groups if group.span is AttentionSpan.STATE]
     assert replica.context_bytes(1) > 2 * state.layers * state.elements * (state.heads or 1)
     assert replica.context_bytes(2) - replica.context_bytes(1) == replica.shape.kv.token_bytes()

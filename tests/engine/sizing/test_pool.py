@@ -234,13 +234,13 @@ def test_the_arithmetic_that_is_shown_gives_the_figures_that_are_planned_with() 
     assert case.demand is not None
     serving, point, demand = sized.performance.serving, sized.limit.point, case.demand
     prefill_s, each_s = (
-        serving.prefill_s(demand.prompt),
-        serving.together_s(demand.prompt, point.in_flight / demand.answer),
+        serving.prefill_s(demand.input_tokens),
+        serving.together_s(demand.input_tokens, point.in_flight / demand.output_tokens),
     )
-    decode_s = serving.decode_s(point.in_flight, demand.prompt + demand.answer / 2)
-    cycle_s = serving.before_s + prefill_s + (demand.answer - 1) * decode_s + (point.in_flight - 1) * each_s
-    assert point.tokens_per_s.middle == pytest.approx(point.in_flight * demand.answer / cycle_s)
-    assert point.itl.middle == pytest.approx(max(decode_s, (cycle_s - point.ttft.middle) / (demand.answer - 1)))
+    decode_s = serving.decode_s(point.in_flight, demand.input_tokens + demand.output_tokens / 2)
+    cycle_s = serving.before_s + prefill_s + (demand.output_tokens - 1) * decode_s + (point.in_flight - 1) * each_s
+    assert point.tokens_per_s.middle == pytest.approx(point.in_flight * demand.output_tokens / cycle_s)
+    assert point.itl.middle == pytest.approx(max(decode_s, (cycle_s - point.ttft.middle) / (demand.output_tokens - 1)))
     shown = next(each for each in explain(sized) if each.title == "the most that one replica carries").inputs
     assert any(seconds(cycle_s) in each and seconds(decode_s) in each for each in shown)
 

@@ -27,8 +27,8 @@ DAY = date(2026, 11, 21)
 def server(model: str = "llama-3.3-70b", gpu: str = "H100-80GB-SXM", precision: Precision = Precision.BF16) -> Server:
     return Server(
         model=load_models()[model], gpu=load_gpus()[gpu], precision=precision, tensor_parallel_size=4,
-        pipeline_parallel_size=1, max_model_len=32768, max_num_seqs=256, kv_element_bytes=2, gpu_memory_utilization=0.9,
-        kv_cache_memory_bytes=None, vllm="0.32.0",
+        pipeline_parallel_size=1, max_model_len=32768, max_num_seqs=256, kv_cache_dtype_bytes=2,
+        gpu_memory_utilization=0.9, kv_cache_memory_bytes=None, engine_version="0.32.0",
     )  # fmt: skip
 
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from sovctl.engine.catalog import load_catalog
 from sovctl.engine.sizing.report.html import render_page
-from sovctl.engine.sizing.report.svg_plot import Line, Part, Plot, band_plot, bar, nice_ticks
-from sovctl.engine.sizing.site.site_sizing import reckon
+from sovctl.engine.sizing.report.svg_plot import BarSegment, Line, Plot, band_plot, bar, nice_ticks
+from sovctl.engine.sizing.site.site_sizing import size_site
 from sovctl.engine.validation.load import parse
 from sovctl.engine.validation.presets import FOLDER, names
 
@@ -22,7 +22,7 @@ from sovctl.engine.validation.presets import FOLDER, names
 def page_of(preset: str) -> str:
     data = (FOLDER / f"{preset}.yaml").read_bytes()
     spec = parse(data, path=Path("site.yaml"), today=date(2026, 11, 21), catalog=load_catalog()).spec
-    return render_page(reckon(spec, load_catalog()))
+    return render_page(size_site(spec, load_catalog()))
 
 
 @pytest.mark.parametrize("preset", names())
@@ -75,7 +75,7 @@ def test_no_point_of_a_plot_lies_outside(values: list[float], limit: float) -> N
 
 @given(st.lists(st.floats(-5, 1e12), max_size=6))
 def test_parts_of_a_bar_are_as_wide_as_they_are_large(sizes: list[float]) -> None:
-    drawing = ElementTree.fromstring(bar("memory", [Part("part", "free", size) for size in sizes]))
+    drawing = ElementTree.fromstring(bar("memory", [BarSegment("part", "free", size) for size in sizes]))
     kept = [size for size in sizes if size > 0]
     widths = [float(each.attrib["width"]) for each in drawing.iter("rect")]
     assert len(widths) == len(kept)
@@ -84,4 +84,4 @@ def test_parts_of_a_bar_are_as_wide_as_they_are_large(sizes: list[float]) -> Non
 
 
 def test_words_from_site_yaml_stay_words() -> None:
-    assert "<b>" not in bar("<b>", [Part("<b>", "free", 1.0)])
+    assert "<b>" not in bar("<b>", [BarSegment("<b>", "free", 1.0)])

@@ -13,7 +13,7 @@ from sovctl.engine.catalog import load_catalog
 from sovctl.engine.catalog.figure import read_entries
 from sovctl.engine.catalog.gpus import load_gpus
 from sovctl.engine.catalog.mig import cut, slices_of
-from sovctl.engine.placement import place
+from sovctl.engine.placement import assign_gpus
 from sovctl.engine.plan.build import context_of
 from sovctl.engine.sizing.explain.pool import explain
 from sovctl.engine.sizing.memory.gpu_memory import usable_bytes
@@ -83,7 +83,7 @@ def test_an_h200s_quarter_is_no_larger_than_what_its_driver_lists() -> None:
 
 
 def test_placement_counts_slices_and_a_pool_has_a_server_on_each() -> None:
-    replicas = place(site(replicas=32).spec)  # two nodes of eight GPUs of two slices
+    replicas = assign_gpus(site(replicas=32).spec)  # two nodes of eight GPUs of two slices
     for node in {each.head for each in replicas}:
         taken = [gpu for each in replicas for rank in each.ranks if rank.node == node for gpu in rank.gpus]
         assert sorted(taken) == list(range(16))

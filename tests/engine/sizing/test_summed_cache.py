@@ -11,7 +11,7 @@ from sovctl.engine.catalog.models import load_models
 from sovctl.engine.sizing import GIB
 from sovctl.engine.sizing.memory.cache_layout import kv_cache
 from sovctl.engine.sizing.memory.weights import Precision, Weights
-from sovctl.engine.sizing.performance.replica_model import Replica
+from sovctl.engine.sizing.performance.replica_model import ReplicaModel
 from sovctl.support.errors import InputError
 
 SUMMED = ("deepseek-v4-pro", "deepseek-v4-flash", "whisper-large-v3")
@@ -36,14 +36,14 @@ def test_what_whisper_heard_is_kept_beside_what_it_said() -> None:
 def test_longer_sessions_take_no_less_and_what_fits_fits(name: str, one: int, other: int, room: float) -> None:
     cache, (short, long) = kv_cache(load_models()[name]), sorted((one, other))
     assert cache.session_bytes(short) <= cache.session_bytes(long)
-    assert cache.session_bytes(long, element_bytes=1) < cache.session_bytes(long)
+    assert cache.session_bytes(long, kv_cache_dtype_bytes=1) < cache.session_bytes(long)
     assert cache.sessions(room, long) * cache.session_bytes(long) <= room * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("name", SUMMED)
 def test_times_of_such_layers_are_not_made_up(name: str) -> None:
     with pytest.raises(InputError, match="whose times are known"):
-        Replica.of(load_models()[name], load_gpus()["H200-141GB-SXM"], precision=Precision.FP8)
+        ReplicaModel.of(load_models()[name], load_gpus()["H200-141GB-SXM"], precision=Precision.FP8)
 
 
 def test_a_shape_without_what_a_sum_needs_is_not_known() -> None:
