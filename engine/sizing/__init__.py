@@ -1,7 +1,7 @@
-"""Sizing: from people and models to GPUs, pools, racks, power and money. Pure arithmetic; every figure has a source.
+"""Sizing: computes GPUs, pools, racks, power and costs from users and models. Pure; every figure has a source.
 
-Bytes are bytes; `GIB` is 2^30 of them. What the catalogue does not know is an error that says so, never a guess.
+If the catalogue lacks a figure, the result is an `InputError` that names it, instead of a guess.
 """
 
 GIB = 1 << 30
-"""Bytes of a gibibyte, in which drivers and vLLM count memory; a gigabyte has 10^9."""
+"""Bytes of one gibibyte, the unit in which drivers and vLLM report memory; a gigabyte is 10^9 bytes."""

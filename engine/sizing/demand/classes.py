@@ -14,13 +14,13 @@ from .lengths import Lengths
 
 @dataclass(frozen=True, slots=True)
 class _Habit:
-    """What a kind of work is like where site.yaml does not say. Our guesses (2026-11-21), but for what is named."""
+    """Defaults of a workload kind for fields that site.yaml omits. Guesses of 2026-11-21 unless a source is given."""
 
     requests_per_user_hour: float
     calls_per_request: float
     input_tokens: int
     input_spread: float
-    """95th percentile over mean."""
+    """95th percentile / mean."""
     output_tokens: int
     output_spread: float
 
@@ -36,16 +36,16 @@ HABITS = {
 
 @dataclass(frozen=True, slots=True)
 class _Thumb:
-    """A published rule: percents and factors as its authors have them."""
+    """A published rule of thumb, with the percentages and factors of its authors."""
 
-    says: str
+    formula: str
     online_percent: float
     in_flight_percent: float | None
     requests_per_user_hour: float | None
     peak_factor: float
 
 
-# From the guides that the project began with; reference/sizing.md rows F10 and F11, read 2026-11-21.
+# Source: reference/sizing.md, rows F10 and F11, read 2026-11-21.
 RULES_OF_THUMB = {
     RuleOfThumb.SHARE_OF_A_SHARE: _Thumb("users x 15 % online x 5 % in flight x 3", 15.0, 5.0, None, 3.0),
     RuleOfThumb.EIGHT_IN_FLIGHT: _Thumb("users x 8 % in flight", 100.0, 8.0, None, 1.0),
@@ -55,12 +55,15 @@ RULES_OF_THUMB = {
 
 @dataclass(frozen=True, slots=True)
 class ClassDemand:
-    """What one workload class asks at its busiest; exactly one of rate, thinking users and share is given."""
+    """Demand of one workload class at its peak.
+
+    Exactly one of `calls_per_user_s`, `think_time_s` and `in_flight_share` is set.
+    """
 
     name: str
     kind: WorkloadKind
-    at_work: float
-    """Users at work, growth included."""
+    active_users: float
+    """Users at work, including growth."""
     peak_factor: float
     input_tokens: Lengths
     output_tokens: Lengths
@@ -72,14 +75,14 @@ class ClassDemand:
     think_time_s: float | None = None
     in_flight_share: float | None = None
     rule_of_thumb: str | None = None
-    """The published rule behind these, by its name; None where site.yaml says them itself."""
+    """Name of the published rule that gives these values; None if site.yaml gives them."""
 
     @classmethod
     def of(cls, workload: WorkloadClass, *, growth: float = 1.0) -> ClassDemand:
-        """What a class of site.yaml means.
+        """Return the demand of a class of site.yaml.
 
         Args:
-            growth: how much more than today.
+            growth: factor on today's users; 1.0 is today.
         """
         habit = HABITS[workload.kind]
         thumb = RULES_OF_THUMB[workload.rule_of_thumb] if workload.rule_of_thumb else None
@@ -94,7 +97,7 @@ class ClassDemand:
         return cls(
             name=workload.name,
             kind=workload.kind,
-            at_work=workload.users * (thumb.online_percent if thumb else workload.online_percent) / 100 * growth,
+            active_users=workload.users * (thumb.online_percent if thumb else workload.online_percent) / 100 * growth,
             peak_factor=thumb.peak_factor if thumb else workload.peak_factor,
             input_tokens=Lengths(input_tokens, workload.input_tokens_p95 or input_tokens * habit.input_spread),
             output_tokens=Lengths(output_tokens, workload.output_tokens_p95 or output_tokens * habit.output_spread),
@@ -109,31 +112,34 @@ class ClassDemand:
         )
 
     def rate_per_s(self, e2e_s: float) -> float:
-        """Model calls a second at the peak, when one takes `e2e_s`."""
+        """Return the model calls per second at the peak, if one call takes `e2e_s` seconds."""
         if self.calls_per_user_s is not None:
-            return self.at_work * self.calls_per_user_s * self.peak_factor
+            return self.active_users * self.calls_per_user_s * self.peak_factor
         if self.think_time_s is not None:
-            return self.at_work * self.peak_factor / (self.think_time_s + e2e_s)
+            return self.active_users * self.peak_factor / (self.think_time_s + e2e_s)
         return self.in_flight(e2e_s) / e2e_s
 
     def in_flight(self, e2e_s: float) -> float:
-        """Calls in flight at the peak, when one takes `e2e_s`: Little's law, but where a share was given."""
+        """Return the calls in flight at the peak, if one call takes `e2e_s` seconds.
+
+        Little's law (rate x duration), unless `in_flight_share` is set.
+        """
         if self.in_flight_share is not None:
-            return self.at_work * self.in_flight_share * self.peak_factor
+            return self.active_users * self.in_flight_share * self.peak_factor
         return self.rate_per_s(e2e_s) * e2e_s
 
     @property
-    def most(self) -> float:
-        """Calls that can be in flight at all: of people who wait for their answers, one each."""
-        return inf if self.calls_per_user_s is not None else self.at_work * self.peak_factor
+    def max_in_flight(self) -> float:
+        """Upper bound of calls in flight: one per user, because users wait for their answer; inf if a rate is set."""
+        return inf if self.calls_per_user_s is not None else self.active_users * self.peak_factor
 
     def variance(self, e2e_s: float) -> float:
-        """Of the calls in flight: Poisson where they come at a rate, binomial where people wait for their answers.
+        """Return the variance of the calls in flight: Poisson if a rate is set, else binomial.
 
-        Palm's theorem: however long the calls take, the number in flight of Poisson arrivals is Poisson.
+        Palm's theorem: with Poisson arrivals the number in flight is Poisson for every distribution of durations.
         """
         mean = self.in_flight(e2e_s)
-        return mean * (1 - min(1.0, mean / self.most)) if mean else 0.0
+        return mean * (1 - min(1.0, mean / self.max_in_flight)) if mean else 0.0
 
 
 def _seconds(milliseconds: float | None) -> float | None:

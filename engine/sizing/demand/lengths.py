@@ -9,27 +9,25 @@ from dataclasses import dataclass
 from math import erfc, exp, log, sqrt
 
 Z95, Z99 = 1.6449, 2.3263  # standard normal quantiles
-
-
 MAX_P95_RATIO = 3.8
-"""A lognormal's 95th percentile is at most exp(1.645^2 / 2) = 3.87 times its mean."""
+"""Maximum of 95th percentile / mean. For a lognormal distribution it is exp(1.645^2 / 2) = 3.87."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lengths:
-    """How long prompts or answers are, in tokens: lognormal."""
+    """Lognormal distribution of the tokens of prompts or answers."""
 
     mean: float
     p95: float
 
     @property
     def p99(self) -> float:
-        """One in a hundred is longer."""
+        """99th percentile, in tokens."""
         sigma = self._sigma
         return self.mean * exp(Z99 * sigma - sigma * sigma / 2)
 
     def share_above(self, tokens: float) -> float:
-        """How many are longer than that, from 0 to 1."""
+        """Return the fraction of lengths above `tokens`, from 0 to 1."""
         sigma = self._sigma
         if tokens <= 0 or not sigma:
             return float(self.mean > tokens)
@@ -37,7 +35,7 @@ class Lengths:
 
     @property
     def _sigma(self) -> float:
-        """Standard deviation of the logarithm."""
+        """Standard deviation of the logarithm of the length."""
         ratio = min(max(self.p95 / self.mean, 1.0), MAX_P95_RATIO)
-        # p95 / mean = exp(z sigma - sigma^2 / 2): the smaller root.
+        # The smaller root of p95 / mean = exp(z sigma - sigma^2 / 2).
         return Z95 - sqrt(max(0.0, Z95 * Z95 - 2 * log(ratio)))

@@ -9,22 +9,22 @@ from ...spec.workload import Reserve
 
 
 def growth_factor(reserve: Reserve) -> float:
-    """How much more will be asked at the end of the years that are sized for."""
+    """Return demand at the end of `growth_years` / demand today."""
     return float((1 + reserve.growth_percent_per_year / 100) ** reserve.growth_years)
 
 
 def replicas_with_reserve(needed: int, reserve: Reserve, *, nodes: int, replicas_per_node: int) -> int | None:
-    """The fewest replicas that still are `needed` when the nodes that may go are away, and the spare ones besides.
+    """Return the fewest replicas of which `needed` remain while failed nodes and nodes under maintenance are away.
 
-    A node takes with it the replicas on it; placement pool_layouts them evenly. Nothing is added twice: spare replicas
-    cover a node's, as far as they go.
+    Placement spreads replicas evenly over nodes. Spare replicas count towards the replicas lost with a node.
 
     Args:
-        nodes: of the pool.
-        replicas_per_node: that fit on one; 0 when a replica takes several nodes.
+        needed: replicas for the demand.
+        nodes: nodes of the pool.
+        replicas_per_node: capacity of one node; 0 if a replica uses several nodes.
 
     Returns:
-        None when so many nodes may go that none is left.
+        None if the reserve exceeds the nodes of the pool.
     """
     away = reserve.failed_nodes + reserve.maintenance_nodes
     least = needed + reserve.spare_replicas
@@ -32,7 +32,7 @@ def replicas_with_reserve(needed: int, reserve: Reserve, *, nodes: int, replicas
         return least
     if away >= nodes:
         return None
-    # One more replica leaves no fewer, and nodes times as many leave enough on the one node that stays at least.
+    # Binary search: more replicas never leave fewer. The upper bound leaves enough on a single remaining node.
     enough = least + nodes * (needed + 1)
     while least < enough:
         middle = (least + enough) // 2
@@ -42,8 +42,8 @@ def replicas_with_reserve(needed: int, reserve: Reserve, *, nodes: int, replicas
 
 
 def lost(replicas: int, nodes: int, away: int, replicas_per_node: int) -> int:
-    """Replicas that go with the `away` fullest nodes, when they are spread evenly."""
-    if replicas_per_node == 0:  # each replica lies on several nodes: a node takes at most one
+    """Return the replicas on the `away` fullest nodes, if replicas are spread evenly."""
+    if replicas_per_node == 0:  # a replica uses several nodes, so a node hosts at most one
         return min(replicas, away)
     full, rest = divmod(replicas, nodes)
     return min(replicas, away * full + min(away, rest))

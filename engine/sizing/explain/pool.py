@@ -60,7 +60,7 @@ def explain(sized: PoolSizing) -> Iterator[Step]:
 
 def _asked(each: ClassDemand, place: tuple[int, WorkloadClass], more: float) -> Step:
     users = place[1].users
-    online = f"{users:,} users x {each.at_work / users / more * 100:g} % at work x growth {more:.3g}"
+    online = f"{users:,} users x {each.active_users / users / more * 100:g} % at work x growth {more:.3g}"
     if each.calls_per_user_s is not None:
         formula = "users at work x calls a second x peak factor"
         result = f"{each.rate_per_s(1.0):,.2f} calls/s"
@@ -77,7 +77,7 @@ def _asked(each: ClassDemand, place: tuple[int, WorkloadClass], more: float) -> 
         f"what {each.name} asks ({each.kind}; workload[{place[0]}])",
         formula,
         (
-            f"{online} = {each.at_work:,.0f} users at work",
+            f"{online} = {each.active_users:,.0f} users at work",
             how if each.rule_of_thumb is None else f"{how}, the rule of thumb `{each.rule_of_thumb}`",
             f"peak factor {each.peak_factor:g}",
             f"prompt {each.input_tokens.mean:,.0f} tokens (95th percentile {each.input_tokens.p95:,.0f})",
@@ -193,7 +193,7 @@ def _memory(server: Server) -> Step:
         f"{server.gpu.id}: label {label} GB, a process sees {both_units(memory.usable_bytes)}",
         f"gpu_memory_utilization {memory.utilization:g}: {both_units(memory.budget_bytes)}",
         f"weights {both_units(memory.weights_bytes)} ({sizes})",
-        f"vLLM {server.engine_version} itself {both_units(memory.overhead_bytes)} (highest measured of the nearest version)",
+        f"overhead of vLLM {server.engine_version} {both_units(memory.overhead_bytes)} (highest of the nearest version)",
     )
     if server.max_loras:
         inputs = (*inputs, f"LoRA adapters {both_units(memory.adapters_bytes)}")
@@ -303,7 +303,7 @@ def _sessions(server: Server, demand: PoolDemand | None) -> Step:
     optimistic = server.sessions(full, Edge.OPTIMISTIC)
     return Step(
         "sessions at once in one replica",
-        server.kv_cache.how,
+        server.kv_cache.formula,
         tuple(rows),
         f"{server.sessions(full):,.1f} of full length; {optimistic:,.1f} at the optimistic edge",
     )
@@ -346,9 +346,9 @@ def _in_flight(sized: PoolSizing, performance: Performance, limit: Limit, demand
         return performance.e2e_s(point, demand, input_tokens, output_tokens)
 
     mean, deviation = demand.in_flight(timing), demand.deviation(timing)
-    most = sum(each.most for each in demand.classes)
-    at_work = sum(each.at_work for each in demand.classes)
-    thumb = at_work * 0.15 * 0.05 * 3
+    most = sum(each.max_in_flight for each in demand.classes)
+    active_users = sum(each.active_users for each in demand.classes)
+    thumb = active_users * 0.15 * 0.05 * 3
     return Step(
         "calls in flight",
         "Little's law: rate x time from question to last token, then mean + 1.645 x deviation (95th percentile); "

@@ -66,7 +66,7 @@ def at_the_limit(provenance: str, performance: Performance, limit: Limit, demand
         "ITL = (cycle - TTFT) / (answer - 1), at least decode; tokens/s = in flight x answer / cycle",
         (
             cycle,
-            f"at most {performance.most:,.1f} by {performance.most_by}",
+            f"at most {performance.max_in_flight:,.1f} by {performance.max_in_flight_binding}",
             f"TTFT {band(point.ttft)}, limit {_or_none(demand.ttft_s)}, for prompts of average length",
             *(
                 f"prompts of {each.input_tokens.p95:,.0f} tokens, the 95th percentile of {each.name}: "

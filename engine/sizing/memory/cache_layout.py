@@ -1,4 +1,4 @@
-"""Which kind of cache a model has: pages of equal size, as most, or a sum of parts. Pure.
+"""Selects the KV cache layout of a model: pages of equal size, or a sum over layers. Pure.
 
 kv_cache(load_models()["llama-3.3-70b"]).token_bytes()
 """
@@ -11,10 +11,10 @@ from .kv_cache import KvCache, paged_cache
 
 
 def kv_cache(model: ModelEntry) -> KvCache:
-    """The cache of a model in the catalogue.
+    """Return the KV cache of a model in the catalogue.
 
     Raises:
-        InputError: the catalogue does not know enough of its shape.
+        InputError: the catalogue lacks a figure of the model's shape.
     """
     if model.attention.startswith("compressed"):
         return compressed_cache(model)

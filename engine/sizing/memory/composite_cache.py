@@ -1,11 +1,13 @@
-"""Caches that are reckoned part by part, and not in pages of equal size: compressed entries, and what was heard. Pure.
+"""KV caches computed as a sum over layers: compressed attention and cross-attention. Pure.
 
-Compressed attention (DeepSeek-V4) keeps a window of tokens in full, and of the rest one entry for several tokens,
-beside which an indexer's smaller one lies. An encoder-decoder (Whisper) keeps what was heard, which is always as long,
-beside what was said. vLLM gives such layers pages of several sizes; how they are padded is not reckoned, and no
-start-up log was found to hold a count against: the sessions that fit are the most that can.
+- Compressed attention (DeepSeek-V4) stores a window of tokens in full. For older tokens it stores one entry per several
+  tokens, and a smaller entry of an indexer.
+- An encoder-decoder (Whisper) stores the encoder's output, which has a fixed length, and the decoder's tokens.
 
-    compressed_cache(load_models()["deepseek-v4-pro"]).session_bytes(1 << 20) / GIB     # 9.62, as vLLM says
+vLLM uses pages of several sizes for such layers. Their padding is not modelled, and no published start-up log was found
+to compare with. The number of sessions is therefore an upper bound.
+
+    compressed_cache(load_models()["deepseek-v4-pro"]).session_bytes(1 << 20) / GIB     # 9.62, as published by vLLM
 
 Source of the layout and of 9.62 GiB for a session of 1,048,576 tokens in bf16: the vLLM team, "DeepSeek V4 in vLLM:
 Efficient Long-context Attention", 2026-04-24 (read 2026-11-22); 584 and 132 bytes an entry in FP8: vLLM 0.32.0.
@@ -22,22 +24,22 @@ from sovctl.support.errors import InputError
 from ...catalog.models import ModelEntry
 from .kv_cache import BLOCK_TOKENS, AttentionSpan, KvCache, LayerGroup
 
-_COMPRESSED_BLOCK = 256  # tokens of a logical block of every kind of layer, `--block-size 256`
-_ENTRY_FP8_BYTES = 584  # 448 numbers in FP8, 64 of the position in bf16, and 8 bytes of scales
-_INDEX_FP8_BYTES = 132  # 128 numbers in FP8 and a scale
+_COMPRESSED_BLOCK = 256  # tokens of a logical block in every layer, `--block-size 256`
+_ENTRY_FP8_BYTES = 584  # 448 values in FP8, 64 positional values in bf16, 8 bytes of scales
+_INDEX_FP8_BYTES = 132  # 128 values in FP8 and a 4-byte scale
 
 
 @dataclass(frozen=True, slots=True)
 class CompositeCache(KvCache):
-    """The sum of what every layer keeps of a session."""
+    """A cache whose size is the sum of the entries of every layer."""
 
     block: int = BLOCK_TOKENS
-    """Tokens to which what grows is rounded up."""
+    """Tokens of a block; lengths are rounded up to whole blocks."""
 
     @property
-    def how(self) -> str:
-        """How sessions are counted, in words."""
-        return f"KV cache / bytes of one session, in blocks of {self.block} tokens; pages of several sizes not reckoned"
+    def formula(self) -> str:
+        """Formula for the number of sessions, as text."""
+        return f"KV cache / bytes of one session, in blocks of {self.block} tokens; padding of pages is not modelled"
 
     def session_bytes(
         self,
@@ -45,10 +47,10 @@ class CompositeCache(KvCache):
         *,
         tensor_parallel_size: int = 1,
         pipeline_parallel_size: int = 1,
-        max_num_batched_tokens: int = 8192,  # noqa: ARG002 - as of any cache
+        max_num_batched_tokens: int = 8192,  # noqa: ARG002 - signature of KvCache
         kv_cache_dtype_bytes: float = 2,
     ) -> int:
-        """Bytes that one session of `tokens` holds on one rank; the fullest stage of a pipeline."""
+        """Return the bytes of one session of `tokens` on one rank of the fullest pipeline stage."""
         kept = ceil(tokens / self.block) * self.block
         return ceil(
             sum(
@@ -68,9 +70,9 @@ class CompositeCache(KvCache):
         pipeline_parallel_size: int = 1,
         max_num_batched_tokens: int = 8192,
         kv_cache_dtype_bytes: float = 2,
-        has_hybrid_allocator: bool = True,  # noqa: ARG002 - as of any cache
+        has_hybrid_allocator: bool = True,  # noqa: ARG002 - signature of KvCache
     ) -> float:
-        """How many sessions of `tokens` fit into `available_bytes` of each rank, at most."""
+        """Return the upper bound of sessions of `tokens` that fit into `available_bytes` on each rank."""
         return available_bytes / self.session_bytes(
             tokens,
             tensor_parallel_size=tensor_parallel_size,
@@ -81,14 +83,14 @@ class CompositeCache(KvCache):
 
 
 def compressed_cache(model: ModelEntry) -> CompositeCache:
-    """Of a model whose layers keep one entry for several tokens.
+    """Return the cache of a model with compressed attention.
 
     Raises:
-        InputError: the catalogue does not know enough of its shape.
+        InputError: the catalogue lacks a figure of the model's shape.
     """
     arch = model.arch
     if not arch.compressed or arch.layers is None or arch.head_dim is None or arch.window is None:
-        raise InputError(f"expected an attention whose cache is known, got {model.attention}", where=model.id)
+        raise InputError(f"unknown KV cache layout: attention {model.attention}", where=model.id)
     return CompositeCache(tuple(_compressed(model, arch.layers, arch.head_dim, arch.window)), block=_COMPRESSED_BLOCK)
 
 
@@ -110,18 +112,18 @@ def _compressed(model: ModelEntry, layers: int, width: int, window: int) -> Iter
 
 
 def cross_attention_cache(model: ModelEntry) -> CompositeCache:
-    """Of an encoder-decoder: in every layer of the decoder what was said, and what was heard.
+    """Return the cache of an encoder-decoder: self-attention and cross-attention of every decoder layer.
 
     Raises:
-        InputError: the catalogue does not know enough of its shape.
+        InputError: the catalogue lacks a figure of the model's shape.
     """
     arch = model.arch
     if None in (arch.decoder_layers, arch.hidden, arch.heads, arch.audio_positions):
-        raise InputError("expected an encoder-decoder whose shape is in the catalogue, got none", where=model.id)
+        raise InputError("the catalogue lacks decoder_layers, hidden, heads or audio_positions", where=model.id)
     assert arch.decoder_layers is not None
     assert arch.hidden is not None
     assert arch.heads is not None
-    both = 2 * arch.hidden // arch.heads
-    said = LayerGroup(AttentionSpan.FULL, arch.decoder_layers, both, arch.heads)
-    heard = LayerGroup(AttentionSpan.FIXED, arch.decoder_layers, both, arch.heads, arch.audio_positions or 0)
-    return CompositeCache((said, heard))
+    elements = 2 * arch.hidden // arch.heads
+    own = LayerGroup(AttentionSpan.FULL, arch.decoder_layers, elements, arch.heads)
+    cross = LayerGroup(AttentionSpan.FIXED, arch.decoder_layers, elements, arch.heads, arch.audio_positions or 0)
+    return CompositeCache((own, cross))

@@ -1,7 +1,7 @@
-"""One GPU's memory in a replica: what vLLM may use, what weights and vLLM itself take, what is left for the KV cache.
+"""Memory of one GPU of a replica: budget of vLLM, weights, overhead, adapters, and the rest for the KV cache.
 
-No factor is put on anything: vLLM takes `gpu_memory_utilization` of the card, loads its weights, keeps what its
-profiling run needed, and gives the rest to the cache.
+vLLM reserves `gpu_memory_utilization` of the GPU, loads the weights, subtracts the peak of its profiling run, and uses
+the rest for the KV cache. No safety factor is applied.
 
     memory = rank_memory(gpu, weights, engine_version="0.32.0", tensor_parallel_size=2)
     memory.kv_bytes, memory.fits
@@ -18,12 +18,12 @@ from .. import GIB
 from .lora_adapters import adapter_bytes
 from .weights import Weights
 
-DEFAULT_UTILIZATION = 0.9  # what published servers ran with; a pool's own, and its default, is spec's
+DEFAULT_UTILIZATION = 0.9  # setting of published servers; a pool has its own in site.yaml
 _MIB = 1 << 20
 
 
 class Edge(StrEnum):
-    """Which end of what was measured; plans use the pessimistic one."""
+    """End of the measured range of vLLM's overhead; plans use the pessimistic one."""
 
     PESSIMISTIC = "pessimistic"
     MIDDLE = "middle"
@@ -32,42 +32,42 @@ class Edge(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RankMemory:
-    """Bytes of the fullest GPU of a replica."""
+    """Memory of the fullest GPU of a replica, in bytes."""
 
     usable_bytes: float
-    """What a process sees."""
+    """Memory that a process can allocate."""
     utilization: float
     weights_bytes: float
     overhead_bytes: float
-    """Activations, CUDA graphs, NCCL, the allocator."""
+    """Activations, CUDA graphs, NCCL and the allocator."""
     adapters_bytes: float
-    """LoRA adapters that are loaded at once."""
+    """LoRA adapters loaded at the same time."""
 
     @property
     def budget_bytes(self) -> float:
-        """What vLLM may use."""
+        """Memory that vLLM may use."""
         return self.usable_bytes * self.utilization
 
     @property
     def kv_bytes(self) -> float:
-        """What is left for the KV cache; negative when the rest does not fit."""
+        """Memory for the KV cache; negative if weights and overhead exceed the budget."""
         return self.budget_bytes - self.weights_bytes - self.overhead_bytes - self.adapters_bytes
 
     @property
     def fits(self) -> bool:
-        """True when vLLM starts: it wants at least one block."""
+        """Whether vLLM starts; it needs at least one block of KV cache."""
         return self.kv_bytes > 0
 
 
 def usable_bytes(gpu: Gpu) -> float:
-    """What a process sees of a GPU."""
+    """Return the memory of a GPU that a process can allocate, in bytes."""
     driver = load_overheads().driver_gib.value
     assert isinstance(driver, float)
     return _shown_mib(gpu) * _MIB - driver * GIB
 
 
 def _shown_mib(gpu: Gpu) -> float:
-    # Labels behave like GiB less one percent where nobody has written down what nvidia-smi shows; see gpus.yaml.
+    # If the catalogue lacks the memory that nvidia-smi shows: the label in GiB less 1 %; see gpus.yaml.
     return gpu.usable_mib or gpu.memory_label_gb * 1024 * 0.99
 
 
@@ -85,13 +85,12 @@ def rank_memory(
     adapter_rank: int = 16,
     edge: Edge = Edge.PESSIMISTIC,
 ) -> RankMemory:
-    """The memory of the fullest GPU of one replica.
+    """Return the memory of the fullest GPU of one replica.
 
     Args:
-        engine_version: of vLLM; the nearest one that was measured counts.
-        data_parallel_size: ranks that share the experts and hold the rest each.
-        enable_expert_parallel: with expert parallelism.
-        adapters: LoRA adapters that vLLM has room for at once (`max_loras`).
+        engine_version: version of vLLM; the overhead is that of the nearest measured version.
+        data_parallel_size: ranks that share the experts and each hold all other weights.
+        adapters: LoRA adapters loaded at the same time (`max_loras`).
         adapter_rank: `max_lora_rank`.
     """
     overhead = load_overheads().of_vllm(engine_version)

@@ -1,15 +1,15 @@
-"""The KV cache as vLLM lays it out: blocks of 16 tokens, layers in groups, windows that stop growing.
+"""KV cache of vLLM: blocks of 16 tokens, allocated per group of layers. Pure.
 
-A model's layers fall into groups by how their cache grows. vLLM cuts the groups to equal size, gives every group's
-share of a request its own blocks, and one block number means one page in each layer of a group. What fits follows
-from that, not from bytes per token: a request of a sliding window model costs a window's blocks however long it is.
+vLLM groups layers by attention span, and splits the groups to equal numbers of layers. Each group allocates blocks for
+a request, and one block is one page in each layer of the group. A request of a sliding-window model therefore needs at
+most the blocks of its window.
 
     cache = kv_cache(load_models()["gpt-oss-120b"])
     cache.log_tokens(57.24 * GIB, tensor_parallel_size=1, max_model_len=2068, max_num_batched_tokens=8192)
-    # 825,6xx: what vLLM's log calls "GPU KV cache size"
+    # 825,6xx; "GPU KV cache size" in vLLM's log
 
-Source: vLLM 0.22 `v1/core/kv_cache_utils.py` and `v1/kv_cache_interface.py`, held to published start-up logs within
-1 % (tests/engine/sizing/test_kv_cache.py).
+Source: vLLM 0.22 `v1/core/kv_cache_utils.py` and `v1/kv_cache_interface.py`, within 1 % of
+published start-up logs (tests/engine/sizing/test_kv_cache.py).
 """
 
 from __future__ import annotations
@@ -24,37 +24,37 @@ from sovctl.support.errors import InputError
 from ...catalog.models import ModelEntry
 
 BLOCK_TOKENS = 16  # vLLM's default block size on CUDA, `--block-size`
-_CONVOLUTION = 3 * 2  # bytes of a channel: a short convolution of width 4 remembers three columns, in bf16
+_CONVOLUTION = 3 * 2  # bytes per channel: a convolution of width 4 stores 3 columns in bf16
 
 
 class AttentionSpan(StrEnum):
-    """How a layer's cache grows with a request."""
+    """Which tokens of a request a layer's cache contains."""
 
-    FULL = "full"  # with every token
-    WINDOW = "window"  # up to a window or chunk
-    STATE = "state"  # not at all: a state of fixed size
-    FIXED = "fixed"  # not at all: as many entries for every request
+    FULL = "full"  # all tokens
+    WINDOW = "window"  # the tokens of a window or chunk
+    STATE = "state"  # one state of fixed size
+    FIXED = "fixed"  # a fixed number of entries, for every request
 
 
 @dataclass(frozen=True, slots=True)
 class LayerGroup:
-    """Layers whose cache grows alike."""
+    """Layers with the same attention span."""
 
     span: AttentionSpan
     layers: int
     elements: int
-    """Numbers kept for one token in one layer and one head, keys and values together; for a state, bytes of one."""
+    """Values of one token in one layer and head, keys and values together; for a state, its bytes."""
     heads: int | None
-    """Heads that tensor parallelism divides; None when every rank holds the whole, as for latent attention."""
+    """Heads that tensor parallelism divides; None if every rank holds all values (latent attention)."""
     window: int = 0
-    """Tokens; 0 unless the growth is a window, or a fixed number of entries."""
+    """Tokens of the window, or the fixed number of entries; else 0."""
     tokens_per_entry: int = 1
-    """More than 1 where several tokens are kept as one."""
+    """Tokens compressed into one entry; 1 without compression."""
     fp8_bytes: int | None = None
-    """Of one entry in FP8 with its scales, where it is not a byte a number."""
+    """Bytes of one entry in FP8 with its scales; None: one byte per value."""
 
     def rank_bytes(self, tensor_parallel_size: int, kv_cache_dtype_bytes: float) -> float:
-        """Bytes kept for one token (or one state) in one layer on one rank."""
+        """Return the bytes of one token (or one state) in one layer on one rank."""
         if kv_cache_dtype_bytes == 1 and self.fp8_bytes is not None:
             return self.fp8_bytes
         return self.rank_elements(tensor_parallel_size) * (
@@ -62,20 +62,20 @@ class LayerGroup:
         )
 
     def entries(self, tokens: int) -> float:
-        """Kept of a request of `tokens` in one layer and one head."""
+        """Return the entries of a request of `tokens` in one layer and head."""
         if self.span in (AttentionSpan.STATE, AttentionSpan.FIXED):
             return max(1, self.window)
         held = min(self.window, tokens) if self.span is AttentionSpan.WINDOW else tokens
         return held / self.tokens_per_entry
 
     def rank_elements(self, tensor_parallel_size: int) -> int:
-        """Numbers kept for one token (or one state) in one layer on one rank; no rank holds less than a head."""
+        """Return the values of one token (or one state) in one layer on one rank, at least those of one head."""
         if self.heads is None:
             return self.elements
         return self.elements * max(1, ceil(self.heads / tensor_parallel_size))
 
     def blocks(self, tokens: int, max_num_batched_tokens: int, block_tokens: int = BLOCK_TOKENS) -> int:
-        """Blocks of `block_tokens` that one request of `tokens` holds in one layer at most."""
+        """Return the maximum blocks of `block_tokens` for one request of `tokens` in one layer."""
         if self.span is AttentionSpan.STATE:
             return 1
         if self.span is AttentionSpan.WINDOW:
@@ -84,21 +84,21 @@ class LayerGroup:
         return ceil(tokens / block_tokens)
 
 
-_Pieces = Sequence[tuple[LayerGroup, int]]
-"""Groups cut to equal size, each with its number of layers."""
+_EqualGroups = Sequence[tuple[LayerGroup, int]]
+"""Groups split to equal size, each with its number of layers."""
 
 
 @dataclass(frozen=True, slots=True)
 class KvCache:
-    """The cache of one model."""
+    """KV cache of one model."""
 
     groups: tuple[LayerGroup, ...]
     is_kept: bool = True
-    """False for an encoder, which is done with a text in one step: vLLM 0.32.0, EncoderOnlyAttentionSpec."""
+    """False for an encoder, which processes a text in one step (vLLM 0.32.0, EncoderOnlyAttentionSpec)."""
 
     @property
-    def how(self) -> str:
-        """How sessions are counted, in words."""
+    def formula(self) -> str:
+        """Formula for the number of sessions, as text."""
         return f"blocks of {BLOCK_TOKENS} tokens that fit / blocks of one session"
 
     def session_bytes(
@@ -110,22 +110,23 @@ class KvCache:
         max_num_batched_tokens: int = 8192,
         kv_cache_dtype_bytes: float = 2,
     ) -> int:
-        """Bytes that one session of `tokens` holds on one rank, with the layers that equal groups are padded by; the
-        fullest stage of a pipeline.
+        """Return the bytes of one session of `tokens` on one rank of the fullest pipeline stage.
+
+        Includes the padding layers of equal groups.
 
         Args:
             kv_cache_dtype_bytes: 2 for bf16, 1 for FP8.
         """
         if not self.is_kept:
             return 0
-        pieces = list(_equal(self.groups, pipeline_parallel_size, has_hybrid_allocator=True))
-        block = self._block_bytes(pieces, tensor_parallel_size, kv_cache_dtype_bytes)
+        equal = list(_equal_groups(self.groups, pipeline_parallel_size, has_hybrid_allocator=True))
+        block = self._block_bytes(equal, tensor_parallel_size, kv_cache_dtype_bytes)
         return ceil(
-            block * self._blocks(pieces, tokens, tensor_parallel_size, max_num_batched_tokens, kv_cache_dtype_bytes)
+            block * self._blocks(equal, tokens, tensor_parallel_size, max_num_batched_tokens, kv_cache_dtype_bytes)
         )
 
     def block_tokens(self, tensor_parallel_size: int, kv_cache_dtype_bytes: float) -> int:
-        """Tokens of a block: as many as make it as large as a state, where layers keep states; a multiple of 16.
+        """Return the tokens of a block, a multiple of 16. In hybrid models a block is at least as large as a state.
 
         Source: vLLM 0.22 `model_executor/models/config.py`, hybrid models, read 2026-11-20.
         """
@@ -141,7 +142,7 @@ class KvCache:
     def token_bytes(
         self, *, tensor_parallel_size: int = 1, pipeline_parallel_size: int = 1, kv_cache_dtype_bytes: float = 2
     ) -> float:
-        """Bytes that one more token of a long session costs on one rank; the fullest stage of a pipeline."""
+        """Return the bytes of one more token of a long session, on one rank of the fullest pipeline stage."""
         return sum(
             ceil(group.layers / pipeline_parallel_size)
             * group.rank_bytes(tensor_parallel_size, kv_cache_dtype_bytes)
@@ -161,16 +162,18 @@ class KvCache:
         kv_cache_dtype_bytes: float = 2,
         has_hybrid_allocator: bool = True,
     ) -> float:
-        """How many sessions of `tokens` fit into `available_bytes` of each rank, as vLLM computes it; inf if not kept.
+        """Return the sessions of `tokens` that fit into `available_bytes` on each rank; inf without a cache.
+
+        Same arithmetic as vLLM's "Maximum concurrency".
 
         Args:
-            has_hybrid_allocator: without it (vLLM 0.10.1 on GPUs before Hopper) windows are kept in full.
+            has_hybrid_allocator: False (vLLM 0.10.1 on GPUs before Hopper): window layers store all tokens.
         """
         if not self.is_kept:
             return inf
-        pieces = list(_equal(self.groups, pipeline_parallel_size, has_hybrid_allocator))
-        blocks = available_bytes // self._block_bytes(pieces, tensor_parallel_size, kv_cache_dtype_bytes)
-        return blocks / self._blocks(pieces, tokens, tensor_parallel_size, max_num_batched_tokens, kv_cache_dtype_bytes)
+        equal = list(_equal_groups(self.groups, pipeline_parallel_size, has_hybrid_allocator))
+        blocks = available_bytes // self._block_bytes(equal, tensor_parallel_size, kv_cache_dtype_bytes)
+        return blocks / self._blocks(equal, tokens, tensor_parallel_size, max_num_batched_tokens, kv_cache_dtype_bytes)
 
     def log_tokens(
         self,
@@ -183,7 +186,7 @@ class KvCache:
         kv_cache_dtype_bytes: float = 2,
         has_hybrid_allocator: bool = True,
     ) -> int:
-        """vLLM's "GPU KV cache size": tokens in as many sessions of `max_model_len` as fit."""
+        """Return vLLM's "GPU KV cache size": `max_model_len` x the sessions of that length that fit, in tokens."""
         fitting = self.sessions(
             available_bytes,
             max_model_len,
@@ -195,22 +198,22 @@ class KvCache:
         )
         return int(fitting * max_model_len)
 
-    def _block_bytes(self, pieces: _Pieces, tensor_parallel_size: int, kv_cache_dtype_bytes: float) -> float:
-        """One block number: a page in each layer of a group, as large as the largest."""
-        page = max(self._page_bytes(group, tensor_parallel_size, kv_cache_dtype_bytes) for group, _ in pieces)
-        return page * max(layers for _, layers in pieces)
+    def _block_bytes(self, equal: _EqualGroups, tensor_parallel_size: int, kv_cache_dtype_bytes: float) -> float:
+        """Return the bytes of one block: one page in each layer of a group, with the largest page size."""
+        page = max(self._page_bytes(group, tensor_parallel_size, kv_cache_dtype_bytes) for group, _ in equal)
+        return page * max(layers for _, layers in equal)
 
     def _blocks(
         self,
-        pieces: _Pieces,
+        equal: _EqualGroups,
         tokens: int,
         tensor_parallel_size: int,
         max_num_batched_tokens: int,
         kv_cache_dtype_bytes: float,
     ) -> int:
-        """Block numbers that one session takes, of all groups."""
+        """Return the blocks of one session, over all groups."""
         block_tokens = self.block_tokens(tensor_parallel_size, kv_cache_dtype_bytes)
-        return sum(group.blocks(tokens, max_num_batched_tokens, block_tokens) for group, _ in pieces)
+        return sum(group.blocks(tokens, max_num_batched_tokens, block_tokens) for group, _ in equal)
 
     def _page_bytes(self, group: LayerGroup, tensor_parallel_size: int, kv_cache_dtype_bytes: float) -> float:
         tokens = (
@@ -219,10 +222,10 @@ class KvCache:
         return tokens * group.rank_bytes(tensor_parallel_size, kv_cache_dtype_bytes)
 
 
-def _equal(
+def _equal_groups(
     groups: tuple[LayerGroup, ...], pipeline_parallel_size: int, has_hybrid_allocator: bool
 ) -> Iterator[tuple[LayerGroup, int]]:
-    """The groups cut to equal size, as vLLM does, each with its number of layers; the last one may be padded."""
+    """Yield the groups split to equal size as in vLLM, each with its number of layers; the last may be padded."""
     if not has_hybrid_allocator:
         groups = tuple(
             LayerGroup(AttentionSpan.FULL, group.layers, group.elements, group.heads)
@@ -243,10 +246,10 @@ def _equal(
 
 
 def paged_cache(model: ModelEntry) -> KvCache:
-    """The cache of a model in the catalogue whose layers have pages of equal size; of any, see `caches.kv_cache`.
+    """Return the cache of a model whose layers have pages of equal size; for any model see `cache_layout.kv_cache`.
 
     Raises:
-        InputError: the catalogue does not know enough of its shape.
+        InputError: the catalogue lacks a figure of the model's shape.
     """
     arch = model.arch
     if arch.kv_lora_rank is not None:
@@ -263,7 +266,7 @@ def _groups(model: ModelEntry, layers: int, heads: int, elements: int) -> Iterat
     full = arch.full_attention_layers or arch.attention_layers or arch.global_layers
     full = full or layers - windows - (arch.linear_layers or 0) - (arch.mamba_layers or 0)
     if full and arch.global_kv_heads is not None:
-        # Gemma 4 keeps keys and values of its global layers as one (models.yaml, read 2026-11-20).
+        # Gemma 4 shares keys and values in its global layers (models.yaml, read 2026-11-20).
         yield LayerGroup(AttentionSpan.FULL, full, arch.global_head_dim or elements // 2, arch.global_kv_heads)
     elif full:
         yield LayerGroup(AttentionSpan.FULL, full, elements, heads)
@@ -286,5 +289,5 @@ def _groups(model: ModelEntry, layers: int, heads: int, elements: int) -> Iterat
 def _known(model: ModelEntry, field: str) -> int:
     value = getattr(model.arch, field)
     if value is None:
-        raise InputError(f"expected a model whose {field} is in the catalogue, got none", where=model.id)
+        raise InputError(f"the catalogue lacks `{field}` of this model", where=model.id)
     return int(value)

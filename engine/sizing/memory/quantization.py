@@ -1,11 +1,11 @@
-"""What vLLM's `quantization` says of the weights: the precision they lie in, or nothing. Pure.
+"""Precision of the weights for each value of vLLM's `quantization`. Pure.
 
     named_precision("awq_marlin")         # Precision.INT4
-    named_precision("compressed-tensors") # None: the checkpoint says it
-    named_precision("bf16")               # InputError, with the nearest methods
+    named_precision("compressed-tensors") # None: the checkpoint defines it
+    named_precision("bf16")               # InputError with the nearest methods
 
-A method that is not here is not taken for the released precision: a pool would be sized for weights it never loads.
-Methods are those of vLLM `model_executor/layers/quantization/__init__.py` (read 2026-11-22).
+An unknown method is an error, because the released precision could be wrong for it.
+Source of the methods: vLLM `model_executor/layers/quantization/__init__.py` (read 2026-11-22).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ METHODS: dict[str, Precision | None] = {
     "petit_nvfp4": Precision.NVFP4,
     "nvfp4": Precision.NVFP4,
     "mxfp4": Precision.MXFP4,
-    # These hold weights of several precisions; which, stands in the checkpoint.
+    # Methods with several precisions; the checkpoint defines which.
     "compressed-tensors": None,
     "auto-round": None,
     "bitsandbytes": None,
@@ -46,16 +46,16 @@ METHODS: dict[str, Precision | None] = {
 
 
 def named_precision(method: str) -> Precision | None:
-    """The precision that a method of vLLM says; None where the checkpoint says it.
+    """Return the precision of a `quantization` method; None if the checkpoint defines it.
 
     Raises:
-        InputError: a method that is not known here.
+        InputError: unknown method.
     """
     if method in METHODS:
         return METHODS[method]
     near = difflib.get_close_matches(method, METHODS, n=3, cutoff=0.4)
     raise InputError(
-        f"expected a method of vLLM, got `{method}`",
+        f"unknown quantization method `{method}`",
         hint=(f"did you mean {' or '.join(f'`{each}`' for each in near)}? " if near else "")
-        + "leave it out for what the checkpoint says",
+        + "omit it to use the precision of the checkpoint",
     )

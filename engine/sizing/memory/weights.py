@@ -1,7 +1,7 @@
-"""What a model's weights take on one GPU, as loaded.
+"""Bytes of a model's weights on one GPU after loading.
 
-Not parameters times bytes: 4-bit formats carry scales, embeddings and the output layer mostly stay in bf16, and
-kernels pad experts. Tensor parallelism divides what is left, pipeline parallelism its layers.
+More than parameters x bytes: 4-bit formats include scales, embeddings and the output layer mostly stay in bf16, and
+kernels pad experts. Tensor parallelism divides every layer, pipeline parallelism divides the number of layers.
 
     weights = Weights.of(load_models()["llama-3.1-70b"], Precision.FP8)
     weights.rank_bytes(tensor_parallel_size=2)
@@ -21,7 +21,7 @@ _BF16_BYTES = 2
 
 
 class Precision(StrEnum):
-    """How the linear layers are stored."""
+    """Storage format of the linear layers."""
 
     BF16 = "bf16"
     FP8 = "fp8"
@@ -34,26 +34,26 @@ class Precision(StrEnum):
 
     @property
     def bytes_per_weight(self) -> float:
-        """Bytes of one weight with its share of the scales."""
+        """Bytes of one weight, including its scales."""
         return _BYTES[self]
 
 
 ONLY_EXPERTS = (Precision.MXFP4, Precision.INT4_BF16)
-"""Precisions of routed experts beside which everything else is in bf16."""
+"""Precisions of routed experts in models whose other weights are in bf16."""
 
 _BYTES = {
     Precision.BF16: 2.0,
     Precision.FP8: 1.0 + 4 / (128 * 128),  # one fp32 scale for each block of 128 x 128, as DeepSeek and Qwen publish
-    Precision.INT8: 1.0,  # a scale per output channel is nothing
+    Precision.INT8: 1.0,  # one scale per output channel is negligible
     Precision.INT4: 0.5 + 2.5 / 128,  # AWQ and GPTQ, groups of 128: an fp16 scale and a 4-bit zero
     Precision.NVFP4: 0.5 + 1 / 16,  # an fp8 scale for each 16; NVIDIA, NVFP4 format, read 2026-11-20
     Precision.MXFP4: 0.5 + 1 / 32,  # an 8-bit exponent for each 32; OCP Microscaling Formats 1.0, 5.1
-    Precision.MXFP4_FP8: 0.5 + 1 / 32,  # of its experts
-    Precision.INT4_BF16: 0.5 + 2 / 32,  # a bf16 scale for each 32: 594 GB, where its checkpoint has 595 (models.yaml)
+    Precision.MXFP4_FP8: 0.5 + 1 / 32,  # experts only
+    Precision.INT4_BF16: 0.5 + 2 / 32,  # a bf16 scale for each 32: 594 GB; its checkpoint has 595 GB (models.yaml)
 }
 
-# Kernels want whole tiles. vLLM's MXFP4 experts are padded to these on Hopper: gpt-oss-120b loads as 66.14 GiB on one
-# GPU, 2 x 34.38, 4 x 17.22 and 8 x 8.66, where its checkpoint has 60.8 (published vLLM 0.22 logs, read 2026-11-20).
+# Kernels need whole tiles. On Hopper vLLM pads MXFP4 experts to these sizes: gpt-oss-120b loads as 66.14 GiB on one
+# GPU, 2 x 34.38, 4 x 17.22 and 8 x 8.66; its checkpoint has 60.8 GiB (published vLLM 0.22 logs, read 2026-11-20).
 _MXFP4_HIDDEN_TILE, _MXFP4_FFN_TILE = 256, 128
 
 
@@ -66,12 +66,12 @@ class Weights:
 
     @classmethod
     def of(cls, model: ModelEntry, precision: Precision | None = None) -> Weights:
-        """The weights as they are served: in `precision`, or as they were released."""
+        """Return the weights in `precision`, by default the released precision."""
         return cls(model, precision or released_precision(model))
 
     @property
     def embedding_parameters(self) -> int:
-        """Input embedding and output layer, which stay in bf16; 0 where the shape does not tell."""
+        """Parameters of the input embedding and output layer, which stay in bf16; 0 if the shape is unknown."""
         arch = self.model.arch
         if arch.vocab is None or arch.hidden is None:
             return 0
@@ -79,7 +79,7 @@ class Weights:
 
     @property
     def expert_parameters(self) -> int:
-        """Of all routed experts; 0 for a dense model."""
+        """Parameters of all routed experts; 0 for a dense model."""
         arch = self.model.arch
         if arch.moe is None or arch.hidden is None:
             return 0
@@ -88,22 +88,22 @@ class Weights:
 
     @property
     def total_parameters(self) -> int:
-        """Of the whole model; what the maker says where the shape does not tell."""
+        """Parameters of the model, computed from the shape; the published number if the shape is unknown."""
         params = self.model.params
         return params.computed_total or round(params.published_total_b * 1e9)
 
     @property
     def bf16_parameters(self) -> int:
-        """What stays in bf16 in any precision: the embeddings, and all but the experts where only they are cut."""
+        """Parameters in bf16: the embeddings, and all but the experts if only experts are quantized."""
         if self.precision in ONLY_EXPERTS:
             return self.total_parameters - self.expert_parameters
         return self.embedding_parameters
 
     def total_bytes(self, *, tensor_parallel_size: int = 1) -> float:
-        """Bytes over all ranks, padding included.
+        """Return the bytes over all ranks, including padding.
 
         Args:
-            tensor_parallel_size: padding depends on how experts are cut.
+            tensor_parallel_size: GPUs that share each expert; the padding depends on it.
         """
         if self.precision is Precision.MXFP4_FP8:
             rest = self.total_parameters - self.bf16_parameters - self.expert_parameters
@@ -113,7 +113,7 @@ class Weights:
         return self.bf16_parameters * _BF16_BYTES + stored * self.padding(tensor_parallel_size)
 
     def expert_bytes(self, *, tensor_parallel_size: int = 1) -> float:
-        """Bytes of all routed experts, padding included; 0 for a dense model."""
+        """Return the bytes of all routed experts, including padding; 0 for a dense model."""
         return self.expert_parameters * self.precision.bytes_per_weight * self.padding(tensor_parallel_size)
 
     def rank_bytes(
@@ -124,21 +124,21 @@ class Weights:
         data_parallel_size: int = 1,
         enable_expert_parallel: bool = False,
     ) -> float:
-        """Bytes on the fullest GPU of one replica.
+        """Return the bytes on the fullest GPU of one replica.
 
         Args:
-            data_parallel_size: ranks that each hold everything but the experts, which they share.
-            enable_expert_parallel: with expert parallelism an expert is not cut, and padded once.
+            data_parallel_size: ranks that share the experts and each hold all other weights.
+            enable_expert_parallel: each expert is on one GPU, so it is padded once.
         """
         layers = self.model.arch.layers
         stage = 1 / pipeline_parallel_size if layers is None else ceil(layers / pipeline_parallel_size) / layers
-        cut = 1 if enable_expert_parallel else tensor_parallel_size
-        experts = self.expert_bytes(tensor_parallel_size=cut)
-        rest = self.total_bytes(tensor_parallel_size=cut) - experts
+        gpus_per_expert = 1 if enable_expert_parallel else tensor_parallel_size
+        experts = self.expert_bytes(tensor_parallel_size=gpus_per_expert)
+        rest = self.total_bytes(tensor_parallel_size=gpus_per_expert) - experts
         return (rest + experts / data_parallel_size) * stage / tensor_parallel_size
 
     def padding(self, tensor_parallel_size: int) -> float:
-        """Bytes of an expert with its padding over bytes without; 1 but for MXFP4."""
+        """Return bytes of an expert with padding / without; 1 except for MXFP4."""
         arch = self.model.arch
         if arch.moe is None or arch.hidden is None or self.precision is not Precision.MXFP4:
             return 1.0
@@ -148,17 +148,17 @@ class Weights:
 
 
 def released_precision(model: ModelEntry) -> Precision:
-    """What the maker published.
+    """Return the precision in which the maker published the model.
 
     Raises:
-        InputError: a precision that is not known here.
+        InputError: unknown precision.
     """
     if model.released_dtype.startswith("fp8") and model.released_dtype.endswith("experts fp4"):
         return Precision.MXFP4_FP8
     for beginning, precision in _RELEASED.items():
         if model.released_dtype.startswith(beginning):
             return precision
-    raise InputError(f"expected a known precision, got {model.released_dtype}", where=model.id)
+    raise InputError(f"unknown released_dtype {model.released_dtype}", where=model.id)
 
 
 _RELEASED = {

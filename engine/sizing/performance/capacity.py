@@ -1,6 +1,6 @@
 """What one replica carries within its limits: every figure with its band, the plan on the pessimistic edge.
 
-carried = Performance(serving, load_calibration().bands[evidence], most=128, most_by=Binding.KV_CACHE)
+carried = Performance(serving, bands, max_in_flight=128, max_in_flight_binding=Binding.KV_CACHE)
 point = carried.at(in_flight=20, demand)       # point.ttft.high, point.itl.middle, point.tokens_per_s.low
 carried.limit(demand)                          # the most in flight within the limits, and what binds
 """
@@ -86,15 +86,15 @@ class Performance:
 
     Args:
         bands: by regime, then by quantity.
-        most: requests that it runs at once, by its KV cache and `max_num_seqs`.
-        most_by: which of the two.
+        max_in_flight: requests that it runs at once, by its KV cache and `max_num_seqs`.
+        max_in_flight_binding: which of the two.
         answers: False for embeddings and rerankers, which make no tokens.
     """
 
     serving: Serving
     bands: Mapping[str, Mapping[str, Band]]
-    most: float
-    most_by: Binding
+    max_in_flight: float
+    max_in_flight_binding: Binding
     answers: bool = True
 
     def at(self, in_flight: float, demand: PoolDemand) -> Point:
@@ -143,11 +143,11 @@ class Performance:
 
     def limit(self, demand: PoolDemand) -> Limit:
         """The most in flight within all limits, at the pessimistic edge."""
-        most = max(1.0, self.most)
+        most = max(1.0, self.max_in_flight)
         full = self.at(most, demand)
         binding = self.passed(full, demand)
         if binding is None:
-            return Limit(full, self.most_by, is_held=True)
+            return Limit(full, self.max_in_flight_binding, is_held=True)
         one = self.at(1.0, demand)
         if self.passed(one, demand) is not None:
             return Limit(one, self.passed(one, demand) or binding, is_held=False)

@@ -97,7 +97,7 @@ def _length(case: PoolCase, demand: PoolDemand) -> Mapping[str, int]:
     """`max_model_len`: what one call in a hundred passes, in whole steps, within the model's context."""
     if case.pool.max_model_len != AUTO:
         return {}
-    wanted = ceil(demand.longest / _LEN_STEP) * _LEN_STEP
+    wanted = ceil(demand.model_len_p99 / _LEN_STEP) * _LEN_STEP
     return {"max_model_len": min(wanted, case.model.max_context or wanted)}
 
 

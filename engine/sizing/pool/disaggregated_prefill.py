@@ -69,7 +69,7 @@ def disaggregate_prefill(
     ttft_s = late * (serving.before_s + prefill_s + wait_s) + transfer_s + itl_s(1.0)
     if (demand.ttft_s is not None and ttft_s > demand.ttft_s) or (demand.itl_s is not None and itl_s(1) > demand.itl_s):
         return None
-    in_flight = max(1.0, performance.most)
+    in_flight = max(1.0, performance.max_in_flight)
     if demand.itl_s is not None and itl_s(in_flight) > demand.itl_s:
         low, high = 1.0, in_flight
         for _ in range(_STEPS):

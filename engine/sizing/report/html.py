@@ -89,7 +89,7 @@ def _curves(sized: PoolSizing) -> list[tuple[str, Markup]]:
     performance, demand, limit = sized.performance, sized.case.demand, sized.limit
     if performance is None or demand is None or limit is None:
         return []
-    most = max(2.0, min(performance.most, 1.6 * limit.point.in_flight))
+    most = max(2.0, min(performance.max_in_flight, 1.6 * limit.point.in_flight))
     x = tuple(1 + (most - 1) * index / (_POINTS - 1) for index in range(_POINTS))
     points = [performance.at(each, demand) for each in x]
     marks = [(limit.point.in_flight, f"most ({limit.binding})")] if limit.is_held else []

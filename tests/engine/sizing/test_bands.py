@@ -83,7 +83,9 @@ def test_a_gpu_that_nobody_measured_is_planned_more_carefully(
 ) -> None:
     demand = PoolDemand((_asking(input_tokens, output_tokens),))
     known = server().performance(demand)
-    unknown = Performance(known.serving, CALIBRATION.bands[Evidence.NONE], known.most, known.most_by)
+    unknown = Performance(
+        known.serving, CALIBRATION.bands[Evidence.NONE], known.max_in_flight, known.max_in_flight_binding
+    )
     one, other = known.at(in_flight, demand), unknown.at(in_flight, demand)
     assert other.ttft.high >= one.ttft.high
     assert other.itl.high >= one.itl.high
@@ -113,7 +115,7 @@ def test_the_words_say_what_stands_behind_a_figure() -> None:
 
 def _asking(input_tokens: float, output_tokens: float) -> ClassDemand:
     return ClassDemand(
-        "asking", WorkloadKind.CHAT, at_work=100, peak_factor=1, input_tokens=Lengths(input_tokens, input_tokens),
+        "asking", WorkloadKind.CHAT, active_users=100, peak_factor=1, input_tokens=Lengths(input_tokens, input_tokens),
         output_tokens=Lengths(output_tokens, output_tokens), prefix_hit_share=0, ttft_s=None, itl_s=None, e2e_s=None,
         calls_per_user_s=0.01,
     )  # fmt: skip

@@ -118,7 +118,7 @@ def pool(*workload: WorkloadClass) -> PoolDemand:
 def test_calls_at_a_rate_fluctuate_like_poisson_arrivals(workload: WorkloadClass, e2e_s: float) -> None:
     demand, each = pool(workload), ClassDemand.of(workload)
     mean = demand.in_flight(lambda *_: e2e_s)
-    assert each.most == inf
+    assert each.max_in_flight == inf
     assert demand.peak_in_flight(lambda *_: e2e_s) == pytest.approx(mean + 1.6449 * sqrt(mean))
 
 
