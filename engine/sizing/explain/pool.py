@@ -193,7 +193,7 @@ def _memory(server: Server) -> Step:
         f"{server.gpu.id}: label {label} GB, a process sees {both_units(memory.usable_bytes)}",
         f"gpu_memory_utilization {memory.utilization:g}: {both_units(memory.budget_bytes)}",
         f"weights {both_units(memory.weights_bytes)} ({sizes})",
-        f"overhead of vLLM {server.engine_version} {both_units(memory.overhead_bytes)} (highest of the nearest version)",
+        f"vLLM {server.engine_version} {both_units(memory.overhead_bytes)} (highest of the nearest version)",
     )
     if server.max_loras:
         inputs = (*inputs, f"LoRA adapters {both_units(memory.adapters_bytes)}")

@@ -23,7 +23,7 @@ def one_request(performance: Performance, demand: PoolDemand) -> Step:
     serving, input_tokens, output_tokens = (
         performance.serving,
         demand.input_tokens,
-        demand.output_tokens if performance.answers else 1.0,
+        demand.output_tokens if performance.is_generative else 1.0,
     )
     prefill = serving.steps.prefill_breakdown(input_tokens * (1 - serving.prefix_hit_share), input_tokens)
     decode = serving.steps.decode_breakdown(1.0, input_tokens + output_tokens / 2)
@@ -52,7 +52,7 @@ def at_the_limit(provenance: str, performance: Performance, limit: Limit, demand
     """What a replica carries, and what keeps it from more."""
     point, serving = limit.point, performance.serving
     tokens = point.tokens_per_s
-    output_tokens = demand.output_tokens if performance.answers else 1.0
+    output_tokens = demand.output_tokens if performance.is_generative else 1.0
     step_s = serving.decode_s(point.in_flight, demand.input_tokens + output_tokens / 2)
     each_s = serving.together_s(demand.input_tokens, point.in_flight / output_tokens)
     cycle_s = serving.cycle_s(point.in_flight, output_tokens, step_s, serving.prefill_s(demand.input_tokens), each_s)

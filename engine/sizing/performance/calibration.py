@@ -1,11 +1,13 @@
-"""The constants of the performance model: efficiencies and overheads, fitted once over published measurements.
+"""Constants of the performance model: efficiencies and overheads, fitted to published measurements.
 
-They are global: no constant belongs to a model or to a row of data. `bench/sized/fit.py` makes them, and the file
-says from what and with which residuals; a site's own measurements give it another set. How far off a figure is depends
-on what stands behind it (`Evidence`): bands of a GPU that nobody measured come from GPUs that the fit was not shown.
+- The constants are global: none belongs to one model or one measurement.
+- `bench/sized/fit.py` writes them to `calibration.yaml`, with the source and the residuals. A site can add a
+  calibration from its own measurements.
+- The error band of a figure depends on the available measurements (`Evidence`). Bands of an unmeasured GPU come from
+  GPUs excluded from a fit.
 
     calibration = load_calibration()
-    calibration.constant("hbm_weights")                              # 0.9: share of the bandwidth that weights reach
+    calibration.constant("hbm_weights")                              # 0.9: fraction of the bandwidth for weights
     evidence = calibration.evidence("llama-3.3-70b", "H100-80GB-SXM")
     calibration.bands[evidence]["open"]["itl"].p90
 """
@@ -22,7 +24,7 @@ from ...catalog.figure import CatalogModel, read_catalog
 
 
 class Evidence(StrEnum):
-    """What the constants were fitted over, of a model on a GPU; what less was measured of has wider bands."""
+    """Published measurements of a model on a GPU. Less evidence gives wider bands."""
 
     PAIR = "pair"
     APART = "apart"
@@ -31,25 +33,25 @@ class Evidence(StrEnum):
     NEITHER = "neither"
 
     @property
-    def words(self) -> str:
-        """Such as `this GPU was never measured`."""
+    def description(self) -> str:
+        """Such as `this GPU was not measured`."""
         return _WORDS[self]
 
 
 _WORDS = {
-    Evidence.PAIR: "this model on this GPU was measured by others",
-    Evidence.APART: "this model and this GPU were measured, never together",
-    Evidence.GPU: "this GPU was measured, this model never",
-    Evidence.NONE: "this model was measured, this GPU never",
-    Evidence.NEITHER: "neither this model nor this GPU was ever measured",
+    Evidence.PAIR: "published measurements of this model on this GPU",
+    Evidence.APART: "this model and this GPU were measured, but not together",
+    Evidence.GPU: "this GPU was measured, this model was not",
+    Evidence.NONE: "this model was measured, this GPU was not",
+    Evidence.NEITHER: "neither this model nor this GPU was measured",
 }
 
 Bands = Mapping[str, Mapping[str, Band]]
-"""By regime (`closed`, `open`, `offline`, `static`), then by quantity (`throughput`, `itl`, `ttft`)."""
+"""Bands by regime (`closed`, `open`, `offline`, `static`) and quantity (`throughput`, `itl`, `ttft`)."""
 
 
 class Constant(CatalogModel):
-    """One constant."""
+    """One constant of the performance model."""
 
     value: float
     unit: str
@@ -57,7 +59,7 @@ class Constant(CatalogModel):
 
 
 class Calibration(CatalogModel):
-    """All constants, and how far off they are."""
+    """All constants, with the error bands of the model."""
 
     made_by: str
     source: str
@@ -65,15 +67,15 @@ class Calibration(CatalogModel):
     rows: int
     constants: Mapping[str, Constant]
     measured: Mapping[str, tuple[str, ...]]
-    """By GPU, the models that were measured on it; each with all of the catalogue that have its shape."""
+    """Models measured on each GPU, including all models of the catalogue with the same shape."""
     bands: Mapping[Evidence, Bands]
 
     def constant(self, name: str) -> float:
-        """The value of one constant."""
+        """Return the value of one constant."""
         return self.constants[name].value
 
     def evidence(self, model: str, gpu: str) -> Evidence:
-        """What was measured of a model on a GPU, by their ids; a MIG slice is a GPU of its own."""
+        """Return the evidence for a model on a GPU, by their ids; a MIG slice has its own id."""
         is_known = any(model in models for models in self.measured.values())
         if gpu not in self.measured:
             return Evidence.NONE if is_known else Evidence.NEITHER
@@ -84,17 +86,17 @@ class Calibration(CatalogModel):
 
 @cache
 def load_calibration() -> Calibration:
-    """The calibration that ships with this version."""
+    """Return the calibration of this version."""
     return Calibration.model_validate(read_catalog("calibration"))
 
 
-_MANY_IN_FLIGHT = 300.0  # from there on published servers under open arrivals differ most; see `capacity`
+_MANY_IN_FLIGHT = 300.0  # above this, published servers with open arrivals vary most; see `capacity`
 
 
 def with_own_bands(shipped: Bands, own: ServerCalibration) -> Bands:
-    """The bands to plan with: the site's own where it measured, the published ones elsewhere.
+    """Return the bands for planning: the site's own for measured quantities, the published ones otherwise.
 
-    Waiting under open arrivals with many in flight keeps its published band unless the site measured that many.
+    The TTFT band of open arrivals stays the published one unless the site measured at least 300 requests in flight.
     """
     opened = {name: band for name, band in own.bands.items() if name != "ttft" or own.in_flight[1] >= _MANY_IN_FLIGHT}
     return {**shipped, "closed": {**shipped["closed"], **own.bands}, "open": {**shipped["open"], **opened}}

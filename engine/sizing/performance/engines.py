@@ -1,7 +1,7 @@
-"""In what inference engines differ from each other, as names of fitted constants. Pure.
+"""Names of the fitted constants in which inference engines differ. Pure.
 
-What sovctl deploys is `VLLM`; `TENSORRT` is the engine that most constants are for. Those of older measurements stand
-with the measurements (`bench/sized/rows.py`).
+sovctl deploys `VLLM`. Most constants are fitted to `TENSORRT`. `bench/sized/rows.py` defines the engines of older
+measurements.
 
     Steps(replica, constant, VLLM)
 """
@@ -13,26 +13,24 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """One engine: which constant says what of it."""
+    """Names of the constants of one engine."""
 
     name: str
     factor: str = ""
-    """On the time of every step; empty for the engine that the other constants are for."""
+    """Factor on the time of every step; empty for TensorRT-LLM, to which the constants are fitted."""
     layer: str = "layer_us"
-    """The software's time for a layer without experts."""
+    """Software time per layer without experts."""
     per_sequence: str = "sequence_us"
-    """The software's time for each sequence of a step."""
+    """Software time per sequence of a step."""
     first: str = "first_ms"
-    """What passes before a prefill begins."""
+    """Time before a prefill starts."""
     launch: str = ""
-    """How many times a step's software time a prefill takes before it: its kernels are launched one by one, not as one
-    recorded graph. Empty for engines of which that is no more than what passes anyway."""
+    """Kernel launch time before a prefill, in multiples of a step's software time: a prefill launches its kernels one
+    by one instead of as a CUDA graph. Empty if `first` includes it."""
     queue: str = "queue_closed"
-    """Prefills of others that a request of a closed loop waits for where all answers are of one length; empty where
-    they were not."""
+    """Other prefills that a request of a closed loop waits for, if all answers have one length; else empty."""
     steps_before: float = 1.5
-    """Steps that an arrival among others waits for: half of the one under way, as it falls anywhere into it, and all of
-    the next, which its prefill is part of."""
+    """Steps that a new request waits for: on average half of the current step, then the step with its prefill."""
 
 
 VLLM = Engine("vLLM or SGLang", "engine_vllm", per_sequence="server_us", launch="launch_vllm", queue="")

@@ -1,7 +1,7 @@
-"""One replica: a model in some precision on some GPUs, reduced to the numbers that time depends on.
+"""Model of one replica: parameters, cache bytes and GPU figures from which step times are computed.
 
-Everything a step needs is counted here once: weights that every token passes, experts, the output layer, what the
-cache holds, what the links carry. No time, no constant that was fitted: see `step`.
+Counts the dense weights, experts, output layer, cache bytes and all-reduces of a step. Contains no times and no fitted
+constants; see `step_time`.
 
     replica = Replica.of(load_models()["llama-3.3-70b"], gpu, precision=Precision.FP8, tensor_parallel_size=2)
 """
@@ -25,42 +25,40 @@ _ARITHMETIC_BYTES = {"bf16": 2.0, "fp8": 1.0, "fp4": 0.5}
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """A model as time sees it. Parameters, not bytes."""
+    """Figures of a model that determine the step time; weights in parameters, not bytes."""
 
     layers: int
     hidden: int
     attention_width: int
-    """Query heads times their size."""
+    """Query heads x head dimension."""
     attention_layers: int
-    """Layers whose attention looks at the whole context."""
+    """Layers with attention over the whole context."""
     dense_parameters: int
-    """What every token passes, without embeddings and output layer."""
+    """Parameters used by every token, without embeddings and output layer."""
     head_parameters: int
-    """The output layer."""
+    """Parameters of the output layer."""
     expert_parameters: int
-    """All routed experts; 0 for a dense model."""
+    """Parameters of all routed experts; 0 for a dense model."""
     experts: int
     top_k: int
     kv: KvCache
     exchanges: int = 0
-    """All-reduces of a step under tensor parallelism: one behind every attention or state, one behind every MLP."""
+    """All-reduces of a step with tensor parallelism: one after every attention or state layer and every MLP."""
     expert_ffn: int = 0
-    """Numbers between an expert's two matrices; 0 for a dense model."""
+    """Intermediate size of an expert; 0 for a dense model."""
     latent_width: int = 0
-    """Of latent attention: numbers that all query heads multiply with a cached token, scores and values; else 0."""
+    """Latent attention: multiplications of all query heads with one cached token, scores and values; else 0."""
 
     @classmethod
     def of(cls, model: ModelEntry) -> Shape:
-        """The shape of a model in the catalogue.
+        """Return the shape of a model in the catalogue.
 
         Raises:
-            InputError: the catalogue does not know enough of it.
+            InputError: the catalogue lacks a figure of the shape, or the attention was not measured.
         """
         kv, arch, weights = kv_cache(model), model.arch, Weights.of(model, Precision.BF16)
-        if isinstance(kv, CompositeCache):  # nothing to hold the time of such layers against was published
-            raise InputError(
-                f"expected a kind of attention whose times are known, got {model.attention}", where=model.id
-            )
+        if isinstance(kv, CompositeCache):  # no published measurement of such layers
+            raise InputError(f"no published step times for attention {model.attention}", where=model.id)
         assert arch.layers is not None
         assert arch.hidden is not None
         embedding = (arch.vocab or 0) * arch.hidden
@@ -86,27 +84,27 @@ class Shape:
 
     @property
     def has_latent(self) -> bool:
-        """True when all query heads look at one latent, as in DeepSeek-V2 and what came of it."""
+        """Whether all query heads share one latent, as in DeepSeek-V2 and its successors."""
         return self.latent_width > 0
 
     @property
     def decode_width(self) -> int:
-        """Numbers that the query heads of a new token multiply with one cached token of a layer, scores and values."""
+        """Multiplications of a new token's query heads with one cached token of a layer, scores and values."""
         return self.latent_width or 2 * self.attention_width
 
-    def touched(self, tokens: float) -> float:
-        """Share of the experts that `tokens` tokens wake, when each takes `top_k` of them at random."""
+    def active_experts(self, tokens: float) -> float:
+        """Return the fraction of experts used by `tokens` tokens, if each selects `top_k` at random."""
         return 1 - (1 - self.top_k / self.experts) ** tokens if self.expert_parameters else 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class ReplicaModel:
-    """A model on GPUs."""
+    """A model in one precision and parallel layout on GPUs."""
 
     shape: Shape
     gpu: Gpu
     generation: str
-    """Of the GPU's arithmetic; see `generation_of`."""
+    """GPU family; see `generation_of`."""
     precision: Precision
     dense_bytes_per_weight: float
     kv_cache_dtype_bytes: float
@@ -126,10 +124,10 @@ class ReplicaModel:
         pipeline_parallel_size: int = 1,
         data_parallel_size: int = 1,
     ) -> ReplicaModel:
-        """A replica of a model in the catalogue.
+        """Return the replica of a model in the catalogue.
 
         Raises:
-            InputError: the catalogue does not know enough of the model's shape.
+            InputError: the catalogue lacks a figure of the model's shape.
         """
         is_for_experts = precision in ONLY_EXPERTS and model.arch.moe is not None
         dense = _BF16_BYTES if is_for_experts else precision.bytes_per_weight
@@ -157,7 +155,10 @@ class ReplicaModel:
 
     @property
     def arithmetic(self) -> tuple[str, float]:
-        """In which precision it computes, and the GPU's dense TFLOP/s in it; weights it has no arithmetic for widen."""
+        """Precision of the arithmetic and the GPU's dense TFLOP/s in it.
+
+        Weights are unpacked to the next precision that the GPU supports.
+        """
         tflops = self.gpu.dense_tflops
         has_scales = self.precision in (Precision.NVFP4, Precision.MXFP4)
         if has_scales and tflops.fp4 is not None:
@@ -168,67 +169,73 @@ class ReplicaModel:
 
     @property
     def is_widened(self) -> bool:
-        """True when its weights have fewer bits than what it computes in: each is unpacked before it is multiplied."""
+        """Whether weights have fewer bits than the arithmetic, so that they are unpacked first."""
         return self.precision.bytes_per_weight < _ARITHMETIC_BYTES[self.arithmetic[0]]
 
     @property
     def has_fast_links(self) -> bool:
-        """True when the GPUs of a replica talk over NVLink or its like, not over PCIe."""
+        """Whether the GPUs of a replica are connected by NVLink or Infinity Fabric instead of PCIe."""
         return self.gpu.scale_up.link.startswith(("NVLink", "Infinity"))
 
     @property
     def kv_ranks(self) -> int:
-        """Ranks over which tensor parallelism divides a session's cache; 1 when each GPU serves its own requests."""
+        """Ranks that divide a session's cache; 1 with data parallelism, where each rank serves its own requests."""
         return 1 if self.data_parallel_size > 1 else self.tensor_parallel_size
 
     def context_bytes(self, tokens: float) -> float:
-        """Bytes of cache that one more token of a session with `tokens` reads on one rank, all stages together."""
+        """Return the cache bytes that the next token of a session of `tokens` reads on one rank, over all stages."""
         return sum(
-            group.layers * group.rank_bytes(self.kv_ranks, self.kv_cache_dtype_bytes) * _seen(group, tokens)
+            group.layers * group.rank_bytes(self.kv_ranks, self.kv_cache_dtype_bytes) * _tokens_read(group, tokens)
             for group in self.shape.kv.groups
         )
 
     def attended(self, tokens: float) -> float:
-        """Cached tokens of a session with `tokens` that its next one looks at, summed over the layers."""
+        """Return the cached tokens that the next token of a session of `tokens` attends to, summed over layers."""
         groups = self.shape.kv.groups
-        return sum(group.layers * _seen(group, tokens) for group in groups if group.span is not AttentionSpan.STATE)
+        return sum(
+            group.layers * _tokens_read(group, tokens) for group in groups if group.span is not AttentionSpan.STATE
+        )
 
     def weights_bytes(self, tokens: float = 1e9) -> float:
-        """Bytes of the weights that a step over `tokens` tokens reads, over all GPUs."""
-        experts = self.shape.expert_parameters * self.shape.touched(tokens) * self.precision.bytes_per_weight
+        """Return the bytes of weights that a step over `tokens` tokens reads, over all GPUs."""
+        experts = self.shape.expert_parameters * self.shape.active_experts(tokens) * self.precision.bytes_per_weight
         return self.dense_bytes + experts
 
     @property
     def dense_bytes(self) -> float:
-        """Bytes of what every step reads."""
+        """Bytes of the dense weights and the output layer, which every step reads."""
         shape = self.shape
         return shape.dense_parameters * self.dense_bytes_per_weight + shape.head_parameters * _BF16_BYTES
 
 
 def _attention_width(arch: Arch) -> int:
-    """Numbers that a query multiplies with every token of a prompt, the mean of scores and values."""
+    """Return the multiplications of a query with one prompt token, the mean of scores and values."""
     heads = arch.heads or 0
-    if arch.kv_lora_rank and arch.v_head_dim:  # a prefill unfolds the latent: DeepSeek-V2, arXiv 2405.04434, 2.1
+    if arch.kv_lora_rank and arch.v_head_dim:  # a prefill expands the latent: DeepSeek-V2, arXiv 2405.04434, 2.1
         return heads * ((arch.qk_nope_head_dim or 0) + (arch.qk_rope_head_dim or 0) + arch.v_head_dim) // 2
     return heads * (arch.head_dim or 0)
 
 
 def _exchanges(arch: Arch, mixers: int) -> int:
-    """`mixers` layers look at other tokens; an MLP follows each layer, or is a layer of its own as in Nemotron-H."""
+    """Return the all-reduces of a step.
+
+    Args:
+        mixers: layers with attention or a state. An MLP follows each layer, or is its own layer as in Nemotron-H.
+    """
     layers = arch.layers or 0
     is_single = arch.moe is not None and 0 < mixers < layers and mixers + arch.moe.layers <= layers
-    return layers if is_single else (mixers or layers) + layers  # encoders keep no cache that would name their mixers
+    return layers if is_single else (mixers or layers) + layers  # encoders have no cache groups, so mixers is 0
 
 
-def _seen(group: LayerGroup, tokens: float) -> float:
-    """Tokens (or states) of a layer's cache that one new token reads; a state is read and written."""
+def _tokens_read(group: LayerGroup, tokens: float) -> float:
+    """Return the cached tokens (or states) of a layer that a new token reads; a state is read and written: 2."""
     if group.span is AttentionSpan.STATE:
         return 2
     return min(tokens, group.window) if group.span is AttentionSpan.WINDOW else tokens
 
 
 def generation_of(gpu: Gpu) -> str:
-    """The family whose efficiency a GPU shares: `sm80`, `sm90`, ..., or `cdna3`."""
+    """Return the GPU family with the same efficiency: `sm80`, `sm90`, ..., or `cdna3`."""
     capability = gpu.compute_capability
     if capability.startswith("gfx"):
         return {"gfx942": "cdna3", "gfx950": "cdna4"}.get(capability, "cdna3")

@@ -1,12 +1,14 @@
-"""How long one step of a replica takes: a decode step over a batch, or a prefill of some tokens. Seconds; pure.
+"""Times of one step of a replica, in seconds: a decode step of a batch, or a prefill of prompt tokens. Pure.
 
-A step is matrix products, which take as long as their arithmetic or the reading of their weights (whichever is
-longer, with a soft corner), the attention's reading of the cache and its arithmetic over it, two all-reduces a layer,
-and what the software spends per layer, per step and per sequence. Experts are read as far as the batch wakes them.
+A step is the sum of:
+- matrix products: the larger of arithmetic and reading of weights, smoothed; only the experts in use are read;
+- attention: reading of the cache and arithmetic over it;
+- links: two all-reduces per layer;
+- software: time per layer, per step and per sequence.
 
     steps = Steps(replica, load_calibration().constant, VLLM)
     steps.decode_s(batch=32, context=2048)
-    steps.prefill_s(tokens=2048, prompt=2048)
+    steps.prefill_s(tokens=2048, input_tokens=2048)
 """
 
 from __future__ import annotations
@@ -20,22 +22,20 @@ from .engines import VLLM, Engine
 from .replica_model import ReplicaModel
 
 _ACTIVATION_BYTES = 2  # bf16 between layers
-_MORE_HOPS = (
-    0.15  # of an all-reduce's latency more with each doubling of its ranks: guess, of the reference's prototype
-)
+_LATENCY_PER_DOUBLING = 0.15  # increase of an all-reduce's latency per doubling of the ranks: guess
 
-_HIDDEN = 8192  # of Llama 70B: what `width_power` counts from
-_WATTS_PER_TFLOPS = 0.7  # of an H100 SXM in bf16, dense: what `arithmetic_power` counts from
-_MOST_SHARE = 0.95  # of its peak that any GPU reaches: guess, for the likes of H20 with power to spare
+_HIDDEN = 8192  # hidden size of Llama 70B, reference point of `width_power`
+_WATTS_PER_TFLOPS = 0.7  # of an H100 SXM in dense bf16, reference point of `arithmetic_power`
+_MAX_FLOPS_SHARE = 0.95  # largest fraction of a GPU's peak: guess, for GPUs such as the H20 with a power reserve
 
 
 class StepBreakdown(NamedTuple):
-    """Seconds that a step is the sum of."""
+    """Components of a step's time."""
 
     products_s: float
-    """Matrix products: their arithmetic, or the reading of their weights."""
+    """Matrix products: arithmetic or reading of the weights."""
     attention_s: float
-    """Reading the cache in a decode step, with scores and values; these alone in a prefill."""
+    """Decode: reading of the cache, scores and values. Prefill: scores and values."""
     links_s: float
     software_s: float
 
@@ -45,9 +45,9 @@ class Steps:
     """Step times of one replica.
 
     Args:
-        constant: a calibration's; an argument, so that the fit can vary it.
-        engine: names of the constants in which engines differ.
-        factor: how much longer still this server's steps take, as a site measured it.
+        constant: returns a calibration constant by name; an argument because the fit varies it.
+        engine: names of the engine's constants.
+        factor: measured step time of the site's server / computed step time.
     """
 
     replica: ReplicaModel
@@ -56,14 +56,14 @@ class Steps:
     factor: float = 1.0
 
     def decode_s(self, batch: float, context: float) -> float:
-        """One more token for each of `batch` sequences, whose contexts are `context` tokens on average.
+        """Return the time of one token for each of `batch` sequences with `context` tokens on average.
 
-        In a pipeline the batch is split over the stages; this is the time until each sequence has its token.
+        A pipeline splits the batch over its stages; the result is the time until every sequence has its token.
         """
         return sum(self.decode_breakdown(batch, context))
 
     def decode_breakdown(self, batch: float, context: float) -> StepBreakdown:
-        """What a decode step is made of."""
+        """Return the components of a decode step."""
         part = batch / self.replica.pipeline_parallel_size
         software_s = self.software_s + part * self.constant(self.engine.per_sequence) * 1e-6
         return self._parts(self._products_s(part, part), self._cache_s(part, context), part, software_s)
@@ -73,24 +73,24 @@ class Steps:
         return sum(self.prefill_breakdown(tokens, input_tokens))
 
     def prefill_breakdown(self, tokens: float, input_tokens: float) -> StepBreakdown:
-        """What a prefill is made of."""
+        """Return the components of a prefill."""
         replica, shape = self.replica, self.replica.shape
         scores = (
             2 * shape.attention_width * input_tokens * tokens * shape.attention_layers
-        )  # causal: half of both products
+        )  # causal mask: half of both products
         bf16 = self._flops(replica.gpu.dense_tflops.bf16)
         attention_s = scores / (bf16 * self.constant("attention_share")) / replica.gpus_per_stage
         return self._parts(self._products_s(tokens, tokens / input_tokens), attention_s, tokens, self.software_s)
 
     def _parts(self, products_s: float, attention_s: float, tokens: float, software_s: float) -> StepBreakdown:
-        longer = self._longer
+        factor = self._time_factor
         links_s = self._links_s(tokens)
-        return StepBreakdown(products_s * longer, attention_s * longer, links_s * longer, software_s * longer)
+        return StepBreakdown(products_s * factor, attention_s * factor, links_s * factor, software_s * factor)
 
     def _cache_s(self, batch: float, context: float) -> float:
-        """Reading the cache of `batch` sequences, then the arithmetic of every query head with every cached token.
+        """Return the time to read the cache of `batch` sequences, plus the arithmetic of all query heads.
 
-        Where many query heads share what is cached, much of the time is arithmetic: fewer bytes of cache save little.
+        If many query heads share the cache, arithmetic dominates; a smaller cache dtype then saves little time.
         """
         replica, constant = self.replica, self.constant
         read = batch * replica.context_bytes(context)
@@ -103,23 +103,23 @@ class Steps:
         return read_s + products / flops / replica.gpus_per_stage
 
     def _flops(self, tflops: float, width: float = _HIDDEN) -> float:
-        """FLOP/s that products reach, of a peak in TFLOP/s.
+        """Return the FLOP/s that matrix products reach, from a peak in TFLOP/s.
 
-        A GPU whose peak is high for its power cannot hold its clock through a prefill: the share falls with the watts
-        that it has for each of its TFLOP/s. It grows with the width of what is multiplied.
+        The fraction decreases with fewer watts per TFLOP/s, because such a GPU lowers its clock during a prefill. It
+        increases with the width of the matrices.
         """
         gpu, constant = self.replica.gpu, self.constant
         watts = gpu.tdp_w / gpu.dense_tflops.bf16 / _WATTS_PER_TFLOPS
         share = constant("arithmetic") * constant(f"arithmetic_{self.replica.generation}")
         share *= watts ** constant("arithmetic_power") * (width / _HIDDEN) ** constant("width_power")
-        return tflops * 1e12 * min(_MOST_SHARE, float(share))
+        return tflops * 1e12 * min(_MAX_FLOPS_SHARE, float(share))
 
     @property
-    def _longer(self) -> float:
+    def _time_factor(self) -> float:
         return self.factor * (self.constant(self.engine.factor) if self.engine.factor else 1.0)
 
     def _products_s(self, tokens: float, outputs: float) -> float:
-        """All matrix products of a step over `tokens` tokens, of which `outputs` go through the output layer."""
+        """Return the time of all matrix products over `tokens` tokens; `outputs` of them use the output layer."""
         replica, shape, constant = self.replica, self.replica.shape, self.constant
         precision, tflops = replica.arithmetic
         flops = self._flops(tflops, shape.hidden)
@@ -134,15 +134,15 @@ class Steps:
         experts_s = 0.0
         if shape.expert_parameters:
             active = shape.expert_parameters * shape.top_k / shape.experts
-            expert_bytes = shape.expert_parameters * shape.touched(tokens) * replica.precision.bytes_per_weight
+            expert_bytes = shape.expert_parameters * shape.active_experts(tokens) * replica.precision.bytes_per_weight
             share = shape.expert_ffn / (shape.expert_ffn + constant("narrow_ffn"))
             experts_s = _soft_max(2 * active * tokens / (flops * share), expert_bytes / bandwidth, corner)
-        if replica.data_parallel_size > 1:  # every GPU reads the dense weights for its share of the tokens
+        if replica.data_parallel_size > 1:  # each rank reads all dense weights
             return _soft_max(compute_s / ranks, dense_read_s, corner) + experts_s / ranks
         return (_soft_max(compute_s, dense_read_s, corner) + experts_s) / ranks
 
     def _links_s(self, tokens: float) -> float:
-        """All-reduces, mostly two a layer (or the exchange of an expert-parallel one) over `tokens` tokens."""
+        """Return the time of all-reduces (with data parallelism: of expert exchanges) over `tokens` tokens."""
         replica, shape, constant = self.replica, self.replica.shape, self.constant
         ranks = replica.gpus_per_stage
         if ranks == 1:
@@ -151,19 +151,19 @@ class Steps:
         if replica.data_parallel_size > 1:
             sent *= min(shape.top_k, ranks) / ranks
         latency_us = constant("exchange_us" if replica.has_fast_links else "exchange_pcie_us") * (
-            1 + _MORE_HOPS * log2(ranks)
+            1 + _LATENCY_PER_DOUBLING * log2(ranks)
         )
         link = replica.gpu.scale_up.gb_s_per_gpu_per_direction * 1e9 * constant("links")
         return shape.exchanges * (latency_us * 1e-6 + 2 * sent * (ranks - 1) / ranks / link)
 
     @property
     def software_s(self) -> float:
-        """What the software spends on a step, whatever is in it."""
+        """Software time of a step, independent of its tokens."""
         per_layer = "layer_experts_us" if self.replica.shape.expert_parameters else self.engine.layer
-        layers = self.replica.shape.exchanges / 2  # an attention or state and an MLP, be they one layer or two
+        layers = self.replica.shape.exchanges / 2  # one attention or state plus one MLP
         return (layers * self.constant(per_layer) + self.constant("step_us")) * 1e-6
 
 
 def _soft_max(a: float, b: float, corner: float) -> float:
-    """The larger of both, a little more where they are equal; the larger `corner`, the sharper."""
+    """Return a smooth maximum of `a` and `b`; a larger `corner` is closer to the exact maximum."""
     return float((a**corner + b**corner) ** (1 / corner))

@@ -1,10 +1,13 @@
-"""What a replica delivers under load: throughput, time between tokens, time to the first one. Pure.
+"""Throughput, time between tokens and time to first token of a replica under load. Pure.
 
-Four regimes, because measurements come in four: a fixed batch, a fixed number of clients that ask again at once
-(closed), requests that come on their own (open), and a queue that never ends (offline).
+Published measurements use four load regimes:
+- static: one batch that starts and ends together;
+- closed: a fixed number of clients, each sends its next request after an answer;
+- open: independent arrivals (Poisson);
+- offline: a queue that is never empty.
 
-    serving = Serving(steps, kv_sessions=120.0)
-    serving.closed(clients=64, prompt=1000, answer=500).ttft_s
+    serving = Serving(steps, kv_sessions=120.0, max_batch=256)
+    serving.closed(clients=64, input_tokens=1000, output_tokens=500).ttft_s
 """
 
 from __future__ import annotations
@@ -14,14 +17,14 @@ from enum import StrEnum
 
 from .step_time import Steps
 
-# Tokens that the engine prefills at once when nobody waits: vLLM's `--max-num-batched-tokens` on large GPUs.
+# Tokens of one prefill step: default of vLLM's `--max-num-batched-tokens` on large GPUs.
 _PREFILL_TOKENS = 8192
-_CORNER = 3  # how sharply a convoy stops growing; 2 to 5 foretell unseen rows alike
-_FULLEST = 0.97  # of what a replica can do; beyond it the queue grows without end, and no formula holds
+_CORNER = 3  # sharpness at which a convoy stops growing; 2 to 5 give the same error on unseen rows
+_MAX_UTILIZATION = 0.97  # of a replica; above it the queue grows without bound
 
 
 class Regime(StrEnum):
-    """How requests arrive."""
+    """Arrival of requests."""
 
     STATIC = "static"
     CLOSED = "closed"
@@ -31,13 +34,13 @@ class Regime(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """Of one replica."""
+    """Estimated performance of one replica."""
 
     output_tokens_per_s: float
     itl_s: float
-    """Between two tokens of one answer."""
+    """Time between two tokens of one answer."""
     ttft_s: float | None
-    """From the request to its first token; None where nobody waits for it (offline)."""
+    """Time from the request to its first token; None for offline."""
     batch: float
     """Sequences in flight."""
 
@@ -47,10 +50,10 @@ class Serving:
     """One replica under load.
 
     Args:
-        kv_sessions: sessions of prompt and answer that fit into its cache.
-        max_batch: sequences that the engine runs at once, such as vLLM's `--max-num-seqs`.
-        prefix_hit_share: of a prompt, what the prefix cache has: held, but not computed again.
-        tokens_per_step: of one sequence; more than 1 with speculative decoding.
+        kv_sessions: sessions of prompt and answer that fit into the KV cache.
+        max_batch: maximum concurrent sequences (vLLM: `--max-num-seqs`).
+        prefix_hit_share: fraction of a prompt in the prefix cache, which is not computed again.
+        tokens_per_step: tokens per sequence and step; above 1 with speculative decoding.
     """
 
     steps: Steps
@@ -60,20 +63,20 @@ class Serving:
     tokens_per_step: float = 1.0
 
     def static(self, batch: float, input_tokens: float, output_tokens: float) -> Estimate:
-        """A batch that begins and ends together."""
+        """Return the estimate for a batch that starts and ends together."""
         first_s = self.steps.prefill_s(batch * input_tokens, input_tokens) + self.before_s
         step_s = self.steps.decode_s(batch, input_tokens + output_tokens / 2)
         return Estimate(batch * output_tokens / (first_s + step_s * (output_tokens - 1)), step_s, first_s, batch)
 
     def offline(self, input_tokens: float, output_tokens: float) -> Estimate:
-        """As much as fits, all the time; prompts are prefilled several at once."""
+        """Return the estimate for the largest batch, refilled continuously; prompts are prefilled together."""
         batch = max(1.0, min(self.kv_sessions, self.max_batch))
         each_s = self.together_s(input_tokens, batch)
         cycle_s = output_tokens * self.decode_s(batch, input_tokens + output_tokens / 2) + batch * each_s
         return Estimate(batch * output_tokens / cycle_s, cycle_s / output_tokens, None, batch)
 
     def closed(self, clients: float, input_tokens: float, output_tokens: float) -> Estimate:
-        """`clients` that each ask again as soon as they are answered; who is not alone waits for the step under way."""
+        """Return the estimate for `clients` that each send the next request immediately after an answer."""
         batch = max(1.0, min(clients, self.kv_sessions, self.max_batch))
         step_s = self.decode_s(batch, input_tokens + output_tokens / 2)
         prefill_s, each_s = self.prefill_s(input_tokens), self.together_s(input_tokens, batch)
@@ -86,16 +89,16 @@ class Serving:
         return Estimate(batch * output_tokens / cycle_s, itl_s, first_s + waiting_s, batch)
 
     def open(self, in_flight: float, input_tokens: float, output_tokens: float) -> Estimate:
-        """Requests on their own, so many of them in flight on average: Poisson arrivals, as many as are answered.
+        """Return the estimate for Poisson arrivals with `in_flight` requests on average.
 
-        One that arrives among others waits for the rest of the step under way (half of it), for prefills that came
-        before its own (as in a queue with one server, M/D/1), and for the step that its own is part of.
+        A new request waits for half of the current step, for earlier prefills (M/D/1 queue), and for the step of its
+        own prefill.
         """
         batch = max(1.0, min(in_flight, self.kv_sessions))
         step_s = self.decode_s(batch, input_tokens + output_tokens / 2)
         prefill_s, each_s = self.prefill_s(input_tokens), self.together_s(input_tokens, batch / output_tokens)
         cycle_s = self.cycle_s(batch, output_tokens, step_s, prefill_s, each_s)
-        busy = min(_FULLEST, (batch - 1) * each_s / cycle_s)
+        busy = min(_MAX_UTILIZATION, (batch - 1) * each_s / cycle_s)
         steps_s = self.steps.engine.steps_before * cycle_s / output_tokens * (1 - 1 / batch)
         first_s = self.before_s + prefill_s + steps_s + busy * each_s / (2 * (1 - busy))
         return Estimate(
@@ -103,10 +106,10 @@ class Serving:
         )
 
     def _before_own(self, others: float, input_tokens: float) -> float:
-        """Prefills of others that a request waits for where clients ask again at once.
+        """Return the prefills of other requests that a request of a closed loop waits for.
 
-        All ask together when they begin, and of that something stays. Answers of one length end together too, so that
-        their clients ask together ever again, in convoys that come apart beyond so many tokens of prompts.
+        All clients start together, so some requests stay synchronized. If answers have the same length they also end
+        together: their clients form convoys, which dissolve above `convoy_tokens` prompt tokens.
         """
         engine, constant = self.steps.engine, self.steps.constant
         prefills = constant("queue_start") * others
@@ -116,28 +119,28 @@ class Serving:
         return prefills
 
     def decode_s(self, batch: float, context: float) -> float:
-        """Time of one more token for each of `batch` sequences."""
+        """Return the time of one more token for each of `batch` sequences."""
         return self.steps.decode_s(batch, context) / self.tokens_per_step
 
     def prefill_s(self, input_tokens: float) -> float:
-        """Time of one prompt alone, without what the prefix cache has of it."""
+        """Return the prefill time of one prompt, without its cached prefix."""
         return self.steps.prefill_s(input_tokens * (1 - self.prefix_hit_share), input_tokens)
 
     def cycle_s(self, batch: float, output_tokens: float, step_s: float, prefill_s: float, each_s: float) -> float:
-        """From a request to its last token: its prefill, which makes the first, decode steps, and others' prefills."""
+        """Return the time to the last token: own prefill (first token), decode steps, prefills of other requests."""
         return self.before_s + prefill_s + (output_tokens - 1) * step_s + (batch - 1) * each_s
 
     @property
     def before_s(self) -> float:
-        """What passes before a prefill begins."""
+        """Time before a prefill starts."""
         engine, constant = self.steps.engine, self.steps.constant
         launches_s = constant(engine.launch) * self.steps.software_s if engine.launch else 0.0
         return constant(engine.first) * 1e-3 + launches_s
 
     def together_s(self, input_tokens: float, prompts: float) -> float:
-        """Time that each of `prompts` prompts adds, prefilled together, as many as the engine takes at once.
+        """Return the prefill time per prompt, if `prompts` prompts are prefilled together up to the engine's limit.
 
-        The stages of a pipeline work on different prompts at the same time.
+        Pipeline stages process different prompts concurrently.
         """
         fresh = input_tokens * (1 - self.prefix_hit_share)
         together = max(1.0, min(prompts, _PREFILL_TOKENS / fresh))
@@ -147,5 +150,5 @@ class Serving:
 
 
 def _rest_s(cycle_s: float, first_s: float, step_s: float, output_tokens: float) -> float:
-    """Time between tokens: what a request's cycle leaves after its first token, and never less than a decode step."""
+    """Return the time between tokens after the first one, at least one decode step."""
     return max(step_s, (cycle_s - first_s) / (output_tokens - 1)) if output_tokens > 1 else step_s

@@ -176,7 +176,7 @@ class PoolSizing:
         """Why, such as `this GPU was never measured`."""
         if self.server is None:
             return ""
-        return "held to this site's measurements" if self.server.own is not None else self.server.evidence.words
+        return "held to this site's measurements" if self.server.own is not None else self.server.evidence.description
 
     @property
     def gpus(self) -> int:

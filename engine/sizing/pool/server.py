@@ -222,5 +222,5 @@ class Server:
             Binding.KV_CACHE
             if self.kv_cache.is_kept and serving.kv_sessions <= self.max_num_seqs * self.data_parallel_size
             else Binding.MAX_NUM_SEQS,
-            answers=self.is_generative,
+            is_generative=self.is_generative,
         )

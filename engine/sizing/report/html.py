@@ -73,7 +73,7 @@ def _block(sized: PoolSizing) -> _Block:
     ttft = itl = ""
     if point is not None and demand is not None:
         ttft = _against(point.ttft, demand.ttft_s)
-        itl = _against(point.itl, demand.itl_s) if sized.performance and sized.performance.answers else "-"
+        itl = _against(point.itl, demand.itl_s) if sized.performance and sized.performance.is_generative else "-"
     return _Block(sized, memory, named, tuple(_curves(sized)), tuple(explain(sized)), tuple(caveats(sized)), ttft, itl)
 
 
@@ -100,7 +100,7 @@ def _curves(sized: PoolSizing) -> list[tuple[str, Markup]]:
         ("time between tokens", "ms", 1e3, demand.itl_s, [point.itl for point in points]),
         ("output of one replica", "tokens/s", 1.0, None, [point.tokens_per_s for point in points]),
     ]
-    if not performance.answers:
+    if not performance.is_generative:
         wanted = wanted[:1]
     found = []
     for title, unit, scale, limit_s, values in wanted:

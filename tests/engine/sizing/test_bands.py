@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from sovctl.engine.catalog.calibrations import Band, ServerCalibration
 from sovctl.engine.catalog.gpus import load_gpus
-from sovctl.engine.catalog.mig import cut
+from sovctl.engine.catalog.mig import slice_gpu
 from sovctl.engine.catalog.models import load_models
 from sovctl.engine.sizing.demand.classes import ClassDemand
 from sovctl.engine.sizing.demand.lengths import Lengths
@@ -51,7 +51,7 @@ def test_what_was_measured_is_known_by_model_and_gpu(model: str, gpu: str, expec
 
 
 def test_a_slice_of_a_gpu_is_a_gpu_that_nobody_measured() -> None:
-    slice_ = cut(load_gpus()["H100-80GB-SXM"], "3g.40gb")
+    slice_ = slice_gpu(load_gpus()["H100-80GB-SXM"], "3g.40gb")
     assert replace(server(), gpu=slice_).evidence is Evidence.NONE
 
 
@@ -110,7 +110,7 @@ def test_own_measurements_are_narrower_than_what_others_measured() -> None:
 
 def test_the_words_say_what_stands_behind_a_figure() -> None:
     assert list(Provenance) == ["calibrated", "measured", "modelled"]
-    assert len({each.words for each in Evidence}) == len(Evidence)
+    assert len({each.description for each in Evidence}) == len(Evidence)
 
 
 def _asking(input_tokens: float, output_tokens: float) -> ClassDemand:

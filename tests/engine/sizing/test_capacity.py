@@ -62,12 +62,12 @@ def test_what_is_carried_keeps_every_limit_and_a_little_more_does_not(
     asked = demand(itl_p95_ms=itl_p95_ms, ttft_p95_ms=ttft_p95_ms, input_tokens=input_tokens)
     performance, limit = carried(asked)
     if not limit.is_held:
-        assert performance.passed(performance.at(1, asked), asked) is not None
+        assert performance.exceeded(performance.at(1, asked), asked) is not None
         return
-    assert performance.passed(limit.point, asked) is None
+    assert performance.exceeded(limit.point, asked) is None
     if limit.binding in (Binding.TTFT, Binding.ITL, Binding.E2E):
         more = performance.at(limit.point.in_flight * 1.01 + 0.01, asked)
-        assert performance.passed(more, asked) is not None
+        assert performance.exceeded(more, asked) is not None
 
 
 @examples(40)

@@ -12,7 +12,7 @@ import yaml
 from sovctl.engine.catalog import load_catalog
 from sovctl.engine.catalog.figure import read_entries
 from sovctl.engine.catalog.gpus import load_gpus
-from sovctl.engine.catalog.mig import cut, slices_of
+from sovctl.engine.catalog.mig import slice_gpu, slices_of
 from sovctl.engine.placement import assign_gpus
 from sovctl.engine.plan.build import context_of
 from sovctl.engine.sizing.explain.pool import explain
@@ -68,7 +68,7 @@ def problems(**more: Any) -> dict[str, str]:
 @pytest.mark.parametrize(("gpu", "profile"), EVERY)
 def test_slices_of_a_gpu_never_add_up_to_more_than_it(gpu: str, profile: str) -> None:
     whole, mig = load_gpus()[gpu], slices_of(gpu)[profile]
-    one = cut(whole, profile)
+    one = slice_gpu(whole, profile)
     assert mig.instances * usable_bytes(one) <= usable_bytes(whole)
     assert mig.instances * one.memory_bandwidth_gb_s <= whole.memory_bandwidth_gb_s * 1.0001
     assert mig.instances * one.dense_tflops.bf16 <= whole.dense_tflops.bf16 * 1.0001
@@ -79,7 +79,7 @@ def test_slices_of_a_gpu_never_add_up_to_more_than_it(gpu: str, profile: str) ->
 
 def test_an_h200s_quarter_is_no_larger_than_what_its_driver_lists() -> None:
     listed_gib = 32.5  # `nvidia-smi mig -lgip`, 2g.35gb; community, read 2026-11-22
-    assert 0.9 * listed_gib < usable_bytes(cut(load_gpus()["H200-141GB-SXM"], "2g.35gb")) / 2**30 <= listed_gib
+    assert 0.9 * listed_gib < usable_bytes(slice_gpu(load_gpus()["H200-141GB-SXM"], "2g.35gb")) / 2**30 <= listed_gib
 
 
 def test_placement_counts_slices_and_a_pool_has_a_server_on_each() -> None:
