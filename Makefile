@@ -9,17 +9,20 @@ PYTHON ?= $(shell /usr/bin/python3 -c '$(VERSIONS)' 2>/dev/null && echo /usr/bin
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 # Debian packages that only tests need: real servers and tokens, not doubles of them.
 TEST_PACKAGES := chromium chromium-driver postgresql softhsm2
+PYTHONS := 3.12 3.13
 BENCHES := $(patsubst bench/%.py,bench-%,$(wildcard bench/*.py))
 
-.PHONY: demo docs test test-fast test-lab test-packages lint bench $(BENCHES) clean
+.PHONY: demo docs test test-all test-fast test-lab test-packages lint bench $(BENCHES) clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo       the main job on real nodes in a lab on this machine (root, Debian or Ubuntu)"
 	@echo "make test       lint, unit tests and a real lab run"
+	@echo "make test-all   as test, with every property example, and on Python $(PYTHONS)"
 	@echo "make test-fast  unit tests only"
 	@echo "make test-lab   lab tests only, after: sovctl lab doctor --install"
 	@echo "make lint       ruff, mypy, import-linter"
+	@echo "make docs       the documentation as a site with search, in build/docs"
 	@echo "make bench      every benchmark, tables and build/bench/*.json; one alone: make bench-startup"
 
 # A stamp is written last, so a set-up that was cut off is done again.
@@ -58,11 +61,26 @@ LAB_FILES = $(sort $(shell grep -rl --include='test_*.py' 'pytest\.mark\.lab\b' 
 test-lab: $(VENV)/.ready
 	$(BIN)/pytest -m lab -q $(LAB_FILES)
 
-# One after the other: beside each other they take a seventh less time, and clocks in the unit tests run out of patience.
+# Unit tests, then lab tests: together they exceed the timeouts of some unit tests.
 test: lint
 	$(BIN)/sovctl lab doctor --install
 	@$(MAKE) --no-print-directory test-fast
 	@$(MAKE) --no-print-directory test-lab
+
+# Before a release: every property example, and the other supported versions of Python.
+test-all: export SOVCTL_TEST_ALL := 1
+test-all: test $(addprefix test-python-,$(PYTHONS))
+
+# Unit tests of the wheel on another Python. The copy has no sovctl/, so that only the installed wheel is imported.
+test-python-%: $(VENV)/.ready $(TEST_PACKAGES_READY)
+	@python=$$(ls -d /usr/bin/python$* /usr/local/bin/python$* $$HOME/.pyenv/versions/$*.*/bin/python$* 2>/dev/null | head -n 1); \
+	test -n "$$python" || { echo "Python $* is not installed: not run. Versions to test: make test-all PYTHONS=..." >&2; exit 7; }; \
+	rm -rf build/python-$* && mkdir -p build/python-$*/dist build/python-$*/tree && $$python -m venv build/python-$*/venv
+	$(BIN)/python -m build --no-isolation --wheel --outdir build/python-$*/dist . >build/python-$*/build.log
+	build/python-$*/venv/bin/python -m pip install --quiet --require-hashes -r engine/catalog/locks/dev.txt
+	build/python-$*/venv/bin/python -m pip install --quiet --no-deps --no-index build/python-$*/dist/*.whl
+	git ls-files -z | grep -zv '^sovctl/' | tar -c --null -T - | tar -x -C build/python-$*/tree
+	cd build/python-$*/tree && ../venv/bin/python -P -m pytest -m "not lab" -n 2 -q
 
 demo: $(VENV)/.ready
 	$(BIN)/sovctl lab doctor --install
