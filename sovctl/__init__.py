@@ -1,1 +1,3 @@
-__version__ = "0.1.0"
+"""Sovereign on-prem LLM deployment toolkit."""
+
+__version__ = "0.2.0"
