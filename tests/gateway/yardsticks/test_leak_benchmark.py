@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from examples import IS_COMPLETE
 from loopback_gateway import KEY, MODEL, running_gateway, write_loopback_config
 from loopback_ports import unused_port
+
+from examples import IS_COMPLETE
 
 _SITE = {"policy": {"default": "tokenize", "entities": {"PERSON": "allow"}}}
 
