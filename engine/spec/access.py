@@ -1,4 +1,4 @@
-"""Who may call the gateway and how much, as site.yaml has it; a part of `spec`."""
+"""Authentication, permissions, limits and prices of the gateway in `site.yaml`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ GroupName = Annotated[
     StringConstraints(pattern=r"^[^\x00-\x1f\x7f]{1,256}$"),
     words("a name of 1 to 256 characters", kind="group"),
 ]
-"""A group, as the identity provider calls it."""
+"""Group name of the identity provider."""
 
 CertificateName = Annotated[
     str,
@@ -30,7 +30,7 @@ Claim = Annotated[
     StringConstraints(pattern=r"^[!-~]{1,256}$"),
     words("a claim such as groups or realm_access.roles", kind="claim"),
 ]
-"""Where a token says something."""
+"""Name of a claim in a token; dots separate nested claims."""
 
 
 Currency = Annotated[
@@ -42,117 +42,119 @@ Algorithm = Literal["RS256", "PS256", "ES256", "ES384", "ES512", "EdDSA"]
 
 
 class CallerLimits(SpecModel):
-    """Limits of one client, one person or one team, over all workers of a gateway node; what is absent is unlimited.
-    Days and months are UTC's."""
+    """Limits of one client, person or team, over all workers of a gateway node. Absent limits do not apply. Days and
+    months are in UTC."""
 
     requests_per_minute: Count | None = None
-    """In any 60 seconds, not on average."""
+    """Requests in any 60 seconds."""
     tokens_per_minute: Count | None = None
-    """Of prompts and answers, in any 60 seconds."""
+    """Tokens of prompts and answers in any 60 seconds."""
     concurrent_requests: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
-    """At once."""
+    """Concurrent requests."""
     tokens_per_day: Count | None = None
-    """Of prompts and answers."""
+    """Tokens of prompts and answers per day."""
     tokens_per_month: Count | None = None
-    """Of prompts and answers."""
+    """Tokens of prompts and answers per month."""
     cost_per_day: Money | None = None
-    """In `gateway.prices.currency`."""
+    """Cost per day in `gateway.prices.currency`."""
     cost_per_month: Money | None = None
-    """In `gateway.prices.currency`."""
+    """Cost per month in `gateway.prices.currency`."""
 
     @property
     def has_cost(self) -> bool:
-        """True when prices are needed to hold them."""
+        """Whether a limit of cost is set, which requires prices."""
         return self.cost_per_day is not None or self.cost_per_month is not None
 
 
 class Team(SpecModel):
-    """Clients and people of one tenant who share rights and budgets. Of theirs and the team's, the narrower holds."""
+    """Clients and people of one tenant with common permissions and budgets. A member has the narrower of its own and
+    the team's permissions."""
 
     name: Name
-    """What clients and grants refer to."""
+    """Name that clients and grants refer to."""
     tenant: Name
-    """Of all its members."""
+    """Tenant of all members."""
     routes: list[ModelName] = Field(default_factory=list)
-    """Model names its members may ask for; all of them when empty."""
+    """Model names that members may request. Empty: all."""
     may_restore: bool = True
-    """False: its members' answers keep their tokens."""
+    """False: answers to members keep their tokens."""
     limits: CallerLimits = CallerLimits()
-    """Of all members together."""
+    """Limits of all members together."""
 
 
 class Grant(SpecModel):
-    """What the members of a group of the identity provider may do."""
+    """Permissions of the members of one group of the identity provider."""
 
     group: GroupName
-    """As the token has it."""
+    """Group name in the token."""
     tenant: Name
-    """Whose tokens they may restore."""
+    """Tenant of the members."""
     team: Name | None = None
     """One of `gateway.teams`, of the same tenant."""
     routes: list[ModelName] = Field(default_factory=list)
-    """Model names they may ask for; all of them when empty."""
+    """Model names that members may request. Empty: all."""
     may_restore: bool = True
-    """False: their answers keep their tokens."""
+    """False: answers to members keep their tokens."""
     is_admin: bool = False
-    """May use the gateway's admin surface."""
+    """Whether members may use the gateway's admin surface."""
     limits: CallerLimits = CallerLimits()
-    """Of each of them; `gateway.default_limits` when there are none."""
+    """Limits of each member. Default: `gateway.quota.default_limits`."""
 
 
 class IdentityProvider(SpecModel):
-    """An identity provider of the site whose tokens the gateway verifies, offline."""
+    """OpenID Connect provider of the site. The gateway verifies its tokens offline."""
 
     name: Name
-    """Its people are called `NAME:SUBJECT` in audit records."""
+    """Name of the provider; audit records name a person `NAME:SUBJECT`."""
     issuer: Annotated[str, Field(min_length=1, max_length=256)]
-    """The `iss` of its tokens, letter by letter."""
+    """Exact value of the `iss` claim."""
     audience: Annotated[str, Field(min_length=1, max_length=256)]
-    """The `aud` that says a token is meant for this gateway."""
+    """Value of the `aud` claim in tokens for this gateway."""
     jwks_file: FilePath | None = None
-    """Its public keys, on the controller, relative to site.yaml; or `jwks_url`."""
+    """File with its public keys, on the controller, relative to site.yaml; either this or `jwks_url`."""
     jwks_url: AnyHttpUrl | None = None
-    """Its public keys by https; the host is a private address, which the wall opens for the gateway."""
+    """https URL of its public keys. The host is a private address; the firewall opens it for the gateway."""
     ca_file: FilePath | None = None
-    """Who signs the certificate of `jwks_url`, on the controller, relative to site.yaml."""
+    """CA of the certificate of `jwks_url`, on the controller, relative to site.yaml."""
     algorithms: Annotated[list[Algorithm], Field(min_length=1)] = Field(
         default_factory=lambda: list[Algorithm](["RS256", "PS256", "ES256", "EdDSA"])
     )
-    """Signatures that are accepted."""
+    """Accepted signature algorithms."""
     leeway_s: Annotated[int, Field(ge=0, le=120)] = 30
-    """Seconds by which clocks may differ."""
+    """Tolerated clock difference in seconds."""
     groups_claim: Claim = "groups"
-    """Where tokens have the groups; dots lead into nested claims."""
+    """Claim with the groups; dots separate nested claims."""
     grants: Annotated[list[Grant], Field(min_length=1)]
-    """The first one whose group the caller is in decides; a caller in none is refused."""
+    """Permissions by group. The first grant with a group of the caller applies; a caller without one is rejected."""
 
 
 class Admin(SpecModel):
-    """The operators' own listener on every gateway node: page, API and metrics."""
+    """Listener for operators on every gateway node: page, API and metrics."""
 
     port: Port = 9443
-    """Beside the clients' port."""
+    """Port of the listener; differs from the port for clients."""
     reach: Literal["node", "management"] = "node"
-    """`node`: from the node itself, as through an ssh tunnel. `management`: from `perimeter.management`, with TLS."""
+    """`node`: reachable on the node only, for example through an ssh tunnel. `management`: reachable from
+    `perimeter.management`, with TLS."""
     requires_client_certificate: bool = False
-    """Nobody connects without a certificate of `gateway.client_ca_file`, whatever else he shows."""
+    """Whether every connection needs a certificate of `gateway.client_ca_file`, in addition to any other credential."""
 
 
 class Price(SpecModel):
-    """What an upstream charges, or what the site charges its teams for a pool of its own."""
+    """Price of a cloud, or the internal price of a pool."""
 
     upstream: Name
-    """A pool or a cloud."""
+    """Name of a pool or cloud."""
     input_price_per_million: Annotated[float, Field(ge=0, le=10**6)]
-    """Per 1,000,000 tokens of prompts."""
+    """Price of 1,000,000 prompt tokens."""
     output_price_per_million: Annotated[float, Field(ge=0, le=10**6)]
-    """Per 1,000,000 tokens of answers."""
+    """Price of 1,000,000 answer tokens."""
 
 
 class Prices(SpecModel):
-    """What tokens cost."""
+    """Prices of tokens."""
 
     currency: Currency
-    """Of every price and every limit of cost."""
+    """Currency of all prices and cost limits."""
     upstreams: Annotated[list[Price], Field(min_length=1)]
-    """One for every pool and cloud that routes name."""
+    """Prices; one for each pool and cloud in `routes`."""

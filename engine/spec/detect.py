@@ -1,4 +1,4 @@
-"""What the gateway looks for beyond what is the same everywhere, as site.yaml has it; a part of `spec`."""
+"""`gateway.detect` of site.yaml: site-specific detection, in addition to the built-in detection."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NodePath = Annotated[
     StringConstraints(pattern=r"^/[^\x00-\x1f\x7f]{1,254}$"),
     words("an absolute path such as /var/lib/models/kk-names", kind="path on the node"),
 ]
-"""A file or a folder on the gateway's nodes."""
+"""Path of a file or folder on the gateway nodes."""
 
 Sha256 = Annotated[
     str, StringConstraints(pattern=r"^[0-9a-f]{64}$"), words("64 hex digits in lower case", kind="SHA-256")
@@ -25,78 +25,79 @@ ModelLabel = Annotated[
 
 
 class NameModel(SpecModel):
-    """A model of the site's own that finds names. The operator puts it on the gateway's nodes, readable by all."""
+    """A site-specific model that finds names. The operator installs it on the gateway nodes, readable by all users."""
 
     name: Name
-    """What audit records call it; its findings have the rule `MODEL_NAME`, in capitals."""
+    """Name in audit records; its findings have the rule `MODEL_NAME`, in capitals."""
     kind: Literal["spacy", "onnx", "gliner", "stanza"]
-    """A folder each: a spaCy or stanza pipeline, a token classifier or a GLiNER model of spans in ONNX. All but spaCy
-    need `model_packages`."""
+    """Type of the model folder: a spaCy or stanza pipeline, an ONNX token classifier, or a GLiNER span model in ONNX.
+    All but spaCy need `model_packages`."""
     path: NodePath
-    """Where it is; not below /home or /tmp, which the gateway does not see."""
+    """Path of the model; not below /home or /tmp, which the gateway service cannot access."""
     sha256: Sha256
-    """Of a folder, that of its list of files; docs/gateway.md says how to make it. The gateway starts with no other."""
+    """SHA-256 of the model; for a folder, of its list of files (see docs/gateway.md). The gateway starts only if it
+    matches."""
     labels: Annotated[dict[ModelLabel, EntityKind], Field(min_length=1)]
-    """What the model calls something, and its kind, such as `{PER: PERSON}`; other labels are left alone. A GLiNER
-    model is asked for these very words, such as `{name of a person: PERSON}`."""
+    """Entity type by label of the model, such as `{PER: PERSON}`; other labels are ignored. For GLiNER, the label is
+    the prompt, such as `{name of a person: PERSON}`."""
     languages: Annotated[list[Language], Field(min_length=1)]
-    """It is asked about requests in these, and `name_languages` may name them."""
+    """Languages of requests that the model scans; `policy.name_languages` may contain them."""
     min_score: Annotated[float, Field(ge=0, le=1)] | None = None
-    """What an ONNX or GLiNER model is less sure of does not count; 0.5 for GLiNER and 0 for ONNX when absent."""
+    """Minimum score of findings of an ONNX or GLiNER model. Default: 0.5 for GLiNER, 0 for ONNX."""
     timeout_s: Annotated[float, Field(gt=0, le=300)] = 5.0
-    """Seconds for one request, its wait included; what takes longer stays on-prem."""
+    """Seconds for one request, including queueing. After the timeout, the request is processed on-prem."""
     max_queue: Annotated[int, Field(ge=1, le=10_000)] = 16
-    """Requests of one worker that wait for it; what comes then stays on-prem."""
+    """Maximum queued requests per worker; further requests are processed on-prem."""
 
 
 class LlmReview(SpecModel):
-    """A chat model of one of the pools lists the names in requests that could leave."""
+    """A chat model in one of the pools lists the names in requests that could be sent to a cloud."""
 
     upstream: Name
-    """One of `pools`, of a chat model; never a cloud."""
+    """Pool with a chat model; clouds are not allowed."""
     model: ModelName | None = None
-    """What the pool calls the model that looks; the pool's own when absent."""
+    """Model name in the pool. Default: the pool's model."""
     when: Literal["uncertain", "always"] = "uncertain"
-    """`uncertain` is when a word could be a name that nobody found."""
+    """`uncertain`: only requests with a word that could be an undetected name."""
     timeout_s: Annotated[float, Field(gt=0, le=300)] = 10.0
-    """Seconds for one request; what takes longer stays on-prem."""
+    """Seconds for one request. After the timeout, the request is processed on-prem."""
     max_chars: Annotated[int, Field(ge=100, le=10_000_000)] = 100_000
-    """Characters of one request; a longer one stays on-prem."""
+    """Maximum characters of a request; longer requests are processed on-prem."""
     max_in_flight: Annotated[int, Field(ge=1, le=1000)] = 32
-    """Questions of one worker to the pool at a time."""
+    """Concurrent reviews per worker."""
 
 
 class ExactDataMatch(SpecModel):
-    """The site's own customers, employees and companies, as `sovctl gateway edm build` made them into keyed hashes.
+    """Index of customers, employees and companies as keyed hashes, built by `sovctl gateway edm build`.
 
-    The list itself never travels; apply lays index and key on the gateway's nodes.
+    `apply` copies index and key to the gateway nodes. The list itself is not copied.
     """
 
     index_file: FilePath
-    """The index, on the controller, relative to site.yaml."""
+    """Index file, on the controller, relative to site.yaml."""
     key_file: FilePath
-    """The key that it was built with, a file with mode 0600, likewise."""
+    """Key of the index, a file with mode 0600, on the controller, relative to site.yaml."""
 
 
 class Detect(SpecModel):
-    """What the gateway looks for beyond what is the same everywhere."""
+    """Site-specific detection, in addition to the built-in detection."""
 
     phone_regions: Annotated[list[Country], Field(max_length=50)] = Field(
         default_factory=lambda: ["AE", "DE", "FR", "GB", "IN", "US"]
     )
-    """Countries whose national phone formats are found; numbers that begin with + always are."""
+    """Countries whose national phone formats are detected; numbers that begin with + are always detected."""
     exact_data_match: ExactDataMatch | None = None
-    """Who is found wherever he is named; nobody when absent."""
+    """Index of known people and companies, which are found by exact match. Default: none."""
     models: Annotated[list[NameModel], Field(max_length=16)] = Field(default_factory=list)
-    """Models of the site's own that find names."""
+    """Site-specific models that find names."""
     model_packages: NodePath | None = None
-    """A folder on the gateway's nodes with the Python packages that models need, as `pip install --target` lays them
-    for the nodes' python3. The operator puts it there; it is code that the gateway runs, so only root may write it."""
+    """Folder on the gateway nodes with the Python packages that models need, from `pip install --target` with the
+    nodes' python3. The operator installs it. Only root may write it, because the gateway executes its code."""
     llm_review: LlmReview | None = None
-    """Who looks for names that nobody found; nobody when absent."""
+    """Review of requests by a chat model. Default: none."""
 
     @property
     def name_languages(self) -> frozenset[str]:
-        """Languages that the site's own models and its list cover."""
+        """Languages of the site's models and of its index, ISO 639-1."""
         of_models = frozenset(language for model in self.models for language in model.languages)
         return of_models | LISTED_LANGUAGES if self.exact_data_match else of_models

@@ -1,4 +1,4 @@
-"""The JSON schema of site.yaml, and its nodes in words: one source for editors, documentation and error messages.
+"""JSON schema of site.yaml, and descriptions of its nodes, for editors, documentation and error messages.
 
 words(node_at(["pools", 0, "tensor_parallel_size"]))     # "a whole number from 1 to 64"
 """
@@ -28,7 +28,7 @@ _PLAIN = {"boolean": "true or false", "array": "a list", "object": "keys with va
 
 @cache
 def schema() -> dict[str, Any]:
-    """The JSON schema of a whole site.yaml, as editors complete it; the same on every call."""
+    """Return the JSON schema of the whole site.yaml; cached, and not to be modified."""
     made = _without_titles(SiteSpec.model_json_schema())
     models = {model.__name__: model for model in _below(SpecModel)}
     for name, definition in {**made["$defs"], "SiteSpec": made}.items():
@@ -44,7 +44,7 @@ def _below(model: type[SpecModel]) -> Iterator[type[SpecModel]]:
 
 
 def _add_made_defaults(definition: dict[str, Any], model: type[SpecModel]) -> None:
-    """Defaults that a function makes, which pydantic leaves out: lists and mappings."""
+    """Add defaults from default factories (lists and mappings), which pydantic omits."""
     for field_name, field in model.model_fields.items():
         if field.default_factory is not None:
             default = field.get_default(call_default_factory=True)
@@ -56,12 +56,12 @@ def _without_titles(node: Any) -> Any:
         return [_without_titles(each) for each in node]
     if not isinstance(node, dict):
         return node
-    # A key "title" that holds a text is pydantic's heading; one that holds a dict would be a field of that name.
+    # A string under "title" is pydantic's heading; a dict would be a field with that name.
     return {key: _without_titles(value) for key, value in node.items() if not (key == "title" and type(value) is str)}
 
 
 def node_at(loc: Sequence[str | int]) -> dict[str, Any]:
-    """The schema of what stands at `loc`; empty where the schema knows no such place.
+    """Return the schema node at `loc`; empty if the schema has no such path.
 
     Args:
         loc: keys and item numbers, as pydantic reports them.
@@ -77,12 +77,12 @@ def node_at(loc: Sequence[str | int]) -> dict[str, Any]:
 
 
 def values(node: dict[str, Any]) -> dict[str, Any]:
-    """What a mapping with free keys holds; empty where the keys are given."""
+    """Return the schema of the values of a mapping with free keys; empty for a mapping with fixed keys."""
     return node.get("additionalProperties") or next(iter(node.get("patternProperties", {}).values()), {})
 
 
 def resolved(node: Any) -> dict[str, Any]:
-    """A node with its reference followed and `or nothing` taken off; what stands beside the reference wins."""
+    """Return the node with its reference resolved and `null` removed. Keys next to the reference take precedence."""
     if not isinstance(node, dict):
         return {}
     for option in node.get("anyOf", []):
@@ -96,21 +96,21 @@ def resolved(node: Any) -> dict[str, Any]:
 
 @cache
 def schema_definitions() -> dict[str, Any]:
-    """The models of the schema by name."""
+    """Return the definitions of the schema by name."""
     definitions: dict[str, Any] = schema()["$defs"]
     return definitions
 
 
 def choices(node: dict[str, Any]) -> list[str]:
-    """Values to choose from; empty where it is not a choice."""
+    """Return the allowed values; empty if any value is allowed."""
     return [str(each) for each in node.get("enum", [node["const"]] if "const" in node else [])]
 
 
 def words(node: dict[str, Any], *, got: Any = None) -> str:
-    """What is expected at a node.
+    """Describe the expected value of a node, such as "a whole number from 1 to 64".
 
     Args:
-        got: choices are listed with the nearest to this first.
+        got: the actual value; allowed values are listed by similarity to it.
     """
     listed = choices(node)
     if listed:

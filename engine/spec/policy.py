@@ -1,4 +1,4 @@
-"""What may leave, as site.yaml has it; a part of `spec`."""
+"""`gateway.policy` of site.yaml: actions for identifiers in requests that could be sent to a cloud."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ from .types import Country, Language, ModelName, Name, SpecModel, words
 _NumberKind = Literal["IBAN", "CARD", "CRYPTO", "NATIONAL_ID", "HEALTH_ID", "TAX_ID", "ACCOUNT", "SWIFT"]
 _PaperKind = Literal["PASSPORT", "DRIVING_LICENCE", "VEHICLE", "IMEI", "BIRTH_DATE"]
 EntityKind = Literal[_NumberKind, _PaperKind, "EMAIL", "PHONE", "IP", "MAC", "SECRET", "PERSON", "ORG"]
-"""What the gateway's detector can find, and policy can speak of."""
+"""Entity types that the detector finds."""
 
 
 NAME_LANGUAGES = ("ar", "de", "en", "es", "fr", "id", "pl", "ru")
-"""ISO 639-1 codes of the languages in which the gateway finds names by what stands around them."""
+"""Languages in which the gateway detects names by context, ISO 639-1."""
 LISTED_LANGUAGES = frozenset((*NAME_LANGUAGES, "it", "kk", "nl", "pt", "tr"))
-"""Those in which it finds the people of the site's own list."""
+"""Languages in which the gateway finds people of the site's index (exact data match), ISO 639-1."""
 
 Entity = Annotated[
     str,
     StringConstraints(pattern=r"^[A-Z][A-Z_]{0,30}(/[A-Z][A-Z0-9_]{0,60})?$"),
-    words("a kind such as TAX_ID, or a kind and a rule such as TAX_ID/DE_TAX_ID", kind="entity"),
+    words("an entity type such as TAX_ID, or a type and a rule such as TAX_ID/DE_TAX_ID", kind="entity type"),
 ]
-"""A kind, or one rule of the detector for it."""
+"""An entity type, or one detector rule of it."""
 
 
 _Binary = Literal["image", "audio", "file", "data-uri", "encoded"]
 _Unreadable = Literal["signed-thinking", "unknown-part", "token-ids", "key", "schema", "number", "too-many-identifiers"]
 ObstacleKind = Literal[_Binary, _Unreadable]
-"""Why the gateway can't inspect a request, or can't rewrite it; docs/gateway.md says what each one is."""
+"""Reason why the gateway can't inspect or rewrite a request; see docs/gateway.md."""
 
 
 class Action(StrEnum):
-    """What policy does with one kind of identifier when a request could leave."""
+    """Action for an identifier in a request that could be sent to a cloud."""
 
     TOKENIZE = "tokenize"
     MASK = "mask"
@@ -45,34 +45,35 @@ class Action(StrEnum):
 
 
 class PolicyRule(SpecModel):
-    """One more row of the policy table. What it does not name, it does not narrow."""
+    """A row of the policy table. An empty field matches everything."""
 
     entities: list[Entity] = Field(default_factory=list)
-    """Kinds, or single rules of the detector, such as `TAX_ID/DE_TAX_ID`; all when empty."""
+    """Entity types, or single detector rules such as `TAX_ID/DE_TAX_ID`. Empty: all."""
     tenants: list[Name] = Field(default_factory=list)
-    """Tenants of clients; all when empty."""
+    """Tenants of clients. Empty: all."""
     routes: list[ModelName] = Field(default_factory=list)
-    """Model names of routes; all with a cloud when empty. On a route without one only `block` means something."""
+    """Model names of routes. Empty: all routes with a cloud. On a route without a cloud, only `block` is allowed."""
     action: Action
-    """What to do."""
+    """Action for matching identifiers."""
 
 
 class Policy(SpecModel):
-    """What may leave: a table from general to specific. The last row that applies decides."""
+    """Actions for identifiers, as a table from general to specific rows. The last matching row applies."""
 
     default: Action = Action.TOKENIZE
-    """First row: every kind that the detector finds and that is not listed. `mask` is `[KIND]` and never comes back."""
+    """First row: action for entity types that are not listed. `mask` replaces the value by `[TYPE]`, without restoring
+    it."""
     entities: dict[EntityKind, Action] = Field(default_factory=dict)
-    """Next rows: by kind, for all tenants and routes; docs/gateway.md says what each kind is."""
+    """Next rows: action by entity type, for all tenants and routes. docs/gateway.md describes the entity types."""
     rules: Annotated[list[PolicyRule], Field(max_length=500)] = Field(default_factory=list)
-    """Further rows by entity, tenant and route, from general to specific. Rows that contradict each other, or that
-    decide nothing, are refused."""
+    """Further rows by entity type, tenant and route, from general to specific. Contradictory rows and rows without
+    effect are rejected."""
     name_languages: list[Language] = Field(default_factory=list)
-    """ISO 639-1 codes of the languages in which this site accepts the gateway's finding of names. A request in
-    any other language, or in none that can be told, stays on-prem."""
+    """Languages in which the site accepts the gateway's name detection, ISO 639-1. Requests in other or unrecognized
+    languages are processed on-prem."""
     obstacles: dict[ObstacleKind, Literal["on-prem", "block"]] = Field(default_factory=dict)
-    """What can't be inspected or rewritten: it stays on-prem, or is refused on routes that name a cloud."""
+    """Action for requests that can't be inspected or rewritten: `on-prem`, or `block` on routes with a cloud."""
     jurisdictions: list[Country] = Field(default_factory=list)
-    """Under whose law a cloud may be that a request goes to; any when empty."""
+    """Allowed jurisdictions of clouds. Empty: all."""
     tenant_jurisdictions: dict[Name, Annotated[list[Country], Field(min_length=1)]] = Field(default_factory=dict)
-    """The same for single tenants of clients; of `jurisdictions`, where that names any."""
+    """Allowed jurisdictions by tenant; a subset of `jurisdictions` unless that is empty."""

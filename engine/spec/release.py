@@ -1,4 +1,4 @@
-"""What an answer must pass, and who looks at one that does not, as site.yaml has it; a part of `spec`."""
+"""Release checks of answers, and the hand-off queue of withheld answers, in site.yaml."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .policy import EntityKind
 from .types import FilePath, Language, Name, SpecModel, words
 
 OnFailure = Literal["hand-off", "refuse"]
-"""What happens to an answer that a check does not let through: a person gets it, or the client gets an error."""
+"""Action for an answer that fails a check: human review, or an error for the client."""
 
 IdentifierAction = Literal["allow", "mask", "hand-off", "refuse"]
 
@@ -21,99 +21,99 @@ Text = Annotated[
 
 
 class Citations(SpecModel):
-    """Every sentence that states something names a passage of the request, and that passage says so."""
+    """Every statement in the answer cites a passage of the request, and the passage supports it."""
 
     min_support: Annotated[float, Field(ge=0, le=1)] = 0.5
-    """Share of a sentence's content words that its passages must hold, rare ones counting more."""
+    """Fraction of a sentence's content words that its cited passages must contain; rare words have more weight."""
     ungrounded_mark: Annotated[str, StringConstraints(min_length=3, max_length=40)] = "[ungrounded]"
-    """What the model is told to write in a sentence that no passage supports."""
+    """Mark that the model writes in sentences without a supporting passage, as instructed in the prompt."""
     on_ungrounded: Literal["release", "hand-off", "refuse"] = "release"
-    """What happens to an answer with that mark."""
+    """Action for an answer with that mark."""
     on_failure: OnFailure = "hand-off"
-    """What happens to one that is not supported."""
+    """Action for an answer that fails the check."""
 
 
 class Forbidden(SpecModel):
-    """A list of phrases that no answer may hold. The operator puts it on the gateway's nodes, readable by all."""
+    """A list of forbidden phrases. The operator installs it on the gateway nodes, readable by all users."""
 
     name: Name
-    """What audit records call it."""
+    """Name in audit records."""
     file: NodePath
-    """One phrase a line."""
+    """Text file with one phrase per line."""
     sha256: Sha256
-    """Of the file, so that what is in force is what was reviewed."""
+    """SHA-256 of the file. The gateway rejects a file with another content."""
     languages: list[Literal["de", "en", "pl", "ru"]] = Field(default_factory=list)
-    """Languages whose endings are left out of the comparison."""
+    """Languages whose inflectional endings are ignored in the comparison."""
     on_failure: OnFailure = "hand-off"
-    """What happens to an answer that holds one."""
+    """Action for an answer with a forbidden phrase."""
 
 
 class Identifiers(SpecModel):
-    """Identifiers in an answer that are not in the conversation or its passages: made up, or somebody else's."""
+    """Identifiers in an answer that are not in the conversation or its passages: invented, or of another person."""
 
     default: IdentifierAction = "hand-off"
-    """For every kind that is not listed."""
+    """Action for entity types that are not listed."""
     entities: dict[EntityKind, IdentifierAction] = Field(default_factory=dict)
-    """By kind; docs/gateway.md says what each kind is."""
+    """Action by entity type. docs/gateway.md describes the entity types."""
     known: list[Annotated[str, StringConstraints(min_length=3, max_length=200)]] = Field(default_factory=list)
-    """The site's own, which it gives to anybody: telephone numbers and addresses of its service."""
+    """Values the site publishes, such as its service telephone number. They pass the check."""
 
 
 class JsonSchema(SpecModel):
-    """An answer for which the request gave a JSON schema must be valid."""
+    """The answer is valid if the request contains a JSON schema."""
 
     on_failure: OnFailure = "refuse"
-    """What happens to one that is not."""
+    """Action for an invalid answer."""
 
 
 class Release(SpecModel):
-    """What the answers of a route must pass before the client sees them; what is absent is not checked."""
+    """Checks on the answers of a route before the client receives them. Absent checks do not run."""
 
     citations: Citations | None = None
-    """Passages support what is said."""
+    """Statements cite a supporting passage."""
     forbidden: Annotated[list[Forbidden], Field(max_length=50)] = Field(default_factory=list)
-    """Phrases that no answer may hold."""
+    """Lists of forbidden phrases."""
     identifiers: Identifiers | None = None
-    """Nothing of anybody whom the conversation does not name."""
+    """Identifiers come from the conversation."""
     json_schema: JsonSchema | None = None
-    """Answers are valid where a schema was given."""
+    """Answers are valid against the request's JSON schema."""
     max_hold_chars: Annotated[int, Field(ge=200, le=1_000_000)] = 4000
-    """How much of a stream may wait for the end of its sentence, in characters."""
+    """Maximum characters of a stream that are held until the end of the sentence."""
     max_hold_s: Annotated[float, Field(gt=0, le=600)] = 5.0
-    """How long it may wait, in seconds."""
+    """Maximum seconds for which text of a stream is held."""
 
     @property
     def may_hand_off(self) -> bool:
-        """True when some check may hand an answer over to a person."""
-        said: list[str] = [each.on_failure for each in (self.citations, self.json_schema, *self.forbidden) if each]
-        said += [self.citations.on_ungrounded] if self.citations else []
-        said += [self.identifiers.default, *self.identifiers.entities.values()] if self.identifiers else []
-        return "hand-off" in said
+        """Whether a check can hand an answer off to a person."""
+        actions: list[str] = [each.on_failure for each in (self.citations, self.json_schema, *self.forbidden) if each]
+        actions += [self.citations.on_ungrounded] if self.citations else []
+        actions += [self.identifiers.default, *self.identifiers.entities.values()] if self.identifiers else []
+        return "hand-off" in actions
 
 
 class Webhook(SpecModel):
-    """Who is told that somebody is needed: ids, reason codes and counts, signed. The key of the signature is made by
-    `apply`; `.sovctl/keys/handoff-webhook.key` is for the receiver as well."""
+    """Signed notification about a new hand-off, with ids, reason codes and counts. `apply` creates the signing key,
+    `.sovctl/keys/handoff-webhook.key`; the receiver needs a copy."""
 
     url: AnyHttpUrl
-    """By https; the host is a private address, which the wall opens for the gateway."""
+    """https URL of the receiver. The host is a private address; the firewall opens it for the gateway."""
     ca_file: FilePath | None = None
-    """Who signs the receiver's certificate, on the controller, relative to site.yaml; the site's own authority when
-    absent."""
+    """CA of the receiver's certificate, on the controller, relative to site.yaml. Default: the site's CA."""
     timeout_s: Annotated[float, Field(gt=0, le=30)] = 5.0
-    """Seconds for one call."""
+    """Timeout of one call in seconds."""
 
 
 class Handoff(SpecModel):
-    """The queue of answers that wait for a person, on each gateway node."""
+    """Queue of answers that wait for human review, on each gateway node."""
 
     texts: Annotated[dict[Language, Text], Field(min_length=1)] = Field(
         default_factory=lambda: {"en": "This answer is held back until a person has looked at it. Reference: {id}"}
     )
-    """What the client reads instead, by the request's language; the first for all others. `{id}` is the reference."""
+    """Text that the client receives instead, by language of the request; the first text for all other languages. `{id}`
+    is replaced by the reference."""
     max_open: Annotated[int, Field(ge=1, le=100_000)] = 1000
-    """How many may wait or be taken; one more is refused."""
+    """Maximum open hand-offs; further answers are refused."""
     stuck_after_s: Annotated[int, Field(ge=1, le=604_800)] = 3600
-    """Seconds until one that nobody took shows in `/readyz`."""
+    """Seconds until an unclaimed hand-off is reported by `/readyz`."""
     webhook: Webhook | None = None
-    """Who is told; nobody when absent."""
+    """Receiver of notifications. Default: none."""

@@ -1,4 +1,4 @@
-"""What model names mean and when a server counts as full, as site.yaml has it; a part of `spec`."""
+"""Routes of the gateway, thresholds of load and limits of a request in site.yaml."""
 
 from __future__ import annotations
 
@@ -10,55 +10,57 @@ from .release import Release
 from .types import ModelName, Name, SpecModel
 
 Capability = Literal["tools", "json-schema", "vision", "audio", "reasoning"]
-"""Something that a request may ask for and not every model can do."""
+"""Feature of a request that not every model supports."""
 
 
 Fault = Literal["empty", "truncated", "unknown-tool", "invalid-json"]
-"""What makes an answer so bad that another model may be asked."""
+"""Fault of an answer after which a fallback can be asked."""
 
 
 class Shadow(SpecModel):
-    """What a heuristic would choose by how hard a request looks; it is recorded, and never decides."""
+    """Upstreams that a heuristic would choose by the difficulty of a request. The choice is recorded and not
+    applied."""
 
     simple: Name
-    """A pool or cloud of the route, for requests that look simple."""
+    """Pool or cloud of the route for simple requests."""
     complex: Name
-    """The same for the others."""
+    """Pool or cloud of the route for all other requests."""
 
 
 class Route(SpecModel):
-    """What a client's model name means. Policy may only narrow it."""
+    """Upstreams for one model name of clients. Policy can remove upstreams and cannot add any."""
 
     model: ModelName
-    """The name clients ask for."""
+    """Model name in requests of clients."""
     pool: Name
-    """Where raw text may be served: a pool, or an adapter of one (`pools[].lora`)."""
+    """Pool, or adapter of a pool (`pools[].lora`), that processes raw text."""
     cloud: Name | None = None
-    """Where tokenized text may be served, on a hybrid site."""
+    """Cloud that may process tokenized text; on a hybrid site only."""
     prefer: Literal["pool", "cloud"] = "pool"
-    """Which of the two is asked where policy leaves the choice."""
+    """Upstream that is asked first if policy allows both."""
     max_cost_per_request: Annotated[float, Field(gt=0, le=1_000_000_000, allow_inf_nan=False)] | None = None
-    """What one request may cost at most, in the currency of `prices`; what may cost more there is not asked."""
+    """Maximum cost of one request in the currency of `prices`. An upstream that may cost more is not asked."""
     escalate_on: list[Fault] = Field(default_factory=list)
-    """Faults of a whole answer after which the next pool or cloud is asked, as far as policy allows it. Each is paid
-    for twice; the last one's answer is delivered as it is."""
+    """Faults of an answer after which the next pool or cloud is asked, if policy allows it. Both answers are paid for.
+    The last upstream's answer is delivered even if it is faulty."""
     shadow: Shadow | None = None
-    """Record what a heuristic would have chosen; nothing is recorded when absent."""
+    """Heuristic whose choice is recorded. Default: none."""
     release: Release | None = None
-    """What an answer must pass before the client sees it; nothing is checked when absent."""
+    """Checks on an answer before the client receives it. Default: none."""
     fallbacks: list[Name] = Field(default_factory=list)
-    """Further pools and, where `cloud` is named, further clouds: asked after these, in this order."""
+    """Further pools, and further clouds if `cloud` is set. They are asked after `pool` and `cloud`, in this order."""
 
 
 class Routing(SpecModel):
-    """When a server counts as full, so that others are asked first."""
+    """Thresholds above which a server counts as full, and other servers are asked first."""
 
     max_queue: Annotated[int, Field(ge=1, le=100_000)] = 5
-    """Requests that wait at a server, of all its clients."""
+    """Queued requests at a server, of all its clients."""
     max_kv_usage: Annotated[float, Field(gt=0, le=1)] = 0.8
-    """Share of its KV cache that is taken."""
+    """Fraction of the server's KV cache in use."""
     hedge: bool = False
-    """Ask a second server for embeddings, rankings and scores when the first takes unusually long; both are paid."""
+    """Whether to ask a second server for embeddings, rankings and scores if the first is unusually slow. Both are paid
+    for."""
 
 
 class Limits(SpecModel):

@@ -1,6 +1,6 @@
-"""Hall, fabric, disks, money and scaling that `sovctl size` reckons with, as site.yaml has them; a part of `spec`.
+"""Racks, fabric, storage, costs and scaling under `sizing` of site.yaml.
 
-Every price is the site's own: sovctl knows none. All are in one currency, with or without tax as you like, but alike.
+All prices are inputs of the site; sovctl ships none. They are in one currency, all with or all without tax.
 """
 
 from __future__ import annotations
@@ -21,94 +21,94 @@ ClockTime = Annotated[
 
 
 class RackSpace(SpecModel):
-    """Where the racks stand."""
+    """Racks for the nodes."""
 
     rack_kw: _Kw
-    """Power and cooling of one rack, in kW."""
+    """Power and cooling capacity of one rack in kW."""
     rack_units: Annotated[int, Field(ge=1, le=100)] = 42
-    """Height of a rack, in units."""
+    """Height of a rack in rack units (U)."""
     free_units: Annotated[int, Field(ge=0, le=50)] = 4
-    """Units of a rack that switches and cables take."""
+    """Rack units per rack for switches and cables."""
     cooling: Literal["air", "liquid"] = "air"
-    """What reaches the racks; `liquid` serves what is cooled by air too."""
+    """Cooling of the racks; `liquid` racks can also hold air-cooled nodes."""
     count: Annotated[int, Field(ge=1, le=100_000)] | None = None
-    """Racks that there are; as many as needed when absent."""
+    """Number of racks. Default: as many as needed."""
     node_kw: dict[Name, _Kw] = Field(default_factory=dict)
-    """Power of one node by node group, where you know better than the catalogue, or it knows nothing; kW."""
+    """Power of one node in kW by node group. Default: the catalogue's figure."""
     power_usage_effectiveness: Annotated[float, Field(ge=1, le=5)] | None = None
-    """Power of the hall over power of its machines; 1 in costs when absent."""
+    """Power usage effectiveness (PUE): total facility power divided by power of the nodes. Default in costs: 1."""
 
 
 class Fabric(SpecModel):
-    """The compute network between nodes, laid out by rails."""
+    """Rail-optimized compute network between nodes."""
 
     switch_ports: Annotated[int, Field(ge=2, le=1024)] = 64
-    """Of one switch; 64 is NVIDIA's QM9700 at 400 Gbit/s."""
+    """Ports of one switch; 64: NVIDIA QM9700 at 400 Gbit/s."""
 
 
 class Storage(SpecModel):
-    """Where nodes keep weights."""
+    """Model store of the nodes."""
 
     read_gb_s: Annotated[float, Field(gt=0, le=1000)] | None = None
-    """What one node reads of its model store, in GB/s, as you measured it."""
+    """Measured read rate of one node's model store in GB/s."""
     versions: Annotated[int, Field(ge=1, le=10)] = 2
-    """Versions of a model that a node keeps at once: the new beside the old."""
+    """Versions of a model on a node, such as the current and the previous one."""
 
 
 class Costs(SpecModel):
-    """Your prices, for comparing the site with renting and with an API."""
+    """Prices, to compare the site with rented GPUs and with an API."""
 
     currency: Annotated[str, StringConstraints(pattern=r"^[A-Z]{3}$"), words("three capital letters", kind="currency")]
-    """ISO 4217, of every price here."""
+    """Currency of all prices, ISO 4217."""
     years: Annotated[float, Field(gt=0, le=15)]
-    """Over which the machines are written off."""
+    """Depreciation period of the hardware in years."""
     busy_hours_per_month: Annotated[float, Field(gt=0, le=744)]
-    """Hours a month that are as busy as `workload` says, all together."""
+    """Hours per month with the load of `workload`."""
     nodes: dict[Name, _Price]
-    """Of one node, by node group."""
+    """Price of one node by node group."""
     network: _Price = 0.0
-    """Of switches, cables and everything else that is bought once."""
+    """Price of switches, cables and other one-time purchases."""
     support_percent_per_year: Annotated[float, Field(ge=0, le=100)] = 0.0
-    """Of what was bought."""
+    """Support per year in percent of the purchase prices."""
     energy_per_kwh: _Price = 0.0
-    """Of electricity."""
+    """Price of 1 kWh of electricity."""
     rack_per_year: _Price = 0.0
-    """Of one rack's room."""
+    """Price of the floor space of one rack per year."""
     staff_per_year: _Price = 0.0
-    """Of everybody who runs it."""
+    """Cost of operating staff per year."""
     rent_per_gpu_hour: _Price | None = None
-    """Of one rented GPU of the same kind."""
+    """Price of one rented GPU of the same type per hour."""
     input_price_per_million: _Price | None = None
-    """Of a million input tokens at an API."""
+    """Price of 1,000,000 input tokens of an API."""
     output_price_per_million: _Price | None = None
-    """Of a million output tokens at an API."""
+    """Price of 1,000,000 output tokens of an API."""
 
 
 class Busy(SpecModel):
-    """Hours for which replicas are started before they are needed."""
+    """Scheduled hours: replicas are started before the hours begin."""
 
     days: Annotated[str, StringConstraints(pattern=r"^[0-6](-[0-6])?$"), words("days such as 1-5", kind="days")] = "1-5"
-    """As in cron: 0 is Sunday; `1-5` is Monday to Friday."""
+    """Days of the week as in cron: 0 is Sunday; `1-5` is Monday to Friday."""
     start: ClockTime
-    """When they are needed."""
+    """Start of the hours."""
     end: ClockTime
-    """When they no longer are."""
+    """End of the hours."""
     percent: Annotated[float, Field(gt=0, le=100)] = 100.0
-    """Of the peak that is expected then."""
+    """Expected load in percent of the peak."""
 
 
 class Scaling(SpecModel):
-    """What an autoscaler is told; sovctl writes its settings and runs none."""
+    """Settings for an external autoscaler. sovctl generates them and does not run one."""
 
     base_percent: Annotated[float, Field(ge=0, le=100)] = 20.0
-    """Percent of the peak that is always there."""
+    """Replicas that always run, in percent of the replicas at peak."""
     prometheus_url: AnyHttpUrl | None = None
-    """Where the autoscaler reads vLLM's metrics."""
+    """Prometheus URL from which the autoscaler reads vLLM's metrics."""
     timezone: Annotated[
         str,
         StringConstraints(pattern=r"^[A-Za-z]+(/[A-Za-z0-9_+-]+)*$"),
         words("a time zone such as Europe/Berlin", kind="time zone"),
     ] = "UTC"
-    """IANA's name, of `calendar`."""
+    """IANA time zone of `calendar`."""
     calendar: Annotated[list[Busy], Field(max_length=20)] = Field(default_factory=list)
-    """Busy hours."""
+    """Scheduled hours."""

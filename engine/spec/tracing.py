@@ -1,4 +1,4 @@
-"""Where the gateway's traces go, as site.yaml has it; a part of `spec`."""
+"""`gateway.tracing` of site.yaml: destination of traces."""
 
 from __future__ import annotations
 
@@ -10,13 +10,12 @@ from .types import FilePath, SpecModel
 
 
 class Tracing(SpecModel):
-    """Traces of requests for an OpenTelemetry collector of the site: names, codes and times, never text."""
+    """Traces of requests for the site's OpenTelemetry collector. They contain names, codes and times, and no text."""
 
     endpoint: AnyHttpUrl
-    """Its whole address by https, such as https://10.77.0.40:4318/v1/traces; the host is a private address, which the
-    wall opens for the gateway."""
+    """https URL of the collector, such as https://10.77.0.40:4318/v1/traces. The host is a private address; the
+    firewall opens it for the gateway."""
     ca_file: FilePath | None = None
-    """Who signs the collector's certificate, on the controller, relative to site.yaml; the site's own authority when
-    absent."""
+    """CA of the collector's certificate, on the controller, relative to site.yaml. Default: the site's CA."""
     sample_ratio: Annotated[float, Field(gt=0, le=1)] = 0.01
-    """Share of requests that are traced."""
+    """Fraction of requests that are traced."""

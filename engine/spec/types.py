@@ -1,4 +1,4 @@
-"""Kinds of text and numbers that site.yaml is made of, each with the words that say what is expected."""
+"""Base types of site.yaml: texts and numbers with their format, and the description of the format for messages."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pydantic_core import CoreSchema
 
 
 def words(text: str, *, kind: str) -> Any:
-    """What a pattern asks for, for error messages, and what docs/site-yaml.md calls the kind of text."""
+    """Return a field with the description of its format, for error messages, and its type name in docs/site-yaml.md."""
     return Field(json_schema_extra={"x-words": text, "x-kind": kind})
 
 
@@ -26,14 +26,14 @@ CatalogId = Annotated[
     StringConstraints(pattern=r"^[a-z0-9][a-z0-9.-]{0,60}$"),
     words("lower-case letters, digits, dots and hyphens", kind="catalogue id"),
 ]
-"""An entry of a catalogue."""
+"""Id of a catalogue entry."""
 
 ModelName = Annotated[
     str,
     StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._:/-]{0,127}$"),
     words("letters, digits and . _ : / -", kind="model name"),
 ]
-"""A model's name in the OpenAI API."""
+"""Model name in the OpenAI API."""
 
 Country = Annotated[
     str,
@@ -54,17 +54,17 @@ FilePath = Annotated[
     StringConstraints(pattern=r"^[^\x00-\x1f\x7f-][^\x00-\x1f\x7f]{0,254}$"),
     words("a path, relative to site.yaml or absolute", kind="path"),
 ]
-"""A file on the controller, relative to site.yaml."""
+"""File on the controller, relative to site.yaml."""
 
 HostName = Annotated[
     str,
     StringConstraints(pattern=r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$"),
     words("a host in lower case, such as crm.bank.example", kind="host"),
 ]
-"""A host, whole."""
+"""Complete host name."""
 
 AUTO = 0
-"""What `auto` is as a number, until sizing has settled it; a loaded site has none."""
+"""Placeholder for `auto` until sizing resolves it; a loaded site contains none."""
 
 
 class _OrAuto:
@@ -80,7 +80,7 @@ def _auto_or(value: Any, handler: Any) -> Any:
 
 _Number = TypeVar("_Number", bound=int)
 Sized = Annotated[_Number, WrapValidator(_auto_or), _OrAuto()]
-"""A number above zero that sizing settles where site.yaml says `auto`."""
+"""A number above zero, or `auto`, which sizing resolves."""
 
 Port = Annotated[int, Field(ge=1, le=65535)]
 
@@ -94,10 +94,10 @@ class SpecModel(BaseModel):
 
 
 class Secret(SpecModel):
-    """A reference to a secret; exactly one of the two. The value is read only where it is used, and never printed."""
+    """Reference to a secret; exactly one of both keys. The value is read only when used, and never printed."""
 
     file: FilePath | None = None
-    """Path on the controller, relative to site.yaml; must not be readable by group or others."""
+    """Path on the controller, relative to site.yaml; mode 600."""
     env: (
         Annotated[
             str,
@@ -106,4 +106,4 @@ class Secret(SpecModel):
         ]
         | None
     ) = None
-    """Name of an environment variable of the controller."""
+    """Environment variable of the controller."""

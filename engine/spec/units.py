@@ -1,4 +1,4 @@
-"""A value with a unit, as people write it, in the unit of its field: what to write instead, for error messages. Pure.
+"""Converts a value with a unit, such as `80GiB`, into the unit of its field, for hints of error messages. Pure.
 
 in_unit(("pools", 0, "kv_cache_memory_bytes"), "80GiB")     # "write 85899345920, in bytes"
 in_unit(("pools", 0, "gpu_memory_utilization"), 92)         # "write 0.92: a share of 1, not a percent"
@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-# By the ending of a field's name: the unit in words, and what one of each unit is in it.
+# By suffix of the field name: the unit in words, and the factor of each accepted unit.
 _UNITS: Mapping[str, tuple[str, Mapping[str, float]]] = {
     "_bytes": (
         "in bytes",
@@ -28,7 +28,7 @@ _SHARE = "gpu_memory_utilization"
 
 
 def in_unit(loc: Sequence[str | int], got: Any) -> str:
-    """What to write where `got` stands; empty where its unit does not tell.
+    """Return the hint with the converted value; empty if `got` has no known unit.
 
     Args:
         loc: keys and item numbers, as pydantic reports them.
@@ -41,8 +41,8 @@ def in_unit(loc: Sequence[str | int], got: Any) -> str:
         return ""
     number, unit = float(found[1]), found[2].lower()
     if unit == "k" and not any(name.endswith(tuple(_UNITS)) for name in names):
-        return f"write {number * 1000:.0f}, or {number * 1024:.0f} where it is 1,024 each"
-    for name in reversed(names):  # a mapping's keys have no unit of their own: its own name has
+        return f"write {number * 1000:.0f}, or {number * 1024:.0f} if k means 1,024"
+    for name in reversed(names):  # for a key of a mapping, the name of the mapping has the unit
         for ending, (words, units) in _UNITS.items():
             if name.endswith(ending) and unit in units:
                 return f"write {_plain(number * units[unit])}, {words}"

@@ -1,4 +1,4 @@
-"""The keys under which the gateway seals values and makes tokens, as site.yaml has them; a part of `spec`."""
+"""`gateway.vault` and `gateway.token_keys` of site.yaml: the keys of stored values and of tokens."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pydantic import Field, StringConstraints
 from .types import FilePath, Port, Secret, SpecModel, words
 
 KeyVersion = Annotated[int, Field(ge=1, le=2_147_483_647)]
-"""Of a key; never used again for another one."""
+"""Version of a key; never reused for another key."""
 
 _NodePath = Annotated[
     str,
@@ -31,58 +31,59 @@ _Word = Annotated[
 
 
 class HardwareKey(SpecModel):
-    """A key in a hardware token (PKCS#11) that every gateway node reaches. It wraps and unwraps there."""
+    """A key in a hardware token (PKCS#11) that every gateway node can reach. The key never leaves the token."""
 
     module: _NodePath
-    """The token's PKCS#11 library on the nodes; you install it."""
+    """PKCS#11 library of the token on the nodes, installed by the operator."""
     token_label: Annotated[_Label, StringConstraints(max_length=32)]
-    """What the token is called."""
+    """Label of the token."""
     key_label: _Label
-    """An AES key of 256 bits."""
+    """Label of an AES key of 256 bits."""
     pin: Secret
-    """Of the token's user."""
+    """PIN of the token's user."""
     mechanism: Literal["aes-gcm", "aes-key-wrap"] = "aes-gcm"
-    """aes-key-wrap for a token that refuses nonces from outside; never changed for a key that is in use."""
+    """`aes-key-wrap` for tokens that reject external nonces. Must not change for a key in use."""
 
 
 class Kek(SpecModel):
-    """One key-encryption key. Without `pkcs11`, `apply` makes it, once, as a file."""
+    """A key-encryption key (KEK). Without `pkcs11`, `apply` creates it, once, as a file."""
 
     version: KeyVersion = 1
-    """Never that of another key, not even of one that is gone."""
+    """Version number; never reused for another key, even after the key is removed."""
     pkcs11: HardwareKey | None = None
-    """Where it is, when it is in a hardware token."""
+    """Location of the key in a hardware token. Default: a file."""
 
 
 class Postgresql(SpecModel):
-    """A PostgreSQL database inside the site, 13 or later, which proves its address by TLS. You run it."""
+    """A PostgreSQL database (13 or later) inside the site, run by the operator. TLS is required."""
 
     host: IPv4Address
-    """Which its certificate names; the firewall lets the gateway through to it."""
+    """Address of the database, also in its certificate. The firewall opens it for the gateway."""
     port: Port = 5432
-    """Where it listens."""
+    """Port of the database."""
     database: _Word = "sovctl"
-    """Made by you; the gateway makes its tables in it."""
+    """Name of the database. The operator creates it; the gateway creates its tables."""
     user: _Word = "sovctl"
-    """Who may create a schema in it."""
+    """Database user with the right to create a schema."""
     password: Secret
-    """24 random characters or more."""
+    """Password of the user: at least 24 random characters."""
     ca_file: FilePath | None = None
-    """Who signed its certificate, on the controller, relative to site.yaml; the site's own authority when absent."""
+    """CA of its certificate, on the controller, relative to site.yaml. Default: the site's CA."""
 
 
 class TokenKey(SpecModel):
     """A key that signs tokens. `apply` creates it, once, as a file."""
 
     version: KeyVersion = 1
-    """Version of the key; a version number is never reused for another key, even after the key is removed."""
+    """Version number; never reused for another key, even after the key is removed."""
 
 
 class Vault(SpecModel):
     """Encrypted store of the values that tokens replace."""
 
     postgresql: Postgresql | None = None
-    """One for all gateway nodes, so that a conversation may go on at another one; a file on each node when absent."""
+    """Database for all gateway nodes, so that a conversation can continue on another node. Default: a file on each
+    node."""
     kek: Annotated[list[Kek], Field(min_length=1, max_length=16)] = Field(default_factory=lambda: [Kek()])
     """Key-encryption keys, the current one first. The others only unwrap, until `sovctl gateway vault rotate` has
     rewrapped the vault with the first one."""

@@ -1,8 +1,7 @@
-"""What the pools are sized for, as site.yaml has it: who asks how much, and what is kept in reserve; a part of `spec`.
+"""Workload and reserve of site.yaml, for which pools are sized.
 
-How often a class asks is said in one of four ways: a rate, a think time, a share in flight, or a rule of thumb that
-somebody published. Lengths are a mean and a 95th percentile. What is left out follows from the kind of work; the
-numbers behind it are in `sizing.demand`.
+The request rate of a class has one of four forms: a rate, a think time, a percentage in flight, or a published rule of
+thumb. Lengths are a mean and a 95th percentile. Defaults follow from the kind of work; `engine/sizing/demand` has them.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ _LimitMs = Annotated[float, Field(gt=0, le=3_600_000)]
 
 
 class WorkloadKind(StrEnum):
-    """What the requests are like."""
+    """Kind of work, which gives the defaults of a workload class."""
 
     CHAT = "chat"
     RAG = "rag"
@@ -30,7 +29,7 @@ class WorkloadKind(StrEnum):
 
 
 class RuleOfThumb(StrEnum):
-    """How published guides get from people to requests; named, so that nobody takes them for a measurement."""
+    """Published rules that estimate requests from users. They are not measurements."""
 
     SHARE_OF_A_SHARE = "online-15-in-flight-5-peak-3"
     EIGHT_IN_FLIGHT = "in-flight-8"
@@ -38,80 +37,80 @@ class RuleOfThumb(StrEnum):
 
 
 class WorkloadClass(SpecModel):
-    """One kind of use, for sizing."""
+    """A group of users with similar requests, for sizing."""
 
     name: Name
-    """What sizing calls it."""
+    """Name of the class in sizing reports."""
     pool: Name
-    """One of `pools`."""
+    """Name of one of `pools`."""
     kind: WorkloadKind = WorkloadKind.CHAT
-    """What its requests are like; gives the numbers below that are left out."""
+    """Kind of work; gives the defaults of the fields below."""
     users: Annotated[int, Field(ge=1, le=100_000_000)]
-    """People or programs that there are."""
+    """Number of people or programs."""
     online_percent: Annotated[float, Field(gt=0, le=100)] = 100.0
-    """Percent of `users` at work at the busiest hour."""
+    """Active users at the busiest hour, in percent of `users`."""
     requests_per_user_hour: Annotated[float, Field(gt=0, le=100_000)] | None = None
-    """Of one user at work, at the busiest hour; the kind's when no other way is said."""
+    """Requests of one active user at the busiest hour. Default: the kind's, unless another rate field is set."""
     think_time_s: Annotated[float, Field(ge=0, le=86_400)] | None = None
-    """Instead of a rate: seconds from an answer's end to the same user's next request."""
+    """Alternative to the rate: seconds from the end of an answer to the user's next request."""
     in_flight_percent: Annotated[float, Field(gt=0, le=100)] | None = None
-    """Instead of a rate: percent of the users at work who wait for an answer at any moment."""
+    """Alternative to the rate: percent of active users with a request in flight at any moment."""
     rule_of_thumb: RuleOfThumb | None = None
-    """Instead of all of these: a rule that a published guide uses, by what it says."""
+    """Alternative to the rate: rule of thumb of a published guide."""
     peak_factor: Annotated[float, Field(ge=1, le=100)] = 1.0
-    """How much busier the worst minutes are than the busiest hour's average."""
+    """Request rate of the peak minutes, divided by the average of the busiest hour."""
     calls_per_request: Annotated[float, Field(ge=1, le=1000)] | None = None
-    """Model calls that one request makes, one after the other: agents and tools; the kind's when absent."""
+    """Sequential model calls of one request, by agents and tools. Default: the kind's."""
     input_tokens: _Tokens | None = None
-    """Of one model call, on average; the kind's when absent."""
+    """Mean input tokens of one model call. Default: the kind's."""
     input_tokens_p95: _Tokens | None = None
-    """95th percentile; the kind's multiple of the average when absent."""
+    """95th percentile of input tokens. Default: the kind's multiple of the mean."""
     output_tokens: _Tokens | None = None
-    """Of one answer, on average; the kind's when absent."""
+    """Mean output tokens of one answer. Default: the kind's."""
     output_tokens_p95: _Tokens | None = None
-    """95th percentile; the kind's multiple of the average when absent."""
+    """95th percentile of output tokens. Default: the kind's multiple of the mean."""
     prefix_hit_percent: Annotated[float, Field(ge=0, le=99)] = 0.0
-    """Percent of the input that the prefix cache has already; 0 until you have measured it."""
+    """Input tokens in the prefix cache, in percent; keep 0 until measured."""
     ttft_p95_ms: _LimitMs | None = None
-    """Time to first token of a prompt of average length, 95th percentile, milliseconds; sizing also says where prompts
-    of `input_tokens_p95` pass it."""
+    """Limit of the time to first token in milliseconds, 95th percentile, for a prompt of mean length. Sizing also
+    reports whether prompts of `input_tokens_p95` exceed it."""
     itl_p95_ms: _LimitMs | None = None
-    """Time between tokens, 95th percentile, milliseconds."""
+    """Limit of the inter-token latency in milliseconds, 95th percentile."""
     e2e_p95_ms: _LimitMs | None = None
-    """Time to the last token of an answer of average length, 95th percentile, milliseconds."""
+    """Limit of the time to the last token in milliseconds, 95th percentile, for an answer of mean length."""
     languages: list[Language] = Field(default_factory=list)
-    """ISO 639-1 codes of the languages that the pool's model must cover."""
+    """Languages that the pool's model must support, ISO 639-1."""
 
 
 class Reserve(SpecModel):
-    """What is kept beyond what the workload needs, and how the workload grows."""
+    """Reserve capacity and growth of the workload."""
 
     spare_replicas: Annotated[int, Field(ge=0, le=64)] = 1
-    """Replicas of each pool beyond what its workload needs: N+1."""
+    """Replicas of each pool in addition to those that its workload needs (N+1)."""
     failed_nodes: Annotated[int, Field(ge=0, le=16)] = 0
-    """Nodes of a pool that may fail at once, the workload still served."""
+    """Nodes of a pool that may fail simultaneously without loss of capacity."""
     maintenance_nodes: Annotated[int, Field(ge=0, le=16)] = 0
-    """Nodes of a pool that may be away for maintenance besides."""
+    """Nodes of a pool that may be in maintenance, in addition to failed nodes."""
     growth_percent_per_year: Annotated[float, Field(ge=0, le=1000)] = 0.0
-    """How much more is asked each year, in percent."""
+    """Growth of the workload per year in percent."""
     growth_years: Annotated[int, Field(ge=0, le=10)] = 0
-    """For how many years to size."""
+    """Years of growth to size for."""
 
 
 class Sizing(SpecModel):
-    """What `sovctl size` reckons with beside the workload."""
+    """Inputs of `sovctl size` other than the workload."""
 
     reserve: Reserve = Reserve()
-    """What is kept in reserve."""
+    """Reserve capacity and growth."""
     racks: RackSpace | None = None
-    """Where the racks stand; racks are not reckoned when absent."""
+    """Racks for the nodes. Default: racks are not computed."""
     fabric: Fabric = Fabric()
-    """The compute network between nodes."""
+    """Compute network between nodes."""
     storage: Storage = Storage()
-    """Where nodes keep weights."""
+    """Model store of the nodes."""
     costs: Costs | None = None
-    """Your prices; money is not reckoned when absent."""
+    """Prices. Default: costs are not computed."""
     tokens_per_step: dict[Name, Annotated[float, Field(ge=1, le=16)]] = Field(default_factory=dict)
-    """By pool: tokens that one decode step yields with speculative decoding, as you measured it; 1 for the others."""
+    """Measured tokens per decode step with speculative decoding, by pool. Default: 1."""
     scaling: Scaling = Scaling()
-    """What an autoscaler is told."""
+    """Settings for an external autoscaler."""

@@ -19,7 +19,7 @@ from sovctl.engine.spec.types import SpecModel
 from sovctl.engine.validation.documentation import main, render_markdown, render_schema
 from sovctl.engine.validation.presets import FOLDER, names
 from sovctl.engine.validation.rules import RULES
-from sovctl.gateway.domain.entities import Kind
+from sovctl.gateway.domain.entities import EntityType
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -95,7 +95,7 @@ def test_every_key_of_a_preset_is_in_the_schema(name: str) -> None:
 
 def test_policy_speaks_of_what_the_detector_finds() -> None:
     node = spec_schema.node_at(["gateway", "policy", "entities"])
-    assert set(spec_schema.choices(node["propertyNames"])) == {kind.value for kind in Kind}
+    assert set(spec_schema.choices(node["propertyNames"])) == {kind.value for kind in EntityType}
 
 
 @pytest.mark.parametrize(
