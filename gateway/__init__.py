@@ -1,8 +1,9 @@
-"""The tokenizing gateway: nothing personal leaves, and the client does not notice.
+"""HTTP gateway that replaces identifiers in requests with tokens, and restores them in answers.
 
-How a request travels, one module each: `auth` (who) -> `body` + `detect` (what is in it) -> `policy` (where may it go)
--> `route` (where does it go) -> `tokens` + `vault` (what leaves instead) -> `audit` (durable, or no answer) ->
-`upstream` -> `stream` + `restore` -> client. `app` joins them; `server` runs it; docs/gateway.md explains it.
+One request, by folder: `api` -> `access` (credential) -> `inspection`, `detect` (identifiers) -> `policy` (permitted
+upstreams) -> `routing` (order of upstreams) -> `tokenization`, `vault` -> `upstream` -> `tokens.restore` -> `release`
+(checks on the answer) -> `audit` -> client. `pipeline` runs these stages, `runtime` the process; see docs/gateway.md.
 
-`settings` and `kinds` need neither the gateway's extra nor each other's neighbours, so that `sovctl` can read them.
+`settings` and `domain` import none of the packages of the extra `gateway`, so that `sovctl` can read `gateway.yaml`
+without them.
 """

@@ -1,4 +1,4 @@
-"""`python -m sovctl.gateway`: see `command`, which `sovctl gateway` runs too."""
+"""Entry point of `python -m sovctl.gateway`; `sovctl gateway` runs the same commands."""
 
 import sys
 

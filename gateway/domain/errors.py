@@ -1,7 +1,7 @@
-"""What a client is told when it gets no answer: one table of reason codes.
+"""Error responses of the gateway: reason codes with their HTTP status and message.
 
-The body has the shape of OpenAI's errors, with our reason beside it. A message says what was expected and what to do;
-it never repeats anything that was in the request or that an upstream said.
+The body has the format of OpenAI's errors, plus a `sovctl` object. A message states cause, consequence and action. It
+contains no text of the request or of an upstream.
 
     {"error": {"message": "...", "type": "policy_error", "param": null, "code": "policy_blocked",
                "sovctl": {"reason": "policy_blocked", "request_id": "..."}}}
@@ -74,114 +74,136 @@ _INVALID, _AUTH, _POLICY, _SERVER = "invalid_request_error", "authentication_err
 _LIMIT = "rate_limit_error"
 
 _ANSWERS: dict[Code, _Answer] = {
-    Code.INVALID_HTTP: _Answer(400, _INVALID, "expected a request in HTTP/1.1; no https where the gateway has no TLS"),
-    Code.INVALID_JSON: _Answer(400, _INVALID, "expected a JSON object as the body"),
+    Code.INVALID_HTTP: _Answer(400, _INVALID, "invalid HTTP/1.1 request; use http:// if the gateway has no TLS"),
+    Code.INVALID_JSON: _Answer(400, _INVALID, "invalid JSON; the body must be a JSON object"),
     Code.INVALID_FORM: _Answer(
-        400, _INVALID, "expected a form (multipart/form-data) in UTF-8, with `file` and `model`"
+        400, _INVALID, "invalid form; send multipart/form-data in UTF-8 with the fields `file` and `model`"
     ),
-    Code.INVALID_REQUEST: _Answer(400, _INVALID, "expected a body of this API"),
-    Code.TOO_DEEP: _Answer(400, _INVALID, "expected JSON that is nested less deeply"),
-    Code.BODY_TOO_LARGE: _Answer(413, _INVALID, "expected a smaller body"),
-    Code.HEAD_TOO_LARGE: _Answer(431, _INVALID, "expected fewer or shorter header fields"),
-    Code.REQUEST_TIMEOUT: _Answer(408, _INVALID, "expected the whole request in less time; the connection is closed"),
+    Code.INVALID_REQUEST: _Answer(400, _INVALID, "the body does not match the schema of this API"),
+    Code.TOO_DEEP: _Answer(400, _INVALID, "the JSON body is nested too deeply"),
+    Code.BODY_TOO_LARGE: _Answer(413, _INVALID, "the body is too large"),
+    Code.HEAD_TOO_LARGE: _Answer(431, _INVALID, "the header fields are too large; send fewer or shorter ones"),
+    Code.REQUEST_TIMEOUT: _Answer(408, _INVALID, "the request did not arrive in time; the connection is closed"),
     Code.INVALID_CONVERSATION: _Answer(
-        400, _INVALID, "expected x-sovctl-conversation with 1 to 128 printable ASCII characters and no spaces"
+        400, _INVALID, "invalid x-sovctl-conversation; use 1 to 128 printable ASCII characters without spaces"
     ),
-    Code.INVALID_TIMEOUT: _Answer(400, _INVALID, "expected x-request-timeout in seconds, above 0"),
+    Code.INVALID_TIMEOUT: _Answer(400, _INVALID, "invalid x-request-timeout; send seconds, greater than 0"),
     Code.INVALID_API_KEY: _Answer(
-        401, _AUTH, "expected `Authorization: Bearer` with a key or a token that this gateway accepts"
+        401, _AUTH, "missing or invalid credential; send `Authorization: Bearer` with a valid API key or token"
     ),
-    Code.ROUTE_NOT_ALLOWED: _Answer(403, _AUTH, "expected a model that this key may use; GET /v1/models lists them"),
-    Code.SURFACE_NOT_ALLOWED: _Answer(403, _AUTH, "expected a path that this key may use"),
-    Code.MODEL_NOT_FOUND: _Answer(404, _INVALID, "expected a model of this gateway; GET /v1/models lists them"),
+    Code.ROUTE_NOT_ALLOWED: _Answer(
+        403, _AUTH, "this key may not use the model; GET /v1/models lists the permitted models"
+    ),
+    Code.SURFACE_NOT_ALLOWED: _Answer(403, _AUTH, "this key may not use this API"),
+    Code.MODEL_NOT_FOUND: _Answer(404, _INVALID, "unknown model; GET /v1/models lists the models of this gateway"),
     Code.NOT_FOUND: _Answer(
         404,
         _INVALID,
-        "expected a path that this gateway serves; the base URL ends in /v1 for OpenAI's clients, and does not for "
-        "Anthropic's",
+        "unknown path; the base URL ends in /v1 for OpenAI clients, and without /v1 for Anthropic clients",
     ),
-    Code.HANDOFF_NOT_FOUND: _Answer(404, _INVALID, "expected a hand-off of this client that is still kept"),
-    Code.METHOD_NOT_ALLOWED: _Answer(405, _INVALID, "expected a method that `allow` names"),
-    Code.UNSUPPORTED_ENCODING: _Answer(415, _INVALID, "expected a body that is not compressed"),
+    Code.HANDOFF_NOT_FOUND: _Answer(
+        404, _INVALID, "hand-off not found; it does not belong to this client, or it has expired"
+    ),
+    Code.METHOD_NOT_ALLOWED: _Answer(
+        405, _INVALID, "method not allowed; the header `allow` lists the permitted methods"
+    ),
+    Code.UNSUPPORTED_ENCODING: _Answer(
+        415, _INVALID, "compressed bodies are not supported; send the body without content-encoding"
+    ),
     Code.STATE_NOT_KEPT: _Answer(
-        404, _INVALID, "no response, conversation, prompt or file is kept here; send the whole input with each request"
+        404,
+        _INVALID,
+        "the gateway stores no responses, conversations, prompts or files; send the whole input each time",
     ),
     Code.SURFACE_NOT_SERVED: _Answer(
         404,
         _INVALID,
-        "expected an API that this model is served by where policy lets the request go; the gateway's settings list "
-        "them as `surfaces` of its upstreams",
+        "no upstream that the policy permits serves this model through this API; see `surfaces` of the upstreams in the "
+        "gateway's settings",
     ),
     Code.POLICY_BLOCKED: _Answer(
-        403, _POLICY, "the policy of this site refuses requests with this kind of content; remove it and try again"
+        403, _POLICY, "the policy of this site rejects requests with this content; remove it and try again"
     ),
     Code.STAYS_ON_PREM: _Answer(
-        403, _POLICY, "policy keeps this request on-prem, and this model is served by no on-prem pool; it was not sent"
+        403,
+        _POLICY,
+        "policy requires on-prem processing, and no on-prem pool serves this model; the request was not sent",
     ),
     Code.RATE_LIMIT_EXCEEDED: _Answer(
-        429, _LIMIT, "a limit of this key or its team is reached; wait as long as `retry-after` says"
+        429, _LIMIT, "a rate limit of this key or its team is reached; retry after the seconds in `retry-after`"
     ),
     Code.REQUEST_EXCEEDS_LIMIT: _Answer(
         429,
         _LIMIT,
-        "this request alone may use more tokens or money than a limit of this key, its team or this model allows; "
-        "shorten it, or set a smaller `max_tokens`",
+        "this request may use more tokens or cost than a limit of this key, its team or this model allows; shorten it, "
+        "or set a smaller `max_tokens`",
     ),
     Code.INSUFFICIENT_QUOTA: _Answer(
-        429, "insufficient_quota", "the budget of this key or its team is used up; `retry-after` says until when"
+        429,
+        "insufficient_quota",
+        "the budget of this key or its team is used up; retry after the time in `retry-after`",
     ),
-    Code.UPSTREAM_REJECTED: _Answer(400, _INVALID, "the model server did not accept the request's parameters"),
+    Code.UPSTREAM_REJECTED: _Answer(400, _INVALID, "the upstream rejected the request's parameters"),
     Code.UPSTREAM_BLOCKED: _Answer(
         403,
         _INVALID,
-        "what stands before the model server, such as a firewall, refused this request, maybe for its words",
+        "a firewall or proxy in front of the upstream rejected this request, possibly because of its content",
     ),
     Code.CONTEXT_LENGTH_EXCEEDED: _Answer(
-        400, _INVALID, "the prompt and the answer asked for are longer than the model's context; shorten one of them"
+        400,
+        _INVALID,
+        "prompt and requested answer exceed the model's context length; shorten the prompt or `max_tokens`",
     ),
-    Code.UPSTREAM_FAILED: _Answer(502, _SERVER, "no model server gave an answer; try again"),
+    Code.UPSTREAM_FAILED: _Answer(502, _SERVER, "no upstream returned an answer; try again"),
     Code.UPSTREAM_MISCONFIGURED: _Answer(
         502,
         _SERVER,
-        "no model server takes requests of this gateway: its key, its address or its model's name there is "
-        "wrong; whoever runs the gateway finds it in the log",
+        "every upstream rejects the gateway's requests: its key, address or model name is wrong; the operator finds "
+        "the cause in the gateway log",
     ),
     Code.POOL_UNAVAILABLE: _Answer(
         503,
         _SERVER,
-        "policy keeps this request on-prem, and the on-prem pool does not answer; it was not sent elsewhere",
+        "policy requires on-prem processing, and the on-prem pool does not answer; the request was not sent elsewhere",
     ),
-    Code.DEADLINE_EXCEEDED: _Answer(504, _SERVER, "no answer began in the time that was given; try again"),
+    Code.DEADLINE_EXCEEDED: _Answer(
+        504,
+        _SERVER,
+        "the upstream did not answer within the timeout; try again, or raise `x-request-timeout`",
+    ),
     Code.ANSWER_WITHHELD: _Answer(
-        403, _POLICY, "the model's answer did not pass this site's checks, so it was not released; ask in another way"
+        403, _POLICY, "the answer failed a release check of this site and was withheld; rephrase the request"
     ),
     Code.HANDOFF_QUEUE_FULL: _Answer(
-        503, _SERVER, "a person has to look at this answer, and as many wait as can be looked at; try again later"
+        503, _SERVER, "this answer requires human review, and the review queue is full; try again later"
     ),
     Code.HANDOFF_UNAVAILABLE: _Answer(
-        503, _SERVER, "a person has to look at this answer, and nobody could be told; try again"
+        503, _SERVER, "this answer requires human review, and the review queue is unavailable; try again later"
     ),
-    Code.AUDIT_UNAVAILABLE: _Answer(503, _SERVER, "the audit record could not be written, so nothing was answered"),
+    Code.AUDIT_UNAVAILABLE: _Answer(
+        503, _SERVER, "the audit record could not be written, so the answer was withheld; try again later"
+    ),
     Code.VAULT_UNAVAILABLE: _Answer(
-        503, _SERVER, "what stands behind tokens could not be kept, so nothing was sent; try again"
+        503, _SERVER, "the token vault is unavailable; the request was not sent; try again later"
     ),
-    Code.LIMITS_UNAVAILABLE: _Answer(503, _SERVER, "the limits of this key could not be checked; try again"),
-    Code.INTERNAL: _Answer(500, _SERVER, "the gateway made a mistake; its log has the request id"),
+    Code.LIMITS_UNAVAILABLE: _Answer(503, _SERVER, "the limits of this key could not be checked; try again later"),
+    Code.INTERNAL: _Answer(500, _SERVER, "internal error; search the gateway log for this request id"),
 }
 
 
 UPSTREAM_ERROR = {"code": "server_error", "message": _ANSWERS[Code.UPSTREAM_FAILED].message}
-"""What stands in an answer in the place of an upstream's own words about what went wrong."""
+"""Replaces an error that an upstream reports inside an answer; the upstream's text may contain anything."""
 
 
 _NOT_TAKEN_UP = frozenset({"connect", "tls", "full", "open"})
 
 
 class UpstreamFailed(Exception):
-    """No usable answer. `cause` is a fixed word such as `connect`, `timeout`, `status-503`; never upstream's text.
+    """No usable answer of an upstream.
 
     Args:
-        refusal: why trying again is no use before the settings are mended, in words for the operator; empty when it is.
+        cause: a fixed word such as `connect`, `timeout` or `status-503`; it contains no text of the upstream.
+        refusal: why a retry cannot succeed without a configuration change; empty if it can.
     """
 
     def __init__(self, cause: str, *, refusal: str = "") -> None:
@@ -191,26 +213,26 @@ class UpstreamFailed(Exception):
 
     @property
     def used_nothing(self) -> bool:
-        """True when no answer can have been begun, so that nothing is to be paid for."""
+        """The upstream cannot have begun an answer, so the request costs nothing."""
         return self.cause in _NOT_TAKEN_UP or self.cause.startswith("status-")
 
 
 class Rejection(StrEnum):
-    """What an upstream has against a request itself."""
+    """Why an upstream rejects a request."""
 
     PARAMETERS = "rejected"
     TOO_LONG = "context"
     FIREWALL = "blocked"
-    """What stands before its servers refuses this text, or is likely to."""
+    """A firewall in front of the upstream rejected the text, or probably did."""
 
     @property
     def is_everywhere(self) -> bool:
-        """True when another upstream would say the same."""
+        """Other upstreams would reject the request too."""
         return self is Rejection.PARAMETERS
 
 
 class UpstreamRejected(Exception):
-    """The upstream did not accept the request itself; another server of it won't either."""
+    """The upstream rejected the request; its other servers would reject it too."""
 
     def __init__(self, why: Rejection) -> None:
         super().__init__(why.value)
@@ -218,7 +240,7 @@ class UpstreamRejected(Exception):
 
 
 class Refused(Exception):
-    """The request gets this answer instead of a model's. Its text is the code, nothing else."""
+    """The gateway answers the request with an error. `str()` returns the code only."""
 
     def __init__(
         self, code: Code, *, headers: Headers | None = None, param: str | None = None, reasons: Sequence[str] = ()
@@ -226,9 +248,9 @@ class Refused(Exception):
         super().__init__(code.value)
         self.code = code
         self.reasons = reasons
-        """Why policy keeps or refuses the request, such as `language:de`: codes of its audit record."""
+        """Policy's reasons, such as `language:de`; the codes of the audit record."""
         self.param = param
-        """A field of this API that is absent or of another form; a name of ours, never of the request."""
+        """The missing or invalid field. Its name is from the API's schema, not from the request."""
         self.headers: Headers = headers or []
 
     @property
@@ -238,21 +260,21 @@ class Refused(Exception):
 
 
 def status_and_message(code: Code, param: str | None = None) -> tuple[int, str]:
-    """What `code` is in HTTP and in words.
+    """Return the HTTP status and the message of `code`.
 
     Args:
-        param: the field that it is about.
+        param: the missing or invalid field.
     """
     answer = _ANSWERS[code]
-    where = f"; `{param}` is absent, or not as it should be" if param is not None else ""
+    where = f"; `{param}` is absent or invalid" if param is not None else ""
     return answer.status, answer.message + where
 
 
 def error_body(code: Code, *, request_id: str, param: str | None = None, reasons: Sequence[str] = ()) -> bytes:
-    """The JSON body for `code`.
+    """Return the JSON body for `code`.
 
     Args:
-        param: the field that it is about.
+        param: the missing or invalid field.
     """
     answer = _ANSWERS[code]
     _, message = status_and_message(code, param)
@@ -270,10 +292,10 @@ def error_body(code: Code, *, request_id: str, param: str | None = None, reasons
 
 
 def sovctl_fields(code: Code, *, request_id: str, reasons: Sequence[str] = ()) -> dict[str, Any]:
-    """What stands in an error beside the API's own fields.
+    """Return the `sovctl` object of an error.
 
     Args:
-        reasons: of policy.
+        reasons: reasons of the policy.
     """
-    said = {"reason": code.value, "request_id": request_id}
-    return {**said, "reasons": reasons} if reasons else said
+    fields = {"reason": code.value, "request_id": request_id}
+    return {**fields, "reasons": reasons} if reasons else fields
