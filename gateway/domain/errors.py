@@ -118,8 +118,8 @@ _ANSWERS: dict[Code, _Answer] = {
     Code.SURFACE_NOT_SERVED: _Answer(
         404,
         _INVALID,
-        "no upstream that the policy permits serves this model through this API; see `surfaces` of the upstreams in the "
-        "gateway's settings",
+        "no permitted upstream serves this model through this API; see `surfaces` of the upstreams in the gateway's "
+        "settings",
     ),
     Code.POLICY_BLOCKED: _Answer(
         403, _POLICY, "the policy of this site rejects requests with this content; remove it and try again"
