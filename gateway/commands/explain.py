@@ -33,8 +33,8 @@ from ..pipeline.admission import Admission
 from ..pipeline.planning import Planner, why_not
 from ..policy.decision import Verdict
 from ..quota.need import NANO
+from ..quota.open_store import open_store
 from ..quota.quota import Quota
-from ..quota.store import open_store
 from ..routing.plan import Plan
 from ..settings import Action, GatewaySettings
 from ..surfaces import SURFACES, Surface

@@ -1,63 +1,43 @@
-"""Where leases are taken: one SQLite file for all gateway processes of a host, or `postgresql_store` for all hosts.
+"""The store of leases: what quotas need of it, and what its two implementations share.
 
-    spent       subject, kind, slot, amount      what was leased and not given back
-    holding     subject, holder, amount, until   how many requests a process may run at once
+    spent       subject, kind, slot, amount      leased and not returned
+    holding     subject, holder, amount, until   concurrent requests that a process may run
 
-A lease is on the disk before it is spent, so a crash or a power cut forgets none. A process that dies keeps what it had
-leased until the window ends, and its right to run requests for `HOLD_S`. All amounts are whole numbers.
+A lease is on the disk before it is spent, so a crash or a power cut loses none. A process that dies keeps its leases
+until their window ends, and its right to run requests for `HOLD_S`. All amounts are integers.
 
     store = await open_store(settings)
-    (lease,) = await store.lease([Want("client:branch", "tokens_per_day", ...)], [], now=time.time())
+    (lease,) = await store.lease([Want("client:branch", "tokens_per_day", ...)], [])
 """
 
 from __future__ import annotations
 
-import asyncio
-import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Protocol, Self
+from typing import Protocol
 
-from ..settings import GatewaySettings
 from ..storage.errors import StorageFailed
-from ..storage.sqlite import BUSY_S, FileKind, SqliteDatabase
 from .meter import Owed
-from .window import Window, granted
+from .window import Window
 
 HOLD_S = 15.0
-"""A process says three times as often that it is still there; one that is silent for so long has none of its requests
-running, or its clients have left."""
-_SCHEMA = """
-CREATE TABLE spent (
-    subject TEXT NOT NULL, kind TEXT NOT NULL, slot INTEGER NOT NULL, amount INTEGER NOT NULL, ends_at REAL NOT NULL,
-    PRIMARY KEY (subject, kind, slot)
-) WITHOUT ROWID;
-CREATE TABLE holding (
-    subject TEXT NOT NULL, holder TEXT NOT NULL, amount INTEGER NOT NULL, until REAL NOT NULL,
-    PRIMARY KEY (subject, holder)
-) WITHOUT ROWID;
-"""
-
+"""Validity of a process's right to run requests; a process renews it every third of this time."""
 
 USED = (
     "SELECT subject, kind, slot, amount FROM spent WHERE ends_at > ? AND amount > 0 UNION ALL "
     "SELECT subject, 'concurrent_requests', 0, sum(amount) FROM holding WHERE until > ? GROUP BY subject"
 )
-"""What counts now, in both stores; its one value is that time."""
+"""The usage that counts at a time, for both stores; every `?` is that time."""
 
 CHECK = (
     "INSERT INTO spent VALUES ('', 'check', 0, 0, 0)",
     "DELETE FROM spent WHERE subject = '' AND kind = 'check'",
 )
-"""One transaction that changes something and leaves nothing behind, in both stores."""
+"""Statements that write and leave no row, for one transaction in either store."""
 
 
 class QuotaUnavailable(StorageFailed):
     """The store can't say what may be used. Who has limits is not served."""
-
-
-_KIND = FileKind("a store of quotas", 0x736F7671, _SCHEMA, QuotaUnavailable)  # "sovq"
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,126 +101,3 @@ class Store(Protocol):
 
     async def close(self) -> None:
         """Let go of the file or the connection."""
-
-
-class SqliteStore:
-    """The store of one host."""
-
-    def __init__(self, database: SqliteDatabase) -> None:
-        self._database = database
-
-    @classmethod
-    def open(cls, path: Path, *, busy_s: float = BUSY_S) -> Self:
-        """Open the file; it is made when absent.
-
-        Args:
-            busy_s: how long to wait for another process.
-
-        Raises:
-            InputError: not a file of this kind, or not to be opened.
-        """
-        return cls(SqliteDatabase.open(path, _KIND, busy_s=busy_s))
-
-    @classmethod
-    def copy(cls, path: Path) -> Self:
-        """What is used now, in memory: leases taken there are taken from nobody.
-
-        Raises:
-            InputError: not a file of this kind, or not to be read.
-        """
-        return cls(SqliteDatabase.copy(path, _KIND))
-
-    async def lease(self, wants: Sequence[Want], owed: Sequence[Owed]) -> list[Lease]:
-        return await self._database.write(lambda database: _lease(database, wants, owed))
-
-    async def hold(self, holder: str, subject: str, *, limit: int, need: int, wanted: int, now: float) -> int:
-        return await self._database.write(lambda database: _hold(database, holder, subject, limit, need, wanted, now))
-
-    async def renew(self, holder: str, held: Mapping[str, int], *, now: float) -> None:
-        await self._database.write(lambda database: _renew(database, holder, held, now))
-
-    async def used(self, *, now: float) -> list[tuple[str, str, int, int]]:
-        def read(database: sqlite3.Connection) -> list[tuple[str, str, int, int]]:
-            return sorted(database.execute(USED, (now, now)))
-
-        return await self._database.write(read)
-
-    async def check(self) -> None:
-        def write(database: sqlite3.Connection) -> None:
-            for statement in CHECK:
-                database.execute(statement)
-
-        await self._database.write(write)
-
-    async def close(self) -> None:
-        await self._database.close()
-
-
-async def open_store(settings: GatewaySettings, *, is_trial: bool = False) -> Store | None:
-    """The store of the settings; None where nothing can be limited.
-
-    Args:
-        is_trial: whatever is leased there is taken from nobody.
-
-    Raises:
-        InputError: not a store of this kind, or not to be opened.
-        QuotaUnavailable: the database does not answer.
-    """
-    if (path := settings.quota.path) is not None:
-        return await asyncio.to_thread(SqliteStore.copy if is_trial else SqliteStore.open, path)
-    if settings.vault.postgresql is None:
-        return None
-    from ..storage.postgresql import Address
-    from .postgresql_store import PostgresqlStore  # its driver is loaded where it is used
-
-    return await PostgresqlStore.open(Address.of(settings.vault.postgresql), is_trial=is_trial)
-
-
-def _lease(database: sqlite3.Connection, wants: Sequence[Want], owed: Sequence[Owed]) -> list[Lease]:
-    database.executemany(
-        "UPDATE spent SET amount = max(0, amount - ?) WHERE subject = ? AND kind = ? AND slot = ?",
-        [(each.amount, each.subject, each.kind, each.slot) for each in owed],
-    )
-    leases = []
-    for want in wants:
-        rows = database.execute(
-            "SELECT slot, amount FROM spent WHERE subject = ? AND kind = ? AND slot BETWEEN ? AND ?",
-            (want.subject, want.kind, want.window.first(want.slot), want.slot),
-        ).fetchall()
-        slots = dict(rows)
-        amount = granted(limit=want.limit, taken=sum(slots.values()), need=want.need, wanted=want.wanted)
-        if amount:
-            slots[want.slot] = slots.get(want.slot, 0) + amount
-            database.execute(
-                "INSERT INTO spent VALUES (?, ?, ?, ?, ?) "
-                "ON CONFLICT (subject, kind, slot) DO UPDATE SET amount = amount + excluded.amount",
-                (want.subject, want.kind, want.slot, amount, want.window.free_at(want.slot)),
-            )
-        leases.append(Lease(amount, slots))
-    return leases
-
-
-def _hold(
-    database: sqlite3.Connection, holder: str, subject: str, limit: int, need: int, wanted: int, now: float
-) -> int:
-    (elsewhere,) = database.execute(
-        "SELECT coalesce(sum(amount), 0) FROM holding WHERE subject = ? AND holder != ? AND until > ?",
-        (subject, holder, now),
-    ).fetchone()
-    amount = granted(limit=limit, taken=elsewhere, need=need, wanted=wanted)
-    if amount:
-        database.execute(
-            "INSERT INTO holding VALUES (?, ?, ?, ?) "
-            "ON CONFLICT (subject, holder) DO UPDATE SET amount = excluded.amount, until = excluded.until",
-            (subject, holder, amount, now + HOLD_S),
-        )
-    return amount
-
-
-def _renew(database: sqlite3.Connection, holder: str, held: Mapping[str, int], now: float) -> None:
-    database.execute("DELETE FROM holding WHERE holder = ? OR until <= ?", (holder, now))
-    database.executemany(
-        "INSERT INTO holding VALUES (?, ?, ?, ?)",
-        [(subject, holder, amount, now + HOLD_S) for subject, amount in held.items() if amount],
-    )
-    database.execute("DELETE FROM spent WHERE ends_at <= ?", (now,))

@@ -40,8 +40,8 @@ from ..model_finders import SecondLook, SlowFinder
 from ..pipeline.readiness import Readiness
 from ..pipeline.sending import cache_salt
 from ..pipeline.service import Service
+from ..quota.open_store import open_store
 from ..quota.quota import Quota
-from ..quota.store import open_store
 from ..routing.latch import Latch
 from ..settings import AdminListen, GatewaySettings
 from ..storage.store_timeout import store_patience

@@ -9,7 +9,8 @@ from sovctl.gateway.access.principal import Method, Principal
 from sovctl.gateway.quota.need import Need
 from sovctl.gateway.quota.postgresql_store import PostgresqlStore
 from sovctl.gateway.quota.quota import Quota
-from sovctl.gateway.quota.store import SqliteStore, Store
+from sovctl.gateway.quota.sqlite_store import SqliteStore
+from sovctl.gateway.quota.store import Store
 from sovctl.gateway.settings import CallerLimits, PostgresqlSettings, TeamSettings
 from sovctl.gateway.settings.quota import QuotaSettings
 from sovctl.gateway.storage.postgresql import Address

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from sovctl.gateway.quota.store import SqliteStore
+from sovctl.gateway.quota.sqlite_store import SqliteStore
 from sovctl.gateway.vault.database.sqlite_file import SqliteFile
 
 

@@ -22,7 +22,8 @@ from sovctl.gateway.quota.meter import Owed
 from sovctl.gateway.quota.need import Nano, Need, Usage
 from sovctl.gateway.quota.quota import Quota
 from sovctl.gateway.quota.reservation import UNLIMITED, LimitReached, Reservation
-from sovctl.gateway.quota.store import Lease, QuotaUnavailable, SqliteStore, Want
+from sovctl.gateway.quota.sqlite_store import SqliteStore
+from sovctl.gateway.quota.store import Lease, QuotaUnavailable, Want
 from sovctl.support.errors import InputError
 
 PRICES = {"currency": "EUR", "upstreams": {"chat": {"input_price_per_million": 1, "output_price_per_million": 2}}}
