@@ -22,7 +22,8 @@ import orjson
 
 from ..settings import GatewaySettings
 from .case import Case, State
-from .tables import CASE_COLUMNS, Tables, open_tables
+from .open_tables import open_tables
+from .tables import CASE_COLUMNS, Tables
 
 DUTY_S = 10.0
 """Longer than a webhook may take to answer twice over, shorter than anybody would notice."""

@@ -6,20 +6,10 @@ and was one transaction, and no two changes are made at a time.
 
 from __future__ import annotations
 
-import asyncio
-import sqlite3
-from collections.abc import Callable, Coroutine
-from pathlib import Path
-from typing import Any, Protocol, Self, TypeAlias, TypeVar
+from typing import Any, Protocol
 
-from sovctl.support.stall_timeout import DISK_TIMEOUT_S, HUNG
-
-from ..settings import GatewaySettings
 from ..storage.errors import StorageFailed
-from ..storage.sqlite import FileKind, SqliteDatabase
 
-_Result = TypeVar("_Result")
-_Work: TypeAlias = Callable[[sqlite3.Connection], _Result]
 Step = tuple[str, tuple[Any, ...]]
 """A statement and its values."""
 
@@ -76,78 +66,3 @@ class Tables(Protocol):
 
     async def close(self) -> None:
         """Let go of the file or the connection."""
-
-
-async def open_tables(settings: GatewaySettings) -> Tables:
-    """The tables of these settings; made when absent.
-
-    Raises:
-        InputError: no file or schema of this kind, or not to be opened.
-        QueueFailed: the database does not answer.
-    """
-    if (path := settings.handoff_path) is not None:
-        return await asyncio.to_thread(SqliteTables.open, path, disk_timeout_s=settings.disk_timeout_s)
-    from ..storage.postgresql import Address
-    from .postgresql_tables import PostgresqlTables  # its driver is loaded where it is used
-
-    assert settings.vault.postgresql is not None
-    return await PostgresqlTables.open(Address.of(settings.vault.postgresql))
-
-
-class SqliteTables:
-    """See `Tables`."""
-
-    def __init__(self, database: SqliteDatabase, *, disk_timeout_s: float) -> None:
-        self.where = str(database.path)
-        self._database = database
-        self._disk_timeout_s = disk_timeout_s
-        self._late: asyncio.Task[Any] | None = None
-        """What the disk has not answered in time; what comes while it hangs is not put behind it."""
-
-    @classmethod
-    def open(cls, path: Path, *, disk_timeout_s: float = DISK_TIMEOUT_S) -> Self:
-        """Open the file; it is made when absent.
-
-        Args:
-            disk_timeout_s: how long to wait for a disk that does not answer.
-
-        Raises:
-            InputError: not a file of this kind, or not to be opened.
-        """
-        return cls(SqliteDatabase.open(path, KIND), disk_timeout_s=disk_timeout_s)
-
-    async def rows(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
-        """See `Tables.rows`."""
-        return await self._in_time(
-            self._database.read,
-            lambda connection: connection.execute(statement, _numbered(values)).fetchall(),
-        )
-
-    async def change(self, *steps: Step) -> list[int]:
-        """See `Tables.change`."""
-        return await self._in_time(
-            self._database.write,
-            lambda connection: [connection.execute(sql, _numbered(values)).rowcount for sql, values in steps],
-        )
-
-    async def _in_time(
-        self, run: Callable[[_Work[_Result]], Coroutine[Any, Any, _Result]], work: _Work[_Result]
-    ) -> _Result:
-        if self._late is None or self._late.done():
-            task = asyncio.ensure_future(run(work))
-            task.add_done_callback(lambda done: done.cancelled() or done.exception())  # whoever asked may have left
-            if (await asyncio.wait((task,), timeout=self._disk_timeout_s))[0]:
-                return task.result()
-            self._late = task
-        raise QueueFailed(HUNG, where=self.where)
-
-    async def close(self) -> None:
-        """See `Tables.close`."""
-        await self._database.close()
-
-
-KIND = FileKind("a queue of hand-offs", 0x736F7668, SCHEMA, QueueFailed, version=VERSION, is_wiped=True)  # "sovh"
-
-
-def _numbered(values: tuple[Any, ...]) -> dict[str, Any]:
-    return {str(place): value for place, value in enumerate(values, start=1)}

@@ -24,7 +24,8 @@ from sovctl.gateway.handoff.case import Case, State, is_id, new_id
 from sovctl.gateway.handoff.postgresql_tables import SCHEMA, PostgresqlTables
 from sovctl.gateway.handoff.queue import DUTY_S, Queue, QueueFull
 from sovctl.gateway.handoff.signature import wait_s
-from sovctl.gateway.handoff.tables import KIND, QueueFailed, SqliteTables, Tables
+from sovctl.gateway.handoff.sqlite_tables import KIND, SqliteTables
+from sovctl.gateway.handoff.tables import QueueFailed, Tables
 from sovctl.gateway.settings import PostgresqlSettings
 from sovctl.gateway.storage.postgresql import Address
 from sovctl.gateway.storage.sqlite import SqliteDatabase
@@ -57,7 +58,7 @@ class SqlitePlace:
     def script(self) -> str:
         """Python lines that define `async def tables()`, for another process."""
         return (
-            "from pathlib import Path\nfrom sovctl.gateway.handoff.tables import SqliteTables\n"
+            "from pathlib import Path\nfrom sovctl.gateway.handoff.sqlite_tables import SqliteTables\n"
             f"async def tables(): return SqliteTables.open(Path({str(self.path)!r}))\n"
         )
 
