@@ -29,10 +29,11 @@ from sovctl.support.errors import InputError, SovctlError
 
 from ..access.principal import Principal
 from ..domain.errors import Code, Refused
-from ..exchange.request import Exchange
+from ..exchange.planned import Planned
 from ..telemetry import log
 from ..telemetry.metrics import Metrics
 from ..telemetry.metrics.families import Series
+from ..tokens.conversation import Conversation
 from ..tokens.hmac_key import Digest, HmacKey
 from ..tokens.restore import RestoreCounts
 from ..vault.database.erasures import Erasure
@@ -83,29 +84,42 @@ class AuditLog:
         """The same, to be fed piece by piece."""
         return self._key.begin()
 
-    def request(self, exchange: Exchange, reasons: Sequence[str], *, upstream: str | None) -> Recording:
-        """A request, and where it is about to go; `upstream` is None when it goes nowhere.
+    def request(
+        self,
+        planned: Planned,
+        *,
+        conversation: Conversation,
+        upstream: str | None,
+        reasons: Sequence[str],
+        tokens: int = 0,
+    ) -> Recording:
+        """Record a request before it is sent, or refused.
+
+        Args:
+            upstream: where it is sent; None if it is refused.
+            reasons: reason codes of the plan, and of upstreams that were tried in vain.
+            tokens: number of tokens in the body that is sent.
 
         Raises:
-            Refused: not durable.
+            Refused: the record is not durable.
         """
-        assert exchange.permit is not None
-        client, inspection = exchange.client, exchange.inspection
+        inspected, request = planned.inspected, planned.request
+        principal, inspection = request.principal, inspected.inspection
         fields: dict[str, Any] = {
             "site": self.site,
-            "surface": exchange.surface.name,
-            "client": client.name,
-            "method": str(client.method),
-            "key_id": client.key_id,
-            "tenant": client.tenant,
-            "model": exchange.model,
-            "conversation": exchange.conversation.key,
-            "stream": exchange.is_stream,
-            "verdict": str(exchange.permit.verdict),
+            "surface": request.surface.name,
+            "client": principal.name,
+            "method": str(principal.method),
+            "key_id": principal.key_id,
+            "tenant": principal.tenant,
+            "model": request.route.model,
+            "conversation": conversation.key,
+            "stream": request.is_stream,
+            "verdict": str(inspected.permit.verdict),
             "upstream": upstream,
-            "tokens": len(exchange.issued),
+            "tokens": tokens,
             "reasons": reasons,
-            "request_hmac": self.digest(exchange.raw),
+            "request_hmac": self.digest(request.raw_body),
             "policy_sha256": self.policy_sha256,
             "inspected": inspection is not None,
         }
@@ -115,9 +129,9 @@ class AuditLog:
             fields["obstacles"] = sorted(map(str, inspection.obstacles))
             if inspection.looked_by:
                 fields["looked_by"] = inspection.looked_by
-        if exchange.shadow is not None:
-            fields["shadow"] = exchange.shadow.plain()
-        return self._append("gateway.request", exchange.request_id, fields)
+        if planned.shadow is not None:
+            fields["shadow"] = planned.shadow.plain()
+        return self._append("gateway.request", request.request_id, fields)
 
     def fallback(self, request_id: str, *, upstream: str, tokens: int, reasons: Sequence[str]) -> Recording:
         """The upstream before failed; the request is about to go to another.

@@ -26,7 +26,8 @@ from ..access.clients import check_clients, load_clients
 from ..access.principal import Method, Principal
 from ..detect import make_detector
 from ..domain.errors import Code, Refused
-from ..exchange.request import Exchange
+from ..exchange.inspected import Inspected
+from ..exchange.planned import Planned
 from ..model_finders import load_models
 from ..model_finders.llm_review import wants
 from ..pipeline.admission import Admission
@@ -35,7 +36,6 @@ from ..policy.decision import Verdict
 from ..quota.need import NANO
 from ..quota.open_store import open_store
 from ..quota.quota import Quota
-from ..routing.plan import Plan
 from ..settings import Action, GatewaySettings
 from ..surfaces import SURFACES, Surface
 from ..telemetry.metrics import Metrics
@@ -81,25 +81,24 @@ async def _explain(settings: GatewaySettings, surface: Surface, caller: Principa
     )
     store = await open_store(settings, is_trial=True)
     admission = Admission(settings, Quota(settings.quota, settings.access.teams, store))
-    exchange: Exchange | None = None
-    plan, refused = Plan((), ()), None
+    planned: Planned | None = None
+    refused = None
     try:
         if not caller.may_use_surface(surface.family):
             return {**_who(caller), "refused": "surface_not_allowed"}
-        exchange = planner.accept(surface, caller, raw, header=None, request_id="", headers=_no_headers(surface))
-        await admission.reserve(exchange)
-        await planner.inspect(exchange)
-        plan = planner.plan(exchange)
-        if not plan.upstreams:
-            refused = why_not(plan, exchange.permit, exchange.route).code.value
+        headers = _no_headers(surface)
+        request = planner.accept(surface, caller, raw, conversation_header=None, request_id="", headers=headers)
+        planned = planner.plan(await planner.inspect(await admission.reserve(request)))
+        if not planned.upstreams:
+            refused = why_not(planned).code.value
     except Refused as error:
         refused = error.code.value
     finally:
         if store is not None:
             await store.close()
     told: dict[str, Any] = {**_who(caller), "refused": refused}
-    if exchange is not None and exchange.inspection is not None and exchange.permit is not None:
-        told |= _found(settings, exchange) | _decided(settings, exchange, plan)
+    if planned is not None and planned.inspected.inspection is not None:
+        told |= _found(settings, planned) | _decided(settings, planned)
     return told
 
 
@@ -107,41 +106,41 @@ def _who(caller: Principal) -> dict[str, Any]:
     return {"client": caller.name, "tenant": caller.tenant or None, "team": caller.team}
 
 
-def _found(settings: GatewaySettings, exchange: Exchange) -> dict[str, Any]:
-    inspection, permissions = exchange.inspection, exchange.permissions
+def _found(settings: GatewaySettings, planned: Planned) -> dict[str, Any]:
+    request = planned.request
+    inspection, permissions = planned.inspected.inspection, request.permissions
     assert inspection is not None
     table = settings.policy.table(settings.routes)
     rules = []
     for entity_type, rule in sorted(inspection.found):
         action = permissions.action_for(entity_type, rule)
-        row = table.deciding(f"{entity_type}/{rule}", tenant=exchange.client.tenant, route=exchange.route.model)
+        row = table.deciding(f"{entity_type}/{rule}", tenant=request.principal.tenant, route=request.route.model)
         by = row.where if permissions.has_cloud or action is Action.BLOCK else "a route without a cloud"
         rules.append({"entity": f"{entity_type}/{rule}", "action": action.value, "by": by})
     return {
         "kinds": {entity_type.value: count for entity_type, count in sorted(inspection.counts.items())},
         "rules": rules,
         "looked_by": list(inspection.looked_by),
-        "not_asked": _not_asked(settings, exchange),
+        "not_asked": _not_asked(settings, planned.inspected),
         "languages": sorted(inspection.languages),
         "obstacles": sorted(obstacle.value for obstacle in inspection.obstacles),
     }
 
 
-def _not_asked(settings: GatewaySettings, exchange: Exchange) -> list[str]:
+def _not_asked(settings: GatewaySettings, inspected: Inspected) -> list[str]:
     """Who would be asked about names before the request leaves; here nothing is sent, not even inside."""
     look = settings.detect.llm_review
-    if look is None or exchange.permit is None or not exchange.permit.verdict.may_leave:
+    if look is None or not inspected.permit.verdict.may_leave:
         return []
-    is_wanted = any(wants(look, text, found) for text, found in exchange.inspector.prose.items())
+    is_wanted = any(wants(look, text, found) for text, found in inspected.inspector.prose.items())
     return ["second-look"] if is_wanted else []
 
 
-def _decided(settings: GatewaySettings, exchange: Exchange, plan: Plan) -> dict[str, Any]:
-    permit, demand, prices = exchange.permit, exchange.demand, settings.quota.prices
-    assert permit is not None
-    own = plan.reasons[len(permit.reasons) :]
+def _decided(settings: GatewaySettings, planned: Planned) -> dict[str, Any]:
+    permit, admitted, prices = planned.inspected.permit, planned.inspected.admitted, settings.quota.prices
+    own = planned.reasons[len(permit.reasons) :]
     candidates = []
-    for name in exchange.route.upstreams:
+    for name in planned.request.route.upstreams:
         upstream = settings.upstream(name)
         reasons = [reason.rpartition(":")[0] for reason in own if reason.endswith(f":{name}")]
         if permit.verdict is Verdict.BLOCK or not (permit.verdict.may_leave or upstream.kind.may_see_raw_text):
@@ -150,22 +149,22 @@ def _decided(settings: GatewaySettings, exchange: Exchange, plan: Plan) -> dict[
             {
                 "name": name,
                 "kind": upstream.kind.value,
-                "place": plan.upstreams.index(name) + 1 if name in plan.upstreams else None,
+                "place": planned.upstreams.index(name) + 1 if name in planned.upstreams else None,
                 "reasons": [reason for reason in reasons if reason != "preferred"],
-                "cost_at_most": _money(exchange.costs.get(name)) if exchange.costs else None,
+                "cost_at_most": _money(admitted.cost_nano.get(name)) if admitted.cost_nano else None,
             }
         )
     return {
         "verdict": permit.verdict.value,
-        "reasons": list(plan.reasons),
-        "upstreams": list(plan.upstreams),
+        "reasons": list(planned.reasons),
+        "upstreams": list(planned.upstreams),
         "candidates": candidates,
-        "needs": sorted(need.value for need in demand.needs) if demand is not None else [],
-        "tokens": demand.tokens if demand is not None else None,
+        "needs": sorted(need.value for need in planned.demand.needs),
+        "tokens": planned.demand.tokens,
         "currency": prices.currency if prices is not None else None,
-        "max_cost": _money(exchange.max_cost),
-        "budget": _money(exchange.budget) if exchange.costs else None,
-        "shadow": exchange.shadow.plain() if exchange.shadow is not None else None,
+        "max_cost": _money(admitted.max_cost_nano),
+        "budget": _money(admitted.budget_nano) if admitted.cost_nano else None,
+        "shadow": planned.shadow.plain() if planned.shadow is not None else None,
     }
 
 

@@ -26,7 +26,7 @@ from sovctl.support.errors import SovctlError
 from ..access.principal import Principal
 from ..audit.audit_log import AuditLog
 from ..domain.errors import Code, Refused
-from ..exchange.request import Exchange
+from ..exchange.sent import Exchange
 from ..settings import HandoffSettings
 from ..surfaces import SURFACES
 from ..surfaces.handed_over import ReplacementAnswer
@@ -94,7 +94,7 @@ class Desk:
             self._metrics.handoffs.add("refused")
             raise Refused(Code.HANDOFF_QUEUE_FULL, headers=[*_NOT_AT_ONCE]) from None
         except Exception as error:  # noqa: BLE001 - whatever failed, the client must hear that nobody will look at it
-            log.event("could not hand over", level=40, error=error, request_id=exchange.request_id)
+            log.event("could not hand over", level=40, error=error, request_id=exchange.request.request_id)
             self._metrics.handoffs.add("refused")
             raise Refused(Code.HANDOFF_UNAVAILABLE, headers=[*_NOT_AT_ONCE]) from None
         exchange.handoff_id = case.id
@@ -102,7 +102,7 @@ class Desk:
         log.event("handed over", handoff_id=case.id, request_id=case.request_id, reasons=list(case.reasons))
         self._wake()
         text = self._settings.text(languages, case.id)
-        return ReplacementAnswer(case.id, text, exchange.model, exchange.request_id, case.made_at)
+        return ReplacementAnswer(case.id, text, exchange.request.route.model, exchange.request.request_id, case.made_at)
 
     async def _queued(self, exchange: Exchange, answer: Sequence[str]) -> tuple[Case, frozenset[str]]:
         """The hand-off, durable, and the languages of its request."""
@@ -112,16 +112,16 @@ class Desk:
         if exchange.older:  # it was served inside, so nobody has asked yet under which key it began
             conversation = await self._vault.living((conversation, *exchange.older)) or conversation
         keys = self._keys.of(conversation.key_version)
-        client, now, case_id = exchange.client, int(time.time()), new_id()
+        client, now, case_id = exchange.request.principal, int(time.time()), new_id()
         made = await self._transcript(exchange, conversation, answer)
         reasons = exchange.judge.verdicts.reasons if exchange.judge is not None else Counter[str]()
         case = Case(
             case_id,
-            exchange.request_id,
+            exchange.request.request_id,
             owner_of(keys.conversation, tenant=client.tenant, client=client.name),
             client.tenant,
-            exchange.model,
-            exchange.surface.name,
+            exchange.request.route.model,
+            exchange.request.surface.name,
             conversation.key,
             conversation.key_version,
             tuple(sorted(reasons)),
@@ -132,7 +132,12 @@ class Desk:
         said = {f"{_SAID} {case_id}": orjson.dumps(made.messages).decode()}
         await self._seal(case, {**made.issued, **said}, made.about)
         await self._queue.add(case, most_open=self._settings.max_open, tell=self._settings.webhook is not None)
-        return case, exchange.inspection.languages if exchange.inspection is not None else frozenset()
+        return (
+            case,
+            exchange.planned.inspected.inspection.languages
+            if exchange.planned.inspected.inspection is not None
+            else frozenset(),
+        )
 
     async def _transcript(self, exchange: Exchange, conversation: Conversation, answer: Sequence[str]) -> Transcript:
         """What was said; nothing of it where it can't be put into tokens."""
@@ -148,20 +153,22 @@ class Desk:
             generation=self._vault.generation(conversation),
         )
         try:
-            if exchange.inspection is None:
+            if exchange.planned.inspected.inspection is None:
                 raise ValueError("the detector failed")
             return await asyncio.to_thread(
                 transcript_of,
-                exchange.surface,
+                exchange.request.surface,
                 exchange.body,
-                exchange.inspector,
+                exchange.planned.inspected.inspector,
                 answer,
                 issuer=issuer,
                 issued=issued,
                 max_depth=self._max_depth,
             )
         except Exception as error:  # noqa: BLE001 - what could not be put into tokens is not kept
-            log.event("hand-off without its conversation", level=40, error=error, request_id=exchange.request_id)
+            log.event(
+                "hand-off without its conversation", level=40, error=error, request_id=exchange.request.request_id
+            )
             return Transcript([], {}, {})
 
     async def _seal(

@@ -1,7 +1,7 @@
-"""Whether a request may be sent at all, as `service` asks it: a reservation, or the refusal that the client gets.
+"""Reserves quota for a request, or refuses it.
 
-await admission.reserve(exchange)
-headers = admission.headers(exchange.reservation)
+admitted = await admission.reserve(request)
+headers = admission.headers(admitted.reservation)
 """
 
 from __future__ import annotations
@@ -11,11 +11,12 @@ from typing import Any
 
 from ..access.principal import Principal
 from ..domain.errors import Code, Headers, Refused
-from ..exchange.request import Exchange
+from ..exchange.admitted import Admitted
+from ..exchange.request import Request
 from ..quota.headers import limit_headers, refusal_headers
 from ..quota.need import Nano, Need
 from ..quota.quota import Quota
-from ..quota.reservation import LimitReached, Reservation
+from ..quota.reservation import UNLIMITED, LimitReached, Reservation
 from ..quota.size import NO_SIZE, Size, size_of
 from ..quota.store import QuotaUnavailable
 from ..quota.tariff import Tariff
@@ -25,14 +26,14 @@ from ..telemetry import log
 from ..upstream import HEDGED
 
 _WITH_USAGE_ON_DEMAND = frozenset({SurfaceName.CHAT, SurfaceName.CHAT_BATCH, SurfaceName.COMPLETIONS})
-"""Surfaces whose streams say what was used only if asked to."""
+"""Surfaces whose streams report usage only if the request asks for it."""
 
 
 class Admission:
     """Admits requests under one set of settings.
 
     Args:
-        quota: of this process; it outlives the settings.
+        quota: the limits of this process; they outlive the settings.
     """
 
     def __init__(self, settings: GatewaySettings, quota: Quota) -> None:
@@ -40,87 +41,91 @@ class Admission:
         self._tariff = Tariff(settings)
         self._hedges = settings.routing.hedge
 
-    async def reserve(self, exchange: Exchange) -> None:
-        """Reserve what a request may use: money for the dearest upstream that cap and budgets allow.
+    async def reserve(self, request: Request) -> Admitted:
+        """Reserve quota: tokens, and the cost of the most expensive upstream that the cap and the budgets allow.
 
-        What each may cost is in `exchange.costs` afterwards, what is reserved in `exchange.budget`; `routing.plan`
-        leaves out what costs more.
+        `routing.plan` omits upstreams that cost more than what is reserved.
 
         Raises:
-            Refused: a limit is reached, or nobody can say.
+            Refused: a limit is reached, or the store of limits is unavailable.
         """
-        model, tariff = exchange.model, self._tariff
-        is_limited, exchange.max_cost = self._quota.is_limited(exchange.client), tariff.cap(model)
-        if not is_limited and exchange.max_cost is None:
-            return
-        size, asked = self._size(exchange)
-        costs = exchange.costs = tariff.costs(model, size, asked=asked)
+        tariff, model = self._tariff, request.route.model
+        is_limited, cap = self._quota.is_limited(request.principal), tariff.cap(model)
+        body = request.body
+        if not is_limited and cap is None:
+            return Admitted(request, UNLIMITED, None, None, None, body, False)
+        size, asked = self._size(request)
+        costs = tariff.costs(model, size, asked=asked)
         if not is_limited:
-            return
-        tokens, cap = tariff.tokens(model, size, asked=asked), exchange.max_cost
+            return Admitted(request, UNLIMITED, cap, costs, None, body, False)
+        tokens = tariff.tokens(model, size, asked=asked)
         amounts = sorted({cost for cost in costs.values() if cap is None or cost <= cap}) or [0]
         while True:
-            exchange.budget = amounts.pop()
+            budget = amounts.pop()
             try:
-                exchange.reservation = await self._take(exchange.client, Need(1, tokens, exchange.budget))
+                reservation = await self._take(request.principal, Need(1, tokens, budget))
                 break
             except LimitReached as reached:
                 if not (reached.is_cost and amounts):
                     raise _refused(reached) from None
-        if exchange.reservation.accounts and exchange.is_stream:
-            exchange.hides_usage = asks_for_usage(exchange.body, exchange.surface.family)
+        hides_usage = False
+        if reservation.accounts and request.is_stream:
+            body = with_usage(body, request.surface.family)
+            hides_usage = body is not request.body
+        return Admitted(request, reservation, cap, costs, budget, body, hides_usage)
 
-    async def reserve_again(self, exchange: Exchange, upstream: str) -> None:
-        """Reserve for one more upstream, since the one before may have used what was reserved.
+    async def reserve_again(self, admitted: Admitted, upstream: str) -> Reservation:
+        """Reserve for one more upstream, because the one before may have used what was reserved.
 
         Raises:
-            Refused: a limit is reached, or nobody can say.
+            Refused: a limit is reached, or the store of limits is unavailable.
         """
-        if not self._quota.is_limited(exchange.client):
-            return
-        size, asked = self._size(exchange)
-        tokens = self._tariff.tokens(exchange.model, size, asked=asked)
-        cost = exchange.costs.get(upstream, 0) if exchange.costs is not None else 0
+        request, costs = admitted.request, admitted.cost_nano
+        if not self._quota.is_limited(request.principal):
+            return admitted.reservation
+        size, asked = self._size(request)
+        tokens = self._tariff.tokens(request.route.model, size, asked=asked)
+        cost = costs.get(upstream, 0) if costs is not None else 0
         try:
-            exchange.reservation = await self._take(exchange.client, Need(0, tokens, cost))
+            return await self._take(request.principal, Need(0, tokens, cost))
         except LimitReached as reached:
             raise _refused(reached) from None
 
-    async def _take(self, caller: Principal, need: Need) -> Reservation:
+    async def _take(self, principal: Principal, need: Need) -> Reservation:
         try:
-            return self._quota.take(caller, need) or await self._quota.reserve(caller, need)
+            return self._quota.take(principal, need) or await self._quota.reserve(principal, need)
         except QuotaUnavailable as error:
             log.event("no lease to be had", level=40, error=error)
             raise Refused(Code.LIMITS_UNAVAILABLE) from None
 
-    def _size(self, exchange: Exchange) -> tuple[Size, int]:
-        body, surface = exchange.body, exchange.surface
+    def _size(self, request: Request) -> tuple[Size, int]:
+        """Return the size of a request, and the most tokens that the client asked for in an answer."""
+        body, surface = request.body, request.surface
         if not surface.uses_tokens:
             return NO_SIZE, 0
-        size = size_of(body, surface.family, body_bytes=len(exchange.raw))
-        if self._hedges and surface.family in HEDGED:  # two servers may read it
+        size = size_of(body, surface.family, body_bytes=len(request.raw_body))
+        if self._hedges and surface.family in HEDGED:  # two servers may read the prompt
             size = size._replace(prompt_bytes=2 * size.prompt_bytes)
         return size, surface.max_answer_tokens(body)
 
     def headers(self, reservation: Reservation) -> Headers:
-        """What the client is told about its limits."""
+        """Return the response headers about the client's limits."""
         return limit_headers(reservation.accounts, time.time()) if reservation.accounts else []
 
     def price(self, upstream: str) -> Nano | None:
-        """What an upstream charges."""
+        """Return the price of an upstream; None if it has none."""
         return self._tariff.price(upstream)
 
 
-def asks_for_usage(body: dict[str, Any], family: SurfaceName) -> bool:
-    """Have a stream say what was used, where only a stream that is asked to does; False where nothing was changed."""
+def with_usage(body: dict[str, Any], family: SurfaceName) -> dict[str, Any]:
+    """Return a body whose stream reports its usage; `body` itself if it does so without a change."""
     if family not in _WITH_USAGE_ON_DEMAND:
-        return False
+        return body
     options = body.get("stream_options")
     options = options if isinstance(options, dict) else {}
     if options.get("include_usage") is True:
-        return False
-    body["stream_options"] = {**options, "include_usage": True}
-    return True
+        return body
+    return {**body, "stream_options": {**options, "include_usage": True}}
 
 
 def _refused(reached: LimitReached) -> Refused:

@@ -17,7 +17,7 @@ import orjson
 
 from ..body.sse import EventTooLarge
 from ..domain.errors import Code, Refused, UpstreamFailed
-from ..exchange.request import Exchange
+from ..exchange.sent import Exchange
 from ..http.client_body import ClientBody
 from ..quota.need import usage_in
 from ..release.gated import gated
@@ -49,7 +49,7 @@ class AnswerStream:
         self._delivery = delivery
         self._exchange = exchange
         self._answer = answer
-        self._events = exchange.surface.stream(exchange.restoration(delivery.bounds))
+        self._events = exchange.request.surface.stream(exchange.restoration(delivery.bounds))
         self._restored = RestoredEvents(
             self._events,
             max_event_bytes=delivery.max_event_bytes,
@@ -58,7 +58,9 @@ class AnswerStream:
         self._hasher = delivery.audit.hasher()
         self._sent: list[bytes] = []  # and not hashed yet
         self._sent_at = 0.0
-        self._ending = exchange.surface.ending(exchange.body) if exchange.checks is not None else None
+        self._ending = (
+            exchange.request.surface.ending(exchange.body) if exchange.request.release_checks is not None else None
+        )
         self._gate = self._new_gate()
         self._gated = gated(self._gate, self._pieces()) if self._gate is not None else None
         self._body: ClientBody | None = None  # who gets events the moment they come
@@ -71,8 +73,10 @@ class AnswerStream:
         """What `pieces` gave out last is the end of what the client gets."""
         self._is_recorded = False
         self._reason = ""
-        self._began_ns = time.time_ns() if exchange.trace is not None else 0
-        self._inter_token_s = delivery.metrics.inter_token_s.at(exchange.surface.name, exchange.model)
+        self._began_ns = time.time_ns() if exchange.request.trace is not None else 0
+        self._inter_token_s = delivery.metrics.inter_token_s.at(
+            exchange.request.surface.name, exchange.request.route.model
+        )
 
     async def begin(self) -> None:
         """Wait for the first event.
@@ -82,7 +86,7 @@ class AnswerStream:
             Blocked: it may not go, and nothing went before it.
         """
         try:
-            async with asyncio.timeout_at(self._exchange.deadline_s):
+            async with asyncio.timeout_at(self._exchange.request.deadline_s):
                 self._first = await self._next()
         except TimeoutError:
             self._answer.note("deadline")
@@ -123,7 +127,7 @@ class AnswerStream:
                     yield last
                     return
             except Blocked as blocked:
-                log.event("stream held back", level=30, reason=str(blocked), request_id=exchange.request_id)
+                log.event("stream held back", level=30, reason=str(blocked), request_id=exchange.request.request_id)
                 self.instead = await self._delivery.held_back(exchange, blocked, self.heard)
             assert self._ending is not None
             last = b"".join(self._ending.events(self.instead))
@@ -133,17 +137,17 @@ class AnswerStream:
             yield last
         except (UpstreamFailed, Refused) as error:
             code = error.code if isinstance(error, Refused) else Code.UPSTREAM_FAILED
-            log.event("stream broke off", level=30, reason=str(error), request_id=exchange.request_id)
+            log.event("stream broke off", level=30, reason=str(error), request_id=exchange.request.request_id)
             yield self._broken(code)
         except Exception as error:  # noqa: BLE001 - the head is out, so this is its last door; see `app`
-            log.event("our mistake", level=40, error=error, request_id=exchange.request_id)
+            log.event("our mistake", level=40, error=error, request_id=exchange.request.request_id)
             yield self._broken(Code.INTERNAL)
 
     def _broken(self, code: Code) -> bytes:
         """The event with which the stream ends."""
         self._record(code.value)
         self.is_over = True
-        return self._exchange.surface.error_event(code, request_id=self._exchange.request_id)
+        return self._exchange.request.surface.error_event(code, request_id=self._exchange.request.request_id)
 
     async def _end(self, reason: str) -> None:
         self._is_recorded = True  # or refused: not twice in any case
@@ -156,10 +160,11 @@ class AnswerStream:
         self._answer.release()
         exchange.settle()
         self._record(CLIENT_LEFT)
-        if (trace := exchange.trace) is not None:
+        if (trace := exchange.request.trace) is not None:
             if exchange.judge is not None:
                 trace.past("release", self._began_ns, {"verdict": exchange.judge.verdicts.worst.value})
-            exchange.end_trace(status=200, reason=self._reason)
+            tokens = len(exchange.issued)
+            exchange.request.end_trace(status=200, reason=self._reason, upstream=exchange.upstream, tokens=tokens)
         if self._gated is not None:
             await self._gated.aclose()
 
@@ -196,15 +201,15 @@ class AnswerStream:
         if (said := usage_in(told)) is None:
             return False
         exchange.usage = said if exchange.usage is None else exchange.usage.later(said)
-        return exchange.hides_usage and not told.get("choices")
+        return exchange.planned.inspected.admitted.hides_usage and not told.get("choices")
 
     def _new_gate(self) -> Gate | None:
         judge = self._exchange.new_judge()
         if judge is None:
             return None
-        observe = self._delivery.metrics.release_hold_s.at(self._exchange.model).observe
+        observe = self._delivery.metrics.release_hold_s.at(self._exchange.request.route.model).observe
         sent = self._ending.sent if self._ending is not None else lambda _: None
-        return Gate(judge, self._exchange.surface, clock=time.monotonic, observe=observe, sent=sent)
+        return Gate(judge, self._exchange.request.surface, clock=time.monotonic, observe=observe, sent=sent)
 
     async def _next(self) -> bytes:
         """Events for who reads this stream; empty when there are no more but those that end it.

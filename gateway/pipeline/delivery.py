@@ -13,7 +13,7 @@ import orjson
 
 from ..audit.audit_log import AuditLog
 from ..domain.errors import Code, Refused, UpstreamFailed
-from ..exchange.request import Exchange
+from ..exchange.sent import Exchange
 from ..handoff.desk import Desk
 from ..quota.need import usage_said
 from ..release.verdict import Blocked
@@ -61,7 +61,7 @@ class Delivery:
         Raises:
             UpstreamFailed: it is not an answer.
         """
-        surface = exchange.surface
+        surface = exchange.request.surface
         try:
             data = await answer.read(at_most=self.max_answer_bytes)
             said = surface.parsed(data)
@@ -84,21 +84,21 @@ class Delivery:
         """
         if (judge := exchange.new_judge()) is not None:
             try:
-                with span(exchange.trace, "release") as traced:
+                with span(exchange.request.trace, "release") as traced:
                     if made.size_bytes > _JUDGE_ASIDE_BYTES:
-                        await asyncio.to_thread(release_whole, judge, exchange.surface, made.answer)
+                        await asyncio.to_thread(release_whole, judge, exchange.request.surface, made.answer)
                     else:
-                        release_whole(judge, exchange.surface, made.answer)
+                        release_whole(judge, exchange.request.surface, made.answer)
                     if traced is not None:
                         traced.say({"verdict": judge.verdicts.worst.value})
             except Blocked as blocked:
-                heard = [said.text for said in exchange.surface.strings_of(made.answer)]
+                heard = [said.text for said in exchange.request.surface.strings_of(made.answer)]
                 instead = await self._instead(exchange, blocked, heard)
-                content = exchange.surface.written(_ending(exchange).whole(instead))
+                content = exchange.request.surface.written(_ending(exchange).whole(instead))
                 await self.ended(exchange, HANDED_OVER, self.audit.digest(content))
                 return content
         try:
-            content = exchange.surface.written(made.answer)
+            content = exchange.request.surface.written(made.answer)
         except orjson.JSONEncodeError:
             raise UpstreamFailed("protocol") from None
         await self.ended(exchange, ANSWERED, self.audit.digest(content))
@@ -145,7 +145,7 @@ class Delivery:
         judge = exchange.judge
         if self._desk is None or judge is None or judge.on_failure(blocked.outcome) is not OnFailure.HAND_OFF:
             raise Refused(Code.ANSWER_WITHHELD)
-        if exchange.surface.ending(exchange.body) is None:
+        if exchange.request.surface.ending(exchange.body) is None:
             raise Refused(Code.ANSWER_WITHHELD)
         return await self._desk.hand_over(exchange, heard)
 
@@ -163,10 +163,10 @@ class Delivery:
         if exchange.judge is not None:
             release = exchange.judge.verdicts.plain()
             for check, verdict in exchange.judge.verdicts.of.items():
-                self.metrics.release_checks.add(exchange.model, check, verdict.value)
-        with span(exchange.trace, "audit"):
+                self.metrics.release_checks.add(exchange.request.route.model, check, verdict.value)
+        with span(exchange.request.trace, "audit"):
             await self.audit.answer(
-                exchange.request_id,
+                exchange.request.request_id,
                 status=status,
                 upstream=exchange.upstream,
                 reason=reason,
@@ -195,10 +195,10 @@ class Delivery:
         try:
             await self.ended(exchange, reason, digest)
         except Refused:
-            log.event("end of a broken answer not recorded", level=40, request_id=exchange.request_id)
+            log.event("end of a broken answer not recorded", level=40, request_id=exchange.request.request_id)
 
 
 def _ending(exchange: Exchange) -> Ending:
-    ending = exchange.surface.ending(exchange.body)
+    ending = exchange.request.surface.ending(exchange.body)
     assert ending is not None, "an answer is handed over only where its API has a form for that"
     return ending

@@ -4,7 +4,7 @@ What is worse than a bad answer is none: it is kept, and delivered when nobody a
 the plan, so never beyond policy; never after the client got a byte, so a stream is judged by whether it began.
 
     escalation.judge(exchange, made)       # BadAnswer, where the route looks for that
-    escalation.latched(exchange)           # those that have given two bad answers in this conversation
+    escalation.latched(request)            # those that have given two bad answers in this conversation
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from ..domain.errors import UpstreamFailed
-from ..exchange.request import Exchange
+from ..exchange.request import Request
+from ..exchange.sent import Exchange
 from ..release.schema import SchemaCheck
 from ..routing.bad_answer import fault_in
 from ..routing.latch import Latch
@@ -62,9 +63,9 @@ class Escalation:
     latch: Latch = field(default_factory=Latch)
     _check: SchemaCheck = field(default_factory=SchemaCheck)
 
-    def latched(self, exchange: Exchange) -> frozenset[str]:
+    def latched(self, request: Request) -> frozenset[str]:
         """Upstreams to ask last in this conversation."""
-        return self.latch.of(exchange.conversation.key, exchange.route.upstreams)
+        return self.latch.of(request.conversations[0].key, request.route.upstreams)
 
     async def judge(self, exchange: Exchange, made: Made) -> None:
         """Return when an answer is good enough.
@@ -83,16 +84,16 @@ class Escalation:
 
     def failed(self, exchange: Exchange, failure: UpstreamFailed) -> None:
         """An answer was none: a stream that ended before its first event is an empty one."""
-        if failure.cause == Fault.EMPTY and Fault.EMPTY in exchange.route.escalate_on:
+        if failure.cause == Fault.EMPTY and Fault.EMPTY in exchange.request.route.escalate_on:
             self._note(exchange, Fault.EMPTY)
 
     def _note(self, exchange: Exchange, fault: Fault) -> None:
         assert exchange.upstream is not None
         self.latch.note(exchange.conversation.key, exchange.upstream)
-        self.metrics.bad_answers.add(exchange.model, exchange.upstream, fault.value)
+        self.metrics.bad_answers.add(exchange.request.route.model, exchange.upstream, fault.value)
 
     def _fault(self, exchange: Exchange, made: Made) -> Fault | None:
-        surface, body = exchange.surface, exchange.body
+        surface, body = exchange.request.surface, exchange.body
         if not surface.has_text:  # an API of the same family that counts tokens
             return None
         return fault_in(
@@ -101,6 +102,6 @@ class Escalation:
             family=surface.family,
             asked_tokens=surface.max_answer_tokens(body),
             wants_json=surface.wants_json(body),
-            wanted=exchange.route.escalate_on,
+            wanted=exchange.request.route.escalate_on,
             check=self._check,
         )

@@ -1,11 +1,11 @@
-"""From a request's bytes to a plan: who asks and for what, what is in it, where it may go. Nothing leaves here.
+"""Plans a request: accepts it, finds its identifiers, and chooses the upstreams that may serve it. Sends nothing.
 
-Serving and `explain` are the same up to here, so what is explained is what would be done.
+Serving and `explain` share these stages, so `explain` shows what serving would do.
 
     planner = Planner(settings, keys=keys, finder=detector, metrics=metrics, state=lambda name: upstreams[name].state())
-    exchange = planner.accept(surface, client, raw, header=None, request_id="...", headers={})
-    await planner.inspect(exchange)
-    planner.plan(exchange).upstreams     # () when nobody may serve it: `why_not`
+    request = planner.accept(surface, principal, raw_body, conversation_header=None, request_id="...", headers={})
+    inspected = await planner.inspect(await admission.reserve(request))
+    planner.plan(inspected).upstreams     # () if no upstream may serve it: `why_not`
 """
 
 from __future__ import annotations
@@ -21,7 +21,10 @@ from ..access.principal import Principal
 from ..body.json_texts import TooDeep
 from ..detect.clean_text_cache import CleanTexts, Finder
 from ..domain.errors import Code, Refused
-from ..exchange.request import Exchange
+from ..exchange.admitted import Admitted
+from ..exchange.inspected import Inspected
+from ..exchange.planned import Planned
+from ..exchange.request import Request
 from ..inspection.inspector import Inspection, Inspector
 from ..model_finders import OF_THE_REQUEST, SlowFinder, look_closer
 from ..policy.decision import Permit, Reason, Verdict, decide
@@ -29,8 +32,8 @@ from ..policy.permissions import Policy
 from ..release.judge import Checks
 from ..routing.complexity import complexity_of, shadow_of
 from ..routing.demand import demand_of
-from ..routing.plan import FREE, Bill, Plan, candidates_of, plan_route
-from ..settings import GatewaySettings, RouteSettings
+from ..routing.plan import FREE, Bill, candidates_of, plan_route
+from ..settings import GatewaySettings
 from ..surfaces import Surface
 from ..telemetry import log
 from ..telemetry.metrics import Metrics
@@ -79,146 +82,151 @@ class Planner:
     def accept(
         self,
         surface: Surface,
-        client: Principal,
-        raw: bytes,
+        principal: Principal,
+        raw_body: bytes,
         *,
-        header: str | None,
+        conversation_header: str | None,
         request_id: str,
         headers: Mapping[str, str],
-    ) -> Exchange:
-        """A request that this client may make.
+        deadline_s: float | None = None,
+    ) -> Request:
+        """Return the request of this principal.
 
         Args:
-            header: the conversation's name, if the client gave it one.
-            headers: of the client, those in `surface.client_headers`.
+            conversation_header: name that the client gave to the conversation; None if it gave none.
+            headers: client headers listed in `surface.client_headers`.
+            deadline_s: deadline for the first byte of the answer, in seconds of the event loop's clock.
 
         Raises:
-            Refused: it is no request, or none of this client's.
+            Refused: the request is invalid, or not allowed for this principal.
         """
-        started = time.perf_counter()
-        body = surface.read(raw, headers)
+        received_at_s = time.perf_counter()
+        body = surface.read(raw_body, headers)
         if not isinstance(body, dict):
             raise Refused(Code.INVALID_JSON)
         surface.check(body)
-        model = body["model"]
-        route = self._routes.get(model)
+        route = self._routes.get(body["model"])
         if route is None:
             raise Refused(Code.MODEL_NOT_FOUND)
-        if not client.may_use(model):
+        if not principal.may_use(route.model):
             raise Refused(Code.ROUTE_NOT_ALLOWED)
         try:
-            beginning = () if header is not None else surface.beginning(body)
-            conversation, *older = [
+            beginning = () if conversation_header is not None else surface.beginning(body)
+            conversations = [
                 conversation_of(
                     beginning,
-                    header=header,
-                    tenant=client.tenant,
-                    client=client.name,
+                    header=conversation_header,
+                    tenant=principal.tenant,
+                    client=principal.name,
                     secret=secret,
                     key_version=version,
                 )
                 for secret, version in self._secrets
             ]
-        except orjson.JSONEncodeError:  # it nests deeper than orjson writes, which is deeper than any limit here
+        except orjson.JSONEncodeError:  # orjson writes up to 254 levels, which is more than any limit here
             raise Refused(Code.TOO_DEEP) from None
         except ValueError:
             raise Refused(Code.INVALID_CONVERSATION) from None
-        inspector = Inspector(self._finder, surface, max_depth=self._max_depth)
-        permissions = self._policy.of(client.tenant, model)
-        return Exchange(
-            surface,
-            client,
-            route,
-            model,
-            permissions,
-            body,
-            raw,
-            conversation,
+        return Request(
             request_id,
-            started,
-            surface.is_stream(body),
-            inspector,
+            received_at_s,
+            deadline_s,
+            surface,
+            principal,
+            route,
+            self._policy.of(principal.tenant, route.model),
             headers,
-            older,
-            checks=self._checks.get(model),
+            body,
+            raw_body,
+            surface.is_stream(body),
+            tuple(conversations),
+            self._checks.get(route.model),
+            None,
         )
 
-    async def inspect(self, exchange: Exchange) -> None:
-        """Find out what is in it, and what policy makes of that.
+    async def inspect(self, admitted: Admitted) -> Inspected:
+        """Return the request with its findings and the decision of policy.
 
         Raises:
-            Refused: it nests deeper than is looked.
+            Refused: its body is nested deeper than `limits.max_depth`.
         """
-        inspect = exchange.inspector.inspect
+        request = admitted.request
+        inspector = Inspector(self._finder, request.surface, max_depth=self._max_depth)
         try:
-            if exchange.is_large:
-                exchange.inspection = await asyncio.to_thread(inspect, exchange.body)
+            if request.is_large:
+                inspection = await asyncio.to_thread(inspector.inspect, admitted.body)
             else:
-                exchange.inspection = inspect(exchange.body)
+                inspection = inspector.inspect(admitted.body)
         except TooDeep:
             raise Refused(Code.TOO_DEEP) from None
-        except Exception as error:  # noqa: BLE001 - a detector that fails in any way has found nothing out
-            log.event("detector failed", level=40, error=error, request_id=exchange.request_id)
-            exchange.permit = Permit(Verdict.STAY, (Reason.DETECTOR_FAILED.value,))
-            return
-        exchange.permit = decide(exchange.inspection, exchange.permissions)
+        except Exception as error:  # noqa: BLE001 - after any failure of the detector, the request stays on-prem
+            log.event("detector failed", level=40, error=error, request_id=request.request_id)
+            return Inspected(admitted, None, Permit(Verdict.STAY, (Reason.DETECTOR_FAILED.value,)), inspector)
+        inspected = Inspected(admitted, inspection, decide(inspection, request.permissions), inspector)
         if self._slow_finders:
-            await self._look_closer(exchange, exchange.inspection, exchange.permit)
-        for (entity_type, _), count in exchange.inspection.found.items():
+            inspected = await self._look_closer(inspected, inspection)
+            assert inspected.inspection is not None
+            inspection = inspected.inspection
+        for (entity_type, _), count in inspection.found.items():
             self._metrics.findings.add(str(entity_type), by=count)
+        return inspected
 
-    async def _look_closer(self, exchange: Exchange, inspection: Inspection, permit: Permit) -> None:
+    async def _look_closer(self, inspected: Inspected, inspection: Inspection) -> Inspected:
+        request = inspected.admitted.request
         looked = await look_closer(
             self._slow_finders,
-            exchange.inspector,
+            inspected.inspector,
             inspection,
-            exchange.permissions,
-            permit,
-            tenant=exchange.client.tenant,
-            is_large=exchange.is_large,
-            deadline_s=exchange.deadline_s,
+            request.permissions,
+            inspected.permit,
+            tenant=request.principal.tenant,
+            is_large=request.is_large,
+            deadline_s=request.deadline_s,
         )
-        exchange.inspection, exchange.permit = looked.inspection, looked.permit
         for name in looked.inspection.looked_by:
             self.failing.pop(name, None)
         for name, failure in looked.failures:
             if str(failure) not in OF_THE_REQUEST:
                 self.failing[name] = str(failure)
             self._metrics.finder_failures.add(name, str(failure))
-            log.event("finder failed", level=40, finder=name, cause=str(failure), request_id=exchange.request_id)
+            log.event("finder failed", level=40, finder=name, cause=str(failure), request_id=request.request_id)
+        return inspected._replace(inspection=looked.inspection, permit=looked.permit)
 
-    def plan(self, exchange: Exchange) -> Plan:
-        """The upstreams to try, after `inspect`."""
-        assert exchange.permit is not None
-        exchange.demand = demand_of(
-            exchange.body,
-            family=exchange.surface.family,
-            body_bytes=len(exchange.raw),
-            max_answer_tokens=exchange.surface.max_answer_tokens(exchange.body),
-            obstacles=exchange.inspection.obstacles if exchange.inspection is not None else (),
+    def plan(self, inspected: Inspected) -> Planned:
+        """Return the request with the upstreams that may serve it."""
+        admitted, inspection, permit, _ = inspected
+        request, body = admitted.request, admitted.body
+        surface, route = request.surface, request.route
+        demand = demand_of(
+            body,
+            family=surface.family,
+            body_bytes=len(request.raw_body),
+            max_answer_tokens=surface.max_answer_tokens(body),
+            obstacles=inspection.obstacles if inspection is not None else (),
         )
-        latched = self._escalation.latched(exchange) if self._escalation and exchange.route.escalate_on else ()
-        plan = plan_route(
-            exchange.permit,
-            self._candidates[exchange.model],
-            exchange.demand,
-            clouds=exchange.permissions.clouds,
+        costs = admitted.cost_nano
+        upstreams, reasons, is_too_expensive = plan_route(
+            permit,
+            self._candidates[route.model],
+            demand,
+            clouds=request.permissions.clouds,
             state=self._state,
-            bill=Bill(exchange.costs, exchange.max_cost, exchange.budget) if exchange.costs else FREE,
-            latched=latched,
+            bill=Bill(costs, admitted.max_cost_nano, admitted.budget_nano) if costs else FREE,
+            latched=self._escalation.latched(request) if self._escalation and route.escalate_on else (),
         )
-        if exchange.route.shadow is not None and plan.upstreams:
-            complexity = complexity_of(exchange.raw, exchange.body, exchange.demand)
-            exchange.shadow = shadow_of(complexity, exchange.route.shadow, plan.upstreams)
-        return plan
+        shadow = None
+        if route.shadow is not None and upstreams:
+            shadow = shadow_of(complexity_of(request.raw_body, body, demand), route.shadow, upstreams)
+        return Planned(inspected, demand, upstreams, reasons, is_too_expensive, shadow)
 
 
-def why_not(plan: Plan, permit: Permit | None, route: RouteSettings) -> Refused:
+def why_not(planned: Planned) -> Refused:
     """The refusal of a request that no upstream may serve."""
-    if permit is not None and permit.verdict is Verdict.BLOCK:
+    permit = planned.inspected.permit
+    if permit.verdict is Verdict.BLOCK:
         return Refused(Code.POLICY_BLOCKED, reasons=permit.reasons)
-    if plan.is_too_dear:
+    if planned.is_too_expensive:
         return Refused(Code.REQUEST_EXCEEDS_LIMIT, headers=[(b"x-should-retry", b"false")])
-    if route.pool is None and (permit is None or not permit.verdict.may_leave):
-        return Refused(Code.STAYS_ON_PREM, reasons=() if permit is None else permit.reasons)
+    if planned.request.route.pool is None and not permit.verdict.may_leave:
+        return Refused(Code.STAYS_ON_PREM, reasons=permit.reasons)
     return Refused(Code.SURFACE_NOT_SERVED)

@@ -23,10 +23,11 @@ from ..access.assertion import PrincipalSigner
 from ..access.principal import Principal
 from ..audit.audit_log import AuditLog
 from ..detect.clean_text_cache import Finder
-from ..domain.errors import Refused
 from ..handoff.desk import Desk
 from ..model_finders import SlowFinder
+from ..quota.need import NOTHING
 from ..quota.quota import Quota
+from ..quota.reservation import UNLIMITED
 from ..release.judge import Checks
 from ..routing.latch import Latch
 from ..settings import GatewaySettings
@@ -104,8 +105,8 @@ class Service:
     async def serve(
         self,
         surface: Surface,
-        client: Principal,
-        raw: bytes,
+        principal: Principal,
+        raw_body: bytes,
         *,
         conversation_header: str | None,
         request_id: str,
@@ -123,31 +124,34 @@ class Service:
         Raises:
             Refused: with the reason code for the client.
         """
-        exchange = self._planner.accept(
-            surface, client, raw, header=conversation_header, request_id=request_id, headers=headers
+        request = self._planner.accept(
+            surface,
+            principal,
+            raw_body,
+            conversation_header=conversation_header,
+            request_id=request_id,
+            headers=headers,
+            deadline_s=asyncio.get_running_loop().time() + timeout_s if timeout_s is not None else None,
         )
-        if timeout_s is not None:
-            exchange.deadline_s = asyncio.get_running_loop().time() + timeout_s
         if self.tracing is not None:
-            exchange.trace = self.tracing.begin(traceparent)
+            request = request._replace(trace=self.tracing.begin(traceparent))
+        reservation = UNLIMITED
         try:
-            await self._admission.reserve(exchange)
-            with span(exchange.trace, "detect"):
-                await self._planner.inspect(exchange)
-            plan = self._planner.plan(exchange)
-            if not plan.upstreams:
-                await self._audit.request(exchange, plan.reasons, upstream=None)
-                raise why_not(plan, exchange.permit, exchange.route)
-            return await self._sender.send(exchange, plan)
+            admitted = await self._admission.reserve(request)
+            reservation = admitted.reservation
+            with span(request.trace, "detect"):
+                inspected = await self._planner.inspect(admitted)
+            planned = self._planner.plan(inspected)
+            if not planned.upstreams:
+                await self._audit.request(
+                    planned, conversation=request.conversations[0], reasons=planned.reasons, upstream=None
+                )
+                raise why_not(planned)
         except BaseException as error:
-            if isinstance(error, asyncio.CancelledError) and exchange.upstream is not None:
-                self._delivery.client_left(exchange)
-            exchange.settle()
-            if isinstance(error, Refused):
-                exchange.end_trace(status=error.status, reason=error.code.value)
-            else:
-                exchange.end_trace(status=500, reason=type(error).__name__)
+            reservation.settle(NOTHING, None)
+            request.end_trace_of_error(error)
             raise
+        return await self._sender.send(planned)
 
     @property
     def failing(self) -> dict[str, str]:

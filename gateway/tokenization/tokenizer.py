@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..domain.entities import EntityType
-from ..exchange.request import Exchange
+from ..exchange.sent import Exchange
 from ..policy.decision import Reason
 from ..settings import GatewaySettings
 from ..telemetry import log
@@ -93,7 +93,7 @@ class Tokenizer:
         return draft.outgoing
 
     async def _tokenize(self, exchange: Exchange, upstream: Upstream) -> Draft:
-        conversation, has_text = exchange.conversation, exchange.surface.has_text
+        conversation, has_text = exchange.conversation, exchange.request.surface.has_text
         known = await self._vault.load(conversation) if conversation.is_named and has_text else {}
         generation = self._vault.generation(conversation)
         issuer = TokenIssuer(
@@ -103,27 +103,30 @@ class Tokenizer:
             issued=known,
             key_version=conversation.key_version,
             generation=generation,
-            surrogates=self._surrogates and self._surrogates & demanded(exchange.inspector.leaves.texts),
+            surrogates=self._surrogates
+            and self._surrogates & demanded(exchange.planned.inspected.inspector.leaves.texts),
         )
         people = [surface for token, surface in known.items() if token.startswith(_PERSON)]
 
         def tokenize() -> Outgoing:
             if people:
-                exchange.inspector.know(people)
+                exchange.planned.inspected.inspector.know(people)
             return tokenize_body(
                 exchange.body,
-                exchange.inspector,
-                exchange.permissions,
+                exchange.planned.inspected.inspector,
+                exchange.request.permissions,
                 issuer,
                 model=upstream.model,
-                dropped=exchange.surface.dropped,
-                told=exchange.surface.told,
+                dropped=exchange.request.surface.dropped,
+                told=exchange.request.surface.told,
             )
 
-        outgoing = await asyncio.to_thread(tokenize) if exchange.is_large else tokenize()
+        outgoing = await asyncio.to_thread(tokenize) if exchange.request.is_large else tokenize()
         if not (outgoing.issued and has_text):
             return Draft(Outgoing(outgoing.data, {**known, **outgoing.issued} if known else outgoing.issued))
-        timed = span(exchange.trace, "vault", {"tokens": len(outgoing.issued)} if exchange.trace else None)
+        timed = span(
+            exchange.request.trace, "vault", {"tokens": len(outgoing.issued)} if exchange.request.trace else None
+        )
         keeping = self._vault.store(conversation, outgoing.issued, subjects=issuer.about, generation=generation)
         issued = {**known, **outgoing.issued} if known else outgoing.issued
         return Draft(Outgoing(outgoing.data, issued), keeping, timed, time.perf_counter())
@@ -132,8 +135,8 @@ class Tokenizer:
 def _stays(exchange: Exchange, error: Exception) -> None:
     if isinstance(error, Leak):
         reason = Reason.SECOND_LOOK.about(str(error))
-        log.event("second look found an identifier", level=40, found=str(error), request_id=exchange.request_id)
+        log.event("second look found an identifier", level=40, found=str(error), request_id=exchange.request.request_id)
     else:
         reason = Reason.VAULT_FAILED.value
-        log.event("could not tokenize", level=40, error=error, request_id=exchange.request_id)
+        log.event("could not tokenize", level=40, error=error, request_id=exchange.request.request_id)
     exchange.reasons.append(reason)

@@ -1,0 +1,30 @@
+"""A request with the upstreams that may serve it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ..routing.complexity import Shadow
+from ..routing.demand import Demand
+from .inspected import Inspected
+from .request import Request
+
+
+class Planned(NamedTuple):
+    """A request and the upstreams to try."""
+
+    inspected: Inspected
+    demand: Demand
+    upstreams: tuple[str, ...]
+    """Names, best first; empty if no upstream may serve the request."""
+    reasons: tuple[str, ...]
+    """Reason codes of policy, then of routing."""
+    is_too_expensive: bool
+    """True if `upstreams` is empty only because of costs."""
+    shadow: Shadow | None
+    """Choice of the shadow heuristic; None if the route has none, or `upstreams` is empty."""
+
+    @property
+    def request(self) -> Request:
+        """The request as its client sent it."""
+        return self.inspected.admitted.request
