@@ -29,13 +29,13 @@ from sovctl.support.errors import InputError, SovctlError
 
 from ..access.principal import Principal
 from ..domain.errors import Code, Refused
+from ..exchange.delivered import Delivered
 from ..exchange.planned import Planned
 from ..telemetry import log
 from ..telemetry.metrics import Metrics
 from ..telemetry.metrics.families import Series
 from ..tokens.conversation import Conversation
 from ..tokens.hmac_key import Digest, HmacKey
-from ..tokens.restore import RestoreCounts
 from ..vault.database.erasures import Erasure
 
 
@@ -143,52 +143,32 @@ class AuditLog:
             "gateway.fallback", request_id, {"upstream": upstream, "tokens": tokens, "reasons": list(reasons)}
         )
 
-    def answer(
-        self,
-        request_id: str,
-        *,
-        status: int,
-        upstream: str | None,
-        reason: str,
-        counts: RestoreCounts,
-        digest: str,
-        attempts: Sequence[str] = (),
-        release: Mapping[str, Any] | None = None,
-        handoff_id: str | None = None,
-    ) -> Recording:
-        """How it ended.
-
-        Args:
-            reason: `answered`, a reason code, or `client-left`.
-            attempts: where it went.
-            release: what the release checks said, in codes; None when there are none.
-            handoff_id: of what the client got instead.
+    def answer(self, delivered: Delivered) -> Recording:
+        """Record the end of an answer.
 
         Raises:
-            Refused: not durable.
+            Refused: the record is not durable.
         """
-        checked: dict[str, Any] = {"release": release} if release is not None else {}
-        if handoff_id is not None:
-            checked["handoff_id"] = handoff_id
-        return self._append(
-            "gateway.answer",
-            request_id,
-            {
-                "status": status,
-                "upstream": upstream,
-                "reason": reason,
-                "attempts": attempts,
-                "tokens": {
-                    "restored": counts.restored,
-                    "withheld": counts.withheld,
-                    "unknown": counts.unknown,
-                    "malformed": counts.malformed,
-                    "capped": counts.capped,
-                },
-                "answer_hmac": digest,
-                **checked,
+        counts = delivered.counts
+        fields: dict[str, Any] = {
+            "status": delivered.status,
+            "upstream": delivered.upstream,
+            "reason": delivered.reason,
+            "attempts": delivered.tries,
+            "tokens": {
+                "restored": counts.restored,
+                "withheld": counts.withheld,
+                "unknown": counts.unknown,
+                "malformed": counts.malformed,
+                "capped": counts.capped,
             },
-        )
+            "answer_hmac": delivered.digest,
+        }
+        if delivered.release is not None:
+            fields["release"] = delivered.release
+        if delivered.handoff_id is not None:
+            fields["handoff_id"] = delivered.handoff_id
+        return self._append("gateway.answer", delivered.request_id, fields)
 
     def handoff(self, request_id: str, *, event: str, handoff_id: str, digest: str | None) -> Recording:
         """What is about to happen to a hand-off: resolved, delivered, expired.

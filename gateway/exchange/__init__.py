@@ -4,6 +4,9 @@
     Admitted    pipeline.admission.Admission.reserve    its quota is reserved
     Inspected   pipeline.planning.Planner.inspect       its identifiers are known, and what policy permits
     Planned     pipeline.planning.Planner.plan          its upstreams are chosen
+    Attempt     pipeline.sending.UpstreamSender         it is sent to one upstream
+    AttemptResult  pipeline.delivery.Delivery.read      a complete answer, restored
+    Delivered   pipeline.answer_record.AnswerRecorder   the end of the answer, as its audit record states it
 
 They are named tuples, which are three times as fast to create as frozen data classes. No stage changes a body.
 """

@@ -1,6 +1,6 @@
 """Where hand-offs are made, shown, taken and resolved. Everything is durable before anybody is told of it.
 
-    instead = await desk.hand_over(exchange, ["It is DE89..."])        # what the client gets; or Refused
+    instead = await desk.submit(attempt, reasons, ["It is DE89..."])        # what the client gets; or Refused
     await desk.take(instead.handoff_id, by="ops")
     await desk.resolve(instead.handoff_id, by="ops", answer="Your account IBAN_... is in order.")
     await desk.fetch(client, instead.handoff_id)                       # for the client that had asked, and nobody else
@@ -26,7 +26,7 @@ from sovctl.support.errors import SovctlError
 from ..access.principal import Principal
 from ..audit.audit_log import AuditLog
 from ..domain.errors import Code, Refused
-from ..exchange.sent import Exchange
+from ..exchange.attempt import Attempt
 from ..settings import HandoffSettings
 from ..surfaces import SURFACES
 from ..surfaces.handed_over import ReplacementAnswer
@@ -79,49 +79,52 @@ class Desk:
         self._max_depth = max_depth
         self._wake = wake
 
-    async def hand_over(self, exchange: Exchange, answer: Sequence[str]) -> ReplacementAnswer:
-        """Put an answer that was held back in the queue; what its client gets instead.
+    async def submit(self, attempt: Attempt, reasons: Counter[str], answer: Sequence[str]) -> ReplacementAnswer:
+        """Queue a withheld answer, and return its replacement.
 
         Args:
-            answer: its strings, as the client would have seen them.
+            reasons: how often each reason code was given by the release checks.
+            answer: strings of the answer, as the client would have got them.
 
         Raises:
-            Refused: it could not be put there, or there is no room.
+            Refused: the queue is full or unavailable.
         """
+        request = attempt.planned.request
         try:
-            case, languages = await self._queued(exchange, answer)
+            case, languages = await self._queued(attempt, reasons, answer)
         except QueueFull:
             self._metrics.handoffs.add("refused")
             raise Refused(Code.HANDOFF_QUEUE_FULL, headers=[*_NOT_AT_ONCE]) from None
-        except Exception as error:  # noqa: BLE001 - whatever failed, the client must hear that nobody will look at it
-            log.event("could not hand over", level=40, error=error, request_id=exchange.request.request_id)
+        except Exception as error:  # noqa: BLE001 - after any failure, the answer is in no queue
+            log.event("could not hand over", level=40, error=error, request_id=request.request_id)
             self._metrics.handoffs.add("refused")
             raise Refused(Code.HANDOFF_UNAVAILABLE, headers=[*_NOT_AT_ONCE]) from None
-        exchange.handoff_id = case.id
         self._metrics.handoffs.add("made")
         log.event("handed over", handoff_id=case.id, request_id=case.request_id, reasons=list(case.reasons))
         self._wake()
         text = self._settings.text(languages, case.id)
-        return ReplacementAnswer(case.id, text, exchange.request.route.model, exchange.request.request_id, case.made_at)
+        return ReplacementAnswer(case.id, text, request.route.model, request.request_id, case.made_at)
 
-    async def _queued(self, exchange: Exchange, answer: Sequence[str]) -> tuple[Case, frozenset[str]]:
-        """The hand-off, durable, and the languages of its request."""
+    async def _queued(
+        self, attempt: Attempt, reasons: Counter[str], answer: Sequence[str]
+    ) -> tuple[Case, frozenset[str]]:
+        """Return the hand-off, durable, and the languages of its request."""
         if await self._queue.is_full(self._settings.max_open):
             raise QueueFull
-        conversation = exchange.conversation
-        if exchange.older:  # it was served inside, so nobody has asked yet under which key it began
-            conversation = await self._vault.living((conversation, *exchange.older)) or conversation
+        conversation = attempt.conversation
+        if len(attempt.conversations) > 1:  # a pool answered, so the vault was not asked which key it began with
+            conversation = await self._vault.living(attempt.conversations) or conversation
         keys = self._keys.of(conversation.key_version)
-        client, now, case_id = exchange.request.principal, int(time.time()), new_id()
-        made = await self._transcript(exchange, conversation, answer)
-        reasons = exchange.judge.verdicts.reasons if exchange.judge is not None else Counter[str]()
+        request, inspection = attempt.planned.request, attempt.planned.inspected.inspection
+        principal, now, case_id = request.principal, int(time.time()), new_id()
+        made = await self._transcript(attempt, conversation, answer)
         case = Case(
             case_id,
-            exchange.request.request_id,
-            owner_of(keys.conversation, tenant=client.tenant, client=client.name),
-            client.tenant,
-            exchange.request.route.model,
-            exchange.request.surface.name,
+            request.request_id,
+            owner_of(keys.conversation, tenant=principal.tenant, client=principal.name),
+            principal.tenant,
+            request.route.model,
+            request.surface.name,
             conversation.key,
             conversation.key_version,
             tuple(sorted(reasons)),
@@ -132,18 +135,15 @@ class Desk:
         said = {f"{_SAID} {case_id}": orjson.dumps(made.messages).decode()}
         await self._seal(case, {**made.issued, **said}, made.about)
         await self._queue.add(case, most_open=self._settings.max_open, tell=self._settings.webhook is not None)
-        return (
-            case,
-            exchange.planned.inspected.inspection.languages
-            if exchange.planned.inspected.inspection is not None
-            else frozenset(),
-        )
+        return case, inspection.languages if inspection is not None else frozenset()
 
-    async def _transcript(self, exchange: Exchange, conversation: Conversation, answer: Sequence[str]) -> Transcript:
-        """What was said; nothing of it where it can't be put into tokens."""
+    async def _transcript(self, attempt: Attempt, conversation: Conversation, answer: Sequence[str]) -> Transcript:
+        """Return the conversation in tokens; empty if it cannot be tokenized."""
+        inspected = attempt.planned.inspected
+        request = inspected.admitted.request
         before = await self._vault.load(conversation) if conversation.is_named else {}
         beside = await self._vault.load(conversation.beside("hand-offs"))
-        issued = {**_tokens(beside), **before, **exchange.issued}
+        issued = {**_tokens(beside), **before, **attempt.issued}
         issuer = TokenIssuer(
             self._keys.of(conversation.key_version).token,
             tenant=conversation.tenant,
@@ -153,22 +153,20 @@ class Desk:
             generation=self._vault.generation(conversation),
         )
         try:
-            if exchange.planned.inspected.inspection is None:
+            if inspected.inspection is None:
                 raise ValueError("the detector failed")
             return await asyncio.to_thread(
                 transcript_of,
-                exchange.request.surface,
-                exchange.body,
-                exchange.planned.inspected.inspector,
+                request.surface,
+                inspected.admitted.body,
+                inspected.inspector,
                 answer,
                 issuer=issuer,
                 issued=issued,
                 max_depth=self._max_depth,
             )
-        except Exception as error:  # noqa: BLE001 - what could not be put into tokens is not kept
-            log.event(
-                "hand-off without its conversation", level=40, error=error, request_id=exchange.request.request_id
-            )
+        except Exception as error:  # noqa: BLE001 - text that cannot be tokenized is not kept
+            log.event("hand-off without its conversation", level=40, error=error, request_id=request.request_id)
             return Transcript([], {}, {})
 
     async def _seal(

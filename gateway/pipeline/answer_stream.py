@@ -1,92 +1,107 @@
-"""A streamed answer on its way: values put back, held until it has passed, recorded before its end is sent.
+"""Streams an answer to the client: restores tokens, holds text until its release checks pass, and writes the audit
+record before the final event.
 
-Where nothing is checked before its release, events go from the upstream's connection to the client's the moment they
-come; the task of the request wakes for the end, for trouble, and when the client reads more slowly than the model
-writes. What is held back for good ends the stream with what the client gets instead; see `surfaces.handed_over`. Until
-its first event is there, nothing was promised to the client, and another upstream may still take over.
+Without release checks, events are written to the client's connection in the callback that reads the upstream's. The
+task of the request wakes only for the end, for a failure, and when the client reads more slowly than the model writes.
+A withheld answer ends the stream with its replacement; see `surfaces.handed_over`.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, AsyncIterator
-from typing import TYPE_CHECKING
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 
 import orjson
 
 from ..body.sse import EventTooLarge
 from ..domain.errors import Code, Refused, UpstreamFailed
-from ..exchange.sent import Exchange
 from ..http.client_body import ClientBody
 from ..quota.need import usage_in
 from ..release.gated import gated
 from ..release.stream import Gate
 from ..release.verdict import Blocked
+from ..surfaces import Restoration
 from ..surfaces.handed_over import ReplacementAnswer
 from ..telemetry import log
+from ..telemetry.metrics import Metrics
+from ..tokens.hmac_key import Digest
 from ..upstream import Answer
+from .answer_record import ANSWERED, CLIENT_LEFT, HANDED_OVER, AnswerRecorder
+from .charge import Charge
 from .restored_events import RestoredEvents
 
-if TYPE_CHECKING:
-    from .delivery import Delivery
-
-# How an answer ended, as its record says.
-ANSWERED = "answered"
-CLIENT_LEFT = "client-left"
-HANDED_OVER = "handed_over"
-
-# Pieces. A call costs as much as hashing 0.4 KiB; from 2 KiB on hashlib lets other threads run meanwhile, for whom
-# we would have to wait (CPython 3.11, HASHLIB_GIL_MINSIZE).
+# Chunks hashed in one call. A call costs as much as hashing 0.4 KiB; from 2 KiB on hashlib releases the GIL, and this
+# thread would wait to get it back (CPython 3.11, HASHLIB_GIL_MINSIZE).
 _HASHED_TOGETHER = 8
-_NO_ANSWER = (EventTooLarge, UpstreamFailed)
+_INVALID_ANSWER = (EventTooLarge, UpstreamFailed)
+
+Withhold = Callable[[AnswerRecorder, Blocked, list[str]], Awaitable[ReplacementAnswer]]
+"""Returns the replacement of a withheld answer; raises `Refused` without one."""
 
 
 class AnswerStream:
-    """An answer that is being streamed. `close` must be called, whether it was read to its end or not."""
+    """An answer that is being streamed. `close` must be called once, whether it was read to its end or not.
 
-    def __init__(self, delivery: Delivery, exchange: Exchange, answer: Answer) -> None:
-        self._delivery = delivery
-        self._exchange = exchange
+    Args:
+        hasher: keyed hash of what the client is sent.
+    """
+
+    def __init__(
+        self,
+        recorder: AnswerRecorder,
+        charge: Charge,
+        answer: Answer,
+        restoration: Restoration,
+        *,
+        withhold: Withhold,
+        hasher: Digest,
+        max_event_bytes: int,
+        metrics: Metrics,
+    ) -> None:
+        planned = recorder.attempt.planned
+        admitted = planned.inspected.admitted
+        request = admitted.request
+        self._request = request
+        self._recorder = recorder
+        self._charge = charge
         self._answer = answer
-        self._events = exchange.request.surface.stream(exchange.restoration(delivery.bounds))
+        self._withhold = withhold
+        self._hides_usage = admitted.hides_usage
+        self._events = request.surface.stream(restoration)
         self._restored = RestoredEvents(
             self._events,
-            max_event_bytes=delivery.max_event_bytes,
-            is_left_out=self._is_usage_alone if exchange.reservation.accounts else None,
+            max_event_bytes=max_event_bytes,
+            is_left_out=self._is_usage_alone if charge.reservation.accounts else None,
         )
-        self._hasher = delivery.audit.hasher()
-        self._sent: list[bytes] = []  # and not hashed yet
+        self._hasher = hasher
+        self._sent: list[bytes] = []  # not hashed yet
         self._sent_at = 0.0
-        self._ending = (
-            exchange.request.surface.ending(exchange.body) if exchange.request.release_checks is not None else None
-        )
-        self._gate = self._new_gate()
-        self._gated = gated(self._gate, self._pieces()) if self._gate is not None else None
-        self._body: ClientBody | None = None  # who gets events the moment they come
-        self._waiting = b""  # events for who reads this stream
-        self._trouble: Exception | None = None
+        self._ending = request.surface.ending(admitted.body) if request.release_checks is not None else None
+        self._gate = self._new_gate(metrics)
+        self._gated = gated(self._gate, self._chunks()) if self._gate is not None else None
+        self._body: ClientBody | None = None  # the client's connection, once events may be written to it
+        self._waiting = b""  # events for the reader of this stream
+        self._failure: Exception | None = None
         self._first = b""
-        self.instead: ReplacementAnswer | None = None
-        """What the client gets when nothing of the answer goes out."""
+        self.replacement: ReplacementAnswer | None = None
+        """Replaces the answer, of which then nothing is sent."""
         self.is_over = False
-        """What `pieces` gave out last is the end of what the client gets."""
+        """True once `pieces` has yielded the last bytes for the client."""
         self._is_recorded = False
         self._reason = ""
-        self._began_ns = time.time_ns() if exchange.request.trace is not None else 0
-        self._inter_token_s = delivery.metrics.inter_token_s.at(
-            exchange.request.surface.name, exchange.request.route.model
-        )
+        self._began_ns = time.time_ns() if request.trace is not None else 0
+        self._inter_token_s = metrics.inter_token_s.at(request.surface.name, request.route.model)
 
     async def begin(self) -> None:
         """Wait for the first event.
 
         Raises:
-            UpstreamFailed: there is none.
-            Blocked: it may not go, and nothing went before it.
+            UpstreamFailed: no event came.
+            Blocked: a release check failed before anything could be sent.
         """
         try:
-            async with asyncio.timeout_at(self._exchange.request.deadline_s):
+            async with asyncio.timeout_at(self._request.deadline_s):
                 self._first = await self._next()
         except TimeoutError:
             self._answer.note("deadline")
@@ -95,20 +110,20 @@ class AnswerStream:
             raise UpstreamFailed("empty")
 
     @property
-    def heard(self) -> list[str]:
-        """What the model said so far."""
+    def model_text(self) -> list[str]:
+        """Strings that the model has written; empty without release checks."""
         return self._gate.heard if self._gate is not None else []
 
     async def pieces(self, body: ClientBody | None = None) -> AsyncIterator[bytes]:
-        """Framed events, to the answer's end or to what stands in its place.
+        """Yield framed events, to the end of the answer or of its replacement.
 
         Args:
-            body: where events may go without being given out here, between two that are.
+            body: the client's connection; between two events that are yielded, others may be written to it.
         """
-        exchange = self._exchange
+        request, recorder = self._request, self._recorder
         try:
             try:
-                if self.instead is None:
+                if self.replacement is None:
                     self._sent.append(self._first)
                     yield self._first
                     self._sent_at = time.perf_counter()
@@ -122,60 +137,61 @@ class AnswerStream:
                         if gate.blocked is not None:
                             yield last
                         gate.check()
-                    await self._end(ANSWERED)
+                    await self._record_end(ANSWERED)
                     self.is_over = True
                     yield last
                     return
-            except Blocked as blocked:
-                log.event("stream held back", level=30, reason=str(blocked), request_id=exchange.request.request_id)
-                self.instead = await self._delivery.held_back(exchange, blocked, self.heard)
+            except Blocked as withheld:
+                log.event("stream held back", level=30, reason=str(withheld), request_id=request.request_id)
+                self.replacement = await self._withhold(recorder, withheld, self.model_text)
             assert self._ending is not None
-            last = b"".join(self._ending.events(self.instead))
+            last = b"".join(self._ending.events(self.replacement))
             self._sent.append(last)
-            await self._end(HANDED_OVER)
+            await self._record_end(HANDED_OVER)
             self.is_over = True
             yield last
         except (UpstreamFailed, Refused) as error:
             code = error.code if isinstance(error, Refused) else Code.UPSTREAM_FAILED
-            log.event("stream broke off", level=30, reason=str(error), request_id=exchange.request.request_id)
+            log.event("stream broke off", level=30, reason=str(error), request_id=request.request_id)
             yield self._broken(code)
-        except Exception as error:  # noqa: BLE001 - the head is out, so this is its last door; see `app`
-            log.event("our mistake", level=40, error=error, request_id=exchange.request.request_id)
+        except Exception as error:  # noqa: BLE001 - the response has begun, so `api.app` can no longer send an error
+            log.event("our mistake", level=40, error=error, request_id=request.request_id)
             yield self._broken(Code.INTERNAL)
 
     def _broken(self, code: Code) -> bytes:
-        """The event with which the stream ends."""
-        self._record(code.value)
+        """Return the event that ends a stream with an error."""
+        self._record_in_background(code.value)
         self.is_over = True
-        return self._exchange.request.surface.error_event(code, request_id=self._exchange.request.request_id)
+        return self._request.surface.error_event(code, request_id=self._request.request_id)
 
-    async def _end(self, reason: str) -> None:
-        self._is_recorded = True  # or refused: not twice in any case
+    async def _record_end(self, reason: str) -> None:
+        self._is_recorded = True  # also if it is refused: one record an answer
         self._reason = reason
-        await self._delivery.ended(self._exchange, reason, self._digest())
+        await self._recorder.record_end(reason, self._digest())
 
     async def close(self) -> None:
-        """Let go of the upstream, and see to it that the end is recorded."""
-        exchange = self._exchange
+        """Release the upstream's connection, and record the end if it is not recorded."""
+        request, recorder = self._request, self._recorder
         self._answer.release()
-        exchange.settle()
-        self._record(CLIENT_LEFT)
-        if (trace := exchange.request.trace) is not None:
-            if exchange.judge is not None:
-                trace.past("release", self._began_ns, {"verdict": exchange.judge.verdicts.worst.value})
-            tokens = len(exchange.issued)
-            exchange.request.end_trace(status=200, reason=self._reason, upstream=exchange.upstream, tokens=tokens)
+        self._charge.commit()
+        self._record_in_background(CLIENT_LEFT)
+        if (trace := request.trace) is not None:
+            if recorder.checks is not None:
+                trace.past("release", self._began_ns, {"verdict": recorder.checks.verdicts.worst.value})
+            attempt = recorder.attempt
+            tokens = len(attempt.issued)
+            request.end_trace(status=200, reason=self._reason, upstream=attempt.upstream, tokens=tokens)
         if self._gated is not None:
             await self._gated.aclose()
 
-    def _record(self, reason: str) -> None:
+    def _record_in_background(self, reason: str) -> None:
         if not self._is_recorded:
             self._reason = reason
             self._is_recorded = True
-            self._delivery.end_in_background(self._exchange, reason, self._digest())
+            self._recorder.record_end_in_background(reason, self._digest())
 
     def _note(self, piece: bytes) -> None:
-        """A piece is about to go to the client."""
+        """Hash and time events that are about to be sent to the client."""
         now = time.perf_counter()
         self._inter_token_s.observe(now - self._sent_at)
         self._sent_at = now
@@ -192,31 +208,31 @@ class AnswerStream:
         return self._hasher.hexdigest()
 
     def _is_usage_alone(self, data: bytes) -> bool:
-        """Note what an event says about use; True when it says nothing else, and the client did not ask for it."""
+        """Note the usage that an event reports. Return True if it reports only that, and the client did not ask."""
         try:
-            told = orjson.loads(data)
+            decoded = orjson.loads(data)
         except orjson.JSONDecodeError:
-            return False  # whoever restores it will say so
-        exchange = self._exchange
-        if (said := usage_in(told)) is None:
+            return False  # the restorer raises for invalid JSON
+        if (usage := usage_in(decoded)) is None:
             return False
-        exchange.usage = said if exchange.usage is None else exchange.usage.later(said)
-        return exchange.planned.inspected.admitted.hides_usage and not told.get("choices")
+        charge = self._charge
+        charge.usage = usage if charge.usage is None else charge.usage.later(usage)
+        return self._hides_usage and not decoded.get("choices")
 
-    def _new_gate(self) -> Gate | None:
-        judge = self._exchange.new_judge()
-        if judge is None:
+    def _new_gate(self, metrics: Metrics) -> Gate | None:
+        request, checks = self._request, self._recorder.checks
+        if checks is None:
             return None
-        observe = self._delivery.metrics.release_hold_s.at(self._exchange.request.route.model).observe
+        observe = metrics.release_hold_s.at(request.route.model).observe
         sent = self._ending.sent if self._ending is not None else lambda _: None
-        return Gate(judge, self._exchange.request.surface, clock=time.monotonic, observe=observe, sent=sent)
+        return Gate(checks, request.surface, clock=time.monotonic, observe=observe, sent=sent)
 
     async def _next(self) -> bytes:
-        """Events for who reads this stream; empty when there are no more but those that end it.
+        """Return events for the reader of this stream; empty before the events that end it.
 
         Raises:
-            UpstreamFailed: it broke off, or is no answer.
-            Blocked: as `gated` says.
+            UpstreamFailed: the answer is cut off or invalid.
+            Blocked: a release check failed, and all that had passed was returned.
         """
         if self._gated is not None:
             return await anext(self._gated, b"")
@@ -225,39 +241,39 @@ class AnswerStream:
                 self._answer.finished()
                 return b""
             is_whole = await self._answer.pour(self._take)
-            if self._trouble is not None:
-                raise self._trouble
+            if self._failure is not None:
+                raise self._failure
             if is_whole and not self._events.is_finished:
-                raise self._failed(UpstreamFailed("broken"))  # it ended without saying so
+                raise self._failed(UpstreamFailed("broken"))  # the connection ended before the final event
         waiting, self._waiting = self._waiting, b""
         return waiting
 
     def _take(self, data: bytes) -> bool:
-        """Pass on what came from the upstream; False when somebody has to wake for it."""
+        """Pass on bytes from the upstream. Return False if the task of the request has to wake for them."""
         try:
             if restored := self._restored.feed(data):
                 if self._body is None or not self._body.write(restored):
                     self._waiting = restored
                     return False
                 self._note(restored)
-        except Exception as error:  # noqa: BLE001 - raised again by who waits for it
-            self._trouble = self._failed(error) if isinstance(error, _NO_ANSWER) else error
+        except Exception as error:  # noqa: BLE001 - `_next` raises it in the task of the request
+            self._failure = self._failed(error) if isinstance(error, _INVALID_ANSWER) else error
             return False
         return not self._events.is_finished
 
-    async def _pieces(self) -> AsyncGenerator[bytes]:
-        """Restored events for a gate, without those that end the stream."""
+    async def _chunks(self) -> AsyncGenerator[bytes]:
+        """Yield restored events for the gate, without those that end the stream."""
         async for data in self._answer.chunks():
             try:
                 restored = self._restored.feed(data)
-            except _NO_ANSWER as error:
+            except _INVALID_ANSWER as error:
                 raise self._failed(error) from None
             if restored:
                 yield restored
             if self._events.is_finished:
                 self._answer.finished()
                 return
-        raise self._failed(UpstreamFailed("broken"))  # it ended without saying so
+        raise self._failed(UpstreamFailed("broken"))  # the connection ended before the final event
 
     def _failed(self, error: EventTooLarge | UpstreamFailed) -> UpstreamFailed:
         failure = error if isinstance(error, UpstreamFailed) else UpstreamFailed("too-large")

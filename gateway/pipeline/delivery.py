@@ -1,8 +1,7 @@
-"""Brings an answer to the client: values put back, recorded before its end is sent.
+"""Restores tokens in an answer, and writes its audit record before the last byte is sent.
 
-A whole answer is recorded before its first byte, a stream before its final event; when that record can't be written,
-the client does not get the end. Until a stream's first event is there, nothing was promised to the client, and another
-upstream may still take over.
+A complete answer is recorded before its first byte, a stream before its final event. If the record cannot be written,
+the client does not get the end. Until the first event of a stream has come, another upstream can still be asked.
 """
 
 from __future__ import annotations
@@ -13,30 +12,33 @@ import orjson
 
 from ..audit.audit_log import AuditLog
 from ..domain.errors import Code, Refused, UpstreamFailed
-from ..exchange.sent import Exchange
+from ..exchange.attempt import Attempt, AttemptResult
 from ..handoff.desk import Desk
 from ..quota.need import usage_said
+from ..release.judge import Judge
 from ..release.verdict import Blocked
 from ..release.whole import release_whole
 from ..settings import Limits
 from ..settings.release import OnFailure
+from ..surfaces import Restoration
 from ..surfaces.handed_over import Ending, ReplacementAnswer
-from ..telemetry import log
 from ..telemetry.metrics import Metrics
 from ..telemetry.tracing import span
-from ..tokens.restore import RestoreBounds
+from ..tokens.restore import Issued, RestoreBounds
 from ..upstream import Answer
-from .answer_stream import ANSWERED, CLIENT_LEFT, HANDED_OVER, AnswerStream
-from .escalation import Made
+from .answer_record import ANSWERED, HANDED_OVER, AnswerRecorder
+from .answer_stream import AnswerStream
+from .charge import Charge
 
-_JUDGE_ASIDE_BYTES = 64 << 10  # larger answers are judged in a thread, so that others are served meanwhile
+_THREAD_THRESHOLD_BYTES = 64 << 10  # checks of larger answers run in a thread, so that others are served
 
 
 class Delivery:
     """Delivers answers, and writes their last audit record.
 
     Args:
-        endings: records on their way that nobody waits for; shared by all deliveries of a process.
+        background: records for which no caller waits; shared by all deliveries of a process.
+        handoff: queue of withheld answers; None if the site has none.
     """
 
     def __init__(
@@ -45,160 +47,159 @@ class Delivery:
         metrics: Metrics,
         limits: Limits,
         bounds: RestoreBounds,
-        endings: set[asyncio.Task[None]] | None = None,
-        desk: Desk | None = None,
+        background: set[asyncio.Task[None]] | None = None,
+        handoff: Desk | None = None,
     ) -> None:
-        self.audit = audit
-        self.max_answer_bytes, self.max_event_bytes = limits.max_answer_bytes, limits.max_event_bytes
-        self.bounds = bounds
-        self.metrics = metrics
-        self._desk = desk
-        self._endings = endings if endings is not None else set()
+        self._audit = audit
+        self._metrics = metrics
+        self._max_answer_bytes, self._max_event_bytes = limits.max_answer_bytes, limits.max_event_bytes
+        self._bounds = bounds
+        self._handoff = handoff
+        self._background = background if background is not None else set()
 
-    async def read(self, exchange: Exchange, answer: Answer) -> Made:
-        """An answer that is not streamed, its values put back.
+    def recorder(self, attempt: Attempt) -> AnswerRecorder:
+        """Return the recorder of an attempt's answer."""
+        return AnswerRecorder(attempt, audit=self._audit, metrics=self._metrics, background=self._background)
+
+    async def read(self, attempt: Attempt, charge: Charge, answer: Answer) -> AttemptResult:
+        """Read a complete answer, and restore its tokens.
 
         Raises:
-            UpstreamFailed: it is not an answer.
+            UpstreamFailed: the answer is invalid, too large or cut off.
         """
-        surface = exchange.request.surface
+        surface = attempt.planned.request.surface
         try:
-            data = await answer.read(at_most=self.max_answer_bytes)
-            said = surface.parsed(data)
-            if exchange.reservation.accounts and isinstance(said, dict):
-                exchange.usage = usage_said(said.get("usage"))
-            made = surface.whole(said, exchange.restoration(self.bounds))
+            data = await answer.read(at_most=self._max_answer_bytes)
+            decoded = surface.parsed(data)
+            if charge.reservation.accounts and isinstance(decoded, dict):
+                charge.usage = usage_said(decoded.get("usage"))
+            restored = surface.whole(decoded, restoration_of(attempt, self._bounds))
         except UpstreamFailed as error:
             answer.failed(error.cause)
             raise
         finally:
             answer.release()
-        return Made(made, len(data))
+        return AttemptResult(attempt, restored, len(data))
 
-    async def whole(self, exchange: Exchange, made: Made) -> bytes:
-        """The body of an answer that is not streamed; its record is durable.
+    async def whole(self, result: AttemptResult, recorder: AnswerRecorder) -> bytes:
+        """Return the response body of a complete answer, once its record is durable.
 
         Raises:
-            Refused: its record could not be written, or it must not be released.
-            UpstreamFailed: it nests deeper than it can be written again.
+            Refused: the record is not durable, or the answer is withheld.
+            UpstreamFailed: the answer is nested too deeply to be written again.
         """
-        if (judge := exchange.new_judge()) is not None:
+        request = result.attempt.planned.request
+        surface = request.surface
+        checks = recorder.checks = check_run_of(result.attempt)
+        if checks is not None:
             try:
-                with span(exchange.request.trace, "release") as traced:
-                    if made.size_bytes > _JUDGE_ASIDE_BYTES:
-                        await asyncio.to_thread(release_whole, judge, exchange.request.surface, made.answer)
+                with span(request.trace, "release") as traced:
+                    if result.size_bytes > _THREAD_THRESHOLD_BYTES:
+                        await asyncio.to_thread(release_whole, checks, surface, result.answer)
                     else:
-                        release_whole(judge, exchange.request.surface, made.answer)
+                        release_whole(checks, surface, result.answer)
                     if traced is not None:
-                        traced.say({"verdict": judge.verdicts.worst.value})
-            except Blocked as blocked:
-                heard = [said.text for said in exchange.request.surface.strings_of(made.answer)]
-                instead = await self._instead(exchange, blocked, heard)
-                content = exchange.request.surface.written(_ending(exchange).whole(instead))
-                await self.ended(exchange, HANDED_OVER, self.audit.digest(content))
+                        traced.say({"verdict": checks.verdicts.worst.value})
+            except Blocked as withheld:
+                texts = [said.text for said in surface.strings_of(result.answer)]
+                replacement = await self._replacement(recorder, withheld, texts)
+                content = surface.written(_ending(result.attempt).whole(replacement))
+                await recorder.record_end(HANDED_OVER, self._audit.digest(content))
                 return content
         try:
-            content = exchange.request.surface.written(made.answer)
+            content = surface.written(result.answer)
         except orjson.JSONEncodeError:
             raise UpstreamFailed("protocol") from None
-        await self.ended(exchange, ANSWERED, self.audit.digest(content))
+        await recorder.record_end(ANSWERED, self._audit.digest(content))
         return content
 
-    async def begin(self, exchange: Exchange, answer: Answer) -> AnswerStream:
-        """The stream of an answer, once its first event is there.
+    async def begin(self, recorder: AnswerRecorder, charge: Charge, answer: Answer) -> AnswerStream:
+        """Return the stream of an answer, once its first event has come.
 
         Raises:
-            UpstreamFailed: there is none.
+            Refused: the answer is withheld.
+            UpstreamFailed: no event came.
         """
+        attempt = recorder.attempt
         try:
-            stream = AnswerStream(self, exchange, answer)
+            recorder.checks = check_run_of(attempt)
+            stream = AnswerStream(
+                recorder,
+                charge,
+                answer,
+                restoration_of(attempt, self._bounds),
+                withhold=self.withhold,
+                hasher=self._audit.hasher(),
+                max_event_bytes=self._max_event_bytes,
+                metrics=self._metrics,
+            )
             await stream.begin()
-        except Blocked as blocked:
+        except Blocked as withheld:
             answer.release()
-            stream.instead = await self._instead(exchange, blocked, stream.heard)
+            stream.replacement = await self._replacement(recorder, withheld, stream.model_text)
         except BaseException:
             answer.release()
             raise
         return stream
 
-    async def _instead(self, exchange: Exchange, blocked: Blocked, heard: list[str]) -> ReplacementAnswer:
-        """As `held_back`, for an answer of which nothing went out; a refusal is recorded.
+    async def _replacement(self, recorder: AnswerRecorder, withheld: Blocked, texts: list[str]) -> ReplacementAnswer:
+        """As `withhold`, for an answer of which nothing was sent: a refusal is recorded.
 
         Raises:
-            Refused: as there.
+            Refused: as `withhold`.
         """
         try:
-            return await self.held_back(exchange, blocked, heard)
+            return await self.withhold(recorder, withheld, texts)
         except Refused as refused:
-            await self.ended(exchange, refused.code.value, self.audit.digest(b""), status=refused.status)
+            await recorder.record_end(refused.code.value, self._audit.digest(b""), status=refused.status)
             raise
 
-    async def held_back(self, exchange: Exchange, blocked: Blocked, heard: list[str]) -> ReplacementAnswer:
-        """What the client gets instead of an answer that did not pass, which is in a person's queue then.
+    async def withhold(self, recorder: AnswerRecorder, withheld: Blocked, texts: list[str]) -> ReplacementAnswer:
+        """Queue a withheld answer for a person, and return its replacement.
 
         Args:
-            heard: what the model said.
+            texts: strings of the answer, as the client would have got them.
 
         Raises:
-            Refused: the site wants no person to look at it, or none can.
+            Refused: the settings do not hand off this failed check, or the queue is full or unavailable.
         """
-        judge = exchange.judge
-        if self._desk is None or judge is None or judge.on_failure(blocked.outcome) is not OnFailure.HAND_OFF:
+        attempt, checks = recorder.attempt, recorder.checks
+        if self._handoff is None or checks is None or checks.on_failure(withheld.outcome) is not OnFailure.HAND_OFF:
             raise Refused(Code.ANSWER_WITHHELD)
-        if exchange.request.surface.ending(exchange.body) is None:
+        if attempt.planned.request.surface.ending(attempt.planned.inspected.admitted.body) is None:
             raise Refused(Code.ANSWER_WITHHELD)
-        return await self._desk.hand_over(exchange, heard)
-
-    async def ended(self, exchange: Exchange, reason: str, digest: str, *, status: int = 200) -> None:
-        """Record the end of an answer.
-
-        Raises:
-            Refused: not durable.
-        """
-        counts = exchange.counts
-        for name in ("restored", "withheld", "unknown", "malformed", "capped"):
-            if getattr(counts, name):
-                self.metrics.tokens.add(name, by=getattr(counts, name))
-        release = None
-        if exchange.judge is not None:
-            release = exchange.judge.verdicts.plain()
-            for check, verdict in exchange.judge.verdicts.of.items():
-                self.metrics.release_checks.add(exchange.request.route.model, check, verdict.value)
-        with span(exchange.request.trace, "audit"):
-            await self.audit.answer(
-                exchange.request.request_id,
-                status=status,
-                upstream=exchange.upstream,
-                reason=reason,
-                counts=counts,
-                digest=digest,
-                attempts=exchange.attempts.words(),
-                release=release,
-                handoff_id=exchange.handoff_id,
-            )
-
-    def client_left(self, exchange: Exchange) -> None:
-        """Record that the client left before its answer was there."""
-        self.end_in_background(exchange, CLIENT_LEFT, self.audit.hasher().hexdigest())
-
-    def end_in_background(self, exchange: Exchange, reason: str, digest: str) -> None:
-        """Record an end that nobody waits for: the client has left, or gets an error in any case."""
-        task = asyncio.create_task(self._end_quietly(exchange, reason, digest))
-        self._endings.add(task)
-        task.add_done_callback(self._endings.discard)
+        replacement = await self._handoff.submit(attempt, checks.verdicts.reasons, texts)
+        recorder.handoff_id = replacement.handoff_id
+        return replacement
 
     async def close(self) -> None:
-        """Wait for the records on their way."""
-        await asyncio.gather(*self._endings)
-
-    async def _end_quietly(self, exchange: Exchange, reason: str, digest: str) -> None:
-        try:
-            await self.ended(exchange, reason, digest)
-        except Refused:
-            log.event("end of a broken answer not recorded", level=40, request_id=exchange.request.request_id)
+        """Wait for the records for which no caller waits."""
+        await asyncio.gather(*self._background)
 
 
-def _ending(exchange: Exchange) -> Ending:
-    ending = exchange.request.surface.ending(exchange.body)
-    assert ending is not None, "an answer is handed over only where its API has a form for that"
+def restoration_of(attempt: Attempt, bounds: RestoreBounds) -> Restoration:
+    """Return what the answer is restored with: no values for a principal that may not see them."""
+    planned = attempt.planned
+    request = planned.request
+    model, counts, repeated = request.route.model, attempt.counts, attempt.repeated
+    if not (attempt.issued and request.principal.may_restore):
+        return Restoration({}, model, counts, repeated)
+    is_json = request.surface.wants_json(planned.inspected.admitted.body)
+    return Restoration(Issued(attempt.issued, bounds), model, counts, repeated, is_json=is_json)
+
+
+def check_run_of(attempt: Attempt) -> Judge | None:
+    """Return the release checks of an attempt's answer; None if its route or surface has none."""
+    inspected = attempt.planned.inspected
+    request, inspector = inspected.admitted.request, inspected.inspector
+    if request.release_checks is None or not request.surface.is_judged:
+        return None
+    texts = [*(leaf.text for leaf in inspector.leaves.texts), *attempt.issued.values()]
+    may_see = request.principal.may_restore
+    return request.release_checks.judge(inspected.admitted.body, inspector.found, texts, may_see=may_see)
+
+
+def _ending(attempt: Attempt) -> Ending:
+    ending = attempt.planned.request.surface.ending(attempt.planned.inspected.admitted.body)
+    assert ending is not None, "an answer is handed off only if its surface has a form for that"
     return ending

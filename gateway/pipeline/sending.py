@@ -1,9 +1,9 @@
-"""Sends a request where its plan says: recorded before it leaves, the next upstream when one fails.
+"""Sends a request to the upstreams of its plan, in order, until one answers.
 
     reply = await sender.send(planned)
 
-What a cloud gets is tokenized first; a pool gets the text itself. When all fail, the client gets the refusal that fits
-the last failure, and that is recorded too.
+A cloud gets the body with tokens; a pool gets the original text. Before a body is sent, the audit record and the token
+values are durable. If no upstream answers, the refusal that fits the last failure is recorded and raised.
 """
 
 from __future__ import annotations
@@ -15,57 +15,80 @@ import hmac
 import time
 from collections.abc import Mapping
 from functools import lru_cache, partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import orjson
 
 from ..access.assertion import HEADER, PrincipalSigner
 from ..audit.audit_log import AuditLog, Recording
 from ..domain.errors import Code, Headers, Refused, Rejection, UpstreamFailed, UpstreamRejected
+from ..exchange.attempt import Attempt, AttemptResult
+from ..exchange.delivered import Delivered
 from ..exchange.planned import Planned
-from ..exchange.sent import Exchange
+from ..exchange.request import Request
 from ..policy.decision import Reason
 from ..quota.need import NOTHING
 from ..settings import UpstreamKind
 from ..telemetry import log
 from ..telemetry.metrics import Metrics
 from ..telemetry.tracing import TRACEPARENT, Timed, span
-from ..tokenization.tokenizer import Tokenizer
+from ..tokenization.tokenizer import NotTokenized, Tokenizer
 from ..tokens.restore import RestoreCounts
-from ..upstream import HEDGED, Upstream
+from ..upstream import HEDGED, Attempts, Upstream
 from ..upstream.server_choice import WITH_BEGINNING, conversation_key, prefix_key
 from .admission import Admission
-from .answer_stream import ANSWERED, HANDED_OVER, AnswerStream
+from .answer_record import ANSWERED, HANDED_OVER, AnswerRecorder
+from .answer_stream import AnswerStream
+from .charge import Charge
 from .delivery import Delivery
-from .escalation import BadAnswer, Escalation, Made
+from .escalation import Escalation
 
-_NOT_AGAIN = ((b"x-should-retry", b"false"),)  # OpenAI's clients and Anthropic's try a 502 again, unless told so
+_DO_NOT_RETRY = ((b"x-should-retry", b"false"),)  # the clients of OpenAI and Anthropic retry a 502 without it
 _REJECTIONS = {
     Rejection.PARAMETERS: Code.UPSTREAM_REJECTED,
     Rejection.TOO_LONG: Code.CONTEXT_LENGTH_EXCEEDED,
     Rejection.FIREWALL: Code.UPSTREAM_BLOCKED,
 }
-_SALTS = 1024  # tenants whose salts are remembered; one costs 2 us to make again
+_SALTS = 1024  # cached salts, one per tenant; one costs 2 us
 
 
-class Reply(NamedTuple):  # as fast to make as a tuple is
-    """What the client gets."""
+class Reply(NamedTuple):
+    """The response for the client."""
 
     status: int
     route: UpstreamKind
     request_id: str
     content: bytes | AnswerStream
-    """A stream is to be closed by whoever sends it, read to its end or not."""
+    """The body; the caller closes a stream, whether it was read to its end or not."""
     headers: Headers
-    """About the client's limits."""
+    """Headers about the client's limits and its hand-off."""
 
 
-class Sender:
+class _Progress:
+    """State of one request while its upstreams are asked."""
+
+    __slots__ = ("charge", "conversations", "is_recorded", "planned", "reasons", "recorder", "tries")
+
+    def __init__(self, planned: Planned) -> None:
+        admitted = planned.inspected.admitted
+        self.planned = planned
+        self.tries = Attempts()
+        self.charge = Charge(admitted.reservation, self.tries)
+        self.conversations = admitted.request.conversations
+        self.reasons = [*planned.reasons]
+        """Reason codes of the plan, then of upstreams that were asked in vain."""
+        self.recorder: AnswerRecorder | None = None
+        """Of the current attempt."""
+        self.is_recorded = False
+        """True once `gateway.request` was recorded; other upstreams are recorded as `gateway.fallback`."""
+
+
+class UpstreamSender:
     """Sends requests under one set of settings.
 
     Args:
-        salt_key: what the tenants' cache salts are made with.
-        signer: of who is calling, for pools that are told.
+        salt_key: key of the tenants' cache salts.
+        signer: signs the principal for pools that require it; None if no pool does.
     """
 
     def __init__(
@@ -92,100 +115,74 @@ class Sender:
         self._signer = signer
 
     async def send(self, planned: Planned) -> Reply:
-        """Try the plan's upstreams in order.
+        """Ask the plan's upstreams in order, until one answers.
 
         Raises:
-            Refused: none of them gave an answer.
+            Refused: no upstream answered, or the answer is withheld.
         """
-        exchange = Exchange.of(planned)
+        progress = _Progress(planned)
         try:
-            return await self._try_in_order(exchange)
+            return await self._ask_in_order(progress)
         except BaseException as error:
-            if isinstance(error, asyncio.CancelledError) and exchange.upstream is not None:
-                self._delivery.client_left(exchange)
-            exchange.settle()
-            exchange.request.end_trace_of_error(error, upstream=exchange.upstream, tokens=len(exchange.issued))
+            upstream, tokens = None, 0
+            if (recorder := progress.recorder) is not None:
+                upstream, tokens = recorder.attempt.upstream, len(recorder.attempt.issued)
+                if isinstance(error, asyncio.CancelledError):
+                    recorder.client_left()
+            progress.charge.commit()
+            planned.request.end_trace_of_error(error, upstream=upstream, tokens=tokens)
             raise
 
-    async def _try_in_order(self, exchange: Exchange) -> Reply:
+    async def _ask_in_order(self, progress: _Progress) -> Reply:
+        planned, charge, reasons = progress.planned, progress.charge, progress.reasons
+        request = planned.request
         failure: UpstreamFailed | UpstreamRejected | None = None
-        bad: BadAnswer | None = None
-        is_recorded, attempts, has_left = False, 0, False
-        for name in exchange.planned.upstreams:
-            upstream, draft = self._upstreams[name], None
-            if upstream.may_see_raw_text:
-                exchange.issued, exchange.kept = {}, {}
-                data = exchange.request.surface.write(
-                    exchange.body,
-                    exchange.request.raw_body,
-                    exchange.request.headers,
-                    model=upstream.model,
-                    cache_salt=self._salt(exchange.request.principal.tenant) if upstream.settings.cache_salt else None,
-                )
-            else:
-                draft = await self._tokenizer.tokenize(exchange, upstream)
-                if draft is None:
-                    continue
-                exchange.issued = draft.outgoing.issued
-                body = exchange.body
-                exchange.kept = {key: body[key] for key in exchange.request.surface.repeated if key in body}
-                data = draft.outgoing.data
+        faulty: AttemptResult | None = None
+        asked, has_left = 0, False
+        for name in planned.upstreams:
+            upstream = self._upstreams[name]
             try:
-                is_admitted = exchange.usage is not None or await self._admitted_again(exchange, name)
-                if is_admitted:
-                    exchange.upstream, exchange.counts = name, RestoreCounts()
-                    with span(exchange.request.trace, "audit"):
-                        await self._record(exchange, name, is_first=not is_recorded)
-            except BaseException:
-                if draft is not None:
-                    draft.give_up()
-                raise
-            if not is_admitted:
-                if draft is not None:
-                    draft.give_up()
+                recorder = await self._prepare(progress, upstream)
+            except NotTokenized as error:
+                reasons.append(error.reason)
                 continue
-            is_recorded = True
-            if draft is not None:  # the vault was at it while the record was written
-                outgoing = await self._tokenizer.kept(exchange, upstream, draft)
-                if outgoing is None:
-                    continue
-                exchange.issued, data = outgoing.issued, outgoing.data
-            if attempts == 0:
-                if (shadow := exchange.planned.shadow) is not None:
-                    self._metrics.shadow_choices.add(
-                        exchange.request.route.model, shadow.complexity, shadow.upstream, name
-                    )
-                self._metrics.added_s.observe(
-                    time.perf_counter() - exchange.request.received_at_s, exchange.request.surface.name
-                )
+            if recorder is None:
+                continue
+            if asked == 0:
+                if (shadow := planned.shadow) is not None:
+                    self._metrics.shadow_choices.add(request.route.model, shadow.complexity, shadow.upstream, name)
+                self._metrics.added_s.observe(time.perf_counter() - request.received_at_s, request.surface.name)
             else:
                 self._metrics.fallbacks.add()
-            attempts += 1
+            asked += 1
             has_left = has_left or not upstream.may_see_raw_text
             try:
-                return await self._ask(exchange, upstream, data, is_last=name == exchange.planned.upstreams[-1])
-            except BadAnswer as error:
-                bad = error
-                exchange.settle()
-                exchange.usage = None
-                exchange.reasons.append(f"{error.fault}:{name}")
-                exchange.attempts.end_last(error.fault)
+                answer = await self._ask(recorder, charge, upstream, is_last=name == planned.upstreams[-1])
+                if isinstance(answer, AnswerStream):
+                    return self._reply(progress, recorder, answer)
+                if answer.fault is None:
+                    return await self._deliver(progress, answer)
+                faulty = answer
+                charge.commit()
+                charge.usage = None
+                reasons.append(f"{answer.fault}:{name}")
+                progress.tries.end_last(answer.fault)
             except UpstreamRejected as error:
-                failure, exchange.usage = error, NOTHING
-                exchange.reasons.append(f"{error}:{name}")
+                failure, charge.usage = error, NOTHING
+                reasons.append(f"{error}:{name}")
                 if error.why.is_everywhere:
                     break
                 if error.why is Rejection.FIREWALL:
                     self._metrics.upstream_failures.add(name, error.why.value)
-                    log.event("upstream blocked", level=30, upstream=name, request_id=exchange.request.request_id)
+                    log.event("upstream blocked", level=30, upstream=name, request_id=request.request_id)
             except UpstreamFailed as error:
-                if failure is None or not error.refusal:  # what may pass is what the client is told
+                if failure is None or not error.refusal:  # the client gets the failure that may pass, if there is one
                     failure = error
                 if error.used_nothing:
-                    exchange.usage = NOTHING
-                exchange.reasons.append(f"{error.cause}:{name}")
+                    charge.usage = NOTHING
+                reasons.append(f"{error.cause}:{name}")
                 self._metrics.upstream_failures.add(name, error.cause)
-                self._escalation.failed(exchange, error)
+                self._escalation.failed(recorder.attempt, error)
                 if error.cause == "deadline":
                     break
                 log.event(
@@ -194,51 +191,96 @@ class Sender:
                     upstream=name,
                     cause=error.cause,
                     refusal=error.refusal or None,
-                    request_id=exchange.request.request_id,
+                    request_id=request.request_id,
                 )
-        if bad is not None:  # better than none
-            bad.take_back(exchange)
+        if faulty is not None:
+            progress.recorder = self._delivery.recorder(faulty.attempt)
             with contextlib.suppress(UpstreamFailed):
-                return await self._deliver(exchange, bad.made)
-        raise await self._failed(exchange, failure, has_left=has_left)
+                return await self._deliver(progress, faulty)
+        raise await self._failed(progress, failure, has_left=has_left)
 
-    async def _admitted_again(self, exchange: Exchange, upstream: str) -> bool:
-        """True when there is a reservation for this upstream; the one before may have used what was reserved."""
-        exchange.settle()
-        try:
-            admitted = exchange.planned.inspected.admitted
-            exchange.reservation = await self._admission.reserve_again(admitted, upstream)
-        except Refused as refused:
-            exchange.reasons.append(f"{refused.code.value}:{upstream}")
-            return False
-        exchange.usage = NOTHING
-        return True
+    async def _prepare(self, progress: _Progress, upstream: Upstream) -> AnswerRecorder | None:
+        """Return the recorder of the next attempt: its audit record and its token values are durable.
 
-    def _record(self, exchange: Exchange, upstream: str, *, is_first: bool) -> Recording:
-        """Record that a request is about to go there.
+        None if no quota is left for another upstream.
 
         Raises:
-            Refused: not durable.
+            NotTokenized: the request must not be sent to this upstream.
+            Refused: the audit record is not durable.
         """
-        reasons = exchange.reasons
-        if is_first:
-            return self._audit.request(
-                exchange.planned,
-                conversation=exchange.conversation,
-                upstream=upstream,
-                reasons=reasons,
-                tokens=len(exchange.issued),
+        planned, draft = progress.planned, None
+        admitted = planned.inspected.admitted
+        request, body = admitted.request, admitted.body
+        surface = request.surface
+        issued: Mapping[str, str] = {}
+        repeated: Mapping[str, Any] = {}
+        if upstream.may_see_raw_text:
+            data = surface.write(
+                body,
+                request.raw_body,
+                request.headers,
+                model=upstream.model,
+                cache_salt=self._salt(request.principal.tenant) if upstream.settings.cache_salt else None,
             )
-        tokens = len(exchange.issued)
-        return self._audit.fallback(exchange.request.request_id, upstream=upstream, tokens=tokens, reasons=reasons)
+        else:
+            draft = await self._tokenizer.tokenize(planned.inspected, progress.conversations, upstream)
+            progress.conversations = (draft.conversation,)
+            data, issued = draft.outgoing
+            repeated = {key: body[key] for key in surface.repeated if key in body}
+        try:
+            if progress.charge.usage is None and not await self._is_admitted_again(progress, upstream.name):
+                if draft is not None:
+                    draft.cancel()
+                return None
+            conversations = progress.conversations
+            attempt = Attempt(
+                planned, upstream.name, data, conversations, issued, repeated, progress.tries, RestoreCounts()
+            )
+            recorder = progress.recorder = self._delivery.recorder(attempt)
+            with span(request.trace, "audit"):
+                await self._record(progress, attempt)
+        except BaseException:
+            if draft is not None:
+                draft.cancel()
+            raise
+        if draft is not None:  # the vault has stored values while the record was written
+            outgoing = await self._tokenizer.stored(planned.inspected, upstream, draft)
+            if outgoing is not draft.outgoing:
+                recorder.attempt = attempt._replace(body=outgoing.data, issued=outgoing.issued)
+        return recorder
+
+    async def _is_admitted_again(self, progress: _Progress, upstream: str) -> bool:
+        """Reserve quota for another upstream, because the one before may have used what was reserved."""
+        charge = progress.charge
+        charge.commit()
+        try:
+            charge.renew(await self._admission.reserve_again(progress.planned.inspected.admitted, upstream))
+        except Refused as refused:
+            progress.reasons.append(f"{refused.code.value}:{upstream}")
+            return False
+        return True
+
+    def _record(self, progress: _Progress, attempt: Attempt) -> Recording:
+        """Record that a request is about to be sent.
+
+        Raises:
+            Refused: the record is not durable.
+        """
+        planned, upstream, tokens, reasons = attempt.planned, attempt.upstream, len(attempt.issued), progress.reasons
+        if not progress.is_recorded:
+            progress.is_recorded = True
+            return self._audit.request(
+                planned, conversation=attempt.conversation, upstream=upstream, reasons=reasons, tokens=tokens
+            )
+        return self._audit.fallback(planned.request.request_id, upstream=upstream, tokens=tokens, reasons=reasons)
 
     async def _failed(
-        self, exchange: Exchange, failure: UpstreamFailed | UpstreamRejected | None, *, has_left: bool
+        self, progress: _Progress, failure: UpstreamFailed | UpstreamRejected | None, *, has_left: bool
     ) -> Refused:
-        """The refusal that fits the last failure, recorded.
+        """Record that no upstream answered, and return the refusal.
 
         Args:
-            has_left: a cloud was asked as well; otherwise the client is told that nothing left.
+            has_left: a cloud was asked; otherwise the refusal states that the request stayed on-prem.
         """
         if isinstance(failure, UpstreamFailed) and failure.cause == "deadline":
             code = Code.DEADLINE_EXCEEDED
@@ -246,106 +288,123 @@ class Sender:
             code = _REJECTIONS[failure.why]
         elif failure is not None and failure.refusal:
             code = Code.UPSTREAM_MISCONFIGURED
-        elif failure is None and Reason.VAULT_FAILED.value in exchange.reasons:
+        elif failure is None and Reason.VAULT_FAILED.value in progress.reasons:
             code = Code.VAULT_UNAVAILABLE
         else:
             code = Code.UPSTREAM_FAILED if has_left else Code.POOL_UNAVAILABLE
-        permit, is_lasting = exchange.planned.inspected.permit, code is Code.UPSTREAM_MISCONFIGURED
-        is_kept = code is Code.POOL_UNAVAILABLE or (is_lasting and not has_left)
-        reasons = permit.reasons if is_kept and not permit.verdict.may_leave else ()
-        refused = Refused(code, reasons=reasons, headers=[*_NOT_AGAIN] if is_lasting else None)
+        permit, is_lasting = progress.planned.inspected.permit, code is Code.UPSTREAM_MISCONFIGURED
+        has_stayed = code is Code.POOL_UNAVAILABLE or (is_lasting and not has_left)
+        reasons = permit.reasons if has_stayed and not permit.verdict.may_leave else ()
+        refused = Refused(code, reasons=reasons, headers=[*_DO_NOT_RETRY] if is_lasting else None)
+        recorder = progress.recorder
         await self._audit.answer(
-            exchange.request.request_id,
-            status=refused.status,
-            upstream=None,
-            reason=code.value,
-            counts=exchange.counts,
-            digest=self._audit.hasher().hexdigest(),
-            attempts=exchange.attempts.words(),
+            Delivered(
+                progress.planned.request.request_id,
+                refused.status,
+                code.value,
+                upstream=None,
+                counts=recorder.attempt.counts if recorder is not None else RestoreCounts(),
+                digest=self._audit.hasher().hexdigest(),
+                tries=progress.tries.words(),
+            )
         )
         return refused
 
-    def _headers(self, exchange: Exchange, upstream: Upstream, traced: Timed | None) -> Mapping[str, str] | None:
-        """What an upstream is told beside the body."""
-        headers = exchange.request.surface.passed_on(exchange.request.headers)
+    def _headers(self, request: Request, upstream: Upstream, traced: Timed | None) -> Mapping[str, str] | None:
+        """Return the request headers for an upstream."""
+        headers = request.surface.passed_on(request.headers)
         if traced is not None:
             traced.say({"upstream": upstream.name, "upstream_kind": upstream.kind.value})
             if upstream.kind is UpstreamKind.POOL:
                 headers = {**(headers or {}), TRACEPARENT: traced.traceparent}
         if not upstream.tells_principal or self._signer is None:
             return headers
-        name, request_id = upstream.name, exchange.request.request_id
-        told = self._signer.sign(exchange.request.principal, audience=name, request_id=request_id, now=time.time())
-        return {**(headers or {}), HEADER: told}
-
-    def _affinity(self, exchange: Exchange, upstream: Upstream) -> int | None:
-        """What of a request decides on its server; None when nothing of it will be in anybody's cache."""
-        if len(upstream.servers) < 2 or exchange.request.surface.family not in WITH_BEGINNING:
-            return None
-        if exchange.conversation.is_named:
-            return conversation_key(exchange.conversation.key)
-        return prefix_key(
-            exchange.request.principal.tenant, orjson.dumps(exchange.request.surface.beginning(exchange.body))
+        assertion = self._signer.sign(
+            request.principal, audience=upstream.name, request_id=request.request_id, now=time.time()
         )
+        return {**(headers or {}), HEADER: assertion}
 
-    async def _ask(self, exchange: Exchange, upstream: Upstream, body: bytes, *, is_last: bool) -> Reply:
-        sent = time.perf_counter()
-        exchange.attempts.hedges = 0
-        exchange.usage, exchange.price = None, self._admission.price(upstream.name)
-        with span(exchange.request.trace, "upstream") as traced:
+    def _affinity(self, attempt: Attempt, upstream: Upstream) -> int | None:
+        """Return the key that selects the server with a cached prefix; None if no server has one."""
+        request = attempt.planned.request
+        if len(upstream.servers) < 2 or request.surface.family not in WITH_BEGINNING:
+            return None
+        if attempt.conversation.is_named:
+            return conversation_key(attempt.conversation.key)
+        beginning = request.surface.beginning(attempt.planned.inspected.admitted.body)
+        return prefix_key(request.principal.tenant, orjson.dumps(beginning))
+
+    async def _ask(
+        self, recorder: AnswerRecorder, charge: Charge, upstream: Upstream, *, is_last: bool
+    ) -> AnswerStream | AttemptResult:
+        """Return the stream of the answer once its first event has come, or the complete answer.
+
+        Raises:
+            UpstreamFailed: the upstream gave no valid answer.
+            UpstreamRejected: the upstream rejected the request.
+            Refused: the answer is withheld.
+        """
+        attempt = recorder.attempt
+        request, tries = attempt.planned.request, attempt.tries
+        surface = request.surface
+        sent_at_s = time.perf_counter()
+        charge.begin(self._admission.price(upstream.name))
+        with span(request.trace, "upstream") as traced:
             answer = await upstream.post(
-                exchange.request.surface.path,
-                body,
-                is_stream=exchange.request.is_stream,
-                headers=self._headers(exchange, upstream, traced),
-                key=self._affinity(exchange, upstream),
-                tokens=exchange.planned.demand.tokens,
-                deadline_s=exchange.request.deadline_s,
+                surface.path,
+                attempt.body,
+                is_stream=request.is_stream,
+                headers=self._headers(request, upstream, traced),
+                key=self._affinity(attempt, upstream),
+                tokens=attempt.planned.demand.tokens,
+                deadline_s=request.deadline_s,
                 may_wait=is_last,
-                may_hedge=exchange.request.surface.family in HEDGED,
-                attempts=exchange.attempts,
+                may_hedge=surface.family in HEDGED,
+                attempts=tries,
             )
             if traced is not None:
-                traced.say({"attempts": len(exchange.attempts.words())})
-        if exchange.attempts.hedges:
-            self._metrics.hedges.add(upstream.name, by=exchange.attempts.hedges)
-        if exchange.request.is_stream:
-            stream = await self._delivery.begin(exchange, answer)
-            self._came(exchange, upstream, sent)
-            return self._reply(exchange, stream)
-        made = await self._delivery.read(exchange, answer)
-        self._came(exchange, upstream, sent)
-        if exchange.request.route.escalate_on and not is_last:
-            await self._escalation.judge(exchange, made)
-        return await self._deliver(exchange, made)
+                traced.say({"attempts": len(tries.words())})
+        if tries.hedges:
+            self._metrics.hedges.add(upstream.name, by=tries.hedges)
+        result: AnswerStream | AttemptResult
+        if request.is_stream:
+            result = await self._delivery.begin(recorder, charge, answer)
+        else:
+            result = await self._delivery.read(attempt, charge, answer)
+        taken_s = time.perf_counter() - sent_at_s
+        self._metrics.first_byte_s.observe(taken_s, surface.name, request.route.model, upstream.route)
+        if isinstance(result, AttemptResult) and request.route.escalate_on and not is_last:
+            result = await self._escalation.judge(result)
+        return result
 
-    def _came(self, exchange: Exchange, upstream: Upstream, sent: float) -> None:
-        taken_s = time.perf_counter() - sent
-        self._metrics.first_byte_s.observe(
-            taken_s, exchange.request.surface.name, exchange.request.route.model, upstream.route
-        )
+    async def _deliver(self, progress: _Progress, result: AttemptResult) -> Reply:
+        """Return the reply of a complete answer.
 
-    async def _deliver(self, exchange: Exchange, made: Made) -> Reply:
-        content = await self._delivery.whole(exchange, made)
-        exchange.settle()
-        exchange.request.end_trace(
+        Raises:
+            Refused: the answer is withheld, or its record is not durable.
+            UpstreamFailed: the answer is nested too deeply.
+        """
+        recorder, attempt = progress.recorder, result.attempt
+        assert recorder is not None
+        content = await self._delivery.whole(result, recorder)
+        progress.charge.commit()
+        progress.planned.request.end_trace(
             status=200,
-            reason=ANSWERED if exchange.handoff_id is None else HANDED_OVER,
-            upstream=exchange.upstream,
-            tokens=len(exchange.issued),
+            reason=ANSWERED if recorder.handoff_id is None else HANDED_OVER,
+            upstream=attempt.upstream,
+            tokens=len(attempt.issued),
         )
-        return self._reply(exchange, content)
+        return self._reply(progress, recorder, content)
 
-    def _reply(self, exchange: Exchange, content: bytes | AnswerStream) -> Reply:
-        assert exchange.upstream is not None
-        upstream = self._upstreams[exchange.upstream]
-        self._metrics.requests.add(exchange.request.surface.name, exchange.request.route.model, upstream.route, "200")
-        told = self._admission.headers(exchange.reservation)
-        if exchange.handoff_id is not None:
-            told.append((b"x-sovctl-handoff-id", exchange.handoff_id.encode()))
-        return Reply(200, upstream.kind, exchange.request.request_id, content, told)
+    def _reply(self, progress: _Progress, recorder: AnswerRecorder, content: bytes | AnswerStream) -> Reply:
+        request, upstream = progress.planned.request, self._upstreams[recorder.attempt.upstream]
+        self._metrics.requests.add(request.surface.name, request.route.model, upstream.route, "200")
+        headers = self._admission.headers(progress.charge.reservation)
+        if recorder.handoff_id is not None:
+            headers.append((b"x-sovctl-handoff-id", recorder.handoff_id.encode()))
+        return Reply(200, upstream.kind, request.request_id, content, headers)
 
 
 def cache_salt(secret: bytes, tenant: str) -> str:
-    """A tenant's salt for the prefix caches of pools: 43 characters that nobody can guess, as vLLM advises."""
+    """Return a tenant's salt for the prefix caches of pools: 43 characters that cannot be guessed, as vLLM advises."""
     return base64.urlsafe_b64encode(hmac.digest(secret, tenant.encode(), "sha256")).decode().rstrip("=")

@@ -43,7 +43,7 @@ from .admission import Admission
 from .delivery import Delivery
 from .escalation import Escalation
 from .planning import Planner, why_not
-from .sending import Reply, Sender
+from .sending import Reply, UpstreamSender
 
 NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 
@@ -90,7 +90,7 @@ class Service:
             metrics=metrics,
             state=lambda name: upstreams[name].state(),
         )
-        self._sender = Sender(
+        self._sender = UpstreamSender(
             upstreams,
             tokenizer=Tokenizer(settings, keys, vault, commit_s=metrics.vault_commit_s.at()),
             delivery=self._delivery,
@@ -148,7 +148,7 @@ class Service:
                 )
                 raise why_not(planned)
         except BaseException as error:
-            reservation.settle(NOTHING, None)
+            reservation.commit(NOTHING, None)
             request.end_trace_of_error(error)
             raise
         return await self._sender.send(planned)

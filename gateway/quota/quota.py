@@ -7,7 +7,7 @@ client who hammers costs nothing.
     async with Quota(settings.quota, settings.access.teams, store) as quota:
         reservation = quota.take(principal, need) or await quota.reserve(principal, need)
         ...
-        reservation.settle(Usage(812, 96), price)      # or None: unknown use keeps what was reserved
+        reservation.commit(Usage(812, 96), price)      # or None: unknown use keeps what was reserved
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ class LimitReached(Exception):
 
 
 class Reservation:
-    """What one request may use. Settle it once; more often does no harm."""
+    """What one request may use. `commit` is idempotent."""
 
     __slots__ = ("_taken", "accounts")
 
@@ -44,8 +44,8 @@ class Reservation:
         for account in accounts:
             account.take(need, self._taken)
 
-    def settle(self, usage: Usage | None, price: Nano | None) -> None:
-        """The request is over.
+    def commit(self, usage: Usage | None, price: Nano | None) -> None:
+        """Return what the request did not use to the limits. Idempotent.
 
         Args:
             usage: what it used; None keeps all that was reserved.
@@ -66,7 +66,7 @@ class Reservation:
 
     def release(self) -> None:
         """No upstream has begun an answer, so no token was used. It was a request all the same."""
-        self.settle(NOTHING, _FREE)
+        self.commit(NOTHING, _FREE)
 
 
 UNLIMITED = Reservation((), Need(0, 0, 0))

@@ -1,26 +1,28 @@
-"""Makes the body for a cloud: tokens in the place of values, and those in the vault before anything leaves.
+"""Builds the body for a cloud, and stores the values of its tokens in the vault before it is sent.
 
 tokenizer = Tokenizer(settings, keys, vault, commit_s=metrics.vault_commit_s.at())
-draft = await tokenizer.tokenize(exchange, upstream)       # None: it stays here, `exchange.reasons` say why
-...                                                        # the vault commits meanwhile
-outgoing = await tokenizer.kept(exchange, upstream, draft) # only now it may leave; None as above
+draft = await tokenizer.tokenize(inspected, conversations, upstream)    # raises NotTokenized: it must not be sent
+...                                                                     # the vault commits concurrently
+outgoing = await tokenizer.stored(inspected, upstream, draft)           # now it may be sent
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
 from ..domain.entities import EntityType
-from ..exchange.sent import Exchange
+from ..exchange.inspected import Inspected
 from ..policy.decision import Reason
 from ..settings import GatewaySettings
 from ..telemetry import log
 from ..telemetry.metrics.families import Series
 from ..telemetry.tracing import NOTHING, span
+from ..tokens.conversation import Conversation
 from ..tokens.keys import TokenKeys
 from ..tokens.surrogates import demanded
 from ..tokens.token import TokenIssuer
@@ -31,29 +33,43 @@ from .body import Leak, Outgoing, tokenize_body
 _PERSON = f"{EntityType.PERSON}_"
 
 
+class NotTokenized(Exception):
+    """The body could not be tokenized, so it must not be sent to a cloud.
+
+    Args:
+        reason: reason code for the audit record.
+    """
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
 @dataclass(slots=True)
 class Draft:
-    """A body for a cloud whose values are on their way into the vault."""
+    """A body for a cloud whose token values are being stored in the vault."""
 
     outgoing: Outgoing
-    keeping: asyncio.Future[None] | None = None
-    """None when there is nothing to keep."""
+    conversation: Conversation
+    """The conversation, under the token key that it began with."""
+    storing: asyncio.Future[None] | None = None
+    """None if there is nothing to store."""
     timed: AbstractContextManager[Any] = NOTHING
-    """The vault's part of the trace; it ends with its `with`."""
+    """The vault's span of the trace; it ends with its `with`."""
     began: float = 0.0
 
-    def give_up(self) -> None:
-        """It will not be sent. What is on its way into the vault goes there, and expires."""
-        if self.keeping is not None:
+    def cancel(self) -> None:
+        """Note that it will not be sent. Values that are being stored expire."""
+        if self.storing is not None:
             with self.timed:
-                self.keeping.cancel()
+                self.storing.cancel()
 
 
 class Tokenizer:
     """Tokenizes under one set of settings.
 
     Args:
-        commit_s: where the time that the vault takes is counted.
+        commit_s: histogram of the vault's commit time, in seconds.
     """
 
     def __init__(self, settings: GatewaySettings, keys: TokenKeys, vault: Vault, *, commit_s: Series) -> None:
@@ -62,38 +78,48 @@ class Tokenizer:
         self._commit_s = commit_s
         self._surrogates = frozenset(EntityType(name) for name in settings.tokens.format_preserving)
 
-    async def tokenize(self, exchange: Exchange, upstream: Upstream) -> Draft | None:
-        """The body for a cloud, its values on their way into the vault; None when it must not leave after all."""
-        try:
-            if exchange.older:
-                called = (exchange.conversation, *exchange.older)
-                exchange.conversation = await self._vault.living(called) or exchange.conversation
-                exchange.older = ()
-            return await self._tokenize(exchange, upstream)
-        except Exception as error:  # noqa: BLE001 - whatever failed here, nothing may leave
-            _stays(exchange, error)
-            return None
+    async def tokenize(self, inspected: Inspected, conversations: Sequence[Conversation], upstream: Upstream) -> Draft:
+        """Return the body for a cloud; its token values are being stored in the vault.
 
-    async def kept(self, exchange: Exchange, upstream: Upstream, draft: Draft) -> Outgoing | None:
-        """The body for a cloud once its values are durable in the vault; None when it must not leave after all."""
+        Args:
+            conversations: the conversation under each token key; the vault is asked for the current one of several.
+
+        Raises:
+            NotTokenized: the body must not be sent.
+        """
+        try:
+            conversation = conversations[0]
+            if len(conversations) > 1:
+                conversation = await self._vault.living(conversations) or conversation
+            return await self._tokenize(inspected, conversation, upstream)
+        except Exception as error:  # noqa: BLE001 - after any failure, nothing may be sent
+            raise _not_tokenized(inspected, error) from None
+
+    async def stored(self, inspected: Inspected, upstream: Upstream, draft: Draft) -> Outgoing:
+        """Return the body for a cloud, once its token values are durable in the vault.
+
+        Raises:
+            NotTokenized: the body must not be sent.
+        """
         try:
             try:
-                return await self._kept(draft)
-            except Superseded:  # erased since its tokens were made: once more, with tokens that never were
-                return await self._kept(await self._tokenize(exchange, upstream))
-        except Exception as error:  # noqa: BLE001 - whatever failed here, nothing may leave
-            _stays(exchange, error)
-            return None
+                return await self._stored(draft)
+            except Superseded:  # the conversation was erased since: once more, with new tokens
+                return await self._stored(await self._tokenize(inspected, draft.conversation, upstream))
+        except Exception as error:  # noqa: BLE001 - after any failure, nothing may be sent
+            raise _not_tokenized(inspected, error) from None
 
-    async def _kept(self, draft: Draft) -> Outgoing:
-        if draft.keeping is not None:
+    async def _stored(self, draft: Draft) -> Outgoing:
+        if draft.storing is not None:
             with draft.timed:
-                await draft.keeping
+                await draft.storing
             self._commit_s.observe(time.perf_counter() - draft.began)
         return draft.outgoing
 
-    async def _tokenize(self, exchange: Exchange, upstream: Upstream) -> Draft:
-        conversation, has_text = exchange.conversation, exchange.request.surface.has_text
+    async def _tokenize(self, inspected: Inspected, conversation: Conversation, upstream: Upstream) -> Draft:
+        admitted, inspector = inspected.admitted, inspected.inspector
+        request = admitted.request
+        surface, has_text = request.surface, request.surface.has_text
         known = await self._vault.load(conversation) if conversation.is_named and has_text else {}
         generation = self._vault.generation(conversation)
         issuer = TokenIssuer(
@@ -103,40 +129,36 @@ class Tokenizer:
             issued=known,
             key_version=conversation.key_version,
             generation=generation,
-            surrogates=self._surrogates
-            and self._surrogates & demanded(exchange.planned.inspected.inspector.leaves.texts),
+            surrogates=self._surrogates and self._surrogates & demanded(inspector.leaves.texts),
         )
-        people = [surface for token, surface in known.items() if token.startswith(_PERSON)]
+        people = [value for token, value in known.items() if token.startswith(_PERSON)]
 
         def tokenize() -> Outgoing:
             if people:
-                exchange.planned.inspected.inspector.know(people)
+                inspector.know(people)
             return tokenize_body(
-                exchange.body,
-                exchange.planned.inspected.inspector,
-                exchange.request.permissions,
+                admitted.body,
+                inspector,
+                request.permissions,
                 issuer,
                 model=upstream.model,
-                dropped=exchange.request.surface.dropped,
-                told=exchange.request.surface.told,
+                dropped=surface.dropped,
+                told=surface.told,
             )
 
-        outgoing = await asyncio.to_thread(tokenize) if exchange.request.is_large else tokenize()
-        if not (outgoing.issued and has_text):
-            return Draft(Outgoing(outgoing.data, {**known, **outgoing.issued} if known else outgoing.issued))
-        timed = span(
-            exchange.request.trace, "vault", {"tokens": len(outgoing.issued)} if exchange.request.trace else None
-        )
-        keeping = self._vault.store(conversation, outgoing.issued, subjects=issuer.about, generation=generation)
+        outgoing = await asyncio.to_thread(tokenize) if request.is_large else tokenize()
         issued = {**known, **outgoing.issued} if known else outgoing.issued
-        return Draft(Outgoing(outgoing.data, issued), keeping, timed, time.perf_counter())
+        if not (outgoing.issued and has_text):
+            return Draft(Outgoing(outgoing.data, issued), conversation)
+        timed = span(request.trace, "vault", {"tokens": len(outgoing.issued)} if request.trace else None)
+        storing = self._vault.store(conversation, outgoing.issued, subjects=issuer.about, generation=generation)
+        return Draft(Outgoing(outgoing.data, issued), conversation, storing, timed, time.perf_counter())
 
 
-def _stays(exchange: Exchange, error: Exception) -> None:
+def _not_tokenized(inspected: Inspected, error: Exception) -> NotTokenized:
+    request_id = inspected.admitted.request.request_id
     if isinstance(error, Leak):
-        reason = Reason.SECOND_LOOK.about(str(error))
-        log.event("second look found an identifier", level=40, found=str(error), request_id=exchange.request.request_id)
-    else:
-        reason = Reason.VAULT_FAILED.value
-        log.event("could not tokenize", level=40, error=error, request_id=exchange.request.request_id)
-    exchange.reasons.append(reason)
+        log.event("second look found an identifier", level=40, found=str(error), request_id=request_id)
+        return NotTokenized(Reason.SECOND_LOOK.about(str(error)))
+    log.event("could not tokenize", level=40, error=error, request_id=request_id)
+    return NotTokenized(Reason.VAULT_FAILED.value)

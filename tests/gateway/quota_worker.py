@@ -47,7 +47,7 @@ async def main(place: str, begin: float, speed: float, seconds: float, at_least:
                 sys.stdout.flush()
                 let_through += 1
                 await asyncio.sleep(0)
-                reservation.settle(Usage(60, 40), None)
+                reservation.commit(Usage(60, 40), None)
 
         await asyncio.gather(*(hammer() for _ in range(16)))
 

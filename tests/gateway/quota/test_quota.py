@@ -37,7 +37,7 @@ async def count(limits: Quota, who: Principal, need: Need, *, at_most: int = 100
     """How many such requests are let through, one after the other, each over before the next."""
     for number in range(at_most):
         try:
-            (await limits.reserve(who, need)).settle(None, None)
+            (await limits.reserve(who, need)).commit(None, None)
         except LimitReached:
             return number
     return at_most
@@ -82,10 +82,10 @@ def test_what_was_not_used_comes_back_and_unknown_use_stays(place: Place) -> Non
             first = await limits.reserve(who, Need(1, 900, 800_000_000))
             with pytest.raises(LimitReached):
                 await limits.reserve(who, Need(1, 101, 0))
-            first.settle(Usage(40, 10), price)
-            first.settle(Usage(0, 0), price)  # a second time is no refund
+            first.commit(Usage(40, 10), price)
+            first.commit(Usage(0, 0), price)  # a second time is no refund
             second = await limits.reserve(who, Need(1, 950, 0))
-            second.settle(None, price)
+            second.commit(None, price)
             with pytest.raises(LimitReached) as caught:
                 await limits.reserve(who, Need(1, 1, 0))
             assert caught.value.is_budget
@@ -103,7 +103,7 @@ def test_what_was_used_beyond_the_reservation_is_counted(place: Place) -> None:
     async def work() -> None:
         async with quota(await place.store(), Clock()) as limits:
             who = caller(tokens_per_day=1000)
-            (await limits.reserve(who, Need(1, 600, 0))).settle(Usage(1500, 0), None)
+            (await limits.reserve(who, Need(1, 600, 0))).commit(Usage(1500, 0), None)
             await limits.flush(is_last=True)
             assert await used(limits) == {("client:branch", "tokens_per_day"): 1500}
             assert await count(limits, who, Need(1, 1, 0)) == 0
@@ -220,9 +220,9 @@ def test_a_process_that_ends_while_it_gives_back_gives_back_once(place: Place, m
 
         monkeypatch.setattr(store, "lease", told)
         async with quota(await place.store(), clock) as other:
-            (await other.reserve(who, Need(1, 800, 0))).settle(None, None)
+            (await other.reserve(who, Need(1, 800, 0))).commit(None, None)
         async with quota(store, clock) as ending:
-            (await ending.reserve(who, Need(1, 1, 0))).settle(None, None)
+            (await ending.reserve(who, Need(1, 1, 0))).commit(None, None)
             await giving.wait()
         async with quota(await place.store(), clock) as after:
             assert await used(after) == {("client:branch", "tokens_per_day"): 801}
@@ -236,9 +236,9 @@ def test_a_lease_of_a_process_that_died_is_gone_and_one_that_stopped_gave_it_bac
         clock = Clock()
         who = caller(tokens_per_day=1600)
         async with quota(await place.store(), clock) as stopped:
-            (await stopped.reserve(who, Need(1, 100, 0))).settle(None, None)
+            (await stopped.reserve(who, Need(1, 100, 0))).commit(None, None)
         store = await place.store()
-        (await quota(store, clock).reserve(who, Need(1, 10, 0))).settle(None, None)
+        (await quota(store, clock).reserve(who, Need(1, 10, 0))).commit(None, None)
         await store.close()
         async with quota(await place.store(), clock) as alive:
             lost = 1500 // 16
@@ -253,7 +253,7 @@ def test_leases_that_nobody_uses_go_back_in_time_for_others(place: Place) -> Non
         who = caller(tokens_per_day=1600)
         idle, busy = [quota(await place.store(), clock) for _ in range(2)]
         async with idle, busy:
-            (await idle.reserve(who, Need(1, 1, 0))).settle(None, None)
+            (await idle.reserve(who, Need(1, 1, 0))).commit(None, None)
             for _ in range(2):
                 await idle.flush()
             assert await count(busy, who, Need(1, 1, 0), at_most=2000) == 1599
@@ -315,7 +315,7 @@ async def _count_once_it_answers(limits: Quota, who: Principal) -> int:
     async with asyncio.timeout(60):
         while True:
             try:
-                (await limits.reserve(who, ONE)).settle(None, None)
+                (await limits.reserve(who, ONE)).commit(None, None)
             except LimitReached:
                 return through
             except QuotaUnavailable:
@@ -453,7 +453,7 @@ def test_whatever_processes_do_no_minute_no_day_and_no_moment_sees_more_than_the
             elif step == "settle" and running:
                 _, row, reservation = running.pop(number % len(running))
                 spent[row][1] = min(spent[row][1], amount)
-                reservation.settle(Usage(int(spent[row][1]), 0), None)
+                reservation.commit(Usage(int(spent[row][1]), 0), None)
             elif step == "wait":
                 clock.now += number
                 for process in processes:

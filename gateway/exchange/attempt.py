@@ -1,0 +1,47 @@
+"""One upstream that is asked for an answer, and what it returned."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from ..settings import Fault
+from ..tokens.conversation import Conversation
+from ..tokens.restore import RestoreCounts
+from ..upstream import Attempts
+from .planned import Planned
+
+
+class Attempt(NamedTuple):
+    """A request as it is sent to one upstream."""
+
+    planned: Planned
+    upstream: str
+    body: bytes
+    """JSON as the upstream gets it: with tokens for a cloud, with the original text for a pool."""
+    conversations: tuple[Conversation, ...]
+    """As `Request.conversations`; only the current one, once the vault was asked for it."""
+    issued: Mapping[str, str]
+    """Values by token; empty if the original text is sent."""
+    repeated: Mapping[str, Any]
+    """Fields that are not sent and that the answer repeats."""
+    tries: Attempts
+    """Connections of all attempts of the request. Grows while the upstream is asked."""
+    counts: RestoreCounts
+    """Tokens restored in the answer. Grows while the answer is restored."""
+
+    @property
+    def conversation(self) -> Conversation:
+        """The conversation; under the newest token key, unless the vault was asked."""
+        return self.conversations[0]
+
+
+class AttemptResult(NamedTuple):
+    """A complete answer of an upstream, restored and not yet released."""
+
+    attempt: Attempt
+    answer: dict[str, Any]
+    size_bytes: int
+    """Size of the answer as the upstream sent it."""
+    fault: Fault | None = None
+    """Why the next upstream is asked for a better answer; None if it is not."""

@@ -1,0 +1,29 @@
+"""The end of an answer, as its audit record states it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from ..tokens.restore import RestoreCounts
+
+
+class Delivered(NamedTuple):
+    """The end of an answer: delivered in full, in part, or not."""
+
+    request_id: str
+    status: int
+    """HTTP status of the response."""
+    reason: str
+    """`answered`, `handed_over`, `client-left` or a reason code."""
+    upstream: str | None
+    """Source of the answer; None if no upstream gave one."""
+    counts: RestoreCounts
+    digest: str
+    """Keyed digest of the bytes that the client was sent."""
+    tries: Sequence[str]
+    """Connections of the request, in order: `upstream/server:outcome`."""
+    release: Mapping[str, Any] | None = None
+    """Verdicts and reason codes of the release checks; None without checks."""
+    handoff_id: str | None = None
+    """Id of the hand-off that replaces the answer; None if it was not handed off."""

@@ -1,0 +1,91 @@
+"""Writes the audit record of the end of an answer."""
+
+from __future__ import annotations
+
+import asyncio
+
+from ..audit.audit_log import AuditLog
+from ..domain.errors import Refused
+from ..exchange.attempt import Attempt
+from ..exchange.delivered import Delivered
+from ..release.judge import Judge
+from ..telemetry import log
+from ..telemetry.metrics import Metrics
+from ..telemetry.tracing import span
+
+# Values of `reason` in the record of an answer that no reason code ended.
+ANSWERED = "answered"
+CLIENT_LEFT = "client-left"
+HANDED_OVER = "handed_over"
+
+_COUNTED = ("restored", "withheld", "unknown", "malformed", "capped")
+
+
+class AnswerRecorder:
+    """Records the end of the answer of one attempt.
+
+    Args:
+        background: tasks that write records for which no caller waits; shared by all recorders of a process.
+    """
+
+    __slots__ = ("_audit", "_background", "_metrics", "attempt", "checks", "handoff_id")
+
+    def __init__(
+        self, attempt: Attempt, *, audit: AuditLog, metrics: Metrics, background: set[asyncio.Task[None]]
+    ) -> None:
+        self.attempt = attempt
+        self.checks: Judge | None = None
+        """Release checks of the answer; None until it begins, and without checks."""
+        self.handoff_id: str | None = None
+        """Id of the hand-off that replaces the answer; None if it is not handed off."""
+        self._audit = audit
+        self._metrics = metrics
+        self._background = background
+
+    async def record_end(self, reason: str, digest: str, *, status: int = 200) -> None:
+        """Record the end of the answer.
+
+        Raises:
+            Refused: the record is not durable.
+        """
+        attempt, metrics = self.attempt, self._metrics
+        request, counts = attempt.planned.request, attempt.counts
+        for name in _COUNTED:
+            if count := getattr(counts, name):
+                metrics.tokens.add(name, by=count)
+        release = None
+        if self.checks is not None:
+            verdicts = self.checks.verdicts
+            release = verdicts.plain()
+            for check, verdict in verdicts.of.items():
+                metrics.release_checks.add(request.route.model, check, verdict.value)
+        delivered = Delivered(
+            request.request_id,
+            status,
+            reason,
+            attempt.upstream,
+            counts,
+            digest,
+            attempt.tries.words(),
+            release,
+            self.handoff_id,
+        )
+        with span(request.trace, "audit"):
+            await self._audit.answer(delivered)
+
+    def client_left(self) -> None:
+        """Record that the client left before the answer began."""
+        self.record_end_in_background(CLIENT_LEFT, self._audit.hasher().hexdigest())
+
+    def record_end_in_background(self, reason: str, digest: str) -> None:
+        """Record an end for which no caller waits: the client has left, or gets an error."""
+        task = asyncio.create_task(self._record_or_log(reason, digest))
+        self._background.add(task)
+        task.add_done_callback(self._background.discard)
+
+    async def _record_or_log(self, reason: str, digest: str) -> None:
+        try:
+            await self.record_end(reason, digest)
+        except Refused:
+            request_id = self.attempt.planned.request.request_id
+            log.event("end of a broken answer not recorded", level=40, request_id=request_id)
