@@ -1,1 +1,1 @@
-"""The ASGI application for clients."""
+"""The ASGI application: HTTP requests in, HTTP responses out."""

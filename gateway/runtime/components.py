@@ -28,7 +28,7 @@ from sovctl.compliance.ledger.store import Ledger
 from sovctl.support.errors import InputError, SovctlError
 
 from ..access.assertion import PrincipalSigner
-from ..api.app import Context
+from ..api.app import AppContext
 from ..audit.audit_log import AuditLog, Sink
 from ..detect import make_detector
 from ..detect.clean_text_cache import Finder
@@ -145,7 +145,7 @@ class Components:
         }
 
     @asynccontextmanager
-    async def open(self) -> AsyncIterator[Context]:
+    async def open(self) -> AsyncIterator[AppContext]:
         """Open files and connections; close them in the reverse order. What goes wrong is kept in `failure`."""
         asyncio.get_running_loop().set_exception_handler(_log_stray_error)
         async with AsyncExitStack() as stack:
@@ -163,7 +163,7 @@ class Components:
             yield context
         log.event("stopped", site=self.settings.site)
 
-    async def _open(self, stack: AsyncExitStack) -> Context:
+    async def _open(self, stack: AsyncExitStack) -> AppContext:
         settings = self.settings
         await self._in_force.callers.__aenter__()
         stack.push_async_callback(self._close_callers)
@@ -186,7 +186,7 @@ class Components:
         if tracing is not None:
             stack.push_async_callback(tracing.close)
         opened = _Opened(vault, audit, upstreams, readiness, quota, desk, tracing)
-        context = Context(
+        context = AppContext(
             self._service(opened, self._in_force), self._in_force.callers, readiness.wrong, self._counting(stack), desk
         )
         readiness.others.append(lambda: context.callers.wrong())
@@ -223,7 +223,9 @@ class Components:
             wake=watch.wake,
         )
 
-    async def _open_admin(self, stack: AsyncExitStack, listen: AdminListen, opened: _Opened, context: Context) -> None:
+    async def _open_admin(
+        self, stack: AsyncExitStack, listen: AdminListen, opened: _Opened, context: AppContext
+    ) -> None:
         from ..admin.surface import Shown, admin_surface  # its pages cost a start that has none 0.1 s
 
         shown = Shown(
@@ -277,7 +279,7 @@ class Components:
         return [*in_force.models, SecondLook(look, opened.upstreams[look.upstream], salt=salt)]
 
     @asynccontextmanager
-    async def _reloading(self, config: Path, opened: _Opened, context: Context) -> AsyncIterator[None]:
+    async def _reloading(self, config: Path, opened: _Opened, context: AppContext) -> AsyncIterator[None]:
         """Until the end of this context, changed settings come into force in `context`.
 
         Raises:
