@@ -1,1 +1,1 @@
-"""Audit records of requests and erasures."""
+"""Audit records of requests, answers, hand-offs, settings, operators' actions and erasures."""

@@ -21,7 +21,8 @@ from sovctl.compliance.ledger.store import Ledger
 from sovctl.support.errors import Busy, InputError, SovctlError
 from sovctl.support.secret_files import read_secret
 
-from ..audit.audit_log import AuditLog, erased_fields
+from ..audit.audit_log import AuditLog
+from ..audit.erasure_records import erased_fields
 from ..domain.errors import Refused
 from ..settings import GatewaySettings
 from ..tokens.conversation import Conversation, conversation_of

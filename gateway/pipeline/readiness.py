@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from sovctl.support.errors import SovctlError
 
-from ..audit.audit_log import Sink
+from ..audit.audit_log import AuditSink
 from ..quota.quota import Quota
 from ..settings import RouteSettings
 from ..telemetry import log
@@ -35,7 +35,7 @@ class Readiness:
 
     routes: Sequence[RouteSettings]
     vault: Vault
-    ledger: Sink
+    ledger: AuditSink
     quota: Quota
     upstreams: Mapping[str, Upstream]
     others: list[Callable[[], Mapping[str, str]]] = field(default_factory=list)

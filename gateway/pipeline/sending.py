@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from ..access.assertion import HEADER, PrincipalSigner
-from ..audit.audit_log import AuditLog, Recording
+from ..audit.audit_log import AuditLog, DurableWrite
 from ..domain.errors import Code, Headers, Refused, Rejection, UpstreamFailed, UpstreamRejected
 from ..exchange.attempt import Attempt, AttemptResult
 from ..exchange.delivered import Delivered
@@ -260,7 +260,7 @@ class UpstreamSender:
             return False
         return True
 
-    def _record(self, progress: _Progress, attempt: Attempt) -> Recording:
+    def _record(self, progress: _Progress, attempt: Attempt) -> DurableWrite:
         """Record that a request is about to be sent.
 
         Raises:

@@ -29,7 +29,7 @@ from sovctl.support.errors import InputError, SovctlError
 
 from ..access.assertion import PrincipalSigner
 from ..api.app import AppContext
-from ..audit.audit_log import AuditLog, Sink
+from ..audit.audit_log import AuditLog, AuditSink
 from ..detect import make_detector
 from ..detect.clean_text_cache import Finder
 from ..domain.errors import Refused
@@ -321,7 +321,7 @@ class Components:
             loop.remove_signal_handler(signal.SIGHUP)
             signal.signal(signal.SIGHUP, signal.SIG_IGN)  # the last answers are not ended by a reload
 
-    async def _open_sink(self, stack: AsyncExitStack) -> Sink:
+    async def _open_sink(self, stack: AsyncExitStack) -> AuditSink:
         patience = store_patience("ledger", self.settings.disk_timeout_s)
         if self.line is not None:
             sender = LineSender(self.line, on_broken=self._stop, stall_timeout=patience)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sovctl.compliance.ledger.format import MAX_RECORD_BYTES, encode_record
-from sovctl.gateway.audit.audit_log import encode
+from sovctl.gateway.audit.records import encode
 from sovctl.support.errors import InputError
 
 _VALUES = st.recursive(

@@ -15,7 +15,7 @@ from ..model.probe_sections import read_parts
 REJECTED = ("no key", "wrong key", "models without key")
 UNAUTHORIZED = 401
 RECORDS = ("gateway.request", "gateway.answer")
-"""What gateway/audit/audit_log.py writes of every request that is answered."""
+"""What gateway/audit/records.py writes of every request that is answered."""
 
 
 @dataclass(frozen=True, kw_only=True)
