@@ -29,10 +29,10 @@ from ..access.callers import Callers, bearer
 from ..access.certificate import PEER
 from ..access.principal import Principal
 from ..domain.errors import Code, Headers, Refused
-from ..handoff.desk import Desk
+from ..handoff.service import HandoffService
 from ..http.client_body import received_at_once
 from ..pipeline.readiness import NOT_READY
-from ..pipeline.service import NO_HEADERS, Service, new_request_id
+from ..pipeline.service import NO_HEADERS, RequestHandler, new_request_id
 from ..settings import UpstreamKind
 from ..surfaces import SURFACES, Surface, models
 from ..telemetry import log
@@ -69,13 +69,13 @@ class ClientLeft(Exception):
 class AppContext:
     """Components that the handlers use; replaced when changed settings are applied."""
 
-    service: Service
+    service: RequestHandler
     callers: Callers
     ready: Callable[[], Awaitable[dict[str, str]]]
     """Returns the failures by component; empty if ready."""
     metrics: Callable[[], Metrics]
     """Returns the metrics of all workers."""
-    desk: Desk | None = None
+    desk: HandoffService | None = None
     """Where clients fetch the answers of operators; None if the site has no hand-offs."""
 
 

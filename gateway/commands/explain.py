@@ -31,7 +31,7 @@ from ..exchange.planned import Planned
 from ..model_finders import load_models
 from ..model_finders.llm_review import wants
 from ..pipeline.admission import Admission
-from ..pipeline.planning import Planner, why_not
+from ..pipeline.planning import Planner, refusal_of
 from ..policy.decision import Verdict
 from ..quota.need import NANO
 from ..quota.open_store import open_store
@@ -90,7 +90,7 @@ async def _explain(settings: GatewaySettings, surface: Surface, caller: Principa
         request = planner.accept(surface, caller, raw, conversation_header=None, request_id="", headers=headers)
         planned = planner.plan(await planner.inspect(await admission.reserve(request)))
         if not planned.upstreams:
-            refused = why_not(planned).code.value
+            refused = refusal_of(planned).code.value
     except Refused as error:
         refused = error.code.value
     finally:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from ..access.principal import Principal
 from ..domain.errors import Refused
 from ..policy.permissions import Permissions
-from ..release.judge import Checks
+from ..release.judge import ReleaseChecks
 from ..settings import RouteSettings
 from ..surfaces import Surface
 from ..telemetry.tracing import Trace
@@ -38,7 +38,7 @@ class Request(NamedTuple):
     """True if the client asked for a stream."""
     conversations: tuple[Conversation, ...]
     """The conversation under each token key, newest key first: it may have begun under an older one."""
-    release_checks: Checks | None
+    release_checks: ReleaseChecks | None
     """Checks that the answer must pass before it is released; None if the route has none."""
     trace: Trace | None
     """Its trace; None if it is not sampled."""

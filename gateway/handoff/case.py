@@ -35,7 +35,7 @@ class State(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class HandoffCase:
     """One hand-off. Times are seconds since 1970."""
 
     id: str

@@ -21,7 +21,7 @@ from typing import Any
 import orjson
 
 from ..settings import GatewaySettings
-from .case import Case, State
+from .case import HandoffCase, State
 from .open_tables import open_tables
 from .tables import CASE_COLUMNS, Tables
 
@@ -61,7 +61,7 @@ class QueueFull(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Census:
+class Counts:
     """How the queue stands."""
 
     open: int
@@ -75,7 +75,7 @@ class Census:
 class Due:
     """A hand-off of which the webhook is to be told now."""
 
-    case: Case
+    case: HandoffCase
     attempts: int
 
 
@@ -90,7 +90,7 @@ class Queue:
         """The file or the database."""
         return self._tables.where
 
-    async def add(self, case: Case, *, most_open: int, tell: bool) -> None:
+    async def add(self, case: HandoffCase, *, most_open: int, tell: bool) -> None:
         """Put a hand-off in the queue; durable when this returns.
 
         Args:
@@ -111,12 +111,12 @@ class Queue:
         [(count,)] = await self._tables.rows(_OPEN_CASES)
         return int(count) >= most_open
 
-    async def get(self, case_id: str) -> Case | None:
+    async def get(self, case_id: str) -> HandoffCase | None:
         """A hand-off that is not forgotten."""
         rows = await self._tables.rows(f"SELECT {_COLUMNS} FROM cases WHERE id = $1", case_id)  # noqa: S608
         return _case(rows[0]) if rows else None
 
-    async def open_cases(self, *, most: int) -> list[Case]:
+    async def open_cases(self, *, most: int) -> list[HandoffCase]:
         """Those that wait or are taken, the oldest first."""
         select = f"SELECT {_COLUMNS} FROM cases WHERE {_OPEN} ORDER BY made_at, id LIMIT $1"  # noqa: S608
         return [_case(row) for row in await self._tables.rows(select, most)]
@@ -137,7 +137,7 @@ class Queue:
         )
         return changed[0] == 1
 
-    async def expired(self, *, now: int) -> list[Case]:
+    async def expired(self, *, now: int) -> list[HandoffCase]:
         """What can no longer be read."""
         select = f"SELECT {_COLUMNS} FROM cases WHERE expires_at <= $1"  # noqa: S608
         return [_case(row) for row in await self._tables.rows(select, now)]
@@ -149,9 +149,9 @@ class Queue:
             ("DELETE FROM cases WHERE expires_at <= $1", (now,)),
         )
 
-    async def census(self) -> Census:
+    async def census(self) -> Counts:
         """How the queue stands."""
-        return Census(*(await self._tables.rows(_CENSUS))[0])
+        return Counts(*(await self._tables.rows(_CENSUS))[0])
 
     async def is_on_duty(self, holder: str, *, now: float) -> bool:
         """True when this worker is the one that tells the webhook; it writes only when that changes or ends soon."""
@@ -194,7 +194,7 @@ async def open_queue(settings: GatewaySettings) -> Queue:
     return Queue(await open_tables(settings))
 
 
-def _values(case: Case) -> tuple[Any, ...]:
+def _values(case: HandoffCase) -> tuple[Any, ...]:
     return (
         *(case.id, case.request_id, case.owner, case.tenant, case.model, case.surface, case.conversation),
         *(case.key_version, orjson.dumps(case.reasons).decode(), orjson.dumps(dict(case.counts)).decode()),
@@ -203,8 +203,8 @@ def _values(case: Case) -> tuple[Any, ...]:
     )
 
 
-def _case(row: tuple[Any, ...]) -> Case:
+def _case(row: tuple[Any, ...]) -> HandoffCase:
     fields = dict(zip(CASE_COLUMNS, row, strict=True))
     reasons: list[str] = orjson.loads(fields.pop("reasons"))
     counts: Mapping[str, int] = orjson.loads(fields.pop("counts"))
-    return Case(**fields | {"reasons": tuple(reasons), "counts": counts, "state": State(fields["state"])})
+    return HandoffCase(**fields | {"reasons": tuple(reasons), "counts": counts, "state": State(fields["state"])})

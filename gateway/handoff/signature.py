@@ -14,14 +14,14 @@ from hashlib import sha256
 
 import orjson
 
-from .case import Case
+from .case import HandoffCase
 
 SIGNATURE = "x-sovctl-signature"
 _LONGEST_WAIT_S = 300.0
 _FIRST_WAIT_S = 1.0
 
 
-def body_of(case: Case, *, site: str) -> bytes:
+def body_of(case: HandoffCase, *, site: str) -> bytes:
     """What a receiver is told of a hand-off; the same bytes every time."""
     return orjson.dumps(
         {
@@ -37,7 +37,7 @@ def body_of(case: Case, *, site: str) -> bytes:
     )
 
 
-def headers_of(case: Case, body: bytes, *, secret: bytes, now: int) -> dict[str, str]:
+def headers_of(case: HandoffCase, body: bytes, *, secret: bytes, now: int) -> dict[str, str]:
     """The headers of one attempt."""
     return {
         "Content-Type": "application/json",

@@ -76,7 +76,7 @@ def transcript_of(
         issued: what its tokens stand for so far.
 
     Raises:
-        Leak: it would still hold an identifier.
+        IdentifierLeak: it would still hold an identifier.
         TooDeep: a text in it holds JSON that is nested deeper than `max_depth`.
     """
     messages = [*_said(surface, body, request.leaves), {"role": HELD_BACK, "content": [_part(text) for text in answer]}]

@@ -26,7 +26,7 @@ from ..domain.errors import Refused
 from ..settings import HandoffSettings
 from ..telemetry import log
 from ..telemetry.metrics import Metrics
-from .queue import Census, Due, Queue
+from .queue import Counts, Due, Queue
 from .signature import body_of, headers_of, wait_s
 
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ class Watch:
         await self._queue.unheard(due.case.id, next_at=time.time() + wait)
 
 
-def _wrong(census: Census, settings: HandoffSettings, *, now: float) -> dict[str, str]:
+def _wrong(census: Counts, settings: HandoffSettings, *, now: float) -> dict[str, str]:
     said = []
     if census.open >= settings.max_open:
         said.append(f"the queue is full: {census.open} are open")

@@ -14,7 +14,7 @@ from ..domain.errors import Code, Headers, Refused
 from ..exchange.admitted import Admitted
 from ..exchange.request import Request
 from ..quota.headers import limit_headers, refusal_headers
-from ..quota.need import Nano, Need
+from ..quota.need import Amounts, Nano
 from ..quota.quota import Quota
 from ..quota.reservation import UNLIMITED, LimitReached, Reservation
 from ..quota.size import NO_SIZE, Size, size_of
@@ -63,7 +63,7 @@ class Admission:
         while True:
             budget = amounts.pop()
             try:
-                reservation = await self._take(request.principal, Need(1, tokens, budget))
+                reservation = await self._take(request.principal, Amounts(1, tokens, budget))
                 break
             except LimitReached as reached:
                 if not (reached.is_cost and amounts):
@@ -87,11 +87,11 @@ class Admission:
         tokens = self._tariff.tokens(request.route.model, size, asked=asked)
         cost = costs.get(upstream, 0) if costs is not None else 0
         try:
-            return await self._take(request.principal, Need(0, tokens, cost))
+            return await self._take(request.principal, Amounts(0, tokens, cost))
         except LimitReached as reached:
             raise _refused(reached) from None
 
-    async def _take(self, principal: Principal, need: Need) -> Reservation:
+    async def _take(self, principal: Principal, need: Amounts) -> Reservation:
         try:
             return self._quota.take(principal, need) or await self._quota.reserve(principal, need)
         except QuotaUnavailable as error:

@@ -8,7 +8,7 @@ from ..audit.audit_log import AuditLog
 from ..domain.errors import Refused
 from ..exchange.attempt import Attempt
 from ..exchange.delivered import Delivered
-from ..release.judge import Judge
+from ..release.judge import ReleaseCheckRun
 from ..telemetry import log
 from ..telemetry.metrics import Metrics
 from ..telemetry.tracing import span
@@ -34,7 +34,7 @@ class AnswerRecorder:
         self, attempt: Attempt, *, audit: AuditLog, metrics: Metrics, background: set[asyncio.Task[None]]
     ) -> None:
         self.attempt = attempt
-        self.checks: Judge | None = None
+        self.checks: ReleaseCheckRun | None = None
         """Release checks of the answer; None until it begins, and without checks."""
         self.handoff_id: str | None = None
         """Id of the hand-off that replaces the answer; None if it is not handed off."""

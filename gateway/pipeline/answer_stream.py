@@ -18,9 +18,9 @@ from ..body.sse import EventTooLarge
 from ..domain.errors import Code, Refused, UpstreamFailed
 from ..http.client_body import ClientBody
 from ..quota.need import usage_in
-from ..release.gated import gated
-from ..release.stream import Gate
-from ..release.verdict import Blocked
+from ..release.gated_stream import gated
+from ..release.stream import StreamGate
+from ..release.verdict import AnswerWithheld
 from ..surfaces import Restoration
 from ..surfaces.handed_over import ReplacementAnswer
 from ..telemetry import log
@@ -36,7 +36,7 @@ from .restored_events import RestoredEvents
 _HASHED_TOGETHER = 8
 _INVALID_ANSWER = (EventTooLarge, UpstreamFailed)
 
-Withhold = Callable[[AnswerRecorder, Blocked, list[str]], Awaitable[ReplacementAnswer]]
+Withhold = Callable[[AnswerRecorder, AnswerWithheld, list[str]], Awaitable[ReplacementAnswer]]
 """Returns the replacement of a withheld answer; raises `Refused` without one."""
 
 
@@ -98,7 +98,7 @@ class AnswerStream:
 
         Raises:
             UpstreamFailed: no event came.
-            Blocked: a release check failed before anything could be sent.
+            AnswerWithheld: a release check failed before anything could be sent.
         """
         try:
             async with asyncio.timeout_at(self._request.deadline_s):
@@ -141,7 +141,7 @@ class AnswerStream:
                     self.is_over = True
                     yield last
                     return
-            except Blocked as withheld:
+            except AnswerWithheld as withheld:
                 log.event("stream held back", level=30, reason=str(withheld), request_id=request.request_id)
                 self.replacement = await self._withhold(recorder, withheld, self.model_text)
             assert self._ending is not None
@@ -219,20 +219,20 @@ class AnswerStream:
         charge.usage = usage if charge.usage is None else charge.usage.later(usage)
         return self._hides_usage and not decoded.get("choices")
 
-    def _new_gate(self, metrics: Metrics) -> Gate | None:
+    def _new_gate(self, metrics: Metrics) -> StreamGate | None:
         request, checks = self._request, self._recorder.checks
         if checks is None:
             return None
         observe = metrics.release_hold_s.at(request.route.model).observe
         sent = self._ending.sent if self._ending is not None else lambda _: None
-        return Gate(checks, request.surface, clock=time.monotonic, observe=observe, sent=sent)
+        return StreamGate(checks, request.surface, clock=time.monotonic, observe=observe, sent=sent)
 
     async def _next(self) -> bytes:
         """Return events for the reader of this stream; empty before the events that end it.
 
         Raises:
             UpstreamFailed: the answer is cut off or invalid.
-            Blocked: a release check failed, and all that had passed was returned.
+            AnswerWithheld: a release check failed, and all that had passed was returned.
         """
         if self._gated is not None:
             return await anext(self._gated, b"")

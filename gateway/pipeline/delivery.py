@@ -13,10 +13,10 @@ import orjson
 from ..audit.audit_log import AuditLog
 from ..domain.errors import Code, Refused, UpstreamFailed
 from ..exchange.attempt import Attempt, AttemptResult
-from ..handoff.desk import Desk
+from ..handoff.service import HandoffService
 from ..quota.need import usage_said
-from ..release.judge import Judge
-from ..release.verdict import Blocked
+from ..release.judge import ReleaseCheckRun
+from ..release.verdict import AnswerWithheld
 from ..release.whole import release_whole
 from ..settings import Limits
 from ..settings.release import OnFailure
@@ -48,7 +48,7 @@ class Delivery:
         limits: Limits,
         bounds: RestoreBounds,
         background: set[asyncio.Task[None]] | None = None,
-        handoff: Desk | None = None,
+        handoff: HandoffService | None = None,
     ) -> None:
         self._audit = audit
         self._metrics = metrics
@@ -100,7 +100,7 @@ class Delivery:
                         release_whole(checks, surface, result.answer)
                     if traced is not None:
                         traced.say({"verdict": checks.verdicts.worst.value})
-            except Blocked as withheld:
+            except AnswerWithheld as withheld:
                 texts = [said.text for said in surface.strings_of(result.answer)]
                 replacement = await self._replacement(recorder, withheld, texts)
                 content = surface.written(_ending(result.attempt).whole(replacement))
@@ -134,7 +134,7 @@ class Delivery:
                 metrics=self._metrics,
             )
             await stream.begin()
-        except Blocked as withheld:
+        except AnswerWithheld as withheld:
             answer.release()
             stream.replacement = await self._replacement(recorder, withheld, stream.model_text)
         except BaseException:
@@ -142,7 +142,9 @@ class Delivery:
             raise
         return stream
 
-    async def _replacement(self, recorder: AnswerRecorder, withheld: Blocked, texts: list[str]) -> ReplacementAnswer:
+    async def _replacement(
+        self, recorder: AnswerRecorder, withheld: AnswerWithheld, texts: list[str]
+    ) -> ReplacementAnswer:
         """As `withhold`, for an answer of which nothing was sent: a refusal is recorded.
 
         Raises:
@@ -154,7 +156,7 @@ class Delivery:
             await recorder.record_end(refused.code.value, self._audit.digest(b""), status=refused.status)
             raise
 
-    async def withhold(self, recorder: AnswerRecorder, withheld: Blocked, texts: list[str]) -> ReplacementAnswer:
+    async def withhold(self, recorder: AnswerRecorder, withheld: AnswerWithheld, texts: list[str]) -> ReplacementAnswer:
         """Queue a withheld answer for a person, and return its replacement.
 
         Args:
@@ -188,7 +190,7 @@ def restoration_of(attempt: Attempt, bounds: RestoreBounds) -> Restoration:
     return Restoration(Issued(attempt.issued, bounds), model, counts, repeated, is_json=is_json)
 
 
-def check_run_of(attempt: Attempt) -> Judge | None:
+def check_run_of(attempt: Attempt) -> ReleaseCheckRun | None:
     """Return the release checks of an attempt's answer; None if its route or surface has none."""
     inspected = attempt.planned.inspected
     request, inspector = inspected.admitted.request, inspected.inspector

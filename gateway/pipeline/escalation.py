@@ -17,7 +17,7 @@ from ..exchange.attempt import Attempt, AttemptResult
 from ..exchange.request import Request
 from ..release.schema import SchemaCheck
 from ..routing.bad_answer import fault_in
-from ..routing.latch import Latch
+from ..routing.deprioritized import DeprioritizedUpstreams
 from ..settings import Fault
 from ..telemetry.metrics import Metrics
 
@@ -33,7 +33,7 @@ class Escalation:
     """
 
     metrics: Metrics
-    latch: Latch = field(default_factory=Latch)
+    latch: DeprioritizedUpstreams = field(default_factory=DeprioritizedUpstreams)
     _check: SchemaCheck = field(default_factory=SchemaCheck)
 
     def deprioritized(self, request: Request) -> frozenset[str]:

@@ -5,7 +5,7 @@ Serving and `explain` share these stages, so `explain` shows what serving would 
     planner = Planner(settings, keys=keys, finder=detector, metrics=metrics, state=lambda name: upstreams[name].state())
     request = planner.accept(surface, principal, raw_body, conversation_header=None, request_id="...", headers={})
     inspected = await planner.inspect(await admission.reserve(request))
-    planner.plan(inspected).upstreams     # () if no upstream may serve it: `why_not`
+    planner.plan(inspected).upstreams     # () if no upstream may serve it: `refusal_of`
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from ..inspection.inspector import Inspection, Inspector
 from ..model_finders import OF_THE_REQUEST, SlowFinder, look_closer
 from ..policy.decision import Permit, Reason, Verdict, decide
 from ..policy.permissions import Policy
-from ..release.judge import Checks
+from ..release.judge import ReleaseChecks
 from ..routing.complexity import complexity_of, shadow_of
 from ..routing.demand import demand_of
 from ..routing.plan import FREE, Bill, candidates_of, plan_route
@@ -61,7 +61,7 @@ class Planner:
         finder: Finder,
         metrics: Metrics,
         state: Callable[[str], State],
-        checks: Mapping[str, Checks] = MappingProxyType({}),
+        checks: Mapping[str, ReleaseChecks] = MappingProxyType({}),
         slow_finders: Sequence[SlowFinder] = (),
         escalation: Escalation | None = None,
     ) -> None:
@@ -220,7 +220,7 @@ class Planner:
         return Planned(inspected, demand, upstreams, reasons, is_too_expensive, shadow)
 
 
-def why_not(planned: Planned) -> Refused:
+def refusal_of(planned: Planned) -> Refused:
     """The refusal of a request that no upstream may serve."""
     permit = planned.inspected.permit
     if permit.verdict is Verdict.BLOCK:

@@ -23,13 +23,13 @@ from ..access.assertion import PrincipalSigner
 from ..access.principal import Principal
 from ..audit.audit_log import AuditLog
 from ..detect.clean_text_cache import Finder
-from ..handoff.desk import Desk
+from ..handoff.service import HandoffService
 from ..model_finders import SlowFinder
 from ..quota.need import NOTHING
 from ..quota.quota import Quota
 from ..quota.reservation import UNLIMITED
-from ..release.judge import Checks
-from ..routing.latch import Latch
+from ..release.judge import ReleaseChecks
+from ..routing.deprioritized import DeprioritizedUpstreams
 from ..settings import GatewaySettings
 from ..surfaces import Surface
 from ..telemetry.metrics import Metrics
@@ -42,13 +42,13 @@ from ..vault import Vault
 from .admission import Admission
 from .delivery import Delivery
 from .escalation import Escalation
-from .planning import Planner, why_not
+from .planning import Planner, refusal_of
 from .sending import Reply, UpstreamSender
 
 NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 
 
-class Service:
+class RequestHandler:
     """Everything a request needs. Made at start, and again when changed settings come into force."""
 
     def __init__(
@@ -63,12 +63,12 @@ class Service:
         metrics: Metrics,
         quota: Quota,
         signer: PrincipalSigner | None = None,
-        checks: Mapping[str, Checks] = MappingProxyType({}),
+        checks: Mapping[str, ReleaseChecks] = MappingProxyType({}),
         slow_finders: Sequence[SlowFinder] = (),
         endings: set[asyncio.Task[None]] | None = None,
-        desk: Desk | None = None,
+        desk: HandoffService | None = None,
         tracing: Tracing | None = None,
-        latch: Latch | None = None,
+        latch: DeprioritizedUpstreams | None = None,
     ) -> None:
         self.settings, limits = settings, settings.limits
         self.max_body_bytes, self.max_upload_bytes = limits.max_body_bytes, limits.max_upload_bytes
@@ -79,7 +79,7 @@ class Service:
         self._audit = audit
         self._admission = Admission(settings, quota)
         self._delivery = Delivery(audit, metrics, limits, RestoreBounds.of(settings), endings, desk)
-        escalation = Escalation(metrics, latch or Latch())
+        escalation = Escalation(metrics, latch or DeprioritizedUpstreams())
         self._planner = Planner(
             settings,
             keys=keys,
@@ -146,7 +146,7 @@ class Service:
                 await self._audit.request(
                     planned, conversation=request.conversations[0], reasons=planned.reasons, upstream=None
                 )
-                raise why_not(planned)
+                raise refusal_of(planned)
         except BaseException as error:
             reservation.commit(NOTHING, None)
             request.end_trace_of_error(error)

@@ -13,13 +13,13 @@ from collections.abc import Iterable
 
 from ..domain.errors import Headers
 from .meter import Account, Meter
-from .need import Need
+from .need import Amounts
 from .reservation import LimitReached
 from .window import Window
 
 _NAMES = {
     part: tuple(b"x-ratelimit-%s-%s" % (word, name.encode()) for word in (b"limit", b"remaining", b"reset"))
-    for part, name in enumerate(Need._fields)
+    for part, name in enumerate(Amounts._fields)
 }
 _COUNTS_FOR_S = Window.MINUTE.free_at(0) - Window.MINUTE.starts(1)  # after a slot has ended
 _LONGEST_RETRY_S = 3600

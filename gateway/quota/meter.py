@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from ..settings.quota import CallerLimits
-from .need import NANO, Need
+from .need import NANO, Amounts
 from .window import Window
 
 
@@ -26,7 +26,7 @@ class Unit(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class LimitKind:
     """One of the limits a caller can have."""
 
     name: str
@@ -38,17 +38,17 @@ class Kind:
 
 
 KINDS = (
-    Kind("requests_per_minute", Unit.REQUESTS, Window.MINUTE),
-    Kind("tokens_per_minute", Unit.TOKENS, Window.MINUTE),
-    Kind("tokens_per_day", Unit.TOKENS, Window.DAY),
-    Kind("tokens_per_month", Unit.TOKENS, Window.MONTH),
-    Kind("cost_per_day", Unit.COST, Window.DAY, NANO),
-    Kind("cost_per_month", Unit.COST, Window.MONTH, NANO),
+    LimitKind("requests_per_minute", Unit.REQUESTS, Window.MINUTE),
+    LimitKind("tokens_per_minute", Unit.TOKENS, Window.MINUTE),
+    LimitKind("tokens_per_day", Unit.TOKENS, Window.DAY),
+    LimitKind("tokens_per_month", Unit.TOKENS, Window.MONTH),
+    LimitKind("cost_per_day", Unit.COST, Window.DAY, NANO),
+    LimitKind("cost_per_month", Unit.COST, Window.MONTH, NANO),
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Owed:
+class LeaseReturn:
     """What goes back to the store: a lease that was not spent. Negative when more was spent than leased."""
 
     subject: str
@@ -63,15 +63,15 @@ class Meter:
     __slots__ = ("_shut_for", "_shut_until", "balance", "ends_at", "free_at", "is_idle", "kind", "left", "limit",
                  "owed", "part", "slot", "starts_at", "subject")  # fmt: skip
 
-    def __init__(self, subject: str, kind: Kind, limit: int) -> None:
+    def __init__(self, subject: str, kind: LimitKind, limit: int) -> None:
         self.subject, self.kind, self.limit = subject, kind, limit
-        self.part = Need._fields.index(kind.unit.value)
-        """Where a `Need` has what this meter counts."""
+        self.part = Amounts._fields.index(kind.unit.value)
+        """Where a `Amounts` has what this meter counts."""
         self.slot, self.starts_at, self.ends_at = 0, 0.0, 0.0
         self.balance = 0
         self.left = limit
         """In the store, as it said last."""
-        self.owed: list[Owed] = []
+        self.owed: list[LeaseReturn] = []
         self.is_idle = True
         self.free_at = 0.0
         """When the store will have what it refused last."""
@@ -89,7 +89,7 @@ class Meter:
             self.balance += amount
             self._shut_until = 0.0
         elif amount:
-            self.owed.append(Owed(self.subject, self.kind.name, slot, amount))
+            self.owed.append(LeaseReturn(self.subject, self.kind.name, slot, amount))
 
     def lease(self, amount: int, slot: int, left: int) -> None:
         """The store granted `amount` in `slot`, and has `left` for others and for later."""
@@ -97,12 +97,12 @@ class Meter:
             self.balance += amount
             self.left = left
         elif amount:
-            self.owed.append(Owed(self.subject, self.kind.name, slot, amount))
+            self.owed.append(LeaseReturn(self.subject, self.kind.name, slot, amount))
 
-    def debts(self, *, all_of_it: bool = False) -> list[Owed]:
+    def debts(self, *, all_of_it: bool = False) -> list[LeaseReturn]:
         """What to give back now: leases of slots that are over, and one that nobody has used since the last call."""
         if (self.is_idle or all_of_it) and self.balance:
-            self.owed.append(Owed(self.subject, self.kind.name, self.slot, self.balance))
+            self.owed.append(LeaseReturn(self.subject, self.kind.name, self.slot, self.balance))
             self.balance = 0
         self.is_idle = True
         owed, self.owed = self.owed, []
@@ -124,7 +124,7 @@ class Meter:
     def _roll(self, now: float) -> None:
         window = self.kind.window
         if self.balance:
-            self.owed.append(Owed(self.subject, self.kind.name, self.slot, self.balance))
+            self.owed.append(LeaseReturn(self.subject, self.kind.name, self.slot, self.balance))
         self.balance, self.left, self._shut_until = 0, self.limit, 0.0
         self.slot = window.slot(now)
         self.starts_at, self.ends_at = window.starts(self.slot), window.starts(self.slot + 1)
@@ -161,7 +161,7 @@ class Account:
         """True when `arriving` more may not run here, where that is limited."""
         return self.running + arriving > self.held or now >= self.held_until
 
-    def is_short(self, need: Need, now: float) -> bool:
+    def is_short(self, need: Amounts, now: float) -> bool:
         """True when a lease is missing for `need`."""
         if self.limits.concurrent_requests is not None and self.is_full(now):
             return True
@@ -170,11 +170,11 @@ class Account:
                 return True
         return False
 
-    def shut(self, need: Need, now: float) -> Meter | None:
+    def shut(self, need: Amounts, now: float) -> Meter | None:
         """The limit that was refused a moment ago, and needn't be asked for again yet."""
         return next((meter for meter in self.meters if meter.is_shut(need[meter.part], now)), None)
 
-    def take(self, need: Need, taken: list[tuple[Meter, int, int]]) -> None:
+    def take(self, need: Amounts, taken: list[tuple[Meter, int, int]]) -> None:
         """Spend it, and write down which meter it came from, in which slot."""
         self.running += 1
         for meter in self.meters:

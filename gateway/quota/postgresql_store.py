@@ -17,8 +17,8 @@ import asyncpg
 
 from ..storage.postgresql import Address, PostgresqlLink
 from ..storage.postgresql_schema import Schema, open_schema
-from .meter import Owed
-from .store import CHECK, HOLD_S, USED, Lease, QuotaUnavailable, Want
+from .meter import LeaseReturn
+from .store import CHECK, HOLD_S, USED, Lease, LeaseRequest, QuotaUnavailable
 from .window import granted
 
 _Result = TypeVar("_Result")
@@ -83,7 +83,7 @@ class PostgresqlStore:
             raise
         return store
 
-    async def lease(self, wants: Sequence[Want], owed: Sequence[Owed]) -> list[Lease]:
+    async def lease(self, wants: Sequence[LeaseRequest], owed: Sequence[LeaseReturn]) -> list[Lease]:
         """See `Store.lease`."""
         # What was given back twice could be spent twice; a lease that is taken twice is only lost.
         return await self._change(lambda connection: _lease(connection, wants, owed), is_repeatable=not owed)
@@ -146,7 +146,9 @@ class PostgresqlStore:
         return await self._link.run(alone, is_repeatable=is_repeatable)
 
 
-async def _lease(connection: asyncpg.Connection[Any], wants: Sequence[Want], owed: Sequence[Owed]) -> list[Lease]:
+async def _lease(
+    connection: asyncpg.Connection[Any], wants: Sequence[LeaseRequest], owed: Sequence[LeaseReturn]
+) -> list[Lease]:
     if owed:
         debts: Counter[tuple[str, str, int]] = Counter()
         for each in owed:

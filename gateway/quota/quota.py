@@ -28,10 +28,10 @@ from ..settings import TeamSettings
 from ..settings.quota import CallerLimits, QuotaSettings
 from ..storage.store_timeout import store_patience
 from ..telemetry import log
-from .meter import Account, Meter, Owed
-from .need import Need
+from .meter import Account, LeaseReturn, Meter
+from .need import Amounts
 from .reservation import UNLIMITED, LimitReached, Reservation
-from .store import HOLD_S, Lease, QuotaUnavailable, Store, Want
+from .store import HOLD_S, Lease, LeaseRequest, QuotaUnavailable, Store
 from .window import retry_at
 
 CONCURRENT = "concurrent_requests"
@@ -43,7 +43,7 @@ _RETRY_RUNNING_S = 1.0  # nobody knows when a running request ends
 @dataclass(slots=True)
 class _Waiting:
     accounts: tuple[Account, ...]
-    need: Need
+    need: Amounts
     result: asyncio.Future[Reservation]
 
 
@@ -91,7 +91,7 @@ class Quota:
         self._each_caller = None if settings.default_limits.is_unlimited else settings.default_limits
         self._team_limits = {team.name: team.limits for team in teams if not team.limits.is_unlimited}
 
-    def take(self, principal: Principal, need: Need) -> Reservation | None:
+    def take(self, principal: Principal, need: Amounts) -> Reservation | None:
         """Reserve from what is leased; None when a lease is missing.
 
         Raises:
@@ -108,7 +108,7 @@ class Quota:
                 return None
         return Reservation(accounts, need)
 
-    async def reserve(self, principal: Principal, need: Need) -> Reservation:
+    async def reserve(self, principal: Principal, need: Amounts) -> Reservation:
         """Reserve, with a new lease if one is missing.
 
         Raises:
@@ -258,7 +258,7 @@ class Quota:
         for account, count in arriving.items():
             await self._hold(store, account, count, now)
         wants = {
-            meter: Want(
+            meter: LeaseRequest(
                 subject=meter.subject,
                 kind=meter.kind.name,
                 window=meter.kind.window,
@@ -315,7 +315,9 @@ class Quota:
                 return
         waiting.result.set_result(Reservation(waiting.accounts, waiting.need))
 
-    async def _pay(self, store: Store, wants: Sequence[Want], debts: Mapping[Meter, list[Owed]]) -> list[Lease]:
+    async def _pay(
+        self, store: Store, wants: Sequence[LeaseRequest], debts: Mapping[Meter, list[LeaseReturn]]
+    ) -> list[Lease]:
         """Take leases and give back what is owed; when that fails, it stays owed."""
         for meter in debts:
             meter.owed = []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .meter import Account, Meter, Unit
-from .need import NOTHING, Nano, Need, Usage
+from .need import NOTHING, Amounts, Nano, Usage
 
 _FREE = Nano(0, 0)
 
@@ -38,7 +38,7 @@ class Reservation:
 
     __slots__ = ("_taken", "accounts")
 
-    def __init__(self, accounts: tuple[Account, ...], need: Need) -> None:
+    def __init__(self, accounts: tuple[Account, ...], need: Amounts) -> None:
         self.accounts = accounts
         self._taken: list[tuple[Meter, int, int]] | None = []
         for account in accounts:
@@ -69,5 +69,5 @@ class Reservation:
         self.commit(NOTHING, _FREE)
 
 
-UNLIMITED = Reservation((), Need(0, 0, 0))
+UNLIMITED = Reservation((), Amounts(0, 0, 0))
 """Of everybody who has no limits."""

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Self
 
 from ..storage.sqlite import BUSY_S, FileKind, SqliteDatabase
-from .meter import Owed
-from .store import CHECK, HOLD_S, USED, Lease, QuotaUnavailable, Want
+from .meter import LeaseReturn
+from .store import CHECK, HOLD_S, USED, Lease, LeaseRequest, QuotaUnavailable
 from .window import granted
 
 _SCHEMA = """
@@ -52,7 +52,7 @@ class SqliteStore:
         """
         return cls(SqliteDatabase.copy(path, _KIND))
 
-    async def lease(self, wants: Sequence[Want], owed: Sequence[Owed]) -> list[Lease]:
+    async def lease(self, wants: Sequence[LeaseRequest], owed: Sequence[LeaseReturn]) -> list[Lease]:
         return await self._database.write(lambda database: _lease(database, wants, owed))
 
     async def hold(self, holder: str, subject: str, *, limit: int, need: int, wanted: int, now: float) -> int:
@@ -78,7 +78,7 @@ class SqliteStore:
         await self._database.close()
 
 
-def _lease(database: sqlite3.Connection, wants: Sequence[Want], owed: Sequence[Owed]) -> list[Lease]:
+def _lease(database: sqlite3.Connection, wants: Sequence[LeaseRequest], owed: Sequence[LeaseReturn]) -> list[Lease]:
     database.executemany(
         "UPDATE spent SET amount = max(0, amount - ?) WHERE subject = ? AND kind = ? AND slot = ?",
         [(each.amount, each.subject, each.kind, each.slot) for each in owed],

@@ -7,7 +7,7 @@ A lease is on the disk before it is spent, so a crash or a power cut loses none.
 until their window ends, and its right to run requests for `HOLD_S`. All amounts are integers.
 
     store = await open_store(settings)
-    (lease,) = await store.lease([Want("client:branch", "tokens_per_day", ...)], [])
+    (lease,) = await store.lease([LeaseRequest("client:branch", "tokens_per_day", ...)], [])
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from ..storage.errors import StorageFailed
-from .meter import Owed
+from .meter import LeaseReturn
 from .window import Window
 
 HOLD_S = 15.0
@@ -41,7 +41,7 @@ class QuotaUnavailable(StorageFailed):
 
 
 @dataclass(frozen=True, slots=True)
-class Want:
+class LeaseRequest:
     """A lease that is asked for."""
 
     subject: str
@@ -57,7 +57,7 @@ class Want:
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """What the store says to a `Want`."""
+    """What the store says to a `LeaseRequest`."""
 
     amount: int
     """0 when the need did not fit."""
@@ -68,7 +68,7 @@ class Lease:
 class Store(Protocol):
     """Counts use for several processes."""
 
-    async def lease(self, wants: Sequence[Want], owed: Sequence[Owed]) -> list[Lease]:
+    async def lease(self, wants: Sequence[LeaseRequest], owed: Sequence[LeaseReturn]) -> list[Lease]:
         """Take back what is owed, then grant each want alone; in the order of `wants`.
 
         Raises:

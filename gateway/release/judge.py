@@ -1,10 +1,10 @@
 """Judges one answer: which checks apply to which of its strings, what they say, and what may be released instead.
 
-`Checks` is made once a route, when settings come into force; `Judge` once an answer. A string is judged sentence by
+`ReleaseChecks` is made once a route, when settings come into force; `ReleaseCheckRun` once an answer. A string is judged sentence by
 sentence as it grows (`Growing`), or whole; what is JSON only when it is whole. Anything a check raises is UNKNOWN.
 
     judge = checks.judge(body, found, texts, may_see=True)
-    judge.whole("It costs 4 %. [1]", Voice.PROSE)      # the text that may be released, or Blocked
+    judge.whole("It costs 4 %. [1]", Voice.PROSE)      # the text that may be released, or AnswerWithheld
     judge.verdicts.plain()
 """
 
@@ -38,7 +38,7 @@ Unit = tuple[str, str]
 """What came, and what may be released instead."""
 
 
-class Checks:
+class ReleaseChecks:
     """The checks of one route, compiled.
 
     Raises:
@@ -52,7 +52,9 @@ class Checks:
         self.max_depth = max_depth
         self.phrases = forbidden.load_phrases(settings.forbidden)
 
-    def judge(self, body: Mapping[str, Any], found: Iterable[Finding], texts: Sequence[str], *, may_see: bool) -> Judge:
+    def judge(
+        self, body: Mapping[str, Any], found: Iterable[Finding], texts: Sequence[str], *, may_see: bool
+    ) -> ReleaseCheckRun:
         """A judge for the answer to a request.
 
         Args:
@@ -69,10 +71,10 @@ class Checks:
             else None
         )
         asked = asked_schemas(body) if settings.json_schema is not None else AskedSchemas()
-        return Judge(self, cited, known, asked)
+        return ReleaseCheckRun(self, cited, known, asked)
 
 
-def checks_of(settings: GatewaySettings, finder: Finder) -> dict[str, Checks]:
+def checks_of(settings: GatewaySettings, finder: Finder) -> dict[str, ReleaseChecks]:
     """The checks of every route that has some, by model name.
 
     Raises:
@@ -80,17 +82,17 @@ def checks_of(settings: GatewaySettings, finder: Finder) -> dict[str, Checks]:
     """
     schemas = SchemaCheck()
     return {
-        route.model: Checks(route.release, finder=finder, schemas=schemas, max_depth=settings.limits.max_depth)
+        route.model: ReleaseChecks(route.release, finder=finder, schemas=schemas, max_depth=settings.limits.max_depth)
         for route in settings.routes
         if route.release is not None
     }
 
 
-class Judge:
-    """Judges one answer; made by `Checks`."""
+class ReleaseCheckRun:
+    """Judges one answer; made by `ReleaseChecks`."""
 
     def __init__(
-        self, checks: Checks, cited: Citations | None, known: KnownIdentifiers | None, asked: AskedSchemas
+        self, checks: ReleaseChecks, cited: Citations | None, known: KnownIdentifiers | None, asked: AskedSchemas
     ) -> None:
         self.settings = checks.settings
         self.verdicts = Verdicts()
@@ -112,7 +114,7 @@ class Judge:
         """What may be released of a string that is whole.
 
         Raises:
-            Blocked: nothing of the answer may.
+            AnswerWithheld: nothing of the answer may.
         """
         growing = self.growing(voice, tool=lambda: tool)
         return "".join(released for _, released in (*growing.feed(text), *growing.flush()))
@@ -124,7 +126,7 @@ class Judge:
             before: what the string said before it.
 
         Raises:
-            Blocked: nothing.
+            AnswerWithheld: nothing.
         """
         settings = self.settings
         if settings.forbidden:
@@ -147,7 +149,7 @@ class Judge:
         """What may be released of the text of a JSON document.
 
         Raises:
-            Blocked: nothing.
+            AnswerWithheld: nothing.
         """
         try:
             decoded = orjson.loads(text)
@@ -179,7 +181,7 @@ class Judge:
         """An alternative of the answer is over; where a document was asked for, it has to have said something.
 
         Raises:
-            Blocked: it has not.
+            AnswerWithheld: it has not.
         """
         if self.wants_document and not is_answered:
             self.verdicts.add(Outcome(schema.CHECK, Verdict.FAIL, "no-json"))
@@ -188,7 +190,7 @@ class Judge:
         """A string waited longer than allowed for an end that some check needs.
 
         Raises:
-            Blocked: always.
+            AnswerWithheld: always.
         """
         self.verdicts.add(Outcome(self._first_check, Verdict.UNKNOWN, "hold-exceeded"))
 
@@ -196,7 +198,7 @@ class Judge:
         """Return when a string can be masked.
 
         Raises:
-            Blocked: it is signed.
+            AnswerWithheld: it is signed.
         """
         if not said.may_change:
             self.verdicts.add(Outcome(identifiers.CHECK, Verdict.FAIL, "signed"))
@@ -258,7 +260,7 @@ class Judge:
 class Growing:
     """Judges a string sentence by sentence, while it grows."""
 
-    def __init__(self, judge: Judge, voice: Voice, tool: Callable[[], str | None]) -> None:
+    def __init__(self, judge: ReleaseCheckRun, voice: Voice, tool: Callable[[], str | None]) -> None:
         self._judge = judge
         self._voice = voice
         self._tool = tool
@@ -274,7 +276,7 @@ class Growing:
         """What is judged now, one by one and in order; together the units' first halves are all that came.
 
         Raises:
-            Blocked: while they are read; those before may go, the answer must not go on.
+            AnswerWithheld: while they are read; those before may go, the answer must not go on.
         """
         return map(self._judged, self._sentences.feed(text))
 
@@ -286,7 +288,7 @@ class Growing:
         """It has waited for too long: judge what can be judged in part.
 
         Raises:
-            Blocked: nothing can.
+            AnswerWithheld: nothing can.
         """
         if self._judge.needs_sentences and self._voice is Voice.PROSE:
             self._judge.hold_exceeded()
@@ -305,7 +307,7 @@ _LONGEST_BEFORE = 512  # characters that checks look back
 class Document(Growing):
     """Judges the text of a JSON document when it is whole."""
 
-    def __init__(self, judge: Judge, voice: Voice, tool: Callable[[], str | None]) -> None:
+    def __init__(self, judge: ReleaseCheckRun, voice: Voice, tool: Callable[[], str | None]) -> None:
         super().__init__(judge, voice, tool)
         self._pieces: list[str] = []
         self._held = 0

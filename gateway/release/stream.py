@@ -7,7 +7,7 @@ whole. What waits is bounded in characters and seconds: then what has come so fa
 characters in which an identifier may have begun; where a check needs whole sentences or documents, the answer is
 blocked.
 
-    gate = Gate(judge, surface, clock=time.monotonic)
+    gate = StreamGate(judge, surface, clock=time.monotonic)
     gate.feed(b'data: {"choices":[{"index":0,"delta":{"content":"It costs"}}]}\\n\\n')     # b""
     gate.feed(b'data: {"choices":[{"index":0,"delta":{"content":" 4 %. N"}}]}\\n\\n')      # both events
     gate.flush()
@@ -24,9 +24,9 @@ import orjson
 
 from ..surfaces import Surface
 from ..surfaces.model_strings import Channel, ModelString
-from .heard import Heard
-from .judge import Growing, Judge, Unit
-from .verdict import Blocked
+from .judge import Growing, ReleaseCheckRun, Unit
+from .model_text import ModelText
+from .verdict import AnswerWithheld
 from .whole import without
 
 _NAMES_LENGTH = 200  # characters of a tool's name
@@ -65,7 +65,7 @@ class _Growth:
     pieces: deque[_Piece] = field(default_factory=deque)
 
 
-class Gate:
+class StreamGate:
     """Holds one stream.
 
     Args:
@@ -75,7 +75,7 @@ class Gate:
 
     def __init__(
         self,
-        judge: Judge,
+        judge: ReleaseCheckRun,
         surface: Surface,
         *,
         clock: Callable[[], float],
@@ -92,8 +92,8 @@ class Gate:
         self._tools: dict[Channel, str] = {}
         self._answered: set[Channel] = set()  # channels that said what a client waits for
         self._forced_at = 0.0
-        self._heard = Heard()
-        self.blocked: Blocked | None = None
+        self._heard = ModelText()
+        self.blocked: AnswerWithheld | None = None
         """Why nothing more of the answer may go; what had passed before goes first."""
 
     @property
@@ -112,7 +112,7 @@ class Gate:
         """Return when more may go.
 
         Raises:
-            Blocked: nothing may.
+            AnswerWithheld: nothing may.
         """
         if self.blocked is not None:
             raise self.blocked
@@ -170,7 +170,7 @@ class Gate:
         if self.blocked is None:
             try:
                 judge()
-            except Blocked as blocked:
+            except AnswerWithheld as blocked:
                 self.blocked = blocked
         return self._released()
 

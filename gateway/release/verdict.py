@@ -49,7 +49,7 @@ class Outcome:
     """Empty for PASS."""
 
 
-class Blocked(Exception):
+class AnswerWithheld(Exception):
     """The answer must not be released. Its text is the check and the reason, nothing else."""
 
     def __init__(self, outcome: Outcome) -> None:
@@ -70,7 +70,7 @@ class Verdicts:
         """Take in an outcome.
 
         Raises:
-            Blocked: it blocks; it is taken in all the same.
+            AnswerWithheld: it blocks; it is taken in all the same.
         """
         before = self.of.get(outcome.check)
         if before is None or outcome.verdict.rank > before.rank:
@@ -78,7 +78,7 @@ class Verdicts:
         if outcome.reason:
             self.reasons[f"{outcome.check}:{outcome.reason}"] += 1
         if outcome.verdict.blocks:
-            raise Blocked(outcome)
+            raise AnswerWithheld(outcome)
 
     @property
     def worst(self) -> Verdict:

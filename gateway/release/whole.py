@@ -1,6 +1,6 @@
 """Judges an answer that is not streamed.
 
-release_whole(judge, surface, answer)      # masks in place what has to be masked, or raises Blocked
+release_whole(judge, surface, answer)      # masks in place what has to be masked, or raises AnswerWithheld
 """
 
 from __future__ import annotations
@@ -10,16 +10,16 @@ from typing import Any
 
 from ..surfaces import Surface
 from ..surfaces.model_strings import Channel, ModelString
-from .judge import Judge
+from .judge import ReleaseCheckRun
 
 
-def release_whole(judge: Judge, surface: Surface, answer: dict[str, Any]) -> None:
+def release_whole(judge: ReleaseCheckRun, surface: Surface, answer: dict[str, Any]) -> None:
     """Return when the answer may be released as it is then.
 
     Strings that add to what their channel said before, such as captions, are judged as the one text that they make.
 
     Raises:
-        Blocked: it may not.
+        AnswerWithheld: it may not.
     """
     is_changed = False
     answered: set[Channel] = set()
@@ -42,7 +42,7 @@ def release_whole(judge: Judge, surface: Surface, answer: dict[str, Any]) -> Non
         without(answer, surface.spelled_out)
 
 
-def _put(judge: Judge, said: ModelString, released: str) -> bool:
+def _put(judge: ReleaseCheckRun, said: ModelString, released: str) -> bool:
     if released == said.text:
         return False
     judge.may_change(said)
@@ -50,7 +50,7 @@ def _put(judge: Judge, said: ModelString, released: str) -> bool:
     return True
 
 
-def _released(judge: Judge, pieces: Sequence[ModelString]) -> list[str]:
+def _released(judge: ReleaseCheckRun, pieces: Sequence[ModelString]) -> list[str]:
     """What may be released of each piece; where something was masked, its whole sentence stands in the piece in which
     it began."""
     texts = [said.text for said in pieces]

@@ -77,7 +77,7 @@ class Bill(NamedTuple):
     budget: int | None = None
     """What is reserved of the caller's budgets."""
 
-    def too_dear(self, name: str) -> str | None:
+    def over_budget(self, name: str) -> str | None:
         """Why an upstream is; None when it is not."""
         cost = self.costs.get(name, 0)
         if self.max_cost is not None and cost > self.max_cost:
@@ -95,7 +95,7 @@ class Plan(NamedTuple):
     """Names, best first; empty when policy blocks, or when nothing that policy allows can serve the request."""
     reasons: tuple[str, ...]
     """Policy's, then ours."""
-    is_too_dear: bool = False
+    is_too_expensive: bool = False
     """Nobody is left, and somebody would be if he were cheaper."""
 
 
@@ -145,7 +145,7 @@ def plan_route(
     if may_leave and candidates.preferred is not None:
         reasons.append(f"preferred:{candidates.preferred}")
     usable: list[Candidate] = []
-    has_pool = is_dear = False
+    has_pool = is_expensive = False
     for candidate in candidates.all:
         if not candidate.is_cloud:
             has_pool = True
@@ -155,8 +155,8 @@ def plan_route(
             reasons.append(f"jurisdiction:{candidate.name}")
             continue
         why = candidate.cannot(demand)
-        if why is None and bill.costs and (why := bill.too_dear(candidate.name)) is not None:
-            is_dear = True
+        if why is None and bill.costs and (why := bill.over_budget(candidate.name)) is not None:
+            is_expensive = True
         if why is None:
             usable.append(candidate)
         else:
@@ -171,7 +171,7 @@ def plan_route(
                 weights[each.name] = weight
         if weights:
             usable.sort(key=lambda candidate: weights.get(candidate.name, 0))
-    return Plan(tuple([candidate.name for candidate in usable]), tuple(reasons), is_dear and not usable)
+    return Plan(tuple([candidate.name for candidate in usable]), tuple(reasons), is_expensive and not usable)
 
 
 def _weight(candidate: Candidate, demand: Demand, state: State, reasons: list[str], *, is_latched: bool) -> int:

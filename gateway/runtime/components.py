@@ -33,16 +33,16 @@ from ..audit.audit_log import AuditLog, AuditSink
 from ..detect import make_detector
 from ..detect.clean_text_cache import Finder
 from ..domain.errors import Refused
-from ..handoff.desk import Desk
 from ..handoff.queue import open_queue
+from ..handoff.service import HandoffService
 from ..handoff.watch import Watch
 from ..model_finders import SecondLook, SlowFinder
 from ..pipeline.readiness import Readiness
 from ..pipeline.sending import cache_salt
-from ..pipeline.service import Service
+from ..pipeline.service import RequestHandler
 from ..quota.open_store import open_store
 from ..quota.quota import Quota
-from ..routing.latch import Latch
+from ..routing.deprioritized import DeprioritizedUpstreams
 from ..settings import AdminListen, GatewaySettings
 from ..storage.store_timeout import store_patience
 from ..telemetry import log
@@ -102,7 +102,7 @@ class Components:
         key_files = settings.access.principal_key_files
         self._signer = PrincipalSigner.open(key_files, site=settings.site) if key_files else None
         self._metrics = Metrics()
-        self._latch = Latch.shared()
+        self._latch = DeprioritizedUpstreams.shared()
         self.metrics_folder: Path | None = None
         """Where several workers tell each other what they counted."""
         self._endings: set[asyncio.Task[None]] = set()
@@ -202,7 +202,7 @@ class Components:
 
     async def _open_desk(
         self, stack: AsyncExitStack, vault: Vault, audit: AuditLog, readiness: Readiness
-    ) -> Desk | None:
+    ) -> HandoffService | None:
         settings, handoff = self.settings, self.settings.handoff
         if handoff is None:
             return None
@@ -211,7 +211,7 @@ class Components:
         watch = Watch(queue, handoff, audit=audit, metrics=self._metrics, site=settings.site)
         readiness.others.append(lambda: watch.wrong)
         await stack.enter_async_context(watch)
-        return Desk(
+        return HandoffService(
             handoff,
             queue=queue,
             vault=vault,
@@ -252,8 +252,8 @@ class Components:
         stack.callback(asyncio.create_task(_share(folder, self._metrics), name="metrics").cancel)
         return lambda: folder.together(self._metrics)
 
-    def _service(self, opened: _Opened, in_force: InForce) -> Service:
-        return Service(
+    def _service(self, opened: _Opened, in_force: InForce) -> RequestHandler:
+        return RequestHandler(
             in_force.settings,
             keys=self._keys,
             finder=in_force.finder,
@@ -353,7 +353,7 @@ class _Opened:
     upstreams: Mapping[str, Upstream]
     readiness: Readiness
     quota: Quota
-    desk: Desk | None
+    desk: HandoffService | None
     tracing: Tracing | None
 
 

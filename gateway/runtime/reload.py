@@ -33,7 +33,7 @@ from ..detect.clean_text_cache import Finder
 from ..domain.errors import Refused
 from ..model_finders import NameModel, load_models
 from ..policy.permissions import check_rules
-from ..release.judge import Checks, checks_of
+from ..release.judge import ReleaseChecks, checks_of
 from ..settings import DetectSettings, GatewaySettings, load_settings
 from ..telemetry import log
 from ..telemetry.metrics import Metrics
@@ -61,7 +61,7 @@ class InForce:
     finder: Finder
     detector_files: Stamp
     """What the detector's files looked like before it was made of them."""
-    checks: Mapping[str, Checks]
+    checks: Mapping[str, ReleaseChecks]
     """Of answers, by model name."""
     models: Sequence[NameModel] = ()
     """The site's own, that find names."""

@@ -5,7 +5,7 @@
     outgoing.issued      # token -> what it stands for: first into the vault, then into the restorers
 
 The second look reads the seams as a stranger would: no identifier may be found there outside of our own tokens and
-masks, and none of the replaced values may occur anywhere in the bytes that leave. Otherwise `Leak` is raised and
+masks, and none of the replaced values may occur anywhere in the bytes that leave. Otherwise `IdentifierLeak` is raised and
 nothing leaves. What lies farther from a replacement is, character by character, what the first look read.
 """
 
@@ -36,11 +36,11 @@ _FEW = 6  # values; so many are looked for in less time than what is rare takes 
 _SHORTEST_CHECKED = 5  # characters; shorter values also occur inside ordinary words
 
 
-class Leak(Exception):
+class IdentifierLeak(Exception):
     """The outgoing body still holds an identifier. The message names its kind, never the value."""
 
 
-class Outgoing(NamedTuple):
+class TokenizedBody(NamedTuple):
     """What may leave."""
 
     data: bytes
@@ -56,7 +56,7 @@ def tokenize_body(
     model: str,
     dropped: Collection[str],
     told: Mapping[str, Any] = MappingProxyType({}),
-) -> Outgoing:
+) -> TokenizedBody:
     """The body for a cloud. `body` itself is as it was when this returns.
 
     Args:
@@ -67,7 +67,7 @@ def tokenize_body(
         told: top-level fields that are as we say.
 
     Raises:
-        Leak: it would still hold an identifier.
+        IdentifierLeak: it would still hold an identifier.
     """
     leaves = inspector.leaves
     issued: dict[str, str] = {}
@@ -103,8 +103,8 @@ def tokenize_body(
         rare = _rare(data) if len(values) > _FEW else None
         for label, surface in values:
             if _occurs(surface, data, rare) and label != Mark.TEXT:
-                raise Leak(f"a value of {label} a second time")
-    return Outgoing(data, issued)
+                raise IdentifierLeak(f"a value of {label} a second time")
+    return TokenizedBody(data, issued)
 
 
 def _sorted_out(findings: Sequence[Finding], permissions: Permissions) -> tuple[list[Finding], list[Finding]]:
@@ -128,7 +128,7 @@ def _look_again(rewritten: Sequence[Replaced], finder: CleanTexts, permissions: 
             action = permissions.action_for(finding.entity_type, finding.rule)
             span = (finding.start + first, finding.end + first)
             if action is not Action.ALLOW and not _is_ours(span, ours) and _touches(span, ours):
-                raise Leak(f"{finding.entity_type.value} by {finding.rule}")
+                raise IdentifierLeak(f"{finding.entity_type.value} by {finding.rule}")
 
 
 def _seams(replaced: Replaced) -> list[tuple[int, str]]:

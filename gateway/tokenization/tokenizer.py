@@ -28,7 +28,7 @@ from ..tokens.surrogates import demanded
 from ..tokens.token import TokenIssuer
 from ..upstream import Upstream
 from ..vault import Superseded, Vault
-from .body import Leak, Outgoing, tokenize_body
+from .body import IdentifierLeak, TokenizedBody, tokenize_body
 
 _PERSON = f"{EntityType.PERSON}_"
 
@@ -49,7 +49,7 @@ class NotTokenized(Exception):
 class Draft:
     """A body for a cloud whose token values are being stored in the vault."""
 
-    outgoing: Outgoing
+    outgoing: TokenizedBody
     conversation: Conversation
     """The conversation, under the token key that it began with."""
     storing: asyncio.Future[None] | None = None
@@ -95,7 +95,7 @@ class Tokenizer:
         except Exception as error:  # noqa: BLE001 - after any failure, nothing may be sent
             raise _not_tokenized(inspected, error) from None
 
-    async def stored(self, inspected: Inspected, upstream: Upstream, draft: Draft) -> Outgoing:
+    async def stored(self, inspected: Inspected, upstream: Upstream, draft: Draft) -> TokenizedBody:
         """Return the body for a cloud, once its token values are durable in the vault.
 
         Raises:
@@ -109,7 +109,7 @@ class Tokenizer:
         except Exception as error:  # noqa: BLE001 - after any failure, nothing may be sent
             raise _not_tokenized(inspected, error) from None
 
-    async def _stored(self, draft: Draft) -> Outgoing:
+    async def _stored(self, draft: Draft) -> TokenizedBody:
         if draft.storing is not None:
             with draft.timed:
                 await draft.storing
@@ -133,7 +133,7 @@ class Tokenizer:
         )
         people = [value for token, value in known.items() if token.startswith(_PERSON)]
 
-        def tokenize() -> Outgoing:
+        def tokenize() -> TokenizedBody:
             if people:
                 inspector.know(people)
             return tokenize_body(
@@ -149,15 +149,15 @@ class Tokenizer:
         outgoing = await asyncio.to_thread(tokenize) if request.is_large else tokenize()
         issued = {**known, **outgoing.issued} if known else outgoing.issued
         if not (outgoing.issued and has_text):
-            return Draft(Outgoing(outgoing.data, issued), conversation)
+            return Draft(TokenizedBody(outgoing.data, issued), conversation)
         timed = span(request.trace, "vault", {"tokens": len(outgoing.issued)} if request.trace else None)
         storing = self._vault.store(conversation, outgoing.issued, subjects=issuer.about, generation=generation)
-        return Draft(Outgoing(outgoing.data, issued), conversation, storing, timed, time.perf_counter())
+        return Draft(TokenizedBody(outgoing.data, issued), conversation, storing, timed, time.perf_counter())
 
 
 def _not_tokenized(inspected: Inspected, error: Exception) -> NotTokenized:
     request_id = inspected.admitted.request.request_id
-    if isinstance(error, Leak):
+    if isinstance(error, IdentifierLeak):
         log.event("second look found an identifier", level=40, found=str(error), request_id=request_id)
         return NotTokenized(Reason.SECOND_LOOK.about(str(error)))
     log.event("could not tokenize", level=40, error=error, request_id=request_id)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from sovctl.gateway.access.principal import Method, Principal
-from sovctl.gateway.quota.need import Need
+from sovctl.gateway.quota.need import Amounts
 from sovctl.gateway.quota.postgresql_store import PostgresqlStore
 from sovctl.gateway.quota.quota import Quota
 from sovctl.gateway.quota.sqlite_store import SqliteStore
@@ -17,7 +17,7 @@ from sovctl.gateway.storage.postgresql import Address
 from sovctl.support.stall_timeout import DISK_TIMEOUT_S
 
 NOON = 1_795_262_400.0  # 2026-11-21 12:00 UTC
-ONE = Need(1, 100, 10)
+ONE = Amounts(1, 100, 10)
 
 
 class Clock:

@@ -13,7 +13,7 @@ import time
 
 from quota_givens import NOON, caller, opened, quota
 
-from sovctl.gateway.quota.need import Need, Usage
+from sovctl.gateway.quota.need import Amounts, Usage
 from sovctl.gateway.quota.reservation import LimitReached
 
 LIMITS = {"requests_per_minute": 120, "tokens_per_minute": 9000, "tokens_per_day": 40_000, "concurrent_requests": 8}
@@ -39,7 +39,7 @@ async def main(place: str, begin: float, speed: float, seconds: float, at_least:
             while goes_on():
                 before = clock()
                 try:
-                    reservation = await limits.reserve(who, Need(1, 200, 0))
+                    reservation = await limits.reserve(who, Amounts(1, 200, 0))
                 except LimitReached:
                     await asyncio.sleep(0.001)
                     continue

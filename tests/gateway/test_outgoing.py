@@ -20,7 +20,7 @@ from sovctl.gateway.inspection.inspector import Inspection, Inspector
 from sovctl.gateway.policy.permissions import Policy
 from sovctl.gateway.settings import Action, DetectSettings, PolicyRule, PolicySettings, RouteSettings
 from sovctl.gateway.surfaces import SURFACES, Restoration
-from sovctl.gateway.tokenization.body import Leak, Outgoing, tokenize_body
+from sovctl.gateway.tokenization.body import IdentifierLeak, TokenizedBody, tokenize_body
 from sovctl.gateway.tokens.conversation import conversation_of
 from sovctl.gateway.tokens.hmac_key import HmacKey
 from sovctl.gateway.tokens.restore import RestoreCounts
@@ -40,14 +40,14 @@ def inspect(body: dict[str, Any], finder: Any = DETECTOR) -> tuple[Inspection, I
     return inspector.inspect(body), inspector
 
 
-def leave(body: dict[str, Any], policy: PolicySettings | None = None, finder: Any = DETECTOR) -> Outgoing:
+def leave(body: dict[str, Any], policy: PolicySettings | None = None, finder: Any = DETECTOR) -> TokenizedBody:
     _, inspector = inspect(body, finder)
     route = RouteSettings(model="m", pool="chat", cloud="cloud")
     permissions = Policy.compile(policy or PolicySettings(), [route]).of("t", "m")
     return tokenize_body(body, inspector, permissions, issuer(), model="big", dropped=CHAT.dropped)
 
 
-def sent_by(outgoing: Outgoing) -> Any:
+def sent_by(outgoing: TokenizedBody) -> Any:
     return orjson.loads(outgoing.data)
 
 
@@ -74,7 +74,7 @@ def test_no_value_leaves_in_any_field_at_any_depth(extra: Any, content: str) -> 
     body = say(content, extra=extra)
     try:
         outgoing = leave(body)
-    except Leak:
+    except IdentifierLeak:
         return  # it stays: that is a promise kept as well
     sent = outgoing.data
     plain = sent.replace(b"\\\\", b"").replace(b"\\", b"").replace(b" ", b"")
@@ -107,7 +107,7 @@ def test_a_value_found_once_is_found_everywhere() -> None:
 
 
 def test_a_value_that_hides_inside_a_word_stays_at_home() -> None:
-    with pytest.raises(Leak, match="PERSON a second time"):
+    with pytest.raises(IdentifierLeak, match="PERSON a second time"):
         leave(say("Dear Mr. Nordmann, see the Nordmannia report"))
 
 
@@ -119,7 +119,7 @@ class _Forgetful:
 
 
 def test_the_second_look_finds_what_the_first_overlooked() -> None:
-    with pytest.raises(Leak) as caught:
+    with pytest.raises(IdentifierLeak) as caught:
         leave(say("x " + MAIL, extra=f"Please write to {MAIL[1:]}"), finder=_Forgetful())
     assert "a value of EMAIL a second time" in str(caught.value)
     assert "example.com" not in str(caught.value)
@@ -179,7 +179,7 @@ def test_nothing_masked_leaves_or_is_issued(content: str, masked: set[str]) -> N
     values = {content[f.start : f.end] for f in findings if f.entity_type in masked and f.end - f.start >= 5}
     try:
         outgoing = leave(say(content), policy)
-    except Leak:
+    except IdentifierLeak:
         return
     for value in values:
         assert orjson.dumps(value)[1:-1] not in outgoing.data

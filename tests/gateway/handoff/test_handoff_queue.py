@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from postgresql_server import DATABASE, PASSWORD, PostgresqlServer
 
 from examples import examples
-from sovctl.gateway.handoff.case import Case, State, is_id, new_id
+from sovctl.gateway.handoff.case import HandoffCase, State, is_id, new_id
 from sovctl.gateway.handoff.postgresql_tables import SCHEMA, PostgresqlTables
 from sovctl.gateway.handoff.queue import DUTY_S, Queue, QueueFull
 from sovctl.gateway.handoff.signature import wait_s
@@ -31,10 +31,12 @@ from sovctl.gateway.storage.postgresql import Address
 from sovctl.gateway.storage.sqlite import SqliteDatabase
 from sovctl.support.errors import InputError
 
-CASE = Case("", "r", "o", "retail", "m", "chat.completions", "ab" * 32, 1, ("citations:none",), {"tokens": 2}, 100, 500)
+CASE = HandoffCase(
+    "", "r", "o", "retail", "m", "chat.completions", "ab" * 32, 1, ("citations:none",), {"tokens": 2}, 100, 500
+)
 
 
-def case() -> Case:
+def case() -> HandoffCase:
     return replace(CASE, id=new_id())
 
 
@@ -298,7 +300,7 @@ def test_a_disk_that_hangs_is_said_and_what_was_begun_is_kept_whole(tmp_path: Pa
     asyncio.run(main())
 
 
-async def added_at_last(queue: Queue, each: Case) -> None:
+async def added_at_last(queue: Queue, each: HandoffCase) -> None:
     while True:
         with suppress(QueueFailed):
             return await queue.add(each, most_open=9, tell=True)

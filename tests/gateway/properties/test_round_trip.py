@@ -18,7 +18,7 @@ from sovctl.gateway.pipeline.restored_events import RestoredEvents
 from sovctl.gateway.policy.permissions import Policy
 from sovctl.gateway.settings import DetectSettings, PolicySettings, RouteSettings
 from sovctl.gateway.surfaces import SURFACES, Restoration
-from sovctl.gateway.tokenization.body import Leak, Outgoing, tokenize_body
+from sovctl.gateway.tokenization.body import IdentifierLeak, TokenizedBody, tokenize_body
 from sovctl.gateway.tokens.restore import RestoreCounts
 from sovctl.gateway.tokens.token import TokenIssuer
 
@@ -29,14 +29,14 @@ DETECTOR = make_detector(DetectSettings(phone_regions=["DE", "US"]))
 PERMISSIONS = Policy.compile(PolicySettings(), [RouteSettings(model="m", pool="chat", cloud="cloud")]).of("t", "m")
 
 
-def leave(body: dict[str, Any]) -> Outgoing:
+def leave(body: dict[str, Any]) -> TokenizedBody:
     """The body as a cloud gets it; what the second look keeps at home is no example."""
     inspector = Inspector(CleanTexts(DETECTOR), CHAT, max_depth=64)
     inspector.inspect(body)
     issuer = TokenIssuer(bytes(32), tenant="t", conversation="c")
     try:
         return tokenize_body(body, inspector, PERMISSIONS, issuer, model="big", dropped=CHAT.dropped)
-    except Leak:
+    except IdentifierLeak:
         assume(False)
         raise
 
@@ -123,7 +123,7 @@ def test_a_whole_answer_that_repeats_any_json_is_that_json(anything: Any) -> Non
     assert decoded(given_back(back, outgoing, counts)) == decoded(anything)
 
 
-def given_back(answer: Any, outgoing: Outgoing, counts: RestoreCounts) -> Any:
+def given_back(answer: Any, outgoing: TokenizedBody, counts: RestoreCounts) -> Any:
     """`answer`, withheld tokens put back by hand.
 
     In a string in a string, where one ends is not told, so what may be a link there is taken for one. Elsewhere nothing

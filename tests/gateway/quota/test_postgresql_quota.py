@@ -12,11 +12,11 @@ from postgresql_server import PostgresqlServer
 from quota_givens import NOON, ONE, Clock, caller, quota
 from quota_places import PostgresqlPlace
 
-from sovctl.gateway.quota.meter import Owed
-from sovctl.gateway.quota.need import Need
+from sovctl.gateway.quota.meter import LeaseReturn
+from sovctl.gateway.quota.need import Amounts
 from sovctl.gateway.quota.postgresql_store import SCHEMA, PostgresqlStore
 from sovctl.gateway.quota.reservation import LimitReached
-from sovctl.gateway.quota.store import QuotaUnavailable, Want
+from sovctl.gateway.quota.store import LeaseRequest, QuotaUnavailable
 from sovctl.gateway.quota.window import Window
 from sovctl.gateway.settings import PostgresqlSettings
 from sovctl.gateway.storage.postgresql import Address
@@ -85,8 +85,8 @@ def test_what_is_given_back_in_pieces_is_all_given_back(database: PostgresqlPlac
     async def work() -> None:
         store = await database.store()
         slot = Window.DAY.slot(NOON)
-        await store.lease([Want("client:a", "tokens_per_day", Window.DAY, slot, 1000, 1000, 1000)], [])
-        back = Owed("client:a", "tokens_per_day", slot, 300)
+        await store.lease([LeaseRequest("client:a", "tokens_per_day", Window.DAY, slot, 1000, 1000, 1000)], [])
+        back = LeaseReturn("client:a", "tokens_per_day", slot, 300)
         assert await store.lease([], [back, back]) == []
         assert await store.used(now=NOON) == [("client:a", "tokens_per_day", slot, 400)]
         await store.close()
@@ -101,9 +101,9 @@ def test_what_is_leased_on_trial_is_taken_from_nobody(database: PostgresqlPlace)
         async with quota(await database.store(), Clock()) as limits:
             for _ in range(3):
                 trial = await PostgresqlStore.open(address, is_trial=True)
-                await quota(trial, Clock()).reserve(who, Need(1, 900, 0))
+                await quota(trial, Clock()).reserve(who, Amounts(1, 900, 0))
                 await trial.close()
             assert await limits.used() == []
-            await limits.reserve(who, Need(1, 900, 0))
+            await limits.reserve(who, Amounts(1, 900, 0))
 
     run(work())

@@ -18,12 +18,12 @@ from quota_places import Place
 from examples import examples
 from sovctl.gateway.access.principal import Principal
 from sovctl.gateway.quota.headers import limit_headers, refusal_headers
-from sovctl.gateway.quota.meter import Owed
-from sovctl.gateway.quota.need import Nano, Need, Usage
+from sovctl.gateway.quota.meter import LeaseReturn
+from sovctl.gateway.quota.need import Amounts, Nano, Usage
 from sovctl.gateway.quota.quota import Quota
 from sovctl.gateway.quota.reservation import UNLIMITED, LimitReached, Reservation
 from sovctl.gateway.quota.sqlite_store import SqliteStore
-from sovctl.gateway.quota.store import Lease, QuotaUnavailable, Want
+from sovctl.gateway.quota.store import Lease, LeaseRequest, QuotaUnavailable
 from sovctl.support.errors import InputError
 
 PRICES = {"currency": "EUR", "upstreams": {"chat": {"input_price_per_million": 1, "output_price_per_million": 2}}}
@@ -33,7 +33,7 @@ def run(work: Coroutine[Any, Any, None]) -> None:
     asyncio.run(work)
 
 
-async def count(limits: Quota, who: Principal, need: Need, *, at_most: int = 1000) -> int:
+async def count(limits: Quota, who: Principal, need: Amounts, *, at_most: int = 1000) -> int:
     """How many such requests are let through, one after the other, each over before the next."""
     for number in range(at_most):
         try:
@@ -79,15 +79,15 @@ def test_what_was_not_used_comes_back_and_unknown_use_stays(place: Place) -> Non
         async with quota(await place.store(), Clock(), prices=PRICES) as limits:
             who = caller(tokens_per_day=1000, cost_per_day=1)
             price = Nano(1000, 2000)
-            first = await limits.reserve(who, Need(1, 900, 800_000_000))
+            first = await limits.reserve(who, Amounts(1, 900, 800_000_000))
             with pytest.raises(LimitReached):
-                await limits.reserve(who, Need(1, 101, 0))
+                await limits.reserve(who, Amounts(1, 101, 0))
             first.commit(Usage(40, 10), price)
             first.commit(Usage(0, 0), price)  # a second time is no refund
-            second = await limits.reserve(who, Need(1, 950, 0))
+            second = await limits.reserve(who, Amounts(1, 950, 0))
             second.commit(None, price)
             with pytest.raises(LimitReached) as caught:
-                await limits.reserve(who, Need(1, 1, 0))
+                await limits.reserve(who, Amounts(1, 1, 0))
             assert caught.value.is_budget
             assert caught.value.retry_after_s == 12 * 3600
             await limits.flush(is_last=True)
@@ -103,10 +103,10 @@ def test_what_was_used_beyond_the_reservation_is_counted(place: Place) -> None:
     async def work() -> None:
         async with quota(await place.store(), Clock()) as limits:
             who = caller(tokens_per_day=1000)
-            (await limits.reserve(who, Need(1, 600, 0))).commit(Usage(1500, 0), None)
+            (await limits.reserve(who, Amounts(1, 600, 0))).commit(Usage(1500, 0), None)
             await limits.flush(is_last=True)
             assert await used(limits) == {("client:branch", "tokens_per_day"): 1500}
-            assert await count(limits, who, Need(1, 1, 0)) == 0
+            assert await count(limits, who, Amounts(1, 1, 0)) == 0
 
     run(work())
 
@@ -138,7 +138,7 @@ def test_what_can_never_fit_is_told_so(place: Place) -> None:
     async def work() -> None:
         async with quota(await place.store(), Clock()) as limits:
             with pytest.raises(LimitReached) as caught:
-                await limits.reserve(caller(tokens_per_minute=100), Need(1, 101, 0))
+                await limits.reserve(caller(tokens_per_minute=100), Amounts(1, 101, 0))
             assert caught.value.retry_after_s is None
             headers = dict(refusal_headers(caught.value, NOON))
             assert headers[b"x-should-retry"] == b"false"
@@ -220,9 +220,9 @@ def test_a_process_that_ends_while_it_gives_back_gives_back_once(place: Place, m
 
         monkeypatch.setattr(store, "lease", told)
         async with quota(await place.store(), clock) as other:
-            (await other.reserve(who, Need(1, 800, 0))).commit(None, None)
+            (await other.reserve(who, Amounts(1, 800, 0))).commit(None, None)
         async with quota(store, clock) as ending:
-            (await ending.reserve(who, Need(1, 1, 0))).commit(None, None)
+            (await ending.reserve(who, Amounts(1, 1, 0))).commit(None, None)
             await giving.wait()
         async with quota(await place.store(), clock) as after:
             assert await used(after) == {("client:branch", "tokens_per_day"): 801}
@@ -236,13 +236,13 @@ def test_a_lease_of_a_process_that_died_is_gone_and_one_that_stopped_gave_it_bac
         clock = Clock()
         who = caller(tokens_per_day=1600)
         async with quota(await place.store(), clock) as stopped:
-            (await stopped.reserve(who, Need(1, 100, 0))).commit(None, None)
+            (await stopped.reserve(who, Amounts(1, 100, 0))).commit(None, None)
         store = await place.store()
-        (await quota(store, clock).reserve(who, Need(1, 10, 0))).commit(None, None)
+        (await quota(store, clock).reserve(who, Amounts(1, 10, 0))).commit(None, None)
         await store.close()
         async with quota(await place.store(), clock) as alive:
             lost = 1500 // 16
-            assert await count(alive, who, Need(1, 1, 0), at_most=5000) == 1500 - lost
+            assert await count(alive, who, Amounts(1, 1, 0), at_most=5000) == 1500 - lost
 
     run(work())
 
@@ -253,10 +253,10 @@ def test_leases_that_nobody_uses_go_back_in_time_for_others(place: Place) -> Non
         who = caller(tokens_per_day=1600)
         idle, busy = [quota(await place.store(), clock) for _ in range(2)]
         async with idle, busy:
-            (await idle.reserve(who, Need(1, 1, 0))).commit(None, None)
+            (await idle.reserve(who, Amounts(1, 1, 0))).commit(None, None)
             for _ in range(2):
                 await idle.flush()
-            assert await count(busy, who, Need(1, 1, 0), at_most=2000) == 1599
+            assert await count(busy, who, Amounts(1, 1, 0), at_most=2000) == 1599
 
     run(work())
 
@@ -282,7 +282,7 @@ class HangingStore(SqliteStore):
     goes_on: asyncio.Event
     leases = 0
 
-    async def lease(self, wants: Sequence[Want], owed: Sequence[Owed]) -> list[Lease]:
+    async def lease(self, wants: Sequence[LeaseRequest], owed: Sequence[LeaseReturn]) -> list[Lease]:
         self.begun.set()
         self.leases += 1
         await self.goes_on.wait()
@@ -445,7 +445,7 @@ def test_whatever_processes_do_no_minute_no_day_and_no_moment_sees_more_than_the
         for step, number, amount in steps:
             if step == "reserve":
                 try:
-                    reservation = await processes[number].reserve(who, Need(1, amount, 0))
+                    reservation = await processes[number].reserve(who, Amounts(1, amount, 0))
                 except LimitReached:
                     continue
                 spent.append([clock.now, amount])

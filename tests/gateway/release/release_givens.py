@@ -9,7 +9,7 @@ from typing import Any
 from sovctl.gateway.detect import make_detector
 from sovctl.gateway.detect.clean_text_cache import CleanTexts
 from sovctl.gateway.inspection.inspector import Inspector
-from sovctl.gateway.release.judge import Checks, Judge
+from sovctl.gateway.release.judge import ReleaseCheckRun, ReleaseChecks
 from sovctl.gateway.release.schema import SchemaCheck
 from sovctl.gateway.settings import DetectSettings
 from sovctl.gateway.settings.release import ReleaseSettings
@@ -32,9 +32,11 @@ def detector() -> Any:
     return make_detector(DetectSettings())
 
 
-def judge_of(release: dict[str, Any], body: dict[str, Any] = BODY, *, may_see: bool = True) -> Judge:
+def judge_of(release: dict[str, Any], body: dict[str, Any] = BODY, *, may_see: bool = True) -> ReleaseCheckRun:
     """A judge for an answer to `body` by a route with these settings."""
-    checks = Checks(ReleaseSettings.model_validate(release), finder=detector(), schemas=SchemaCheck(), max_depth=64)
+    checks = ReleaseChecks(
+        ReleaseSettings.model_validate(release), finder=detector(), schemas=SchemaCheck(), max_depth=64
+    )
     inspector = Inspector(CleanTexts(detector()), CHAT, max_depth=64)
     inspector.inspect(body)
     texts = [leaf.text for leaf in inspector.leaves.texts]

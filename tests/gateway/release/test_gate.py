@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from release_givens import BODY, CHAT, IBAN, OTHER_IBAN, chunk, content, events, framed, judge_of
 
 from examples import examples
-from sovctl.gateway.release.stream import Gate
+from sovctl.gateway.release.stream import StreamGate
 from sovctl.gateway.surfaces import SURFACES, Surface
 from sovctl.gateway.surfaces.model_strings import Voice
 
@@ -31,8 +31,8 @@ class Clock:
 
 def gate_of(
     release: dict[str, Any], body: dict[str, Any] = BODY, *, surface: Surface = CHAT, clock: Any = None
-) -> Gate:
-    return Gate(judge_of(release, body), surface, clock=clock or Clock(), observe=lambda _: None)
+) -> StreamGate:
+    return StreamGate(judge_of(release, body), surface, clock=clock or Clock(), observe=lambda _: None)
 
 
 def test_text_goes_when_its_sentence_has_passed() -> None:
@@ -74,7 +74,7 @@ def test_what_is_released_is_the_same_however_the_text_was_cut(data: st.DataObje
     cuts = sorted(data.draw(st.lists(st.integers(0, len(text)), max_size=8)))
     pieces = [text[a:b] for a, b in zip([0, *cuts], [*cuts, len(text)], strict=True)]
     judge = judge_of(MASK)
-    gate = Gate(judge, CHAT, clock=Clock(), observe=lambda _: None)
+    gate = StreamGate(judge, CHAT, clock=Clock(), observe=lambda _: None)
     released = b""
     for each in pieces:
         released += gate.feed(chunk({"content": each}))
@@ -184,7 +184,7 @@ def test_what_is_too_long_is_judged_as_it_is_or_blocked_where_sentences_are_need
 
 def test_how_long_events_waited_is_told() -> None:
     clock, waited = Clock(), list[float]()
-    gate = Gate(judge_of(MASK), CHAT, clock=clock, observe=waited.append)
+    gate = StreamGate(judge_of(MASK), CHAT, clock=clock, observe=waited.append)
     gate.feed(chunk({"content": "One."}))
     clock.now += 0.5
     gate.feed(chunk({"content": " Two"}))

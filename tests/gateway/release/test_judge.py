@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from release_givens import BODY, CHAT, IBAN, OTHER_IBAN, detector, judge_of
 
-from sovctl.gateway.release.judge import Checks, Judge
+from sovctl.gateway.release.judge import ReleaseCheckRun, ReleaseChecks
 from sovctl.gateway.release.schema import SchemaCheck
-from sovctl.gateway.release.verdict import Blocked, Verdict
+from sovctl.gateway.release.verdict import AnswerWithheld, Verdict
 from sovctl.gateway.release.whole import release_whole
 from sovctl.gateway.settings.release import OnFailure, ReleaseSettings
 from sovctl.gateway.surfaces.model_strings import Voice
@@ -24,14 +24,14 @@ def answer(**message: Any) -> dict[str, Any]:
     return {"choices": [{"index": 0, "message": {"role": "assistant", **message}, "logprobs": {"content": []}}]}
 
 
-def released(judge: Judge, **message: Any) -> Any:
+def released(judge: ReleaseCheckRun, **message: Any) -> Any:
     made = answer(**message)
     release_whole(judge, CHAT, made)
     return made["choices"][0]
 
 
-def blocked(judge: Judge, **message: Any) -> str:
-    with pytest.raises(Blocked) as caught:
+def blocked(judge: ReleaseCheckRun, **message: Any) -> str:
+    with pytest.raises(AnswerWithheld) as caught:
         release_whole(judge, CHAT, answer(**message))
     return str(caught.value)
 
@@ -132,9 +132,9 @@ def test_a_check_that_fails_blocks_and_says_nothing_of_the_text(
             raise KeyError(text)
 
     settings = ReleaseSettings.model_validate(release)
-    checks = Checks(settings, finder=Broken(), schemas=SchemaCheck(), max_depth=64)
+    checks = ReleaseChecks(settings, finder=Broken(), schemas=SchemaCheck(), max_depth=64)
     judge = checks.judge(BODY, [], [], may_see=True)
-    with pytest.raises(Blocked) as caught:
+    with pytest.raises(AnswerWithheld) as caught:
         judge.whole("The secret word.", Voice.PROSE)
     assert str(caught.value) == "identifiers:check-failed"
     assert judge.verdicts.of == {"identifiers": Verdict.UNKNOWN}

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from release_givens import chunk, framed, judge_of
 
-from sovctl.gateway.release.stream import Gate
-from sovctl.gateway.release.verdict import Blocked
+from sovctl.gateway.release.stream import StreamGate
+from sovctl.gateway.release.verdict import AnswerWithheld
 from sovctl.gateway.release.whole import release_whole
 from sovctl.gateway.surfaces import SURFACES
 
@@ -61,7 +61,7 @@ def test_a_whole_answer(path: str, body: dict[str, Any], answer: dict[str, Any],
     if passes:
         release_whole(judge, SURFACES[path], answer)
     else:
-        with pytest.raises(Blocked, match="json_schema:no-json"):
+        with pytest.raises(AnswerWithheld, match="json_schema:no-json"):
             release_whole(judge, SURFACES[path], answer)
 
 
@@ -94,7 +94,7 @@ STREAMS = [
 
 @pytest.mark.parametrize(("path", "body", "events", "passes"), STREAMS)
 def test_a_stream(path: str, body: dict[str, Any], events: list[bytes], passes: bool) -> None:
-    gate = Gate(judge_of(RELEASE, body), SURFACES[path], clock=lambda: 1.0, observe=lambda _: None)
+    gate = StreamGate(judge_of(RELEASE, body), SURFACES[path], clock=lambda: 1.0, observe=lambda _: None)
     released = b"".join(map(gate.feed, events)) + gate.flush()
     if passes:
         assert released == b"".join(events)

@@ -8,8 +8,8 @@ import pytest
 from release_givens import IBAN, OTHER_IBAN, judge_of
 
 from sovctl.gateway.domain.entities import EntityType
-from sovctl.gateway.release.judge import Judge
-from sovctl.gateway.release.verdict import Blocked
+from sovctl.gateway.release.judge import ReleaseCheckRun
+from sovctl.gateway.release.verdict import AnswerWithheld
 from sovctl.gateway.release.whole import release_whole
 from sovctl.gateway.surfaces import SURFACES, Restoration
 from sovctl.gateway.surfaces.messages import FIELDS
@@ -48,7 +48,7 @@ def test_every_key_and_string_of_them_comes_back_and_counts_once() -> None:
     assert counts.restored == len(NAMES) + 2
 
 
-def released(judge: Judge, arguments: Any) -> Any:
+def released(judge: ReleaseCheckRun, arguments: Any) -> Any:
     made = message(arguments)
     release_whole(judge, MESSAGES, made)
     return made["content"][0]["input"]
@@ -74,6 +74,6 @@ def test_identifiers_in_them_are_masked_under_any_name(name: str) -> None:
 )
 def test_a_key_that_is_somebody_elses_and_a_strict_tools_schema_block(arguments: Any, why: str) -> None:
     judge = judge_of({"identifiers": {"default": "mask"}, "json_schema": {}}, {**STRICT, "messages": []})
-    with pytest.raises(Blocked):
+    with pytest.raises(AnswerWithheld):
         released(judge, arguments)
     assert why in judge.verdicts.plain()["reasons"]

@@ -14,9 +14,9 @@ from release_givens import detector, events, framed, judge_of
 from examples import examples
 from sovctl.gateway.detect.clean_text_cache import CleanTexts
 from sovctl.gateway.inspection.inspector import Inspector
-from sovctl.gateway.release.judge import Judge
-from sovctl.gateway.release.stream import Gate
-from sovctl.gateway.release.verdict import Blocked
+from sovctl.gateway.release.judge import ReleaseCheckRun
+from sovctl.gateway.release.stream import StreamGate
+from sovctl.gateway.release.verdict import AnswerWithheld
 from sovctl.gateway.release.whole import release_whole
 from sovctl.gateway.surfaces import SURFACES
 
@@ -33,7 +33,7 @@ LONG = {"task": "transcribe", "language": "en", "text": TEXT, "segments": SEGMEN
 MASK = {"identifiers": {"default": "mask"}}
 
 
-def judge(release: dict[str, Any], **changes: Any) -> Judge:
+def judge(release: dict[str, Any], **changes: Any) -> ReleaseCheckRun:
     return judge_of(release, {**BODY, **changes})
 
 
@@ -73,7 +73,7 @@ def test_segments_are_masked_as_one_text_and_what_spells_it_out_is_left_out() ->
 @pytest.mark.parametrize("place", ["text", "segments", "words"])
 def test_no_place_is_forgotten(place: str) -> None:
     good = {"text": "Good morning.", "segments": [{"text": "Good morning."}], "words": [{"word": "Good"}]}
-    with pytest.raises(Blocked, match="identifiers:refuse:IBAN"):
+    with pytest.raises(AnswerWithheld, match="identifiers:refuse:IBAN"):
         released(json.dumps({**good, place: LONG[place]}).encode(), {"identifiers": {"default": "refuse"}})
 
 
@@ -103,10 +103,10 @@ def vllms(text: str) -> bytes:
 def test_a_stream_is_masked_however_it_is_cut(cuts: list[int]) -> None:
     edges = [0, *sorted(cuts), len(TEXT)]
     pieces = [TEXT[start:end] for start, end in pairwise(edges)]
-    gate = Gate(judge({**MASK, "citations": {}}), AUDIO, clock=lambda: 0.0, observe=lambda _: None)
+    gate = StreamGate(judge({**MASK, "citations": {}}), AUDIO, clock=lambda: 0.0, observe=lambda _: None)
     said = events(b"".join([*(gate.feed(vllms(piece)) for piece in pieces), gate.flush()]))
     assert "".join(each["choices"][0]["delta"]["content"] for each in said) == MASKED
-    gate = Gate(judge(MASK), AUDIO, clock=lambda: 0.0, observe=lambda _: None)
+    gate = StreamGate(judge(MASK), AUDIO, clock=lambda: 0.0, observe=lambda _: None)
     out = [gate.feed(framed("transcript.text.delta", delta=piece, logprobs=[{"token": piece}])) for piece in pieces]
     out += [gate.feed(framed("transcript.text.done", text=TEXT)), gate.flush()]
     *deltas, done = events(b"".join(out))
@@ -115,7 +115,7 @@ def test_a_stream_is_masked_however_it_is_cut(cuts: list[int]) -> None:
 
 
 def test_segments_of_a_stream_are_one_text() -> None:
-    gate = Gate(judge(MASK), AUDIO, clock=lambda: 0.0, observe=lambda _: None)
+    gate = StreamGate(judge(MASK), AUDIO, clock=lambda: 0.0, observe=lambda _: None)
     segments = [
         framed("transcript.text.segment", id=str(n), text=text, speaker="A")
         for n, text in enumerate((FIRST, " " + SECOND))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from sovctl.gateway.release.schema import SchemaCheck
 from sovctl.gateway.routing.bad_answer import fault_in
-from sovctl.gateway.routing.latch import BAD_ANSWERS, Latch, size_bytes
+from sovctl.gateway.routing.deprioritized import BAD_ANSWERS, DeprioritizedUpstreams, size_bytes
 from sovctl.gateway.settings import Fault, SurfaceName
 
 CHAT, COMPLETIONS = SurfaceName.CHAT, SurfaceName.COMPLETIONS
@@ -167,7 +167,7 @@ def test_no_answer_and_no_request_is_too_odd_to_be_judged(family: SurfaceName, a
 
 @given(st.lists(st.tuples(st.sampled_from("abcd"), st.sampled_from(["small", "large"])), max_size=40))
 def test_two_bad_answers_in_one_conversation_latch_and_no_fewer(noted: list[tuple[str, str]]) -> None:
-    latch = Latch()
+    latch = DeprioritizedUpstreams()
     for conversation, upstream in noted:
         latch.note(conversation, upstream)
     for conversation in "abcd":
@@ -177,7 +177,7 @@ def test_two_bad_answers_in_one_conversation_latch_and_no_fewer(noted: list[tupl
 
 
 def test_the_latch_forgets_what_was_longest_without_a_bad_answer() -> None:
-    latch = Latch(bytearray(size_bytes(buckets=1)))
+    latch = DeprioritizedUpstreams(bytearray(size_bytes(buckets=1)))
     for conversation in ("aabbccddeeffgghh", "a", "ii"):
         for each in conversation:
             latch.note(each, "small")
@@ -187,6 +187,6 @@ def test_the_latch_forgets_what_was_longest_without_a_bad_answer() -> None:
 def test_what_shares_memory_remembers_together() -> None:
     memory = bytearray(size_bytes())
     for _ in range(BAD_ANSWERS):
-        Latch(memory).note("c", "small")
-    assert Latch(memory).of("c", ["small", "large"]) == {"small"}
-    assert not Latch.shared().of("c", ["small", "large"])
+        DeprioritizedUpstreams(memory).note("c", "small")
+    assert DeprioritizedUpstreams(memory).of("c", ["small", "large"]) == {"small"}
+    assert not DeprioritizedUpstreams.shared().of("c", ["small", "large"])

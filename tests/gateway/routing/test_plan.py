@@ -123,14 +123,14 @@ def test_what_is_too_dear_is_not_asked(bill: Bill, upstreams: list[str], reasons
 
 def test_a_plan_says_when_only_money_was_missing() -> None:
     dear = Bill({"cloud": 5, "chat": 5}, max_cost=4)
-    for all_, wanted, is_too_dear in (
+    for all_, wanted, is_too_expensive in (
         ((CLOUD, CHAT), demand(), True),
         ((CLOUD, CHAT, BIG), demand(), False),
         ((CLOUD, CHAT), demand(family=SurfaceName.RERANK), False),
         ((), demand(), False),
     ):
         made = plan_route(LEAVE, Candidates(all_, None), wanted, clouds={"cloud"}, state=lambda _: State(), bill=dear)
-        assert made.is_too_dear is is_too_dear
+        assert made.is_too_expensive is is_too_expensive
 
 
 _CANDIDATES = st.lists(

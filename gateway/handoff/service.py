@@ -37,7 +37,7 @@ from ..tokens.keys import TokenKeys
 from ..tokens.restore import restore
 from ..tokens.token import TokenIssuer
 from ..vault import Superseded, Vault
-from .case import Case, State, is_id, new_id, owner_of
+from .case import HandoffCase, State, is_id, new_id, owner_of
 from .queue import Queue, QueueFull
 from .transcript import HELD_BACK, Transcript, transcript_of
 
@@ -48,7 +48,7 @@ _SURFACES = {surface.name: surface for surface in SURFACES.values()}
 _SAID, _ANSWER = "said", "answer"  # what the vault calls them, before a space, which no token has in it
 
 
-class Desk:
+class HandoffService:
     """The hand-offs of one gateway.
 
     Args:
@@ -107,7 +107,7 @@ class Desk:
 
     async def _queued(
         self, attempt: Attempt, reasons: Counter[str], answer: Sequence[str]
-    ) -> tuple[Case, frozenset[str]]:
+    ) -> tuple[HandoffCase, frozenset[str]]:
         """Return the hand-off, durable, and the languages of its request."""
         if await self._queue.is_full(self._settings.max_open):
             raise QueueFull
@@ -118,7 +118,7 @@ class Desk:
         request, inspection = attempt.planned.request, attempt.planned.inspected.inspection
         principal, now, case_id = request.principal, int(time.time()), new_id()
         made = await self._transcript(attempt, conversation, answer)
-        case = Case(
+        case = HandoffCase(
             case_id,
             request.request_id,
             owner_of(keys.conversation, tenant=principal.tenant, client=principal.name),
@@ -170,7 +170,7 @@ class Desk:
             return Transcript([], {}, {})
 
     async def _seal(
-        self, case: Case, values: Mapping[str, str], about: Mapping[str, Collection[str]] = MappingProxyType({})
+        self, case: HandoffCase, values: Mapping[str, str], about: Mapping[str, Collection[str]] = MappingProxyType({})
     ) -> None:
         place = case.sealed_in
         try:
@@ -269,7 +269,7 @@ class Desk:
             await self._audit.handoff(case.request_id, event="delivered", handoff_id=case.id, digest=digest)
         return told
 
-    def _is_owner(self, client: Principal, case: Case) -> bool:
+    def _is_owner(self, client: Principal, case: HandoffCase) -> bool:
         try:
             secret = self._keys.of(case.key_version).conversation
         except KeyError:  # a version that was taken out of the settings: nobody can tell any more
@@ -277,7 +277,7 @@ class Desk:
         owner = owner_of(secret, tenant=client.tenant, client=client.name)
         return client.tenant == case.tenant and secrets.compare_digest(owner, case.owner)
 
-    async def _answer(self, client: Principal, case: Case) -> str | None:
+    async def _answer(self, client: Principal, case: HandoffCase) -> str | None:
         """The operator's answer as this client may read it."""
         if case.state is not State.RESOLVED or case.answer is None:
             return None
@@ -289,7 +289,7 @@ class Desk:
         return restore(text, {token: value for token, value in _tokens(values).items() if token in asked})
 
 
-def _messages(case: Case, values: Mapping[str, str]) -> list[dict[str, str]]:
+def _messages(case: HandoffCase, values: Mapping[str, str]) -> list[dict[str, str]]:
     messages: list[dict[str, str]] = orjson.loads(values.get(f"{_SAID} {case.id}", "[]"))
     return messages
 

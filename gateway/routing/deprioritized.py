@@ -5,7 +5,7 @@ bad answer. A conversation and an upstream have their place by a hash; where eig
 that was longest without a bad answer is forgotten. Workers don't wait for each other: what two of them write in the
 same microsecond may count once.
 
-    latch = Latch.shared()               # before the workers are forked
+    latch = DeprioritizedUpstreams.shared()               # before the workers are forked
     latch.note(conversation.key, "small")
     latch.note(conversation.key, "small")
     latch.of(conversation.key, ["small", "large"])      # frozenset({"small"})
@@ -30,7 +30,7 @@ _MOST = 2**32 - 1
 _NOBODY: frozenset[str] = frozenset()
 
 
-class Latch:
+class DeprioritizedUpstreams:
     """Bad answers by conversation and upstream.
 
     Args:
@@ -42,7 +42,7 @@ class Latch:
         self._buckets = (len(self._memory) - _HEAD_BYTES) // _BUCKET_BYTES
 
     @classmethod
-    def shared(cls) -> Latch:
+    def shared(cls) -> DeprioritizedUpstreams:
         """One for this process and those that it forks."""
         return cls(mmap.mmap(-1, size_bytes()))
 

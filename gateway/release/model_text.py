@@ -1,6 +1,6 @@
 """What a model said in a stream so far, for the person to whom it is handed over.
 
-heard = Heard()
+heard = ModelText()
 heard.add(said)
 heard.texts()      # ["It costs 4 %."]
 """
@@ -12,7 +12,7 @@ from ..surfaces.model_strings import Channel, ModelString
 _MOST_CHARACTERS = 100_000  # as long as the longest transcript; what comes after is not kept
 
 
-class Heard:
+class ModelText:
     """The strings of one stream."""
 
     def __init__(self) -> None:

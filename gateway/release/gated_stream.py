@@ -9,14 +9,14 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator
 
-from .stream import Gate
+from .stream import StreamGate
 
 
-async def gated(gate: Gate, pieces: AsyncGenerator[bytes]) -> AsyncGenerator[bytes]:
+async def gated(gate: StreamGate, pieces: AsyncGenerator[bytes]) -> AsyncGenerator[bytes]:
     """The events of `pieces` that have passed.
 
     Raises:
-        Blocked: nothing more may go; what had passed before was given out.
+        AnswerWithheld: nothing more may go; what had passed before was given out.
     """
     coming: asyncio.Task[bytes | None] | None = None
     try:
