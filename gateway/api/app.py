@@ -75,7 +75,7 @@ class AppContext:
     """Returns the failures by component; empty if ready."""
     metrics: Callable[[], Metrics]
     """Returns the metrics of all workers."""
-    desk: HandoffService | None = None
+    handoffs: HandoffService | None = None
     """Where clients fetch the answers of operators; None if the site has no hand-offs."""
 
 
@@ -221,8 +221,8 @@ class App:
         return 200, [_JSON], one
 
     async def _handoff(self, scope: Scope, _request_id: str) -> tuple[int, Headers, bytes]:
-        principal, desk = await self._principal(scope, fields_of(scope["headers"])), self._context.desk
-        told = await desk.fetch(principal, scope["path"].removeprefix(_HANDOFF)) if desk is not None else None
+        principal, handoffs = await self._principal(scope, fields_of(scope["headers"])), self._context.handoffs
+        told = await handoffs.fetch(principal, scope["path"].removeprefix(_HANDOFF)) if handoffs is not None else None
         if told is None:
             raise Refused(Code.HANDOFF_NOT_FOUND)
         return 200, [_JSON, _NO_STORE], orjson.dumps(told)

@@ -29,16 +29,16 @@ class Escalation:
     """Judges answers, and counts faulty ones by upstream. Of one process, under one set of settings.
 
     Args:
-        latch: the counts, shared by all workers.
+        deprioritizing: the counts, shared by all workers.
     """
 
     metrics: Metrics
-    latch: DeprioritizedUpstreams = field(default_factory=DeprioritizedUpstreams)
+    deprioritizing: DeprioritizedUpstreams = field(default_factory=DeprioritizedUpstreams)
     _check: SchemaCheck = field(default_factory=SchemaCheck)
 
     def deprioritized(self, request: Request) -> frozenset[str]:
         """Return the upstreams to ask last in this conversation."""
-        return self.latch.of(request.conversations[0].key, request.route.upstreams)
+        return self.deprioritizing.of(request.conversations[0].key, request.route.upstreams)
 
     async def judge(self, result: AttemptResult) -> AttemptResult:
         """Return the result with the fault of its answer."""
@@ -57,7 +57,7 @@ class Escalation:
             self._note(attempt, Fault.EMPTY)
 
     def _note(self, attempt: Attempt, fault: Fault) -> None:
-        self.latch.note(attempt.conversation.key, attempt.upstream)
+        self.deprioritizing.note(attempt.conversation.key, attempt.upstream)
         self.metrics.bad_answers.add(attempt.planned.request.route.model, attempt.upstream, fault.value)
 
     def _fault(self, result: AttemptResult) -> Fault | None:

@@ -1,14 +1,14 @@
-"""Serves one request: joins the nouns and the verbs of this folder, in the order that keeps the promises.
+"""Runs the stages of one request in order.
 
-    1  who asks, and for which route                     Refused
-    2  what is in it, and where may it go                Refused, or a plan
-    3  tokens, second look                               or it doesn't leave
-    4  vault and audit record, both durable              or it doesn't leave, and no answer
-    5  upstream; the next one of the plan if it fails
-    6  answer, values put back; audit record, durable    or not its end
+    1  planning       principal, route and conversation     raises Refused
+    2  admission      quota                                 raises Refused
+    3  planning       identifiers, policy, upstreams        raises Refused
+    4  tokenization   tokens, scan of the outgoing body     raises NotTokenized: the request stays on-prem
+    5  sending        audit record and vault, both durable  raises Refused: nothing is sent
+    6  sending        upstreams of the plan, in order
+    7  delivery       restored answer, audit record         the client does not get the end without a durable record
 
-1 and 2 are in `planning`, 3 in `tokenizer`, 4 and 5 in `sending`, 6 in `delivery` and `answer_stream`. Whatever goes
-wrong in 2 and 3 narrows the plan to the pool. Nothing here knows HTTP of the client's side: see `app`.
+A failure in 3 or 4 restricts the plan to pools. This module does not handle HTTP of the client's side: see `api.app`.
 """
 
 from __future__ import annotations
@@ -49,7 +49,13 @@ NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 
 
 class RequestHandler:
-    """Everything a request needs. Made at start, and again when changed settings come into force."""
+    """Handles requests under one set of settings; created again when changed settings are applied.
+
+    Args:
+        background: tasks that write audit records for which no caller waits; they outlive the settings.
+        handoffs: queue of withheld answers; None without hand-offs.
+        deprioritized: upstreams that gave faulty answers, by conversation; shared by all workers.
+    """
 
     def __init__(
         self,
@@ -65,10 +71,10 @@ class RequestHandler:
         signer: PrincipalSigner | None = None,
         checks: Mapping[str, ReleaseChecks] = MappingProxyType({}),
         slow_finders: Sequence[SlowFinder] = (),
-        endings: set[asyncio.Task[None]] | None = None,
-        desk: HandoffService | None = None,
+        background: set[asyncio.Task[None]] | None = None,
+        handoffs: HandoffService | None = None,
         tracing: Tracing | None = None,
-        latch: DeprioritizedUpstreams | None = None,
+        deprioritized: DeprioritizedUpstreams | None = None,
     ) -> None:
         self.settings, limits = settings, settings.limits
         self.max_body_bytes, self.max_upload_bytes = limits.max_body_bytes, limits.max_upload_bytes
@@ -78,8 +84,8 @@ class RequestHandler:
         self.metrics = metrics
         self._audit = audit
         self._admission = Admission(settings, quota)
-        self._delivery = Delivery(audit, metrics, limits, RestoreBounds.of(settings), endings, desk)
-        escalation = Escalation(metrics, latch or DeprioritizedUpstreams())
+        self._delivery = Delivery(audit, metrics, limits, RestoreBounds.of(settings), background, handoffs)
+        escalation = Escalation(metrics, deprioritized or DeprioritizedUpstreams())
         self._planner = Planner(
             settings,
             keys=keys,
@@ -114,15 +120,16 @@ class RequestHandler:
         timeout_s: float | None = None,
         traceparent: str | None = None,
     ) -> Reply:
-        """Serve one request.
+        """Return the response to one request.
 
         Args:
-            headers: of the client, those in `surface.client_headers`.
-            timeout_s: until an answer must have begun.
-            traceparent: of the client, for its trace.
+            conversation_header: name that the client gave to the conversation; None if it gave none.
+            headers: client headers listed in `surface.client_headers`.
+            timeout_s: timeout for the first byte of the answer; None for none.
+            traceparent: the client's W3C trace context; None without one.
 
         Raises:
-            Refused: with the reason code for the client.
+            Refused: the request is not served; its reason code is for the client.
         """
         request = self._planner.accept(
             surface,
@@ -155,14 +162,14 @@ class RequestHandler:
 
     @property
     def failing(self) -> dict[str, str]:
-        """Models and the second look that failed when they were last asked, for `/readyz`: their requests stay."""
+        """Model finders whose last call failed, for `/readyz`. Their requests stay on-prem."""
         return {f"finder:{name}": f"failed when last asked: {cause}" for name, cause in self._planner.failing.items()}
 
     async def close(self) -> None:
-        """Wait for what is still being recorded."""
+        """Wait for the audit records that are being written."""
         await self._delivery.close()
 
 
 def new_request_id() -> str:
-    """A random id, for the client, the log and the audit records of one request."""
+    """Return a random id for the response, the log and the audit records of one request."""
     return random_bytes(16).hex()

@@ -1,11 +1,12 @@
-"""Judges one answer: which checks apply to which of its strings, what they say, and what may be released instead.
+"""Runs the release checks of one answer: selects the checks for each of its strings, and returns the text to release.
 
-`ReleaseChecks` is made once a route, when settings come into force; `ReleaseCheckRun` once an answer. A string is judged sentence by
-sentence as it grows (`Growing`), or whole; what is JSON only when it is whole. Anything a check raises is UNKNOWN.
+`ReleaseChecks` is created once per route when settings are applied, `ReleaseCheckRun` once per answer. A string is
+judged sentence by sentence while it grows (`Growing`), or as a whole; JSON only as a whole. A check that raises has the
+verdict UNKNOWN.
 
-    judge = checks.judge(body, found, texts, may_see=True)
-    judge.whole("It costs 4 %. [1]", Voice.PROSE)      # the text that may be released, or AnswerWithheld
-    judge.verdicts.plain()
+    run = checks.judge(body, found, texts, may_see=True)
+    run.whole("It costs 4 %. [1]", Voice.PROSE)      # the text to release, or AnswerWithheld
+    run.verdicts.plain()
 """
 
 from __future__ import annotations
@@ -32,17 +33,17 @@ from .sentences import Sentences
 from .verdict import Outcome, Verdict, Verdicts
 
 _CONTEXT = 64
-"""Characters of what was released before in which an identifier may have begun; an IBAN with its spaces has 42."""
+"""Characters of released text in which an identifier may begin; an IBAN with its spaces has 42."""
 
 Unit = tuple[str, str]
-"""What came, and what may be released instead."""
+"""Text of the answer, and the text to release instead."""
 
 
 class ReleaseChecks:
-    """The checks of one route, compiled.
+    """The compiled checks of one route.
 
     Raises:
-        InputError: a list of phrases can't be used.
+        InputError: a list of phrases cannot be read or is invalid.
     """
 
     def __init__(self, settings: ReleaseSettings, *, finder: Finder, schemas: SchemaCheck, max_depth: int) -> None:
@@ -55,13 +56,13 @@ class ReleaseChecks:
     def judge(
         self, body: Mapping[str, Any], found: Iterable[Finding], texts: Sequence[str], *, may_see: bool
     ) -> ReleaseCheckRun:
-        """A judge for the answer to a request.
+        """Return a run of the checks for the answer to a request.
 
         Args:
             body: the request as the client sent it.
-            found: what the detector found in it.
-            texts: its texts, and the values that this conversation's tokens stand for.
-            may_see: the principal may see values.
+            found: findings in the request.
+            texts: texts of the request, and values of this conversation's tokens.
+            may_see: True if the principal may see values.
         """
         settings = self.settings
         cited = Citations(settings.citations, passages_of(body)) if settings.citations is not None else None
@@ -75,10 +76,10 @@ class ReleaseChecks:
 
 
 def checks_of(settings: GatewaySettings, finder: Finder) -> dict[str, ReleaseChecks]:
-    """The checks of every route that has some, by model name.
+    """Return the checks by model name, for routes that have any.
 
     Raises:
-        InputError: a list of phrases can't be used.
+        InputError: a list of phrases cannot be read or is invalid.
     """
     schemas = SchemaCheck()
     return {
@@ -89,7 +90,7 @@ def checks_of(settings: GatewaySettings, finder: Finder) -> dict[str, ReleaseChe
 
 
 class ReleaseCheckRun:
-    """Judges one answer; made by `ReleaseChecks`."""
+    """The checks of one answer; created by `ReleaseChecks`."""
 
     def __init__(
         self, checks: ReleaseChecks, cited: Citations | None, known: KnownIdentifiers | None, asked: AskedSchemas
@@ -102,31 +103,31 @@ class ReleaseCheckRun:
         self._asked = asked
 
     def growing(self, voice: Voice, *, tool: Callable[[], str | None] = lambda: None) -> Growing:
-        """What judges a string that grows.
+        """Return the judge of a string that grows.
 
         Args:
-            tool: the name of the tool whose arguments it holds, as far as it is known when they are whole.
+            tool: returns the name of the tool whose arguments the string holds; called once they are complete.
         """
         is_document = voice is Voice.JSON or (voice is Voice.PROSE and self._asked.answer is not None)
         return Growing(self, voice, tool) if not is_document else Document(self, voice, tool)
 
     def whole(self, text: str, voice: Voice, *, tool: str | None = None) -> str:
-        """What may be released of a string that is whole.
+        """Return the text to release for a complete string.
 
         Raises:
-            AnswerWithheld: nothing of the answer may.
+            AnswerWithheld: a check failed.
         """
         growing = self.growing(voice, tool=lambda: tool)
         return "".join(released for _, released in (*growing.feed(text), *growing.flush()))
 
     def sentence(self, text: str, voice: Voice, *, before: str = "") -> str:
-        """What may be released of a sentence.
+        """Return the text to release for a sentence.
 
         Args:
-            before: what the string said before it.
+            before: text of the string before it.
 
         Raises:
-            AnswerWithheld: nothing.
+            AnswerWithheld: a check failed.
         """
         settings = self.settings
         if settings.forbidden:
@@ -146,10 +147,10 @@ class ReleaseCheckRun:
         return text
 
     def document(self, text: str, voice: Voice, *, tool: str | None) -> str:
-        """What may be released of the text of a JSON document.
+        """Return the text to release for a JSON document.
 
         Raises:
-            AnswerWithheld: nothing.
+            AnswerWithheld: a check failed.
         """
         try:
             decoded = orjson.loads(text)
@@ -166,7 +167,9 @@ class ReleaseCheckRun:
                 if (masked := self._prose(leaf.text, voice)) != leaf.text:
                     leaf.put(masked)
             if any(self._prose(key, Voice.ASIDE) != key for key in leaves.keys):
-                self.verdicts.add(Outcome(identifiers.CHECK, Verdict.FAIL, "key"))  # nobody reads a masked key
+                self.verdicts.add(
+                    Outcome(identifiers.CHECK, Verdict.FAIL, "key")
+                )  # a masked key would break the document
             leaves.close()
             if any(leaf.is_changed for leaf in (*leaves.texts, *leaves.numbers)):
                 released = orjson.dumps(decoded).decode()
@@ -178,16 +181,16 @@ class ReleaseCheckRun:
         return released
 
     def ended(self, *, is_answered: bool) -> None:
-        """An alternative of the answer is over; where a document was asked for, it has to have said something.
+        """Note the end of an alternative of the answer.
 
         Raises:
-            AnswerWithheld: it has not.
+            AnswerWithheld: the request asks for a JSON document, and the alternative is empty.
         """
         if self.wants_document and not is_answered:
             self.verdicts.add(Outcome(schema.CHECK, Verdict.FAIL, "no-json"))
 
     def hold_exceeded(self) -> None:
-        """A string waited longer than allowed for an end that some check needs.
+        """Note that a string was held for `max_hold_s` or `max_hold_chars` without the end that a check needs.
 
         Raises:
             AnswerWithheld: always.
@@ -195,26 +198,26 @@ class ReleaseCheckRun:
         self.verdicts.add(Outcome(self._first_check, Verdict.UNKNOWN, "hold-exceeded"))
 
     def may_change(self, said: ModelString) -> None:
-        """Return when a string can be masked.
+        """Return if a string can be masked; raise otherwise.
 
         Raises:
-            AnswerWithheld: it is signed.
+            AnswerWithheld: the string is signed.
         """
         if not said.may_change:
             self.verdicts.add(Outcome(identifiers.CHECK, Verdict.FAIL, "signed"))
 
     @property
     def wants_document(self) -> bool:
-        """True when the answer has to be a JSON document of a schema."""
+        """True if the request asks for a JSON document of a schema."""
         return self._asked.answer is not None
 
     @property
     def needs_sentences(self) -> bool:
-        """True when a sentence can't be judged in part."""
+        """True if a check needs complete sentences."""
         return self._cited is not None
 
     def on_failure(self, outcome: Outcome) -> OnFailure:
-        """What happens to an answer that this outcome blocked."""
+        """Return what the settings do with an answer that has this outcome."""
         settings = self.settings
         if outcome.check == forbidden.CHECK:
             named = outcome.reason.partition(":")[0]
@@ -232,7 +235,7 @@ class ReleaseCheckRun:
 
     @property
     def _first_check(self) -> str:
-        """To which an outcome belongs that concerns all."""
+        """Name of the check to which an outcome is assigned that concerns all."""
         settings = self.settings
         made = (settings.citations, settings.json_schema, settings.identifiers)
         names = (citations.CHECK, schema.CHECK, identifiers.CHECK)
@@ -250,7 +253,7 @@ class ReleaseCheckRun:
     def _take(self, check: str, judge: Callable[[], list[Outcome]]) -> None:
         try:
             outcomes = judge()
-        except Exception as error:  # noqa: BLE001 - a check that fails in any way has found nothing out
+        except Exception as error:  # noqa: BLE001 - after any failure of a check, its verdict is UNKNOWN
             log.event("release check failed", level=40, error=error, check=check)
             outcomes = [Outcome(check, Verdict.UNKNOWN, "check-failed")]
         for outcome in outcomes:
@@ -269,26 +272,26 @@ class Growing:
 
     @property
     def held(self) -> int:
-        """Characters that wait."""
+        """Number of characters that are held."""
         return self._sentences.held
 
     def feed(self, text: str) -> Iterable[Unit]:
-        """What is judged now, one by one and in order; together the units' first halves are all that came.
+        """Yield the units that can be judged now, in order. The first halves of all units are the whole string.
 
         Raises:
-            AnswerWithheld: while they are read; those before may go, the answer must not go on.
+            AnswerWithheld: a check failed; units yielded before may be released.
         """
         return map(self._judged, self._sentences.feed(text))
 
     def flush(self) -> Iterable[Unit]:
-        """The end of the string."""
+        """Yield the rest of the units, at the end of the string."""
         return map(self._judged, self._sentences.flush())
 
     def force(self) -> Iterable[Unit]:
-        """It has waited for too long: judge what can be judged in part.
+        """Return units of incomplete sentences, because the string was held for too long.
 
         Raises:
-            AnswerWithheld: nothing can.
+            AnswerWithheld: a check needs complete sentences.
         """
         if self._judge.needs_sentences and self._voice is Voice.PROSE:
             self._judge.hold_exceeded()
@@ -301,11 +304,11 @@ class Growing:
         return text, released
 
 
-_LONGEST_BEFORE = 512  # characters that checks look back
+_LONGEST_BEFORE = 512  # characters of earlier text that checks read
 
 
 class Document(Growing):
-    """Judges the text of a JSON document when it is whole."""
+    """Judges a JSON document once it is complete."""
 
     def __init__(self, judge: ReleaseCheckRun, voice: Voice, tool: Callable[[], str | None]) -> None:
         super().__init__(judge, voice, tool)

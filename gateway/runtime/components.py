@@ -102,10 +102,10 @@ class Components:
         key_files = settings.access.principal_key_files
         self._signer = PrincipalSigner.open(key_files, site=settings.site) if key_files else None
         self._metrics = Metrics()
-        self._latch = DeprioritizedUpstreams.shared()
+        self._deprioritized = DeprioritizedUpstreams.shared()
         self.metrics_folder: Path | None = None
         """Where several workers tell each other what they counted."""
-        self._endings: set[asyncio.Task[None]] = set()
+        self._background: set[asyncio.Task[None]] = set()
         self._ledger_key = signing.load_or_create(settings.ledger.key_file)
         self.failure: Exception | None = None
         self.server: UvicornServer | None = None
@@ -181,13 +181,17 @@ class Components:
             Quota(settings.quota, settings.access.teams, store, disk_timeout_s=settings.disk_timeout_s)
         )
         readiness = Readiness(settings.routes, vault, sink, quota, upstreams, [self._draining])
-        desk = await self._open_desk(stack, vault, audit, readiness)
+        handoffs = await self._open_handoffs(stack, vault, audit, readiness)
         tracing = Tracing(settings.tracing, site=settings.site) if settings.tracing is not None else None
         if tracing is not None:
             stack.push_async_callback(tracing.close)
-        opened = _Opened(vault, audit, upstreams, readiness, quota, desk, tracing)
+        opened = _Opened(vault, audit, upstreams, readiness, quota, handoffs, tracing)
         context = AppContext(
-            self._service(opened, self._in_force), self._in_force.callers, readiness.wrong, self._counting(stack), desk
+            self._service(opened, self._in_force),
+            self._in_force.callers,
+            readiness.wrong,
+            self._counting(stack),
+            handoffs,
         )
         readiness.others.append(lambda: context.callers.wrong())
         readiness.others.append(lambda: context.service.failing)
@@ -200,7 +204,7 @@ class Components:
             await self._open_admin(stack, settings.admin, opened, context)
         return context
 
-    async def _open_desk(
+    async def _open_handoffs(
         self, stack: AsyncExitStack, vault: Vault, audit: AuditLog, readiness: Readiness
     ) -> HandoffService | None:
         settings, handoff = self.settings, self.settings.handoff
@@ -239,7 +243,7 @@ class Components:
             reload=lambda: os.kill(os.getpid() if self.line is None else os.getppid(), signal.SIGHUP),
             folder=self.metrics_folder,
             jwks=self._signer.jwks if self._signer is not None else None,
-            handoffs=opened.desk,
+            handoffs=opened.handoffs,
         )
         await stack.enter_async_context(admin_surface(listen, shown, key=self._keys.admin))
 
@@ -265,10 +269,10 @@ class Components:
             metrics=self._metrics,
             quota=opened.quota,
             signer=self._signer,
-            endings=self._endings,
-            desk=opened.desk,
+            background=self._background,
+            handoffs=opened.handoffs,
             tracing=opened.tracing,
-            latch=self._latch,
+            deprioritized=self._deprioritized,
         )
 
     def _slow_finders(self, opened: _Opened, in_force: InForce) -> list[SlowFinder]:
@@ -353,7 +357,7 @@ class _Opened:
     upstreams: Mapping[str, Upstream]
     readiness: Readiness
     quota: Quota
-    desk: HandoffService | None
+    handoffs: HandoffService | None
     tracing: Tracing | None
 
 

@@ -1,12 +1,12 @@
-"""The body that leaves: tokens or masks instead of identifiers, and a second look before it goes.
+"""Builds the body for a cloud: tokens or masks instead of identifiers, and a scan of the result.
 
     outgoing = tokenize_body(body, inspector, permissions, issuer, model="big", dropped={"user"})
     outgoing.data        # for the cloud
-    outgoing.issued      # token -> what it stands for: first into the vault, then into the restorers
+    outgoing.issued      # values by token: stored in the vault, then used to restore the answer
 
-The second look reads the seams as a stranger would: no identifier may be found there outside of our own tokens and
-masks, and none of the replaced values may occur anywhere in the bytes that leave. Otherwise `IdentifierLeak` is raised and
-nothing leaves. What lies farther from a replacement is, character by character, what the first look read.
+The outgoing scan reads the seams, the text around each replacement: it raises `IdentifierLeak` if the detector finds an
+identifier there outside of tokens and masks, or if a replaced value occurs anywhere in the outgoing bytes. Text farther
+from a replacement is unchanged, so the first scan holds for it.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ from ..tokens.surrogates import is_fixed
 from ..tokens.token import ID_CHARACTERS, TokenIssuer
 from .text import Replaced, replace
 
-_TOUCHING = 32  # characters from a replacement in which it can be part of something new: no identifier is longer
-_SEAM = 96  # characters read on either side: as much again as any rule looks around for words
+_TOUCHING = 32  # characters; a new identifier that includes part of a replacement begins or ends this near to it
+_SEAM = 96  # characters scanned on either side: twice the context that any rule reads
 _ANY_ID = "X" * ID_CHARACTERS
 _PROSE = bytes(range(97, 123)) + b" \\"
-_FEW = 6  # values; so many are looked for in less time than what is rare takes to be found
+_FEW = 6  # values; searching for so many takes less time than `_rare`
 _SHORTEST_CHECKED = 5  # characters; shorter values also occur inside ordinary words
 
 
 class IdentifierLeak(Exception):
-    """The outgoing body still holds an identifier. The message names its kind, never the value."""
+    """The outgoing body still contains an identifier. The message holds its entity type and not its value."""
 
 
 class TokenizedBody(NamedTuple):
-    """What may leave."""
+    """A body for a cloud."""
 
     data: bytes
     issued: Mapping[str, str]
@@ -57,17 +57,17 @@ def tokenize_body(
     dropped: Collection[str],
     told: Mapping[str, Any] = MappingProxyType({}),
 ) -> TokenizedBody:
-    """The body for a cloud. `body` itself is as it was when this returns.
+    """Return the body for a cloud. `body` is changed while this runs, and restored before it returns.
 
     Args:
-        inspector: the one that inspected `body`.
-        permissions: what policy says to this tenant on this route.
-        model: what the cloud calls the model.
-        dropped: top-level fields that stay here.
-        told: top-level fields that are as we say.
+        inspector: the inspector of `body`.
+        permissions: policy for this tenant on this route.
+        model: the cloud's name of the model.
+        dropped: top-level fields that are not sent.
+        told: top-level fields with values that sovctl sets.
 
     Raises:
-        IdentifierLeak: it would still hold an identifier.
+        IdentifierLeak: the body would still contain an identifier.
     """
     leaves = inspector.leaves
     issued: dict[str, str] = {}
@@ -108,8 +108,8 @@ def tokenize_body(
 
 
 def _sorted_out(findings: Sequence[Finding], permissions: Permissions) -> tuple[list[Finding], list[Finding]]:
-    """Those that must not leave as they are, and those of them that become masks."""
-    found, masks, allow, mask = [], [], Action.ALLOW, Action.MASK  # an enum's members take long to get
+    """Return the findings to replace, and those of them to mask."""
+    found, masks, allow, mask = [], [], Action.ALLOW, Action.MASK  # looking up an enum's members is slow
     for finding in findings:
         action = permissions.action_for(finding.entity_type, finding.rule)
         if action is not allow:
@@ -132,8 +132,10 @@ def _look_again(rewritten: Sequence[Replaced], finder: CleanTexts, permissions: 
 
 
 def _seams(replaced: Replaced) -> list[tuple[int, str]]:
-    """The pieces of a text in which a replacement may have made something new, and where they begin; merged where they
-    meet. All tokens in them have the same characters: their own are random and cost time."""
+    """Return the offset and the text around each replacement; overlapping ones are merged.
+
+    The ids of tokens are replaced by a constant, so that the cache of clean texts can hold them.
+    """
     text, issued = replaced.text, replaced.issued
     seams: list[tuple[int, str]] = []
     pieces: list[str] = []
@@ -153,19 +155,19 @@ def _seams(replaced: Replaced) -> list[tuple[int, str]]:
 
 
 def _rare(data: bytes) -> bytes:
-    """What is left of a body without the characters that prose consists of; a tenth of it."""
+    """Return a body without lower-case letters, spaces and backslashes: 10 % of it."""
     return data.translate(None, _PROSE)
 
 
 def _occurs(surface: str, data: bytes, rare: bytes | None) -> bool:
-    """True when a value stands in the body, as JSON has it in a string or in a string that holds JSON.
+    """Return True if the body contains a value, as JSON writes it in a string or in a string that contains JSON.
 
     Args:
-        rare: of `data`, for many values: where one stands there, its rare characters stand together here.
+        rare: `_rare(data)`, to exclude most of many values; None for few values.
     """
     if len(surface) < _SHORTEST_CHECKED:
         return False
-    # One character is found many times as quickly as several, and of these none is left in most bodies.
+    # Searching for one character is faster than for several, and most bodies contain none of these two.
     if ("@" in surface and data.find(b"@") < 0) or ("+" in surface and data.find(b"+") < 0):
         return False
     written = orjson.dumps(surface)[1:-1]
@@ -177,13 +179,13 @@ def _occurs(surface: str, data: bytes, rare: bytes | None) -> bool:
 
 
 def _is_ours(span: tuple[int, int], ours: list[tuple[int, int]]) -> bool:
-    """True when one of `ours`, which are sorted and do not overlap, holds the whole span."""
+    """Return True if one of `ours`, which are sorted and do not overlap, contains the span."""
     place = bisect_right(ours, span[0], key=_start_of) - 1
     return place >= 0 and span[1] <= ours[place][1]
 
 
 def _touches(span: tuple[int, int], ours: list[tuple[int, int]]) -> bool:
-    """True when a replacement is so near that it may be a part of what stands at `span`."""
+    """Return True if a replacement is so near to `span` that it may be part of what was found there."""
     place = bisect_right(ours, span[1] + _TOUCHING, key=_start_of) - 1
     return place >= 0 and ours[place][1] + _TOUCHING >= span[0]
 
