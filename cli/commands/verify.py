@@ -13,7 +13,7 @@ from .. import output
 
 if TYPE_CHECKING:
     from sovctl.compliance.evidence.store import StoredEvidence
-    from sovctl.engine.checks.runner.run import Found
+    from sovctl.engine.checks.runner.run import RunResult
 
 EPILOG = (
     """Examples: sovctl verify site.yaml  ·  sovctl verify --node n1 --check 'perimeter.*'  ·  sovctl verify --json"""
@@ -54,8 +54,8 @@ def verify(
             nodes=node,
             checks=check,
             jobs=jobs,
-            report=lambda done, total, case, result: output.progress(
-                f"{done}/{total}  {case.target}  {case.check.id}: {result.verdict}"
+            report=lambda done, total, target, result: output.progress(
+                f"{done}/{total}  {target.name}  {target.check.id}: {result.verdict}"
             ),
         )
         output.progress_done()
@@ -69,11 +69,11 @@ def verify(
     return ExitCode.FAILURE if any(each.verdict.blocks for each in found.results) else ExitCode.OK
 
 
-def _show(found: Found, stored: list[StoredEvidence]) -> None:
-    rows = zip(found.cases, found.results, strict=True)
+def _show(found: RunResult, stored: list[StoredEvidence]) -> None:
+    rows = zip(found.targets, found.results, strict=True)
     output.table(
         ("VERDICT", "TARGET", "CHECK", "REASON"),
-        [(result.verdict.value, case.target, case.check.id, result.reason) for case, result in rows],
+        [(result.verdict.value, target.name, target.check.id, result.reason) for target, result in rows],
     )
     simulated = sum(bool(result.simulated) for result in found.results)
     output.line()
@@ -87,7 +87,7 @@ def _show(found: Found, stored: list[StoredEvidence]) -> None:
     )
 
 
-def _document(found: Found, stored: list[StoredEvidence]) -> dict[str, Any]:
+def _document(found: RunResult, stored: list[StoredEvidence]) -> dict[str, Any]:
     return {
         "run": stored[0].run_id,
         "counts": _counts(found),
@@ -99,7 +99,7 @@ def _document(found: Found, stored: list[StoredEvidence]) -> dict[str, Any]:
     }
 
 
-def _counts(found: Found) -> dict[str, int]:
+def _counts(found: RunResult) -> dict[str, int]:
     from sovctl.compliance.verdict import Verdict
 
     counts = {verdict.value: sum(each.verdict is verdict for each in found.results) for verdict in Verdict}

@@ -1,1 +1,1 @@
-"""Judges by topic: what is expected, and pure functions from captured output to a verdict."""
+"""Checks, one file each: `topic.words-of-it` is `topic/words_of_it.py`. `_name.py` is shared by checks or topics."""

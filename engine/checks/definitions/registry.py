@@ -1,406 +1,90 @@
-"""Every check, in the order in which a report shows them. The only place that names them all.
+"""Every check, in the order of reports. A new check is one file and one line here.
 
-Controls are those of NIST SP 800-53 Rev. 5 to which an answer is honest evidence for one part; which part, and what
-stays with people, is said in the compliance packs.
+The controls of a check are those of NIST SP 800-53 Rev. 5 for which its result is evidence. The control maps in
+`compliance/packs/` state which part of a control that is, and which part people decide.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
-from ...spec import Node
 from ..model.check import Check
-from ..model.check_context import Estate
-from . import (
-    expected,
-    gateway,
-    gpu,
-    host,
-    infiniband,
-    model_store,
-    nvlink,
-    perimeter,
-    plan,
-    pool,
-    probes,
-    site,
-)
-from . import software as soft
-
-
-def _nothing(_estate: Estate, _node: Node) -> Iterator[Any]:
-    """For checks of the controller alone."""
-    return iter(())
-
+from .access.ssh_keys_only import SshKeysOnly
+from .clock.synchronized import ClockSynchronized
+from .gateway.answers import GatewayAnswers
+from .gateway.audit_record_per_request import AuditRecordPerRequest
+from .gateway.ledger_verifies import GatewayLedgerVerifies
+from .gateway.only_tokens_leave import OnlyTokensLeave
+from .gateway.rejects_without_key import RejectsWithoutKey
+from .gateway.vault_encrypted import VaultEncrypted
+from .gpu.count import GpuCount
+from .gpu.ecc import GpuEcc
+from .gpu.pcie_link import GpuPcieLink
+from .gpu.persistence import GpuPersistence
+from .gpu.row_remap import GpuRowRemap
+from .gpu.temperature import GpuTemperature
+from .ib.ports_active import PortsActive
+from .model.checksum import ModelChecksum
+from .nvlink.errors_zero import ErrorsZero
+from .nvlink.fabric_ready import FabricReady
+from .nvlink.links_active import LinksActive
+from .nvlink.peer_access import PeerAccess
+from .perimeter.default_drop import DefaultDrop
+from .perimeter.exception_only_from_gateway import ExceptionOnlyFromGateway
+from .perimeter.no_way_out import NoWayOut
+from .plan.empty_after_apply import EmptyAfterApply
+from .pool.canary_answers import CanaryAnswers
+from .pool.flags_as_planned import FlagsAsPlanned
+from .pool.offline_settings import OfflineSettings
+from .pool.tls_client_certificate_required import TlsClientCertificateRequired
+from .pool.unauthenticated_paths_closed import UnauthenticatedPathsClosed
+from .site.keys_private import KeysPrivate
+from .site.ledger_verifies import SiteLedgerVerifies
+from .site.root_certificate_lasts import RootCertificateLasts
+from .software.driver_exact import DriverExact
+from .software.fabric_manager_equals_driver import FabricManagerEqualsDriver
+from .software.packages_held import PackagesHeld
+from .software.sources_only_mirror import SourcesOnlyMirror
 
 CHECKS: tuple[Check[Any], ...] = (
-    Check(
-        id="access.ssh-keys-only",
-        version=1,
-        title="ssh lets nobody in but by key",
-        controls=("ac-17", "ia-2", "ia-5"),
-        method="EXAMINE",
-        expect=expected.ssh,
-        probe=probes.ssh,
-        judge=host.judge_ssh,
-    ),
-    Check(
-        id="clock.synchronized",
-        version=1,
-        title="the clock follows the site's own sources closely enough for audit records",
-        controls=("au-8", "sc-45"),
-        method="TEST",
-        expect=expected.clock,
-        probe=probes.clock,
-        judge=host.judge_clock,
-    ),
-    Check(
-        id="perimeter.default-drop",
-        version=1,
-        title="the firewall drops what no rule names, in all three directions",
-        controls=("ac-4", "cm-7", "sc-7", "sc-7.5"),
-        method="EXAMINE",
-        expect=expected.wall,
-        probe=probes.ruleset,
-        judge=perimeter.judge_default_drop,
-    ),
-    Check(
-        id="perimeter.no-way-out",
-        version=1,
-        title="an attempt to reach out of the perimeter fails on the node",
-        controls=("ac-4", "sc-7", "sc-7.5"),
-        method="TEST",
-        expect=expected.no_way_out,
-        probe=probes.no_way_out,
-        judge=perimeter.judge_no_way_out,
-    ),
-    Check(
-        id="perimeter.exception-only-from-gateway",
-        version=1,
-        title="a named exception works for the gateway and for nobody else",
-        controls=("ac-4", "sc-7", "sc-7.5"),
-        method="TEST",
-        expect=expected.exceptions,
-        probe=probes.exceptions,
-        judge=perimeter.judge_exceptions,
-    ),
-    Check(
-        id="software.driver-exact",
-        version=1,
-        title="driver packages, loaded module and nvidia-smi are at the lock's version",
-        controls=("cm-2", "cm-6", "cm-8", "si-7"),
-        method="TEST",
-        expect=expected.driver,
-        probe=probes.software,
-        judge=soft.judge_driver,
-    ),
-    Check(
-        id="software.fabric-manager-equals-driver",
-        version=1,
-        title="fabric manager runs at exactly the driver's version",
-        controls=("cm-2", "cm-6"),
-        method="TEST",
-        expect=expected.fabric_manager,
-        probe=probes.software,
-        judge=soft.judge_fabric_manager,
-    ),
-    Check(
-        id="software.packages-held",
-        version=1,
-        title="no package of the driver lock can be upgraded in passing",
-        controls=("cm-3", "cm-5"),
-        method="EXAMINE",
-        expect=expected.driver,
-        probe=probes.software,
-        judge=soft.judge_holds,
-    ),
-    Check(
-        id="software.sources-only-mirror",
-        version=1,
-        title="packages come from the site's signed mirror and nowhere else",
-        controls=("cm-11", "cm-14", "cm-7", "sr-11"),
-        method="EXAMINE",
-        expect=expected.mirror,
-        probe=probes.sources,
-        judge=soft.judge_sources,
-    ),
-    Check(
-        id="gpu.count",
-        version=1,
-        title="every GPU is on the bus and in the driver's list, of the right model, and answers",
-        controls=("cm-8",),
-        method="TEST",
-        expect=expected.gpu,
-        probe=probes.gpus,
-        judge=gpu.judge_count,
-    ),
-    Check(
-        id="gpu.ecc",
-        version=1,
-        title="error correction is on and no uncorrectable error was seen",
-        controls=("si-13", "si-7"),
-        method="TEST",
-        expect=expected.gpu,
-        probe=probes.gpus,
-        judge=gpu.judge_ecc,
-    ),
-    Check(
-        id="gpu.row-remap",
-        version=1,
-        title="no GPU has run out of spare memory rows",
-        controls=("si-13",),
-        method="TEST",
-        expect=expected.gpu,
-        probe=probes.gpus,
-        judge=gpu.judge_row_remap,
-    ),
-    Check(
-        id="gpu.persistence",
-        version=1,
-        title="the driver stays loaded between clients",
-        controls=("cm-6",),
-        method="TEST",
-        expect=expected.gpu,
-        probe=probes.gpus,
-        judge=gpu.judge_persistence,
-    ),
-    Check(
-        id="gpu.pcie-link",
-        version=1,
-        title="every GPU has all its PCIe lanes to the host",
-        controls=("si-13",),
-        method="TEST",
-        expect=expected.gpu,
-        probe=probes.gpus,
-        judge=gpu.judge_pcie,
-    ),
-    Check(
-        id="gpu.temperature",
-        version=1,
-        title="no GPU is at the temperature where it slows down",
-        controls=("pe-14", "si-13"),
-        method="TEST",
-        expect=expected.gpu,
-        probe=probes.gpus,
-        judge=gpu.judge_temperature,
-    ),
-    Check(
-        id="nvlink.links-active",
-        version=1,
-        title="every NVLink is up at its speed",
-        controls=("cm-8", "si-13"),
-        method="TEST",
-        expect=expected.links,
-        probe=probes.links,
-        judge=nvlink.judge_links,
-    ),
-    Check(
-        id="nvlink.errors-zero",
-        version=1,
-        title="no NVLink has counted an error since the driver was loaded",
-        controls=("si-13",),
-        method="TEST",
-        expect=expected.links,
-        probe=probes.links,
-        judge=nvlink.judge_errors,
-    ),
-    Check(
-        id="nvlink.peer-access",
-        version=1,
-        title="every GPU reaches every other over NVLink",
-        controls=("si-13",),
-        method="TEST",
-        expect=expected.links,
-        probe=probes.links,
-        judge=nvlink.judge_peers,
-    ),
-    Check(
-        id="nvlink.fabric-ready",
-        version=1,
-        title="the fabric's services run, and every GPU is registered, successfully, and healthy",
-        controls=("si-13",),
-        method="TEST",
-        expect=expected.fabric,
-        probe=probes.fabric,
-        judge=nvlink.judge_fabric,
-    ),
-    Check(
-        id="ib.ports-active",
-        version=1,
-        title="every InfiniBand compute port is active at its rate",
-        controls=("cm-8", "si-13"),
-        method="TEST",
-        expect=expected.infiniband,
-        probe=probes.infiniband,
-        judge=infiniband.judge_ports,
-    ),
-    Check(
-        id="model.checksum",
-        version=1,
-        title="every file of the model is the one that its manifest names",
-        controls=("cm-14", "si-7", "si-7.1", "sr-11"),
-        method="TEST",
-        expect=expected.model,
-        probe=probes.model,
-        judge=model_store.judge_checksum,
-    ),
-    Check(
-        id="pool.flags-as-planned",
-        version=1,
-        title="the running server has exactly the planned flags",
-        controls=("cm-2", "cm-6"),
-        method="EXAMINE",
-        expect=expected.pool,
-        probe=probes.pool_process,
-        judge=pool.judge_flags,
-    ),
-    Check(
-        id="pool.canary-answers",
-        version=1,
-        title="the pool completes a prompt over mutual TLS",
-        controls=("si-13",),
-        method="TEST",
-        expect=expected.pool_door,
-        probe=probes.canary,
-        judge=pool.judge_canary,
-    ),
-    Check(
-        id="pool.tls-client-certificate-required",
-        version=1,
-        title="the pool answers nobody without a client certificate, and nothing in plain HTTP",
-        controls=("ac-3", "ia-9", "sc-8", "sc-8.1"),
-        method="TEST",
-        expect=expected.pool_door,
-        probe=probes.doors,
-        judge=pool.judge_certificate,
-    ),
-    Check(
-        id="pool.unauthenticated-paths-closed",
-        version=1,
-        title="paths that the server's API key does not guard are closed without a client certificate",
-        controls=("ac-14", "ac-3", "cm-7"),
-        method="TEST",
-        expect=expected.pool_door,
-        probe=probes.doors,
-        judge=pool.judge_paths,
-    ),
-    Check(
-        id="pool.offline-settings",
-        version=1,
-        title="the running server does not call out and has no developer's door",
-        controls=("ac-4", "cm-6", "cm-7"),
-        method="EXAMINE",
-        expect=expected.pool,
-        probe=probes.pool_process,
-        judge=pool.judge_offline,
-    ),
-    Check(
-        id="gateway.answers",
-        version=1,
-        title="the gateway answers a client's chat with every model name",
-        controls=("si-13",),
-        method="TEST",
-        expect=expected.gateway,
-        probe=probes.chat,
-        judge=gateway.judge_answers,
-    ),
-    Check(
-        id="gateway.rejects-without-key",
-        version=1,
-        title="the gateway refuses requests without a valid key",
-        controls=("ac-14", "ac-3", "ia-9"),
-        method="TEST",
-        expect=expected.gateway,
-        probe=probes.knock,
-        judge=gateway.judge_rejects,
-    ),
-    Check(
-        id="gateway.only-tokens-leave",
-        version=1,
-        title="of every kind that policy tokenizes, only a token is in what would leave",
-        controls=("ac-4", "sc-7"),
-        method="TEST",
-        expect=expected.leaving,
-        probe=probes.leaving,
-        judge=gateway.judge_leaving,
-    ),
-    Check(
-        id="gateway.vault-encrypted",
-        version=1,
-        title="identifiers that were tokenized cannot be read in the vault's files",
-        controls=("sc-28", "sc-28.1"),
-        method="TEST",
-        expect=expected.vault,
-        probe=probes.seal,
-        judge=gateway.judge_vault,
-    ),
-    Check(
-        id="gateway.ledger-verifies",
-        version=1,
-        title="the gateway's audit ledger is whole",
-        controls=("au-10", "au-9", "au-9.3"),
-        method="TEST",
-        expect=expected.gateway_ledger,
-        probe=probes.ledger,
-        judge=site.judge_ledger,
-    ),
-    Check(
-        id="gateway.audit-record-per-request",
-        version=1,
-        title="an answered request is in the audit ledger, once, without its text",
-        controls=("au-12", "au-2", "au-3"),
-        method="TEST",
-        expect=expected.gateway,
-        probe=probes.record,
-        judge=gateway.judge_record,
-    ),
-    Check(
-        id="plan.empty-after-apply",
-        version=1,
-        title="a new plan of the site is empty",
-        controls=("cm-2", "cm-3", "cm-6"),
-        method="TEST",
-        expect=_nothing,
-        expect_here=expected.site_plan,
-        probe=probes.plan,
-        judge=plan.judge_plan,
-    ),
-    Check(
-        id="site.ledger-verifies",
-        version=1,
-        title="the site's own ledger is whole",
-        controls=("au-10", "au-9", "au-9.3"),
-        method="TEST",
-        expect=_nothing,
-        expect_here=expected.site_ledger,
-        probe=probes.ledger,
-        judge=site.judge_ledger,
-    ),
-    Check(
-        id="site.keys-private",
-        version=1,
-        title="private keys and secrets can be read by their owner and their service alone",
-        controls=("ac-6", "ia-5.6", "sc-12"),
-        method="EXAMINE",
-        expect=expected.node_keys,
-        expect_here=expected.controller_keys,
-        probe=probes.keys,
-        judge=site.judge_keys,
-    ),
-    Check(
-        id="site.root-certificate-lasts",
-        version=1,
-        title="the site's root certificate outlives what it issues, with a year to replace it",
-        controls=("sc-12", "sc-17"),
-        method="EXAMINE",
-        expect=_nothing,
-        expect_here=expected.controller_authority,
-        probe=probes.authority,
-        judge=site.judge_authority,
-    ),
+    SshKeysOnly(),
+    ClockSynchronized(),
+    DefaultDrop(),
+    NoWayOut(),
+    ExceptionOnlyFromGateway(),
+    DriverExact(),
+    FabricManagerEqualsDriver(),
+    PackagesHeld(),
+    SourcesOnlyMirror(),
+    GpuCount(),
+    GpuEcc(),
+    GpuRowRemap(),
+    GpuPersistence(),
+    GpuPcieLink(),
+    GpuTemperature(),
+    LinksActive(),
+    ErrorsZero(),
+    PeerAccess(),
+    FabricReady(),
+    PortsActive(),
+    ModelChecksum(),
+    FlagsAsPlanned(),
+    CanaryAnswers(),
+    TlsClientCertificateRequired(),
+    UnauthenticatedPathsClosed(),
+    OfflineSettings(),
+    GatewayAnswers(),
+    RejectsWithoutKey(),
+    OnlyTokensLeave(),
+    VaultEncrypted(),
+    GatewayLedgerVerifies(),
+    AuditRecordPerRequest(),
+    EmptyAfterApply(),
+    SiteLedgerVerifies(),
+    KeysPrivate(),
+    RootCertificateLasts(),
 )
 
 BY_ID = {check.id: check for check in CHECKS}
 KNOWN_CHECKS = frozenset(BY_ID)
-"""Ids that a compliance pack may name, as far as they come from here."""
+"""Check ids that a control map may name."""

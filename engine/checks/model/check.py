@@ -1,18 +1,22 @@
-"""What a check is: an assertion as data, a read-only probe as text, and a pure judge.
+"""The interface of a check: what it expects of a site, a read-only probe, and a pure judge.
 
-    for expectation in check.expect(estate, node):
-        output = run(check.probe(expectation))              # the only part that touches a node
-        judgement = judge(check, output, expectation)       # pure
+    for expected in check.expect(site, node):
+        output = run(check.probe(expected))                 # the only step that contacts a node
+        judgement = judge(check, output, expected)          # pure
 
-Rules kept here, so that no check can forget them: a probe that was not run, ended with another code than 0, printed
-nothing, or was cut off is UNKNOWN; text that a parser does not know is UNKNOWN; and the worst finding decides.
+Invariants, enforced by `judge` for every check:
+- A probe that did not run, exited with a code other than 0 or printed nothing is UNKNOWN.
+- Output that a parser does not recognize is UNKNOWN.
+- The verdict of several findings is the worst one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Generic, Literal, TypeVar
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
 from sovctl.compliance.verdict import Verdict
 
@@ -21,22 +25,29 @@ from ...spec import Node
 from ...spec.types import Secret
 
 if TYPE_CHECKING:
-    from .check_context import Estate
+    from .check_context import CheckContext
 
-# From worst to best; a measured failure outranks what could not be measured.
+# From worst to best. A measured failure outranks a missing measurement.
 _WORST_FIRST = (Verdict.FAIL, Verdict.UNKNOWN, Verdict.WARN, Verdict.PASS, Verdict.NOT_APPLICABLE)
-_REASONS_SHOWN = 5
+_MAX_REASONS = 5
 MARK = "=== sovctl"
-"""Begins the lines that `parts` sets around answers."""
+"""Prefix of the lines that `probe_sections.script` prints before and after each section."""
 TIMED_OUT = 124  # timeout(1), EXIT STATUS
+
+
+class Method(StrEnum):
+    """Assessment method of NIST SP 800-53A: TEST exercises a component, EXAMINE reads its configuration."""
+
+    TEST = "TEST"
+    EXAMINE = "EXAMINE"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Expectation:
-    """What one check expects of one target; judges take it beside the output. Plain values only.
+    """The values that one check expects of one target. Plain values only.
 
     Args:
-        subject: the thing on the node, such as a pool's name; empty for the node itself.
+        subject: the object on the node, such as a pool's name; empty for the node itself.
     """
 
     subject: str = ""
@@ -44,11 +55,11 @@ class Expectation:
 
 @dataclass(frozen=True)
 class Probe:
-    """How to look: a text for `sh`, run as root on the node (or as the operator on the controller), read-only.
+    """A read-only command for `sh`. It runs as root on a node, or as the operator on the controller.
 
     Args:
-        timeout_s: after which it is ended, and the answer is UNKNOWN.
-        secret: handed to the command on its standard input; never part of the text.
+        timeout_s: time limit; the result is UNKNOWN after it.
+        secret: passed to the command on standard input; never part of its text.
     """
 
     command: str
@@ -58,7 +69,7 @@ class Probe:
 
 @dataclass(frozen=True)
 class ProbeOutput:
-    """What came back. `exit_code` is None when the probe could not be run or did not end in time."""
+    """The output of a probe. `exit_code` is None if the probe could not be run or exceeded its time limit."""
 
     exit_code: int | None
     stdout: str
@@ -67,89 +78,102 @@ class ProbeOutput:
 
 @dataclass(frozen=True)
 class Judgement:
-    """A verdict and the rule behind it, both sides of it: "expected ..., got ..."."""
+    """A verdict and its reason in the form "expected ..., got ..."."""
 
     verdict: Verdict
     reason: str
 
 
 def passed(reason: str) -> Judgement:
-    """The assertion holds."""
+    """Return PASS: the assertion holds."""
     return Judgement(Verdict.PASS, reason)
 
 
 def failed(expected: str, got: str) -> Judgement:
-    """It was measured, and it does not hold."""
+    """Return FAIL: the value was measured, and the assertion does not hold."""
     return Judgement(Verdict.FAIL, f"expected {expected}, got {got}")
 
 
 def warned(expected: str, got: str) -> Judgement:
-    """It holds, but somebody should look."""
+    """Return WARN: the assertion holds, and an operator should review the value."""
     return Judgement(Verdict.WARN, f"expected {expected}, got {got}")
 
 
 def unknown(expected: str, got: str) -> Judgement:
-    """It was not measured."""
+    """Return UNKNOWN: the value was not measured."""
     return Judgement(Verdict.UNKNOWN, f"expected {expected}, got {got}")
 
 
 E = TypeVar("E", bound=Expectation)
 
 
-@dataclass(frozen=True)
-class Check(Generic[E]):
-    """One assertion about nodes.
+class Check(ABC, Generic[E]):
+    """One assertion about nodes or about the controller. All methods are pure.
 
-    Args:
-        id: such as `nvlink.links-active`.
-        version: raised when probe or judge change their meaning.
-        title: what is asserted, in words.
-        controls: NIST SP 800-53 ids (OSCAL spelling, `sc-7.5` is SC-7(5)) to which the answer honestly speaks.
-        method: of NIST SP 800-53A: TEST exercises, EXAMINE reads.
-        expect: what is expected of a node; nothing when the check does not apply to it. Pure.
-        probe: how to look, for one expectation. Pure.
-        judge: what the output means. Pure; sees only complete output.
-        expect_here: what is expected of this controller, for checks of the site itself.
+    A check of nodes overrides `expect`; a check of the controller overrides `expect_controller`.
     """
 
-    id: str
-    version: int
-    title: str
-    controls: tuple[str, ...]
-    method: Literal["TEST", "EXAMINE"]
-    expect: Callable[[Estate, Node], Iterable[E]]
-    probe: Callable[[E], Probe]
-    judge: Callable[[ProbeOutput, E], Judgement]
-    expect_here: Callable[[Estate], Iterable[E]] = field(default=lambda _estate: ())
+    id: ClassVar[str]
+    """Such as `nvlink.links-active`: topic and assertion. Part of signed evidence; it never changes."""
+    version: ClassVar[int]
+    """Incremented when the meaning of the probe or of the judge changes."""
+    title: ClassVar[str]
+    """The assertion as a short statement."""
+    controls: ClassVar[tuple[str, ...]]
+    """NIST SP 800-53 ids in OSCAL spelling (`sc-7.5` is SC-7(5)) for which the result is evidence; sorted."""
+    method: ClassVar[Method]
+    former_ids: ClassVar[tuple[str, ...]] = ()
+    """Ids in evidence, control maps and waivers of earlier releases."""
+
+    def expect(self, site: CheckContext, node: Node) -> Iterable[E]:  # noqa: ARG002 - for overrides
+        """Return one expectation for each target on the node; none if the check does not apply to the node."""
+        return ()
+
+    def expect_controller(self, site: CheckContext) -> Iterable[E]:  # noqa: ARG002 - for overrides
+        """Return the expectations of this controller; none for a check of nodes."""
+        return ()
+
+    @abstractmethod
+    def probe(self, expected: E) -> Probe:
+        """Return the command that measures one target."""
+
+    @abstractmethod
+    def judge(self, output: ProbeOutput, expected: E) -> Judgement:
+        """Return the judgement of complete output.
+
+        Raises:
+            Unreadable: the output does not have the expected form; the verdict is UNKNOWN.
+        """
 
 
-def judge(check: Check[E], output: ProbeOutput, expectation: E) -> Judgement:
-    """The verdict of `check`, UNKNOWN for everything that is not a whole, readable answer."""
-    said = "\n".join(line for line in output.stderr.splitlines() if not line.startswith(MARK))
+def judge(check: Check[E], output: ProbeOutput, expected: E) -> Judgement:
+    """Return the judgement of `check`; UNKNOWN for output that is incomplete or unreadable."""
+    stderr = "\n".join(line for line in output.stderr.splitlines() if not line.startswith(MARK))
     if output.exit_code is None:
-        return unknown("the probe to run", excerpt(said) if said.strip() else "no answer")
+        return unknown("the probe to run", excerpt(stderr) if stderr.strip() else "no answer")
     if output.exit_code != 0:
         late = " (it did not end in time)" if output.exit_code == TIMED_OUT else ""
-        words = f", saying {excerpt(said)}" if said.strip() else ""
-        return unknown("the probe to end with 0", f"{output.exit_code}{late}{words}")
+        message = f", saying {excerpt(stderr)}" if stderr.strip() else ""
+        return unknown("the probe to end with 0", f"{output.exit_code}{late}{message}")
     if not output.stdout.strip():
         return unknown("an answer", "empty output")
     try:
-        return check.judge(output, expectation)
+        return check.judge(output, expected)
     except Unreadable as error:
         return Judgement(Verdict.UNKNOWN, str(error))
 
 
 def worst(findings: Iterable[Judgement], *, otherwise: str) -> Judgement:
-    """One judgement from many: the worst verdict with its reasons, or PASS with the reason `otherwise`.
+    """Return the worst verdict of the findings with its reasons, or PASS if no finding blocks.
 
     Args:
-        findings: what was found wrong; findings that pass count as nothing.
+        findings: judgements; those that pass are ignored.
+        otherwise: the reason of the PASS.
     """
     found = [each for each in findings if each.verdict is not Verdict.PASS]
     if not found:
         return passed(otherwise)
     verdict = min((each.verdict for each in found), key=_WORST_FIRST.index)
     reasons = list(dict.fromkeys(each.reason for each in found if each.verdict is verdict))
-    more = f"; and {len(reasons) - _REASONS_SHOWN} more" if len(reasons) > _REASONS_SHOWN else ""
-    return Judgement(verdict, "; ".join(reasons[:_REASONS_SHOWN]) + more)
+    more = f"; and {len(reasons) - _MAX_REASONS} more" if len(reasons) > _MAX_REASONS else ""
+    return Judgement(verdict, "; ".join(reasons[:_MAX_REASONS]) + more)

@@ -1,7 +1,7 @@
-"""What expectations are derived from: the site's description, the catalogue and the day, all plain values.
+"""The input of `Check.expect`: the site's specification, the catalogue, the controller's paths and the date.
 
-Nothing here looks at a node. `Context` is the plan's own view of the site, so that what verify expects and what apply
-brings about are one thing.
+Plain values only; no node is contacted. `Context` is the same view of the site that the plan uses, so `verify` expects
+exactly what `apply` configures.
 """
 
 from __future__ import annotations
@@ -12,21 +12,21 @@ from datetime import date
 from ...resources.context import Context
 
 CONTROLLER = "site"
-"""Target of checks that look at this controller and not at a node."""
+"""Name of the controller in targets, where a node's name is otherwise."""
 
 
 @dataclass(frozen=True)
 class Controller:
-    """What the site keeps on this machine; absolute paths.
+    """The site's files on this machine; absolute paths.
 
     Args:
         program: the running `sovctl`.
         site_file: the site.yaml that is checked.
         state: the site's state folder.
         ledger: folder of the site's ledger.
-        private_files: files that must be there and private: the ssh key, secrets that site.yaml refers to.
+        private_files: files that must exist and be private: the ssh key, and secret files named in site.yaml.
         private_patterns: (folder, glob) of further private files.
-        root_certificate: of the site's authority.
+        root_certificate: certificate of the site's authority.
     """
 
     program: str
@@ -39,11 +39,11 @@ class Controller:
 
 
 @dataclass(frozen=True)
-class Estate:
-    """A whole site on one day.
+class CheckContext:
+    """A site on one day.
 
     Args:
-        today: UTC; exceptions of the perimeter end on a day, and so does the root certificate.
+        today: UTC; compared with the last day of perimeter exceptions and of the root certificate.
     """
 
     context: Context

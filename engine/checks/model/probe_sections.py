@@ -1,8 +1,8 @@
-"""Probes of several commands: each begins and ends with a mark, so that an answer that was cut is never a whole one.
+"""Probes of several commands. Marks before and after each section reveal output that was cut off.
 
 script(tracking="chronyc -c tracking", sources="chronyc -c sources")
-parts = read_parts(output)
-parts.text("tracking")            # raises Unreadable when it is missing, was cut, or ended with another code than 0
+sections = parse_sections(output)
+sections.text("tracking")         # raises Unreadable if it is missing, incomplete, or exited with a code other than 0
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ _END = re.compile(rf"^{MARK} end (\w+) (\d+)$")
 
 
 @dataclass(frozen=True)
-class Part:
-    """What one command printed on each stream, and its exit code."""
+class ProbeSection:
+    """Exit code, standard output and standard error of one command of a probe."""
 
     exit_code: int
     text: str
@@ -28,37 +28,37 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Parts:
-    """Answers by name."""
+class ProbeSections:
+    """The complete sections of a probe's output, by name."""
 
-    by_name: Mapping[str, Part]
+    by_name: Mapping[str, ProbeSection]
 
-    def part(self, name: str) -> Part:
-        """Whatever its exit code.
+    def section(self, name: str) -> ProbeSection:
+        """Return a section, whatever its exit code.
 
         Raises:
-            Unreadable: it is missing or was cut.
+            Unreadable: the section is missing or incomplete.
         """
         if name not in self.by_name:
             raise Unreadable(f"the whole answer of part {name!r}", "", where="probe")
         return self.by_name[name]
 
     def text(self, name: str) -> str:
-        """Of a command that ended well.
+        """Return the standard output of a command that exited with 0.
 
         Raises:
-            Unreadable: it is missing, was cut, or ended with another code than 0.
+            Unreadable: the section is missing or incomplete, or its exit code is not 0.
         """
-        part = self.part(name)
-        if part.exit_code != 0:
-            said = excerpt(part.errors.strip() or part.text)
-            got = f"{part.exit_code}, saying {said}"
+        section = self.section(name)
+        if section.exit_code != 0:
+            message = excerpt(section.errors.strip() or section.text)
+            got = f"{section.exit_code}, saying {message}"
             raise Unreadable(f"{name} to end with 0", got, where="probe", in_our_words=True)
-        return part.text
+        return section.text
 
 
 def script(**commands: str) -> str:
-    """A text for `sh` that runs each command in a subshell, in order, whatever the others do."""
+    """Return text for `sh` that runs each command in a subshell, in order, regardless of earlier exit codes."""
     return "".join(
         f"echo '{MARK} begin {name}'; echo '{MARK} begin {name}' >&2\n(\n{command}\n)\n"
         f"printf '\\n{MARK} end {name} %d\\n' $?\n"
@@ -66,28 +66,28 @@ def script(**commands: str) -> str:
     )
 
 
-def read_parts(output: ProbeOutput) -> Parts:
-    """The parts that were printed whole; a part that comes twice is not believed."""
-    parts: dict[str, Part] = {}
-    twice: set[str] = set()
+def parse_sections(output: ProbeOutput) -> ProbeSections:
+    """Return the sections that are complete. A section that occurs twice is omitted."""
+    sections: dict[str, ProbeSection] = {}
+    duplicates: set[str] = set()
     errors = _errors(output.stderr)
     name, lines = "", list[str]()
     for line in output.stdout.split("\n"):
         if match := _BEGIN.match(line):
             name, lines = match[1], []
         elif (match := _END.match(line)) and match[1] == name:
-            if name in parts:
-                twice.add(name)
+            if name in sections:
+                duplicates.add(name)
             text = "\n".join(lines[:-1] if lines[-1:] == [""] else lines)
-            parts[name] = Part(int(match[2]), text, errors.get(name, ""))
+            sections[name] = ProbeSection(int(match[2]), text, errors.get(name, ""))
             name = ""
         elif name:
             lines.append(line)
-    return Parts({each: part for each, part in parts.items() if each not in twice})
+    return ProbeSections({name: each for name, each in sections.items() if name not in duplicates})
 
 
 def _errors(stderr: str) -> dict[str, str]:
-    """Standard error by part; nothing rests on it but the words of a reason."""
+    """Return standard error by section. It is used in reasons only, never for a verdict."""
     errors: dict[str, list[str]] = {}
     lines: list[str] = []
     for line in stderr.split("\n"):
@@ -95,4 +95,4 @@ def _errors(stderr: str) -> dict[str, str]:
             lines = errors.setdefault(match[1], [])
         else:
             lines.append(line)
-    return {name: "\n".join(said) for name, said in errors.items()}
+    return {name: "\n".join(each) for name, each in errors.items()}

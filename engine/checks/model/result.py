@@ -1,4 +1,4 @@
-"""What the suite says of one case, as one JSON line; and the case that was never looked at."""
+"""The result of one target, and its form as one JSON line between a pytest process and `sovctl verify`."""
 
 from __future__ import annotations
 
@@ -11,20 +11,22 @@ from typing import Any
 
 from sovctl.compliance.verdict import Verdict
 
-from ..runner.targets import Case
 from .check import Judgement, ProbeOutput
+from .target import CheckTarget
 
 
 @dataclass(frozen=True)
 class Result:
-    """One case, looked at.
+    """The measurement and the verdict of one target.
 
     Args:
-        raw: exit code, standard output and standard error, as they are kept as evidence.
-        simulated: None when the node could not be asked whether its hardware is real.
+        target_id: `CheckTarget.id`.
+        raw: exit code, standard output and standard error in the form that is stored as evidence.
+        started, ended: UTC, ISO 8601 with milliseconds.
+        simulated: None if the node did not report whether its hardware is simulated.
     """
 
-    case_id: str
+    target_id: str
     command: str
     exit_code: int | None
     raw: bytes
@@ -35,16 +37,16 @@ class Result:
     simulated: bool | None
 
     def to_line(self) -> str:
-        """One line of JSON."""
+        """Return one line of JSON."""
         values = {**vars(self), "raw": base64.b64encode(self.raw).decode(), "verdict": self.verdict.value}
         return json.dumps(values, ensure_ascii=True) + "\n"
 
     @classmethod
     def from_line(cls, line: str) -> Result:
-        """The result that `to_line` wrote.
+        """Parse a line of `to_line`.
 
         Raises:
-            KeyError, ValueError, TypeError: it is not one.
+            KeyError, ValueError, TypeError: the line has another form.
         """
         values: Mapping[str, Any] = json.loads(line)
         raw, verdict = base64.b64decode(values["raw"], validate=True), Verdict(values["verdict"])
@@ -52,13 +54,13 @@ class Result:
 
 
 def raw_of(output: ProbeOutput) -> bytes:
-    """An answer as evidence keeps it: three parts under headings, as they came."""
+    """Return the output in the form that is stored as evidence: exit code, then both streams unchanged."""
     code = "none" if output.exit_code is None else str(output.exit_code)
     return f"exit code: {code}\n--- standard output\n{output.stdout}\n--- standard error\n{output.stderr}\n".encode()
 
 
 def result_of(
-    case: Case,
+    target: CheckTarget,
     command: str,
     output: ProbeOutput,
     judgement: Judgement,
@@ -67,9 +69,9 @@ def result_of(
     ended: str,
     simulated: bool | None,
 ) -> Result:
-    """A case with what came back and what it means."""
+    """Return the result of a target that was measured."""
     return Result(
-        case_id=case.id,
+        target_id=target.id,
         command=command,
         exit_code=output.exit_code,
         raw=raw_of(output),
@@ -81,17 +83,17 @@ def result_of(
     )
 
 
-def not_looked_at(case: Case, command: str, why: str, now: str) -> Result:
-    """UNKNOWN: what was not measured is never healthy.
+def not_measured(target: CheckTarget, command: str, why: str, now: str) -> Result:
+    """Return UNKNOWN for a target that was not measured.
 
     Args:
-        why: what stopped it, such as "interrupted".
+        why: the cause, such as "interrupted".
     """
     judgement = Judgement(Verdict.UNKNOWN, f"expected the probe to run, got not measured: {why}")
     output = ProbeOutput(None, "", why)
-    return result_of(case, command, output, judgement, started=now, ended=now, simulated=None)
+    return result_of(target, command, output, judgement, started=now, ended=now, simulated=None)
 
 
 def utc_now() -> str:
-    """This moment in the form that evidence has."""
+    """Return the current time in the form of evidence."""
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"

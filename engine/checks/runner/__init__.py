@@ -1,1 +1,1 @@
-"""Runs checks with pytest over testinfra connections, and records evidence."""
+"""Runs checks with pytest over testinfra connections, and stores evidence."""

@@ -1,4 +1,4 @@
-"""From an opened site to the estate that expectations are derived from."""
+"""Builds the input of `Check.expect` from an opened site."""
 
 from __future__ import annotations
 
@@ -10,20 +10,21 @@ from sovctl.support.errors import InputError
 
 from ...certificate_authority import Authority
 from ...site.site import Site
-from ..model.check_context import CONTROLLER, Controller, Estate
+from ..model.check_context import CONTROLLER, CheckContext, Controller
 
 
-def estate_of(site: Site, *, today: date) -> Estate:
-    """Everything that checks expect of a site, and where this controller keeps its own things.
+def build_context(site: Site, *, today: date) -> CheckContext:
+    """Return the specification, the controller's paths and the date.
 
     Raises:
-        SpecError, InputError: pools cannot be placed, a file that the spec names is absent, or a node has our name.
+        SpecError, InputError: pools cannot be placed, a file of the specification is absent, or a node is named `site`.
     """
     if any(node.name == CONTROLLER for _, node in site.spec.nodes()):
         raise InputError(
-            f"expected nodes with other names than {CONTROLLER!r}, got one", hint="evidence calls this controller so"
+            f"expected nodes with other names than {CONTROLLER!r}, got one",
+            hint="in evidence this name is the controller",
         )
-    return Estate(context=site.context(), controller=_controller(site), today=today)
+    return CheckContext(context=site.context(), controller=_controller(site), today=today)
 
 
 def _controller(site: Site) -> Controller:

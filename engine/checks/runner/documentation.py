@@ -1,6 +1,6 @@
-"""docs/checks.md, generated from the registry: what is asserted, how, and to which controls it speaks.
+"""Generates docs/checks.md from the registry: id, assertion, method and controls of every check.
 
-python -m sovctl.engine.checks.runner.documentation docs/checks.md      # writes it; a test holds it current
+python -m sovctl.engine.checks.runner.documentation docs/checks.md      # writes the file; a test compares it
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from `engine/catalog/`, each with unit, source, kind and date.
 
 
 def page() -> str:
-    """The whole page."""
+    """Return the page."""
     rows = [
         f"| `{check.id}` | {check.title} | {check.method} | {', '.join(map(_control, check.controls))} |"
         for check in CHECKS
@@ -38,7 +38,7 @@ def page() -> str:
 
 
 def _control(name: str) -> str:
-    """`sc-7.5` as NIST prints it: SC-7(5)."""
+    """Return a control in the spelling of NIST: SC-7(5) for `sc-7.5`."""
     family, _, enhancement = name.upper().partition(".")
     return f"{family}({enhancement})" if enhancement else family
 

@@ -1,4 +1,4 @@
-"""From results to evidence: complete records in the site's store, each bound to its raw output and to the ledger."""
+"""Stores the results of a run as evidence: one record per result, with raw output, in the site's store and ledger."""
 
 from __future__ import annotations
 
@@ -15,35 +15,35 @@ from sovctl.support.canonical_json import sha256_hex
 
 from ...plan import code_wheel
 from ...site.site import Site
-from .run import Found, last_applied_plan
+from .run import RunResult, last_applied_plan
 
 
-def keep(site: Site, found: Found) -> list[StoredEvidence]:
-    """Store everything a run saw, durably; in the order of its cases.
+def keep(site: Site, run: RunResult) -> list[StoredEvidence]:
+    """Store every result of a run durably; in the order of its targets.
 
     Raises:
         Busy: another process is writing to the site's ledger.
-        LedgerDamaged, LedgerUnwritable: nothing was stored.
+        LedgerDamaged, LedgerUnwritable: no record was stored.
     """
     plan = last_applied_plan(site.state)
     key = load_or_create(site.state.prepare().keys / "ledger.key")
     origin = f"sovctl.{site.spec.site.name}/site"
     with Ledger.open(site.state.ledger, origin=origin, key=key) as ledger:
         store = EvidenceStore(site.state.evidence, ledger, run_id=new_run_id())
-        return store.add_all(_records(site, found, plan))
+        return store.add_all(_records(site, run, plan))
 
 
-def _records(site: Site, found: Found, plan_sha256: str | None) -> Iterator[tuple[Evidence, bytes]]:
-    who, version = actor(), code_wheel.version()
-    for case, result in zip(found.cases, found.results, strict=True):
+def _records(site: Site, run: RunResult, plan_sha256: str | None) -> Iterator[tuple[Evidence, bytes]]:
+    user, version = actor(), code_wheel.version()
+    for target, result in zip(run.targets, run.results, strict=True):
         evidence = Evidence(
-            check_id=case.check.id,
-            check_version=case.check.version,
-            title=case.check.title,
-            controls=list(case.check.controls),
-            method=case.check.method,
-            target=case.target,
-            population=found.populations[case.check.id],
+            check_id=target.check.id,
+            check_version=target.check.version,
+            title=target.check.title,
+            controls=list(target.check.controls),
+            method=target.check.method.value,
+            target=target.name,
+            population=run.populations[target.check.id],
             command=result.command,
             exit_code=result.exit_code,
             raw_sha256=sha256_hex(result.raw),
@@ -52,7 +52,7 @@ def _records(site: Site, found: Found, plan_sha256: str | None) -> Iterator[tupl
             verdict=result.verdict,
             reason=result.reason,
             simulated=bool(result.simulated),
-            actor=who,
+            actor=user,
             tool_version=version,
             spec_sha256=site.loaded.spec_sha256,
             plan_sha256=plan_sha256,
@@ -61,7 +61,7 @@ def _records(site: Site, found: Found, plan_sha256: str | None) -> Iterator[tupl
 
 
 def actor() -> str:
-    """user@controller; the user behind sudo where there is one."""
+    """Return user@controller; under sudo the user who called it."""
     try:
         user = os.environ.get("SUDO_USER") or getpass.getuser()
     except (KeyError, OSError):  # a user id without a name

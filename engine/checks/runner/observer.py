@@ -1,7 +1,7 @@
-"""Looking at cases: run the probe where it belongs, judge, and never raise for what a node does.
+"""Measures targets: runs the probe on its node or on the controller, and judges the output.
 
-A node that cannot be reached makes every one of its cases UNKNOWN, at once: it is tried only until it is known to be
-lost. Equal probes of one node are run once, so that checks which read the same answer speak of the same moment.
+- No behaviour of a node raises an exception. All targets of an unreachable node are UNKNOWN, after one attempt.
+- Equal probes on one node run once, so that checks with the same probe judge the same output.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from ...facts.node import SIMULATION_MARK
 from ...facts.unreadable import excerpt
 from ...spec.types import Secret
 from ..model.check import Probe, ProbeOutput, judge
-from ..model.result import Result, not_looked_at, result_of, utc_now
+from ..model.result import Result, not_measured, result_of, utc_now
+from ..model.target import CheckTarget
 from . import transport
-from .targets import Case
 
 GREETING = f"[ -e {SIMULATION_MARK} ] && echo simulated || echo real"
-"""Says whether the hardware is a stand-in, and that ssh works."""
+"""First command on every node: tests ssh, and reports whether the hardware is simulated."""
 
 
 @dataclass(frozen=True)
-class _Answer:
+class _Measurement:
     output: ProbeOutput
     started: str
     ended: str
@@ -36,11 +36,11 @@ class _Answer:
 
 @dataclass
 class Observer:
-    """One run's view of all machines.
+    """The connections and the probe outputs of one run.
 
     Args:
-        config: an ssh_config of `transport.ssh_config`.
-        read_secret: value of a reference of site.yaml, for a probe's standard input.
+        config: file written by `transport.ssh_config`.
+        read_secret: returns the value of a secret reference of site.yaml, for a probe's standard input.
     """
 
     config: Path
@@ -48,67 +48,67 @@ class Observer:
     _hosts: dict[str, Host] = field(default_factory=dict)
     _simulated: dict[str, bool | None] = field(default_factory=dict)
     _lost: dict[str, str] = field(default_factory=dict)
-    _answers: dict[tuple[str, str], _Answer] = field(default_factory=dict)
+    _measurements: dict[tuple[str, str], _Measurement] = field(default_factory=dict)
 
-    def look(self, case: Case) -> Result:
-        """The result of one case; UNKNOWN for whatever could not be measured."""
-        probe = case.check.probe(case.expectation)
-        host = self._host(case)
-        if reason := self._lost.get(case.node):
-            return not_looked_at(case, probe.command, reason, utc_now())
+    def measure(self, target: CheckTarget) -> Result:
+        """Return the result of one target; UNKNOWN if it could not be measured."""
+        probe = target.check.probe(target.expectation)
+        host = self._host(target)
+        if reason := self._lost.get(target.node):
+            return not_measured(target, probe.command, reason, utc_now())
         try:
-            answer = self._ask(case, probe, host)
-        except SovctlError as error:  # a secret that cannot be read; its message never holds the value
-            return not_looked_at(case, probe.command, str(error), utc_now())
-        if reason := self._lost.get(case.node):
-            return not_looked_at(case, probe.command, reason, utc_now())
-        judgement = judge(case.check, answer.output, case.expectation)
-        says_so = SIMULATION_COMMENT in answer.output.stdout
+            measurement = self._run_probe(target, probe, host)
+        except SovctlError as error:  # an unreadable secret; the message never contains its value
+            return not_measured(target, probe.command, str(error), utc_now())
+        if reason := self._lost.get(target.node):
+            return not_measured(target, probe.command, reason, utc_now())
+        judgement = judge(target.check, measurement.output, target.expectation)
+        is_marked = SIMULATION_COMMENT in measurement.output.stdout
         return result_of(
-            case,
+            target,
             probe.command,
-            answer.output,
+            measurement.output,
             judgement,
-            started=answer.started,
-            ended=answer.ended,
-            simulated=True if says_so else self._simulated[case.node],
+            started=measurement.started,
+            ended=measurement.ended,
+            simulated=True if is_marked else self._simulated[target.node],
         )
 
     def close(self) -> None:
-        """End the shared connections of nodes that answered."""
+        """Close the shared connections of reachable nodes."""
         up = [name for name, simulated in self._simulated.items() if simulated is not None and name not in self._lost]
         transport.close_connections(self.config, up)
 
-    def _host(self, case: Case) -> Host:
-        """The machine of a case, greeted before anything else is asked of it."""
-        if case.node in self._hosts:
-            return self._hosts[case.node]
-        host = transport.controller_host() if case.is_here else transport.node_host(case.node, self.config)
-        self._hosts[case.node] = host
-        if case.is_here:
-            self._simulated[case.node] = None  # as simulated as the nodes are; the caller knows them all
-            return host
-        self._simulated[case.node] = None
-        greeting = self._run(case.node, host, GREETING, timeout_s=30, stdin=b"")
+    def _host(self, target: CheckTarget) -> Host:
+        """Return the machine of a target; runs `GREETING` on a node's first use."""
+        if target.node in self._hosts:
+            return self._hosts[target.node]
+        host = transport.controller_host() if target.is_controller else transport.node_host(target.node, self.config)
+        self._hosts[target.node] = host
+        self._simulated[target.node] = None
+        if target.is_controller:
+            return host  # `run` marks the controller's results as simulated if any node's are
+        greeting = self._run(target.node, host, GREETING, timeout_s=30, stdin=b"")
         words = greeting.stdout.split()
         if words in (["simulated"], ["real"]):
-            self._simulated[case.node] = words == ["simulated"]
-        elif case.node not in self._lost:
-            self._lost[case.node] = f"the node did not understand us: {excerpt(greeting.stdout + greeting.stderr)}"
+            self._simulated[target.node] = words == ["simulated"]
+        elif target.node not in self._lost:
+            self._lost[target.node] = f"the node did not understand us: {excerpt(greeting.stdout + greeting.stderr)}"
         return host
 
-    def _ask(self, case: Case, probe: Probe, host: Host) -> _Answer:
-        """The answer to a probe; one that takes a secret is never shared between checks."""
-        key = (case.node, probe.command)
-        if probe.secret is None and key in self._answers:
-            return self._answers[key]
+    def _run_probe(self, target: CheckTarget, probe: Probe, host: Host) -> _Measurement:
+        """Return the output of a probe. The output of a probe with a secret is not shared between checks."""
+        key = (target.node, probe.command)
+        if probe.secret is None and key in self._measurements:
+            return self._measurements[key]
         stdin = b"" if probe.secret is None else f"{self.read_secret(probe.secret)}\n".encode()
-        command = probe.command if case.is_here else transport.as_root(probe.command, probe.timeout_s)
+        is_local = target.is_controller
+        command = probe.command if is_local else transport.as_root(probe.command, probe.timeout_s)
         started = utc_now()
-        output = self._run(case.node, host, command, timeout_s=probe.timeout_s + transport.GRACE_S, stdin=stdin)
-        answer = _Answer(output, started, utc_now())
-        self._answers[key] = answer
-        return answer
+        output = self._run(target.node, host, command, timeout_s=probe.timeout_s + transport.GRACE_S, stdin=stdin)
+        measurement = _Measurement(output, started, utc_now())
+        self._measurements[key] = measurement
+        return measurement
 
     def _run(self, node: str, host: Host, command: str, *, timeout_s: int, stdin: bytes) -> ProbeOutput:
         try:
@@ -117,8 +117,8 @@ class Observer:
             return ProbeOutput(None, "", f"{type(error).__name__}: {error.strerror}")
         out, err = (text.decode("utf-8", "replace") for text in (result.stdout_bytes, result.stderr_bytes))
         if result.rc == transport.SSH_LOST:
-            # ssh says why in its last line, under whatever banners.
-            said = [line for line in err.splitlines() if line.strip()]
-            self._lost[node] = f"ssh to the node failed: {excerpt(said[-1]) if said else 'it said nothing'}"
+            # ssh prints its error after any banner of the server.
+            lines = [line for line in err.splitlines() if line.strip()]
+            self._lost[node] = f"ssh to the node failed: {excerpt(lines[-1]) if lines else 'it said nothing'}"
         code = None if result.rc in (transport.SSH_LOST, transport.ENDED_BY_US) else result.rc
         return ProbeOutput(code, out, err)

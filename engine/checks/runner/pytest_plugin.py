@@ -1,11 +1,11 @@
-"""pytest plugin of the site suite: makes the cases of a site.yaml, and writes one JSON line per result.
+"""pytest plugin of the suite: generates one test per target of a site.yaml, and writes one JSON line per result.
 
-By hand, as an Ansible or pytest person would (inside the management network namespace, where there is one):
+To run the suite directly with pytest, in the management network namespace if the site has one:
 
     suite=$(python -c 'from sovctl.engine.checks.runner import suite; print(suite.__path__[0])')
     pytest -p sovctl.engine.checks.runner.pytest_plugin -c $suite/pytest.ini --sovctl-site site.yaml -k nvlink $suite
 
-`sovctl verify` runs the same thing, and makes evidence of what it says.
+`sovctl verify` runs the same suite, and stores the results as evidence.
 """
 
 from __future__ import annotations
@@ -21,64 +21,64 @@ import pytest
 from ...site.credentials import read_secret
 from ...site.site import Site
 from ..model.result import Result
-from .build_context import estate_of
+from .build_context import build_context
 from .observer import Observer
-from .targets import all_cases, choose
+from .targets import choose, targets_of
 from .transport import ssh_config
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Our options."""
+    """Register the options of the suite."""
     group = parser.getgroup("sovctl")
     group.addoption("--sovctl-site", help="the site.yaml to verify")
-    group.addoption("--sovctl-state", default="", help="state folder; .sovctl beside the site file if not given")
-    group.addoption("--sovctl-nodes", default="", help="names, split by commas; all if not given")
-    group.addoption("--sovctl-checks", default="", help="patterns of check ids, split by commas; all if not given")
-    group.addoption("--sovctl-today", default="", help="YYYY-MM-DD in UTC; the clock's day if not given")
-    group.addoption("--sovctl-results", default="", help="write results here, one JSON line each")
+    group.addoption("--sovctl-state", default="", help="state folder; default: .sovctl in the folder of the site file")
+    group.addoption("--sovctl-nodes", default="", help="names, separated by commas; default: all")
+    group.addoption("--sovctl-checks", default="", help="patterns of check ids, separated by commas; default: all")
+    group.addoption("--sovctl-today", default="", help="YYYY-MM-DD in UTC; default: the current day")
+    group.addoption("--sovctl-results", default="", help="file for results, one JSON line each")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Read the site once, before anything is collected."""
+    """Read the site once, before collection."""
     if not config.getoption("--sovctl-site"):
-        raise pytest.UsageError("--sovctl-site is needed: the site.yaml to verify")
+        raise pytest.UsageError("--sovctl-site is required: the site.yaml to verify")
     config.stash[_RUN] = Run(config)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    """Leave nothing behind."""
+    """Close connections and remove temporary files."""
     if run := config.stash.get(_RUN, None):
         run.close()
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """One test per case."""
-    if "case" in metafunc.fixturenames:
-        cases = metafunc.config.stash[_RUN].cases
-        metafunc.parametrize("case", cases, ids=[case.id for case in cases])
+    """Generate one test per target."""
+    if "target" in metafunc.fixturenames:
+        targets = metafunc.config.stash[_RUN].targets
+        metafunc.parametrize("target", targets, ids=[target.id for target in targets])
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Stop when whoever asked for results is gone: nobody would read the rest."""
+    """Stop if the process that reads the results has ended."""
     if item.config.stash[_RUN].is_orphan:
-        pytest.exit("the program that asked for this is gone", returncode=3)
+        pytest.exit("the process that reads the results has ended", returncode=3)
 
 
 @pytest.fixture(scope="session")
-def observe(request: pytest.FixtureRequest) -> Observer:
-    """Looks at cases; connections are shared for the session."""
+def observer(request: pytest.FixtureRequest) -> Observer:
+    """Return the observer of the session, whose connections all tests share."""
     return request.config.stash[_RUN].observer
 
 
 @pytest.fixture(scope="session")
 def keep(request: pytest.FixtureRequest) -> Callable[[Result], None]:
-    """Hands a result on to whoever asked for it."""
+    """Return the function that writes a result to `--sovctl-results`."""
     return request.config.stash[_RUN].keep
 
 
 class Run:
-    """One session: the site's cases, the connections, the results."""
+    """The targets, connections and results of one pytest session."""
 
     def __init__(self, config: pytest.Config) -> None:
         state, today = config.getoption("--sovctl-state"), config.getoption("--sovctl-today")
@@ -87,8 +87,8 @@ class Run:
             Path(config.getoption("--sovctl-site")), state=Path(state) if state else None, touches_nodes=True
         )
         day = date.fromisoformat(today) if today else datetime.now(UTC).date()
-        self.cases = choose(
-            all_cases(estate_of(site, today=day)),
+        self.targets = choose(
+            targets_of(build_context(site, today=day)),
             nodes=filter(None, nodes.split(",")),
             checks=filter(None, checks.split(",")),
         )
@@ -102,17 +102,17 @@ class Run:
 
     @property
     def is_orphan(self) -> bool:
-        """True when results are wanted and the process that wanted them has ended."""
+        """True if `--sovctl-results` is given and the parent process has ended."""
         return self._results is not None and os.getppid() != self._parent
 
     def keep(self, result: Result) -> None:
-        """Write a result where it was asked for."""
+        """Write a result to `--sovctl-results`, if given."""
         if self._results is not None:
             self._results.write(result.to_line())
             self._results.flush()
 
     def close(self) -> None:
-        """End connections, remove the folder."""
+        """Close connections, and remove the temporary folder."""
         self.observer.close()
         if self._results is not None:
             self._results.close()

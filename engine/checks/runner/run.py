@@ -1,10 +1,9 @@
-"""Run the suite: pytest processes over the nodes, results as they come, and UNKNOWN for what never came.
+"""Runs the suite in parallel pytest processes. Every target has a result, UNKNOWN if it was not measured.
 
-    found = run(site, today=..., report=print)
-    found.results            # one per case, in the order of the cases, whatever happened
+    result = run(site, today=..., report=print)
+    result.results           # one per target, in the order of the targets, also after an interruption
 
-Each process takes some of the nodes and sends its results through a pipe, so that it also learns when we are gone. A
-run that is interrupted still has a result for every case: "not measured".
+Each process measures some of the nodes and sends its results through a pipe. It stops if this process ends.
 """
 
 from __future__ import annotations
@@ -30,26 +29,27 @@ from sovctl.support.package_files import package_folder
 from ...site.site import Site
 from ...site.state_folder import SiteState
 from ..definitions.registry import CHECKS
-from ..model.result import Result, not_looked_at, utc_now
-from .build_context import estate_of
-from .targets import Case, all_cases, choose, populations
+from ..model.result import Result, not_measured, utc_now
+from ..model.target import CheckTarget
+from .build_context import build_context
+from .targets import choose, populations, targets_of
 
 SUITE = package_folder("engine/checks/runner/suite")
 STOP_GRACE_S = 5
 
 
 @dataclass(frozen=True)
-class Found:
-    """What one run saw.
+class RunResult:
+    """The results of one run.
 
     Args:
-        cases: that were chosen.
-        results: one per case, in the same order.
-        populations: by check id: every target of the site, chosen or not.
-        interrupted: True when it was stopped half way.
+        targets: the chosen targets.
+        results: one per target, in the same order.
+        populations: names of all targets of the site by check id, chosen or not.
+        interrupted: True if the run was stopped before its end.
     """
 
-    cases: tuple[Case, ...]
+    targets: tuple[CheckTarget, ...]
     results: tuple[Result, ...]
     populations: dict[str, list[str]]
     interrupted: bool
@@ -62,29 +62,29 @@ def run(
     nodes: Iterable[str] = (),
     checks: Iterable[str] = (),
     jobs: int | None = None,
-    report: Callable[[int, int, Case, Result], None] = lambda *_: None,
-) -> Found:
-    """Look at every chosen case.
+    report: Callable[[int, int, CheckTarget, Result], None] = lambda *_: None,
+) -> RunResult:
+    """Measure every chosen target.
 
     Args:
-        nodes: names, `site` for this controller; all when empty.
-        checks: patterns of check ids; all when empty.
-        jobs: processes at once; one per node up to the number of cores when None.
-        report: called with done, all, case and result as results come.
+        nodes: names, `site` for the controller; all if empty.
+        checks: patterns of check ids; all if empty.
+        jobs: number of parallel processes; None: one per node, at most the number of cores.
+        report: called for each result with the number of results, the number of targets, target and result.
 
     Raises:
-        InputError: a name or a pattern fits nothing.
+        InputError: a name is unknown, or no check matches the patterns.
     """
-    everything = all_cases(estate_of(site, today=today))
+    everything = targets_of(build_context(site, today=today))
     chosen = choose(everything, nodes=nodes, checks=checks)
     _require_some(everything, chosen, nodes, checks)
-    by_id = {case.id: case for case in chosen}
+    by_id = {target.id: target for target in chosen}
     results: dict[str, Result] = {}
 
     def take(result: Result) -> None:
-        if result.case_id in by_id and result.case_id not in results:
-            results[result.case_id] = result
-            report(len(results), len(chosen), by_id[result.case_id], result)
+        if result.target_id in by_id and result.target_id not in results:
+            results[result.target_id] = result
+            report(len(results), len(chosen), by_id[result.target_id], result)
 
     interrupted = False
     ends: list[str] = []
@@ -93,30 +93,30 @@ def run(
     except KeyboardInterrupt:
         interrupted = True
     why = "interrupted" if interrupted else next((end for end in ends if end), "the suite ended before this check")
-    for case in chosen:
-        if case.id not in results:
-            command = case.check.probe(case.expectation).command
-            results[case.id] = not_looked_at(case, command, why, utc_now())
-    return Found(
-        cases=chosen,
-        results=tuple(_marked([results[case.id] for case in chosen])),
+    for target in chosen:
+        if target.id not in results:
+            command = target.check.probe(target.expectation).command
+            results[target.id] = not_measured(target, command, why, utc_now())
+    return RunResult(
+        targets=chosen,
+        results=tuple(_mark_simulated([results[target.id] for target in chosen])),
         populations=populations(everything),
         interrupted=interrupted,
     )
 
 
-def _marked(results: list[Result]) -> list[Result]:
-    """Where a node could not say, and for this controller: simulated when anything of the site is."""
+def _mark_simulated(results: list[Result]) -> list[Result]:
+    """Mark results of the controller and of unreachable nodes as simulated if any other result is."""
     is_simulated = any(result.simulated for result in results)
     return [replace(each, simulated=is_simulated) if each.simulated is None else each for each in results]
 
 
 def _require_some(
-    everything: Sequence[Case], chosen: Sequence[Case], nodes: Iterable[str], checks: Iterable[str]
+    everything: Sequence[CheckTarget], chosen: Sequence[CheckTarget], nodes: Iterable[str], checks: Iterable[str]
 ) -> None:
-    known = list(dict.fromkeys(case.node for case in everything))
-    if strange := sorted(set(nodes) - set(known)):
-        raise InputError(f"expected one of the nodes {', '.join(known)}, got {strange[0]!r}", where="--node")
+    known = list(dict.fromkeys(target.node for target in everything))
+    if absent := sorted(set(nodes) - set(known)):
+        raise InputError(f"expected one of the nodes {', '.join(known)}, got {absent[0]!r}", where="--node")
     if not chosen:
         ids = sorted({check.id.partition(".")[0] for check in CHECKS})
         raise InputError(
@@ -127,10 +127,10 @@ def _require_some(
 
 
 def _commands(
-    site: Site, chosen: Sequence[Case], checks: Iterable[str], today: date, jobs: int | None
+    site: Site, chosen: Sequence[CheckTarget], checks: Iterable[str], today: date, jobs: int | None
 ) -> list[list[str]]:
-    """One pytest command per share of the nodes, dealt in turn."""
-    nodes = list(dict.fromkeys(case.node for case in chosen))
+    """Return one pytest command per process; the nodes are distributed round-robin."""
+    nodes = list(dict.fromkeys(target.node for target in chosen))
     count = max(1, min(len(nodes), jobs or os.cpu_count() or 1))
     shared = [
         *(sys.executable, "-P", "-m", "pytest", "-q", "-c", str(SUITE / "pytest.ini"), "--rootdir", str(SUITE)),
@@ -142,10 +142,10 @@ def _commands(
 
 
 def _run_all(commands: list[list[str]], take: Callable[[Result], None]) -> list[str]:
-    """Run them all at once; how each ended, empty when well.
+    """Run all commands in parallel; return an error message for each, empty if it succeeded.
 
     Raises:
-        KeyboardInterrupt: after the processes were ended; what had come was taken.
+        KeyboardInterrupt: after the processes were stopped; earlier results were passed to `take`.
     """
     with tempfile.TemporaryDirectory(prefix="sovctl-verify-") as folder, contextlib.ExitStack() as stack:
         workers = [_Worker(command, Path(folder) / f"{index}.log") for index, command in enumerate(commands)]
@@ -164,7 +164,7 @@ def _run_all(commands: list[list[str]], take: Callable[[Result], None]) -> list[
 
 
 class _Worker:
-    """One pytest process and the pipe its results come through."""
+    """One pytest process and the pipe for its results."""
 
     def __init__(self, command: list[str], log: Path) -> None:
         reading, writing = os.pipe()
@@ -179,66 +179,66 @@ class _Worker:
                 stderr=subprocess.STDOUT,
                 pass_fds=(writing,),
                 env=environment,
-                start_new_session=True,  # Ctrl-C is ours to handle, so that what was seen is kept
+                start_new_session=True,  # Ctrl-C reaches this process only, which then stores the results
             )
         os.close(writing)
         self._pipe: IO[str] = os.fdopen(reading)
 
     def read(self, queue: SimpleQueue[Result | None]) -> None:
-        """Hand on every result, then None."""
+        """Put every result into the queue, then None."""
         try:
             with self._pipe:
                 for line in self._pipe:
-                    # A line cut by the end of the process is no result: its case stays unmeasured.
+                    # The last line is incomplete if the process was killed; its target stays unmeasured.
                     with contextlib.suppress(ValueError, KeyError, TypeError):
                         queue.put(Result.from_line(line))
         finally:
             queue.put(None)
 
     def end(self) -> str:
-        """Wait for the process, and say in a few words how it ended when it did not end by itself.
+        """Wait for the process; return an error message if not every test ran, else an empty string.
 
-        pytest exits with 0 and 1 when every test was run (pytest.ExitCode).
+        pytest exits with 0 or 1 if every test ran (pytest.ExitCode).
         """
         code = self._process.wait()
         if code in (0, 1):
             return ""
-        said = [line for line in self._log.read_text(errors="replace").splitlines() if line.strip()]
-        return f"the suite ended with {code}" + (f": {said[-1].strip()[:120]}" if said else "")
+        lines = [line for line in self._log.read_text(errors="replace").splitlines() if line.strip()]
+        return f"the suite ended with {code}" + (f": {lines[-1].strip()[:120]}" if lines else "")
 
     def stop(self, number: signal.Signals) -> None:
-        """Ask the process to end; nothing when it is over."""
+        """Send a signal to the process if it still runs."""
         if self._process.poll() is None:
             self._process.send_signal(number)
 
-    def sweep(self) -> None:
-        """End what its session still runs: a command may have begun just as the process was told to end."""
+    def kill_session(self) -> None:
+        """Kill the processes that remain in its session, such as a command that was started during the stop."""
         for entry in Path("/proc").glob("[1-9]*"):
             with contextlib.suppress(ProcessLookupError):
                 if os.getsid(int(entry.name)) == self._process.pid:
                     os.kill(int(entry.name), signal.SIGKILL)
 
-    def is_over(self, until: float) -> bool:
-        """True when the process has ended, at the latest at `until` (monotonic seconds)."""
+    def has_ended(self, until: float) -> bool:
+        """Return whether the process ends before `until` (monotonic seconds)."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(max(0.0, until - time.monotonic()))
         return self._process.poll() is not None
 
 
 def _stop(workers: Sequence[_Worker]) -> None:
-    """End all that still run: first so that pytest ends its connections, then by force; commands they left, too."""
+    """Stop the workers: SIGINT, so that pytest closes its connections, then SIGKILL; then their remaining processes."""
     for number in (signal.SIGINT, signal.SIGKILL):
         for worker in workers:
             worker.stop(number)
         until = time.monotonic() + STOP_GRACE_S
-        if all(worker.is_over(until) for worker in workers):
+        if all(worker.has_ended(until) for worker in workers):
             break
     for worker in workers:
-        worker.sweep()
+        worker.kill_session()
 
 
 def last_applied_plan(state: SiteState) -> str | None:
-    """Digest of the plan that was last carried out to its end, from the site's ledger; None when there is none."""
+    """Return the digest of the last plan that was applied completely, from the site's ledger; None if there is none."""
     from sovctl.compliance.ledger.reader import LedgerReader
 
     try:

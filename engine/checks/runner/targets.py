@@ -1,76 +1,50 @@
-"""Which check looks at what: every (check, target) of a site, and the population of each check."""
+"""The targets of a site: every check on every node that it applies to, and on the controller."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import Any
 
 from ..definitions.registry import CHECKS
-from ..model.check import Check, Expectation
-from ..model.check_context import CONTROLLER, Estate
+from ..model.check_context import CONTROLLER, CheckContext
+from ..model.target import CheckTarget
 
 
-@dataclass(frozen=True)
-class Case:
-    """One check of one target.
-
-    Args:
-        node: name of a node, or `CONTROLLER`.
-    """
-
-    check: Check[Any]
-    node: str
-    expectation: Expectation
-
-    @property
-    def target(self) -> str:
-        """Node, or `node/subject` where a check looks at one of several things on it: unique within a check."""
-        return f"{self.node}/{self.expectation.subject}" if self.expectation.subject else self.node
-
-    @property
-    def id(self) -> str:
-        """Unique within a site; also the name of the test."""
-        return f"{self.target}-{self.check.id}"
-
-    @property
-    def is_here(self) -> bool:
-        """True when it looks at this controller."""
-        return self.node == CONTROLLER
-
-
-def all_cases(estate: Estate) -> tuple[Case, ...]:
-    """Every case, node by node in the order of the file, this controller last."""
-    cases = [
-        Case(check, node.name, expectation)
-        for _, node in estate.context.spec.nodes()
+def targets_of(site: CheckContext) -> tuple[CheckTarget, ...]:
+    """Return every target, node by node in the order of site.yaml, the controller last."""
+    targets = [
+        CheckTarget(check, node.name, expectation)
+        for _, node in site.context.spec.nodes()
         for check in CHECKS
-        for expectation in check.expect(estate, node)
+        for expectation in check.expect(site, node)
     ]
-    cases += [Case(check, CONTROLLER, expectation) for check in CHECKS for expectation in check.expect_here(estate)]
-    return tuple(cases)
+    targets += [
+        CheckTarget(check, CONTROLLER, expectation) for check in CHECKS for expectation in check.expect_controller(site)
+    ]
+    return tuple(targets)
 
 
-def populations(cases: Iterable[Case]) -> dict[str, list[str]]:
-    """Targets by check id, sorted: all of them, whatever part of them a run looks at."""
-    targets: dict[str, list[str]] = {}
-    for case in cases:
-        targets.setdefault(case.check.id, []).append(case.target)
-    return {check_id: sorted(names) for check_id, names in targets.items()}
+def populations(targets: Iterable[CheckTarget]) -> dict[str, list[str]]:
+    """Return the names of all targets by check id, sorted; evidence states them so that a missing record is found."""
+    names: dict[str, list[str]] = {}
+    for target in targets:
+        names.setdefault(target.check.id, []).append(target.name)
+    return {check_id: sorted(each) for check_id, each in names.items()}
 
 
-def choose(cases: Iterable[Case], *, nodes: Iterable[str] = (), checks: Iterable[str] = ()) -> tuple[Case, ...]:
-    """Cases of the named nodes whose check id fits one of the patterns; everything where nothing is named.
+def choose(
+    targets: Iterable[CheckTarget], *, nodes: Iterable[str] = (), checks: Iterable[str] = ()
+) -> tuple[CheckTarget, ...]:
+    """Return the targets on the named nodes whose check id matches a pattern; all if no node or pattern is named.
 
     Args:
-        nodes: names; `site` is this controller.
+        nodes: names; `site` is the controller.
         checks: patterns with `*`, such as `perimeter.*`.
     """
     names, patterns = set(nodes), tuple(checks)
     return tuple(
-        case
-        for case in cases
-        if (not names or case.node in names)
-        and (not patterns or any(fnmatchcase(case.check.id, pattern) for pattern in patterns))
+        target
+        for target in targets
+        if (not names or target.node in names)
+        and (not patterns or any(fnmatchcase(target.check.id, pattern) for pattern in patterns))
     )

@@ -1,8 +1,7 @@
-"""How probes reach a machine: testinfra hosts over ssh with one connection per node, or this controller itself.
+"""Runs commands on nodes through testinfra over ssh, with one connection per node, and on this controller.
 
-testinfra's ssh backend is used as it is but for three things it lacks: an end to every command, a bound on what a node
-may answer, and standard input for secrets. Host keys are checked against the site's own file and nothing else; no
-password, agent or forwarding is ever offered.
+Adds three features to testinfra's backends: a timeout for every command, a limit of its output, and standard input for
+secrets. ssh verifies host keys with the site's known_hosts file only, and uses no password, agent or forwarding.
 """
 
 from __future__ import annotations
@@ -24,9 +23,9 @@ from testinfra.host import Host
 
 from ...spec import SiteSpec
 
-LIMIT_BYTES = 32 << 20  # the largest honest answer, 8 x B200 in XML, is 0.36 MB
-GRACE_S = 15  # how much longer than its command a connection may take to end
-SSH_LOST = 255  # ssh's own failures, ssh(1) EXIT STATUS
+LIMIT_BYTES = 32 << 20  # the largest known output, the XML report of 8 x B200, has 0.36 MB
+GRACE_S = 15  # seconds for ssh to end after the timeout of its command on the node
+SSH_LOST = 255  # connection failures, ssh(1) EXIT STATUS
 ENDED_BY_US = -1
 
 _OPTIONS = """\
@@ -51,13 +50,13 @@ Host *
 
 
 def ssh_config(spec: SiteSpec, site_folder: Path, control_folder: Path) -> str:
-    """An ssh_config for every node of a site, by node name; usable by hand with `ssh -F`.
+    """Return an ssh_config with a host entry for every node of a site; also usable with `ssh -F`.
 
     Args:
-        control_folder: where connections are shared; its path must be short (a Unix socket's has at most 108 bytes).
+        control_folder: folder of the sockets of shared connections; its path must be short (108 bytes with the file).
     """
     key, known_hosts = (
-        str((site_folder / name).resolve()).replace("%", "%%")  # a token of ssh
+        str((site_folder / name).resolve()).replace("%", "%%")  # `%` begins a token, ssh_config(5)
         for name in (spec.access.key_file, spec.access.known_hosts_file)
     )
     hosts = "".join(f"Host {node.name}\n  HostName {node.address}\n" for _, node in spec.nodes())
@@ -79,7 +78,7 @@ class NodeBackend(SshBackend):  # type: ignore[misc]  # testinfra is not typed
 
 
 class ControllerBackend(LocalBackend):  # type: ignore[misc]  # testinfra is not typed
-    """This machine, as whoever runs sovctl; `run` also takes `timeout_s` and `stdin`."""
+    """This machine, as the user who runs sovctl; `run` also takes `timeout_s` and `stdin`."""
 
     def run(self, command: str, *args: str, timeout_s: float = 60, stdin: bytes = b"", **_: Any) -> CommandResult:
         words = ["sh", "-c", self.get_command(command, *args)]
@@ -87,34 +86,34 @@ class ControllerBackend(LocalBackend):  # type: ignore[misc]  # testinfra is not
 
 
 def node_host(name: str, config: Path) -> Host:
-    """A testinfra host for a node of `ssh_config`."""
+    """Return a testinfra host for a node of `ssh_config`."""
     return _host(NodeBackend(name, ssh_config=str(config)))
 
 
 def controller_host() -> Host:
-    """A testinfra host for this machine."""
+    """Return a testinfra host for this machine."""
     return _host(ControllerBackend())
 
 
 def as_root(command: str, timeout_s: int) -> str:
-    """The same, run by root through sudo without a password, and ended by the node itself after `timeout_s`."""
+    """Return a command that runs another as root, through sudo without a password, and ends it after `timeout_s`."""
     return f"sudo -n timeout -k 5 {timeout_s} sh -c {shlex.quote(command)}"
 
 
 def close_connections(config: Path, names: Sequence[str]) -> None:
-    """End the shared connections; those that never came up are no error."""
+    """Close the shared connections. A connection that was never open is not an error."""
     for name in names:
         with contextlib.suppress(OSError, subprocess.TimeoutExpired):
             subprocess.run(["ssh", "-F", str(config), "-O", "exit", name], capture_output=True, timeout=5, check=False)
 
 
 def run_bounded(words: Sequence[str], *, timeout_s: float, stdin: bytes) -> tuple[int | None, bytes, bytes]:
-    """Run a command to its end, to `timeout_s`, or until it has said more than anybody honest says.
+    """Run a command; kill it after `timeout_s`, or if its output exceeds `LIMIT_BYTES`.
 
     Returns:
-        Exit code (None when it was ended by us), standard output, standard error.
+        Exit code (None if the command was killed), standard output, standard error.
     """
-    # A group of its own, in the session of whoever runs the suite: both can end it with everything it started.
+    # A new process group in the same session, so that this process can kill the group, and `run` the session.
     process = subprocess.Popen(
         words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, process_group=0
     )
@@ -164,7 +163,7 @@ def _chunks(stream: IO[bytes]) -> Iterator[bytes]:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """End the command and everything it started; nothing when it is over."""
+    """Kill the process group if the command still runs."""
     if process.poll() is None:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)

@@ -16,28 +16,21 @@ from gpu_samples import document, eight, gpu
 
 from sovctl.compliance.verdict import Verdict
 from sovctl.engine.certificate_authority import Authority
-from sovctl.engine.checks.definitions.gateway import GatewayExpectation, LeavingExpectation
-from sovctl.engine.checks.definitions.gpu import GpuExpectation
-from sovctl.engine.checks.definitions.host import ClockExpectation, SshExpectation
-from sovctl.engine.checks.definitions.infiniband import InfinibandExpectation
-from sovctl.engine.checks.definitions.model_store import STRANGE, ModelExpectation
-from sovctl.engine.checks.definitions.nvlink import FabricExpectation, LinkExpectation
-from sovctl.engine.checks.definitions.perimeter import (
-    Endpoint,
-    ExceptionExpectation,
-    NoWayOutExpectation,
-    WallExpectation,
-)
-from sovctl.engine.checks.definitions.plan import PlanExpectation
-from sovctl.engine.checks.definitions.pool import PoolExpectation
-from sovctl.engine.checks.definitions.site import (
-    GROUP_MAY_READ,
-    AuthorityExpectation,
-    KeysExpectation,
-    LedgerExpectation,
-    PrivateFile,
-)
-from sovctl.engine.checks.definitions.software import DriverExpectation, MirrorExpectation
+from sovctl.engine.checks.definitions import _ledger
+from sovctl.engine.checks.definitions.access import ssh_keys_only
+from sovctl.engine.checks.definitions.clock import synchronized
+from sovctl.engine.checks.definitions.gateway import _gateway_check, only_tokens_leave
+from sovctl.engine.checks.definitions.gpu import _gpu_check
+from sovctl.engine.checks.definitions.ib import ports_active
+from sovctl.engine.checks.definitions.model import checksum
+from sovctl.engine.checks.definitions.nvlink import _links, fabric_ready
+from sovctl.engine.checks.definitions.perimeter import default_drop, exception_only_from_gateway, no_way_out
+from sovctl.engine.checks.definitions.perimeter._attempts import Endpoint
+from sovctl.engine.checks.definitions.plan import empty_after_apply
+from sovctl.engine.checks.definitions.pool import _replicas
+from sovctl.engine.checks.definitions.site import keys_private, root_certificate_lasts
+from sovctl.engine.checks.definitions.site.keys_private import GROUP_MAY_READ, PrivateFile
+from sovctl.engine.checks.definitions.software import _lock_check, sources_only_mirror
 from sovctl.engine.checks.model.check import Expectation, ProbeOutput
 from sovctl.engine.spec.types import Secret
 
@@ -126,11 +119,11 @@ CLOUD, BESIDE, NOWHERE = Endpoint("10.88.0.2", 443), Endpoint("10.88.0.2", 9), E
 
 
 def attempts(*ways: tuple[Endpoint, str, str]) -> str:
-    """What reach.py prints."""
+    """Output of egress.py."""
     return lines(*({"address": end.address, "port": end.port, "tcp": tcp, "udp": udp} for end, tcp, udp in ways))
 
 
-DRIVER = DriverExpectation(
+DRIVER = _lock_check.Expected(
     lock="nvidia-580.126.20",
     driver_version="580.126.20",
     packages={"nvidia-open": "580.126.20-1", "nvidia-fabricmanager": "580.126.20-1"},
@@ -154,10 +147,10 @@ Signed-By: /etc/apt/keyrings/sovctl.asc
 
 """
 APT_SETTINGS = "Acquire::AllowInsecureRepositories 0\nAcquire::AllowDowngradeToInsecureRepositories 0\n"
-GPUS = GpuExpectation(count=8, pci_device_id="2330", pcie_gen=5, pcie_width=16)
+GPUS = _gpu_check.Expected(gpu_count=8, pci_device_id="2330", pcie_gen=5, pcie_width=16)
 BUS = "0x8086 0x1237 0x060000\n" + "0x10de 0x22a3 0x068000\n" * 4 + "0x10de 0x2330 0x030200\n" * 8
 SEVEN = document(*(gpu(index) for index in range(7)))
-LINKS = LinkExpectation(gpus=8, links=18, link_gb_s=26.562, topology="NV18")
+LINKS = _links.Expected(gpu_count=8, links_per_gpu=18, link_gb_s=26.562, topology="NV18")
 
 
 def nvlink_status(*, down: tuple[int, int] | None = None, gpus: int = 8, speed: str = "26.562 GB/s") -> str:
@@ -192,8 +185,8 @@ def matrix(cell: str, *, odd: str | None = None) -> str:
     return "\t" + "\t".join(names) + "\n" + "\n".join(rows) + "\n\nLegend:\n\n  X    = Self\n"
 
 
-H100_FABRIC = FabricExpectation(
-    gpus=8, services=("nvidia-fabricmanager",), state="Completed", status="Success", health=None, has_cluster=False
+H100_FABRIC = fabric_ready.Expected(
+    gpu_count=8, services=("nvidia-fabricmanager",), state="Completed", status="Success", health=None, has_cluster=False
 )
 DEAD_UNIT = FM_UNIT.replace("active\nSubState=running", "failed\nSubState=failed")
 
@@ -214,7 +207,7 @@ def sysfs(*, adapters: int = 8, rate: str = "400 Gb/sec (4X NDR)", state: str = 
 
 
 A, B, C = "a" * 64, "b" * 64, "c" * 64
-POOL = PoolExpectation(
+POOL = _replicas.Expected(
     subject="chat",
     unit="sovctl-pool-chat.service",
     config="/etc/sovctl/pools/chat.yaml",
@@ -233,7 +226,7 @@ STOPPED_UNIT = POOL_UNIT.replace("active\nSubState=running\nMainPID=1234", "fail
 
 
 def doors(**answers: str) -> str:
-    """What doors.py prints; `plain`, `no_certificate`, `certificate`, `invocations` change an answer."""
+    """Output of mutual_tls.py; `plain`, `no_certificate`, `certificate`, `invocations` change an answer."""
     way = {"certificate": "http 200", "no_certificate": "tls-alert", "plain": "closed", "invocations": "tls-alert"}
     way |= answers
     return lines(
@@ -246,7 +239,7 @@ def doors(**answers: str) -> str:
     )
 
 
-GATEWAY = GatewayExpectation(
+GATEWAY = _gateway_check.Expected(
     url="https://10.77.0.21:8443", models=("assistant", "private"), cloud_model="assistant", key=Secret(file="key")
 )
 
@@ -286,7 +279,7 @@ def ledger(**changes: object) -> str:
 
 SAMPLES: dict[str, Sample] = {
     "access.ssh-keys-only": Sample(
-        SshExpectation(users=("ops", "root")),
+        ssh_keys_only.Expected(users=("ops", "root")),
         {"user_0": SSHD, "user_1": SSHD},
         {
             "passwords": Bad(
@@ -300,7 +293,7 @@ SAMPLES: dict[str, Sample] = {
         ("pubkeyauthentication", "passwordauthentication", "kbdinteractive", "permitempty", "permitroot", "hostbased"),
     ),
     "clock.synchronized": Sample(
-        ClockExpectation(servers=("10.77.0.1",), max_offset_ms=100),
+        synchronized.Expected(servers=("10.77.0.1",), max_offset_ms=100),
         {"tracking": TRACKING, "sources": SOURCES},
         {
             "unsynchronised": Bad(
@@ -314,7 +307,7 @@ SAMPLES: dict[str, Sample] = {
         ("Normal", "^,*"),
     ),
     "perimeter.default-drop": Sample(
-        WallExpectation(),
+        default_drop.Expected(),
         {"ruleset": ruleset()},
         {
             "accepts": Bad({"ruleset": ruleset(policy="accept")}, FAIL, "policy drop on input"),
@@ -326,7 +319,7 @@ SAMPLES: dict[str, Sample] = {
         },
     ),
     "perimeter.no-way-out": Sample(
-        NoWayOutExpectation(endpoints=(CLOUD, BESIDE, NOWHERE)),
+        no_way_out.Expected(endpoints=(CLOUD, BESIDE, NOWHERE)),
         {
             "root": attempts(
                 (CLOUD, "timeout", "denied"), (BESIDE, "timeout", "denied"), (NOWHERE, "no-route", "no-route")
@@ -365,7 +358,7 @@ SAMPLES: dict[str, Sample] = {
         ("10.88.0.2", "192.0.2.1"),
     ),
     "perimeter.exception-only-from-gateway": Sample(
-        ExceptionExpectation(endpoints=(CLOUD,), is_gateway=True),
+        exception_only_from_gateway.Expected(endpoints=(CLOUD,), is_gateway=True),
         {"root": attempts((CLOUD, "timeout", "denied")), "gateway": attempts((CLOUD, "connected", "denied"))},
         {
             "open-for-root": Bad({"root": attempts((CLOUD, "connected", "denied"))}, FAIL, "for root"),
@@ -419,7 +412,7 @@ SAMPLES: dict[str, Sample] = {
         ("nvidia-open", "nvidia-fabricmanager"),
     ),
     "software.sources-only-mirror": Sample(
-        MirrorExpectation(apt_url="http://10.77.0.1:8080/apt"),
+        sources_only_mirror.Expected(apt_url="http://10.77.0.1:8080/apt"),
         {"targets": TARGETS, "files": SOURCE_FILE, "settings": APT_SETTINGS},
         {
             "another": Bad(
@@ -565,7 +558,7 @@ SAMPLES: dict[str, Sample] = {
         ),
     ),
     "ib.ports-active": Sample(
-        InfinibandExpectation(ports=8, rate_gbit_s=400),
+        ports_active.Expected(ports=8, rate_gbit_s=400),
         sysfs(),
         {
             "no-subnet-manager": Bad(sysfs(state="2: INIT"), FAIL, "no subnet manager"),
@@ -577,21 +570,21 @@ SAMPLES: dict[str, Sample] = {
         ("mlx5_0/ports/1/state", "mlx5_0/ports/1/rate", "mlx5_0/ports/1/phys_state", "mlx5_0/ports/1/link_layer"),
     ),
     "model.checksum": Sample(
-        ModelExpectation(subject="echo", manifest_sha256=C),
+        checksum.Expected(subject="echo", manifest_sha256=C),
         {
             "manifest_sha256": f"{C}  -\n",
             "manifest": f"{A}  config.json\n{B}  model.safetensors\n",
             "files": f"{B}  ./model.safetensors\n{A}  ./config.json\n",
-            "strange": f"{STRANGE}\n",
+            "strange": f"{checksum.OTHER_TYPES}\n",
         },
         {
             "other-manifest": Bad({"manifest_sha256": f"{A}  -\n"}, FAIL, "manifest cccc"),
             "changed": Bad({"files": f"{C}  ./model.safetensors\n{A}  ./config.json\n"}, FAIL, "model.safetensors"),
             "missing": Bad({"files": f"{A}  ./config.json\n"}, FAIL, "no such file"),
             "extra": Bad({"files": f"{B}  ./model.safetensors\n{A}  ./config.json\n{A}  ./run.py\n"}, FAIL, "run.py"),
-            "link": Bad({"strange": f"{STRANGE}\n./model.safetensors\n"}, FAIL, "only files"),
+            "link": Bad({"strange": f"{checksum.OTHER_TYPES}\n./model.safetensors\n"}, FAIL, "only files"),
         },
-        ("config.json", "./config.json", "model.safetensors", STRANGE),
+        ("config.json", "./config.json", "model.safetensors", checksum.OTHER_TYPES),
     ),
     "pool.flags-as-planned": Sample(
         POOL,
@@ -694,7 +687,7 @@ SAMPLES: dict[str, Sample] = {
         ("rows_after",),
     ),
     "gateway.ledger-verifies": Sample(
-        LedgerExpectation(program="/opt/sovctl/gateway/bin/sovctl", directory="/var/lib/x", origin="sovctl.lab/site"),
+        _ledger.Expected(program="/opt/sovctl/gateway/bin/sovctl", directory="/var/lib/x", origin="sovctl.lab/site"),
         {"verify": ledger()},
         {
             "cut": Bad({"verify": (1, ledger(is_whole=False, findings=[{"kind": "cut-tail"}]))}, FAIL, "cut-tail"),
@@ -720,7 +713,7 @@ SAMPLES: dict[str, Sample] = {
         ("records",),
     ),
     "site.keys-private": Sample(
-        KeysExpectation(
+        keys_private.Expected(
             files=(
                 PrivateFile("/etc/sovctl/tls/node.key", GROUP_MAY_READ, owner=0),
                 PrivateFile("/etc/sovctl/secrets/vault.kek", owner=964),
@@ -742,7 +735,9 @@ SAMPLES: dict[str, Sample] = {
     ),
 }
 SAMPLES["site.root-certificate-lasts"] = Sample(
-    AuthorityExpectation(file="/s/pki/ca.pem", needed_until=date(2027, 12, 24), wanted_until=date(2028, 12, 23)),
+    root_certificate_lasts.Expected(
+        file="/s/pki/ca.pem", needed_until=date(2027, 12, 24), wanted_until=date(2028, 12, 23)
+    ),
     {"certificate": root_certificate(2026)},
     {
         "last-year": Bad({"certificate": root_certificate(2017)}, FAIL, "replace it now"),
@@ -753,7 +748,7 @@ SAMPLES["site.root-certificate-lasts"] = Sample(
 )
 SAMPLES["site.ledger-verifies"] = SAMPLES["gateway.ledger-verifies"]
 SAMPLES["plan.empty-after-apply"] = Sample(
-    PlanExpectation(program="/bin/sovctl", site_file="/site.yaml", state="/state", nodes=("n1", "n2")),
+    empty_after_apply.Expected(program="/bin/sovctl", site_file="/site.yaml", state="/state", nodes=("n1", "n2")),
     {"plan": json.dumps({"changes": [], "facts_sha256": {"n1": "a", "n2": "b"}})},
     {
         "change-left": Bad(
@@ -773,7 +768,7 @@ def self_check(**leaving: str) -> str:
 
 
 SAMPLES["gateway.only-tokens-leave"] = Sample(
-    LeavingExpectation(config="/etc/sovctl/gateway.yaml"),
+    only_tokens_leave.Expected(config="/etc/sovctl/gateway.yaml"),
     {"check": self_check(verdict="PASS", detail="EMAIL, IBAN leave as tokens; PERSON leave not at all")},
     {
         "value-leaves": Bad({"check": self_check(verdict="FAIL", detail="expected a token for IBAN")}, FAIL, "IBAN"),

@@ -1,11 +1,11 @@
-"""A small site on loopback as text, and the examples as estates."""
+"""A small site on loopback as text, and the examples as check contexts."""
 
 from __future__ import annotations
 
 from datetime import date
 from pathlib import Path
 
-from sovctl.engine.checks.model.check_context import Controller, Estate
+from sovctl.engine.checks.model.check_context import CheckContext, Controller
 from sovctl.engine.plan.build import context_of
 from sovctl.engine.validation.load import load
 
@@ -31,7 +31,7 @@ software: {{lock: nvidia-580.126.20}}
 """
 
 
-def estate(name: str, *, today: date = TODAY) -> Estate:
+def check_context(name: str, *, today: date = TODAY) -> CheckContext:
     """An example site as checks see it."""
     file = EXAMPLES / name / "site.yaml"
     controller = Controller(
@@ -43,4 +43,4 @@ def estate(name: str, *, today: date = TODAY) -> Estate:
         private_patterns=(("/s/keys", "*"),),
         root_certificate="/s/pki/ca.pem",
     )
-    return Estate(context_of(load(file, today=today).spec, file.parent), controller, today)
+    return CheckContext(context_of(load(file, today=today).spec, file.parent), controller, today)

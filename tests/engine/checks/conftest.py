@@ -1,4 +1,4 @@
-"""A small real site on loopback whose nodes do not answer, and the lab preset as an estate."""
+"""A small real site on loopback whose nodes do not answer, and the lab preset as a check context."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from check_sites import SITE, estate
+from check_sites import SITE, check_context
 
-from sovctl.engine.checks.model.check_context import Estate
+from sovctl.engine.checks.model.check_context import CheckContext
 
 
 @pytest.fixture
-def lab_estate() -> Estate:
-    return estate("lab")
+def lab_context() -> CheckContext:
+    return check_context("lab")
 
 
 @pytest.fixture

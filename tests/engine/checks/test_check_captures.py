@@ -9,22 +9,27 @@ import pytest
 from check_samples import FM_UNIT, H100_FABRIC, answer
 
 from sovctl.compliance.verdict import Verdict
-from sovctl.engine.checks.definitions import gpu, infiniband, nvlink
-from sovctl.engine.checks.definitions.gpu import GpuExpectation
-from sovctl.engine.checks.definitions.infiniband import InfinibandExpectation
-from sovctl.engine.checks.definitions.nvlink import FabricExpectation, LinkExpectation
+from sovctl.engine.checks.definitions.gpu import _gpu_check
+from sovctl.engine.checks.definitions.ib import ports_active
+from sovctl.engine.checks.definitions.nvlink import _links, fabric_ready
+from sovctl.engine.checks.definitions.registry import BY_ID
 from sovctl.engine.checks.model.check import Judgement
 
 pytestmark = pytest.mark.shared
 
-H100 = GpuExpectation(count=8, pci_device_id="2330", pcie_gen=5, pcie_width=16)
-B200 = GpuExpectation(count=8, pci_device_id="2901", pcie_gen=5, pcie_width=16)
-GB200_MOCK = GpuExpectation(count=2, pci_device_id="2341", pcie_gen=6, pcie_width=16)
-B200_FABRIC = FabricExpectation(
-    gpus=8, services=("nvidia-fabricmanager",), state="Completed", status="Success", health="Healthy", has_cluster=False
+H100 = _gpu_check.Expected(gpu_count=8, pci_device_id="2330", pcie_gen=5, pcie_width=16)
+B200 = _gpu_check.Expected(gpu_count=8, pci_device_id="2901", pcie_gen=5, pcie_width=16)
+GB200_MOCK = _gpu_check.Expected(gpu_count=2, pci_device_id="2341", pcie_gen=6, pcie_width=16)
+B200_FABRIC = fabric_ready.Expected(
+    gpu_count=8,
+    services=("nvidia-fabricmanager",),
+    state="Completed",
+    status="Success",
+    health="Healthy",
+    has_cluster=False,
 )
-GB200_FABRIC = FabricExpectation(
-    gpus=4, services=(), state="Completed", status="Success", health="Healthy", has_cluster=True
+GB200_FABRIC = fabric_ready.Expected(
+    gpu_count=4, services=(), state="Completed", status="Success", health="Healthy", has_cluster=True
 )
 
 
@@ -32,28 +37,28 @@ def xml(captures: Path, name: str) -> str:
     return (captures / f"nvidia-smi-qx/{name}__NVIDIA-k8s-test-infra.xml").read_text()
 
 
-def fabric(text: str, expectation: FabricExpectation) -> Judgement:
-    return nvlink.judge_fabric(answer({"gpus": text, "services": FM_UNIT}), expectation)
+def fabric(text: str, expectation: fabric_ready.Expected) -> Judgement:
+    return BY_ID["nvlink.fabric-ready"].judge(answer({"gpus": text, "services": FM_UNIT}), expectation)
 
 
 def test_a_healthy_h100_node_passes_every_gpu_check_in_spite_of_its_pcie_replays(captures: Path) -> None:
     output = answer({"gpus": xml(captures, "8xh100"), "bus": "0x10de 0x2330 0x030200\n" * 8})
-    for judge in (gpu.judge_count, gpu.judge_ecc, gpu.judge_row_remap, gpu.judge_persistence, gpu.judge_pcie):
-        judgement = judge(output, H100)
+    for check_id in ("gpu.count", "gpu.ecc", "gpu.row-remap", "gpu.persistence", "gpu.pcie-link"):
+        judgement = BY_ID[check_id].judge(output, H100)
         assert judgement.verdict is Verdict.PASS, judgement.reason
-    assert gpu.judge_temperature(output, H100).verdict is Verdict.PASS
+    assert BY_ID["gpu.temperature"].judge(output, H100).verdict is Verdict.PASS
 
 
 def test_zero_clique_and_zero_cluster_are_healthy_on_hgx_and_not_on_multi_node_nvlink(captures: Path) -> None:
     assert fabric(xml(captures, "8xh100"), H100_FABRIC).verdict is Verdict.PASS
     assert fabric(xml(captures, "8xb200"), B200_FABRIC).verdict is Verdict.PASS
     assert fabric(xml(captures, "4xgb200"), GB200_FABRIC).verdict is Verdict.PASS
-    wrong = FabricExpectation(**{**vars(B200_FABRIC), "has_cluster": True})
+    wrong = fabric_ready.Expected(**{**vars(B200_FABRIC), "has_cluster": True})
     assert fabric(xml(captures, "8xb200"), wrong).verdict is Verdict.FAIL
 
 
 def test_a_degraded_fabric_fails_though_it_says_completed_and_success(captures: Path) -> None:
-    expectation = FabricExpectation(**{**vars(GB200_FABRIC), "gpus": 2, "has_cluster": False})
+    expectation = fabric_ready.Expected(**{**vars(GB200_FABRIC), "gpu_count": 2, "has_cluster": False})
     judgement = fabric(xml(captures, "2xgb200-fabric-degraded-mock"), expectation)
     assert judgement.verdict is Verdict.FAIL
     assert "GPU 1, got Unhealthy" in judgement.reason
@@ -61,24 +66,24 @@ def test_a_degraded_fabric_fails_though_it_says_completed_and_success(captures: 
 
 def test_a_lost_gpu_fails_the_count_and_leaves_its_temperature_unknown(captures: Path) -> None:
     output = answer({"gpus": xml(captures, "2xgb200-lost-mock"), "bus": "0x10de 0x2341 0x030200\n" * 2})
-    assert gpu.judge_count(output, GB200_MOCK).verdict is Verdict.FAIL
-    judgement = gpu.judge_temperature(output, GB200_MOCK)
+    assert BY_ID["gpu.count"].judge(output, GB200_MOCK).verdict is Verdict.FAIL
+    judgement = BY_ID["gpu.temperature"].judge(output, GB200_MOCK)
     assert judgement.verdict is Verdict.UNKNOWN
     assert "the temperature of GPU 1, got GPU is lost" in judgement.reason
-    assert gpu.judge_ecc(output, GB200_MOCK).verdict is Verdict.FAIL  # the other GPU has five measured errors
+    assert BY_ID["gpu.ecc"].judge(output, GB200_MOCK).verdict is Verdict.FAIL  # the other GPU has five measured errors
 
 
 def test_injected_errors_fail_ecc_and_row_remapping(captures: Path) -> None:
     output = answer({"gpus": xml(captures, "2xgb200-ecc-injected-mock")})
-    assert "got 5" in gpu.judge_ecc(output, GB200_MOCK).reason
-    assert gpu.judge_row_remap(output, GB200_MOCK).verdict is Verdict.FAIL
+    assert "got 5" in BY_ID["gpu.ecc"].judge(output, GB200_MOCK).reason
+    assert BY_ID["gpu.row-remap"].judge(output, GB200_MOCK).verdict is Verdict.FAIL
 
 
 def test_a_b200_node_with_persistence_off_fails_that_alone(captures: Path) -> None:
     output = answer({"gpus": xml(captures, "8xb200"), "bus": "0x10de 0x2901 0x030200\n" * 8})
-    assert gpu.judge_persistence(output, B200).verdict is Verdict.FAIL
-    assert gpu.judge_count(output, B200).verdict is Verdict.PASS
-    assert gpu.judge_ecc(output, B200).verdict is Verdict.PASS
+    assert BY_ID["gpu.persistence"].judge(output, B200).verdict is Verdict.FAIL
+    assert BY_ID["gpu.count"].judge(output, B200).verdict is Verdict.PASS
+    assert BY_ID["gpu.ecc"].judge(output, B200).verdict is Verdict.PASS
 
 
 @pytest.mark.parametrize(
@@ -91,15 +96,16 @@ def test_a_b200_node_with_persistence_off_fails_that_alone(captures: Path) -> No
 )
 def test_nvlink_captures(captures: Path, name: str, gpus: int, verdict: Verdict) -> None:
     text = (captures / "nvidia-smi-nvlink" / name).read_text()
-    expectation = LinkExpectation(gpus=gpus, links=12, link_gb_s=25.0, topology="NV12")
-    assert nvlink.judge_links(answer({"links": text}), expectation).verdict is verdict
+    expectation = _links.Expected(gpu_count=gpus, links_per_gpu=12, link_gb_s=25.0, topology="NV12")
+    assert BY_ID["nvlink.links-active"].judge(answer({"links": text}), expectation).verdict is verdict
 
 
 def test_a_real_topology_joins_all_gpus_and_keeps_nics_out_of_it(captures: Path) -> None:
     text = (captures / "nvidia-smi-topo/8xh100-mlx5cols__NVIDIA-NVSentinel.txt").read_text()
     access = text.replace("NV18", "OK")
-    expectation = LinkExpectation(gpus=8, links=18, link_gb_s=26.562, topology="NV18")
-    assert nvlink.judge_peers(answer({"topology": text, "access": access}), expectation).verdict is Verdict.PASS
+    expectation = _links.Expected(gpu_count=8, links_per_gpu=18, link_gb_s=26.562, topology="NV18")
+    output = answer({"topology": text, "access": access})
+    assert BY_ID["nvlink.peer-access"].judge(output, expectation).verdict is Verdict.PASS
 
 
 def ports(captures: Path, name: str, rate: float) -> Judgement:
@@ -108,7 +114,7 @@ def ports(captures: Path, name: str, rate: float) -> Judgement:
     lines = "".join(f"{path}:{content}\n" for path, content in files.items() if "\n" not in content)
     adapters = {path.split("/")[0] for path in files if "/ports/" in path}
     parts = {"tree": lines, "adapters": f"{len(adapters)}\n", "bus": "0x15b3 0x1021 0x020700\n"}
-    return infiniband.judge_ports(answer(parts), InfinibandExpectation(ports=8, rate_gbit_s=rate))
+    return BY_ID["ib.ports-active"].judge(answer(parts), ports_active.Expected(ports=8, rate_gbit_s=rate))
 
 
 def test_a_real_h100_node_has_eight_compute_ports_beside_its_bond(captures: Path) -> None:

@@ -6,28 +6,29 @@ from dataclasses import replace
 from datetime import date, timedelta
 
 import pytest
-from check_sites import TODAY, estate
+from check_sites import TODAY, check_context
 
 from sovctl.engine.certificate_authority import LEAF_DAYS
-from sovctl.engine.checks.definitions.gpu import GpuExpectation
-from sovctl.engine.checks.definitions.nvlink import FabricExpectation, LinkExpectation
-from sovctl.engine.checks.definitions.perimeter import Endpoint, ExceptionExpectation, NoWayOutExpectation
-from sovctl.engine.checks.definitions.pool import PoolExpectation
+from sovctl.engine.checks.definitions.gpu import _gpu_check
+from sovctl.engine.checks.definitions.nvlink import _links, fabric_ready
+from sovctl.engine.checks.definitions.perimeter import exception_only_from_gateway, no_way_out
+from sovctl.engine.checks.definitions.perimeter._attempts import Endpoint
+from sovctl.engine.checks.definitions.pool import _replicas
 from sovctl.engine.checks.definitions.registry import CHECKS, KNOWN_CHECKS
-from sovctl.engine.checks.definitions.site import AuthorityExpectation
-from sovctl.engine.checks.model.check_context import Estate
-from sovctl.engine.checks.runner.targets import all_cases, choose, populations
+from sovctl.engine.checks.definitions.site import root_certificate_lasts
+from sovctl.engine.checks.model.check_context import CheckContext
+from sovctl.engine.checks.runner.targets import choose, populations, targets_of
 
 CLOUD = Endpoint("10.88.0.2", 443)
 
 
-def found(of: Estate, check_id: str, target: str) -> object:
-    (case,) = [each for each in all_cases(of) if (each.check.id, each.target) == (check_id, target)]
-    return case.expectation
+def found(of: CheckContext, check_id: str, target: str) -> object:
+    (target_,) = [each for each in targets_of(of) if (each.check.id, each.name) == (check_id, target)]
+    return target_.expectation
 
 
-def targets(of: Estate, check_id: str) -> list[str]:
-    return populations(all_cases(of)).get(check_id, [])
+def targets(of: CheckContext, check_id: str) -> list[str]:
+    return populations(targets_of(of)).get(check_id, [])
 
 
 def test_ids_versions_titles_and_controls_are_in_order() -> None:
@@ -41,73 +42,73 @@ def test_ids_versions_titles_and_controls_are_in_order() -> None:
 
 @pytest.mark.parametrize("name", ["lab", "bank-hybrid", "closed-perimeter", "superpod-b200"])
 def test_every_case_of_every_example_is_unique_and_has_a_probe(name: str) -> None:
-    cases = all_cases(estate(name))
+    cases = targets_of(check_context(name))
     assert len({case.id for case in cases}) == len(cases)
-    assert len({(case.check.id, case.target) for case in cases}) == len(cases)
+    assert len({(case.check.id, case.name) for case in cases}) == len(cases)
     for case in cases:
         probe = case.check.probe(case.expectation)
         assert probe.command
         assert probe.timeout_s > 0
 
 
-def test_the_root_is_wanted_a_year_longer_than_what_it_issues(lab_estate: Estate) -> None:
-    assert targets(lab_estate, "site.root-certificate-lasts") == ["site"]
-    expectation = found(lab_estate, "site.root-certificate-lasts", "site")
-    assert expectation == AuthorityExpectation(
+def test_the_root_is_wanted_a_year_longer_than_what_it_issues(lab_context: CheckContext) -> None:
+    assert targets(lab_context, "site.root-certificate-lasts") == ["site"]
+    expectation = found(lab_context, "site.root-certificate-lasts", "site")
+    assert expectation == root_certificate_lasts.Expected(
         file="/s/pki/ca.pem",
         needed_until=TODAY + timedelta(days=LEAF_DAYS),
         wanted_until=TODAY + timedelta(days=LEAF_DAYS + 365),
     )
 
 
-def test_gpu_checks_look_at_gpu_nodes_alone(lab_estate: Estate) -> None:
-    assert targets(lab_estate, "gpu.count") == ["n1", "n2"]
-    assert targets(lab_estate, "clock.synchronized") == ["n1", "n2", "s1"]
-    assert targets(lab_estate, "ib.ports-active") == ["n1", "n2", "s1"]
-    expectation = found(lab_estate, "gpu.count", "n1")
-    assert expectation == GpuExpectation(count=8, pci_device_id="2330", pcie_gen=5, pcie_width=16)
+def test_gpu_checks_look_at_gpu_nodes_alone(lab_context: CheckContext) -> None:
+    assert targets(lab_context, "gpu.count") == ["n1", "n2"]
+    assert targets(lab_context, "clock.synchronized") == ["n1", "n2", "s1"]
+    assert targets(lab_context, "ib.ports-active") == ["n1", "n2", "s1"]
+    expectation = found(lab_context, "gpu.count", "n1")
+    assert expectation == _gpu_check.Expected(gpu_count=8, pci_device_id="2330", pcie_gen=5, pcie_width=16)
 
 
-def test_pool_and_model_checks_name_the_thing_on_the_node(lab_estate: Estate) -> None:
-    assert targets(lab_estate, "pool.canary-answers") == ["n1/chat"]
-    assert targets(lab_estate, "model.checksum") == ["n1/echo"]
-    expectation = found(lab_estate, "pool.flags-as-planned", "n1/chat")
-    assert isinstance(expectation, PoolExpectation)
+def test_pool_and_model_checks_name_the_thing_on_the_node(lab_context: CheckContext) -> None:
+    assert targets(lab_context, "pool.canary-answers") == ["n1/chat"]
+    assert targets(lab_context, "model.checksum") == ["n1/echo"]
+    expectation = found(lab_context, "pool.flags-as-planned", "n1/chat")
+    assert isinstance(expectation, _replicas.Expected)
     assert expectation.flags["tensor-parallel-size"] == 2
     assert expectation.flags["ssl-cert-reqs"] == 2
     assert expectation.config == "/etc/sovctl/pools/chat.yaml"
 
 
-def test_only_the_gateway_node_may_use_the_exception(lab_estate: Estate) -> None:
+def test_only_the_gateway_node_may_use_the_exception(lab_context: CheckContext) -> None:
     for node, is_gateway in (("n1", False), ("s1", True)):
-        expectation = found(lab_estate, "perimeter.exception-only-from-gateway", node)
-        assert expectation == ExceptionExpectation(endpoints=(CLOUD,), is_gateway=is_gateway)
+        expectation = found(lab_context, "perimeter.exception-only-from-gateway", node)
+        assert expectation == exception_only_from_gateway.Expected(endpoints=(CLOUD,), is_gateway=is_gateway)
 
 
-def test_an_expired_exception_is_expected_closed_for_the_gateway_too(lab_estate: Estate) -> None:
-    later = replace(lab_estate, today=date(2099, 1, 1))
+def test_an_expired_exception_is_expected_closed_for_the_gateway_too(lab_context: CheckContext) -> None:
+    later = replace(lab_context, today=date(2099, 1, 1))
     expectation = found(later, "perimeter.exception-only-from-gateway", "s1")
-    assert isinstance(expectation, ExceptionExpectation)
+    assert isinstance(expectation, exception_only_from_gateway.Expected)
     assert expectation.expired == (CLOUD,)
 
 
-def test_a_port_beside_the_exception_and_the_internet_are_tried(lab_estate: Estate) -> None:
-    expectation = found(lab_estate, "perimeter.no-way-out", "n2")
-    assert expectation == NoWayOutExpectation(endpoints=(CLOUD, Endpoint("10.88.0.2", 9), Endpoint("192.0.2.1", 443)))
+def test_a_port_beside_the_exception_and_the_internet_are_tried(lab_context: CheckContext) -> None:
+    expectation = found(lab_context, "perimeter.no-way-out", "n2")
+    assert expectation == no_way_out.Expected(endpoints=(CLOUD, Endpoint("10.88.0.2", 9), Endpoint("192.0.2.1", 443)))
 
 
 def test_a_site_without_exceptions_still_tries_to_get_out() -> None:
-    closed = estate("closed-perimeter")
+    closed = check_context("closed-perimeter")
     names = targets(closed, "perimeter.no-way-out")
     assert len(names) == len(closed.context.spec.nodes())
     assert targets(closed, "perimeter.exception-only-from-gateway") == []
     assert targets(closed, "gateway.vault-encrypted") == []
     expectation = found(closed, "perimeter.no-way-out", names[0])
-    assert expectation == NoWayOutExpectation(endpoints=(Endpoint("192.0.2.1", 443),))
+    assert expectation == no_way_out.Expected(endpoints=(Endpoint("192.0.2.1", 443),))
 
 
 def test_nodes_without_nvlink_have_no_nvlink_checks_and_their_own_lock() -> None:
-    bank = estate("bank-hybrid")
+    bank = check_context("bank-hybrid")
     l40s = [node.name for group, node in bank.context.spec.nodes() if group.platform == "l40s-4"]
     assert l40s
     for name in l40s:
@@ -118,17 +119,17 @@ def test_nodes_without_nvlink_have_no_nvlink_checks_and_their_own_lock() -> None
 
 
 def test_b200_expects_health_and_two_fabric_services() -> None:
-    pod = estate("superpod-b200")
+    pod = check_context("superpod-b200")
     node = targets(pod, "nvlink.fabric-ready")[0]
     expectation = found(pod, "nvlink.fabric-ready", node)
-    assert isinstance(expectation, FabricExpectation)
+    assert isinstance(expectation, fabric_ready.Expected)
     assert (expectation.health, expectation.services) == ("Healthy", ("nvidia-fabricmanager", "nvlsm"))
     links = found(pod, "nvlink.links-active", node)
-    assert links == LinkExpectation(gpus=8, links=18, link_gb_s=53.125, topology="NV18")
+    assert links == _links.Expected(gpu_count=8, links_per_gpu=18, link_gb_s=53.125, topology="NV18")
 
 
 def test_a_pool_over_nodes_has_one_door() -> None:
-    pod = estate("superpod-b200")
+    pod = check_context("superpod-b200")
     wide = [replica for replica in pod.context.replicas if len(replica.ranks) > 1]
     assert wide
     for replica in wide:
@@ -137,10 +138,10 @@ def test_a_pool_over_nodes_has_one_door() -> None:
     assert len(targets(pod, "pool.flags-as-planned")) > len(targets(pod, "pool.canary-answers"))
 
 
-def test_choosing_keeps_populations_whole(lab_estate: Estate) -> None:
-    everything = all_cases(lab_estate)
+def test_choosing_keeps_populations_whole(lab_context: CheckContext) -> None:
+    everything = targets_of(lab_context)
     chosen = choose(everything, nodes=["n1"], checks=["nvlink.*", "gpu.ecc"])
     assert {case.node for case in chosen} == {"n1"}
     assert {case.check.id.partition(".")[0] for case in chosen} == {"nvlink", "gpu"}
     assert populations(everything)["gpu.ecc"] == ["n1", "n2"]
-    assert lab_estate.today == TODAY
+    assert lab_context.today == TODAY

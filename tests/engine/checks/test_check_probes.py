@@ -22,12 +22,13 @@ from check_samples import SAMPLES, answer
 
 from sovctl.compliance.verdict import Verdict
 from sovctl.engine.certificate_authority import ROOT_DAYS, Authority
-from sovctl.engine.checks.definitions.gateway import GatewayExpectation
-from sovctl.engine.checks.definitions.probes import SCRIPTS, STORE, model, python
+from sovctl.engine.checks.definitions._probe_commands import SCRIPTS, python_command
+from sovctl.engine.checks.definitions.gateway import _gateway_check
+from sovctl.engine.checks.definitions.model import checksum
 from sovctl.engine.checks.definitions.registry import BY_ID, CHECKS
-from sovctl.engine.checks.definitions.site import AuthorityExpectation
+from sovctl.engine.checks.definitions.site import root_certificate_lasts
 from sovctl.engine.checks.model.check import ProbeOutput, judge
-from sovctl.engine.checks.model.probe_sections import read_parts, script
+from sovctl.engine.checks.model.probe_sections import parse_sections, script
 from sovctl.engine.facts.unreadable import Unreadable
 
 TLS_VERSIONS = [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3]
@@ -49,7 +50,7 @@ def test_a_probe_is_whole_shell_and_asks_for_every_part_its_judge_reads(check_id
 def test_the_root_certificate_is_read_where_it_lies_and_unknown_where_it_does_not(tmp_path: Path) -> None:
     authority, check = Authority(tmp_path / "of a site", "s"), BY_ID["site.root-certificate-lasts"]
     day = datetime.now(UTC)
-    expectation = AuthorityExpectation(
+    expectation = root_certificate_lasts.Expected(
         file=str(authority.certificate_file),
         needed_until=day.date() + timedelta(days=ROOT_DAYS - 365),
         wanted_until=day.date() + timedelta(days=ROOT_DAYS - 1),
@@ -63,32 +64,32 @@ def test_the_root_certificate_is_read_where_it_lies_and_unknown_where_it_does_no
 def test_samples_have_the_form_that_the_shell_prints() -> None:
     real = sh(script(one="echo first; echo noise >&2", two="printf cut-short", three="echo x; exit 7", four="true"))
     assert real.stdout == answer({"one": "first\n", "two": "cut-short", "three": (7, "x\n"), "four": ""}).stdout
-    parts = read_parts(real)
-    assert [parts.part(name).text.strip() for name in ("one", "two", "three", "four")] == [
+    sections = parse_sections(real)
+    assert [sections.section(name).text.strip() for name in ("one", "two", "three", "four")] == [
         "first",
         "cut-short",
         "x",
         "",
     ]
-    assert parts.part("one").errors.strip() == "noise"
+    assert sections.section("one").errors.strip() == "noise"
 
 
 def test_a_part_that_fails_says_what_it_said() -> None:
-    parts = read_parts(sh(script(gone="definitely-no-such-command --help")))
+    sections = parse_sections(sh(script(gone="definitely-no-such-command --help")))
     with pytest.raises(Unreadable, match=r"gone to end with 0, got 127, saying .*definitely-no-such-command"):
-        parts.text("gone")
+        sections.text("gone")
 
 
 def test_a_command_with_quotes_reaches_python_unchanged(tmp_path: Path) -> None:
     """Programs are sent as text; none may depend on what a shell does to it."""
     for name in ("egress", "mutual_tls", "gateway_client"):
         text = (SCRIPTS / f"{name}.py").read_text()
-        shown = sh(python(name).replace("python3 -B -c", "printf %s", 1)).stdout
+        shown = sh(python_command(name).replace("python3 -B -c", "printf %s", 1)).stdout
         assert shown == text
 
 
 def attempts(*targets: str) -> dict[str, dict[str, object]]:
-    out = sh(python("egress", *targets, interpreter=sys.executable)).stdout
+    out = sh(python_command("egress", *targets, interpreter=sys.executable)).stdout
     return {f"{row['address']}:{row['port']}": row for row in map(json.loads, out.splitlines())}
 
 
@@ -161,7 +162,7 @@ def server_context(identity: tuple[Path, Path, Path], *, mutual: bool, version: 
 
 def knock(port: int, identity: tuple[Path, Path, Path]) -> ProbeOutput:
     words = ("127.0.0.1", str(port), *map(str, identity), "/health", "/invocations", "/tokenize", "/metrics")
-    return sh(script(doors=python("mutual_tls", *words, interpreter=sys.executable)))
+    return sh(script(doors=python_command("mutual_tls", *words, interpreter=sys.executable)))
 
 
 @pytest.mark.parametrize("version", TLS_VERSIONS)
@@ -233,14 +234,15 @@ def ask(identity: tuple[Path, Path, Path]) -> Iterator[Callable[..., ProbeOutput
 
         def run(mode: str, *arguments: str, key: str = Gateway.key) -> ProbeOutput:
             words = (mode, f"https://127.0.0.1:{port}", str(identity[0]), *arguments)
-            return sh(script(ask=python("gateway_client", *words, interpreter=sys.executable)), stdin=f"{key}\n")
+            command = python_command("gateway_client", *words, interpreter=sys.executable)
+            return sh(script(ask=command), stdin=f"{key}\n")
 
         yield run
 
 
 def judged(check_id: str, output: ProbeOutput) -> str:
     expectation = SAMPLES[check_id].expectation
-    assert isinstance(expectation, GatewayExpectation)
+    assert isinstance(expectation, _gateway_check.Expected)
     return BY_ID[check_id].judge(output, expectation).verdict.value
 
 
@@ -293,8 +295,6 @@ def test_invented_ibans_are_valid_and_of_no_bank() -> None:
 def test_every_byte_of_a_model_is_hashed_on_the_node(tmp_path: Path) -> None:
     from hashlib import sha256
 
-    from sovctl.engine.checks.definitions.model_store import ModelExpectation
-
     folder = tmp_path / "echo"
     (folder / "sub folder").mkdir(parents=True)
     files = {"config.json": b"{}", "sub folder/weights": b"w" * 70000}
@@ -302,9 +302,9 @@ def test_every_byte_of_a_model_is_hashed_on_the_node(tmp_path: Path) -> None:
         (folder / name).write_bytes(data)
     manifest = "".join(f"{sha256(data).hexdigest()}  {name}\n" for name, data in sorted(files.items()))
     (folder / "MANIFEST").write_text(manifest)
-    expectation = ModelExpectation(subject="echo", manifest_sha256=sha256(manifest.encode()).hexdigest())
-    command = model(expectation).command.replace(STORE, str(tmp_path))
+    expectation = checksum.Expected(subject="echo", manifest_sha256=sha256(manifest.encode()).hexdigest())
     check = BY_ID["model.checksum"]
+    command = check.probe(expectation).command.replace(checksum.STORE, str(tmp_path))
     assert check.judge(sh(command), expectation).verdict == "PASS"
     (folder / "sub folder" / "weights").write_bytes(b"w" * 69999 + b"x")
     assert "sub folder/weights" in check.judge(sh(command), expectation).reason

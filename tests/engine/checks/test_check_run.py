@@ -21,10 +21,10 @@ from sovctl.compliance.ledger.reader import LedgerReader
 from sovctl.compliance.ledger.verify import verify_ledger
 from sovctl.compliance.verdict import Verdict
 from sovctl.engine.checks.model.result import Result
+from sovctl.engine.checks.model.target import CheckTarget
 from sovctl.engine.checks.runner import transport
 from sovctl.engine.checks.runner.evidence import keep
 from sovctl.engine.checks.runner.run import SUITE, _stop, _Worker, run
-from sovctl.engine.checks.runner.targets import Case
 from sovctl.engine.site.site import Site
 from sovctl.support.errors import InputError
 
@@ -40,17 +40,17 @@ def verify(site: Path, *options: str) -> subprocess.CompletedProcess[str]:
 def test_an_unreachable_node_is_unknown_for_every_check_and_never_a_crash(quiet_site: Path) -> None:
     site = Site.open(quiet_site, touches_nodes=True)
     seen: list[str] = []
-    found = run(site, today=TODAY, report=lambda done, total, case, _: seen.append(f"{done}/{total} {case.id}"))
+    found = run(site, today=TODAY, report=lambda done, total, target, _: seen.append(f"{done}/{total} {target.id}"))
     nodes = {"a1", "a2"}
-    assert {case.node for case in found.cases} == nodes | {"site"}
-    for case, result in zip(found.cases, found.results, strict=True):
-        assert case.id == result.case_id
-        if case.node in nodes:
+    assert {target.node for target in found.targets} == nodes | {"site"}
+    for target, result in zip(found.targets, found.results, strict=True):
+        assert target.id == result.target_id
+        if target.node in nodes:
             assert result.verdict is Verdict.UNKNOWN
             assert "ssh to the node failed" in result.reason
             assert "Connection refused" in result.reason
             assert result.exit_code is None
-    assert len(seen) == len(found.cases)
+    assert len(seen) == len(found.targets)
     assert not found.interrupted
 
 
@@ -293,6 +293,6 @@ def test_a_host_key_is_never_taken_on_trust(quiet_site: Path, tmp_path: Path) ->
 def test_cases_have_targets_that_tell_them_apart(quiet_site: Path) -> None:
     site = Site.open(quiet_site, touches_nodes=True)
     found = run(site, today=TODAY, nodes=["site"])
-    assert all(isinstance(case, Case) and case.is_here for case in found.cases)
-    assert {case.target for case in found.cases} == {"site"}
-    assert len({case.id for case in found.cases}) == len(found.cases) >= 2
+    assert all(isinstance(target, CheckTarget) and target.is_controller for target in found.targets)
+    assert {target.name for target in found.targets} == {"site"}
+    assert len({target.id for target in found.targets}) == len(found.targets) >= 2

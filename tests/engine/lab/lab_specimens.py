@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sovctl.engine.checks.definitions.gpu import GpuExpectation
-from sovctl.engine.checks.definitions.infiniband import InfinibandExpectation
-from sovctl.engine.checks.definitions.nvlink import FabricExpectation, LinkExpectation
+from sovctl.engine.checks.definitions.gpu import _gpu_check
+from sovctl.engine.checks.definitions.ib import ports_active
+from sovctl.engine.checks.definitions.nvlink import _links, fabric_ready
 from sovctl.engine.checks.definitions.registry import CHECKS as REGISTRY
 from sovctl.engine.checks.model.check import MARK, Expectation, ProbeOutput, judge
 from sovctl.engine.lab.layout import NODES, Lab, LabNode, node_named
@@ -83,10 +83,10 @@ def verdicts(disk: Disk) -> dict[str, str]:
     return {name: judge(checks[name], output, expected).verdict.value for name, expected in EXPECTATIONS.items()}
 
 
-_GPU = GpuExpectation(count=8, pci_device_id="2330", pcie_gen=5, pcie_width=16)
-_LINKS = LinkExpectation(gpus=8, links=18, link_gb_s=26.562, topology="NV18")
-_FABRIC = FabricExpectation(
-    gpus=8, services=("nvidia-fabricmanager",), state="Completed", status="Success", health=None, has_cluster=False
+_GPU = _gpu_check.Expected(gpu_count=8, pci_device_id="2330", pcie_gen=5, pcie_width=16)
+_LINKS = _links.Expected(gpu_count=8, links_per_gpu=18, link_gb_s=26.562, topology="NV18")
+_FABRIC = fabric_ready.Expected(
+    gpu_count=8, services=("nvidia-fabricmanager",), state="Completed", status="Success", health=None, has_cluster=False
 )
 EXPECTATIONS: dict[str, Expectation] = {
     **dict.fromkeys(
@@ -94,7 +94,7 @@ EXPECTATIONS: dict[str, Expectation] = {
     ),
     **dict.fromkeys(("nvlink.links-active", "nvlink.errors-zero", "nvlink.peer-access"), _LINKS),
     "nvlink.fabric-ready": _FABRIC,
-    "ib.ports-active": InfinibandExpectation(ports=8, rate_gbit_s=400.0),
+    "ib.ports-active": ports_active.Expected(ports=8, rate_gbit_s=400.0),
 }
 
 

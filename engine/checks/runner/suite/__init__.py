@@ -1,1 +1,1 @@
-"""The testinfra suite that proves a site; run by `sovctl verify`, or by hand with pytest."""
+"""The testinfra suite of `sovctl verify`; it can also be run directly with pytest."""

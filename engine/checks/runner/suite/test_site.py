@@ -1,4 +1,4 @@
-"""One test per check and target of a site.yaml: see `pytest_plugin.py` for how to run it by hand."""
+"""One test per check and target of a site.yaml; `pytest_plugin.py` documents how to run it directly."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import pytest
 from sovctl.compliance.verdict import Verdict
 
 from ...model.result import Result
+from ...model.target import CheckTarget
 from ..observer import Observer
-from ..targets import Case
 
 
-def test_site(case: Case, observe: Observer, keep: Callable[[Result], None]) -> None:
-    """The target is as site.yaml says: FAIL and UNKNOWN fail, N/A is skipped, PASS and WARN pass."""
-    result = observe.look(case)
+def test_site(target: CheckTarget, observer: Observer, keep: Callable[[Result], None]) -> None:
+    """Measure the target and record the result. FAIL and UNKNOWN fail the test, N/A skips it."""
+    result = observer.measure(target)
     keep(result)
     if result.verdict is Verdict.NOT_APPLICABLE:
         pytest.skip(result.reason)

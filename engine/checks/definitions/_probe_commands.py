@@ -1,0 +1,33 @@
+"""Shell commands that probes of several topics use. They change nothing and print no secret."""
+
+from __future__ import annotations
+
+import shlex
+
+from sovctl.support.package_files import package_folder
+
+from ...resources.environment import GATEWAY, ROOT
+
+SCRIPTS = package_folder("engine/checks/definitions/probe_scripts")
+
+GATEWAY_PYTHON = f"{ROOT}/{GATEWAY}/bin/python"
+GPU_REPORT = "nvidia-smi -q -x"
+PCI_DEVICES = 'for d in /sys/bus/pci/devices/*; do echo "$(cat "$d/vendor") $(cat "$d/device") $(cat "$d/class")"; done'
+_UNIT_PROPERTIES = "Id,LoadState,ActiveState,SubState,MainPID"
+
+
+def python_command(name: str, *arguments: str, user: str | None = None, interpreter: str = "python3") -> str:
+    """Return a command that runs a program of `probe_scripts` on the node. It leaves standard input to the program.
+
+    Args:
+        name: of the file, without `.py`. Its text is an argument of the command, because nothing is copied to a node.
+        user: on the node; root if None.
+    """
+    text = (SCRIPTS / f"{name}.py").read_text()
+    words = [interpreter, "-B", "-c", text, *arguments]
+    return shlex.join(["runuser", "-u", user, "--", *words] if user else words)
+
+
+def show_units(*units: str) -> str:
+    """Return a `systemctl show` command whose output `facts.units` parses."""
+    return f"systemctl show -p {_UNIT_PROPERTIES} {shlex.join(units)}"

@@ -1,0 +1,1 @@
+"""Clocks of nodes."""

@@ -1,0 +1,1 @@
+"""Gateway: it requires an API key, encrypts the vault, and records every request."""

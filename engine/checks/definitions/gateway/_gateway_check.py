@@ -1,0 +1,96 @@
+"""Expectation of the checks that send requests to the gateway (`probe_scripts/gateway_client.py`)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from ....facts.unreadable import Unreadable
+from ....resources.credential import TLS
+from ....spec import Node
+from ....spec.types import Secret
+from ...model.check import Check, Expectation, Probe, ProbeOutput
+from ...model.check_context import CheckContext
+from ...model.probe_sections import parse_sections, script
+from .._probe_commands import python_command
+
+
+@dataclass(frozen=True, kw_only=True)
+class Expected(Expectation):
+    """One gateway node, as the first client of site.yaml may use it.
+
+    Args:
+        url: of the gateway on this node.
+        models: model names that the client may request.
+        cloud_model: one of them that prefers a cloud, so that its identifiers are tokenized; None if there is none.
+        key: reference to the client's API key; the probe reads the value from standard input.
+    """
+
+    url: str
+    models: tuple[str, ...]
+    cloud_model: str | None
+    key: Secret
+
+
+class GatewayCheck(Check[Expected]):
+    """Expectation; a subclass sends its request and judges the response."""
+
+    def expect(self, site: CheckContext, node: Node) -> Iterator[Expected]:
+        """Gateway nodes, if the first client may use any route."""
+        context = site.context
+        if not context.is_gateway(node):
+            return
+        client = context.gateway.clients[0]
+        routes = [each for each in context.gateway.routes if not client.routes or each.model in client.routes]
+        if routes:
+            yield Expected(
+                url=f"https://{node.address}:{context.gateway.port}",
+                models=tuple(each.model for each in routes),
+                cloud_model=next((each.model for each in routes if each.cloud and each.prefer == "cloud"), None),
+                key=client.api_key,
+            )
+
+
+def gateway_request(
+    expected: Expected, mode: str, *arguments: str, has_key: bool = True, interpreter: str = "python3"
+) -> Probe:
+    """Return a probe that runs `gateway_client.py`.
+
+    Args:
+        mode: of the program: `chat`, `knock` (requests without a valid key), `seal` or `record`.
+        has_key: whether the program reads the API key from standard input.
+    """
+    command = python_command("gateway_client", mode, expected.url, f"{TLS}/ca.pem", *arguments, interpreter=interpreter)
+    return Probe(script(ask=command), timeout_s=180, secret=expected.key if has_key else None)
+
+
+def single_row(output: ProbeOutput) -> dict[str, Any]:
+    """Return the only row.
+
+    Raises:
+        Unreadable: there are several rows or none, or a row reports an error.
+    """
+    found = list(rows(output))
+    if len(found) != 1:
+        raise Unreadable("one answer", f"{len(found)}", where="ask", in_our_words=True)
+    return found[0]
+
+
+def rows(output: ProbeOutput) -> Iterator[dict[str, Any]]:
+    """Yield the JSON lines of `gateway_client.py`.
+
+    Raises:
+        Unreadable: a line has another form, or reports an error.
+    """
+    for line in parse_sections(output).text("ask").splitlines():
+        try:
+            row = json.loads(line)
+        except ValueError:
+            raise Unreadable("JSON lines", line, where="ask") from None
+        if not isinstance(row, dict):
+            raise Unreadable("JSON objects", line, where="ask")
+        if "error" in row:
+            raise Unreadable("an answer of the gateway", str(row["error"]), where="ask")
+        yield row

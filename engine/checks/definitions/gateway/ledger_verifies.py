@@ -1,0 +1,27 @@
+"""gateway.ledger-verifies: `sovctl audit verify` finds no damage in the gateway's audit ledger."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ....resources.environment import GATEWAY, ROOT
+from ....resources.gateway_config import DATA
+from ....spec import Node
+from ...model.check import Method
+from ...model.check_context import CheckContext
+from .._ledger import Expected, LedgerCheck
+
+
+class GatewayLedgerVerifies(LedgerCheck):
+    id, version, method = "gateway.ledger-verifies", 1, Method.TEST
+    title = "the gateway's audit ledger is whole"
+    controls = ("au-10", "au-9", "au-9.3")
+
+    def expect(self, site: CheckContext, node: Node) -> Iterator[Expected]:
+        """Gateway nodes."""
+        if site.context.is_gateway(node):
+            yield Expected(
+                program=f"{ROOT}/{GATEWAY}/bin/sovctl",
+                directory=f"{DATA}/ledger",
+                origin=f"sovctl.{site.context.spec.site.name}/gateway",
+            )

@@ -1,0 +1,59 @@
+"""gateway.only-tokens-leave: specimens of every tokenized entity type are replaced by tokens in the outgoing body."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ....facts.unreadable import Unreadable
+from ....resources import gateway_config
+from ....resources.context import GATEWAY_USER
+from ....spec import Node
+from ...model.check import Check, Expectation, Judgement, Method, Probe, ProbeOutput, failed, unknown, worst
+from ...model.check_context import CheckContext
+from ...model.probe_sections import parse_sections, script
+from .._probe_commands import GATEWAY_PYTHON
+
+
+@dataclass(frozen=True, kw_only=True)
+class Expected(Expectation):
+    """A gateway node.
+
+    Args:
+        config: path of `gateway.yaml` on the node.
+    """
+
+    config: str
+
+
+class OnlyTokensLeave(Check[Expected]):
+    id, version, method = "gateway.only-tokens-leave", 1, Method.TEST
+    title = "of every kind that policy tokenizes, only a token is in what would leave"
+    controls = ("ac-4", "sc-7")
+
+    def expect(self, site: CheckContext, node: Node) -> Iterator[Expected]:
+        """Gateway nodes."""
+        if site.context.is_gateway(node):
+            yield Expected(config=gateway_config.CONFIG)
+
+    def probe(self, expected: Expected) -> Probe:
+        """Run the gateway's own `check` as the gateway's user, with its policy and key. It sends no request."""
+        words = [GATEWAY_PYTHON, "-B", "-m", "sovctl.gateway", "check", "--config", expected.config, "--json"]
+        return Probe(script(check=shlex.join(["runuser", "-u", GATEWAY_USER, "--", *words])))
+
+    def judge(self, output: ProbeOutput, expected: Expected) -> Judgement:
+        """Pass if the row `leaving` passes, and every other check of the gateway too."""
+        section = parse_sections(output).section("check")
+        try:
+            by_check = {str(row["check"]): row for row in json.loads(section.text)}
+            verdict, detail = str(by_check["leaving"]["verdict"]), str(by_check["leaving"]["detail"])
+        except (ValueError, KeyError, TypeError):
+            raise Unreadable("the document of the gateway's `check --json`", section.text, where="gateway") from None
+        if verdict == "FAIL":
+            return failed("only tokens in what would leave", detail)
+        if verdict != "PASS" or not detail or section.exit_code != 0:
+            got = detail if section.exit_code == 0 else f"exit {section.exit_code}"
+            return unknown("every check of the gateway passed", got)
+        return worst((), otherwise=f"expected only tokens in what would leave, got: {detail}")

@@ -1,0 +1,1 @@
+"""GPUs: presence, model, memory errors, persistence, PCIe link and temperature."""

@@ -1,0 +1,24 @@
+"""gpu.persistence: persistence mode is enabled, so the driver stays loaded while no process uses a GPU."""
+
+from __future__ import annotations
+
+from ...model.check import Judgement, Method, ProbeOutput, failed, unknown, worst
+from .._gpu_report import count_findings, gpu_report
+from ._gpu_check import Expected, GpuCheck
+
+
+class GpuPersistence(GpuCheck):
+    id, version, method = "gpu.persistence", 1, Method.TEST
+    title = "the driver stays loaded between clients"
+    controls = ("cm-6",)
+
+    def judge(self, output: ProbeOutput, expected: Expected) -> Judgement:
+        """Pass if persistence mode is Enabled on every GPU."""
+        report = gpu_report(output)
+        findings = list(count_findings(report, expected.gpu_count))
+        for gpu in report.gpus:
+            if gpu.persistence_mode is None:
+                findings.append(unknown(f"the persistence mode of GPU {gpu.index}", "none"))
+            elif gpu.persistence_mode != "Enabled":
+                findings.append(failed(f"persistence Enabled on GPU {gpu.index}", gpu.persistence_mode))
+        return worst(findings, otherwise=f"expected persistence Enabled, got that on {len(report.gpus)} GPUs")

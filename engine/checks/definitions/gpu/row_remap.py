@@ -1,0 +1,34 @@
+"""gpu.row-remap: no GPU has failed or pending remapping of memory rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ....facts.gpu import Gpu
+from ...model.check import Judgement, Method, ProbeOutput, failed, unknown, warned, worst
+from .._gpu_report import count_findings, gpu_report
+from ._gpu_check import Expected, GpuCheck
+
+
+class GpuRowRemap(GpuCheck):
+    id, version, method = "gpu.row-remap", 1, Method.TEST
+    title = "no GPU has run out of spare memory rows"
+    controls = ("si-13",)
+
+    def judge(self, output: ProbeOutput, expected: Expected) -> Judgement:
+        """Fail if a remapping failed (no spare row is left); warn if one is pending (the GPU needs a reset)."""
+        report = gpu_report(output)
+        return worst(
+            [*count_findings(report, expected.gpu_count), *(each for gpu in report.gpus for each in _findings(gpu))],
+            otherwise=f"expected no row remapping failed or pending, got that on {len(report.gpus)} GPUs",
+        )
+
+
+def _findings(gpu: Gpu) -> Iterator[Judgement]:
+    name, rows = f"GPU {gpu.index}", gpu.remapped_rows
+    if rows.failure is None or rows.pending is None:
+        yield unknown(f"remapped_rows of {name}", "GPU is lost" if gpu.is_lost else "none")
+    if rows.failure:
+        yield failed(f"spare rows left on {name}", "row remapping failed: replace it")
+    if rows.pending:
+        yield warned(f"no row remapping pending on {name}", "pending: reset it")

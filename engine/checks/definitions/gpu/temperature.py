@@ -1,0 +1,42 @@
+"""gpu.temperature: every GPU is below the temperature at which it reduces its clock."""
+
+from __future__ import annotations
+
+from ....facts.gpu import Gpu
+from ...model.check import Judgement, Method, ProbeOutput, failed, unknown, warned, worst
+from .._gpu_report import count_findings, gpu_report
+from ._gpu_check import Expected, GpuCheck
+
+_LOW_MARGIN_C = 5  # degrees Celsius; an estimate of 2026-11-21 without a measurement: leptonai/gpud uses 0
+
+
+class GpuTemperature(GpuCheck):
+    id, version, method = "gpu.temperature", 1, Method.TEST
+    title = "no GPU is at the temperature where it slows down"
+    controls = ("pe-14", "si-13")
+
+    def judge(self, output: ProbeOutput, expected: Expected) -> Judgement:
+        """Fail at the slowdown temperature or above; warn within 5 degrees Celsius below it."""
+        report = gpu_report(output)
+        findings = list(count_findings(report, expected.gpu_count))
+        margins = [_margin_c(gpu) for gpu in report.gpus]
+        for gpu, margin in zip(report.gpus, margins, strict=True):
+            if margin is None:
+                got = "GPU is lost" if gpu.is_lost else "none"
+                findings.append(unknown(f"the temperature of GPU {gpu.index}", got))
+            elif margin <= 0:
+                findings.append(failed(f"GPU {gpu.index} below its slowdown temperature", f"{margin} degrees left"))
+            elif margin < _LOW_MARGIN_C:
+                findings.append(warned(f"{_LOW_MARGIN_C} degrees left on GPU {gpu.index}", str(margin)))
+        smallest = min((margin for margin in margins if margin is not None), default=0)
+        return worst(findings, otherwise=f"expected {_LOW_MARGIN_C} degrees below slowdown, got {smallest} or more")
+
+
+def _margin_c(gpu: Gpu) -> int | None:
+    """Return degrees Celsius below slowdown; computed from the threshold for GPUs that report no margin."""
+    temperatures = gpu.temperatures
+    if temperatures.margin_c is not None:
+        return temperatures.margin_c
+    if temperatures.slowdown_c is None or temperatures.gpu_c is None:
+        return None
+    return temperatures.slowdown_c - temperatures.gpu_c

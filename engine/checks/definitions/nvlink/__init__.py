@@ -1,0 +1,1 @@
+"""NVLink: links, error counters, peer access, and the state of the fabric."""

@@ -1,0 +1,132 @@
+"""nvlink.fabric-ready: the fabric's services run, and every GPU is registered in the fabric and healthy.
+
+All of these are required, because each alone has been good on broken machines: the service runs; the GPU's state is
+Completed; its status is Success; no health field reports a problem. Source: NVIDIA/NVSentinel issues 883 and 889, read
+2026-11-20.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ....facts.gpu import Gpu, parse_nvidia_smi_xml
+from ....facts.units import parse_units
+from ....spec import Node
+from ...model.check import Check, Expectation, Judgement, Method, Probe, ProbeOutput, failed, unknown, warned, worst
+from ...model.check_context import CheckContext
+from ...model.probe_sections import parse_sections, script
+from .._figures import integer_of, text_of
+from .._gpu_report import count_findings
+from .._probe_commands import GPU_REPORT, show_units
+
+
+@dataclass(frozen=True, kw_only=True)
+class Expected(Expectation):
+    """Values of a ready fabric on this platform.
+
+    Args:
+        services: units that must run.
+        state, status, health: values on every GPU; None where the platform prints N/A.
+        has_cluster: True for multi-node NVLink, where clique and cluster UUID must not be zero. Healthy HGX nodes
+            report zero for both.
+        is_known: False if the catalogue does not describe the platform's fabric.
+    """
+
+    gpu_count: int | None
+    services: tuple[str, ...]
+    state: str | None
+    status: str | None
+    health: str | None
+    has_cluster: bool
+    is_known: bool = True
+
+
+class FabricReady(Check[Expected]):
+    id, version, method = "nvlink.fabric-ready", 1, Method.TEST
+    title = "the fabric's services run, and every GPU is registered, successfully, and healthy"
+    controls = ("si-13",)
+
+    def expect(self, site: CheckContext, node: Node) -> Iterator[Expected]:
+        """Nodes with an NVLink fabric, and nodes whose catalogue entry has no information about it."""
+        platform = site.context.platform(node)
+        checks = platform.checks
+        if not platform.has_gpus or (checks.fabric_services is not None and not checks.fabric_services.value):
+            return
+        services = checks.fabric_services.value if checks.fabric_services else ()
+        figures = (checks.fabric_state, checks.fabric_status, checks.fabric_health, checks.fabric_services)
+        yield Expected(
+            gpu_count=integer_of(checks.gpu_count),
+            services=services if isinstance(services, tuple) else (str(services),),
+            state=text_of(checks.fabric_state),
+            status=text_of(checks.fabric_status),
+            health=text_of(checks.fabric_health),
+            has_cluster=bool(checks.fabric_has_cluster_uuid and checks.fabric_has_cluster_uuid.value),
+            is_known=None not in figures,
+        )
+
+    def probe(self, expected: Expected) -> Probe:
+        """Print the states of the fabric's units, and the fabric section of every GPU."""
+        units = [f"{each}.service" for each in expected.services]
+        return Probe(script(services=show_units(*units) if units else "false", gpus=GPU_REPORT))
+
+    def judge(self, output: ProbeOutput, expected: Expected) -> Judgement:
+        """Pass if every service runs, and every GPU has the expected state, status and health."""
+        sections = parse_sections(output)
+        report = parse_nvidia_smi_xml(sections.text("gpus"))
+        if not expected.is_known:
+            return unknown("a platform whose fabric is known", "none in the catalogue")
+        units = {unit.id.removesuffix(".service"): unit for unit in parse_units(sections.text("services"))}
+        findings = list(count_findings(report, expected.gpu_count))
+        for service in expected.services:
+            unit = units.get(service)
+            if unit is None or unit.active is None:
+                findings.append(unknown(f"the state of {service}", "none"))
+            elif not unit.is_running:
+                findings.append(failed(f"{service} running", f"{unit.load}, {unit.active}, {unit.sub}"))
+        findings += [each for gpu in report.gpus for each in _gpu_findings(gpu, expected)]
+        values = "/".join(value or "N/A" for value in (expected.state, expected.status, expected.health))
+        return worst(
+            findings,
+            otherwise=f"expected {', '.join(expected.services) or 'no service'} running and {values} on every GPU, "
+            f"got that on {len(report.gpus)} GPUs",
+        )
+
+
+def _gpu_findings(gpu: Gpu, expected: Expected) -> Iterator[Judgement]:
+    name, fabric, health = f"GPU {gpu.index}", gpu.fabric, gpu.fabric.health
+    if gpu.is_lost:
+        yield failed(f"{name} in the fabric", "GPU is lost")
+        return
+    for field, got, wanted in (
+        ("state", fabric.state, expected.state or "N/A"),
+        ("status", fabric.status, expected.status or "N/A"),
+        ("health", health.summary, expected.health or "N/A"),
+    ):
+        # Healthy passes where N/A is expected.
+        if got is None:
+            yield unknown(f"fabric {field} {wanted} on {name}", "no such element")
+        elif got != wanted and not (field == "health" and wanted == "N/A" and got == "Healthy"):
+            yield (unknown if got == "N/A" else failed)(f"fabric {field} {wanted} on {name}", got)
+    for field, got, bad in (
+        ("bandwidth", health.bandwidth, ("Degraded",)),
+        ("route_unhealthy", health.route_unhealthy, ("True",)),
+        ("access_timeout_recovery", health.access_timeout_recovery, ("True",)),
+    ):
+        if got is None:
+            yield unknown(f"fabric {field} of {name}", "no such element")
+        elif got in bad:
+            yield failed(f"fabric {field} of {name} in order", got)
+    if health.route_recovery_in_progress == "True":
+        yield warned(f"no route recovery on {name}", "one in progress")
+    if health.incorrect_configuration not in (None, "None", "N/A"):
+        yield failed(f"a correct fabric configuration on {name}", str(health.incorrect_configuration))
+    if expected.has_cluster:
+        yield from _cluster_findings(name, fabric.clique_id, fabric.cluster_uuid)
+
+
+def _cluster_findings(name: str, clique: str | None, uuid: str | None) -> Iterator[Judgement]:
+    if clique is None or uuid is None:
+        yield unknown(f"clique and cluster UUID of {name}", "none")
+    elif clique == "0" or not set(uuid) - set("0-"):
+        yield failed(f"{name} in a clique of a cluster", f"clique {clique}, cluster {uuid}")

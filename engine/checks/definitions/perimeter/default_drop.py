@@ -1,0 +1,58 @@
+"""perimeter.default-drop: the policy of table `inet sovctl` is drop on input, forward and output."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ....facts.nftables import Ruleset, parse_ruleset
+from ....spec import Node
+from ...model.check import Check, Expectation, Judgement, Method, Probe, ProbeOutput, failed, worst
+from ...model.check_context import CheckContext
+from ...model.probe_sections import parse_sections, script
+
+_TABLE = ("inet", "sovctl")
+_HOOKS = ("input", "forward", "output")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Expected(Expectation):
+    """Table and hooks are the same on every node."""
+
+
+class DefaultDrop(Check[Expected]):
+    id, version, method = "perimeter.default-drop", 1, Method.EXAMINE
+    title = "the firewall drops what no rule names, in all three directions"
+    controls = ("ac-4", "cm-7", "sc-7", "sc-7.5")
+
+    def expect(self, site: CheckContext, node: Node) -> Iterator[Expected]:
+        """Every node."""
+        yield Expected()
+
+    def probe(self, expected: Expected) -> Probe:
+        """Print the ruleset in the kernel, which can differ from the configuration file."""
+        return Probe(script(ruleset="nft -j list ruleset"))
+
+    def judge(self, output: ProbeOutput, expected: Expected) -> Judgement:
+        """Pass if the policy is drop on all three hooks, and no rule accepts every packet."""
+        ruleset = parse_ruleset(parse_sections(output).text("ruleset"))
+        return worst(
+            _findings(ruleset),
+            otherwise=f"expected policy drop on {', '.join(_HOOKS)} of table inet sovctl, got that on all",
+        )
+
+
+def _findings(ruleset: Ruleset) -> Iterator[Judgement]:
+    if _TABLE not in ruleset.tables:
+        yield failed("table inet sovctl", "no such table")
+        return
+    chains = ruleset.base_chains(*_TABLE)
+    for hook in _HOOKS:
+        chain = chains.get(hook)
+        if chain is None:
+            yield failed(f"a filter chain on {hook}", "none")
+        elif chain.policy != "drop":
+            yield failed(f"policy drop on {hook}", str(chain.policy))
+    for rule in ruleset.rules:
+        if (rule.family, rule.table) == _TABLE and rule.meets_everything and rule.verdict == "accept":
+            yield failed("no rule that lets everything through", f"one in chain {rule.chain}, handle {rule.handle}")

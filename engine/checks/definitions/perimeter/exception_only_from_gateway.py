@@ -1,0 +1,74 @@
+"""perimeter.exception-only-from-gateway: only the gateway's user on gateway nodes can reach the exceptions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date
+
+from ....resources.context import GATEWAY_USER
+from ....spec import Node
+from ...model.check import Check, Expectation, Judgement, Method, Probe, ProbeOutput, failed, worst
+from ...model.check_context import CheckContext
+from ...model.probe_sections import parse_sections, script
+from .._probe_commands import python_command
+from ._attempts import Endpoint, blocked_findings, exception_endpoints, parse_attempts
+
+
+@dataclass(frozen=True, kw_only=True)
+class Expected(Expectation):
+    """The exceptions of the perimeter, as one node may use them.
+
+    Args:
+        endpoints: every exception.
+        is_gateway: True on a gateway node, where the gateway's user must reach them and root must not.
+        expired: exceptions whose last day has passed; closed for the gateway's user too.
+    """
+
+    endpoints: tuple[Endpoint, ...]
+    is_gateway: bool
+    expired: tuple[Endpoint, ...] = ()
+
+
+class ExceptionOnlyFromGateway(Check[Expected]):
+    id, version, method = "perimeter.exception-only-from-gateway", 1, Method.TEST
+    title = "a named exception works for the gateway and for nobody else"
+    controls = ("ac-4", "sc-7", "sc-7.5")
+
+    def expect(self, site: CheckContext, node: Node) -> Iterator[Expected]:
+        """Every node of a site with exceptions."""
+        if endpoints := exception_endpoints(site):
+            expired = [
+                Endpoint(str(each.address), each.port)
+                for each in site.context.spec.perimeter.exceptions
+                if date.fromisoformat(str(each.expires)) < site.today
+            ]
+            yield Expected(endpoints=endpoints, is_gateway=site.context.is_gateway(node), expired=tuple(expired))
+
+    def probe(self, expected: Expected) -> Probe:
+        """Attempt to reach the exceptions as root, and on a gateway node also as the gateway's user."""
+        endpoints = [str(each) for each in expected.endpoints]
+        commands = {"root": python_command("egress", *endpoints)}
+        if expected.is_gateway:
+            commands["gateway"] = python_command("egress", *endpoints, user=GATEWAY_USER)
+        return Probe(script(**commands))
+
+    def judge(self, output: ProbeOutput, expected: Expected) -> Judgement:
+        """Pass if root reaches no exception, and the gateway's user every one that has not expired."""
+        sections = parse_sections(output)
+        findings: list[Judgement] = []
+        for attempt in parse_attempts(sections.text("root"), expected.endpoints):
+            findings += blocked_findings(attempt, "root")
+        if expected.is_gateway:
+            for attempt in parse_attempts(sections.text("gateway"), expected.endpoints):
+                if attempt.endpoint in expected.expired:
+                    findings += blocked_findings(attempt, "the gateway, the exception being expired")
+                elif attempt.tcp != "connected":
+                    findings.append(failed(f"{attempt.endpoint} open for the gateway", attempt.tcp))
+        names = ", ".join(map(str, expected.endpoints))
+        return worst(
+            findings,
+            otherwise=f"expected {names} open for the gateway's user alone, got that"
+            if expected.is_gateway
+            else f"expected {names} closed from here, got that",
+        )

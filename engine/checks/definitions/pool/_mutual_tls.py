@@ -1,0 +1,81 @@
+"""Expectation and probe of the checks of a pool's client certificates (`probe_scripts/mutual_tls.py`)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ....facts.unreadable import Unreadable, excerpt
+from ....resources.credential import TLS
+from ....spec import Node
+from ...model.check import Check, Judgement, Probe, failed, passed, unknown
+from ...model.check_context import CheckContext
+from ...model.probe_sections import script
+from .._probe_commands import python_command
+from ._replicas import Expected, heads_on
+
+CONTROL_PATH = "/health"
+UNAUTHENTICATED_PATHS = ("/invocations", "/tokenize", "/metrics")
+_REJECTED = frozenset({"closed", "tls-alert"})
+
+Responses = Mapping[tuple[str, str], str]
+"""Response by (connection, path); the connection is `certificate`, `no-certificate` or `plain`."""
+
+
+class MutualTlsCheck(Check[Expected]):
+    """Expectation and probe; a subclass judges one aspect."""
+
+    def expect(self, site: CheckContext, node: Node) -> Iterator[Expected]:
+        """Every replica whose first rank is on the node."""
+        return heads_on(site, node)
+
+    def probe(self, expected: Expected) -> Probe:
+        """Connect to the pool with a client certificate, without one, and in plain HTTP."""
+        identity = (f"{TLS}/ca.pem", f"{TLS}/node.pem", f"{TLS}/node.key")
+        address, port = expected.address, str(expected.port)
+        command = python_command("mutual_tls", address, port, *identity, CONTROL_PATH, *UNAUTHENTICATED_PATHS)
+        return Probe(script(doors=command), timeout_s=120)
+
+
+def parse_responses(text: str) -> Responses:
+    """Parse the output of `probe_scripts/mutual_tls.py`: one JSON line per attempt.
+
+    Raises:
+        Unreadable: a line has another form, or an attempt occurs twice.
+    """
+    responses: dict[tuple[str, str], str] = {}
+    for line in text.splitlines():
+        row = _json_object(line)
+        key = (str(row.get("door")), str(row.get("path")))
+        if key in responses or not isinstance(row.get("answer"), str):
+            raise Unreadable("each door and path once, with an answer", line, where="doors")
+        responses[key] = row["answer"]
+    return responses
+
+
+def control_failure(responses: Responses) -> Judgement | None:
+    """Return UNKNOWN if the node's certificate is not accepted either, because rejections then prove nothing."""
+    response = responses.get(("certificate", CONTROL_PATH), "none")
+    return None if response == "http 200" else unknown(f"{CONTROL_PATH} to answer 200 with a certificate", response)
+
+
+def rejection(responses: Responses, connection: str, path: str) -> Judgement:
+    """Return PASS if the server closed the connection or sent a TLS alert."""
+    response = responses.get((connection, path))
+    if response is None:
+        return unknown(f"an attempt at {path} ({connection})", "none")
+    if response in _REJECTED:
+        return passed("turned away")
+    is_answer = response.startswith("http ")
+    return (failed if is_answer else unknown)(f"{path} ({connection}) turned away", excerpt(response))
+
+
+def _json_object(text: str) -> dict[str, Any]:
+    try:
+        value = json.loads(text)
+    except ValueError:
+        raise Unreadable("one JSON document", text, where="doors") from None
+    if not isinstance(value, dict):
+        raise Unreadable("a JSON object", text, where="doors")
+    return value

@@ -1,0 +1,52 @@
+"""Expectation of the checks of pools: the replicas with a rank on a node."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ....resources import pool as pool_resource
+from ....spec import Node
+from ...model.check import Expectation
+from ...model.check_context import CheckContext
+
+
+@dataclass(frozen=True, kw_only=True)
+class Expected(Expectation):
+    """One rank of a replica on one node; the subject is the replica's name.
+
+    Args:
+        unit: systemd unit with `.service`.
+        config: path of the flags file.
+        flags: contents of the flags file, by vLLM's names of flags.
+        address, port: where the replica's first rank accepts connections.
+    """
+
+    unit: str
+    config: str
+    flags: Mapping[str, Any]
+    address: str
+    port: int
+
+
+def replicas_on(site: CheckContext, node: Node) -> Iterator[Expected]:
+    """Yield every replica with a rank on the node."""
+    context = site.context
+    for replica in context.replicas_on(node):
+        rank = next(each for each in replica.ranks if each.node == node.name)
+        name = pool_resource.instance(replica)
+        yield Expected(
+            subject=name,
+            unit=f"{pool_resource.unit_name(replica)}.service",
+            config=f"{pool_resource.FOLDER}/{name}.yaml",
+            flags=pool_resource.flags(context, replica, rank),
+            address=str(context.spec.node(replica.ranks[0].node).address),
+            port=replica.port,
+        )
+
+
+def heads_on(site: CheckContext, node: Node) -> Iterator[Expected]:
+    """Yield every replica whose first rank, the only one that accepts client connections, is on the node."""
+    heads = {pool_resource.instance(each) for each in site.context.replicas if each.ranks[0].node == node.name}
+    yield from (each for each in replicas_on(site, node) if each.subject in heads)

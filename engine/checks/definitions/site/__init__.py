@@ -1,0 +1,1 @@
+"""Files of the site: its ledger, private keys and root certificate."""

@@ -1,0 +1,23 @@
+"""site.ledger-verifies: `sovctl audit verify` finds no damage in the site's ledger."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ...model.check import Method
+from ...model.check_context import CheckContext
+from .._ledger import Expected, LedgerCheck
+
+
+class SiteLedgerVerifies(LedgerCheck):
+    id, version, method = "site.ledger-verifies", 1, Method.TEST
+    title = "the site's own ledger is whole"
+    controls = ("au-10", "au-9", "au-9.3")
+
+    def expect_controller(self, site: CheckContext) -> Iterator[Expected]:
+        """The ledger in the site's state folder."""
+        yield Expected(
+            program=site.controller.program,
+            directory=site.controller.ledger,
+            origin=f"sovctl.{site.context.spec.site.name}/site",
+        )

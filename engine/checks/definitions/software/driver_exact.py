@@ -1,0 +1,46 @@
+"""software.driver-exact: driver packages, loaded kernel module and nvidia-smi have the version of the lock."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from ....facts.dpkg import installed_versions, parse_packages
+from ....facts.gpu import parse_nvidia_smi_xml
+from ...model.check import Judgement, Method, ProbeOutput, failed, worst
+from ...model.probe_sections import parse_sections
+from ._lock_check import Expected, LockCheck, first_version
+
+
+class DriverExact(LockCheck):
+    id, version, method = "software.driver-exact", 1, Method.TEST
+    title = "driver packages, loaded module and nvidia-smi are at the lock's version"
+    controls = ("cm-2", "cm-6", "cm-8", "si-7")
+
+    def judge(self, output: ProbeOutput, expected: Expected) -> Judgement:
+        """Pass if every package, the loaded module and nvidia-smi have the expected version."""
+        sections = parse_sections(output)
+        findings = list(_package_findings(sections.text("packages"), expected.packages))
+        module = _module_version(sections.text("module"))
+        smi = parse_nvidia_smi_xml(sections.text("gpus")).driver_version
+        for component, got in (("the loaded module", module), ("nvidia-smi", smi)):
+            if got != expected.driver_version:
+                findings.append(failed(f"{component} at {expected.driver_version}", got))
+        return worst(
+            findings,
+            otherwise=f"expected lock {expected.lock}, got its {len(expected.packages)} packages, "
+            f"module and nvidia-smi at {smi}",
+        )
+
+
+def _package_findings(text: str, wanted: Mapping[str, str]) -> Iterator[Judgement]:
+    installed = installed_versions(parse_packages(text))
+    for name, version in wanted.items():
+        got = installed.get(name)
+        if got != version:
+            yield failed(f"{name} {version}", got or "not installed")
+
+
+def _module_version(text: str) -> str:
+    """Parse a line such as `NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.126.20  Release Build`."""
+    line = next((line for line in text.splitlines() if line.startswith("NVRM version:")), "")
+    return first_version(line.replace("x86_64", ""), "/proc/driver/nvidia/version")

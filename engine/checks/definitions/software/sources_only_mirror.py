@@ -1,0 +1,82 @@
+"""software.sources-only-mirror: apt uses only the site's mirror, and verifies its signature."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ....facts.apt_sources import FILE_MARK, parse_index_targets, parse_source_files
+from ....facts.unreadable import Unreadable, excerpt
+from ....spec import Node
+from ...model.check import Check, Expectation, Judgement, Method, Probe, ProbeOutput, failed, worst
+from ...model.check_context import CheckContext
+from ...model.probe_sections import parse_sections, script
+
+# Settings that disable the verification of signatures.
+_INSECURE_SETTINGS = (
+    "Acquire::AllowInsecureRepositories",
+    "Acquire::AllowDowngradeToInsecureRepositories",
+    "APT::Get::AllowUnauthenticated",
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Expected(Expectation):
+    """From `site.yaml: artifacts.apt_url`, without a trailing slash."""
+
+    apt_url: str
+
+
+class SourcesOnlyMirror(Check[Expected]):
+    id, version, method = "software.sources-only-mirror", 1, Method.EXAMINE
+    title = "packages come from the site's signed mirror and nowhere else"
+    controls = ("cm-11", "cm-14", "cm-7", "sr-11")
+
+    def expect(self, site: CheckContext, node: Node) -> Iterator[Expected]:
+        """Every node."""
+        yield Expected(apt_url=str(site.context.spec.artifacts.apt_url).rstrip("/"))
+
+    def probe(self, expected: Expected) -> Probe:
+        """Print the index targets that apt uses, its source files, and its settings for unsigned repositories."""
+        paths = "/etc/apt/sources.list /etc/apt/sources.list.d/*.list /etc/apt/sources.list.d/*.sources"
+        files = f'for f in {paths}; do [ -s "$f" ] && {{ echo "{FILE_MARK}$f"; cat "$f"; echo; }}; done; true'
+        names = f"^({'|'.join(_INSECURE_SETTINGS)}) "
+        settings = f"apt-config dump --format '%f %v%n' | grep -iE {shlex.quote(names)}"
+        return Probe(script(targets="apt-get indextargets", files=files, settings=settings))
+
+    def judge(self, output: ProbeOutput, expected: Expected) -> Judgement:
+        """Pass if targets and files name only the mirror, its signature is valid, and no setting skips signatures."""
+        sections = parse_sections(output)
+        targets, entries = parse_index_targets(sections.text("targets")), parse_source_files(sections.text("files"))
+        findings = [] if targets and entries else [failed(f"{expected.apt_url} as a source", "no source at all")]
+        for target in targets:
+            if _without_slash(target.repo_uri) != expected.apt_url:
+                findings.append(failed(f"only {expected.apt_url}", excerpt(target.repo_uri)))
+            elif not target.is_verified:
+                findings.append(failed("a mirror whose signature was good", f"none yet, in {target.entry}"))
+        for entry in entries:
+            findings += [
+                failed(f"only {expected.apt_url}", f"{excerpt(uri)} in {entry.file}")
+                for uri in entry.uris
+                if _without_slash(uri) != expected.apt_url
+            ]
+            if entry.signed_by is None:
+                findings.append(failed("a source signed by the site's key", f"any key, in {entry.file}"))
+            findings += [failed("no option that skips signatures", f"{each} in {entry.file}") for each in entry.forced]
+        findings += _setting_findings(sections.text("settings"))
+        return worst(findings, otherwise=f"expected only {expected.apt_url}, signed by the site's key, got that")
+
+
+def _setting_findings(text: str) -> Iterator[Judgement]:
+    """Yield a finding for each setting that is on. apt always prints the first two, so empty text is unreadable."""
+    values = dict(line.partition(" ")[::2] for line in text.splitlines() if line.strip())
+    if not values:
+        raise Unreadable("apt's settings", text, where="apt-config dump")
+    for name, value in values.items():
+        if value.strip('"').lower() not in ("", "0", "false", "no"):
+            yield failed(f"{name} off", value)
+
+
+def _without_slash(uri: str) -> str:
+    return uri.removesuffix("./").rstrip("/")

@@ -1,0 +1,37 @@
+"""One check of one node, of one object on a node, or of the controller."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from .check import Check, Expectation
+from .check_context import CONTROLLER
+
+
+@dataclass(frozen=True)
+class CheckTarget:
+    """A check and the target that it measures.
+
+    Args:
+        node: name of a node, or `CONTROLLER`.
+    """
+
+    check: Check[Any]
+    node: str
+    expectation: Expectation
+
+    @property
+    def name(self) -> str:
+        """Name of the node, or `node/subject` for one of several objects on it. Unique within a check."""
+        return f"{self.node}/{self.expectation.subject}" if self.expectation.subject else self.node
+
+    @property
+    def id(self) -> str:
+        """Unique within a site; also the id of the pytest test."""
+        return f"{self.name}-{self.check.id}"
+
+    @property
+    def is_controller(self) -> bool:
+        """True if the check measures this controller."""
+        return self.node == CONTROLLER
