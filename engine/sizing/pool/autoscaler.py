@@ -1,13 +1,13 @@
-"""What an autoscaler is told about a pool: bounds, target, lead time, calendar; in the forms of KEDA, KServe and Ray.
+"""Settings of an external autoscaler for a pool: bounds, target, lead time and calendar, for KEDA, KServe and Ray.
 
-sovctl runs no autoscaler. A replica takes minutes to load, so bounds that ignore the lead time promise what cannot be
-kept: replicas for known busy hours are started before them, and the spare ones are never scaled away.
+sovctl generates these settings and does not run an autoscaler. A replica takes minutes to load. Replicas for known busy
+hours are therefore started before them, and spare replicas are not scaled down.
 
     bounds = bounds_of(size_pool(case), spec.sizing)
     keda(bounds), kserve(bounds), ray(bounds)
 
 Fields and their meaning: kedacore/keda 8b4f083c (2026-08-20), kserve/kserve aaac4e29 (2026-08-21), Ray Serve 2.60.0,
-each form held to what its consumer accepts (tests/engine/sizing/test_autoscaler_forms.py), read 2026-11-22.
+each form is validated against its consumer's schema (tests/engine/sizing/test_autoscaler_forms.py), read 2026-11-22.
 """
 
 from __future__ import annotations
@@ -24,38 +24,43 @@ from .pool import PoolSizing
 from .server import Server
 
 TARGET_SHARE = 0.7
-"""Of what a replica carries, at which the next one is started: reference, autoscaling bounds; our guess, 2026-11-20."""
-_MOST_DOWN_S = 3600  # of a HorizontalPodAutoscaler: Kubernetes API autoscaling/v2, HPAScalingRules, read 2026-11-22
-_LEAST_DOWN_S = 120  # stabilisation that workload-variant-autoscaler advises at least (read 2026-11-20)
+"""Load / capacity of a replica at which another one is started; guess, 2026-11-20."""
+_MAX_SCALE_DOWN_S = (
+    3600  # limit of a HorizontalPodAutoscaler: Kubernetes API autoscaling/v2, HPAScalingRules, read 2026-11-22
+)
+_MIN_SCALE_DOWN_S = 120  # minimum stabilization advised by workload-variant-autoscaler (read 2026-11-20)
 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """Of one pool."""
+    """Autoscaling settings of one pool."""
 
     pool: str
     least: int
+    """Minimum replicas."""
     most: int
+    """Maximum replicas."""
     warm: int
-    """Of `least`, spare ones that wait loaded."""
+    """Loaded spare replicas, included in `least`."""
     target_in_flight: float
-    """Per replica."""
+    """Requests in flight per replica."""
     lead_s: float
-    """From the decision to the first answer of a new replica."""
+    """Seconds from the scaling decision to the first answer of a new replica."""
     down_s: float
-    """How long load must stay low before a replica goes."""
+    """Seconds of low load before a replica is removed."""
     why_not_zero: str
-    """Why the last replica stays; empty where it may go."""
+    """Reason to keep the last replica; empty if the pool may scale to 0."""
     timezone: str
     calendar: tuple[Prescale, ...]
     prometheus_url: str
 
 
 def load_s(weights_bytes_per_node: float, read_gb_s: float | None) -> float:
-    """Seconds until a replica answers: its weights read, then the engine's start, the slow end of what was measured.
+    """Return the seconds until a new replica answers: reading of the weights plus the slow end of engine starts.
 
     Args:
-        read_gb_s: of the node's model store; None takes the slowest published start.
+        weights_bytes_per_node: see `node_weights`.
+        read_gb_s: read speed of the node's model store in GB/s; None: the slowest published start.
     """
     starts = load_overheads().cold_start
     if read_gb_s is None:
@@ -64,13 +69,13 @@ def load_s(weights_bytes_per_node: float, read_gb_s: float | None) -> float:
 
 
 def node_weights(server: Server, node_gpus: int) -> float:
-    """Bytes of weights that one node reads for a replica."""
+    """Return the bytes of weights that one node reads for a replica."""
     total = server.weights.total_bytes(tensor_parallel_size=server.tensor_parallel_size)
     return total / max(1, server.gpus // node_gpus)
 
 
 def bounds_of(sized: PoolSizing, sizing: Sizing) -> Bounds | None:
-    """The bounds of a pool; None where its workload was not sized."""
+    """Return the settings of a pool; None if its workload was not sized."""
     if sized.limit is None or sized.need is None or sized.server is None:
         return None
     case, scaling = sized.case, sizing.scaling
@@ -89,7 +94,7 @@ def bounds_of(sized: PoolSizing, sizing: Sizing) -> Bounds | None:
     ttft_s = demand.ttft_s
     stays = ""
     if ttft_s is not None and ttft_s < lead_s:
-        stays = f"the first token may take {ttft_s:g} s, a start takes {lead_s:.0f} s"
+        stays = f"a start takes {lead_s:.0f} s, the limit of the first token is {ttft_s:g} s"
     may_be_zero = not stays and warm == 0 and scaling.base_percent == 0
     least = 0 if may_be_zero else replicas(scaling.base_percent)
     always = [replicas(each.percent) for each in scaling.calendar if is_all_week(each, lead_s=lead_s)]
@@ -100,7 +105,7 @@ def bounds_of(sized: PoolSizing, sizing: Sizing) -> Bounds | None:
         warm=warm,
         target_in_flight=round(TARGET_SHARE * carries, 1),
         lead_s=round(lead_s),
-        down_s=round(max(_LEAST_DOWN_S, 2 * lead_s)),
+        down_s=round(max(_MIN_SCALE_DOWN_S, 2 * lead_s)),
         why_not_zero=stays,
         timezone=scaling.timezone,
         calendar=tuple(
@@ -113,22 +118,22 @@ def bounds_of(sized: PoolSizing, sizing: Sizing) -> Bounds | None:
 
 
 def _query(bounds: Bounds) -> str:
-    """Requests in flight in the whole pool, in PromQL; the metrics' names have a colon.
+    """Return the PromQL query of the pool's requests in flight.
 
-    By pool, which vLLM cannot know: its `model_name` is that of every pool of one model. Pods carry the label `pool`,
-    and a PodMonitor with `podTargetLabels: [pool]` makes it one of their metrics.
+    The query selects the label `pool`, because all pools of a model have the same `model_name`. Pods have this label,
+    and a PodMonitor with `podTargetLabels: [pool]` copies it to their metrics.
     """
     of_pool = f'{{pool="{bounds.pool}"}}'
     return f"sum(vllm:num_requests_running{of_pool}) + sum(vllm:num_requests_waiting{of_pool})"
 
 
 def _scale_down(bounds: Bounds) -> dict[str, Any]:
-    """An autoscaler's own wait is 5 minutes; it takes an hour at most."""
-    return {"scaleDown": {"stabilizationWindowSeconds": min(_MOST_DOWN_S, int(bounds.down_s))}}
+    """Return the scale-down behavior; Kubernetes defaults to 5 minutes and accepts at most 1 hour."""
+    return {"scaleDown": {"stabilizationWindowSeconds": min(_MAX_SCALE_DOWN_S, int(bounds.down_s))}}
 
 
 def keda(bounds: Bounds) -> dict[str, Any]:
-    """A KEDA ScaledObject: running and waiting requests of vLLM, and the calendar."""
+    """Return a KEDA ScaledObject: running and waiting requests of vLLM, and the calendar."""
     triggers: list[dict[str, Any]] = [
         {
             "type": "prometheus",
@@ -136,7 +141,7 @@ def keda(bounds: Bounds) -> dict[str, Any]:
                 "serverAddress": bounds.prometheus_url,
                 "query": _query(bounds),
                 "threshold": str(bounds.target_in_flight),
-                "ignoreNullValues": "false",  # else a Prometheus without an answer counts as no load
+                "ignoreNullValues": "false",  # otherwise a missing answer of Prometheus counts as zero load
             },
         }
     ]
@@ -168,7 +173,7 @@ def keda(bounds: Bounds) -> dict[str, Any]:
 
 
 def kserve(bounds: Bounds) -> dict[str, Any]:
-    """The scaling part of a KServe InferenceService, which KServe gives to KEDA; it has no calendar."""
+    """Return the scaling part of a KServe InferenceService, which KServe passes to KEDA; without calendar."""
     return {
         "apiVersion": "serving.kserve.io/v1beta1",
         "kind": "InferenceService",
@@ -206,7 +211,7 @@ def kserve(bounds: Bounds) -> dict[str, Any]:
 
 
 def ray(bounds: Bounds) -> dict[str, Any]:
-    """One of the `deployments` of a Ray Serve application; it has no calendar."""
+    """Return one of the `deployments` of a Ray Serve application; without calendar."""
     return {
         "name": bounds.pool,
         "max_ongoing_requests": max(1, round(bounds.target_in_flight / TARGET_SHARE)),
@@ -222,4 +227,4 @@ def ray(bounds: Bounds) -> dict[str, Any]:
 
 
 FORMS: Mapping[str, Callable[[Bounds], dict[str, Any]]] = {"keda": keda, "kserve": kserve, "ray": ray}
-"""By the name of who reads them."""
+"""Renderers by the name of the autoscaler."""

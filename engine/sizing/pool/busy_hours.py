@@ -1,11 +1,11 @@
-"""The busy hours of a week as cron expressions that begin a lead time earlier. Pure.
+"""Converts the busy hours of a week to cron expressions that start a lead time earlier. Pure.
 
     prescales(busy, lead_s=119, replicas=4)  # [Prescale("58 7 * * 1,2,3,4,5", "0 18 * * 1,2,3,4,5", 4)]
 
-Hours that run into one another through the lead time are made one: KEDA's cron trigger is on while its next end comes
-before its next start, so of two that overlap only a few minutes would be left, and it refuses an end that is its start
-(kedacore/keda 8b4f083c, pkg/scalers/cron_scaler.go, 2026-08-20, read 2026-11-22). Hours without a gap have no
-expression: they are all week.
+Intervals that overlap because of the lead time are merged. KEDA's cron trigger is active while its next end is before
+its next start, so two overlapping triggers would be active for a few minutes only; it also rejects an end equal to the
+start (kedacore/keda 8b4f083c, pkg/scalers/cron_scaler.go, 2026-08-20, read 2026-11-22). Hours that cover the whole week
+have no expression; see `is_all_week`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _DAY, _WEEK = 1440, 10080  # minutes
 
 @dataclass(frozen=True, slots=True)
 class Prescale:
-    """Replicas that are there before a busy time begins, as cron expressions."""
+    """Replicas for a busy time, with start and end as cron expressions; the start includes the lead time."""
 
     start: str
     end: str
@@ -28,10 +28,10 @@ class Prescale:
 
 
 def prescales(busy: Busy, *, lead_s: float, replicas: int) -> list[Prescale]:
-    """Expressions for one entry of the calendar, those of like hours together; none where the hours are all week.
+    """Return the expressions of one calendar entry, one per time of day; empty if the hours cover the week.
 
     Args:
-        lead_s: how much earlier a replica must be started.
+        lead_s: seconds that a replica needs to start.
     """
     spans = _spans(busy, ceil(lead_s / 60))
     if is_all_week(busy, lead_s=lead_s):
@@ -45,12 +45,12 @@ def prescales(busy: Busy, *, lead_s: float, replicas: int) -> list[Prescale]:
 
 
 def is_all_week(busy: Busy, *, lead_s: float) -> bool:
-    """True where the hours of an entry and their lead times leave no gap."""
+    """Return whether the hours of an entry, with their lead times, cover the whole week."""
     return any(end - start >= _WEEK for start, end in _spans(busy, ceil(lead_s / 60)))
 
 
 def _spans(busy: Busy, lead: int) -> list[tuple[int, int]]:
-    """From and to, in minutes of a week that begins on Sunday; apart from each other, the last may end in the next."""
+    """Return disjoint (start, end) in minutes since Sunday 00:00; the last may end in the next week."""
     first, _, last = busy.days.partition("-")
     begins, length = _minutes(busy.start), (_minutes(busy.end) - _minutes(busy.start)) % _DAY or _DAY
     found: list[tuple[int, int]] = []

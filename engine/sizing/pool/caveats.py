@@ -1,8 +1,8 @@
-"""What holds for a pool on average and not for all of its calls, in sentences. Pure.
+"""Caveats of a pool: calls that exceed a limit although calls of mean length meet it. Pure.
 
-caveats(size_pool(case))   # ["7 % of the calls of documents are longer than max_model_len 32,768: refused"]
+caveats(size_pool(case))   # ["7 % of the calls of documents exceed max_model_len 32,768 and are refused"]
 
-A limit is judged for calls of average length, as published measurements are; here stands what longer ones get.
+Limits are checked for calls of mean length, because published measurements use them. Caveats cover longer calls.
 """
 
 from __future__ import annotations
@@ -11,22 +11,22 @@ from collections.abc import Iterator
 
 from .pool import PoolSizing
 
-_FEW = 0.01
-"""Share of calls that may be longer than a server takes without a word: `max_model_len: auto` leaves as many."""
+_ACCEPTED_SHARE = 0.01
+"""Fraction of calls above `max_model_len` without a caveat; `max_model_len: auto` accepts the same fraction."""
 
 
 def caveats(sized: PoolSizing) -> list[str]:
-    """One sentence each; none where all is well for long calls too."""
+    """Return one sentence per caveat; empty if long calls meet all limits too."""
     return [*_too_long(sized), *_late(sized)]
 
 
 def _too_long(sized: PoolSizing) -> Iterator[str]:
-    most, demand = sized.case.pool.max_model_len, sized.case.demand
+    max_len, demand = sized.case.pool.max_model_len, sized.case.demand
     for each in demand.classes if demand is not None and sized.case.model.role != "asr" else ():
         output_tokens = each.output_tokens.mean if sized.server is None or sized.server.is_generative else 0.0
-        share = each.input_tokens.share_above(most - output_tokens)
-        if share > _FEW:
-            yield f"{share * 100:.0f} % of the calls of {each.name} are longer than max_model_len {most:,}: refused"
+        share = each.input_tokens.share_above(max_len - output_tokens)
+        if share > _ACCEPTED_SHARE:
+            yield f"{share * 100:.0f} % of the calls of {each.name} exceed max_model_len {max_len:,} and are refused"
 
 
 def _late(sized: PoolSizing) -> Iterator[str]:
@@ -37,5 +37,5 @@ def _late(sized: PoolSizing) -> Iterator[str]:
         if each.ttft_s is not None and took_s > each.ttft_s:
             yield (
                 f"prompts of {each.input_tokens.p95:,.0f} tokens, the 95th percentile of {each.name}: TTFT "
-                f"({took_s * 1e3:,.0f}) ms, past {each.ttft_s * 1e3:,.0f} ms"
+                f"({took_s * 1e3:,.0f}) ms, above {each.ttft_s * 1e3:,.0f} ms"
             )

@@ -1,12 +1,13 @@
-"""Prefill and decode on servers of their own: what that gives at the same GPUs, and what moving the cache costs. Pure.
+"""Estimates disaggregated prefill: separate prefill and decode servers on the same GPUs. Pure.
 
-Together, every prompt makes all answers wait for its prefill; apart, answers don't wait, but each prompt's cache
-crosses the fabric. Both are loaded to the same limits, at the pessimistic edge, and compared by requests a GPU.
+On a shared server each prefill delays all answers in progress. Separate servers avoid this, but transfer the KV cache
+of each prompt over the fabric. Both are loaded to the same limits at the pessimistic edge, and compared by requests/s
+per GPU. The estimate was not compared with measurements.
 
-    apart = disaggregate_prefill(performance, limit, server, demand, link_gb_s=50)
-    apart.gain, apart.transfer_s, apart.prefill_per_decode
+    estimate = disaggregate_prefill(performance, limit, server, demand, link_gb_s=50)
+    estimate.gain, estimate.transfer_s, estimate.prefill_per_decode
 
-Sources: the split and its terms, DistServe (OSDI 2024, arXiv 2401.09670); waiting, M/D/1. Not held to measurements.
+Sources: DistServe (OSDI 2024, arXiv 2401.09670); waiting times of an M/D/1 queue.
 """
 
 from __future__ import annotations
@@ -18,41 +19,42 @@ from ..performance.capacity import Limit, Performance
 from .server import Server
 
 BUSY = 0.7
-"""Share of a prefill server's time that is planned for; at 0.7 a prompt waits 1.17 times its prefill (M/D/1)."""
+"""Planned utilization of a prefill server; at 0.7 a prompt waits 1.17 x its prefill time (M/D/1)."""
 _STEPS = 40
 
 
 @dataclass(frozen=True, slots=True)
 class DisaggregationGain:
-    """Servers apart, each of the same GPUs as the pool's."""
+    """Separate prefill and decode servers, each with as many GPUs as a server of the pool."""
 
     transfer_s: float
-    """To move the cache of one average prompt."""
+    """Time to transfer the KV cache of a prompt of mean length."""
     ttft_s: float
     """At the pessimistic edge."""
     itl_s: float
-    """At the pessimistic edge, decode servers at their limit."""
+    """At the pessimistic edge, with decode servers at their limit."""
     decode_in_flight: float
-    """Answers that one decode server carries."""
+    """Concurrent answers of one decode server."""
     prefill_per_decode: float
-    """Prefill servers that one decode server keeps busy."""
+    """Prefill servers needed for one decode server."""
     rate_per_gpu_s: float
-    """Requests a second and GPU, prefill servers counted."""
-    together_rate_per_gpu_s: float
+    """Requests per second and GPU, including prefill servers."""
+    shared_rate_per_gpu_s: float
+    """The same for shared servers."""
 
     @property
     def gain(self) -> float:
-        """How much more each GPU does apart: 0.2 is a fifth more; negative when together is better."""
-        return self.rate_per_gpu_s / self.together_rate_per_gpu_s - 1
+        """Rate with separate servers / rate with shared servers - 1; negative if shared servers are better."""
+        return self.rate_per_gpu_s / self.shared_rate_per_gpu_s - 1
 
 
 def disaggregate_prefill(
     performance: Performance, limit: Limit, server: Server, demand: PoolDemand, *, link_gb_s: float
 ) -> DisaggregationGain | None:
-    """Servers apart under the same demand and limits; None where no answer is made, or a limit can't be kept apart.
+    """Return the estimate; None for models without output tokens, or if a limit cannot be met.
 
     Args:
-        link_gb_s: that one GPU sends to another node, in GB/s; every GPU of a server sends its own part.
+        link_gb_s: bandwidth per GPU to another node, in GB/s; every GPU sends its part of the cache.
     """
     if not server.is_generative or not limit.is_held:
         return None
@@ -85,5 +87,5 @@ def disaggregate_prefill(
         decode_in_flight=in_flight,
         prefill_per_decode=prefill_per_decode,
         rate_per_gpu_s=rate / (1 + prefill_per_decode) / server.gpus,
-        together_rate_per_gpu_s=limit.point.in_flight / limit.point.e2e_s / server.gpus,
+        shared_rate_per_gpu_s=limit.point.in_flight / limit.point.e2e_s / server.gpus,
     )

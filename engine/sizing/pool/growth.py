@@ -1,4 +1,4 @@
-"""What a pool needs year by year, as its workload grows, and until when what it has is enough. Pure.
+"""Replicas that a pool needs in each year of growth, and the last year that its replicas cover. Pure.
 
 years = growth_of(size_pool(case))
 years[1].replicas, lasts(years, has=3)
@@ -12,23 +12,23 @@ from dataclasses import dataclass
 from ..demand.reserve import growth_factor
 from .pool import PoolSizing, need_of
 
-MAX_YEARS = 10  # looked ahead: sizing.reserve.growth_years goes no further
+MAX_YEARS = 10  # maximum of sizing.reserve.growth_years
 
 
 @dataclass(frozen=True, slots=True)
 class YearNeed:
-    """One year; 0 is today."""
+    """Need of one year; year 0 is today."""
 
     year: int
     in_flight: float
-    """Of the whole pool, one moment in twenty."""
+    """95th percentile of the requests in flight in the pool."""
     replicas: int
     with_reserve: int | None
-    """None when so many nodes may go that none is left."""
+    """None if the reserve exceeds the nodes of the pool."""
 
 
 def growth_of(sized: PoolSizing) -> tuple[YearNeed, ...]:
-    """Each year from today to the tenth; none where nothing grows or the pool was not sized."""
+    """Return the need of years 0 to 10; empty without growth, or if the pool was not sized."""
     case, demand = sized.case, sized.case.demand
     yearly = case.reserve.growth_percent_per_year / 100
     if demand is None or sized.performance is None or sized.limit is None or sized.need is None or not yearly:
@@ -42,6 +42,6 @@ def growth_of(sized: PoolSizing) -> tuple[YearNeed, ...]:
 
 
 def lasts(years: Sequence[YearNeed], *, has: int) -> int | None:
-    """The last year in which `has` replicas are enough, with reserve; None when they are not today."""
+    """Return the last year in which `has` replicas suffice with reserve; None if not today."""
     enough = [each.year for each in years if each.with_reserve is not None and each.with_reserve <= has]
     return max(enough, default=None)

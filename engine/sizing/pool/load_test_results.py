@@ -1,12 +1,12 @@
-"""Results of load tests as the tools write them, as plain measurements: vllm bench serve, GuideLLM, AIPerf. Pure.
+"""Parses load test results of vllm bench serve, GuideLLM and AIPerf. Pure.
 
     measurements = parse_measurements(Path("result.json").read_bytes())
     measurements[0].in_flight, measurements[0].ttft_s
 
 Formats, read 2026-11-21: vllm-project/vllm `vllm/benchmarks/serve.py` (`--save-result`, also `--append-result`: one
 object a line); GuideLLM 0.8.1 `benchmark/schemas/` (benchmarks.json); AIPerf 0.13.0 `common/models/export_models.py`,
-schema 1.4 (profile_export_aiperf.json). Requests in flight are the tool's own mean where it gives one, else what
-Little's law makes of rate and duration.
+schema 1.4 (profile_export_aiperf.json). Requests in flight are the tool's mean, or rate x duration (Little's law) if
+the tool reports none.
 """
 
 from __future__ import annotations
@@ -22,31 +22,32 @@ from sovctl.support.errors import InputError
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """One load that a server was put under."""
+    """Measurement of a server at one load."""
 
     tool: str
     in_flight: float
-    """Requests, on average."""
+    """Mean number of requests."""
     input_tokens: float
-    """Tokens, on average."""
+    """Mean tokens of a prompt."""
     output_tokens: float
+    """Mean tokens of an answer."""
     tokens_per_s: float
-    """Output."""
+    """Output tokens per second."""
     ttft_s: float | None
     itl_s: float | None
     requests: int
     is_open: bool = False
-    """True when requests came on their own, not one for one with answers."""
+    """Whether arrivals were independent of answers (open load)."""
 
 
 def parse_measurements(data: bytes, *, where: str = "") -> list[Measurement]:
-    """Every measurement of a file.
+    """Return every measurement of a file.
 
     Args:
-        where: the file, for messages.
+        where: name of the file, for messages.
 
     Raises:
-        InputError: it is of none of the three tools, or something in it cannot be.
+        InputError: unknown format, or a value out of range.
     """
     documents = list(_documents(data, where))
     found: list[Measurement] = []
@@ -58,12 +59,12 @@ def parse_measurements(data: bytes, *, where: str = "") -> list[Measurement]:
                 break
         else:
             raise InputError(
-                "expected a result of vllm bench serve, GuideLLM or AIPerf, got something else",
+                "unknown format; expected a result of vllm bench serve, GuideLLM or AIPerf",
                 where=place,
                 hint="vllm bench serve --save-result; guidellm's benchmarks.json; profile_export_aiperf.json",
             )
     if not found:
-        raise InputError("expected a measurement, got none", where=where)
+        raise InputError("no measurements found", where=where)
     return found
 
 
@@ -78,22 +79,22 @@ def _documents(data: bytes, where: str) -> Iterator[Any]:
     except (ValueError, RecursionError):
         whole = []
     if len(whole) < 2:
-        raise InputError("expected JSON, got something else", where=where)
+        raise InputError("invalid JSON", where=where)
     yield from whole
 
 
-_MOST = 1e12  # of anything that is counted or timed here; more is no measurement
+_MAX_VALUE = 1e12  # largest plausible count or time
 
 
 def _at(document: Any, *path: str) -> Any:
-    """What stands there; None where nothing does."""
+    """Return the value at a path; None if absent."""
     for step in path:
         document = document.get(step) if isinstance(document, dict) else None
     return document
 
 
 class _Reader:
-    """Numbers of one document, by path; every one above zero and at most `_MOST`."""
+    """Reads numbers of one document by path; each must be above 0 and at most `_MAX_VALUE`."""
 
     def __init__(self, document: Any, where: str) -> None:
         self.document, self.where = document, where
@@ -102,8 +103,8 @@ class _Reader:
         value = _at(self.document, *path)
         if value is None:
             return None
-        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= _MOST:
-            bound = f" and at most {_MOST:g}" if isinstance(value, int | float) and value > _MOST else ""
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= _MAX_VALUE:
+            bound = f" and at most {_MAX_VALUE:g}" if isinstance(value, int | float) and value > _MAX_VALUE else ""
             message = f"expected a number above 0{bound}, got {value!r:.40}"
             raise InputError(message, where=f"{self.where}: {'.'.join(path)}")
         return float(value)
@@ -111,25 +112,25 @@ class _Reader:
     def number(self, *path: str) -> float:
         found = self.optional(*path)
         if found is None:
-            raise InputError("expected a number, got nothing", where=f"{self.where}: {'.'.join(path)}")
+            raise InputError("missing number", where=f"{self.where}: {'.'.join(path)}")
         return found
 
 
-_MOST_FAILED = 0.05
-"""Share of requests that may fail before a load test says nothing of a server that answers; our guess, 2026-11-22."""
+_MAX_FAILED_SHARE = 0.05
+"""Maximum fraction of failed requests in a valid load test; guess, 2026-11-22."""
 
 
 def _refuse_failures(document: Any, answered: float, path: tuple[str, ...], where: str) -> None:
-    """A server that fails requests is fast with the others."""
+    """Raise `InputError` if too many requests failed, because failures make the other requests faster."""
     failed = _at(document, *path)
-    if isinstance(failed, bool) or not isinstance(failed, int | float) or not 0 < failed <= _MOST:
+    if isinstance(failed, bool) or not isinstance(failed, int | float) or not 0 < failed <= _MAX_VALUE:
         return
-    if failed > _MOST_FAILED * (answered + failed):
+    if failed > _MAX_FAILED_SHARE * (answered + failed):
         raise InputError(
-            f"expected at most {_MOST_FAILED * 100:.0f} % of the requests to fail, got {failed:.0f} of "
+            f"expected at most {_MAX_FAILED_SHARE * 100:.0f} % of the requests to fail, got {failed:.0f} of "
             f"{answered + failed:.0f}",
             where=f"{where}: {'.'.join(path)}",
-            hint="find out why they failed, and measure again",
+            hint="fix the cause of the failures and measure again",
         )
 
 
@@ -146,7 +147,7 @@ def _vllm(document: Mapping[str, Any], where: str) -> Iterator[Measurement]:
     littles = rate * took_ms * 1e-3
     in_flight = littles if is_open or limit is None else min(limit, requests)
     if in_flight <= 0:
-        raise InputError("expected mean_e2el_ms, or mean_ttft_ms with mean_tpot_ms, got none", where=where)
+        raise InputError("missing mean_e2el_ms, or mean_ttft_ms and mean_tpot_ms", where=where)
     yield Measurement(
         "vllm bench serve", in_flight, input_tokens, output_tokens, read.number("output_throughput"),
         _seconds(ttft_ms), _seconds(itl_ms), int(requests), is_open,

@@ -1,4 +1,4 @@
-"""One pool of a site: what it runs on, what it needs, what it has, and how well that goes together. Pure.
+"""Sizing of one pool: hardware, replicas needed for the demand, replicas in site.yaml, and the verdict. Pure.
 
 for case in pool_cases(spec, load_catalog()):
     sized = size_pool(case)
@@ -35,46 +35,46 @@ from .server import Server
 
 @dataclass(frozen=True)
 class PoolCase:
-    """A pool with everything about it that stands elsewhere."""
+    """A pool with the model, hardware, workload and settings that sizing needs."""
 
     index: int
-    """In `pools`."""
+    """Position in `pools`."""
     pool: Pool
     model: ModelEntry
     platform: Platform
     gpu: Gpu
     nodes: int
-    """That the pool may use."""
+    """Nodes that the pool may use."""
     workload: tuple[tuple[int, WorkloadClass], ...]
-    """Its classes, each with its place in `workload`."""
+    """Classes of the pool, each with its index in `workload`."""
     reserve: Reserve
     engine_version: str
     is_simulated: bool
-    """True for a CPU build of a lab: nothing of it says anything about GPUs."""
+    """Whether the site is a lab with the CPU build of vLLM, for which GPUs are not sized."""
     calibrations: tuple[ServerCalibration, ...] = ()
-    """What the site measured, of whatever servers."""
+    """All calibrations of the site."""
     tokens_per_step: float = 1.0
-    """With speculative decoding, as the site states it."""
+    """Tokens per sequence and step with speculative decoding, from site.yaml."""
     read_gb_s: float | None = None
-    """Of a node's model store, as the site measured it."""
+    """Read speed of a node's model store in GB/s, from site.yaml."""
     mig: str | None = None
-    """Profile of the slices that stand for GPUs; None for whole ones."""
+    """MIG profile of the slices; None for whole GPUs."""
 
     @cached_property
     def demand(self) -> PoolDemand | None:
-        """What is asked of it, growth included."""
+        """Demand of the pool including growth; None without a workload."""
         return PoolDemand.of([each for _, each in self.workload], growth=growth_factor(self.reserve))
 
     @property
     def replicas_per_node(self) -> int:
-        """That fit on one node beside nothing else; 0 where one takes several nodes."""
+        """Replicas that fit on an empty node; 0 if one replica uses several nodes."""
         return self.platform.gpus // self.pool.gpus_per_replica
 
     def server(self) -> Server:
-        """Its servers.
+        """Return the server of one replica.
 
         Raises:
-            InputError: the catalogue does not know enough of the model.
+            InputError: the catalogue lacks a figure of the model.
         """
         return Server.of(
             self.model,
@@ -87,9 +87,9 @@ class PoolCase:
 
 
 def pool_cases(spec: SiteSpec, catalog: Catalog) -> Iterator[PoolCase]:
-    """Every pool whose model, nodes and GPUs are known; rules say what is wrong with the others."""
-    groups = _once((group.name, group) for group in spec.node_groups)
-    models = _once((model.name, catalog.models.get(model.catalog)) for model in spec.models)
+    """Yield every pool whose model, nodes and GPUs are known; validation rules report the others."""
+    groups = _unique((group.name, group) for group in spec.node_groups)
+    models = _unique((model.name, catalog.models.get(model.catalog)) for model in spec.models)
     for index, pool in enumerate(spec.pools):
         group, model = groups.get(pool.node_group), models.get(pool.model)
         platform, gpu = (catalog.machine(group.platform, group.mig) if group else None) or (None, None)
@@ -116,8 +116,8 @@ def pool_cases(spec: SiteSpec, catalog: Catalog) -> Iterator[PoolCase]:
 _Item = TypeVar("_Item")
 
 
-def _once(items: Iterable[tuple[str, _Item]]) -> dict[str, _Item]:
-    """By name, without names that stand twice: nobody can say which is meant."""
+def _unique(items: Iterable[tuple[str, _Item]]) -> dict[str, _Item]:
+    """Return the items by name, without duplicate names, which are ambiguous."""
     listed = list(items)
     count = Counter(name for name, _ in listed)
     return {name: item for name, item in listed if count[name] == 1}
@@ -125,17 +125,17 @@ def _once(items: Iterable[tuple[str, _Item]]) -> dict[str, _Item]:
 
 @dataclass(frozen=True)
 class Need:
-    """Replicas that a demand needs, each filled to its limit."""
+    """Replicas needed for a demand, each loaded to its limit."""
 
     in_flight: float
-    """Of the whole pool, one moment in twenty."""
+    """95th percentile of the requests in flight in the pool."""
     replicas: int
     with_reserve: int | None
-    """None when so many nodes may go that none is left."""
+    """None if the reserve exceeds the nodes of the pool."""
 
 
 def need_of(case: PoolCase, performance: Performance, limit: Limit, demand: PoolDemand) -> Need:
-    """How many replicas a pool needs when each carries its limit."""
+    """Return the replicas that a pool needs, if each is loaded to its limit."""
     in_flight = performance.needed_in_flight(limit.point, demand)
     replicas = max(1, ceil(in_flight / limit.point.in_flight - 1e-9))
     wanted = replicas_with_reserve(replicas, case.reserve, nodes=case.nodes, replicas_per_node=case.replicas_per_node)
@@ -144,7 +144,7 @@ def need_of(case: PoolCase, performance: Performance, limit: Limit, demand: Pool
 
 @dataclass(frozen=True)
 class PoolSizing:
-    """What sizing says of one pool."""
+    """Sizing result of one pool."""
 
     case: PoolCase
     verdict: Verdict
@@ -154,47 +154,51 @@ class PoolSizing:
     limit: Limit | None = None
     need: Need | None = None
     point: Point | None = None
-    """Where each replica comes to rest with all of them serving; None when they are too few."""
+    """Operating point of each replica with all replicas of site.yaml; None if they are too few."""
 
     @property
     def weights(self) -> Weights | None:
-        """What each of its servers loads; None where not even that is known."""
+        """Weights of one server; None if the precision is unknown."""
         with suppress(InputError):
             return self.server.weights if self.server is not None else self.case.server().weights
         return None
 
     @property
     def provenance(self) -> Provenance:
-        """Where its times come from."""
-        if self.server is not None and self.server.own is not None:
+        """Source of the times."""
+        if self.server is not None and self.server.site_calibration is not None:
             return Provenance.CALIBRATED
         is_measured = self.server is not None and self.server.evidence is Evidence.PAIR
         return Provenance.MEASURED if is_measured else Provenance.MODELLED
 
     @property
     def provenance_words(self) -> str:
-        """Why, such as `this GPU was never measured`."""
+        """Reason for the provenance, such as `this GPU was measured, this model was not`."""
         if self.server is None:
             return ""
-        return "held to this site's measurements" if self.server.own is not None else self.server.evidence.description
+        return (
+            "corrected by this site's measurements"
+            if self.server.site_calibration is not None
+            else self.server.evidence.description
+        )
 
     @property
     def gpus(self) -> int:
-        """Of all replicas."""
+        """GPUs of all replicas."""
         return self.case.pool.replicas * self.case.pool.gpus_per_replica
 
     @property
     def headroom(self) -> float | None:
-        """How much more could be asked before a limit is passed: 0.25 is a quarter; negative when it is passed."""
+        """Capacity / need - 1: 0.25 is 25 % spare capacity; negative if the capacity is too small."""
         if self.limit is None or self.need is None:
             return None
         return self.case.pool.replicas * self.limit.point.in_flight / self.need.in_flight - 1
 
 
 def size_pool(case: PoolCase) -> PoolSizing:
-    """Look at one pool whose numbers are all there."""
+    """Size one pool without `auto` fields."""
     if case.is_simulated:
-        return PoolSizing(case, Verdict.NOT_APPLICABLE, "a lab on CPUs says nothing about GPUs")
+        return PoolSizing(case, Verdict.NOT_APPLICABLE, "not sized: the lab runs on CPUs")
     try:
         server = case.server()
         server.sessions(1)
@@ -205,14 +209,16 @@ def size_pool(case: PoolCase) -> PoolSizing:
         what = "weights do not fit" if not server.memory().fits else "not one session of max_model_len fits"
         return PoolSizing(case, Verdict.FAIL, f"{what} at the pessimistic edge", server)
     if case.demand is None:
-        return PoolSizing(case, Verdict.NOT_APPLICABLE, "no workload names it: only its memory was looked at", server)
+        return PoolSizing(
+            case, Verdict.NOT_APPLICABLE, "no workload refers to this pool: only its memory was sized", server
+        )
     try:
         performance = server.performance(case.demand)
     except InputError as error:
         return PoolSizing(case, Verdict.UNKNOWN, f"not sized: {error.message}", server)
     limit = performance.limit(case.demand)
     if not limit.is_held:
-        reason = f"{limit.binding} is passed by a single request at the pessimistic edge"
+        reason = f"a single request exceeds {limit.binding} at the pessimistic edge"
         return PoolSizing(case, Verdict.FAIL, reason, server, performance, limit)
     need = need_of(case, performance, limit, case.demand)
     point = performance.converged(case.pool.replicas, case.demand, limit.point.in_flight)
@@ -221,14 +227,14 @@ def size_pool(case: PoolCase) -> PoolSizing:
 
 
 def _judged(case: PoolCase, need: Need) -> tuple[Verdict, str]:
-    """Enough replicas, enough without reserve, or too few."""
+    """Return PASS with reserve, WARN without reserve, FAIL if the replicas are too few; with the reason."""
     has, away = case.pool.replicas, case.reserve.failed_nodes + case.reserve.maintenance_nodes
     if has < need.replicas:
         return Verdict.FAIL, f"needs {need.replicas} replicas, has {has}"
     if need.with_reserve is None:
-        return Verdict.WARN, f"its {case.nodes} nodes cannot lose {away}"
+        return Verdict.WARN, f"{away} of {case.nodes} nodes may be away (sizing.reserve): no nodes are left"
     if has < need.with_reserve:
         left = has - lost(has, case.nodes, away, case.replicas_per_node) if away else has
-        words = f"needs {need.replicas}" + (f", {left} left with nodes away: {away}" if away else "")
-        return Verdict.WARN, f"without the reserve asked for: {need.with_reserve} replicas, has {has} ({words})"
+        words = f"needs {need.replicas} without reserve" + (f", {left} left with {away} nodes away" if away else "")
+        return Verdict.WARN, f"too few replicas for the reserve: needs {need.with_reserve}, has {has} ({words})"
     return Verdict.PASS, ""

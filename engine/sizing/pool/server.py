@@ -1,4 +1,4 @@
-"""One vLLM server of a pool: a model on GPUs with the settings of site.yaml, as far as sizing looks at them.
+"""One vLLM server of a pool: model, GPU and the settings of site.yaml that sizing uses.
 
 server = Server.of(model, gpu, pool, engine_version="0.32.0")
 server.memory().kv_bytes, server.sessions(4096), server.performance(demand)
@@ -27,10 +27,10 @@ from ..performance.throughput import Serving
 
 
 def precision_of(pool: Pool, model: ModelEntry) -> Precision:
-    """In which precision a pool's weights lie in memory: what `quantization` says, or as released.
+    """Return the precision of a pool's weights: that of `quantization`, or the released one.
 
     Raises:
-        InputError: a precision that is not known here.
+        InputError: unknown quantization or released precision.
     """
     named = named_precision(pool.quantization) if pool.quantization else None
     return named or released_precision(model)
@@ -38,7 +38,7 @@ def precision_of(pool: Pool, model: ModelEntry) -> Precision:
 
 @dataclass(frozen=True)
 class Server:
-    """One server; every replica of a pool is the same."""
+    """One server; all replicas of a pool are identical."""
 
     model: ModelEntry
     gpu: Gpu
@@ -52,14 +52,14 @@ class Server:
     kv_cache_memory_bytes: int | None
     engine_version: str
     calibrations: tuple[ServerCalibration, ...] = ()
-    """The site's own measurements, of whatever servers."""
+    """All calibrations of the site."""
     tokens_per_step: float = 1.0
-    """Of one sequence; more than 1 with speculative decoding, as the site states it."""
+    """Tokens per sequence and step; above 1 with speculative decoding, from site.yaml."""
     max_loras: int = 0
-    """Adapters that it has room for at once."""
+    """LoRA adapters loaded at the same time."""
     max_lora_rank: int = 16
     data_parallel_size: int = 1
-    """Ranks with attention and cache of their own, which share the experts."""
+    """Ranks with their own attention and KV cache, which share the experts."""
     enable_expert_parallel: bool = False
 
     @classmethod
@@ -73,10 +73,10 @@ class Server:
         calibrations: tuple[ServerCalibration, ...] = (),
         tokens_per_step: float = 1.0,
     ) -> Server:
-        """The servers of a pool whose numbers are all there.
+        """Return the server of a pool without `auto` fields.
 
         Raises:
-            InputError: the catalogue does not know enough of the model.
+            InputError: the catalogue lacks a figure of the model.
         """
         return cls(
             model=model,
@@ -99,8 +99,8 @@ class Server:
         )
 
     @property
-    def own(self) -> ServerCalibration | None:
-        """What the site measured on servers like this one; None where it did not, and with expert parallelism."""
+    def site_calibration(self) -> ServerCalibration | None:
+        """The site's calibration of this server; None if not measured, or with expert parallelism."""
         if self.enable_expert_parallel:
             return None
         size = self.tensor_parallel_size, self.pipeline_parallel_size
@@ -114,21 +114,21 @@ class Server:
 
     @property
     def evidence(self) -> Evidence:
-        """What was measured of its model on its GPU."""
+        """Published measurements of this model on this GPU."""
         return load_calibration().evidence(self.model.id, self.gpu.id)
 
     @cached_property
     def kv_cache(self) -> KvCache:
-        """How its cache grows."""
+        """KV cache of the model."""
         return kv_cache(self.model)
 
     @cached_property
     def weights(self) -> Weights:
-        """What it loads."""
+        """Weights of the model."""
         return Weights(self.model, self.precision)
 
     def memory(self, edge: Edge = Edge.PESSIMISTIC) -> RankMemory:
-        """Of its fullest GPU."""
+        """Return the memory of the fullest GPU."""
         return rank_memory(
             self.gpu,
             self.weights,
@@ -144,7 +144,7 @@ class Server:
         )
 
     def kv_bytes(self, edge: Edge = Edge.PESSIMISTIC) -> float:
-        """For the KV cache on each GPU; what site.yaml says where it says so, and none where nothing is kept."""
+        """Return the bytes of KV cache per GPU: `kv_cache_memory_bytes` if set; 0 for an encoder."""
         if not self.kv_cache.is_kept:
             return 0.0
         if self.kv_cache_memory_bytes is not None:
@@ -152,7 +152,7 @@ class Server:
         return max(0.0, self.memory(edge).kv_bytes)
 
     def sessions(self, tokens: float, edge: Edge = Edge.PESSIMISTIC) -> float:
-        """Sessions of `tokens` whose cache fits at once, on all ranks together; of an encoder, what it may batch."""
+        """Return the sessions of `tokens` that fit on all ranks; for an encoder the largest batch."""
         if not self.kv_cache.is_kept:
             return float(self.data_parallel_size * self.max_num_seqs) if self.memory(edge).fits else 0.0
         return self.data_parallel_size * self.kv_cache.sessions(
@@ -164,7 +164,7 @@ class Server:
         )
 
     def session_bytes(self, tokens: float) -> float:
-        """Bytes on each GPU that one session of `tokens` holds."""
+        """Return the bytes of one session of `tokens` on each GPU."""
         return self.kv_cache.session_bytes(
             max(1, round(tokens)),
             tensor_parallel_size=self.tensor_parallel_size,
@@ -174,19 +174,19 @@ class Server:
 
     @property
     def is_generative(self) -> bool:
-        """False for embeddings and rerankers."""
+        """False for embedding and reranker models, which generate no tokens."""
         return self.model.role not in ("embedding", "reranker")
 
     def serving(
         self, input_tokens: float, output_tokens: float, *, factor: float = 1.0, prefix_hit_share: float = 0.0
     ) -> Serving:
-        """It under load.
+        """Return the server under load.
 
         Args:
-            factor: how much longer its steps take than the published measurements let expect.
+            factor: step time of this server / step time from published measurements.
 
         Raises:
-            InputError: the catalogue does not know enough of the model's shape.
+            InputError: the catalogue lacks a figure of the model's shape.
         """
         replica = ReplicaModel.of(
             self.model,
@@ -199,16 +199,16 @@ class Server:
         )
         sessions = self.sessions(input_tokens + (output_tokens if self.is_generative else 0))
         steps = Steps(replica, load_calibration().constant, factor=factor)
-        most = min(sessions, float(self.max_num_seqs * self.data_parallel_size))  # vLLM counts it per rank
+        most = min(sessions, float(self.max_num_seqs * self.data_parallel_size))  # vLLM applies max_num_seqs per rank
         return Serving(steps, sessions, most, prefix_hit_share=prefix_hit_share, tokens_per_step=self.tokens_per_step)
 
     def performance(self, demand: PoolDemand) -> Performance:
-        """How it does under a demand, as the site measured it where it did.
+        """Return the performance under a demand, with the site's calibration if it has one.
 
         Raises:
-            InputError: the catalogue does not know enough of the model's shape.
+            InputError: the catalogue lacks a figure of the model's shape.
         """
-        shipped, own = load_calibration().bands[self.evidence], self.own
+        shipped, own = load_calibration().bands[self.evidence], self.site_calibration
         serving = self.serving(
             demand.input_tokens,
             demand.output_tokens,

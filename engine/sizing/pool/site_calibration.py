@@ -1,10 +1,10 @@
-"""A site's own measurements against the model: one factor on the time of a step, and narrower bands. Pure.
+"""Calibrates the model with a site's own load tests: one factor on the step time, and new bands. Pure.
 
     made = calibrate(server, measurements, source=("run.json",), day=date(2026, 11, 21))
     made.factor, made.bands["ttft"].p90
 
-Few points move the model little: what was published is the prior, a site's own scatter the noise (normal in
-logarithms), so that one lucky run is no proof, and ten agreeing ones are. Plans use the pessimistic edge of the band.
+Bayesian estimate with normal logarithms: the prior is the band of published measurements, the noise is the scatter of
+the site's measurements. Few measurements therefore change the model little. Plans use the pessimistic edge of the band.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from ..performance.throughput import Serving
 from .load_test_results import Measurement
 from .server import Server
 
-_LEAST_NOISE = 0.06  # of a load test that is run twice: guess
-_P90 = 1.2816  # standard deviations from the middle to the ninetieth percentile
-_SENSE = {"throughput": -1, "itl": 1, "ttft": 1}  # a slower server has less throughput
-_FEWEST = 3
-_ROUNDS = 4  # what passes before a prefill does not grow with the factor, so one round falls short
+_MIN_NOISE = 0.06  # relative difference of two identical load tests: guess
+_P90 = 1.2816  # standard deviations from the median to the 90th percentile
+_SIGN = {"throughput": -1, "itl": 1, "ttft": 1}  # a slower server has less throughput
+_MIN_LOADS = 3
+_ROUNDS = 4  # iterations: the time before a prefill does not scale with the factor, so one iteration is inexact
 
 
 def ratios(server: Server, measurements: Iterable[Measurement], *, factor: float = 1.0) -> dict[str, list[float]]:
-    """measured / computed, by quantity."""
-    found: dict[str, list[float]] = {name: [] for name in _SENSE}
+    """Return measured / computed for each measurement, by quantity."""
+    found: dict[str, list[float]] = {name: [] for name in _SIGN}
     for each in measurements:
         serving = server.serving(each.input_tokens, each.output_tokens, factor=factor)
         computed = _estimate(serving, each)
@@ -46,37 +46,37 @@ def ratios(server: Server, measurements: Iterable[Measurement], *, factor: float
 def calibrate(
     server: Server, measurements: Sequence[Measurement], *, source: tuple[str, ...], day: date
 ) -> ServerCalibration:
-    """The model held to what was measured on servers like `server`.
+    """Return the calibration of servers like `server`.
 
     Args:
-        measurements: of one server each, at three or more loads.
+        measurements: each of one server, at three or more loads.
 
     Raises:
-        InputError: too few, one that this server cannot have had, or a server with expert parallelism.
+        InputError: fewer than three loads, requests above `max_model_len`, or a server with expert parallelism.
     """
     if server.enable_expert_parallel:
         raise InputError(
-            "expected a server without expert parallelism, got one with it; a calibration has no word for it yet",
-            hint="name a pool without enable_expert_parallel with --pool",
+            "calibration of servers with expert parallelism is not supported",
+            hint="select a pool without enable_expert_parallel with --pool",
         )
     loads = {round(each.in_flight, 1) for each in measurements}
-    if len(loads) < _FEWEST:
+    if len(loads) < _MIN_LOADS:
         raise InputError(
-            f"expected at least {_FEWEST} loads (requests in flight), got {len(loads)}",
-            hint="measure at 1, at what you expect, and near the limit",
+            f"expected at least {_MIN_LOADS} loads (requests in flight), got {len(loads)}",
+            hint="measure at 1 request, at the expected load, and near the limit",
         )
     longest = max(each.input_tokens + each.output_tokens for each in measurements)
     if longest > server.max_model_len:
         raise InputError(
             f"expected at most max_model_len = {server.max_model_len} tokens a request, got {longest:.0f}",
-            hint="name the pool that was measured with --pool",
+            hint="select the measured pool with --pool",
         )
     shipped = load_calibration().bands[server.evidence]
     factor = 1.0
     for _ in range(_ROUNDS):
         found = ratios(server, measurements, factor=factor)
         steps = [
-            log(factor) + _SENSE[name] * log(each) for name in ("throughput", "itl") for each in found.get(name, [])
+            log(factor) + _SIGN[name] * log(each) for name in ("throughput", "itl") for each in found.get(name, [])
         ]
         centre, _ = _posterior(steps, _prior(shipped, "itl"), pairs=len(measurements))
         factor = exp(centre)
@@ -111,14 +111,14 @@ def _estimate(serving: Serving, each: Measurement) -> dict[str, float]:
 
 
 def _prior(shipped: Bands, name: str) -> float:
-    """Standard deviation of log(measured / computed) over published servers."""
+    """Return the standard deviation of log(measured / computed) of published servers."""
     band = shipped["closed"][name]
     return log(band.p90 / band.p10) / (2 * _P90)
 
 
 def _posterior(values: Sequence[float], prior: float, *, pairs: int) -> tuple[float, float]:
-    """Mean and predictive standard deviation of the next one, from `pairs` independent points around a prior of 0."""
-    noise = max(_LEAST_NOISE, stdev(values) if len(values) > 1 else prior)
+    """Return the posterior mean and predictive standard deviation, from `pairs` points and a prior mean of 0."""
+    noise = max(_MIN_NOISE, stdev(values) if len(values) > 1 else prior)
     certainty = pairs / noise**2 + 1 / prior**2
     return mean(values) * (pairs / noise**2) / certainty, sqrt(1 / certainty + noise**2)
 

@@ -137,8 +137,8 @@ def test_what_cannot_start_is_refused_with_the_reason() -> None:
 def test_measurements_of_a_server_without_it_say_nothing_of_one_with_it() -> None:
     server = sized(site(**APART)).server
     assert server is not None
-    assert server.own is None
-    with pytest.raises(InputError, match="without expert parallelism"):
+    assert server.site_calibration is None
+    with pytest.raises(InputError, match="expert parallelism is not supported"):
         calibrate(server, [], source=("mine",), day=date(2026, 11, 21))
 
 

@@ -103,12 +103,12 @@ def test_a_limit_that_only_average_prompts_keep_is_said() -> None:
     limit_ms = round((free.point.ttft.high + long_s) / 2 * 1e3)  # between what average and long prompts get
     (said,) = caveats(bank(asked={"ttft_p95_ms": limit_ms}).sizings[0])
     assert said.startswith("prompts of 5,000 tokens, the 95th percentile of branches: TTFT (")
-    assert said.endswith(f"past {limit_ms:,} ms")
+    assert said.endswith(f"above {limit_ms:,} ms")
 
 
 def test_calls_that_a_server_does_not_take_are_counted() -> None:
     found = caveats(bank(asked={"input_tokens": 16_000, "input_tokens_p95": 40_000, "ttft_p95_ms": 60_000}).sizings[0])
-    assert found[0] == "9 % of the calls of branches are longer than max_model_len 32,768: refused"
+    assert found[0] == "9 % of the calls of branches exceed max_model_len 32,768 and are refused"
 
 
 @given(st.floats(10, 1e6), st.floats(1.01, MAX_P95_RATIO), st.floats(0.01, 0.99))

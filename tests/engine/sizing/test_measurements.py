@@ -54,7 +54,7 @@ def test_requests_that_come_on_their_own_are_counted_by_littles_law() -> None:
     [
         ("vllm.json", {"output_throughput": -1}, "x.json: output_throughput: expected a number above 0, got -1"),
         ("vllm.json", {"mean_ttft_ms": "310ms"}, "x.json: mean_ttft_ms: expected a number above 0, got '310ms'"),
-        ("vllm.json", {"total_input_tokens": None}, "x.json: total_input_tokens: expected a number, got nothing"),
+        ("vllm.json", {"total_input_tokens": None}, "x.json: total_input_tokens: missing number"),
         ("vllm.json", {"completed": True}, "x.json: completed: expected a number above 0, got True"),
         (
             "aiperf.json",
@@ -64,12 +64,12 @@ def test_requests_that_come_on_their_own_are_counted_by_littles_law() -> None:
         (
             "guidellm.json",
             {"benchmarks": [{}]},
-            "x.json: benchmarks[0]: metrics.request_totals.successful: expected a number, got nothing",
+            "x.json: benchmarks[0]: metrics.request_totals.successful: missing number",
         ),
         (
             "guidellm.json",
             {"benchmarks": ["first"]},
-            "x.json: benchmarks[0]: metrics.request_totals.successful: expected a number, got nothing",
+            "x.json: benchmarks[0]: metrics.request_totals.successful: missing number",
         ),
         (
             "vllm.json",
@@ -86,7 +86,7 @@ def test_requests_that_come_on_their_own_are_counted_by_littles_law() -> None:
             {"request_count": {"unit": "requests", "avg": 10}, "error_request_count": {"unit": "requests", "avg": 1}},
             "x.json: error_request_count.avg: expected at most 5 % of the requests to fail, got 1 of 11",
         ),
-        ("guidellm.json", {"benchmarks": []}, "x.json: expected a measurement, got none"),
+        ("guidellm.json", {"benchmarks": []}, "x.json: no measurements found"),
     ],
 )
 def test_what_cannot_be_is_refused_by_its_path(file: str, change: dict[str, Any], said: str) -> None:

@@ -184,7 +184,7 @@ def test_auto_that_cannot_be_settled_says_why() -> None:
     with pytest.raises(SpecError) as caught:
         site(pool={"replicas": "auto"}, workload=[])
     (problem,) = caught.value.problems
-    assert problem.message == "expected a workload to size it for, got none"
+    assert problem.message == "missing workload of the pool, which `replicas: auto` requires"
     with pytest.raises(SpecError) as caught:
         site(pool={"tensor_parallel_size": "auto", "max_model_len": 131072}, workload=asked(10, itl_p95_ms=2))
     assert any("slower than" in each.message or "ITL" in each.message for each in caught.value.problems)

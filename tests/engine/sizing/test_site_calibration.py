@@ -76,9 +76,9 @@ def test_two_loads_are_too_few_and_a_longer_request_is_another_pool() -> None:
 def test_it_holds_for_servers_like_the_one_measured_only() -> None:
     made = calibrate(server(), measured(1.3), source=("x.json",), day=DAY)
     like, other = (replace(server(p), calibrations=(made,)) for p in ("llama-3.3-70b", "llama-3.1-70b"))
-    assert like.own == made
-    assert other.own is None
-    assert replace(like, tensor_parallel_size=8).own is None
+    assert like.site_calibration == made
+    assert other.site_calibration is None
+    assert replace(like, tensor_parallel_size=8).site_calibration is None
 
 
 def test_few_in_flight_say_nothing_of_full_servers() -> None:

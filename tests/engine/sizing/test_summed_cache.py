@@ -42,7 +42,7 @@ def test_longer_sessions_take_no_less_and_what_fits_fits(name: str, one: int, ot
 
 @pytest.mark.parametrize("name", SUMMED)
 def test_times_of_such_layers_are_not_made_up(name: str) -> None:
-    with pytest.raises(InputError, match="whose times are known"):
+    with pytest.raises(InputError, match="no published step times"):
         ReplicaModel.of(load_models()[name], load_gpus()["H200-141GB-SXM"], precision=Precision.FP8)
 
 
