@@ -26,7 +26,7 @@ BOUNDED = {
     "sovctl.gateway.detect.edm.matching.user_names._USERS": "reads the few characters before a word",
     "sovctl.gateway.detect.recognizers.email_address._WORD_BEFORE": "matched once at the beginning of an address",
     "sovctl.gateway.detect.text.base64_hex._LEAD": "matched once from 64 or 128 characters before the end of a run",
-    "sovctl.gateway.detect.findings.overlaps._WORDS": "matches once for each part of a finding that is left",
+    "sovctl.gateway.detect.text.view._WORDS": "matches once for each part of a span between tokens or findings",
     "sovctl.gateway.detect.models.gliner_model._WORD": "matches at every place, so it never goes back",
     "sovctl.gateway.detect.names.cue_words._LINE_END": "matched once behind a name",
     "sovctl.gateway.detect.names.in_fields._VALUE_END": "matched once behind a name",
