@@ -11,7 +11,7 @@ import time
 from typing import Any
 
 from bench.judging.leaks import Interval, Replacement
-from sovctl.gateway.detect.clean_text_cache import CleanTexts, Finder
+from sovctl.gateway.detect.clean_text_cache import CachedFinder, Finder
 from sovctl.gateway.inspection.inspector import Inspector
 from sovctl.gateway.surfaces import SURFACES
 from sovctl.gateway.tokenization.text import replace
@@ -25,7 +25,7 @@ class Masker:
     """Tokenizes one text after the other, each as the only message of a request of its own."""
 
     def __init__(self, finder: Finder) -> None:
-        self._finder = CleanTexts(finder)
+        self._finder = CachedFinder(finder)
         self._key = secrets.token_bytes(32)
         self.inspect_s: list[float] = []
         """Processor time of each inspection."""

@@ -20,13 +20,13 @@ from sovctl.support.secret_files import read_key
 
 from ..access.callers import Callers
 from ..detect import make_detector
-from ..detect.clean_text_cache import CleanTexts
-from ..detect.edm import open_listed
+from ..detect.clean_text_cache import CachedFinder
+from ..detect.edm import open_edm
 from ..domain.entities import EntityType
 from ..handoff.queue import open_queue
 from ..http.tls import check_certificate
 from ..inspection.inspector import Inspector
-from ..model_finders import SlowFinderFailed, load_models
+from ..model_finders import ModelFinderFailed, load_models
 from ..policy.decision import decide
 from ..policy.permissions import Policy, check_rules
 from ..release.judge import checks_of
@@ -119,7 +119,7 @@ def _models(settings: GatewaySettings) -> str:
     for model in models:
         try:
             asyncio.run(model.find([f"Please check {SPECIMENS[EntityType.PERSON]} for us."]))
-        except SlowFinderFailed as error:
+        except ModelFinderFailed as error:
             raise SovctlError(f"expected {model.name} to read a text, got {error}") from error
     named = [f"{each.name} ({each.kind}: {', '.join(each.languages)})" for each in settings.detect.models]
     said = f"loaded and asked: {', '.join(named)}" if named else "none of the site's own"
@@ -132,7 +132,7 @@ def _listed(settings: GatewaySettings) -> str:
     chosen = settings.detect.exact_data_match
     if chosen is None:
         return "nobody: no index of the site's own people and companies"
-    header = open_listed(chosen).header
+    header = open_edm(chosen).header
     counts = f"{header['people']} people, {header['companies']} companies"
     return f"{chosen.index_file}: {counts}, built {header['built_at']}, sha256 {header['sha256'][:16]}"
 
@@ -147,7 +147,7 @@ def _leaving(settings: GatewaySettings) -> str:
         return "no route has a cloud: nothing leaves"
     permissions = Policy.compile(settings.policy, settings.routes, settings.upstreams).of("", route)
     surface = SURFACES["/v1/chat/completions"]
-    finder, key = CleanTexts(make_detector(settings.detect)), load_token_keys(settings).token
+    finder, key = CachedFinder(make_detector(settings.detect)), load_token_keys(settings).token
     said: dict[str, list[str]] = {"as tokens": [], "as masks": [], "as they are, by policy": [], "not at all": []}
     for entity_type, specimen in SPECIMENS.items():
         text = f"Please check {specimen} for us."

@@ -77,7 +77,7 @@ async def _explain(settings: GatewaySettings, surface: Surface, caller: Principa
         finder=make_detector(settings.detect),
         metrics=Metrics(),
         state=lambda _: FINE,
-        slow_finders=load_models(settings.detect),
+        model_finders=load_models(settings.detect),
     )
     store = await open_store(settings, is_trial=True)
     admission = Admission(settings, Quota(settings.quota, settings.access.teams, store))

@@ -9,7 +9,7 @@ from sovctl.support.errors import InputError
 
 from ..settings.detect import DetectSettings
 from .detector import Detector
-from .edm import open_listed
+from .edm import open_edm
 from .finder import Finder
 from .name_finder import NameFinder
 from .structured_finder import StructuredFinder
@@ -27,6 +27,6 @@ def make_detector(settings: DetectSettings) -> Detector:
         structured = StructuredFinder(phone_regions=settings.phone_regions)
     except ValueError as error:
         raise InputError(str(error), where="detect.phone_regions") from error
-    names = NameFinder(open_listed(settings.exact_data_match) if settings.exact_data_match else None)
+    names = NameFinder(open_edm(settings.exact_data_match) if settings.exact_data_match else None)
     finders: list[Finder] = [structured, ColumnFinder(), RowFinder(), names]
     return Detector(finders)

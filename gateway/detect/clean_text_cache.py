@@ -4,9 +4,9 @@ A conversation sends its whole past with every turn. What held nothing a moment 
 detector is the same; so a text is known by a digest, keyed anew in every process, and only clean texts are known,
 with their languages. Neither a text nor anything of it is kept.
 
-    finder = CleanTexts(detector)
+    finder = CachedFinder(detector)
     finder.find(text)           # as the detector would
-    finder.look(text)           # the same, and what is known of its languages and words
+    finder.scan(text)           # the same, and what is known of its languages and words
     finder.languages(text)      # as `detect.language` would
     finder.suspects(texts)      # which of many short ones may hold something; quick
     finder.are_clean(texts)     # none of them
@@ -25,7 +25,7 @@ from typing import Protocol
 from .findings.finding import Finding
 from .language.language import languages, languages_of
 from .text.view import APART
-from .text.words import Reading
+from .text.words import Words
 
 _MOST_KNOWN = 65_536  # digests, about 12 MiB; what was not seen for longest goes first
 _DIGEST_BYTES = 16
@@ -42,11 +42,11 @@ class Finder(Protocol):
     def find(self, text: str) -> list[Finding]:
         """Identifiers, sorted, none overlapping."""
 
-    def look(self, text: str) -> tuple[list[Finding], Reading | None]:
+    def scan(self, text: str) -> tuple[list[Finding], Words | None]:
         """The same, and the text as its words where `languages_of` may have them."""
 
 
-class CleanMemory:
+class CleanTextCache:
     """Which texts are clean: `text in memory`.
 
     Python's own hash of a text, which is keyed as well, says quickly that it is not known; the digest says that it is.
@@ -90,7 +90,7 @@ class CleanMemory:
         return digest.digest()
 
 
-class CleanTexts:
+class CachedFinder:
     """A finder that remembers where another one found nothing.
 
     Args:
@@ -99,7 +99,7 @@ class CleanTexts:
 
     def __init__(self, finder: Finder) -> None:
         self._finder = finder
-        self._clean = CleanMemory()
+        self._clean = CleanTextCache()
 
     @property
     def rule_names(self) -> Sequence[str]:
@@ -112,9 +112,9 @@ class CleanTexts:
         Raises:
             Exception: what the other finder raises; nothing is remembered then.
         """
-        return self.look(text)[0]
+        return self.scan(text)[0]
 
-    def look(self, text: str) -> tuple[list[Finding], frozenset[str] | None, Reading | None]:
+    def scan(self, text: str) -> tuple[list[Finding], frozenset[str] | None, Words | None]:
         """The same, the languages of a clean text where they are known already, and the words of one that was read.
 
         Raises:
@@ -122,10 +122,10 @@ class CleanTexts:
         """
         if text in self._clean:
             return [], self._clean.spoken(text), None
-        found, reading = self._finder.look(text)
+        found, text_words = self._finder.scan(text)
         if not found:
             self._clean.add(text)
-        return found, None, reading
+        return found, None, text_words
 
     def are_clean(self, texts: Iterable[str]) -> bool:
         """True when none of these texts holds anything; when in doubt it is False.
@@ -138,7 +138,7 @@ class CleanTexts:
     def suspects(self, texts: Iterable[str]) -> list[str]:
         """Those of these texts that may hold something, each once; nothing is in the others.
 
-        Those that are not known are read as one, because much of a look costs the same for a line and for a page. They
+        Those that are not known are read as one, because much of a scan costs the same for a line and for a page. They
         stand farther apart than any rule looks, so that none of them hides what is in another.
 
         Raises:
@@ -148,7 +148,7 @@ class CleanTexts:
         suspects: list[str] = []
         for first in range(0, len(unknown), _MOST_TOGETHER):
             together = unknown[first : first + _MOST_TOGETHER]
-            held = _holders(together, self._finder.look(APART.join(together))[0])
+            held = _holders(together, self._finder.scan(APART.join(together))[0])
             for index, text in enumerate(together):
                 if index in held:
                     suspects.append(text)
@@ -156,17 +156,17 @@ class CleanTexts:
                     self._clean.add(text)
         return suspects
 
-    def languages(self, text: str, reading: Reading | None = None) -> frozenset[str]:
+    def languages(self, text: str, text_words: Words | None = None) -> frozenset[str]:
         """The languages of a text.
 
         Args:
-            reading: from `look`.
+            reading: from `scan`.
         """
         if text not in self._clean:
             return languages(text)
         spoken = self._clean.spoken(text)
         if spoken is None:
-            spoken = _shared(languages_of(reading.outside(())) if reading else languages(text))
+            spoken = _shared(languages_of(text_words.outside(())) if text_words else languages(text))
             self._clean.add_spoken(text, spoken)
         return spoken
 

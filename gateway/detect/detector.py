@@ -15,8 +15,8 @@ from .finder import Finder
 from .findings.finding import Finding
 from .findings.overlaps import resolve
 from .text.deobfuscation import views
-from .text.view import View
-from .text.words import Reading
+from .text.view import NormalizedText
+from .text.words import Words
 
 
 class Detector:
@@ -36,9 +36,9 @@ class Detector:
 
     def find(self, text: str) -> list[Finding]:
         """Identifiers in `text`, sorted by start, none overlapping; spans are those of `text` as given."""
-        return self.look(text)[0]
+        return self.scan(text)[0]
 
-    def look(self, text: str) -> tuple[list[Finding], Reading | None]:
+    def scan(self, text: str) -> tuple[list[Finding], Words | None]:
         """The same, and the text as its words if it is ASCII without our tokens, for `language.languages`."""
         found: list[Finding] = []
         seen = views(text)
@@ -47,9 +47,9 @@ class Detector:
             for finder in self._finders:
                 in_view += finder.find(view, in_view)
             found += in_view if view.is_original else [_in_original(view, finding) for finding in in_view]
-        return resolve(found), seen[0].reading if text.isascii() and not seen[0].tokens else None
+        return resolve(found), seen[0].words if text.isascii() and not seen[0].tokens else None
 
 
-def _in_original(view: View, finding: Finding) -> Finding:
+def _in_original(view: NormalizedText, finding: Finding) -> Finding:
     start, end = view.span(finding.start, finding.end)
     return Finding(start, end, finding.entity_type, finding.score, finding.value, finding.rule)

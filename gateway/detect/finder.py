@@ -1,8 +1,11 @@
-"""What finds something in a text: structured identifiers, names by context, listed customers, a site's own model.
+"""The interface of finders: structured identifiers, names by context, listed customers, a site's own model.
 
-A finder reads one `View` and gives findings with spans of `view.text`; the detector leads them back to the original and
-settles overlaps once, so a finder never cares about disguises or about other finders. Rules: deterministic; no text is
-kept after the call; whatever can't be read raises, because the detector must not skip.
+A finder receives one `NormalizedText` and returns findings with spans of `view.text`. The detector maps the spans to
+the original text and resolves overlaps, so a finder handles neither disguises nor findings of other finders.
+
+- Deterministic: the same text gives the same findings.
+- A finder keeps no text after the call.
+- A finder raises for a text that it cannot process, because the detector must not skip text.
 
     class Greetings:
         rules = ("GREETING",)
@@ -20,20 +23,20 @@ from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 from .findings.finding import Finding
-from .text.view import View
+from .text.view import NormalizedText
 
 
 class Finder(Protocol):
-    """One way of finding."""
+    """Finds identifiers in one view of a text."""
 
     @property
     def rules(self) -> Sequence[str]:
         """Names of all rules that its findings can carry."""
 
-    def find(self, view: View, found: Sequence[Finding]) -> Iterable[Finding]:
-        """What stands in `view`.
+    def find(self, view: NormalizedText, found: Sequence[Finding]) -> Iterable[Finding]:
+        """Return the identifiers in `view`.
 
         Args:
-            found: what the finders before this one found in the same view, in no order, possibly overlapping: a number
-                that a checksum claimed is no phone number; an IBAN beside a name supports it.
+            found: findings of the earlier finders in the same view, unordered, possibly overlapping. A number with a
+                valid checksum is not reported as a phone number; an IBAN next to a name supports the name.
         """

@@ -1,7 +1,7 @@
 """Names of people in a view: by their surroundings and by the site's list; the text is cut into words once for both.
 
 finder = NameFinder()
-[(f.start, f.end) for f in finder.find(View("Dear Mr. Ola Nordmann, thank you"), [])]     # [(9, 21)]
+[(f.start, f.end) for f in finder.find(NormalizedText("Dear Mr. Ola Nordmann, thank you"), [])]     # [(9, 21)]
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 from .findings.finding import Finding
 from .names.context import SCORES, find_names
-from .text.view import View
+from .text.view import NormalizedText
 
 if TYPE_CHECKING:
-    from .edm.matching.finder import ListedFinder
+    from .edm.matching.finder import EdmFinder
 
 
 class NameFinder:
@@ -24,12 +24,12 @@ class NameFinder:
         listed: finds the site's own people and companies.
     """
 
-    def __init__(self, listed: ListedFinder | None = None) -> None:
+    def __init__(self, listed: EdmFinder | None = None) -> None:
         self._listed = listed
         self.rules = (*SCORES, *(listed.rules if listed else ()))
 
-    def find(self, view: View, found: Sequence[Finding]) -> Iterator[Finding]:
+    def find(self, view: NormalizedText, found: Sequence[Finding]) -> Iterator[Finding]:
         """Names in the view, possibly overlapping; titles and greetings are not part of them."""
-        yield from find_names(view.reading, found)
+        yield from find_names(view.words, found)
         if self._listed is not None:
-            yield from self._listed.find(view.reading)
+            yield from self._listed.find(view.words)

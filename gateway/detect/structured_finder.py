@@ -15,10 +15,10 @@ from collections.abc import Iterable, Sequence
 from itertools import accumulate
 
 from ..domain.entities import EntityType
-from .context.surroundings import Surroundings
+from .context.surroundings import TextContext
 from .context.topics import Topics, gate, may_be_spelled
 from .findings.finding import Finding
-from .numbers.digit_runs import START, Run, Spans, runs_at
+from .numbers.digit_runs import START, DigitRun, Spans, runs_at
 from .numbers.numeric_tables import is_in_dump
 from .numbers.scheme_forms import FormRecognizer
 from .numbers.scheme_numbers import NumberFinder
@@ -35,7 +35,7 @@ from .recognizers.recognizer import Recognizer
 from .recognizers.secrets import SecretRecognizer
 from .schemes import FORMS, NUMBERS
 from .text.scanner import Pattern, Scanner
-from .text.view import View
+from .text.view import NormalizedText
 
 _TOPICS = ("order", "phone", "birth", "imei", "passport", "licence", "health", "card", "account", "identity", "tax")
 _MORE_TOPICS = ("plate", "patient", "customer", "permit")  # of what only `documents` knows
@@ -94,54 +94,54 @@ class StructuredFinder:
         """Names of all rules."""
         return self._rules
 
-    def find(self, view: View, found: Sequence[Finding]) -> Iterable[Finding]:
+    def find(self, view: NormalizedText, found: Sequence[Finding]) -> Iterable[Finding]:
         """Identifiers in `view`, possibly overlapping."""
         text = view.text
-        around = Surroundings(self._topics, text)
-        mine, (runs, mixed, plates, births) = self._plain.find(text, around)
+        context = TextContext(self._topics, text)
+        mine, (runs, mixed, plates, births) = self._plain.find(text, context)
         if view.may_hold_run(_SHORTEST_CRYPTO):
-            mine += self._crypto.find(text, around)[0]
-        if (births or not text.isascii() or may_be_spelled(view.reading.folded)) and _DIGIT.search(text):
-            mine += self._dates.find(text, around)[0]
+            mine += self._crypto.find(text, context)[0]
+        if (births or not text.isascii() or may_be_spelled(view.words.folded)) and _DIGIT.search(text):
+            mine += self._dates.find(text, context)[0]
         mixed = sorted([*mixed, *plates]) if plates else mixed
         ours = view.tokens
         if ours:
             held = Spans(ours)
-            mixed = [place for place in mixed if not held.hold(place, place + 1)]
+            mixed = [place for place in mixed if not held.contains(place, place + 1)]
         if mixed:
-            mine += self._mixed.find(text, around, _windows(mixed, len(text)))[0]
+            mine += self._mixed.find(text, context, _windows(mixed, len(text)))[0]
         if runs:
             taken = Spans([*ours, *((f.start, f.end) for f in (*found, *mine))])
-            mine += self._in_runs(text, sorted(runs), taken, around)
+            mine += self._in_runs(text, sorted(runs), taken, context)
         if not ours:
             return mine
-        return [finding for finding in mine if not held.meet(finding.start, finding.end)]
+        return [finding for finding in mine if not held.overlaps(finding.start, finding.end)]
 
-    def _in_runs(self, text: str, places: Sequence[int], taken: Spans, around: Surroundings) -> list[Finding]:
+    def _in_runs(self, text: str, places: Sequence[int], taken: Spans, context: TextContext) -> list[Finding]:
         found: list[Finding] = []
         for whole in runs_at(text, places, taken):
             if is_in_dump(whole, taken):
                 continue
-            international = self._phones.international(whole, around)
+            international = self._phones.international(whole, context)
             if international is not None:
                 found.append(international)
             for run in whole.without([international[:2]]) if international is not None else (whole,):
-                found += self._in_run(run, around)
+                found += self._in_run(run, context)
         return found
 
-    def _in_run(self, run: Run, around: Surroundings) -> list[Finding]:
-        is_silent = around.are_silent(run.starts[0], run.ends[-1])
+    def _in_run(self, run: DigitRun, context: TextContext) -> list[Finding]:
+        is_silent = context.are_silent(run.starts[0], run.ends[-1])
         if is_silent and len(run.starts) == 1 and run.lengths[0] < _FEWEST_UNSAID:
             return []
-        numbers = [*self._numbers.find(run, around, is_silent=is_silent), *self._documents.in_own_form(run, around)]
+        numbers = [*self._numbers.find(run, context, is_silent=is_silent), *self._documents.in_own_form(run, context)]
         found = numbers[:]
         for rest in run.without([(f.start, f.end) for f in numbers]) if numbers else (run,):
-            phones = list(self._phones.find(rest, around))
+            phones = list(self._phones.find(rest, context))
             found += phones
             if is_silent:
                 continue
             for piece in rest.without([(f.start, f.end) for f in phones]) if phones else (rest,):
-                found += self._documents.find(piece, around)
+                found += self._documents.find(piece, context)
         return found
 
 
@@ -162,7 +162,7 @@ class _Recognizers:
         self.rules = {rule for each in recognizers for rule in each.rules}
 
     def find(
-        self, text: str, around: Surroundings, windows: Sequence[tuple[int, int]] = ()
+        self, text: str, context: TextContext, windows: Sequence[tuple[int, int]] = ()
     ) -> tuple[list[Finding], list[list[int]]]:
         """What they recognize in `text`, or in these parts of it, and where each of the patterns besides begins."""
         found: list[Finding] = []
@@ -185,14 +185,14 @@ class _Recognizers:
             recognizer, index = places[pattern]
             if recognizer is self._last:
                 postponed.append((start, index))
-            elif (finding := recognizer.at(text, start, index, around)) is not None:
+            elif (finding := recognizer.at(text, start, index, context)) is not None:
                 found.append(finding)
         if self._last is not None and postponed:
             held = Spans((finding.start, finding.end) for finding in found)
             for start, index in postponed:
-                if held.meet(start, start + 1):
+                if held.overlaps(start, start + 1):
                     continue
-                if (finding := self._last.at(text, start, index, around)) is not None:
+                if (finding := self._last.at(text, start, index, context)) is not None:
                     found.append(finding)
         return found, noted
 

@@ -5,7 +5,7 @@ time: a short text behind a question is read as its answer (see `asked`); a valu
 the request (a name behind "Mr." in the first message also counts where it stands alone, inflected or with initials: see
 `aliases`); and values under keys such as `customer_name` in tool arguments are names.
 
-    inspector = Inspector(CleanTexts(detector), SURFACES["/v1/chat/completions"], max_depth=64)
+    inspector = Inspector(CachedFinder(detector), SURFACES["/v1/chat/completions"], max_depth=64)
     inspector.inspect(body)      # Inspection({(EntityType.IBAN, "IBAN"): 2}, {"en"}, frozenset(), ...)
     inspector.findings(leaf)     # what stands in one of its leaves
 """
@@ -18,12 +18,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from ..body.json_texts import JSON, ORDINARY, JsonText, JsonTexts, Path, json_texts_of
-from ..detect.clean_text_cache import CleanTexts
+from ..detect.clean_text_cache import CachedFinder
 from ..detect.findings.finding import Finding
 from ..detect.findings.overlaps import resolve, resolve_whole
 from ..detect.language.language import NONE, UNKNOWN, languages, languages_of
 from ..detect.numbers.digit_runs import SEPARATORS
-from ..detect.text.words import Reading
+from ..detect.text.words import Words
 from ..domain.entities import EntityType
 from ..domain.obstacles import Obstacle
 from ..surfaces import Surface
@@ -58,7 +58,7 @@ class Inspection(NamedTuple):  # a named tuple: made for every request, and four
     """Of its prose, as `detect.language` names them."""
     obstacles: frozenset[Obstacle]
     looked_by: tuple[str, ...] = ()
-    """Names of the slow finders that looked as well: see `slow_finders`."""
+    """Names of the slow finders that looked as well: see `model_finders`."""
 
     @property
     def counts(self) -> Mapping[EntityType, int]:
@@ -76,7 +76,7 @@ class Inspector:
         max_depth: of nesting, strings that hold JSON included.
     """
 
-    def __init__(self, finder: CleanTexts, surface: Surface, *, max_depth: int) -> None:
+    def __init__(self, finder: CachedFinder, surface: Surface, *, max_depth: int) -> None:
         self.finder = finder
         self.leaves = _NO_LEAVES
         self._surface = surface
@@ -84,7 +84,7 @@ class Inspector:
         self._max_depth = max_depth
         self._found: dict[str, list[Finding]] = {}
         self._spoken: dict[str, frozenset[str]] = {}
-        self._readings: dict[str, Reading] = {}
+        self._readings: dict[str, Words] = {}
         self._known: dict[str, Finding] = {}
         self._in_keys: dict[str, list[Finding]] = {}
         self._people: dict[int, list[Finding]] = {}
@@ -173,12 +173,12 @@ class Inspector:
     def _find(self, text: str) -> None:
         found = self._found.get(text)
         if found is None:
-            found, spoken, reading = ([], None, None) if text in ORDINARY else self.finder.look(text)
+            found, spoken, text_words = ([], None, None) if text in ORDINARY else self.finder.scan(text)
             self._found[text] = found
             if spoken is not None:
                 self._spoken[text] = spoken
-            if reading is not None:
-                self._readings[text] = reading
+            if text_words is not None:
+                self._readings[text] = text_words
             for finding in found:
                 self._remember(text, finding)
             if found and "\t" in text:
@@ -278,8 +278,8 @@ class Inspector:
 
     def _languages(self, text: str, found: list[Finding]) -> frozenset[str]:
         """What is spoken beside findings: a name or an address says nothing about the language around it."""
-        reading = self._readings.get(text)
-        return languages(_without(text, found)) if reading is None else languages_of(reading.outside(found))
+        text_words = self._readings.get(text)
+        return languages(_without(text, found)) if text_words is None else languages_of(text_words.outside(found))
 
 
 def _count(findings: Iterable[Finding], counts: dict[tuple[EntityType, str], int]) -> None:

@@ -35,7 +35,7 @@ from ..detect.edm.index.people import JOINTS
 from ..detect.findings.finding import Finding
 from ..detect.names.cues import PARTICLES, TITLES
 from ..detect.names.given_names import is_given_name
-from ..detect.names.non_names import is_everyday
+from ..detect.names.non_names import is_common_word
 from ..domain.entities import EntityType
 
 RULE = "NAME_PART"
@@ -200,7 +200,7 @@ class Aliases:
                 continue
             for match in pattern.finditer(text):
                 word = match.group().casefold()
-                if is_everyday(word):
+                if is_common_word(word):
                     continue
                 for part in parts:
                     if part.is_transliteration(word):
@@ -211,7 +211,7 @@ class Aliases:
         """Names known in Arabic script, where they stand in Latin letters."""
         parts = [part for part in self._parts.values() if is_arabic(part.word)]
         for match in _LATIN_WORD.finditer(text):
-            keys = () if is_everyday(match.group().casefold()) else text_keys(match.group())
+            keys = () if is_common_word(match.group().casefold()) else text_keys(match.group())
             yield from ((*match.span(), part) for part in parts if not part.arabic_keys().isdisjoint(keys))
 
     def _joined(self, text: str, found: dict[tuple[int, int], _Part]) -> Iterator[Finding]:
@@ -249,7 +249,7 @@ class Aliases:
 
 def _may_be_known(word: str) -> bool:
     """False for a word without a capital that could be any; in Arabic script every word is one."""
-    return not is_everyday(word) if is_arabic(word) and is_given_name(word) else not is_common(word)
+    return not is_common_word(word) if is_arabic(word) and is_given_name(word) else not is_common(word)
 
 
 def _is_initial_of(letter: str, letters: set[str]) -> bool:
@@ -292,7 +292,7 @@ def _is_name_here(text: str, start: int, end: int, part: _Part) -> bool:
     if before is not None and before[1].casefold() in DETERMINERS:
         return not part.is_common()
     is_first = _SENTENCE_START.search(text, max(0, start - 6), start) is not None
-    return not is_first or not (is_everyday(part.word) or is_everyday(word))
+    return not is_first or not (is_common_word(part.word) or is_common_word(word))
 
 
 def _is_cyrillic(word: str) -> bool:

@@ -1,6 +1,6 @@
 """Asks the slow finders about a request, where what they find could matter, and decides again.
 
-    looked = await look_closer(finders, inspector, inspection, permissions, permit, tenant="retail")
+    looked = await run_model_finders(finders, inspector, inspection, permissions, permit, tenant="retail")
     looked.permit
 
 | policy says of what a finder finds | it is asked |
@@ -24,23 +24,23 @@ from ..inspection.inspector import Inspection, Inspector
 from ..policy.decision import Permit, Reason, Verdict, decide
 from ..policy.permissions import Permissions
 from ..settings import Action
-from .model_finder import SlowFinder, SlowFinderFailed
+from .model_finder import ModelFinder, ModelFinderFailed
 
 _Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True, slots=True)
-class Looked:
+class InspectionUpdate:
     """What is known after a closer look."""
 
     inspection: Inspection
     permit: Permit
-    failures: Sequence[tuple[str, SlowFinderFailed]] = ()
+    failures: Sequence[tuple[str, ModelFinderFailed]] = ()
     """Names of finders that failed, and how."""
 
 
-async def look_closer(
-    finders: Sequence[SlowFinder],
+async def run_model_finders(
+    finders: Sequence[ModelFinder],
     inspector: Inspector,
     inspection: Inspection,
     permissions: Permissions,
@@ -49,7 +49,7 @@ async def look_closer(
     tenant: str,
     is_large: bool = False,
     deadline_s: float | None = None,
-) -> Looked:
+) -> InspectionUpdate:
     """Ask those that matter.
 
     Args:
@@ -62,7 +62,7 @@ async def look_closer(
     mattering = [each for each in finders if _matters(each, permissions, permit) and each.concerns(inspection)]
     asked = await work(_asked_about, mattering, inspector) if mattering else {}
     if not asked:
-        return Looked(inspection, permit)
+        return InspectionUpdate(inspection, permit)
     answers = await asyncio.gather(
         *(_in_time(each.find(texts, tenant=tenant), deadline_s) for each, texts in asked.items()),
         return_exceptions=True,
@@ -70,7 +70,7 @@ async def look_closer(
     more: dict[str, list[Finding]] = {}
     looked_by, failures = [], []
     for finder, answer in zip(asked, answers, strict=True):
-        if isinstance(answer, SlowFinderFailed):
+        if isinstance(answer, ModelFinderFailed):
             failures.append((finder.name, answer))
         elif isinstance(answer, BaseException):
             raise answer
@@ -86,7 +86,7 @@ async def look_closer(
         before = permit.reasons if permit.verdict is Verdict.STAY else ()
         failed = tuple(Reason.DETECTOR_FAILED.about(name) for name, _ in failures)
         permit = Permit(Verdict.STAY, before + failed)
-    return Looked(inspection, permit, failures)
+    return InspectionUpdate(inspection, permit, failures)
 
 
 async def _in_time(answer: Coroutine[Any, Any, _Result], deadline_s: float | None) -> _Result:
@@ -94,21 +94,21 @@ async def _in_time(answer: Coroutine[Any, Any, _Result], deadline_s: float | Non
         async with asyncio.timeout_at(deadline_s):
             return await answer
     except TimeoutError:
-        raise SlowFinderFailed("deadline") from None
+        raise ModelFinderFailed("deadline") from None
 
 
 async def _here(function: Callable[..., _Result], *args: Any) -> _Result:
     return function(*args)
 
 
-def _asked_about(finders: Sequence[SlowFinder], inspector: Inspector) -> dict[SlowFinder, list[str]]:
+def _asked_about(finders: Sequence[ModelFinder], inspector: Inspector) -> dict[ModelFinder, list[str]]:
     """Who is asked, and about which texts."""
     prose = inspector.prose
     wanted = {each: [text for text, found in prose.items() if each.wants(text, found)] for each in finders}
     return {each: texts for each, texts in wanted.items() if texts}
 
 
-def _matters(finder: SlowFinder, permissions: Permissions, permit: Permit) -> bool:
+def _matters(finder: ModelFinder, permissions: Permissions, permit: Permit) -> bool:
     if permit.verdict is Verdict.BLOCK:
         return False
     actions = {permissions.action_for(entity_type, finder.rule) for entity_type in finder.entity_types}

@@ -1,6 +1,6 @@
 """Names that a chat model of one of the site's own pools sees, where nobody else found any.
 
-    look = SecondLook(settings.detect.llm_review, upstreams["chat"], salt=salt_of)
+    look = LlmReview(settings.detect.llm_review, upstreams["chat"], salt=salt_of)
     await look.find(["please ask Petrova"], tenant="retail")
 
 The text goes to a pool, which may see it; settings that name a cloud are refused. Every name in the answer that stands
@@ -13,27 +13,27 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from ..detect.clean_text_cache import CleanMemory
+from ..detect.clean_text_cache import CleanTextCache
 from ..detect.findings.finding import Finding, name_value
 from ..detect.findings.overlaps import resolve
 from ..detect.text.deobfuscation import plain
-from ..detect.text.view import View
+from ..detect.text.view import NormalizedText
 from ..domain.entities import EntityType
 from ..domain.errors import UpstreamFailed, UpstreamRejected
 from ..inspection.inspector import Inspection
 from ..settings.llm_review import LLM_REVIEW_RULE, LlmReviewSettings
 from ..upstream import Upstream
 from .asked_names import names_in, pieces, places, question
-from .model_finder import SlowFinderFailed
-from .uncertain_names import is_gray
+from .model_finder import ModelFinderFailed
+from .uncertain_names import has_uncertain_name
 
 _SCORE = 0.6  # between a name by its context and one by a role
 _PATH = "chat/completions"
 _LONGEST_ANSWER_BYTES = 1 << 20
 
 
-class SecondLook:
-    """Asks a pool; see `slow_finder.SlowFinder`.
+class LlmReview:
+    """Asks a pool; see `model_finder.ModelFinder`.
 
     Args:
         pool: where it is asked.
@@ -50,7 +50,7 @@ class SecondLook:
         self._settings = settings
         self._pool = pool
         self._salt = salt
-        self._clean = CleanMemory()
+        self._clean = CleanTextCache()
         self._places = asyncio.Semaphore(settings.max_in_flight)
 
     def concerns(self, _inspection: Inspection) -> bool:
@@ -65,12 +65,12 @@ class SecondLook:
         """What stands in the texts.
 
         Raises:
-            SlowFinderFailed: `too-long`, `timeout`, `no-list`, or what the pool's failure is called.
+            ModelFinderFailed: `too-long`, `timeout`, `no-list`, or what the pool's failure is called.
         """
         unknown = [text for text in texts if text not in self._clean]
         if sum(map(len, unknown)) > self._settings.max_chars:
-            raise SlowFinderFailed("too-long")
-        views = {text: plain(View(text)) for text in unknown}
+            raise ModelFinderFailed("too-long")
+        views = {text: plain(NormalizedText(text)) for text in unknown}
         names = await self._ask({text: pieces(view.text) for text, view in views.items()}, tenant)
         found = {text: _findings(view, names[text]) for text, view in views.items()}
         for text, findings in found.items():
@@ -82,7 +82,7 @@ class SecondLook:
         """The names in each text, which comes in pieces.
 
         Raises:
-            SlowFinderFailed: one of the questions has no answer.
+            ModelFinderFailed: one of the questions has no answer.
         """
         try:
             async with asyncio.timeout(self._settings.timeout_s), asyncio.TaskGroup() as group:
@@ -91,12 +91,12 @@ class SecondLook:
                     for text, parts in texts.items()
                 }
         except TimeoutError:
-            raise SlowFinderFailed("timeout") from None
+            raise ModelFinderFailed("timeout") from None
         except ExceptionGroup as errors:
             first = errors.exceptions[0]
             if isinstance(first, UpstreamFailed | UpstreamRejected):
-                raise SlowFinderFailed(str(first)) from None
-            raise SlowFinderFailed("no-list" if isinstance(first, ValueError) else type(first).__name__) from None
+                raise ModelFinderFailed(str(first)) from None
+            raise ModelFinderFailed("no-list" if isinstance(first, ValueError) else type(first).__name__) from None
         return {text: {name for task in tasks for name in task.result()} for text, tasks in asked.items()}
 
     async def _names(self, text: str, tenant: str) -> list[str]:
@@ -113,10 +113,10 @@ class SecondLook:
 
 def wants(settings: LlmReviewSettings, text: str, found: Sequence[Finding]) -> bool:
     """True when such settings have a look taken at a text."""
-    return settings.when == "always" or is_gray(text, found)
+    return settings.when == "always" or has_uncertain_name(text, found)
 
 
-def _findings(view: View, names: Iterable[str]) -> list[Finding]:
+def _findings(view: NormalizedText, names: Iterable[str]) -> list[Finding]:
     """Where the names stand; our own tokens are nobody's."""
     return resolve(
         Finding(*view.span(start, end), EntityType.PERSON, _SCORE, name_value(view.text[start:end]), LLM_REVIEW_RULE)

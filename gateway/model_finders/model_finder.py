@@ -13,11 +13,11 @@ OF_THE_REQUEST = frozenset({"deadline", "too-long"})
 """Causes for which the request gave the reason, and the finder may be well."""
 
 
-class SlowFinderFailed(Exception):
+class ModelFinderFailed(Exception):
     """A finder could not say what is in a text. The message is a code: `busy`, `timeout`, or the name of an error."""
 
 
-class SlowFinder(Protocol):
+class ModelFinder(Protocol):
     """One of them."""
 
     @property
@@ -49,5 +49,5 @@ class SlowFinder(Protocol):
             tenant: whose texts they are.
 
         Raises:
-            SlowFinderFailed: nobody knows.
+            ModelFinderFailed: nobody knows.
         """

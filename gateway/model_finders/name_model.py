@@ -3,9 +3,9 @@
     model, = load_models(settings.detect)
     await model.find(["Dear Ola Nordmann"], tenant="retail")     # {"Dear Ola Nordmann": [Finding(5, 17, ...)]}
 
-A thread can't be ended, so a request that was given up still counts as waiting until the model is done with the text it
-reads, or with a part of it: the queue is bounded whatever the model does. Disguises are undone before it reads, and a
-text in which it found nothing is remembered by a keyed digest (`clean_texts`), so a conversation's past is read once.
+Python cannot end a thread. A cancelled request therefore counts against `max_queue` until the model has finished the
+text, or the part of it, that it is processing; so the queue is bounded. The model receives deobfuscated text. Texts
+without findings are cached by a keyed digest (`clean_text_cache`), so earlier turns of a conversation are read once.
 """
 
 from __future__ import annotations
@@ -15,25 +15,25 @@ import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 
-from ..detect.clean_text_cache import CleanTexts
+from ..detect.clean_text_cache import CachedFinder
 from ..detect.detector import Detector
 from ..detect.findings.finding import Finding
 from ..detect.language.language import NONE, UNKNOWN
-from ..detect.models.finder import ModelFinder
+from ..detect.models.finder import NameModelFinder
 from ..detect.models.load import load_model
 from ..detect.models.opening import add_packages
 from ..inspection.inspector import Inspection
 from ..settings.detect import DetectSettings
 from ..settings.name_model import NameModelSettings
-from .model_finder import SlowFinderFailed
+from .model_finder import ModelFinderFailed
 
 _IN_NO_LANGUAGE = frozenset({NONE, UNKNOWN})
 
 
 class NameModel:
-    """One model; see `slow_finder.SlowFinder`."""
+    """One model; see `model_finder.ModelFinder`."""
 
-    def __init__(self, settings: NameModelSettings, finder: ModelFinder) -> None:
+    def __init__(self, settings: NameModelSettings, finder: NameModelFinder) -> None:
         self.name = settings.name
         self.rule = settings.rule
         self.entity_types = frozenset(settings.labels.values())
@@ -41,7 +41,7 @@ class NameModel:
         self._timeout_s = settings.timeout_s
         self._max_queue = settings.max_queue
         self._model = finder
-        self._finder = CleanTexts(Detector([finder]))
+        self._finder = CachedFinder(Detector([finder]))
         # Its thread begins with the first request, so after workers are forked, and ends with this object.
         self._executor = ThreadPoolExecutor(1, thread_name_prefix=f"model {settings.name}")
         self._jobs: set[Future[dict[str, list[Finding]]]] = set()
@@ -58,21 +58,21 @@ class NameModel:
         """What stands in the texts.
 
         Raises:
-            SlowFinderFailed: too many wait, it took too long, or the model itself failed.
+            ModelFinderFailed: too many wait, it took too long, or the model itself failed.
         """
         if len(self._jobs) >= self._max_queue:
-            raise SlowFinderFailed("busy")
+            raise ModelFinderFailed("busy")
         job = self._executor.submit(self._find_all, texts, time.monotonic() + self._timeout_s)
         self._jobs.add(job)
         job.add_done_callback(self._jobs.discard)
         try:
             return await asyncio.wait_for(asyncio.wrap_future(job), self._timeout_s)
         except TimeoutError:
-            raise SlowFinderFailed("timeout") from None
-        except SlowFinderFailed:
+            raise ModelFinderFailed("timeout") from None
+        except ModelFinderFailed:
             raise
         except Exception as error:
-            raise SlowFinderFailed(type(error).__name__) from error
+            raise ModelFinderFailed(type(error).__name__) from error
 
     def _find_all(self, texts: Sequence[str], until_s: float) -> dict[str, list[Finding]]:
         self._model.until_s = until_s
@@ -86,7 +86,7 @@ class NameModel:
         except Exception:
             raise
         except BaseException as error:  # noqa: BLE001 - SystemExit would end the gateway; so do panics in Rust end a request
-            raise SlowFinderFailed(type(error).__name__) from None
+            raise ModelFinderFailed(type(error).__name__) from None
         return found
 
 

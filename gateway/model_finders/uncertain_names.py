@@ -1,7 +1,7 @@
 """Could there be a name in a text that nobody found? Cheap, and wrong on one side only. Pure.
 
-    is_gray("please ask Petrova about it", [])         # True: a capitalised word that is no everyday word
-    is_gray("please ask about the transfer", [])       # False
+    has_uncertain_name("please ask Petrova about it", [])         # True: a capitalised word that is no everyday word
+    has_uncertain_name("please ask about the transfer", [])       # False
 
 A word counts that begins with a capital, or that is in a script without capitals, outside of what was found, unless it
 is an everyday word of one of fifty languages or one that is nobody (`detect.names.nobody`). So every language of such a
@@ -14,13 +14,13 @@ import re
 from collections.abc import Sequence
 
 from ..detect.findings.finding import Finding
-from ..detect.names.non_names import NOBODY, is_everyday
+from ..detect.names.non_names import NON_NAMES, is_common_word
 from ..tokens.search import find_tokens
 
 _WORD = re.compile(r"[^\W\d_]{2,}")
 
 
-def is_gray(text: str, found: Sequence[Finding]) -> bool:
+def has_uncertain_name(text: str, found: Sequence[Finding]) -> bool:
     """True when a word of `text` could be a name.
 
     Args:
@@ -40,6 +40,6 @@ def is_gray(text: str, found: Sequence[Finding]) -> bool:
         if place < len(known) and known[place][0] < end:
             continue
         lowered = word.lower()
-        if lowered not in NOBODY and not is_everyday(lowered):
+        if lowered not in NON_NAMES and not is_common_word(lowered):
             return True
     return False

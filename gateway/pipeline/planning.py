@@ -19,14 +19,14 @@ import orjson
 
 from ..access.principal import Principal
 from ..body.json_texts import TooDeep
-from ..detect.clean_text_cache import CleanTexts, Finder
+from ..detect.clean_text_cache import CachedFinder, Finder
 from ..domain.errors import Code, Refused
 from ..exchange.admitted import Admitted
 from ..exchange.inspected import Inspected
 from ..exchange.planned import Planned
 from ..exchange.request import Request
 from ..inspection.inspector import Inspection, Inspector
-from ..model_finders import OF_THE_REQUEST, SlowFinder, look_closer
+from ..model_finders import OF_THE_REQUEST, ModelFinder, run_model_finders
 from ..policy.decision import Permit, Reason, Verdict, decide
 from ..policy.permissions import Policy
 from ..release.judge import ReleaseChecks
@@ -49,7 +49,7 @@ class Planner:
 
     Args:
         state: how an upstream is now, by its name.
-        slow_finders: asked after `finder`, where it matters.
+        model_finders: asked after `finder`, where it matters.
         escalation: knows who has given bad answers; nobody has when absent.
     """
 
@@ -62,16 +62,16 @@ class Planner:
         metrics: Metrics,
         state: Callable[[str], State],
         checks: Mapping[str, ReleaseChecks] = MappingProxyType({}),
-        slow_finders: Sequence[SlowFinder] = (),
+        model_finders: Sequence[ModelFinder] = (),
         escalation: Escalation | None = None,
     ) -> None:
         self._max_depth = settings.limits.max_depth
         self._secrets = [(HmacKey(each.conversation), each.version) for each in (keys, *keys.older)]
-        self._finder = CleanTexts(finder)
+        self._finder = CachedFinder(finder)
         self._metrics = metrics
         self._state = state
         self._checks = checks
-        self._slow_finders = slow_finders
+        self._model_finders = model_finders
         self.failing: dict[str, str] = {}
         """Slow finders that failed when they were last asked, and how."""
         self._escalation = escalation
@@ -163,18 +163,18 @@ class Planner:
             log.event("detector failed", level=40, error=error, request_id=request.request_id)
             return Inspected(admitted, None, Permit(Verdict.STAY, (Reason.DETECTOR_FAILED.value,)), inspector)
         inspected = Inspected(admitted, inspection, decide(inspection, request.permissions), inspector)
-        if self._slow_finders:
-            inspected = await self._look_closer(inspected, inspection)
+        if self._model_finders:
+            inspected = await self._run_model_finders(inspected, inspection)
             assert inspected.inspection is not None
             inspection = inspected.inspection
         for (entity_type, _), count in inspection.found.items():
             self._metrics.findings.add(str(entity_type), by=count)
         return inspected
 
-    async def _look_closer(self, inspected: Inspected, inspection: Inspection) -> Inspected:
+    async def _run_model_finders(self, inspected: Inspected, inspection: Inspection) -> Inspected:
         request = inspected.admitted.request
-        looked = await look_closer(
-            self._slow_finders,
+        looked = await run_model_finders(
+            self._model_finders,
             inspected.inspector,
             inspection,
             request.permissions,

@@ -24,7 +24,7 @@ from ..access.principal import Principal
 from ..audit.audit_log import AuditLog
 from ..detect.clean_text_cache import Finder
 from ..handoff.service import HandoffService
-from ..model_finders import SlowFinder
+from ..model_finders import ModelFinder
 from ..quota.need import NOTHING
 from ..quota.quota import Quota
 from ..quota.reservation import UNLIMITED
@@ -70,7 +70,7 @@ class RequestHandler:
         quota: Quota,
         signer: PrincipalSigner | None = None,
         checks: Mapping[str, ReleaseChecks] = MappingProxyType({}),
-        slow_finders: Sequence[SlowFinder] = (),
+        model_finders: Sequence[ModelFinder] = (),
         background: set[asyncio.Task[None]] | None = None,
         handoffs: HandoffService | None = None,
         tracing: Tracing | None = None,
@@ -91,7 +91,7 @@ class RequestHandler:
             keys=keys,
             finder=finder,
             checks=checks,
-            slow_finders=slow_finders,
+            model_finders=model_finders,
             escalation=escalation,
             metrics=metrics,
             state=lambda name: upstreams[name].state(),

@@ -78,7 +78,7 @@ def rescan(
     tokens = Spans((token.start, token.end) for token in find_tokens(whole)) if found else Spans(())
     for finding in found:
         start, end = max(0, finding.start - len(before)), finding.end - len(before)
-        if end <= 0 or tokens.hold(finding.start, finding.end):
+        if end <= 0 or tokens.contains(finding.start, finding.end):
             continue
         if not known.holds(finding, whole[finding.start : finding.end]):
             new.append(Finding(start, end, finding.entity_type, finding.score, finding.value, finding.rule))
@@ -101,7 +101,7 @@ def _without_words(text: str, finder: Finder, found: Sequence[Finding]) -> Itera
             continue
         for each in finder.find(number):
             first, last = each.start + start, each.end + start
-            if not taken.meet(first, last):
+            if not taken.overlaps(first, last):
                 yield Finding(first, last, each.entity_type, each.score, each.value, each.rule)
 
 

@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable
 from functools import lru_cache
 
 from ..detect.text.deobfuscation import plain
-from ..detect.text.view import View
+from ..detect.text.view import NormalizedText
 
 _NO_SPACES = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
 _WORD = re.compile(rf"[{_NO_SPACES}]|[^\W_{_NO_SPACES}]+")
@@ -35,7 +35,7 @@ _ENDINGS = {
 
 def as_read(text: str) -> str:
     """`text` as a person reads it: no invisible characters, digits of any script as ASCII."""
-    return plain(View(text)).text
+    return plain(NormalizedText(text)).text
 
 
 def fold(text: str) -> str:

@@ -36,7 +36,7 @@ from ..domain.errors import Refused
 from ..handoff.queue import open_queue
 from ..handoff.service import HandoffService
 from ..handoff.watch import Watch
-from ..model_finders import SecondLook, SlowFinder
+from ..model_finders import LlmReview, ModelFinder
 from ..pipeline.readiness import Readiness
 from ..pipeline.sending import cache_salt
 from ..pipeline.service import RequestHandler
@@ -262,7 +262,7 @@ class Components:
             keys=self._keys,
             finder=in_force.finder,
             checks=in_force.checks,
-            slow_finders=self._slow_finders(opened, in_force),
+            model_finders=self._model_finders(opened, in_force),
             vault=opened.vault,
             audit=replace(opened.audit, policy_sha256=in_force.settings.policy.digest()),
             upstreams=opened.upstreams,
@@ -275,12 +275,12 @@ class Components:
             deprioritized=self._deprioritized,
         )
 
-    def _slow_finders(self, opened: _Opened, in_force: InForce) -> list[SlowFinder]:
+    def _model_finders(self, opened: _Opened, in_force: InForce) -> list[ModelFinder]:
         look = in_force.settings.detect.llm_review
         if look is None:
             return [*in_force.models]
         salt = partial(cache_salt, self._keys.salt)
-        return [*in_force.models, SecondLook(look, opened.upstreams[look.upstream], salt=salt)]
+        return [*in_force.models, LlmReview(look, opened.upstreams[look.upstream], salt=salt)]
 
     @asynccontextmanager
     async def _reloading(self, config: Path, opened: _Opened, context: AppContext) -> AsyncIterator[None]:

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from ..detect.clean_text_cache import CleanTexts
+from ..detect.clean_text_cache import CachedFinder
 from ..detect.findings.finding import Finding
 from ..domain.entities import EntityType, Mark
 from ..inspection.inspector import Inspector
@@ -119,7 +119,7 @@ def _sorted_out(findings: Sequence[Finding], permissions: Permissions) -> tuple[
     return found, masks
 
 
-def _look_again(rewritten: Sequence[Replaced], finder: CleanTexts, permissions: Permissions) -> None:
+def _look_again(rewritten: Sequence[Replaced], finder: CachedFinder, permissions: Permissions) -> None:
     pieces = [(replaced.places, first, text) for replaced in rewritten for first, text in _seams(replaced)]
     if finder.are_clean([text for _, _, text in pieces]):
         return

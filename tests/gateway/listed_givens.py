@@ -9,10 +9,10 @@ from pathlib import Path
 
 from sovctl.gateway.detect.edm.index.build import build_index
 from sovctl.gateway.detect.edm.index.index import Index
-from sovctl.gateway.detect.edm.matching.finder import ListedFinder
+from sovctl.gateway.detect.edm.matching.finder import EdmFinder
 from sovctl.gateway.detect.findings.finding import Finding
 from sovctl.gateway.detect.findings.overlaps import resolve
-from sovctl.gateway.detect.text.words import read
+from sovctl.gateway.detect.text.words import words_of
 
 KEY = bytes(range(32))
 BUILT_AT = "2026-11-21T10:00:00Z"
@@ -49,18 +49,18 @@ def write_list(path: Path, rows: Sequence[Mapping[str, str]]) -> Path:
     return path
 
 
-def finder_of(folder: Path, rows: Sequence[Mapping[str, str]]) -> ListedFinder:
+def finder_of(folder: Path, rows: Sequence[Mapping[str, str]]) -> EdmFinder:
     """What finds these rows."""
     index = folder / "listed.edm"
     build_index(write_list(folder / "listed.csv", rows), index, KEY, built_at=BUILT_AT)
-    return ListedFinder(Index.open(index, KEY))
+    return EdmFinder(Index.open(index, KEY))
 
 
-def found_in(finder: ListedFinder, text: str) -> list[Finding]:
+def found_in(finder: EdmFinder, text: str) -> list[Finding]:
     """What stands, sorted."""
-    return resolve(finder.find(read(text)))
+    return resolve(finder.find(words_of(text)))
 
 
-def surfaces(finder: ListedFinder, text: str) -> list[str]:
+def surfaces(finder: EdmFinder, text: str) -> list[str]:
     """How that is written."""
     return [text[finding.start : finding.end] for finding in found_in(finder, text)]

@@ -7,14 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sovctl.gateway.detect import make_detector
-from sovctl.gateway.detect.clean_text_cache import CleanTexts
+from sovctl.gateway.detect.clean_text_cache import CachedFinder
 from sovctl.gateway.domain.entities import EntityType
 from sovctl.gateway.inspection.inspector import Inspector
 from sovctl.gateway.inspection.question_context import answers
 from sovctl.gateway.settings import DetectSettings
 from sovctl.gateway.surfaces import SURFACES
 
-FINDER = CleanTexts(make_detector(DetectSettings(phone_regions=["US"])))
+FINDER = CachedFinder(make_detector(DetectSettings(phone_regions=["US"])))
 
 
 def found(*messages: str) -> list[tuple[EntityType, str]]:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from examples import examples
 from sovctl.gateway.detect import make_detector
-from sovctl.gateway.detect.clean_text_cache import CleanTexts
+from sovctl.gateway.detect.clean_text_cache import CachedFinder
 from sovctl.gateway.detect.findings.finding import Finding
 from sovctl.gateway.detect.language.language import languages
 from sovctl.gateway.domain.entities import EntityType
@@ -28,7 +28,7 @@ class Counting:
     def __init__(self) -> None:
         self.asked: list[str] = []
 
-    def look(self, text: str) -> tuple[list[Finding], None]:
+    def scan(self, text: str) -> tuple[list[Finding], None]:
         self.asked.append(text)
         if "broken" in text:
             raise RuntimeError
@@ -38,7 +38,7 @@ class Counting:
 
 def test_only_a_clean_text_is_remembered() -> None:
     inner = Counting()
-    finder = CleanTexts(inner)
+    finder = CachedFinder(inner)
     for _ in range(3):
         assert finder.find(CLEAN) == []
         assert finder.find(OTHER)
@@ -46,7 +46,7 @@ def test_only_a_clean_text_is_remembered() -> None:
 
 
 def test_a_failure_is_not_remembered_as_clean() -> None:
-    finder = CleanTexts(Counting())
+    finder = CachedFinder(Counting())
     for _ in range(2):
         with pytest.raises(RuntimeError):
             finder.find("broken " * 40)
@@ -54,7 +54,7 @@ def test_a_failure_is_not_remembered_as_clean() -> None:
 
 def test_one_character_makes_another_text() -> None:
     inner = Counting()
-    finder = CleanTexts(inner)
+    finder = CachedFinder(inner)
     finder.find(CLEAN)
     assert finder.find(CLEAN + "anna@example.com")
     finder.find(CLEAN + "\ud800")  # half a surrogate pair, as JSON may hold one
@@ -72,21 +72,21 @@ class OfOneHash(str):
 
 def test_texts_of_one_hash_are_not_taken_for_each_other() -> None:
     inner = Counting()
-    finder = CleanTexts(inner)
+    finder = CachedFinder(inner)
     english, german = OfOneHash(CLEAN), OfOneHash("Bitte bestätigen Sie die Überweisung noch heute. " * 5)
     assert finder.find(english) == []
     assert finder.languages(english) == {"en"}
     assert finder.find(OfOneHash(OTHER))
     assert finder.find(german) == []
-    assert finder.look(german) == ([], None, None)
+    assert finder.scan(german) == ([], None, None)
     assert finder.languages(german) == {"de"}
-    assert finder.look(german) == ([], {"de"}, None)
+    assert finder.scan(german) == ([], {"de"}, None)
     assert len(inner.asked) == 3
 
 
 def test_several_texts_are_read_as_one_and_each_is_remembered() -> None:
     inner = Counting()
-    finder = CleanTexts(inner)
+    finder = CachedFinder(inner)
     finder.find(CLEAN)
     assert finder.are_clean([CLEAN, "a", "b"])
     assert len(inner.asked) == 2
@@ -103,7 +103,7 @@ def test_several_texts_are_read_as_one_and_each_is_remembered() -> None:
 def test_of_many_texts_those_that_hold_something_are_named() -> None:
     texts = [f"row {number}" for number in range(200)]
     texts[70], texts[71] = "anna@example.com", "YW5uYUBleGFtcGxlLmNvbQ=="
-    finder = CleanTexts(DETECTOR)
+    finder = CachedFinder(DETECTOR)
     assert finder.suspects([*texts, *texts]) == texts[70:72]
     assert finder.find("row 69") == []
     assert finder.find(texts[70])
@@ -111,7 +111,10 @@ def test_of_many_texts_those_that_hold_something_are_named() -> None:
 
 def test_what_is_within_none_of_several_texts_makes_all_of_them_suspect() -> None:
     inner = Counting()
-    assert CleanTexts(inner).suspects(["a", OTHER]) == ["a", OTHER]  # what is found there begins and ends between them
+    assert CachedFinder(inner).suspects(["a", OTHER]) == [
+        "a",
+        OTHER,
+    ]  # what is found there begins and ends between them
     assert len(inner.asked) == 1
 
 
@@ -152,14 +155,14 @@ _PIECES = st.sampled_from(
 @examples(300)
 @given(st.lists(st.lists(_PIECES, min_size=1, max_size=3).map(" ".join), min_size=2, max_size=5))
 def test_nothing_is_overlooked_in_texts_that_are_read_as_one(texts: list[str]) -> None:
-    suspects = CleanTexts(DETECTOR).suspects(texts)
+    suspects = CachedFinder(DETECTOR).suspects(texts)
     assert set(suspects).issuperset(text for text in texts if DETECTOR.find(text))
 
 
 def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sovctl.gateway.detect.clean_text_cache._MOST_KNOWN", 3)
     inner = Counting()
-    finder = CleanTexts(inner)
+    finder = CachedFinder(inner)
     for number in range(5):
         finder.find(f"{number} {CLEAN}")
     finder.find(f"4 {CLEAN}")
@@ -169,7 +172,7 @@ def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_nothing_of_a_text_is_kept() -> None:
-    finder = CleanTexts(Counting())
+    finder = CachedFinder(Counting())
     finder.find(CLEAN)
     assert "nothing" not in repr(vars(finder))
 
@@ -182,7 +185,7 @@ def test_languages_of_clean_texts_are_told_once(monkeypatch: pytest.MonkeyPatch)
         return languages(text)
 
     monkeypatch.setattr("sovctl.gateway.detect.clean_text_cache.languages", tell)
-    finder = CleanTexts(Counting())
+    finder = CachedFinder(Counting())
     german = "Bitte bestätigen Sie die Überweisung noch heute, und zwar an alle. " * 3
     finder.find(CLEAN)
     finder.find(german)
@@ -195,7 +198,7 @@ def test_languages_of_clean_texts_are_told_once(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_remembered_language_counts_in_every_request() -> None:
-    finder = CleanTexts(Counting())
+    finder = CachedFinder(Counting())
     body = {"messages": [{"role": "system", "content": "Antworten Sie bitte immer auf Deutsch, kurz und höflich."}]}
     for _ in range(3):
         inspector = Inspector(finder, CHAT, max_depth=8)

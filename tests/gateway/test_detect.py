@@ -19,7 +19,7 @@ from examples import examples
 from sovctl.gateway.detect import Finding, make_detector
 from sovctl.gateway.detect.findings.overlaps import resolve
 from sovctl.gateway.detect.text.deobfuscation import plain
-from sovctl.gateway.detect.text.view import View
+from sovctl.gateway.detect.text.view import NormalizedText
 from sovctl.gateway.domain.entities import EntityType
 from sovctl.gateway.settings import DetectSettings
 
@@ -235,7 +235,7 @@ def test_any_text_gives_sorted_spans_that_do_not_overlap(text: str) -> None:
 
 @given(st.text(max_size=60))
 def test_a_view_leads_back_to_the_original(text: str) -> None:
-    view = plain(View(text))
+    view = plain(NormalizedText(text))
     spans = [view.span(index, index + 1) for index in range(len(view.text))]
     assert all(0 <= start < end <= len(text) for start, end in spans)
     assert spans == sorted(spans)

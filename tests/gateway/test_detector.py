@@ -9,7 +9,7 @@ import pytest
 
 from sovctl.gateway.detect import Detector, Finding, make_detector
 from sovctl.gateway.detect.schemes.table import in_page
-from sovctl.gateway.detect.text.view import View
+from sovctl.gateway.detect.text.view import NormalizedText
 from sovctl.gateway.domain.entities import LABELS, EntityType
 from sovctl.gateway.settings import DetectSettings
 from sovctl.gateway.tokens.token import TokenIssuer
@@ -25,7 +25,7 @@ class Words:
         self._word = word
         self.shown: list[tuple[str, Sequence[Finding]]] = []
 
-    def find(self, view: View, found: Sequence[Finding]) -> Iterable[Finding]:
+    def find(self, view: NormalizedText, found: Sequence[Finding]) -> Iterable[Finding]:
         self.shown.append((view.text, list(found)))
         start = view.text.find(self._word)
         return (
@@ -34,7 +34,7 @@ class Words:
 
 
 class Broken(Words):
-    def find(self, view: View, found: Sequence[Finding]) -> Iterable[Finding]:
+    def find(self, view: NormalizedText, found: Sequence[Finding]) -> Iterable[Finding]:
         raise RuntimeError("broken")
 
 

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sovctl.gateway.detect import make_detector
-from sovctl.gateway.detect.clean_text_cache import CleanTexts
+from sovctl.gateway.detect.clean_text_cache import CachedFinder
 from sovctl.gateway.detect.findings.finding import Finding
-from sovctl.gateway.detect.text.words import Reading
+from sovctl.gateway.detect.text.words import Words
 from sovctl.gateway.domain.entities import EntityType
 from sovctl.gateway.domain.obstacles import Obstacle
 from sovctl.gateway.inspection.inspector import Inspector, _has_long_run
@@ -39,11 +39,11 @@ class Counting:
         self.count = 0
 
     def find(self, text: str) -> list[Finding]:
-        return self.look(text)[0]
+        return self.scan(text)[0]
 
-    def look(self, text: str) -> tuple[list[Finding], Reading | None]:
+    def scan(self, text: str) -> tuple[list[Finding], Words | None]:
         self.count += 1
-        return DETECTOR.look(text)
+        return DETECTOR.scan(text)
 
 
 def test_many_keys_and_numbers_are_read_together_and_none_is_overlooked() -> None:
@@ -56,7 +56,7 @@ def test_many_keys_and_numbers_are_read_together_and_none_is_overlooked() -> Non
     numbers = [4111111111111111, 44051401359]
     rows = {f"row {row}": 7_000_001 + 10 * row for row in range(2_000)}
     finder = Counting()
-    inspector = Inspector(CleanTexts(finder), SURFACES["/v1/chat/completions"], max_depth=8)
+    inspector = Inspector(CachedFinder(finder), SURFACES["/v1/chat/completions"], max_depth=8)
     inspection = inspector.inspect({"messages": [], "metadata": {**rows, **dict.fromkeys(keys), "numbers": numbers}})
     assert inspection.counts == {
         EntityType.EMAIL: 2,
@@ -71,7 +71,7 @@ def test_many_keys_and_numbers_are_read_together_and_none_is_overlooked() -> Non
 
 def test_a_name_in_two_cells_has_the_initials_of_one() -> None:
     table, prose = "Nr\tOrt\n17\tAnna\tQuandt\t24103\n", "Please ask A. Quandt, or A.Q. herself."
-    inspector = Inspector(CleanTexts(DETECTOR), SURFACES["/v1/chat/completions"], max_depth=64)
+    inspector = Inspector(CachedFinder(DETECTOR), SURFACES["/v1/chat/completions"], max_depth=64)
     inspector.inspect({"messages": [{"role": "user", "content": text} for text in (table, prose)]})
     first, second = (
         [leaf.text[f.start : f.end] for f in inspector.findings(leaf)]

@@ -15,10 +15,10 @@ from sovctl.gateway.detect.names.clues import PATRONYMIC_PARTS, clues_in
 from sovctl.gateway.detect.names.context import find_names
 from sovctl.gateway.detect.names.cues import CUES, FIELDS, JOINTS
 from sovctl.gateway.detect.names.given_names import GIVEN_NAMES
-from sovctl.gateway.detect.names.non_names import NOBODY
+from sovctl.gateway.detect.names.non_names import NON_NAMES
 from sovctl.gateway.detect.structured_finder import StructuredFinder
-from sovctl.gateway.detect.text.view import View
-from sovctl.gateway.detect.text.words import read
+from sovctl.gateway.detect.text.view import NormalizedText
+from sovctl.gateway.detect.text.words import words_of
 from sovctl.gateway.settings.name_languages import CONTEXT_LANGUAGES
 
 _FOLDER = Path(__file__).parent / "data"
@@ -34,8 +34,8 @@ def lines(name: str) -> list[tuple[str, str]]:
 
 
 def names_in(text: str) -> list[str]:
-    identifiers = list(STRUCTURED.find(View(text), []))
-    return [text[f.start : f.end] for f in resolve(find_names(read(text), identifiers))]
+    identifiers = list(STRUCTURED.find(NormalizedText(text), []))
+    return [text[f.start : f.end] for f in resolve(find_names(words_of(text), identifiers))]
 
 
 @pytest.mark.parametrize(("language", "marked"), lines("names_in_context.txt"))
@@ -51,9 +51,9 @@ def test_text_without_names_is_left_alone(language: str, text: str) -> None:
 
 @given(st.text(max_size=200))
 def test_spans_are_within_the_text(text: str) -> None:
-    reading = read(text)
-    found = list(find_names(reading))
-    assert found == list(find_names(reading))
+    text_words = words_of(text)
+    found = list(find_names(text_words))
+    assert found == list(find_names(text_words))
     for finding in found:
         assert 0 <= finding.start < finding.end <= len(text)
         assert text[finding.start : finding.end].strip() == text[finding.start : finding.end]
@@ -95,17 +95,17 @@ def test_every_clue_is_found_also_where_several_share_words(phrases: list[bytes]
 
 @given(st.text(max_size=120))
 def test_a_reading_leads_back_to_the_text(text: str) -> None:
-    reading = read(text)
-    for word in reading.words:
-        places = list(reading.places(word))
+    text_words = words_of(text)
+    for word in text_words.distinct:
+        places = list(text_words.places(word))
         assert places
-        for index in reading.characters(places):
+        for index in text_words.characters(places):
             shown = text[index : index + len(word.decode("utf-8", "surrogatepass"))]
             assert shown.encode("utf-8", "surrogatepass").lower()[:1] == word[:1] or not shown.isascii()
 
 
 def test_no_given_name_is_a_word_that_is_nobody() -> None:
-    assert not GIVEN_NAMES & NOBODY
+    assert not GIVEN_NAMES & NON_NAMES
 
 
 def test_every_covered_language_has_its_own_cues_and_cases() -> None:
@@ -125,5 +125,5 @@ def test_tables_are_not_empty() -> None:
 )
 def test_the_work_grows_with_the_text(unit: str) -> None:
     """Counted, not timed: every cue is looked at once, and a look reads a bounded piece of text."""
-    small, large = (len(list(find_names(read(unit * n)))) for n in (50, 200))
+    small, large = (len(list(find_names(words_of(unit * n)))) for n in (50, 200))
     assert large <= 5 * max(small, 1)

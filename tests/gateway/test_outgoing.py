@@ -1,4 +1,4 @@
-"""The body that leaves: nothing found in it stays, whatever field it stands in, and a second look makes sure."""
+"""The body that leaves: nothing found in it stays, whatever field it stands in, and a second scan makes sure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from examples import examples
 from sovctl.gateway.body.json_texts import TooDeep
 from sovctl.gateway.detect import Finding, make_detector
-from sovctl.gateway.detect.clean_text_cache import CleanTexts
+from sovctl.gateway.detect.clean_text_cache import CachedFinder
 from sovctl.gateway.domain.entities import EntityType
 from sovctl.gateway.domain.obstacles import Obstacle
 from sovctl.gateway.inspection.inspector import Inspection, Inspector
@@ -36,7 +36,7 @@ def issuer() -> TokenIssuer:
 
 
 def inspect(body: dict[str, Any], finder: Any = DETECTOR) -> tuple[Inspection, Inspector]:
-    inspector = Inspector(CleanTexts(finder), CHAT, max_depth=32)
+    inspector = Inspector(CachedFinder(finder), CHAT, max_depth=32)
     return inspector.inspect(body), inspector
 
 
@@ -114,7 +114,7 @@ def test_a_value_that_hides_inside_a_word_stays_at_home() -> None:
 class _Forgetful:
     """Finds an address only in texts that begin with "Please": a detector with a hole."""
 
-    def look(self, text: str) -> tuple[list[Finding], None]:
+    def scan(self, text: str) -> tuple[list[Finding], None]:
         return (DETECTOR.find(text) if text.startswith("Please") else []), None
 
 
@@ -165,7 +165,7 @@ def test_a_single_rule_has_its_own_row() -> None:
 
 
 def test_a_secret_behind_its_word_can_be_masked() -> None:
-    """The second look sees a word for a secret and something behind it."""
+    """The second scan sees a word for a secret and something behind it."""
     outgoing = leave(say("password: hunter2hunter please"), PolicySettings(entities={"SECRET": Action.MASK}))
     assert b"hunter2" not in outgoing.data
     assert b"[SECRET]" in outgoing.data
@@ -228,8 +228,8 @@ def test_nesting_has_a_limit_even_inside_strings() -> None:
     for _ in range(10):
         inner = json.dumps({"arguments": inner})
     with pytest.raises(TooDeep):
-        Inspector(CleanTexts(DETECTOR), CHAT, max_depth=8).inspect({"arguments": inner})
-    Inspector(CleanTexts(DETECTOR), CHAT, max_depth=16).inspect({"arguments": inner})
+        Inspector(CachedFinder(DETECTOR), CHAT, max_depth=8).inspect({"arguments": inner})
+    Inspector(CachedFinder(DETECTOR), CHAT, max_depth=16).inspect({"arguments": inner})
 
 
 def test_a_body_is_as_it_was_when_its_tokens_have_left() -> None:

@@ -213,7 +213,7 @@ def test_callers_of_changed_teams_are_made_anew(own: Own) -> None:
 class Words:
     """A detector that finds nothing."""
 
-    def look(self, text: str) -> tuple[list[Finding], None]:
+    def scan(self, text: str) -> tuple[list[Finding], None]:
         return [], None
 
 

@@ -1,6 +1,6 @@
 """What stands around the places of one text, read when somebody asks, and once.
 
-around = Surroundings(topics, "his BSN is 111222333")
+around = TextContext(topics, "his BSN is 111222333")
 around.may_say(topics.mask("@phone"))       # False: nothing in all of the text speaks of a phone
 around(11, 20).near                         # topics right around the number
 """
@@ -11,7 +11,7 @@ from .table_lines import FEWEST_LINES, line_at, lines_like
 from .topics import FARTHEST_BEFORE, FARTHEST_BEHIND, SAYS, Before, Behind, Topics
 
 
-class Around:
+class NumberContext:
     """Topics around a place, as bits; what stands behind it is read when somebody asks.
 
     Args:
@@ -20,7 +20,7 @@ class Around:
 
     __slots__ = ("_end", "_from", "_of_before", "before", "closest", "touching")
 
-    def __init__(self, surroundings: Surroundings, before: Before, end: int) -> None:
+    def __init__(self, surroundings: TextContext, before: Before, end: int) -> None:
         self._of_before = before
         self._from = surroundings
         self._end = end
@@ -55,7 +55,7 @@ class Around:
         return self._from.behind(self._end, self._of_before.scale)
 
 
-class Surroundings:
+class TextContext:
     """The surroundings in one text."""
 
     __slots__ = ("_before", "_behind", "_in_table", "_said", "_silent", "_text", "_topics")
@@ -70,12 +70,12 @@ class Surroundings:
         self._silent = (0, 0)
         """Where nothing is said that was looked at last."""
 
-    def __call__(self, start: int, end: int) -> Around:
+    def __call__(self, start: int, end: int) -> NumberContext:
         """What stands around `text[start:end]`."""
         before = self._before.get(start)
         if before is None:
             before = self._before[start] = self._topics.before(self._text, start)
-        return Around(self, before, end)
+        return NumberContext(self, before, end)
 
     def behind(self, end: int, scale: int) -> Behind:
         """What stands from `text[end]` on, where a letter takes so many bytes."""
@@ -109,5 +109,5 @@ class Surroundings:
     def may_say(self, mask: int) -> bool:
         """False when no word of these topics stands anywhere in the text, so that none is around any place."""
         if self._said is None:
-            self._said = self._topics.model_strings(self._text)
+            self._said = self._topics.possible_topics(self._text)
         return bool(self._said & mask)

@@ -147,7 +147,7 @@ class Topics:
         """The bits of these topics together."""
         return sum({self._masks[spec] for spec in specs})
 
-    def model_strings(self, text: str) -> int:
+    def possible_topics(self, text: str) -> int:
         """The bits of all topics; without those of `_GATED` where no word of it is in `text`."""
         if self._gate_scanner is None or not text.isascii() or self._gate_scanner.scan_bytes(text.encode()):
             return -1
@@ -323,7 +323,7 @@ def may_be_spelled(words: bytes) -> bool:
     """Whether a text of ASCII may hold "D. O. B."; single letters would cost the scanner more than all words.
 
     Args:
-        words: the text as `Reading.folded` has it.
+        words: the text as `Words.folded` has it.
     """
     return _SPELLED_WITHIN in words
 

@@ -2,8 +2,8 @@
 
 `build` makes an index of a CSV file, `finder` finds what it lists in any of its forms:
 
-    listed = open_listed(settings.detect.exact_data_match)
-    list(listed.find(read("Sehr geehrte Frau Rübenack")))
+    listed = open_edm(settings.detect.exact_data_match)
+    list(listed.find(words_of("Sehr geehrte Frau Rübenack")))
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from sovctl.support.secret_files import read_key
 
 from ...settings.exact_data_match import ExactDataMatchSettings
 from .index.index import Index
-from .matching.finder import ListedFinder
+from .matching.finder import EdmFinder
 
-__all__ = ["ListedFinder", "open_listed"]
+__all__ = ["EdmFinder", "open_edm"]
 
 
-def open_listed(settings: ExactDataMatchSettings) -> ListedFinder:
+def open_edm(settings: ExactDataMatchSettings) -> EdmFinder:
     """The finder of what an index lists.
 
     Raises:
         InputError: index or key are absent, damaged, or don't belong together.
     """
-    return ListedFinder(Index.open(settings.index_file, read_key(settings.key_file)))
+    return EdmFinder(Index.open(settings.index_file, read_key(settings.key_file)))

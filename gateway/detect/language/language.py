@@ -96,7 +96,7 @@ def languages(text: str) -> frozenset[str]:
 
 
 def languages_of(words: Sequence[bytes]) -> frozenset[str]:
-    """The same for the words of an ASCII text, as `Reading.outside` has them."""
+    """The same for the words of an ASCII text, as `Words.outside` has them."""
     return _told(words, len(words), LATIN_ONLY, _UNMARKED)
 
 

@@ -1,7 +1,8 @@
 """What a model says about a text, as findings: its labels become kinds, our own tokens are nobody's name.
 
-    finder = ModelFinder(read, labels={"PER": EntityType.PERSON}, rule="MODEL_RU_NAMES")
-    finder.find(View("Звонил Иван Петров"), [])      # [Finding(start=7, end=18, entity_type=EntityType.PERSON, ...)]
+    finder = NameModelFinder(read, labels={"PER": EntityType.PERSON}, rule="MODEL_RU_NAMES")
+    finder.find(NormalizedText("Звонил Иван Петров"), [])
+    # [Finding(start=7, end=18, entity_type=EntityType.PERSON, ...)]
 
 `read` is the model: a text in, (start, end, label, score) out, in characters of that text. Whoever waits for it sets
 `until_s`; a model that reads in windows looks at the clock before each and raises `TimeoutError`, others read on.
@@ -14,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from ...domain.entities import EntityType
 from ..findings.finding import Finding, name_value
-from ..text.view import View
+from ..text.view import NormalizedText
 
 Entity = tuple[int, int, str, float]
 """Start, end, label, score."""
@@ -22,7 +23,7 @@ Read = Callable[[str, float], Iterable[Entity]]
 """A text, and when to give it up, as `time.monotonic` counts."""
 
 
-class ModelFinder:
+class NameModelFinder:
     """Finds what a model finds; see `finder.Finder`.
 
     Args:
@@ -38,7 +39,7 @@ class ModelFinder:
         self._labels = dict(labels)
         self._min_score = min_score
 
-    def find(self, view: View, _found: Sequence[Finding]) -> Iterator[Finding]:
+    def find(self, view: NormalizedText, _found: Sequence[Finding]) -> Iterator[Finding]:
         """What the model finds in `view`, without the spaces and marks around it."""
         text = view.text
         for start, end, label, score in self._read(text, self.until_s):

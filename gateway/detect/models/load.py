@@ -12,7 +12,7 @@ from sovctl.support.errors import InputError
 
 from ...settings.name_model import NameModelSettings
 from .digest import check_sha256
-from .finder import ModelFinder, Read
+from .finder import NameModelFinder, Read
 from .gliner_model import open_gliner
 from .onnx_model import open_onnx
 from .spacy_model import open_spacy
@@ -26,7 +26,7 @@ _OPEN: Mapping[str, Callable[[NameModelSettings], tuple[Read, frozenset[str]]]] 
 }
 
 
-def load_model(settings: NameModelSettings, *, where: str) -> ModelFinder:
+def load_model(settings: NameModelSettings, *, where: str) -> NameModelFinder:
     """The model, ready to be asked.
 
     Args:
@@ -45,4 +45,4 @@ def load_model(settings: NameModelSettings, *, where: str) -> ModelFinder:
                 where=f"{where}.labels",
                 hint=f"did you mean {near[0]}?" if near else "",
             )
-    return ModelFinder(read, labels=settings.labels, rule=settings.rule, min_score=settings.min_score or 0.0)
+    return NameModelFinder(read, labels=settings.labels, rule=settings.rule, min_score=settings.min_score or 0.0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from ..text.words import Reading
+from ..text.words import Words
 from .clues import PATRONYMIC_PARTS, Clue
 from .cues import JOINTS
 from .given_names import is_given_name
@@ -20,7 +20,7 @@ _PATRONYMIC = re.compile(
 )
 
 
-def by_form(reading: Reading, clues: Sequence[Clue]) -> Iterator[tuple[str, Name]]:
+def by_form(text_words: Words, clues: Sequence[Clue]) -> Iterator[tuple[str, Name]]:
     """Names by their own form, each with its rule.
 
     Args:
@@ -29,14 +29,14 @@ def by_form(reading: Reading, clues: Sequence[Clue]) -> Iterator[tuple[str, Name
     clues = [clue for clue in clues if clue[1] in _OF_FORM]
     if not clues:
         return  # most often
-    text = reading.text
-    for word in _patronymics(reading.folded, [end for end, part in clues if part in PATRONYMIC_PARTS]):
+    text = text_words.text
+    for word in _patronymics(text_words.folded, [end for end, part in clues if part in PATRONYMIC_PARTS]):
         length = len(word.decode())
-        for at in reading.characters(list(reading.places(word))):
+        for at in text_words.characters(list(text_words.places(word))):
             name = _around_patronymic(text, at, at + length)
             if name is not None:
                 yield "NAME_PATRONYMIC", name
-    for at in reading.characters(sorted([end - len(joint) + 1 for end, joint in clues if joint in JOINTS])):
+    for at in text_words.characters(sorted([end - len(joint) + 1 for end, joint in clues if joint in JOINTS])):
         name = _around_joint(text, at)
         if name is not None:
             yield "NAME_JOINED", name

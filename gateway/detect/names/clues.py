@@ -1,6 +1,6 @@
 """Everything beside which a name may stand, or that is in its form, in one pass over a text's words.
 
-clues_in(read("Dear Mr. Ola Nordmann").folded)     # [(6, b" dear "), (9, b" mr "), (14, b" ola ")]
+clues_in(words_of("Dear Mr. Ola Nordmann").folded)     # [(6, b" dear "), (9, b" mr "), (14, b" ola ")]
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from ..text.scanner import Pattern, Scanner
 from .cues import CUES, JOINTS
 
 Clue = tuple[int, bytes]
-"""Where it ends in `Reading.folded`, and what it is: one of `CUES`, `JOINTS` or `PATRONYMIC_PARTS`."""
+"""Where it ends in `Words.folded`, and what it is: one of `CUES`, `JOINTS` or `PATRONYMIC_PARTS`."""
 
 PATRONYMIC_PARTS = frozenset(
     map(
@@ -26,7 +26,7 @@ _SCANNER = Scanner([Pattern(re.escape(phrase.decode()), has_start=False, has_cas
 
 
 def clues_in(folded: bytes) -> list[Clue]:
-    """Every clue in `Reading.folded`, by end.
+    """Every clue in `Words.folded`, by end.
 
     Raises:
         hyperscan.HyperscanError: it could not be scanned to its end.

@@ -5,7 +5,7 @@ surname, a cell beside an identifier, the line below a label: in these places a 
 model: a name without such a place around it is not found, which is why policy says in which languages the site accepts
 that.
 
-    [(f.start, f.end) for f in find_names(read("Dear Mr. Ola Nordmann, thank you"))]     # [(9, 21)]
+    [(f.start, f.end) for f in find_names(words_of("Dear Mr. Ola Nordmann, thank you"))]     # [(9, 21)]
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 
 from ...domain.entities import EntityType
 from ..findings.finding import Finding, name_value
-from ..text.words import Reading
+from ..text.words import Words
 from .by_form import by_form
 from .clues import clues_in
 from .cue_words import by_cue
@@ -37,14 +37,20 @@ SCORES = {
 _BESIDE = " \u00a0,"  # between the words of a name and a tab
 
 
-def find_names(reading: Reading, found: Sequence[Finding] = ()) -> Iterator[Finding]:
+def find_names(text_words: Words, found: Sequence[Finding] = ()) -> Iterator[Finding]:
     """Names in a text that is already cut into words; of one that goes on behind a tab, each cell's part.
 
     Args:
         found: identifiers in the same text; a name in the same row as one is believed with less.
     """
-    text, clues = reading.text, clues_in(reading.folded)
-    everywhere = by_cue(reading, clues), in_fields(text), speakers(text), by_form(reading, clues), in_rows(text, found)
+    text, clues = text_words.text, clues_in(text_words.folded)
+    everywhere = (
+        by_cue(text_words, clues),
+        in_fields(text),
+        speakers(text),
+        by_form(text_words, clues),
+        in_rows(text, found),
+    )
     for rule, name in itertools.chain(*everywhere):
         start = name.start
         for cell in text[start : name.end].split("\t"):  # "Anna<TAB>Quandt": one person, but two columns

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 
-from ..text.words import Reading
+from ..text.words import Words
 from .clues import Clue
 from .cues import CUES, SAINTS, SURNAMES, Cue, Place
 from .given_names import GIVEN_WORDS
@@ -48,7 +48,7 @@ _CALL_END = re.compile(r"[!?.,](?![\w])")
 _NUMBER_BEFORE = re.compile(r"[0-9][ \t\u00a0]?\Z")
 
 
-def by_cue(reading: Reading, clues: Sequence[Clue]) -> Iterator[tuple[str, Name]]:
+def by_cue(text_words: Words, clues: Sequence[Clue]) -> Iterator[tuple[str, Name]]:
     """Names beside cues, each with its rule.
 
     Args:
@@ -60,10 +60,10 @@ def by_cue(reading: Reading, clues: Sequence[Clue]) -> Iterator[tuple[str, Name]
         for cue in CUES.get(phrase, ()):
             hits.append((end - len(phrase) + 1 if cue.place is given else end - 1, len(hits), cue))
     hits.sort()
-    for at, (_, _, cue) in zip(reading.characters([hit[0] for hit in hits]), hits, strict=True):
+    for at, (_, _, cue) in zip(text_words.characters([hit[0] for hit in hits]), hits, strict=True):
         rule, look = _LOOKS[cue.place]
-        name = look(reading.text, at, cue)
-        if name is not None and not is_company(reading.text, name.end):
+        name = look(text_words.text, at, cue)
+        if name is not None and not is_company(text_words.text, name.end):
             yield rule, name
 
 

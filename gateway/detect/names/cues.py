@@ -105,7 +105,7 @@ WEAK_FIELDS = _section("weak field")
 """Those of them that hold other things as often."""
 
 CUES: dict[bytes, tuple[Cue, ...]] = _cues()
-"""Phrase, as it stands in `Reading.folded`, with a space at both ends -> what it may say."""
+"""Phrase, as it stands in `Words.folded`, with a space at both ends -> what it may say."""
 JOINTS = frozenset(f" {word} ".encode() for word in ("bin", "ibn", "bint", "binti", "بن", "بنت", "ابن"))
 """What joins the names of a person and of the father, likewise."""
 

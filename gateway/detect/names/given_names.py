@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from .non_names import NOBODY, is_everyday
+from .non_names import NON_NAMES, is_common_word
 
 _FOLDER = Path(__file__).parent
 _WORDS = "?"  # ends the language of a row of words that are names as well
@@ -71,7 +71,7 @@ def _cases(language: str, name: str) -> Iterable[str]:
         return ()
     ending, others = next(row for row in _CASES[language[:-1]] if name.endswith(row[0]))
     forms = (name[: len(name) - len(ending)] + other for other in others)
-    return (form for form in forms if form not in NOBODY and not is_everyday(form))
+    return (form for form in forms if form not in NON_NAMES and not is_common_word(form))
 
 
 GIVEN_NAMES: frozenset[str] = frozenset(

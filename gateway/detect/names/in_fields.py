@@ -10,7 +10,7 @@ from ..context.table_rows import rows_of
 from ..findings.finding import Finding
 from .cues import FIELDS, OTHER_FIELDS, PARTICLES, WEAK_FIELDS
 from .given_names import GIVEN_WORDS
-from .non_names import is_everyday
+from .non_names import is_common_word
 from .shape import Name, is_company, is_lower, name_at
 
 _LONGEST_LABEL = 40  # characters
@@ -155,7 +155,7 @@ def words_of_label(label: str) -> list[str]:
 def has_everyday_word(name: str) -> bool:
     """True where one of the words is one of any language, particles in lower case (`van der`) not counted."""
     words = words_of_label(name)
-    return any(is_everyday(word) and not (word in PARTICLES and f" {word} " in name) for word in words)
+    return any(is_common_word(word) and not (word in PARTICLES and f" {word} " in name) for word in words)
 
 
 def _is_all_of_a_line(text: str, at: int) -> bool:

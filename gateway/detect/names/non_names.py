@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ..language.stop_words import GROUP_OF, GROUPS
 
-NOBODY: frozenset[str] = frozenset(
+NON_NAMES: frozenset[str] = frozenset(
     word
     for line in (Path(__file__).parent / "non_names.txt").read_text(encoding="utf-8").splitlines()
     if not line.startswith("#")
@@ -15,11 +15,11 @@ NOBODY: frozenset[str] = frozenset(
 """Words that stand where names stand and are nobody, in lower case."""
 
 
-def is_everyday(lowered: str) -> bool:
+def is_common_word(lowered: str) -> bool:
     """True for an everyday word of any language, given in lower case."""
     return lowered.encode("utf-8", "surrogatepass") in GROUP_OF
 
 
-def everyday_languages(lowered: str) -> frozenset[str]:
+def common_word_languages(lowered: str) -> frozenset[str]:
     """The languages, ISO 639-1, of which a word in lower case is an everyday one."""
     return GROUPS[GROUP_OF.get(lowered.encode("utf-8", "surrogatepass"), 0)]

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from ..language.stop_words import GROUP_OF
 from .cues import COMPANIES, PARTICLES, TITLES
 from .given_names import GIVEN_NAMES, is_given_name
-from .non_names import NOBODY, is_everyday
+from .non_names import NON_NAMES, is_common_word
 
 _LETTER = r"[^\W\d_]"
 _MARKED = rf"(?:{_LETTER}|[\u0300-\u036f\u0610-\u061a\u064b-\u065f\u0670])"
@@ -51,7 +51,7 @@ LOWER = rf"(?!(?:{'|'.join(sorted(PARTICLES))})(?![^\W\d_]))[a-z]"
 """The first letter of a word in lower case that is no particle."""
 _LOWER = re.compile(LOWER)
 _LOWER_WORD = re.compile(r"[a-z]+(?= )")
-_NEVER_FIRST = ({word.decode() for word in GROUP_OF} | NOBODY) - GIVEN_NAMES - PARTICLES
+_NEVER_FIRST = ({word.decode() for word in GROUP_OF} | NON_NAMES) - GIVEN_NAMES - PARTICLES
 """Words that end a name without capitals before it begins."""
 
 
@@ -81,10 +81,10 @@ class _Word(NamedTuple):
 def is_nobody(word: str, lowered: str) -> bool:
     """True for a word that is never a name's; in a text that is all in capitals, everyday words are not either."""
     return (
-        lowered in NOBODY
+        lowered in NON_NAMES
         or lowered in TITLES
         or lowered.endswith(_NOUN_ENDINGS)
-        or (len(word) > 1 and word.isupper() and is_everyday(lowered))
+        or (len(word) > 1 and word.isupper() and is_common_word(lowered))
     )
 
 
@@ -171,7 +171,7 @@ def _lower(first: _Word, others: Iterable[_Word]) -> Name | None:
         is_name = is_given_name(word.text)
         if not word.text[0].islower() or word.is_initial or len(word.text) < 2:
             break
-        if not is_name and (word.lowered in NOBODY or is_everyday(word.lowered)):
+        if not is_name and (word.lowered in NON_NAMES or is_common_word(word.lowered)):
             break
         end, number, given = word.end, number + 1, given + is_name
     return Name(first.start, end, number, 0, given) if number else None
@@ -188,8 +188,8 @@ def _arabic(text: str, words: Sequence[_Word]) -> Name | None:
             number += 1
             continue
         elif (
-            word.lowered in NOBODY
-            or is_everyday(word.lowered)
+            word.lowered in NON_NAMES
+            or is_common_word(word.lowered)
             or (number and not (is_caseless(word.text) and _continues_arabic(text, word, number)))
         ):
             break

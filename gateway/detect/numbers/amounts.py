@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from .digit_runs import Run
+from .digit_runs import DigitRun
 
 _YEAR = re.compile(r"(?:19|20)[0-9]{2}")
 _LIKE_A_DATE = re.compile(
@@ -47,7 +47,7 @@ def is_of_uuid(text: str, start: int, end: int) -> bool:
     return any(uuid.start() <= start and end <= uuid.end() for uuid in found)
 
 
-def are_years(run: Run, first: int, last: int) -> bool:
+def are_years(run: DigitRun, first: int, last: int) -> bool:
     """True when the groups from `first` to `last` are years or look like a date: 2019-2020, 12.05.80."""
     lengths = run.lengths[first : last + 1]
     if lengths.count(4) == len(lengths):

@@ -49,7 +49,7 @@ def are_thousands(lengths: Sequence[int]) -> bool:
     return len(lengths) > 2 and lengths[0] <= 3 and lengths[1:].count(3) == len(lengths) - 1
 
 
-class Run:
+class DigitRun:
     """Groups of digits, in order: all there are in `text[start:end]`.
 
     Args:
@@ -93,18 +93,18 @@ class Run:
         place = bisect_right(self._lines, group)
         return self._lines[place - 1], self._lines[place]
 
-    def without(self, spans: Iterable[tuple[int, int]]) -> list[Run]:
+    def without(self, spans: Iterable[tuple[int, int]]) -> list[DigitRun]:
         """The runs that are left when the groups in `spans` are taken out."""
-        left: list[Run] = []
+        left: list[DigitRun] = []
         starts, ends, first = self.starts, self.ends, 0
         for start, end in sorted(spans):
             taken, free = bisect_right(ends, start), bisect_left(starts, end)
             if taken < free:
                 if first < taken:
-                    left.append(Run(self.text, starts[first], ends[taken - 1]))
+                    left.append(DigitRun(self.text, starts[first], ends[taken - 1]))
                 first = max(first, free)
         if first < len(starts):
-            left.append(Run(self.text, starts[first], ends[-1]))
+            left.append(DigitRun(self.text, starts[first], ends[-1]))
         return left
 
     def digits(self, first: int, last: int) -> str:
@@ -132,18 +132,18 @@ class Spans:
         these = slice(bisect_right(self._ends, start), bisect_left(self._starts, end))
         return zip(self._starts[these], self._ends[these], strict=True)
 
-    def hold(self, start: int, end: int) -> bool:
+    def contains(self, start: int, end: int) -> bool:
         """True when one of them has all of `start:end`."""
         index = bisect_right(self._ends, start)
         return index < len(self._starts) and self._starts[index] <= start and end <= self._ends[index]
 
-    def meet(self, start: int, end: int) -> bool:
+    def overlaps(self, start: int, end: int) -> bool:
         """True when one of them shares a character with `start:end`."""
         index = bisect_right(self._ends, start)
         return index < len(self._starts) and self._starts[index] < end
 
 
-def runs_at(text: str, places: Sequence[int], taken: Spans) -> Iterator[Run]:
+def runs_at(text: str, places: Sequence[int], taken: Spans) -> Iterator[DigitRun]:
     """The runs that begin at or right behind `places`.
 
     Args:
@@ -158,22 +158,22 @@ def runs_at(text: str, places: Sequence[int], taken: Spans) -> Iterator[Run]:
         if match is None:
             return
         start, done = match.span()
-        if not taken.hold(start, done) and not _is_date(text, start, done, taken):
-            yield from _pieces(Run(text, start, done), taken)
+        if not taken.contains(start, done) and not _is_date(text, start, done, taken):
+            yield from _pieces(DigitRun(text, start, done), taken)
 
 
 def _is_date(text: str, start: int, end: int, taken: Spans) -> bool:
     """True when all of a run is a date, so that nothing is left of it."""
     if end - start > _LONGEST_DATE or (date := _DATE.fullmatch(text, start, end)) is None:
         return False
-    return not (_is_part(text, start, date.start(date.lastindex or 0)) or taken.meet(start, end))
+    return not (_is_part(text, start, date.start(date.lastindex or 0)) or taken.overlaps(start, end))
 
 
-def _pieces(run: Run, taken: Spans) -> Sequence[Run]:
+def _pieces(run: DigitRun, taken: Spans) -> Sequence[DigitRun]:
     """The run without dates, parts of other numbers, and what is taken."""
     text, starts, ends = run.text, run.starts, run.ends
     start, end = starts[0], ends[-1]
-    left_out = [*taken.within(start, end)] if taken.meet(start, end) else []
+    left_out = [*taken.within(start, end)] if taken.overlaps(start, end) else []
     # Within a run separators stand on both sides of a group, so none but the first and the last can be parts.
     if _BESIDE_PART.search(text[start - 1 : start] + text[end : end + 1]):
         is_field, first_end = _is_field(run), ends[0]
@@ -185,13 +185,13 @@ def _pieces(run: Run, taken: Spans) -> Sequence[Run]:
     if not _DATE_SIGNS.isdisjoint(run.gaps):
         for sign in _IN_DATE.finditer(text, start, end):
             first = starts[bisect_left(ends, sign.start())]
-            if first >= start and not taken.meet(first, sign.start()) and (date := _DATE.match(text, first)):
+            if first >= start and not taken.overlaps(first, sign.start()) and (date := _DATE.match(text, first)):
                 start = date.end()
                 left_out.append((first, start))
     return run.without(left_out) if left_out else (run,)
 
 
-def _is_field(run: Run) -> bool:
+def _is_field(run: DigitRun) -> bool:
     """True when commas part a run from its neighbours in a list, so that they are no decimal commas."""
     text, start, end = run.text, run.starts[0], run.ends[-1]
     if "," not in (text[start - 1 : start], text[end : end + 1]):

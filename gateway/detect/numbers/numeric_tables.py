@@ -19,7 +19,7 @@ from collections.abc import Container, Iterator, Sequence
 
 from ..context.table_lines import line_at
 from ..findings.finding import Finding
-from .digit_runs import Run, Spans
+from .digit_runs import DigitRun, Spans
 
 MOST_BESIDE = 8
 """Groups of digits in one line, above which nobody lists an identifier and what belongs to it: number, date, code."""
@@ -33,14 +33,14 @@ _THREE_CELLS = 30  # characters, with the spaces between
 _LETTER, _DIGIT = re.compile(r"[^\W\d_]"), re.compile("[0-9]")
 
 
-def beside(run: Run, first: int, last: int) -> tuple[str, str]:
+def beside(run: DigitRun, first: int, last: int) -> tuple[str, str]:
     """What parts these groups from those before and behind them in the line; empty where there are none."""
     before = run.gaps[first - 1] if first else ""
     after = run.gaps[last] if last < len(run.gaps) else ""
     return "" if "\n" in before else before, "" if "\n" in after else after
 
 
-def is_in_dump(run: Run, taken: Spans) -> bool:
+def is_in_dump(run: DigitRun, taken: Spans) -> bool:
     """Whether cells of a dump in hexadecimal stand beside these groups, so that they are some of its cells.
 
     Args:
@@ -50,8 +50,8 @@ def is_in_dump(run: Run, taken: Spans) -> bool:
         return False
     start, end = run.starts[0], run.ends[-1]
     before, behind = max(0, start - _THREE_CELLS), end + _THREE_CELLS
-    return (_are_dumped(run.text[end:behind].split()[:3]) and not taken.meet(end, behind)) or (
-        _are_dumped(run.text[before:start].split()[-3:]) and not taken.meet(before, start)
+    return (_are_dumped(run.text[end:behind].split()[:3]) and not taken.overlaps(end, behind)) or (
+        _are_dumped(run.text[before:start].split()[-3:]) and not taken.overlaps(before, start)
     )
 
 
@@ -62,14 +62,14 @@ def _are_dumped(cells: Sequence[str]) -> bool:
     return not (joined.isalpha() or joined.isdigit())  # words such as "be" and "added" are no cells
 
 
-def is_within_row(run: Run, first: int, last: int) -> bool:
+def is_within_row(run: DigitRun, first: int, last: int) -> bool:
     """Whether nothing parts these groups from those beside them but what parts them from each other."""
     before, after = beside(run, first, last)
     inner = run.gaps[first:last]
     return before in inner or after in inner
 
 
-def parted(run: Run, begin: int, end: int, most: int) -> Iterator[tuple[int, int]]:
+def parted(run: DigitRun, begin: int, end: int, most: int) -> Iterator[tuple[int, int]]:
     """The groups of a long line that narrow gaps hold together, where wider ones part them from the rest.
 
     Args:
@@ -99,7 +99,7 @@ def _is_space(gap: str) -> bool:
     return gap[0] == " " and gap[-1] in " ("
 
 
-def without_chance(run: Run, found: Sequence[Finding], unsure: Container[str]) -> Sequence[Finding]:
+def without_chance(run: DigitRun, found: Sequence[Finding], unsure: Container[str]) -> Sequence[Finding]:
     """`found` without what the digits of a row are by chance.
 
     Args:
@@ -127,7 +127,7 @@ def without_chance(run: Run, found: Sequence[Finding], unsure: Container[str]) -
     return kept
 
 
-def are_most(run: Run, found: Sequence[Finding], begin: int, end: int) -> bool:
+def are_most(run: DigitRun, found: Sequence[Finding], begin: int, end: int) -> bool:
     """Whether two thirds of these groups are in findings; five sixths of a long row's, where chance has its way.
 
     Args:
@@ -157,6 +157,6 @@ def _is_between_cells(text: str, start: int, end: int) -> bool:
     return _DIGIT.search(text, lines[0][0], start) is not None and _DIGIT.search(text, end, lines[1][1]) is not None
 
 
-def _groups(run: Run, finding: Finding) -> tuple[int, int]:
+def _groups(run: DigitRun, finding: Finding) -> tuple[int, int]:
     """The first and the last group of a finding."""
     return bisect_left(run.starts, finding.start), bisect_left(run.starts, finding.end) - 1

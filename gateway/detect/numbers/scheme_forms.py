@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from ...domain.entities import EntityType
-from ..context.surroundings import Surroundings
+from ..context.surroundings import TextContext
 from ..context.topics import Topics
 from ..findings.finding import Finding
 from ..schemes.scheme import Form, Needs, compact
@@ -50,14 +50,14 @@ class FormRecognizer:
         """The forms, with no letter or digit right before or behind."""
         return [Pattern(_ALONE.format(form.pattern), has_case=form.has_case) for form, _, _ in self._forms]
 
-    def at(self, text: str, start: int, pattern: int, around: Surroundings) -> Finding | None:
+    def at(self, text: str, start: int, pattern: int, context: TextContext) -> Finding | None:
         """The identifier that begins at `start` or right behind."""
         form, expression, mask = self._forms[pattern]
         match = expression.match(text, start) or expression.match(text, start + 1)
         if match is None or is_inside_word(text, match.start(), match.end()):
             return None
         start = match.start()
-        if form.needs is not Needs.NOTHING and around.are_silent(start, match.end()):
+        if form.needs is not Needs.NOTHING and context.are_silent(start, match.end()):
             return None
         if text[start].isdigit() and text[start - 1 : start] in (".", ":") and text[start - 2 : start - 1].isdigit():
             return None  # the end of a time or a decimal: "11:04:09.113Z"
@@ -67,11 +67,11 @@ class FormRecognizer:
         value = written if form.entity_type in _HAS_CASE else compact(written)
         if form.check is not None and not form.check(value):
             return None
-        if form.needs is not Needs.NOTHING and not around(start, match.end()).speaks_of(mask, self._order):
+        if form.needs is not Needs.NOTHING and not context(start, match.end()).speaks_of(mask, self._order):
             return None
         score = _SCORE_WORD
         if form.needs is Needs.NOTHING:
-            words = around(start, match.end())
+            words = context(start, match.end())
             if not words.near & mask:
                 if words.touching & self._order and form.entity_type not in _UNMISTAKABLE:
                     return None

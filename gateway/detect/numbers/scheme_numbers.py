@@ -19,12 +19,12 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from ...domain.entities import EntityType
-from ..context.surroundings import Surroundings
+from ..context.surroundings import TextContext
 from ..context.topics import FARTHEST_BEFORE, FARTHEST_BEHIND, Topics
 from ..findings.finding import Finding
 from ..schemes.scheme import Needs, Number
 from .amounts import are_years, is_amount, is_of_uuid
-from .digit_runs import Run
+from .digit_runs import DigitRun
 from .numeric_tables import LONGEST_SAMPLE, are_most, is_within_row, without_chance
 
 _SCORE_OWN_WORD, _SCORE_WORD, _SCORE_SHAPE, _SCORE_ALONE = 1.0, 0.97, 0.95, 0.9
@@ -110,7 +110,7 @@ class _Shapes:
             node.here.written |= judged.shapes[lengths]
 
     def expression(self) -> bytes:
-        """Of the lengths of groups in which a scheme can begin, as `Run.shape` has them."""
+        """Of the lengths of groups in which a scheme can begin, as `DigitRun.shape` has them."""
         return b"|".join(
             re.escape(bytes([length])) + (b"" if node.here else b"(?:%b)" % node.expression())
             for length, node in self.after.items()
@@ -149,7 +149,7 @@ class NumberFinder:
         self._begins = re.compile(b"(?=%b|%b)" % (alone, self._by_shape.expression()), re.DOTALL)
         self._order = topics.mask("@order")
 
-    def find(self, run: Run, around: Surroundings, *, is_silent: bool) -> Iterator[Finding]:
+    def find(self, run: DigitRun, context: TextContext, *, is_silent: bool) -> Iterator[Finding]:
         """Identifiers in `run`, possibly overlapping.
 
         Args:
@@ -160,7 +160,7 @@ class NumberFinder:
         if count == 1:
             schemes = self._by_length.get(run.lengths[0])
             if schemes is not None and (schemes.bare or not is_silent):
-                yield from self._judged(run, 0, 0, around, schemes, is_silent=is_silent)
+                yield from self._judged(run, 0, 0, context, schemes, is_silent=is_silent)
             return
         found: list[Finding] = []
         row_end, row_from = 0, count
@@ -178,10 +178,10 @@ class NumberFinder:
                         row.last = row_end - 1
                 if is_row and is_within_row(run, first, last):
                     continue
-            found += self._judged(run, first, last, around, schemes, is_silent=is_silent, is_odd=is_odd)
+            found += self._judged(run, first, last, context, schemes, is_silent=is_silent, is_odd=is_odd)
         yield from without_chance(run, found, self._unsure) if found else ()
 
-    def _candidates(self, run: Run, row: _Row, *, is_silent: bool) -> Iterator[tuple[int, int, _Schemes, bool]]:
+    def _candidates(self, run: DigitRun, row: _Row, *, is_silent: bool) -> Iterator[tuple[int, int, _Schemes, bool]]:
         lengths, gaps, by_length, by_shape = run.lengths, run.gaps, self._by_length, self._by_shape.after
         if run.are_thousands:
             total = sum(lengths)
@@ -214,10 +214,10 @@ class NumberFinder:
 
     def _judged(
         self,
-        run: Run,
+        run: DigitRun,
         first: int,
         last: int,
-        around: Surroundings,
+        context: TextContext,
         schemes: _Schemes,
         *,
         is_silent: bool,
@@ -240,7 +240,7 @@ class NumberFinder:
             return
         near = closest = touching = heard = 0
         if not is_silent:
-            words = around(start, end)
+            words = context(start, end)
             near, closest, touching = words.near, words.closest, words.touching
             heard = closest if closest & self._order else near  # behind an order's word none but the closest counts
             listed = schemes.all if heard & schemes.mask else schemes.shaped if gaps else schemes.bare

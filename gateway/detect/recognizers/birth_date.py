@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from ...domain.entities import EntityType
-from ..context.surroundings import Surroundings
+from ..context.surroundings import TextContext
 from ..context.topics import Topics
 from ..findings.finding import Finding
 from ..text.scanner import Pattern
@@ -52,13 +52,13 @@ class BirthDateRecognizer:
     def __init__(self, topics: Topics) -> None:
         self._birth, self._order = topics.mask("@birth"), topics.mask("@order")
 
-    def at(self, text: str, start: int, _pattern: int, around: Surroundings) -> Finding | None:
+    def at(self, text: str, start: int, _pattern: int, context: TextContext) -> Finding | None:
         """The date of birth that begins at `start`."""
         match = _DATE.match(text, start)
         if match is None or is_inside_word(text, start, match.end()):
             return None
         end = match.end()
-        words = around(start, end)
+        words = context(start, end)
         said = words.before if not words.closest & self._order else 0  # "date of birth of the patient"
         if not (words.closest | words.after | said) & self._birth:
             return None

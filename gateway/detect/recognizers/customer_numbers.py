@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 
 from ...domain.entities import EntityType
-from ..context.surroundings import Surroundings
+from ..context.surroundings import TextContext
 from ..context.topics import named_topics
 from ..findings.finding import Finding
 from ..text.scanner import Pattern
@@ -56,7 +56,7 @@ class ShortIdRecognizer:
         for topic, _, _ in _ENTITY_TYPES
     )
 
-    def at(self, text: str, start: int, pattern: int, _around: Surroundings) -> Finding | None:
+    def at(self, text: str, start: int, pattern: int, _around: TextContext) -> Finding | None:
         """The number whose name begins at `start`, or right behind."""
         if pattern == _CODES:
             code = self._code.match(text, start) or self._code.match(text, start + 1)

@@ -14,11 +14,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ...domain.entities import EntityType
-from ..context.surroundings import Surroundings
+from ..context.surroundings import TextContext
 from ..context.topics import Topics
 from ..findings.finding import Finding
 from ..numbers.amounts import are_years, is_amount, is_of_uuid
-from ..numbers.digit_runs import Run
+from ..numbers.digit_runs import DigitRun
 from ..schemes.scheme import compact
 from ..text.scanner import Pattern
 from ..text.words import is_inside_word
@@ -93,7 +93,7 @@ _OWN_FORM = re.compile(
     r"|(?P<company>[0-9]{2}\.[0-9]{3}\.[0-9]{3}/[0-9]{4}-[0-9]{2}))(?![0-9]|[./-][0-9])"
 )
 _OWN_SHAPE = re.compile(b"(?=\3\3\3\2|\3\4\4\2|\3\4\7\1|\4\4\4\4|\2\3\3\4\2)")
-"""Digits in their groups, as `Run.shape` has them."""
+"""Digits in their groups, as `DigitRun.shape` has them."""
 
 
 class DocumentFinder:
@@ -113,18 +113,18 @@ class DocumentFinder:
         self._order, self._phone = topics.mask("@order"), topics.mask("@phone")
         self._said = self._order | topics.mask(*(document.topic for document in _DOCUMENTS))
 
-    def at(self, text: str, start: int, pattern: int, around: Surroundings) -> Finding | None:
+    def at(self, text: str, start: int, pattern: int, context: TextContext) -> Finding | None:
         """The number with letters that holds the hit at `start`, or stands beside the word there."""
         if pattern >= _FIRST_WORDS:
             for first, last in loose_documents.beside(text, start):
-                if found := self._by_word(text, first, last, compact(text[first:last]), around):
+                if found := self._by_word(text, first, last, compact(text[first:last]), context):
                     return found
             return None
         if pattern == _FIRST_WORDS - 1:
             match = _IBAN_LIKE.match(text, start)
             if match is None or is_inside_word(text, start, match.end()):
                 return None
-            return self._by_word(text, start, match.end(), compact(match.group()), around)
+            return self._by_word(text, start, match.end(), compact(match.group()), context)
         while start and text[start - 1].isascii() and (text[start - 1].isupper() or text[start - 1].isdigit()):
             start -= 1
         if text[start : start + 1].isdigit() and (series := _SERIES.search(text, max(0, start - 4), start)):
@@ -138,15 +138,15 @@ class DocumentFinder:
         value = compact(match.group())
         if sum(map(str.isdigit, value)) < _FEWEST_DIGITS or value.isdigit():
             return None
-        if found := self._by_word(text, start, match.end(), value, around):
+        if found := self._by_word(text, start, match.end(), value, context):
             return found
         shorter, space, _ = match.group().rpartition(" ")  # "AB1234567 8888": another number may follow
         value = compact(shorter)
         if not space or value.isdigit() or sum(map(str.isdigit, value)) < _FEWEST_DIGITS:
             return None
-        return self._by_word(text, start, start + len(shorter), value, around)
+        return self._by_word(text, start, start + len(shorter), value, context)
 
-    def find(self, run: Run, around: Surroundings) -> Iterator[Finding]:
+    def find(self, run: DigitRun, context: TextContext) -> Iterator[Finding]:
         """The number that is all of `run`, or its first groups up to a space."""
         last = len(run.starts) - 1
         if last and _is_range(run):
@@ -161,20 +161,20 @@ class DocumentFinder:
             if " " in gaps and "." in gaps:
                 continue  # decimals side by side: "514.38 202.5"
             start = run.starts[0]
-            if found := self._by_word(run.text, start, run.ends[end], digits, around):
+            if found := self._by_word(run.text, start, run.ends[end], digits, context):
                 yield found
                 return
             if len(digits) in _CARD_LENGTHS and _PAN.search(run.text, max(0, start - _REACH_OF_PAN), start):
                 yield Finding(start, run.ends[end], EntityType.CARD, _SCORE, digits, "CARD_BY_WORD")
                 return
 
-    def in_own_form(self, run: Run, around: Surroundings) -> Iterator[Finding]:
+    def in_own_form(self, run: DigitRun, context: TextContext) -> Iterator[Finding]:
         """Numbers punctuated as one issuer does and nobody else; what comes here has a wrong check digit."""
         if len(run.starts) < _FEWEST_OF_OWN_FORM:
             return
         for begin in _OWN_SHAPE.finditer(run.shape):
             match = _OWN_FORM.match(run.text, run.starts[begin.start()], run.ends[-1])
-            if match is not None and not around(*match.span()).touching & self._order:
+            if match is not None and not context(*match.span()).touching & self._order:
                 entity_type = (
                     EntityType.CARD
                     if match["card"]
@@ -184,8 +184,8 @@ class DocumentFinder:
                 )
                 yield Finding(*match.span(), entity_type, _SCORE, compact(match.group()), "ID_BY_FORM")
 
-    def _by_word(self, text: str, start: int, end: int, value: str, around: Surroundings) -> Finding | None:
-        words = around(start, end)
+    def _by_word(self, text: str, start: int, end: int, value: str, context: TextContext) -> Finding | None:
+        words = context(start, end)
         closest = words.closest
         if closest & self._phone and not value.isdigit():
             closest = words.before  # "my number" is no telephone's
@@ -217,7 +217,7 @@ class DocumentFinder:
         return Finding(start, end, document.entity_type, _SCORE, value, document.rule)
 
 
-def _ends(run: Run) -> Iterator[int]:
+def _ends(run: DigitRun) -> Iterator[int]:
     """The groups with which a number may end that a space parts from the next, the last first; and the first one."""
     gaps = run.gaps[:_MOST_GROUPS]
     for end in range(len(gaps) - 1, 0, -1):
@@ -226,7 +226,7 @@ def _ends(run: Run) -> Iterator[int]:
     yield 0
 
 
-def _is_range(run: Run) -> bool:
+def _is_range(run: DigitRun) -> bool:
     """Whether it goes from one number to another: "120000 - 360000", "15 001-19 999"."""
     lengths, gaps = run.lengths, run.gaps
     if gaps == [" - "]:

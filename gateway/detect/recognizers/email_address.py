@@ -9,7 +9,7 @@ import re
 import string
 
 from ...domain.entities import EntityType
-from ..context.surroundings import Surroundings
+from ..context.surroundings import TextContext
 from ..findings.finding import Finding
 from ..text.scanner import Pattern
 
@@ -36,7 +36,7 @@ class EmailRecognizer:
     rules = ("EMAIL",)
     patterns = (Pattern(r"@[0-9A-Za-z\[\x80-\xff]"),)
 
-    def at(self, text: str, start: int, _pattern: int, _around: Surroundings) -> Finding | None:
+    def at(self, text: str, start: int, _pattern: int, _around: TextContext) -> Finding | None:
         """The address whose `@` stands at `start`."""
         domain = _DOMAIN.match(text, start)
         if domain is None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 from ...domain.entities import EntityType
-from ..context.surroundings import Surroundings
+from ..context.surroundings import TextContext
 from ..findings.finding import Finding
 from ..schemes.check_digits import mod_97_10
 from ..text.scanner import Pattern
@@ -59,7 +59,7 @@ class IbanRecognizer:
     rules = ("IBAN",)
     patterns = (Pattern(rf"[A-Z] ?[A-Z]{_GAP}[0-9]{_GAP}[0-9]{_GAP}[0-9A-Z]{_GAP}[0-9A-Z]"),)
 
-    def at(self, text: str, start: int, _pattern: int, _around: Surroundings) -> Finding | None:
+    def at(self, text: str, start: int, _pattern: int, _around: TextContext) -> Finding | None:
         """The IBAN that begins at `start`."""
         country = _COUNTRY.match(text, start)
         if country is None or (start and _touches(text, start)):

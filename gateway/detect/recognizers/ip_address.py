@@ -6,7 +6,7 @@ import ipaddress
 import re
 
 from ...domain.entities import EntityType
-from ..context.surroundings import Surroundings
+from ..context.surroundings import TextContext
 from ..findings.finding import Finding
 from ..text.scanner import Pattern
 from ..text.words import is_inside_word
@@ -32,7 +32,7 @@ class IpRecognizer:
         Pattern(r"(?:[0-9a-f]{1,4}:){5}[0-9a-f]{1,4}"),
     )
 
-    def at(self, text: str, start: int, pattern: int, _around: Surroundings) -> Finding | None:
+    def at(self, text: str, start: int, pattern: int, _around: TextContext) -> Finding | None:
         """The address that holds the hit at `start`."""
         return self._version_6(text, start) if pattern else self._version_4(text, start)
 

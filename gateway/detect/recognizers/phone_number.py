@@ -16,12 +16,12 @@ import re
 from collections.abc import Iterator, Sequence
 
 from ...domain.entities import EntityType
-from ..context.surroundings import Surroundings
+from ..context.surroundings import TextContext
 from ..context.table_lines import are_in_column
 from ..context.topics import FARTHEST_BEFORE, FARTHEST_BEHIND, Topics
 from ..findings.finding import Finding
 from ..numbers.amounts import are_years, is_amount, is_of_uuid
-from ..numbers.digit_runs import Run, are_thousands
+from ..numbers.digit_runs import DigitRun, are_thousands
 from ..numbers.numeric_tables import beside, parted
 from .numbering_plan import PhonePlan
 
@@ -71,23 +71,23 @@ class PhoneFinder:
         self._groupings = re.compile(b"\1?(?:%b)" % groupings, re.DOTALL)
         self._phone, self._order = topics.mask("@phone"), topics.mask("@order")
 
-    def international(self, run: Run, around: Surroundings) -> Finding | None:
+    def international(self, run: DigitRun, context: TextContext) -> Finding | None:
         """The phone number with a plus sign with which `run` begins, which nothing else can be."""
         if _plus_before(run.text, run.starts[0]) == run.starts[0]:
             return None
-        found = self._longest_from(run, 0, 0, len(run.starts), around, is_apart=True)
+        found = self._longest_from(run, 0, 0, len(run.starts), context, is_apart=True)
         return found[0] if found else None
 
-    def find(self, run: Run, around: Surroundings) -> Iterator[Finding]:
+    def find(self, run: DigitRun, context: TextContext) -> Iterator[Finding]:
         """Phone numbers in `run`, none overlapping."""
         starts, ends = run.starts, run.ends
-        for begin, end in self._pieces(run, around) if len(starts) > 3 else ((0, len(starts)),):
+        for begin, end in self._pieces(run, context) if len(starts) > 3 else ((0, len(starts)),):
             last_start = ends[end - 1] - _FEWEST_BY_WORD
             if last_start < starts[begin]:
                 continue
             # No word is near where the run goes on for long on either side.
             is_apart = starts[begin] >= starts[0] + FARTHEST_BEFORE and ends[end - 1] <= ends[-1] - FARTHEST_BEHIND
-            is_unsaid = end - begin > 2 and (is_apart or not around.may_say(self._phone))
+            is_unsaid = end - begin > 2 and (is_apart or not context.may_say(self._phone))
             is_even = is_unsaid and len(set(run.gaps[begin : end - 1])) == 1
             has_decimals = is_unsaid and not is_even and "." in run.gaps[max(0, begin - 1) : end - 1]
             # All of it may be one number.
@@ -98,7 +98,7 @@ class PhoneFinder:
                     first += 1
                     continue
                 found = self._longest_from(
-                    run, begin, first, end, around, is_apart=is_apart, is_even=is_even, has_decimals=has_decimals
+                    run, begin, first, end, context, is_apart=is_apart, is_even=is_even, has_decimals=has_decimals
                 )
                 if found is None:
                     first += 1
@@ -106,7 +106,7 @@ class PhoneFinder:
                     yield found[0]
                     first = found[1] + 1
 
-    def _may_begin(self, run: Run, first: int) -> bool:
+    def _may_begin(self, run: DigitRun, first: int) -> bool:
         """False for a group of a row that no number begins with: a count, or what nobody writes before the next."""
         length, digit = run.lengths[first], run.text[run.starts[first]]
         if digit == "0" or length > 9:
@@ -115,7 +115,7 @@ class PhoneFinder:
             return False
         return length >= _FEWEST_BY_WORD or self._groupings.match(run.shape, first) is not None
 
-    def _pieces(self, run: Run, around: Surroundings) -> Iterator[tuple[int, int]]:
+    def _pieces(self, run: DigitRun, context: TextContext) -> Iterator[tuple[int, int]]:
         """Groups in which numbers can stand: of lines, and of a long line what wider gaps part."""
         count = len(run.starts)
         begin = 0
@@ -123,7 +123,7 @@ class PhoneFinder:
             _, end = run.line(begin)
             if end - begin <= _MOST_LISTED:
                 yield begin, end
-            elif around.may_say(self._phone):  # beside the words, at either end
+            elif context.may_say(self._phone):  # beside the words, at either end
                 yield begin, begin + _MOST_BESIDE
                 yield from parted(run, begin + _MOST_BESIDE, end - _MOST_BESIDE, _MOST_LISTED)
                 yield end - _MOST_BESIDE, end
@@ -133,11 +133,11 @@ class PhoneFinder:
 
     def _longest_from(
         self,
-        run: Run,
+        run: DigitRun,
         begin: int,
         first: int,
         end: int,
-        around: Surroundings,
+        context: TextContext,
         *,
         is_apart: bool,
         is_even: bool = False,
@@ -179,7 +179,7 @@ class PhoneFinder:
             if total > _MOST:
                 break
         for last, total in reversed(candidates):
-            number = self._number(run, first, last, total, around, has_plus=plus < start, is_apart=is_apart)
+            number = self._number(run, first, last, total, context, has_plus=plus < start, is_apart=is_apart)
             if number is not None:
                 value, score, rule = number
                 outset, stop = min(plus, _bracket_before(text, start, ends[last])), ends[last]
@@ -189,7 +189,7 @@ class PhoneFinder:
         return None
 
     def _number(
-        self, run: Run, first: int, last: int, total: int, around: Surroundings, *, has_plus: bool, is_apart: bool
+        self, run: DigitRun, first: int, last: int, total: int, context: TextContext, *, has_plus: bool, is_apart: bool
     ) -> tuple[str, float, str] | None:
         digits = run.digits(first, last)
         if has_plus:
@@ -198,12 +198,12 @@ class PhoneFinder:
             return self._plan.international(digits) or f"+{digits}", _SCORE_INTERNATIONAL, "PHONE"
         start, end = run.starts[first], run.ends[last]
         abroad = self._plan.international(digits[2:]) if total > 9 and run.text.startswith("00", start) else None
-        if abroad and last > first and self._is_chance(run, first, last, around):
+        if abroad and last > first and self._is_chance(run, first, last, context):
             abroad = None
-        if first == 0 and self._order & (touching := around(start, end).touching) and not self._phone & touching:
+        if first == 0 and self._order & (touching := context(start, end).touching) and not self._phone & touching:
             return None  # asked first, as `documents` reads what stands there anyway
         has_form = self._is_written(run, first, last, has_trunk=True)
-        may_say = not is_apart and around.may_say(self._phone)
+        may_say = not is_apart and context.may_say(self._phone)
         if not (has_form or abroad or may_say):
             return None
         national = self._plan.national(digits) if total >= _FEWEST else None
@@ -213,15 +213,15 @@ class PhoneFinder:
         )
         if not (is_written or abroad or may_say):
             return None
-        words = around(start, end)
+        words = context(start, end)
         if (words.touching | words.following) & self._order and not words.touching & self._phone:
             return None
-        is_written = is_written and not self._is_chance(run, first, last, around)
+        is_written = is_written and not self._is_chance(run, first, last, context)
         is_said = may_say and (
             bool(((words.before & words.closest) | words.after) & self._phone)
             or (total >= _FEWEST and _says_which(run.text, start, end))
         )
-        if is_said and not is_written and " " in run.gaps[first:last] and _is_cell(run, first, last, around):
+        if is_said and not is_written and " " in run.gaps[first:last] and _is_cell(run, first, last, context):
             return None
         if is_said and _PATH_BEFORE.search(run.text, max(0, start - _LONGEST_PATH), start):
             return None
@@ -241,7 +241,7 @@ class PhoneFinder:
             return None
         return national[0] if national else digits, _SCORE_WORD, "PHONE_BY_WORD"
 
-    def _is_written(self, run: Run, first: int, last: int, *, has_trunk: bool) -> bool:
+    def _is_written(self, run: DigitRun, first: int, last: int, *, has_trunk: bool) -> bool:
         """Whether valid digits are also written as people write a number."""
         text, lengths, gaps = run.text, run.lengths[first : last + 1], run.gaps[first:last]
         if not gaps:
@@ -263,7 +263,7 @@ class PhoneFinder:
             is_grouped = has_trunk or (len(lengths) >= 3 and (sum(lengths) >= 9 or "." not in gaps))
         return is_grouped and not (are_years(run, first, last) or self._is_of_a_row(run, first, last, lengths, gaps))
 
-    def _is_chance(self, run: Run, first: int, last: int, around: Surroundings) -> bool:
+    def _is_chance(self, run: DigitRun, first: int, last: int, context: TextContext) -> bool:
         """Whether a row of a table holds these groups, and nobody writes a number in them."""
         lengths = run.lengths[first : last + 1]
         if " " not in run.gaps[first:last]:
@@ -272,14 +272,14 @@ class PhoneFinder:
         if lengths[0] > 1 and text[start] == "0":  # counts in as many digits as the others: 033511 101710
             is_padded = lengths[0] > 2 and len(set(lengths)) == 1
             beside_it = text[max(0, start - 2) : start] + text[end : end + 2]
-            return is_padded and any(map(str.isdigit, beside_it)) and around.are_in_table(start)
-        if not around.are_in_table(start):
+            return is_padded and any(map(str.isdigit, beside_it)) and context.are_in_table(start)
+        if not context.are_in_table(start):
             return False
         return not self._is_grouped(run, first, lengths) or not are_in_column(
             text, start, end, self._plan.groupings.__contains__
         )
 
-    def _is_of_a_row(self, run: Run, first: int, last: int, lengths: list[int], inner: list[str]) -> bool:
+    def _is_of_a_row(self, run: DigitRun, first: int, last: int, lengths: list[int], inner: list[str]) -> bool:
         """Whether these groups are decimals, or some of a table's cells: 757.98 568.83, 433 993 221 178 26 512."""
         text, start, end = run.text, run.starts[first], run.ends[last]
         before, after = beside(run, first, last)
@@ -301,20 +301,20 @@ class PhoneFinder:
             return True
         return not self._is_grouped(run, first, lengths)
 
-    def _is_grouped(self, run: Run, first: int, lengths: list[int]) -> bool:
+    def _is_grouped(self, run: DigitRun, first: int, lengths: list[int]) -> bool:
         """Whether people write numbers in such groups, behind the 1 or 8 that some countries dial or without it."""
         if lengths[0] == 1 and len(lengths) > 3 and run.text[run.starts[first]] in "18":
             lengths = lengths[1:]
         return tuple(lengths) in self._plan.groupings
 
 
-def _is_cell(run: Run, first: int, last: int, around: Surroundings) -> bool:
+def _is_cell(run: DigitRun, first: int, last: int, context: TextContext) -> bool:
     """Whether these groups are some of a table's row without words."""
     begin, end = run.line(first)
-    return last - first + 1 < end - begin and around.are_in_table(run.starts[first])
+    return last - first + 1 < end - begin and context.are_in_table(run.starts[first])
 
 
-def _is_mobile_alone(run: Run, first: int, last: int, number: str) -> bool:
+def _is_mobile_alone(run: DigitRun, first: int, last: int, number: str) -> bool:
     """Whether it is a mobile number of a country that dials no prefix and seldom groups them."""
     return (
         number.startswith(_ALONE)

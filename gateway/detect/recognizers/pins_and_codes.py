@@ -13,7 +13,7 @@ import re
 from collections.abc import Sequence
 
 from ...domain.entities import EntityType
-from ..context.surroundings import Surroundings
+from ..context.surroundings import TextContext
 from ..findings.finding import Finding
 from ..text.scanner import Pattern
 
@@ -149,7 +149,7 @@ class ShortCodeRecognizer:
             Pattern(rf"[a-z\x80-\xff][ '\"](?:{words})(?:[^0-9A-Za-z\x80-\xff]|$)"),
         ]
 
-    def at(self, text: str, start: int, pattern: int, _around: Surroundings) -> Finding | None:
+    def at(self, text: str, start: int, pattern: int, _around: TextContext) -> Finding | None:
         """The code whose name begins at `start`, or that stands there before a name."""
         if pattern == _WORD_BEHIND:
             word = next(filter(None, (_WORD.match(text, place) for place in (start + 1, start + 2))), None)

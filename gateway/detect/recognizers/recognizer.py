@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from ..context.surroundings import Surroundings
+from ..context.surroundings import TextContext
 from ..findings.finding import Finding
 from ..text.scanner import Pattern
 
@@ -25,7 +25,7 @@ class Recognizer(Protocol):
     def patterns(self) -> Sequence[Pattern]:
         """Where to look."""
 
-    def at(self, text: str, start: int, pattern: int, around: Surroundings) -> Finding | None:
+    def at(self, text: str, start: int, pattern: int, context: TextContext) -> Finding | None:
         """The identifier at a hit, if it is one.
 
         Args:

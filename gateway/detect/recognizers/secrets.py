@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ...domain.entities import EntityType
-from ..context.surroundings import Surroundings
+from ..context.surroundings import TextContext
 from ..findings.finding import Finding
 from ..text.scanner import Pattern
 from .labelled_passwords import named_secret, spellings
@@ -177,7 +177,7 @@ class SecretRecognizer:
         named = Pattern("|".join(sorted(spellings())))
         return [*(Pattern(form.begins, has_case=form.has_case) for form in _FORMS), named]
 
-    def at(self, text: str, start: int, pattern: int, _around: Surroundings) -> Finding | None:
+    def at(self, text: str, start: int, pattern: int, _around: TextContext) -> Finding | None:
         """The secret that begins, or is named, at `start`."""
         if pattern == len(_FORMS):
             span = named_secret(text, start)

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from ...domain.entities import EntityType
 from ..context.table_rows import rows_of
 from ..findings.finding import Finding
-from ..text.view import View
+from ..text.view import NormalizedText
 
 _DATE = re.compile(
     r"(?:(?<=[|;,\t])|^)[ \"']{0,3}(?P<date>(?P<first>[0-9]{4})([-./])[0-9]{1,2}\3[0-9]{1,2}"
@@ -31,7 +31,7 @@ class RowFinder:
 
     rules = (_RULE,)
 
-    def find(self, view: View, found: Sequence[Finding]) -> Iterator[Finding]:
+    def find(self, view: NormalizedText, found: Sequence[Finding]) -> Iterator[Finding]:
         """Dates in the rows of numbers of persons."""
         text = view.text
         for start, end in rows_of(text, found, _PERSONS):

@@ -12,7 +12,7 @@ from ...domain.entities import EntityType
 from ..findings.finding import Finding, name_value
 from ..numbers.digit_runs import Spans
 from ..schemes.scheme import compact
-from ..text.view import View
+from ..text.view import NormalizedText
 from .cells import Cell, cells_of
 from .column_headers import COLUMNS, PEOPLE, SECRET, SHORT, Column, HeaderReader
 
@@ -35,7 +35,7 @@ class ColumnFinder:
     def __init__(self) -> None:
         self._headers = HeaderReader()
 
-    def find(self, view: View, _found: Sequence[Finding]) -> Iterator[Finding]:
+    def find(self, view: NormalizedText, _found: Sequence[Finding]) -> Iterator[Finding]:
         """Yield the identifiers in such columns."""
         text = view.text
         if "\n" not in text:
@@ -44,7 +44,7 @@ class ColumnFinder:
         for separator in _SEPARATORS:
             if text.count(separator) > 1:
                 for finding in self._in_tables(text, separator):
-                    if not held.meet(finding.start, finding.end):
+                    if not held.overlaps(finding.start, finding.end):
                         yield finding
 
     def _in_tables(self, text: str, separator: str) -> Iterator[Finding]:

@@ -1,6 +1,6 @@
 """Undoes the disguises in which identifiers hide, by intent or by copy and paste.
 
-    plain(View("\\uff14\\uff11\\uff11\\uff11")).text                # "4111"
+    plain(NormalizedText("\\uff14\\uff11\\uff11\\uff11")).text                # "4111"
     [view.text for view in views("anna%2540example.com")]    # as it stands, and "anna@example.com"
 
 `plain` is what every text gets: digits of any script, full-width and mathematical letters, odd spaces and dashes become
@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from . import base64_hex as encoded
 from .escapes import UNDOINGS
 from .scanner import Scanner
-from .view import View
+from .view import NormalizedText
 
 _ROUNDS = 3  # `%2540` within an HTML entity
 _DEPTH = 3  # base64 within base64
@@ -68,7 +68,7 @@ _ODDS = re.compile(f"{_ODD.pattern}+")
 _MARKS = re.compile(r"[\u0334-\u0338\u20d0-\u20f0]+|(?<=[0-9@.+])[\u0300-\u036f]+")
 
 
-def plain(view: View) -> View:
+def plain(view: NormalizedText) -> NormalizedText:
     """`view` in characters that recognizers know."""
     text = view.text
     if text.isascii() or _ODD.search(text) is None:
@@ -88,14 +88,14 @@ def _same_length(match: re.Match[str]) -> str:
     return match.group().translate(_SAME_LENGTH)
 
 
-def views(text: str) -> list[View]:
+def views(text: str) -> list[NormalizedText]:
     """Everything that `text` can be read as; the first view is what a person would read."""
-    found: list[View] = []
-    _add_readings(found, plain(View(text)), _DEPTH)
+    found: list[NormalizedText] = []
+    _add_readings(found, plain(NormalizedText(text)), _DEPTH)
     return found
 
 
-def _add_readings(found: list[View], view: View, depth: int) -> None:
+def _add_readings(found: list[NormalizedText], view: NormalizedText, depth: int) -> None:
     wanted, places, view.runs = _signs(view)
     readings = [(view, places)]
     undone = view
@@ -116,7 +116,7 @@ def _add_readings(found: list[View], view: View, depth: int) -> None:
             _add_readings(found, plain(reading.decoded(decoded)), depth - 1)
 
 
-def _signs(view: View) -> tuple[set[int], Sequence[int], Sequence[tuple[int, int]]]:
+def _signs(view: NormalizedText) -> tuple[set[int], Sequence[int], Sequence[tuple[int, int]]]:
     """Which undoings a view calls for, where encoded runs may begin, and where long runs stand."""
     wanted: set[int] = set()
     of_runs: list[tuple[int, int]] = []

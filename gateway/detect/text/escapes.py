@@ -205,8 +205,8 @@ def _markup_gates() -> Iterator[Pattern]:
     marks = [mark.replace("{0,80}", "*") for mark in _MARKS]
     second = f"(?:{'|'.join(marks)})?"
     for mark in marks:
-        around = f"(?:{mark}){second}"
-        yield Pattern(f"[0-9]{around}[0-9A-Za-z]|[A-Za-z]{around}[0-9]", is_once=True)
+        context = f"(?:{mark}){second}"
+        yield Pattern(f"[0-9]{context}[0-9A-Za-z]|[A-Za-z]{context}[0-9]", is_once=True)
 
 
 def _markup(text: str) -> list[Edit]:

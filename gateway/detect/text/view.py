@@ -1,6 +1,6 @@
 """A text as the finders should see it, with an exact way back to the text as it was written.
 
-    view = View("to anna\\\\u0040example.com").replaced([(7, 13, "@")])
+    view = NormalizedText("to anna\\\\u0040example.com").replaced([(7, 13, "@")])
     view.text               # "to anna@example.com"
     view.span(3, 19)        # (3, 24): where the address stands in the original
 
@@ -19,7 +19,7 @@ from functools import cached_property
 from operator import itemgetter
 
 from ...tokens.search import find_tokens
-from .words import Reading, read
+from .words import Words, words_of
 
 _WORDS = re.compile(r"[^\W_](?:.*[^\W_])?", re.DOTALL)  # without the spaces and marks around them
 
@@ -33,11 +33,11 @@ Edit = tuple[int, int, str]
 
 
 @dataclass(eq=False)
-class View:
+class NormalizedText:
     """What the finders read."""
 
     text: str
-    _origin: View | None = field(default=None, repr=False)
+    _origin: NormalizedText | None = field(default=None, repr=False)
     """What this view was made of; None for the text as it was written, or one of equal length."""
     _places: Sequence[int] = field(default=(), repr=False)
     """Where pieces of `text` begin, sorted; kept and replaced ones in turn."""
@@ -58,16 +58,16 @@ class View:
         return [(token.start, token.end) for token in find_tokens(self.text)] if "_" in self.text else []
 
     @cached_property
-    def reading(self) -> Reading:
+    def words(self) -> Words:
         """The text as words, with small letters where our tokens stand: they end in letters as names do (`..TANA`)."""
         if not self.tokens:
-            return read(self.text)
+            return words_of(self.text)
         pieces: list[str] = []
         position = 0
         for start, end in self.tokens:
             pieces += (self.text[position:start], "x" * (end - start))
             position = end
-        return read("".join((*pieces, self.text[position:])))
+        return words_of("".join((*pieces, self.text[position:])))
 
     def beside_tokens(self, start: int, end: int) -> Iterator[tuple[int, int]]:
         """The words of a span without our own tokens: of `PERSON_...'s Nordmann` the second.
@@ -87,7 +87,7 @@ class View:
             if words := _WORDS.search(self.text, first, last):
                 yield words.span()
 
-    def replaced(self, edits: Sequence[Edit]) -> View:
+    def replaced(self, edits: Sequence[Edit]) -> NormalizedText:
         """A view of this view with pieces replaced.
 
         Args:
@@ -113,21 +113,21 @@ class View:
             pieces.append(self.text[position:])
             places.append(length)
             spans.append((position, len(self.text), False))
-        return View("".join(pieces), self, places, spans)
+        return NormalizedText("".join(pieces), self, places, spans)
 
-    def respelled(self, text: str) -> View:
+    def respelled(self, text: str) -> NormalizedText:
         """The same view with other characters in the same places.
 
         Args:
             text: as long as this view's.
         """
-        return View(text, self._origin, self._places, self._spans)
+        return NormalizedText(text, self._origin, self._places, self._spans)
 
     def may_hold_run(self, length: int) -> bool:
         """False when nowhere so many letters and digits stand together."""
         return self.runs is None or any(end - start >= length for start, end in self.runs)
 
-    def decoded(self, pieces: Sequence[Edit]) -> View:
+    def decoded(self, pieces: Sequence[Edit]) -> NormalizedText:
         """A view of nothing but these pieces, so far apart that none says anything of another; every character stands
         for its whole piece."""
         places, length = [], 0
@@ -135,7 +135,7 @@ class View:
             places.append(length)
             length += len(plain) + len(APART)
         spans = [(start, end, True) for start, end, _ in pieces]
-        return View(APART.join(plain for _, _, plain in pieces), self, places, spans)
+        return NormalizedText(APART.join(plain for _, _, plain in pieces), self, places, spans)
 
     def span(self, start: int, end: int) -> tuple[int, int]:
         """The original's span for `text[start:end]`, which must not be empty; a replaced piece counts as a whole."""

@@ -4,7 +4,7 @@ Cutting happens over UTF-8 bytes, where two passes in C do what a regular expres
 letters become lower case, other ASCII becomes a space, everything else stays. So `folded` has a space before and after
 every word, and words that belong together are found as they stand: see `names.clues`.
 
-    reading = read("Dear Mr. Nordmann")
+    reading = words_of("Dear Mr. Nordmann")
     reading.words                        # {b"dear", b"mr", b"nordmann"}
     list(reading.places(b"mr"))          # [6]: where it stands in `folded`
 """
@@ -24,7 +24,7 @@ MARKS = ("’", "‘", "“", "”", "„", "«", "»", "–", "—", "…", "،
 """What stands at words and is not ASCII; what is not listed stays a part of its word, which then is no cue."""
 
 
-class Reading:
+class Words:
     """A text, cut into words.
 
     Args:
@@ -39,7 +39,7 @@ class Reading:
         self._outside: list[bytes] = []
 
     @cached_property
-    def words(self) -> frozenset[bytes]:
+    def distinct(self) -> frozenset[bytes]:
         """Every word of `folded`, once."""
         return frozenset(self.outside(()))
 
@@ -75,7 +75,7 @@ class Reading:
         return indices
 
 
-def read(text: str) -> Reading:
+def words_of(text: str) -> Words:
     """Cut `text`."""
     plain = text
     if not text.isascii():
@@ -83,7 +83,7 @@ def read(text: str) -> Reading:
             if mark in plain:
                 plain = plain.replace(mark, " ")
     folded = b" " + plain.encode("utf-8", "surrogatepass").translate(TO_WORDS) + b" "
-    return Reading(text, folded)
+    return Words(text, folded)
 
 
 def is_inside_word(text: str, start: int, end: int) -> bool:

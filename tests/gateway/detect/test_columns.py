@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from sovctl.gateway.detect.build import make_detector
 from sovctl.gateway.detect.tables.columns import ColumnFinder
-from sovctl.gateway.detect.text.view import View
+from sovctl.gateway.detect.text.view import NormalizedText
 from sovctl.gateway.domain.entities import EntityType
 from sovctl.gateway.settings.detect import DetectSettings
 from sovctl.gateway.tokens.token import TokenIssuer
@@ -94,6 +94,6 @@ def test_tokens_in_a_column_are_nobodys() -> None:
 
 @given(st.text(st.sampled_from('a1;,|\t\n"- passwordIBAN'), max_size=200))
 def test_every_finding_lies_in_its_text(text: str) -> None:
-    for finding in ColumnFinder().find(View(text), []):
+    for finding in ColumnFinder().find(NormalizedText(text), []):
         assert 0 <= finding.start < finding.end <= len(text)
         assert "\n" not in text[finding.start : finding.end]

@@ -17,7 +17,7 @@ from sovctl.gateway.detect.structured_finder import StructuredFinder
 from sovctl.gateway.detect.text.base64_hex import decoded_runs
 from sovctl.gateway.detect.text.deobfuscation import _signs, plain, views
 from sovctl.gateway.detect.text.escapes import UNDOINGS
-from sovctl.gateway.detect.text.view import View
+from sovctl.gateway.detect.text.view import NormalizedText
 
 DETECTOR = Detector([StructuredFinder(phone_regions=["DE", "GB", "US"])])
 
@@ -242,7 +242,7 @@ CHOOSY = {"markup in a number", "look-alike letters", "quoted-printable"}
 @example("61 6e 6e 61 40 78 2e 64@0x")
 @examples(400)
 def test_no_undoing_and_no_run_is_missed_by_the_scan_before_it(text: str) -> None:
-    view = View(text)
+    view = NormalizedText(text)
     wanted, places, _ = _signs(view)
     needed = {index for index, undoing in enumerate(UNDOINGS) if undoing.edits(text)}
     assert {index for index in needed if UNDOINGS[index].name not in CHOOSY} <= wanted
@@ -262,7 +262,7 @@ def test_a_view_knows_where_every_character_comes_from(
     case: tuple[str, list[tuple[int, int, str]]], data: st.DataObject
 ) -> None:
     text, edits = case
-    view = View(text).replaced(edits)
+    view = NormalizedText(text).replaced(edits)
     expected: list[tuple[int, int]] = []
     shown: list[str] = []
     position = 0
@@ -293,8 +293,8 @@ def test_every_view_leads_back_into_the_text(text: str) -> None:
 
 @given(st.text(max_size=80))
 def test_a_plain_view_is_plain(text: str) -> None:
-    view = plain(View(text))
-    assert plain(View(view.text)).text == view.text
+    view = plain(NormalizedText(text))
+    assert plain(NormalizedText(view.text)).text == view.text
 
 
 def test_what_is_encoded_hides_nothing_of_what_is_encoded_elsewhere() -> None:

@@ -9,7 +9,7 @@ from listed_givens import finder_of, surfaces
 
 from sovctl.gateway.detect.edm.forms.arabic_given_names import is_arabic_given
 from sovctl.gateway.detect.edm.forms.romanization import romanised, transcribed, unvowelled
-from sovctl.gateway.detect.edm.matching.finder import ListedFinder
+from sovctl.gateway.detect.edm.matching.finder import EdmFinder
 
 NAMES = [
     "زهير السامرائي",
@@ -26,7 +26,7 @@ NAMES = [
 
 
 @pytest.fixture(scope="module", name="listed")
-def listed_fixture(tmp_path_factory: pytest.TempPathFactory) -> ListedFinder:
+def listed_fixture(tmp_path_factory: pytest.TempPathFactory) -> EdmFinder:
     return finder_of(tmp_path_factory.mktemp("arabic"), [{"full_name": name} for name in NAMES])
 
 
@@ -66,7 +66,7 @@ def listed_fixture(tmp_path_factory: pytest.TempPathFactory) -> ListedFinder:
         ("أرسل لعبد الله السنوسي العقد", "لعبد الله السنوسي"),
     ],
 )
-def test_a_listed_arabic_name_is_found_in_other_spellings(listed: ListedFinder, text: str, expected: str) -> None:
+def test_a_listed_arabic_name_is_found_in_other_spellings(listed: EdmFinder, text: str, expected: str) -> None:
     assert expected in surfaces(listed, text)
 
 
@@ -81,7 +81,7 @@ def test_a_listed_arabic_name_is_found_in_other_spellings(listed: ListedFinder, 
         "التراث السنوسية قديم",
     ],
 )
-def test_what_only_sounds_like_one_is_nobody(listed: ListedFinder, text: str) -> None:
+def test_what_only_sounds_like_one_is_nobody(listed: EdmFinder, text: str) -> None:
     assert surfaces(listed, text) == []
 
 

@@ -8,7 +8,7 @@ import pytest
 from listed_givens import finder_of, surfaces
 
 from sovctl.gateway.detect.edm.index.people import person_of
-from sovctl.gateway.detect.edm.matching.finder import ListedFinder
+from sovctl.gateway.detect.edm.matching.finder import EdmFinder
 
 NAMES = [
     "Crisanto Trueba Arredondo",
@@ -31,7 +31,7 @@ NAMES = [
 
 
 @pytest.fixture(scope="module", name="listed")
-def listed_fixture(tmp_path_factory: pytest.TempPathFactory) -> ListedFinder:
+def listed_fixture(tmp_path_factory: pytest.TempPathFactory) -> EdmFinder:
     return finder_of(tmp_path_factory.mktemp("full_names"), [{"full_name": name} for name in NAMES])
 
 
@@ -62,7 +62,7 @@ def listed_fixture(tmp_path_factory: pytest.TempPathFactory) -> ListedFinder:
         ("وافقت ليلى بنت أسامة قباني على الطلب", "ليلى بنت أسامة قباني"),
     ],
 )
-def test_any_usual_order_and_part_of_a_full_name_is_found(listed: ListedFinder, text: str, expected: str) -> None:
+def test_any_usual_order_and_part_of_a_full_name_is_found(listed: EdmFinder, text: str, expected: str) -> None:
     assert surfaces(listed, text) == [expected]
 
 
@@ -92,7 +92,7 @@ def test_any_usual_order_and_part_of_a_full_name_is_found(listed: ListedFinder, 
         "mgcaracciolo",
     ],
 )
-def test_an_initial_and_a_surname_in_one_word_are_a_user(listed: ListedFinder, text: str, user: str) -> None:
+def test_an_initial_and_a_surname_in_one_word_are_a_user(listed: EdmFinder, text: str, user: str) -> None:
     assert any(user in each for each in surfaces(listed, text.format(user)))
 
 
@@ -105,7 +105,7 @@ def test_an_initial_and_a_surname_in_one_word_are_a_user(listed: ListedFinder, t
         "The Trueba case: the users, los usuarios",
     ],
 )
-def test_a_word_is_no_user_name_without_its_place_and_initial(listed: ListedFinder, text: str) -> None:
+def test_a_word_is_no_user_name_without_its_place_and_initial(listed: EdmFinder, text: str) -> None:
     assert not [each for each in surfaces(listed, text) if each.islower()]
 
 

@@ -8,7 +8,7 @@ import pytest
 from listed_givens import finder_of, surfaces
 
 from sovctl.gateway.detect.edm.index.people import person_of
-from sovctl.gateway.detect.edm.matching.finder import ListedFinder
+from sovctl.gateway.detect.edm.matching.finder import EdmFinder
 
 PEOPLE = [
     ("Anna", "Kowalska"),
@@ -43,7 +43,7 @@ FULL = [{"full_name": f"{given} {surname}"} for given, surname in PEOPLE[-2:]]
 
 
 @pytest.fixture(scope="module", name="listed")
-def listed_fixture(tmp_path_factory: pytest.TempPathFactory) -> ListedFinder:
+def listed_fixture(tmp_path_factory: pytest.TempPathFactory) -> EdmFinder:
     rows = [{"given_name": given, "surname": surname} for given, surname in PEOPLE]
     return finder_of(tmp_path_factory.mktemp("glued_names"), rows)
 
@@ -61,7 +61,7 @@ def listed_fixture(tmp_path_factory: pytest.TempPathFactory) -> ListedFinder:
         ("The account made.rangkuti was locked.", "made.rangkuti"),
     ],
 )
-def test_a_whole_name_in_one_word_is_found(listed: ListedFinder, text: str, expected: str) -> None:
+def test_a_whole_name_in_one_word_is_found(listed: EdmFinder, text: str, expected: str) -> None:
     assert surfaces(listed, text) == [expected]
 
 
@@ -77,19 +77,19 @@ def test_a_whole_name_in_one_word_is_found(listed: ListedFinder, text: str, expe
     ],
 )
 def test_an_initial_and_several_surnames_are_found_as_one(
-    listed: ListedFinder, tmp_path: Path, text: str, expected: str
+    listed: EdmFinder, tmp_path: Path, text: str, expected: str
 ) -> None:
     assert surfaces(finder_of(tmp_path, FULL), text) == surfaces(listed, text) == [expected]
 
 
-def test_particles_of_a_user_name_are_found(listed: ListedFinder) -> None:
+def test_particles_of_a_user_name_are_found(listed: EdmFinder) -> None:
     assert surfaces(listed, "Write to a.van.den.heuvel@posta.example today.") == ["a.van.den.heuvel"]
     for other in ("x_kowalska", "ax.quintanilla", "van.den.heuvel", "a.van.heuvelink"):
         assert surfaces(listed, f"The login {other} was locked.") == []
 
 
 @pytest.mark.parametrize("text", ["the words annakowalska mean nothing", "a janesmithereen, and more"])
-def test_it_is_none_within_prose(listed: ListedFinder, text: str) -> None:
+def test_it_is_none_within_prose(listed: EdmFinder, text: str) -> None:
     assert surfaces(listed, text) == []
 
 
@@ -106,7 +106,7 @@ def test_it_is_none_within_prose(listed: ListedFinder, text: str) -> None:
         ("Ieri Mevrouw de Groot kwam langs.", "de Groot"),
     ],
 )
-def test_a_surname_without_its_capital_is_found_behind_a_title(listed: ListedFinder, text: str, expected: str) -> None:
+def test_a_surname_without_its_capital_is_found_behind_a_title(listed: EdmFinder, text: str, expected: str) -> None:
     assert surfaces(listed, text) == [expected]
 
 
@@ -118,7 +118,7 @@ def test_a_surname_without_its_capital_is_found_behind_a_title(listed: ListedFin
         "Elle est la fille de Rose ici.",
     ],
 )
-def test_it_is_a_word_behind_any_other(listed: ListedFinder, text: str) -> None:
+def test_it_is_a_word_behind_any_other(listed: EdmFinder, text: str) -> None:
     assert surfaces(listed, text) == []
 
 
@@ -144,11 +144,11 @@ def test_it_is_a_word_behind_any_other(listed: ListedFinder, text: str) -> None:
         ("Wtedy napisała Onyszczenko do nas.", "Onyszczenko"),
     ],
 )
-def test_parts_cases_and_letters_of_a_name_do_not_hide_it(listed: ListedFinder, text: str, expected: str) -> None:
+def test_parts_cases_and_letters_of_a_name_do_not_hide_it(listed: EdmFinder, text: str, expected: str) -> None:
     assert surfaces(listed, text) == [expected]
 
 
-def test_an_abbreviation_is_not_its_own_initial(listed: ListedFinder) -> None:
+def test_an_abbreviation_is_not_its_own_initial(listed: EdmFinder) -> None:
     assert surfaces(listed, "Omkring 400-talet f.Kr. kom de hit.") == []
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from listed_givens import finder_of, found_in, surfaces
 
-from sovctl.gateway.detect.edm.matching.finder import ListedFinder
+from sovctl.gateway.detect.edm.matching.finder import EdmFinder
 
 _ROWS = (Path(__file__).parents[1] / "data" / "listed_in_texts.txt").read_text(encoding="utf-8").splitlines()
 _MARK = re.compile("([⟦⟧])")
@@ -19,7 +19,7 @@ TEXTS = [row.partition(": ")[2] for row in _ROWS if re.match("[a-z]{2}: ", row)]
 
 
 @pytest.fixture(scope="module", name="listed")
-def listed_fixture(tmp_path_factory: pytest.TempPathFactory) -> ListedFinder:
+def listed_fixture(tmp_path_factory: pytest.TempPathFactory) -> EdmFinder:
     rows = [{"given_name": given, "surname": surname} for given, surname in PEOPLE]
     return finder_of(tmp_path_factory.mktemp("listed"), rows)
 
@@ -37,14 +37,14 @@ def named(marked: str) -> tuple[str, set[int]]:
 
 
 @pytest.mark.parametrize("marked", TEXTS, ids=lambda marked: str(TEXTS.index(marked)))
-def test_a_listed_name_is_covered_wherever_it_stands_and_nothing_else(listed: ListedFinder, marked: str) -> None:
+def test_a_listed_name_is_covered_wherever_it_stands_and_nothing_else(listed: EdmFinder, marked: str) -> None:
     text, names = named(marked)
     covered = {place for finding in found_in(listed, text) for place in range(finding.start, finding.end)}
     assert not _REST.findall("".join(text[place] if place in names - covered else " " for place in range(len(text))))
     assert not [text[place] for place in sorted(covered - names) if text[place].isalpha()]
 
 
-def test_people_of_one_surname_in_a_row_keep_their_own_values(listed: ListedFinder) -> None:
+def test_people_of_one_surname_in_a_row_keep_their_own_values(listed: EdmFinder) -> None:
     text = "Vera Klein and Grace May, Will Hope or Piotr Zieliński; Budi Santoso\nDewi Kusumaningrum"
     found = found_in(listed, text)
     assert [text[finding.start : finding.end] for finding in found] == re.split(r" and | or |, |; |\n", text)
@@ -60,7 +60,7 @@ GLUED = [
 
 
 @pytest.fixture(scope="module", name="glued")
-def glued_fixture(tmp_path_factory: pytest.TempPathFactory) -> ListedFinder:
+def glued_fixture(tmp_path_factory: pytest.TempPathFactory) -> EdmFinder:
     return finder_of(tmp_path_factory.mktemp("glued"), GLUED)
 
 
@@ -82,14 +82,14 @@ def glued_fixture(tmp_path_factory: pytest.TempPathFactory) -> ListedFinder:
         ("ملف القحطاني، عائشة جاهز", "القحطاني، عائشة"),
     ],
 )
-def test_a_name_is_found_however_its_words_are_joined(glued: ListedFinder, text: str, expected: str) -> None:
+def test_a_name_is_found_however_its_words_are_joined(glued: EdmFinder, text: str, expected: str) -> None:
     assert surfaces(glued, text) == [expected]
 
 
 @pytest.mark.parametrize(
     "text", ["camelCase and HashMap, iPhone", "user=b_kowalczykowaxyz_table", "a b c d e f g h", "x.y.z e.g. this_one"]
 )
-def test_what_only_looks_joined_is_no_name(glued: ListedFinder, text: str) -> None:
+def test_what_only_looks_joined_is_no_name(glued: EdmFinder, text: str) -> None:
     assert not surfaces(glued, text)
 
 

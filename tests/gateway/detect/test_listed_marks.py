@@ -12,7 +12,7 @@ from listed_givens import KEY, finder_of, found_in, surfaces
 from examples import examples
 from sovctl.gateway.detect.edm.index.index import Index
 from sovctl.gateway.detect.edm.matching import vocabulary
-from sovctl.gateway.detect.edm.matching.finder import ListedFinder
+from sovctl.gateway.detect.edm.matching.finder import EdmFinder
 
 PEOPLE = [("Kim", "Harvey"), ("Will", "Brightwater"), ("Jörg", "Zwickelhuber"), ("Анна", "Ковальчинская")]
 PEOPLE += [("غيداء", "القحطاني"), ("Mark", "Loder"), ("Anna", "Kowalska")]
@@ -44,23 +44,23 @@ def index_fixture(tmp_path_factory: pytest.TempPathFactory) -> Index:
 @examples(150)
 @given(before=TEXTS, text=TEXTS)
 def test_what_was_read_before_changes_no_finding(index: Index, before: str, text: str) -> None:
-    used = ListedFinder(index)
+    used = EdmFinder(index)
     found_in(used, before)
     once = found_in(used, text)
-    assert once == found_in(ListedFinder(index), text) == found_in(used, text)
+    assert once == found_in(EdmFinder(index), text) == found_in(used, text)
 
 
 @examples(100)
 @given(text=TEXTS)
 def test_a_full_memory_of_words_changes_no_finding(index: Index, text: str) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        expected = found_in(ListedFinder(index), text)
+        expected = found_in(EdmFinder(index), text)
         patch.setattr(vocabulary, "_MOST_KNOWN", 1)
-        assert found_in(ListedFinder(index), text) == expected
+        assert found_in(EdmFinder(index), text) == expected
 
 
 @pytest.mark.parametrize(
     "text", ["anna kowalska", "kowalska anna", "Anna kowalska", "anna Kowalska", "anna von kowalska"]
 )
 def test_a_given_name_makes_a_name_of_a_word_without_a_capital(index: Index, text: str) -> None:
-    assert surfaces(ListedFinder(index), f"the file of {text} is closed") == [text]
+    assert surfaces(EdmFinder(index), f"the file of {text} is closed") == [text]

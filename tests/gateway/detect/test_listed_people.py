@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from listed_givens import ListedPerson, finder_of, found_in, listed_people, surfaces
 
 from sovctl.gateway.detect.edm.forms.keys import listed_keys, text_keys
-from sovctl.gateway.detect.edm.matching.finder import ListedFinder
+from sovctl.gateway.detect.edm.matching.finder import EdmFinder
 from sovctl.gateway.domain.entities import EntityType
 
 PEOPLE = listed_people()
@@ -19,25 +19,25 @@ _AROUND = re.compile(r"\(([^)]*)\)")  # a title, a suffix: not part of the name
 
 
 @pytest.fixture(scope="module", name="listed")
-def listed_fixture(tmp_path_factory: pytest.TempPathFactory) -> ListedFinder:
+def listed_fixture(tmp_path_factory: pytest.TempPathFactory) -> EdmFinder:
     rows = [{"given_name": person.given, "surname": person.surname} for person in PEOPLE]
     return finder_of(tmp_path_factory.mktemp("listed"), rows)
 
 
 @pytest.mark.parametrize("person", PEOPLE, ids=lambda person: str(PEOPLE.index(person)))
-def test_every_form_of_a_listed_name_is_found_whole(listed: ListedFinder, person: ListedPerson) -> None:
+def test_every_form_of_a_listed_name_is_found_whole(listed: EdmFinder, person: ListedPerson) -> None:
     for form in (f"{person.given} {person.surname}", *person.full, *person.partial):
         written = _AROUND.sub(r"\1", form)
         text = f"We spoke about {written} on the phone, and then about the weather."
         assert _AROUND.sub("", form) in surfaces(listed, text), form
 
 
-def test_all_forms_of_one_name_are_one_value(listed: ListedFinder) -> None:
+def test_all_forms_of_one_name_are_one_value(listed: EdmFinder) -> None:
     text = "Agnieszka Brzozowska pisze, Agnieszki Brzozowskiej nie ma, Brzozowską Agnieszką."
     assert len({finding.value for finding in found_in(listed, text)}) == 1
 
 
-def test_a_name_that_is_not_listed_is_not_found(listed: ListedFinder) -> None:
+def test_a_name_that_is_not_listed_is_not_found(listed: EdmFinder) -> None:
     assert not surfaces(listed, "Solveig Haraldsdottir and Kwabena Mensah called Deutsche Post at noon in Hamburg.")
 
 
@@ -49,7 +49,7 @@ COMMON = [
 
 
 @pytest.fixture(scope="module", name="common")
-def common_fixture(tmp_path_factory: pytest.TempPathFactory) -> ListedFinder:
+def common_fixture(tmp_path_factory: pytest.TempPathFactory) -> EdmFinder:
     return finder_of(tmp_path_factory.mktemp("common"), COMMON)
 
 
@@ -64,7 +64,7 @@ def common_fixture(tmp_path_factory: pytest.TempPathFactory) -> ListedFinder:
         "It took 2052 ms. Baker street is long.",
     ],
 )
-def test_words_that_are_also_names_are_nobody(common: ListedFinder, text: str) -> None:
+def test_words_that_are_also_names_are_nobody(common: EdmFinder, text: str) -> None:
     assert surfaces(common, text) == []
 
 
@@ -82,12 +82,12 @@ def test_words_that_are_also_names_are_nobody(common: ListedFinder, text: str) -
     ],
 )
 def test_a_common_name_is_believed_beside_something_of_the_same_person(
-    common: ListedFinder, text: str, expected: str
+    common: EdmFinder, text: str, expected: str
 ) -> None:
     assert expected in surfaces(common, text)
 
 
-def test_a_birth_date_of_somebody_else_supports_nobody(common: ListedFinder) -> None:
+def test_a_birth_date_of_somebody_else_supports_nobody(common: EdmFinder) -> None:
     assert surfaces(common, "The Baker on the corner, open since 30.11.1979, sells bread.") == []
 
 
@@ -150,7 +150,7 @@ def test_a_word_meets_itself_in_any_script(word: str, is_arabic_name: bool) -> N
 
 
 @given(text=st.text(max_size=200))
-def test_any_text_can_be_read(common: ListedFinder, text: str) -> None:
+def test_any_text_can_be_read(common: EdmFinder, text: str) -> None:
     for finding in found_in(common, text):
         assert 0 <= finding.start < finding.end <= len(text)
 
@@ -168,7 +168,7 @@ RARE = [
 
 
 @pytest.fixture(scope="module", name="rare")
-def rare_fixture(tmp_path_factory: pytest.TempPathFactory) -> ListedFinder:
+def rare_fixture(tmp_path_factory: pytest.TempPathFactory) -> EdmFinder:
     return finder_of(tmp_path_factory.mktemp("rare"), RARE)
 
 
@@ -194,7 +194,7 @@ def rare_fixture(tmp_path_factory: pytest.TempPathFactory) -> ListedFinder:
         ("Dzwoniła Ewa Rada, a potem pani Rada.", ["Ewa Rada", "Rada"]),
     ],
 )
-def test_a_surname_alone_is_believed_as_it_is_listed(rare: ListedFinder, text: str, expected: list[str]) -> None:
+def test_a_surname_alone_is_believed_as_it_is_listed(rare: EdmFinder, text: str, expected: list[str]) -> None:
     assert surfaces(rare, text) == expected
 
 
@@ -207,5 +207,5 @@ def test_a_surname_alone_is_believed_as_it_is_listed(rare: ListedFinder, text: s
         ("WE MAY CLOSE IT ALL IN MAY", []),
     ],
 )
-def test_capitals_that_say_nothing_make_no_name(rare: ListedFinder, text: str, expected: list[str]) -> None:
+def test_capitals_that_say_nothing_make_no_name(rare: EdmFinder, text: str, expected: list[str]) -> None:
     assert surfaces(rare, text) == expected

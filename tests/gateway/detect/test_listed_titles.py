@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from listed_givens import finder_of, surfaces
 
-from sovctl.gateway.detect.edm.matching.finder import ListedFinder
+from sovctl.gateway.detect.edm.matching.finder import EdmFinder
 
 PEOPLE = [
     ("Odile", "Boulanger"),
@@ -18,7 +18,7 @@ PEOPLE = [
 
 
 @pytest.fixture(scope="module", name="listed")
-def listed_fixture(tmp_path_factory: pytest.TempPathFactory) -> ListedFinder:
+def listed_fixture(tmp_path_factory: pytest.TempPathFactory) -> EdmFinder:
     rows = [{"given_name": given, "surname": surname} for given, surname in PEOPLE]
     return finder_of(tmp_path_factory.mktemp("titles"), rows)
 
@@ -41,7 +41,7 @@ def listed_fixture(tmp_path_factory: pytest.TempPathFactory) -> ListedFinder:
         ("اتصل م. النجار أمس.", "م. النجار"),
     ],
 )
-def test_a_word_is_a_name_behind_a_title(listed: ListedFinder, text: str, expected: str) -> None:
+def test_a_word_is_a_name_behind_a_title(listed: EdmFinder, text: str, expected: str) -> None:
     assert expected in surfaces(listed, text)
 
 
@@ -56,5 +56,5 @@ def test_a_word_is_a_name_behind_a_title(listed: ListedFinder, text: str, expect
         "على بعد 10 م. النجار يعمل هناك",  # metres
     ],
 )
-def test_it_is_a_word_elsewhere(listed: ListedFinder, text: str) -> None:
+def test_it_is_a_word_elsewhere(listed: EdmFinder, text: str) -> None:
     assert surfaces(listed, text) == []

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from sovctl.gateway.detect.build import make_detector
 from sovctl.gateway.detect.names.context import find_names
-from sovctl.gateway.detect.text.words import read
+from sovctl.gateway.detect.text.words import words_of
 from sovctl.gateway.domain.entities import EntityType
 from sovctl.gateway.settings.detect import DetectSettings
 
@@ -115,9 +115,9 @@ _WORDS = st.sampled_from(
 @given(st.lists(_WORDS, min_size=2, max_size=8), st.integers(1, 7))
 def test_in_cells_no_less_of_a_name_is_covered_than_in_a_sentence(words: list[str], first: int) -> None:
     def covered(text: str) -> set[int]:
-        found = find_names(read(text))
+        found = find_names(words_of(text))
         return {place for each in found for place in range(each.start, each.end) if not text[place].isspace()}
 
     before, behind = " ".join(words[:first]), " ".join(words[first:])
     assert covered(f"{before} {behind}") <= covered(f"{before}\t{behind}")
-    assert not any("\t" in each.value for each in find_names(read(f"{before}\t{behind}")))
+    assert not any("\t" in each.value for each in find_names(words_of(f"{before}\t{behind}")))

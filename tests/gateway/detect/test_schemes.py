@@ -12,7 +12,7 @@ from presidio_analyzer.predefined_recognizers import CreditCardRecognizer, IbanR
 
 from sovctl.gateway.detect.context.topics import Topics
 from sovctl.gateway.detect.detector import Detector
-from sovctl.gateway.detect.numbers.digit_runs import Run
+from sovctl.gateway.detect.numbers.digit_runs import DigitRun
 from sovctl.gateway.detect.schemes import FORMS, NUMBERS, Form, Needs, Number
 from sovctl.gateway.detect.schemes.check_digits import luhn, mod_11_10, mod_97_10, verhoeff
 from sovctl.gateway.detect.schemes.vat import SCHEMES as VAT
@@ -169,7 +169,7 @@ def test_a_run_without_some_groups_has_the_others(lengths: list[int]) -> None:
         text += "7" * length
         ends.append(len(text))
         text += " "
-    run = Run(text, 0, ends[-1])
+    run = DigitRun(text, 0, ends[-1])
     assert (run.starts, run.ends) == (starts, ends)
     assert run.lengths == lengths
     assert run.digits(0, len(lengths) - 1) == "7" * sum(lengths)

@@ -7,7 +7,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sovctl.gateway.detect.context.surroundings import Surroundings
+from sovctl.gateway.detect.context.surroundings import TextContext
 from sovctl.gateway.detect.context.topics import FARTHEST_BEFORE, FARTHEST_BEHIND, SAYS, Topics
 
 _TOPICS = Topics(["@phone", "@tax"])
@@ -16,10 +16,10 @@ _PIECES = st.sampled_from(["0" * 30, "12 34, ", "a", "?", "ж", "№", " - ", "\
 
 @given(st.lists(_PIECES, max_size=12).map("".join), st.lists(st.tuples(st.integers(0, 200), st.integers(0, 20))))
 def test_a_place_is_silent_when_nothing_is_said_near_it(text: str, places: list[tuple[int, int]]) -> None:
-    around = Surroundings(_TOPICS, text)
+    context = TextContext(_TOPICS, text)
     for start, length in places:
         near = text[max(0, start - FARTHEST_BEFORE) : start + length + FARTHEST_BEHIND]
-        assert around.are_silent(start, start + length) == (SAYS.search(near) is None)
+        assert context.are_silent(start, start + length) == (SAYS.search(near) is None)
 
 
 def test_letters_of_all_scripts_and_question_marks_say_something() -> None:

@@ -18,13 +18,13 @@ from waiting import until
 
 from sovctl.gateway.api.app import App
 from sovctl.gateway.detect.findings.finding import Finding
-from sovctl.gateway.detect.text.words import Reading
+from sovctl.gateway.detect.text.words import Words
 from sovctl.gateway.runtime.components import Components
 from sovctl.gateway.settings import load_settings
 
 
 class _BrokenFinder:
-    def look(self, text: str) -> tuple[list[Finding], Reading | None]:
+    def scan(self, text: str) -> tuple[list[Finding], Words | None]:
         raise KeyError(text)  # an error that carries the text, as a real one might
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from examples import examples
 from sovctl.gateway.detect import make_detector
-from sovctl.gateway.detect.clean_text_cache import CleanTexts
+from sovctl.gateway.detect.clean_text_cache import CachedFinder
 from sovctl.gateway.detect.findings.finding import Finding
 from sovctl.gateway.domain.entities import EntityType
 from sovctl.gateway.handoff.transcript import HELD_BACK, Transcript, transcript_of
@@ -39,7 +39,7 @@ def transcript(
     found: dict[str, list[Finding]] | None = None,
 ) -> Transcript:
     surface = SURFACES[path]
-    inspector = Inspector(CleanTexts(detector()), surface, max_depth=64)
+    inspector = Inspector(CachedFinder(detector()), surface, max_depth=64)
     inspector.inspect(body)
     inspector.add(found or {})
     issuer = TokenIssuer(bytes(32), tenant="retail", conversation="c", issued=issued)

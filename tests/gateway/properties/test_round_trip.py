@@ -12,7 +12,7 @@ from identifier_strategies import nested, texts
 
 from examples import examples
 from sovctl.gateway.detect import make_detector
-from sovctl.gateway.detect.clean_text_cache import CleanTexts
+from sovctl.gateway.detect.clean_text_cache import CachedFinder
 from sovctl.gateway.inspection.inspector import Inspector
 from sovctl.gateway.pipeline.restored_events import RestoredEvents
 from sovctl.gateway.policy.permissions import Policy
@@ -31,7 +31,7 @@ PERMISSIONS = Policy.compile(PolicySettings(), [RouteSettings(model="m", pool="c
 
 def leave(body: dict[str, Any]) -> TokenizedBody:
     """The body as a cloud gets it; what the second look keeps at home is no example."""
-    inspector = Inspector(CleanTexts(DETECTOR), CHAT, max_depth=64)
+    inspector = Inspector(CachedFinder(DETECTOR), CHAT, max_depth=64)
     inspector.inspect(body)
     issuer = TokenIssuer(bytes(32), tenant="t", conversation="c")
     try:

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 from sovctl.gateway.detect import make_detector
-from sovctl.gateway.detect.clean_text_cache import CleanTexts
+from sovctl.gateway.detect.clean_text_cache import CachedFinder
 from sovctl.gateway.inspection.inspector import Inspector
 from sovctl.gateway.release.judge import ReleaseCheckRun, ReleaseChecks
 from sovctl.gateway.release.schema import SchemaCheck
@@ -37,7 +37,7 @@ def judge_of(release: dict[str, Any], body: dict[str, Any] = BODY, *, may_see: b
     checks = ReleaseChecks(
         ReleaseSettings.model_validate(release), finder=detector(), schemas=SchemaCheck(), max_depth=64
     )
-    inspector = Inspector(CleanTexts(detector()), CHAT, max_depth=64)
+    inspector = Inspector(CachedFinder(detector()), CHAT, max_depth=64)
     inspector.inspect(body)
     texts = [leaf.text for leaf in inspector.leaves.texts]
     return checks.judge(body, inspector.found, texts, may_see=may_see)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from release_givens import detector, events, framed, judge_of
 
 from examples import examples
-from sovctl.gateway.detect.clean_text_cache import CleanTexts
+from sovctl.gateway.detect.clean_text_cache import CachedFinder
 from sovctl.gateway.inspection.inspector import Inspector
 from sovctl.gateway.release.judge import ReleaseCheckRun
 from sovctl.gateway.release.stream import StreamGate
@@ -125,6 +125,6 @@ def test_segments_of_a_stream_are_one_text() -> None:
 
 
 def test_inspection_of_a_form_gives_its_prompt_as_known_text() -> None:
-    inspector = Inspector(CleanTexts(detector()), AUDIO, max_depth=8)
+    inspector = Inspector(CachedFinder(detector()), AUDIO, max_depth=8)
     inspector.inspect({**BODY, "prompt": IBAN})
     assert IBAN in [leaf.text for leaf in inspector.leaves.texts]

@@ -16,7 +16,7 @@ from name_model_givens import KAZAKH, UNCUED, model_settings, two_workers_find
 
 from sovctl.gateway.detect.models.gliner_model import Question, surest, windows
 from sovctl.gateway.detect.models.onnx_files import open_files
-from sovctl.gateway.model_finders import NameModel, SlowFinderFailed, load_models
+from sovctl.gateway.model_finders import ModelFinderFailed, NameModel, load_models
 from sovctl.gateway.settings import DetectSettings
 from sovctl.support.errors import InputError
 
@@ -127,14 +127,14 @@ def test_a_text_that_takes_too_long_is_given_up_between_two_windows(folder: Path
     with pytest.raises(TimeoutError):
         question.entities("and " * 1_000, time.monotonic(), min_score=0.5)
     model = loaded(folder, timeout_s=0.001)
-    with pytest.raises(SlowFinderFailed, match="timeout"):
+    with pytest.raises(ModelFinderFailed, match="timeout"):
         asyncio.run(model.find(["and " * 100_000]))
 
 
 def test_a_model_whose_scores_are_no_numbers_has_found_nothing_out(tmp_path: Path) -> None:
     model = loaded(save_gliner(tmp_path / "model", nan_token="and"))
     assert found_in(model, "Ola") == [("Ola", "PERSON")]
-    with pytest.raises(SlowFinderFailed, match="ValueError"):
+    with pytest.raises(ModelFinderFailed, match="ValueError"):
         asyncio.run(model.find(["Ola and Acme"]))
 
 

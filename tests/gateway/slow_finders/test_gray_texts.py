@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sovctl.gateway.detect.findings.finding import Finding
 from sovctl.gateway.domain.entities import EntityType
 from sovctl.gateway.model_finders.asked_names import names_in, pieces, places, question
-from sovctl.gateway.model_finders.uncertain_names import is_gray
+from sovctl.gateway.model_finders.uncertain_names import has_uncertain_name
 
 
 def person(start: int, end: int) -> Finding:
@@ -31,27 +31,27 @@ def person(start: int, end: int) -> Finding:
     ],
 )
 def test_a_word_that_could_be_a_name_makes_a_text_gray(text: str) -> None:
-    assert is_gray(text, [])
+    assert has_uncertain_name(text, [])
 
 
 @pytest.mark.parametrize(
     "text", ["please ask about the transfer", "The transfer is not here. It was there.", "17 + 4", ""]
 )
 def test_everyday_words_and_small_letters_do_not(text: str) -> None:
-    assert not is_gray(text, [])
+    assert not has_uncertain_name(text, [])
 
 
 def test_what_is_found_already_does_not_count() -> None:
     text = "please ask Petrova about it"
-    assert not is_gray(text, [person(11, 18)])
-    assert is_gray("please ask Petrova, Petrenko", [person(11, 18)])
+    assert not has_uncertain_name(text, [person(11, 18)])
+    assert has_uncertain_name("please ask Petrova, Petrenko", [person(11, 18)])
 
 
 @given(st.text(st.characters(categories=["Lu", "Ll", "Lo", "Zs", "Po"]), max_size=80), st.integers(0, 80))
 def test_a_gray_text_is_gray_in_any_company(text: str, place: int) -> None:
-    if is_gray(text, []):
-        assert is_gray(f"{text} and the rest", [])
-        assert is_gray(f"the rest. {text}", [])
+    if has_uncertain_name(text, []):
+        assert has_uncertain_name(f"{text} and the rest", [])
+        assert has_uncertain_name(f"the rest. {text}", [])
 
 
 @given(st.integers(0, 8_000), st.sampled_from([" ", "\n", ", "]))

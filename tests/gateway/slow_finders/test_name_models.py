@@ -18,10 +18,10 @@ from name_model_givens import KAZAKH, OTHER, UNCUED, model_settings, save_pipeli
 
 from sovctl.gateway.detect import make_detector
 from sovctl.gateway.detect.models.digest import sha256_of
-from sovctl.gateway.detect.models.finder import ModelFinder
-from sovctl.gateway.detect.text.view import View
+from sovctl.gateway.detect.models.finder import NameModelFinder
+from sovctl.gateway.detect.text.view import NormalizedText
 from sovctl.gateway.domain.entities import EntityType
-from sovctl.gateway.model_finders import NameModel, SlowFinderFailed, load_models
+from sovctl.gateway.model_finders import ModelFinderFailed, NameModel, load_models
 from sovctl.gateway.settings import DetectSettings
 from sovctl.gateway.settings.name_model import NameModelSettings
 from sovctl.gateway.tokens.token import TokenIssuer
@@ -46,7 +46,7 @@ def blocking(release: threading.Event, **changes: Any) -> NameModel:
 
     settings = {"name": "slow", "kind": "spacy", "path": "/x", "sha256": "0" * 64}
     checked = NameModelSettings.model_validate(settings | {"labels": {"PER": "PERSON"}, "languages": ["kk"]} | changes)
-    return NameModel(checked, ModelFinder(read, labels=checked.labels, rule=checked.rule))
+    return NameModel(checked, NameModelFinder(read, labels=checked.labels, rule=checked.rule))
 
 
 def test_names_are_found_in_disguise_and_led_back_to_the_text(pipeline: Path) -> None:
@@ -105,7 +105,7 @@ def test_a_model_that_takes_too_long_or_has_too_many_waiting_fails() -> None:
         causes = []
         try:
             for _ in range(3):
-                with pytest.raises(SlowFinderFailed) as caught:
+                with pytest.raises(ModelFinderFailed) as caught:
                     await model.find(["Аты"])
                 causes.append(str(caught.value))
         finally:
@@ -120,7 +120,7 @@ def test_a_model_that_takes_too_long_or_has_too_many_waiting_fails() -> None:
         model = blocking(release, timeout_s=20, max_queue=2)
         waiting = [asyncio.create_task(model.find(["Аты-жөні"])) for _ in range(2)]
         await asyncio.sleep(0)
-        with pytest.raises(SlowFinderFailed, match="busy"):
+        with pytest.raises(ModelFinderFailed, match="busy"):
             await model.find(["Аты"])
         release.set()
         return list(await asyncio.gather(*waiting))
@@ -146,7 +146,7 @@ def test_the_event_loop_goes_on_while_a_model_reads() -> None:
 def test_an_error_of_the_model_is_told_by_its_type_alone(pipeline: Path) -> None:
     model, *_ = load_models(detect(model_settings(pipeline)))
     long = UNCUED * 100_000  # spaCy reads a million characters at most
-    with pytest.raises(SlowFinderFailed) as caught:
+    with pytest.raises(ModelFinderFailed) as caught:
         asyncio.run(model.find([long]))
     assert str(caught.value) == "ValueError"
 
@@ -158,8 +158,8 @@ def test_a_model_that_would_end_the_process_only_fails(error: type[BaseException
 
     settings = {"name": "bad", "kind": "spacy", "path": "/x", "sha256": "0" * 64, "languages": ["kk"]}
     checked = NameModelSettings.model_validate(settings | {"labels": {"PER": "PERSON"}})
-    model = NameModel(checked, ModelFinder(read, labels=checked.labels, rule=checked.rule))
-    with pytest.raises(SlowFinderFailed) as caught:
+    model = NameModel(checked, NameModelFinder(read, labels=checked.labels, rule=checked.rule))
+    with pytest.raises(ModelFinderFailed) as caught:
         asyncio.run(model.find([UNCUED]))
     assert UNCUED not in str(caught.value)
 
@@ -170,8 +170,8 @@ def test_a_model_that_would_end_the_process_only_fails(error: type[BaseException
 )
 def test_whatever_a_model_says_findings_are_words_of_the_text(text: str, said: list[tuple[int, int, str]]) -> None:
     inside = [(min(s, len(text)), min(e, len(text)), label, 0.5) for s, e, label in said]
-    finder = ModelFinder(lambda _text, _until_s: inside, labels={"PER": EntityType.PERSON}, rule="MODEL_X")
-    for finding in finder.find(View(text), []):
+    finder = NameModelFinder(lambda _text, _until_s: inside, labels={"PER": EntityType.PERSON}, rule="MODEL_X")
+    for finding in finder.find(NormalizedText(text), []):
         assert 0 <= finding.start < finding.end <= len(text)
         assert text[finding.start].isalnum()
         assert text[finding.end - 1].isalnum()
@@ -180,7 +180,7 @@ def test_whatever_a_model_says_findings_are_words_of_the_text(text: str, said: l
 
 def test_our_own_tokens_are_nobodys_name_and_hide_none_beside_them() -> None:
     token = TokenIssuer(bytes(32), tenant="t", conversation="c").token(EntityType.PERSON, "тәжібала", "Тәжібала")
-    finder = ModelFinder(
+    finder = NameModelFinder(
         lambda text, _until_s: [(0, len(text), "PER", 0.9)], labels={"PER": EntityType.PERSON}, rule="MODEL_X"
     )
     for text, found in (
@@ -192,7 +192,7 @@ def test_our_own_tokens_are_nobodys_name_and_hide_none_beside_them() -> None:
         (f"Ерлан {token}-Қоңырбай, {token}.", ["Ерлан", "Қоңырбай"]),
         (f"Ерлан {token}'s {token}", ["Ерлан"]),
     ):
-        assert [text[each.start : each.end] for each in finder.find(View(text), [])] == found
+        assert [text[each.start : each.end] for each in finder.find(NormalizedText(text), [])] == found
 
 
 def test_a_model_whose_package_is_missing_says_which(tmp_path: Path) -> None:

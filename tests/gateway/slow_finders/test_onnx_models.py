@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from name_model_givens import KAZAKH, UNCUED, model_settings, two_workers_find
 
-from sovctl.gateway.model_finders import NameModel, SlowFinderFailed, load_models
+from sovctl.gateway.model_finders import ModelFinderFailed, NameModel, load_models
 from sovctl.gateway.settings import DetectSettings
 from sovctl.support.errors import InputError
 
@@ -120,7 +120,7 @@ def test_a_classifier_whose_scores_are_no_numbers_has_found_nothing_out(tmp_path
     onnx.save(made, str(folder / "model.onnx"))
     model = loaded(folder)
     assert found_in(model, "Ola") == ["Ola"]
-    with pytest.raises(SlowFinderFailed, match="ValueError"):
+    with pytest.raises(ModelFinderFailed, match="ValueError"):
         asyncio.run(model.find(["Ola and Acme"]))
 
 

@@ -71,10 +71,10 @@ def test_a_clients_trace_is_taken_up() -> None:
         assert (request.trace_id, request.parent_id) == (PARENT[3:35], PARENT[36:52])
 
 
-NOBODY = "00-" + "0" * 32 + "-" + "0" * 16 + "-01"
+NON_NAMES = "00-" + "0" * 32 + "-" + "0" * 16 + "-01"
 
 
-@pytest.mark.parametrize("wrong", ["", NOBODY, PARENT.upper(), PARENT + "x", "é" * 55])
+@pytest.mark.parametrize("wrong", ["", NON_NAMES, PARENT.upper(), PARENT + "x", "é" * 55])
 def test_what_is_no_traceparent_begins_a_trace_of_its_own(wrong: str) -> None:
     with OtlpReceiver() as receiver:
         assert trace(receiver, wrong)

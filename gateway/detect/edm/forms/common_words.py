@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from ...names.non_names import NOBODY, is_everyday
+from ...names.non_names import NON_NAMES, is_common_word
 from .spelling import is_arabic
 from .stems import base_stems, stems
 
@@ -45,7 +45,7 @@ def is_common(word: str) -> bool:
     lowered = word.casefold().replace("ё", "е")
     if is_arabic(lowered) and not _SHAPED.fullmatch(lowered):
         return True  # without capitals nothing tells a name from a word
-    if lowered in _COMMON or lowered.removesuffix("s") in _WITH_S or lowered in NOBODY or is_everyday(lowered):
+    if lowered in _COMMON or lowered.removesuffix("s") in _WITH_S or lowered in NON_NAMES or is_common_word(lowered):
         return True
     return "\u0400" <= lowered[:1] <= "\u052f" and not _COMMON_STEMS.isdisjoint(stems(lowered))
 

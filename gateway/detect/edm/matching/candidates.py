@@ -3,7 +3,7 @@
 Half of the words of prose sound like a name of a long list. Nearly all of them say nothing where they have no capital
 (`Listed.says_nothing`): they are looked for as capitals, and beside given names, which make names of them.
 
-    [(start, end) for start, end, listed in marks_of(read("the file of Anna kowalska"), vocabulary)]
+    [(start, end) for start, end, listed in marks_of(words_of("the file of Anna kowalska"), vocabulary)]
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Literal
 
-from ...text.words import MARKS, Reading
-from .pairs import is_wall
+from ...text.words import MARKS, Words
+from .pairs import is_boundary
 from .vocabulary import Listed, Vocabulary, folded
 
 REACH = 30
@@ -24,7 +24,7 @@ Mark = tuple[int, int, Listed]
 
 _BEFORE_CAPITALS = ' ._/*"(-'
 _WITHIN = frozenset(_BEFORE_CAPITALS)
-_LETTER = rf"[^\x00-@\[-`{{-\x7f{''.join(MARKS)}]"  # of a word of a `Reading`
+_LETTER = rf"[^\x00-@\[-`{{-\x7f{''.join(MARKS)}]"  # of a word of a `Words`
 _WORD = re.compile(rf"{_LETTER}+")
 _CAPITAL = re.compile(rf"[A-Z]{_LETTER}*")
 _CUT = re.compile(r"['’`]|-\r?\n[ \t]{0,2}")
@@ -38,10 +38,10 @@ _SERVANT = re.compile(r"عبد(?:(?<=\bعبد)|(?<=\b[وفبكل]عبد)) (ال[
 _ELIDED = re.compile(rf"(?<!\w)[LDld]['’]([^\W\d_a-z][^\W\d_]{{2,{_LONGEST_HALF}}})")
 
 
-def marks_of(reading: Reading, vocabulary: Vocabulary) -> list[Mark]:
+def marks_of(text_words: Words, vocabulary: Vocabulary) -> list[Mark]:
     """The marks of a text, in order."""
-    text = reading.text
-    words = dict(zip(map(hash, reading.words), reading.words, strict=True))
+    text = text_words.text
+    words = dict(zip(map(hash, text_words.distinct), text_words.distinct, strict=True))
     hashes = set(words)
     echoes = hashes & vocabulary.echoes
     listed: dict[bytes, Listed] = {}
@@ -51,7 +51,7 @@ def marks_of(reading: Reading, vocabulary: Vocabulary) -> list[Mark]:
             echoes.add(hashed)
         elif found.is_listed and _may_stand(text, found):
             listed[words[hashed]] = found
-    marks = {mark[:2]: mark for mark in _places(reading, listed)}
+    marks = {mark[:2]: mark for mark in _places(text_words, listed)}
     if echoes:
         for match in _CAPITAL.finditer(text):
             word = folded(match[0])
@@ -67,11 +67,11 @@ def marks_of(reading: Reading, vocabulary: Vocabulary) -> list[Mark]:
     return sorted((*marks.values(), *cut), key=lambda mark: mark[:2])
 
 
-def _places(reading: Reading, listed: Mapping[bytes, Listed]) -> Iterator[Mark]:
+def _places(text_words: Words, listed: Mapping[bytes, Listed]) -> Iterator[Mark]:
     """Everywhere these words stand."""
-    places = sorted((place, word) for word in listed for place in reading.places(word))
-    starts = reading.characters([place for place, _ in places])
-    ends = reading.characters([place + len(word) for place, word in places])
+    places = sorted((place, word) for word in listed for place in text_words.places(word))
+    starts = text_words.characters([place for place, _ in places])
+    ends = text_words.characters([place + len(word) for place, word in places])
     return ((start, end, listed[word]) for start, end, (_, word) in zip(starts, ends, places, strict=True))
 
 
@@ -99,7 +99,7 @@ def _name_words(text: str, *, step: Literal[1, -1] = 1) -> Iterator[re.Match[str
         if match.start() > REACH:
             return
         yield match
-        if is_wall(match[0][::step]):
+        if is_boundary(match[0][::step]):
             return
 
 
@@ -134,6 +134,6 @@ def _servants(text: str, vocabulary: Vocabulary) -> Iterator[Mark]:
 
 def _may_stand(text: str, listed: Listed) -> bool:
     """False for an everyday word that has no capital within a sentence; asked often, so the quick test is first."""
-    return not listed.is_everyday or any(
+    return not listed.is_common_word or any(
         form in text and any(f"{sign}{form}" in text for sign in _BEFORE_CAPITALS) for form in listed.capitals
     )

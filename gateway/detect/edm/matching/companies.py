@@ -1,6 +1,6 @@
 """Listed companies: their words in order, without the legal form.
 
-company_in(run, known, index)             # [3, 4]: the tokens of "Nordlicht Logistik" in a `Run`
+company_in(run, known, index)             # [3, 4]: the tokens of "Nordlicht Logistik" in a `WordRun`
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from ..forms.common_words import is_common
 from ..index.index import Index
 from ..index.people import is_legal_form
 from .vocabulary import Listed
-from .word_run import Run
+from .word_run import WordRun
 
 _MOST_COMBINATIONS = 16
 _REACH = 3  # words before the one by which a company is noticed
 _SHORTEST_ALONE = 4  # letters of a company of one word
 
 
-def company_in(run: Run, known: Sequence[Listed], index: Index) -> list[int]:
+def company_in(run: WordRun, known: Sequence[Listed], index: Index) -> list[int]:
     """The tokens of a listed company around the run's word, or none."""
     if not known[run.at].is_company:
         return []
@@ -36,7 +36,7 @@ def company_in(run: Run, known: Sequence[Listed], index: Index) -> list[int]:
     return []
 
 
-def _is_company(run: Run, places: Sequence[int]) -> bool:
+def _is_company(run: WordRun, places: Sequence[int]) -> bool:
     """True when these words are more than words: with capitals, beside a legal form, or in quotation marks."""
     first, last = run.tokens[places[0]], run.tokens[places[-1]]
     beside = [run.tokens[place].text for place in (places[0] - 1, places[-1] + 1) if 0 <= place < len(run.tokens)]

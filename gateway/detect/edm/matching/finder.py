@@ -18,9 +18,9 @@ from itertools import permutations
 from ....domain.entities import EntityType
 from ...findings.finding import Finding
 from ...names.cues import TITLES
-from ...names.non_names import is_everyday
+from ...names.non_names import is_common_word
 from ...names.shape import ends_like_surname
-from ...text.words import Reading
+from ...text.words import Words
 from ..forms.exact_forms import Form
 from ..forms.keys import initial_classes, text_keys
 from ..index.index import Index, initial_of
@@ -62,7 +62,7 @@ from .titles import (
 )
 from .user_names import user_name_at
 from .vocabulary import Listed, Vocabulary, folded
-from .word_run import SIGNS, Run, Token, run_at
+from .word_run import SIGNS, Token, WordRun, run_at
 
 _SHORTEST_SUPPORTED = 3  # letters of a name beside something of the same person
 _SHORTEST_ALONE = 4  # letters of a surname that stands alone
@@ -78,7 +78,7 @@ SCORES = {"LISTED_PERSON": 0.95, "LISTED_SURNAME": 0.8, "LISTED_COMPANY": 0.9, "
 _OWN_PARTICLES = frozenset(("van", "von", "ter", "ten", "de", "di", "da", "dos", "du", "le", "la", "del", "della"))
 
 
-class ListedFinder:
+class EdmFinder:
     """Finds what an index lists."""
 
     rules = tuple(SCORES)
@@ -89,9 +89,9 @@ class ListedFinder:
         self._index = index
         self._vocabulary = Vocabulary(index)
 
-    def find(self, reading: Reading) -> Iterator[Finding]:
+    def find(self, text_words: Words) -> Iterator[Finding]:
         """What of the list stands in a text that is cut into words."""
-        text, index, vocabulary = reading.text, self._index, self._vocabulary
+        text, index, vocabulary = text_words.text, self._index, self._vocabulary
         values = Values(
             text,
             index.supporting,
@@ -101,7 +101,7 @@ class ListedFinder:
         )
         if index.has_values:
             yield from self._numbers(values)
-        marks = marks_of(reading, vocabulary)
+        marks = marks_of(text_words, vocabulary)
         yield from self._glued(text, values)
         done = -1
         for place, (start, end, listed) in enumerate(marks):
@@ -149,7 +149,7 @@ class ListedFinder:
             return True
         if listed.exact_givens and has_title_behind(text, end):
             return True
-        if listed.is_everyday and is_at_sentence_start(text, start):
+        if listed.is_common_word and is_at_sentence_start(text, start):
             return False
         return bool(values.near(start))
 
@@ -159,7 +159,7 @@ class ListedFinder:
             return False
         before = word_before(text, start) if text[start - 1 : start] not in GLUE else glued_before(text, start)
         given = self._vocabulary.look_up(folded(before))
-        return given.is_everyday and self._index.has_pair(given.exact_givens, listed.exact)
+        return given.is_common_word and self._index.has_pair(given.exact_givens, listed.exact)
 
     def _user_name(self, text: str, start: int, end: int, listed: Listed) -> Finding | None:
         if (span := user_name_at(text, start, end, listed, self._index, self._vocabulary)) is None:
@@ -188,7 +188,7 @@ class ListedFinder:
             first, last = run.tokens[places[0]].start, run.tokens[places[-1]].end
             yield Finding(first, last, EntityType.ORG, SCORES["LISTED_COMPANY"], value, "LISTED_COMPANY")
 
-    def _person(self, text: str, run: Run, known: Sequence[Listed], values: Values) -> Finding | None:
+    def _person(self, text: str, run: WordRun, known: Sequence[Listed], values: Values) -> Finding | None:
         """Two words of one person in this run, and what belongs to them."""
         surnames_only = None
         walls = walls_of(run)
@@ -224,7 +224,7 @@ class ListedFinder:
                 surnames_only = surnames_only or person  # the given name may stand behind a comma
         return surnames_only
 
-    def _may_join(self, run: Run, known: Sequence[Listed], first: int, second: int, order: int) -> bool:
+    def _may_join(self, run: WordRun, known: Sequence[Listed], first: int, second: int, order: int) -> bool:
         """As `may_join`; of two names that may stand in either order, the surname may be before a comma."""
         if may_join(run, known, first, second, is_reversed=order < 0):
             return True
@@ -235,7 +235,7 @@ class ListedFinder:
             and may_join(run, known, first, second, is_reversed=True)
         )
 
-    def _given_behind(self, run: Run, known: Sequence[Listed], first: int, last: int) -> int:
+    def _given_behind(self, run: WordRun, known: Sequence[Listed], first: int, last: int) -> int:
         """The last token with the given name behind a comma: of "Trueba Arredondo, Maricruz" both may be surnames."""
         behind = last + 1
         if behind == len(run.tokens) or "," not in run.tokens[behind].gap or not run.tokens[behind].is_capital:
@@ -246,7 +246,7 @@ class ListedFinder:
         return behind if is_own else last
 
     def _with_more_givens(
-        self, run: Run, known: Sequence[Listed], first: int, last: int, surname: Listed
+        self, run: WordRun, known: Sequence[Listed], first: int, last: int, surname: Listed
     ) -> tuple[int, int]:
         """The first and last token with other given names of the person beside them: "ana" of "ana belén olmedo"."""
         while first > 0 and run.tokens[first].gap == " " and self._is_given_of(known[first - 1], surname):
@@ -269,7 +269,7 @@ class ListedFinder:
             return -1
         return _TWO_SURNAMES * has_pair(first.surnames, second.surnames)
 
-    def _surname(self, text: str, run: Run, own: Listed, values: Values) -> Finding | None:
+    def _surname(self, text: str, run: WordRun, own: Listed, values: Values) -> Finding | None:
         """The word itself, without another part of its name that the list knows."""
         token = run.tokens[run.at]
         first, last = run.first_of(run.at, text), run.last_of(run.at, text)
@@ -282,7 +282,7 @@ class ListedFinder:
         first = self._with_particles(run, first, run.at)
         return _person(run.tokens[first].start, run.end_of(last, text), self._sound(token.text), "LISTED_SURNAME")
 
-    def _with_particles(self, run: Run, first: int, own: int) -> int:
+    def _with_particles(self, run: WordRun, first: int, own: int) -> int:
         """The first token of a name whose particles the list has as a part of it: dos Anjos."""
         start = first
         while start > 0 and run.tokens[start - 1].text.lower() in BETWEEN:
@@ -293,7 +293,7 @@ class ListedFinder:
         listed = self._vocabulary.look_up(folded(whole))
         return start if listed.alone and listed.form is Form.AS_LISTED else first
 
-    def _is_compound(self, run: Run, first: int, own: Listed) -> bool:
+    def _is_compound(self, run: WordRun, first: int, own: Listed) -> bool:
         """True for a listed surname with its own particle, such as van Dijk, where Dijk would be a word."""
         start = self._with_particles(run, first, run.at)
         is_part = first < run.at and run.tokens[first].text.lower() in _OWN_PARTICLES
@@ -303,7 +303,7 @@ class ListedFinder:
         whole = self._vocabulary.look_up(folded("".join(token.text for token in run.tokens[start : run.at + 1])))
         return bool(whole.alone) and whole.form is Form.AS_LISTED
 
-    def _is_believed(self, text: str, run: Run, first: int, last: int, own: Listed, values: Values) -> bool:
+    def _is_believed(self, text: str, run: WordRun, first: int, last: int, own: Listed, values: Values) -> bool:
         """True when a listed surname is enough here.
 
         Args:
@@ -364,7 +364,7 @@ class ListedFinder:
         """True when something else of the same person stands nearby."""
         if len(token.text) < _SHORTEST_SUPPORTED or (not token.is_capital and not token.is_caseless):
             return False
-        if is_everyday(token.text.lower()) and is_at_sentence_start(text, token.start):
+        if is_common_word(token.text.lower()) and is_at_sentence_start(text, token.start):
             return False
         return any(self._index.supports(hashed, number) for hashed in values.near(token.start) for number in numbers)
 
@@ -383,7 +383,7 @@ class ListedFinder:
                 yield Finding(start, end, entity_type, SCORES["LISTED_NUMBER"], form[1:], "LISTED_NUMBER")
 
 
-def _gap(run: Run, first: int, second: int) -> str:
+def _gap(run: WordRun, first: int, second: int) -> str:
     """What stands between two tokens, if they are neighbours."""
     return run.tokens[second].gap if second == first + 1 else " "
 

@@ -1,7 +1,7 @@
-"""Where names are written in one word or letter by letter: `AnnaKowalska`, `A n n a  K o w a l s k a`.
+"""Finds names written as one word or letter by letter: `AnnaKowalska`, `A n n a  K o w a l s k a`.
 
-Both are looked for with one pass in C over the bytes of a text; only what it notices is read. What is found is a `Run`
-of the name's words, for `finder` to ask the list about.
+One pass in C over the bytes of a text finds the candidates; only those are parsed. Each result is a `WordRun` of the
+name's words, which `finder` looks up in the index.
 
     [[each.text for each in run.tokens] for run in glued_runs("#AnnaKowalska asked")]    # [["Anna", "Kowalska"]]
 """
@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from itertools import islice, pairwise
 
 from ...names.cues import PARTICLES
-from .word_run import Run, Token
+from .word_run import Token, WordRun
 
 # ASCII capitals are A; other letters a; continuation bytes of UTF-8 are left out; all else is a space.
 _SHAPES = bytes(65 if 65 <= byte <= 90 else 97 if 97 <= byte <= 122 or byte >= 0xC2 else 32 for byte in range(256))
@@ -32,7 +32,7 @@ _OPENINGS = frozenset(("mc", "mac", "o", "d", "al", "el", "ben", "bin", "le", "l
 _MOST_SPACED = 50  # of a text; cutting them takes time
 
 
-def glued_runs(text: str) -> Iterator[Run]:
+def glued_runs(text: str) -> Iterator[WordRun]:
     """The words of a text that could be a whole name without its spaces, or with too many."""
     shapes = text.encode("utf-8", "surrogatepass").translate(_SHAPES, _CONTINUATIONS)
     if b"aA" in shapes or not text.isascii():
@@ -44,11 +44,11 @@ def glued_runs(text: str) -> Iterator[Run]:
                 cuts = [word[0], *(each.end() for each in _HUMP.finditer(text, *word)), word[1]]
                 if len(cuts) <= _MOST_PIECES + 1:
                     pieces = [Token(start, end, text[start:end], "") for start, end in pairwise(cuts)]
-                    yield Run(pieces, 0)
+                    yield WordRun(pieces, 0)
                     if any(piece.text.lower() in _OPENINGS for piece in pieces[:-1]):
-                        yield Run(_with_openings(pieces), 0)
+                        yield WordRun(_with_openings(pieces), 0)
                     if match := _PARTICLE_AT_END.search(pieces[0].text):
-                        yield Run(_with_openings(_with_particle(text, pieces, match.start())), 0)
+                        yield WordRun(_with_openings(_with_particle(text, pieces, match.start())), 0)
     if b"a a a a a" in shapes.lower():
         for match in islice(_SPACED.finditer(text), _MOST_SPACED):
             yield from _spaced(text, *match.span())
@@ -80,7 +80,7 @@ def _with_openings(pieces: list[Token]) -> list[Token]:
     return found
 
 
-def _spaced(text: str, start: int, end: int) -> Iterator[Run]:
+def _spaced(text: str, start: int, end: int) -> Iterator[WordRun]:
     """Words between the wider gaps; without any, every way to cut the letters in two."""
     places = [place for place in range(start, end) if text[place].isalpha()]
     narrow = min(second - first for first, second in pairwise(places))
@@ -91,10 +91,10 @@ def _spaced(text: str, start: int, end: int) -> Iterator[Run]:
             for last in (len(places), len(places) - 1):
                 cuts = [first, *(at for at in wide if first < at < last), last]
                 if len(cuts) <= _MOST_PIECES + 1:
-                    yield Run([_joined(text, places[start:end]) for start, end in pairwise(cuts)], 0)
+                    yield WordRun([_joined(text, places[start:end]) for start, end in pairwise(cuts)], 0)
         return
     for cut in range(3, len(places) - 2):
-        yield Run([_joined(text, places[:cut]), _joined(text, places[cut:])], 0)
+        yield WordRun([_joined(text, places[:cut]), _joined(text, places[cut:])], 0)
 
 
 def _joined(text: str, places: list[int]) -> Token:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 
-from ...names.non_names import is_everyday
+from ...names.non_names import is_common_word
 from ...names.shape import ends_like_surname
 from ..forms.common_words import DETERMINERS
 from ..forms.exact_forms import Form
 from ..index.people import JOINTS
 from ..index.values import Values
-from .word_run import Run
+from .word_run import WordRun
 
 _ADJECTIVE = re.compile(r"[a-zäöüß]{2,30}(?:(?<!t)e|(?<!t)en|er|es|em)|(?:weite|mehre|ande|nächs|letz|ers)\w{1,4}")
 _FAMILIES = {
@@ -28,7 +28,7 @@ _FAMILIES = {
 _SHORTEST_FAMILY = 6  # letters of such a surname
 
 
-def is_determined(run: Run, first: int, last: int, values: Values, form: Form) -> bool:
+def is_determined(run: WordRun, first: int, last: int, values: Values, form: Form) -> bool:
     """True behind an article or its like, except for the surname in "the Shcherbakov case", "der Kowalska-Kredit".
 
     A whole family is none either: "chez les Fontenoy", "the Abernethys".
@@ -49,9 +49,9 @@ def is_determined(run: Run, first: int, last: int, values: Values, form: Form) -
     return before in DETERMINERS and before not in JOINTS
 
 
-def is_noun(run: Run, place: int, values: Values) -> bool:
+def is_noun(run: WordRun, place: int, values: Values) -> bool:
     """True for a German noun behind its adjective or a number."""
     if place == 0 or ends_like_surname(run.tokens[run.at].text) or not values.is_german:
         return False
     before = run.tokens[place - 1].text
-    return before[-1].isdigit() or (_ADJECTIVE.fullmatch(before) is not None and not is_everyday(before))
+    return before[-1].isdigit() or (_ADJECTIVE.fullmatch(before) is not None and not is_common_word(before))

@@ -18,7 +18,7 @@ from ...names.given_names import is_given_name
 from ..index.people import ARTICLES, JOINTS, SERVANT
 from ..index.values import Values
 from .vocabulary import Listed
-from .word_run import Run
+from .word_run import WordRun
 
 _WITHIN = PARTICLES | ARTICLES | SERVANT | JOINTS | {"e", "y", "i", "o", "d", "do", "l", "t"}
 """Between two names of one person; the letters are those of "Albuquerque e Castro", "l'espérance", "van 't hoff"."""
@@ -31,7 +31,7 @@ def is_at_sentence_start(text: str, start: int) -> bool:
     return _SENTENCE_START.search(text, max(0, start - 6), start) is not None
 
 
-def pairs_of(run: Run) -> Iterator[list[tuple[int, int]]]:
+def pairs_of(run: WordRun) -> Iterator[list[tuple[int, int]]]:
     """Tokens that could be one name with or beside the run's word: in its part, then across one separator."""
     parts = run.parts()
     at = next(number for number, part in enumerate(parts) if run.at in part)
@@ -42,19 +42,19 @@ def pairs_of(run: Run) -> Iterator[list[tuple[int, int]]]:
         yield list(product(parts[at - 1], parts[at]))
 
 
-def is_wall(word: str) -> bool:
+def is_boundary(word: str) -> bool:
     """True for a word without a capital that stands in no name."""
     return word.islower() and word not in _WITHIN and not is_given_name(word)
 
 
-def walls_of(run: Run) -> list[int]:
+def walls_of(run: WordRun) -> list[int]:
     """How many words that stand in no name are before each token, and before the end."""
-    return [0, *accumulate(is_wall(token.text) for token in run.tokens)]
+    return [0, *accumulate(is_boundary(token.text) for token in run.tokens)]
 
 
 def may_stand_within(between: str) -> bool:
     """False when a word of what stands between two words of a text can't be in a name: most are told so at once."""
-    return len(between) <= 1 or not any(word.isalpha() and is_wall(word) for word in between.split())
+    return len(between) <= 1 or not any(word.isalpha() and is_boundary(word) for word in between.split())
 
 
 def may_be_one(first: Listed, second: Listed, letter: str, other: str) -> bool:
@@ -79,10 +79,10 @@ def are_prose(first: Listed, second: Listed, letter: str, other: str, values: Va
     """
     if (letter.isupper() and other.isupper()) or between in ("_", ".", "-"):
         return False
-    return any(each.is_everyday and not values.is_foreign(each.everyday_in) for each in (first, second))
+    return any(each.is_common_word and not values.is_foreign(each.everyday_in) for each in (first, second))
 
 
-def may_join(run: Run, known: Sequence[Listed], first: int, second: int, *, is_reversed: bool = False) -> bool:
+def may_join(run: WordRun, known: Sequence[Listed], first: int, second: int, *, is_reversed: bool = False) -> bool:
     """True when what stands between two words may stand within a name.
 
     Args:
@@ -100,7 +100,7 @@ def may_join(run: Run, known: Sequence[Listed], first: int, second: int, *, is_r
         if (lowered in _WITHIN and not is_cut) or is_given_name(lowered):
             continue
         others += 1
-        if token.is_caseless and not is_separated and not listed.is_everyday:
+        if token.is_caseless and not is_separated and not listed.is_common_word:
             continue  # the father's name: ليلى بنت أسامة قباني
         if not (both_capital and token.is_capital and (listed.is_listed or not is_separated)):
             return False
@@ -117,16 +117,18 @@ def joined(pairs: Sequence[tuple[int, int]], at: int) -> tuple[int, int]:
     return first, last
 
 
-def is_phrase(text: str, run: Run, known: Sequence[Listed], first: int, second: int, *, given: int) -> bool:
+def is_phrase(text: str, run: WordRun, known: Sequence[Listed], first: int, second: int, *, given: int) -> bool:
     """True for two words whose capitals say nothing, as at a sentence's start, unless they are written as a name is.
 
     Args:
         given: which of both would be the given name.
     """
     tokens = run.tokens[first], run.tokens[second]
-    if not (known[first].is_everyday or known[second].is_everyday) or not all(token.is_capital for token in tokens):
+    if not (known[first].is_common_word or known[second].is_common_word) or not all(
+        token.is_capital for token in tokens
+    ):
         return False
-    is_first = known[first].is_everyday and is_at_sentence_start(text, tokens[0].start)
+    is_first = known[first].is_common_word and is_at_sentence_start(text, tokens[0].start)
     if not is_first and not all(token.text.isupper() for token in run.tokens):
         return False
     return not (_is_written_as_listed(known[first], known[second]) or is_given_name(run.tokens[given].text))

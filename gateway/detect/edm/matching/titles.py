@@ -10,7 +10,7 @@ import re
 from ...names.cues import PARTICLES, PERSON_WORDS, TITLES
 from ..index.people import ARTICLES, JOINTS
 from .vocabulary import Listed
-from .word_run import Run
+from .word_run import WordRun
 
 _HONORIFIC = re.compile(r"[ \u00a0](?:[Bb]ey|BEY|[Hh]an[ıi]m|HANIM|[Hh]oca|[Ee]fendi|[Аа]ға|[Аа]пай|[Хх]аным|[Мм]ырза)")
 """Turkish and Kazakh titles, which stand behind a given name."""
@@ -80,7 +80,7 @@ def has_title_behind(text: str, end: int) -> bool:
 
 def is_written(own: Listed) -> bool:
     """True for a surname written as listed that in no language is an everyday word."""
-    return bool(own.exact) and not own.is_everyday
+    return bool(own.exact) and not own.is_common_word
 
 
 def is_titled(text: str, start: int, own: Listed) -> bool:
@@ -97,7 +97,7 @@ def is_titled(text: str, start: int, own: Listed) -> bool:
     return before in _TITLES and bool(own.alone) and len(own.capitals[0]) >= _SHORTEST_TITLED
 
 
-def is_addressed(text: str, run: Run, first: int, own: Listed) -> bool:
+def is_addressed(text: str, run: WordRun, first: int, own: Listed) -> bool:
     """True for a listed given name with a title: Pak Budi, Defne Hanım."""
     token = run.tokens[run.at]
     if not own.exact_givens or not token.is_capital:
@@ -106,13 +106,13 @@ def is_addressed(text: str, run: Run, first: int, own: Listed) -> bool:
     return before.lower() in TITLES or has_title_behind(text, token.end)
 
 
-def has_article(run: Run, first: int, own: Listed) -> bool:
+def has_article(run: WordRun, first: int, own: Listed) -> bool:
     """True for an Arabic surname with its article; "el Acuerdo" and "Al Comune" have one of another language."""
     before = run.tokens[run.at - 1]
     if first == run.at or before.text.lower() not in ARTICLES:
         return False
     is_hyphenated = run.tokens[run.at].gap == "-"
-    return is_hyphenated or (before.is_capital and run.at > 1 and not own.is_common and not own.is_everyday)
+    return is_hyphenated or (before.is_capital and run.at > 1 and not own.is_common and not own.is_common_word)
 
 
 def has_article_before(text: str, start: int) -> bool:

@@ -69,7 +69,7 @@ def user_name_at(
 
 def _with_initials(text: str, start: int, end: int, listed: Listed, index: Index) -> tuple[int, int]:
     """Where a surname begins and ends with the initials beside it; as it is when there are none of this person."""
-    if listed.is_everyday or not listed.exact or end - start < _SHORTEST_SURNAME:
+    if listed.is_common_word or not listed.exact or end - start < _SHORTEST_SURNAME:
         return start, end
     for beside in (_initials_before(text, start), _INITIAL_BEHIND.match(text, end)):
         if beside is not None and all(

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 
 from ...names.given_names import is_given_name
-from ...names.non_names import everyday_languages, is_everyday
+from ...names.non_names import common_word_languages, is_common_word
 from ..forms.arabic_given_names import is_arabic_given
 from ..forms.common_words import is_case_of_common, is_common
 from ..forms.exact_forms import Form, across_forms, before_suffix, forms_of, romanised_forms
@@ -52,7 +52,7 @@ class Listed:
     """A common given name, whatever the list has."""
     is_company: bool = False
     """A company is noticed by it."""
-    is_everyday: bool = False
+    is_common_word: bool = False
     everyday_in: frozenset[str] = frozenset()
     """The languages of which it is an everyday word, ISO 639-1."""
     capitals: tuple[str, str] = ("", "")
@@ -70,7 +70,7 @@ class Listed:
     @property
     def says_nothing(self) -> bool:
         """True when it could be a name with a capital only, or beside an `is_giver`: most listed words of prose."""
-        is_written_so = bool(self.exact) and not self.is_everyday
+        is_written_so = bool(self.exact) and not self.is_common_word
         return not (is_written_so or self.is_giver or self.is_company or self.is_user)
 
 
@@ -78,7 +78,7 @@ STRANGER = Listed()
 
 
 def folded(word: str) -> bytes:
-    """A word as a `Reading` has it: only ASCII letters are lowered."""
+    """A word as a `Words` has it: only ASCII letters are lowered."""
     return word.encode("utf-8", "surrogatepass").lower()
 
 
@@ -94,7 +94,7 @@ class Vocabulary:
         """Hashes of listed words that, written without a capital, say nothing."""
 
     def look_up(self, word: bytes) -> Listed:
-        """What a word is, as a `Reading` has it."""
+        """What a word is, as a `Words` has it."""
         hashed = hash(word)
         if hashed in self.strangers:
             return STRANGER
@@ -184,8 +184,8 @@ class Vocabulary:
             is_given=is_given,
             is_giver=is_given or bool(exact_givens),
             is_company=any(flags[number] & Role.COMPANY for number in sure),
-            is_everyday=is_everyday(word.lower()),
-            everyday_in=everyday_languages(word.lower()),
+            is_common_word=is_common_word(word.lower()),
+            everyday_in=common_word_languages(word.lower()),
             capitals=(word.capitalize(), word.upper()),
             is_common=common,
             is_user=is_user,
@@ -193,7 +193,7 @@ class Vocabulary:
         )
 
     def _is_user_name(self, word: str) -> bool:
-        if not (_SHORTEST_USER <= len(word) <= _LONGEST_USER and word.isascii()) or is_everyday(word):
+        if not (_SHORTEST_USER <= len(word) <= _LONGEST_USER and word.isascii()) or is_common_word(word):
             return False
         if len(word) >= _SHORTEST_WHOLE and self._is_whole_name(word):
             return True

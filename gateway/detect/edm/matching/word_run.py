@@ -81,7 +81,7 @@ class Token:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class WordRun:
     """A word and its neighbours."""
 
     tokens: list[Token]
@@ -137,7 +137,7 @@ class Run:
         return self.tokens[place].end + self.is_initial(place, text)
 
 
-def run_at(text: str, start: int, end: int) -> Run:
+def run_at(text: str, start: int, end: int) -> WordRun:
     """The word at `text[start:end]` with its neighbours; what a sentence's end separates is none."""
     tokens = [Token(start, end, text[start:end], "")]
     while len(tokens) <= _REACH:
@@ -159,7 +159,7 @@ def run_at(text: str, start: int, end: int) -> Run:
         if match is None or _ends_sentence(last.text, match["gap"]):
             break
         tokens.append(Token(match.start("word"), match.end("word"), match["word"], match["gap"]))
-    return Run(*_joined(tokens, at))
+    return WordRun(*_joined(tokens, at))
 
 
 def _joined(tokens: list[Token], at: int) -> tuple[list[Token], int]:
