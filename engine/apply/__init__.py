@@ -1,1 +1,1 @@
-"""From a plan to a changed site: stale check, lock, waves, Ansible as the hands, a journal."""
+"""Applies a plan: stale check, lock, waves, Ansible, journal."""

@@ -1,7 +1,8 @@
-"""Ansible as the hands: it gets an inventory with exactly the planned roles and items, and tells what it does.
+"""Runs ansible-playbook with an inventory of the planned roles and items, and reads its events.
 
-Its own configuration files are not read, so that a site behaves the same under every operator's home. Values are
-values: what looks like a template in site.yaml is never evaluated, neither here nor on a node.
+- Ansible's configuration files are ignored, so that the operator's environment does not influence an apply.
+- Values of site.yaml are never evaluated as templates, neither on the controller nor on a node.
+- See docs/decisions/0021-own-ansible-process.md for the reason not to use ansible-runner.
 """
 
 from __future__ import annotations
@@ -31,20 +32,20 @@ PACKAGE = package_folder()
 PLUGINS = package_folder("engine/apply/ansible_plugins")
 FORKS = 32
 CONFIGURATION = """\
-# Written by sovctl apply: nobody's own configuration shapes an apply.
+# Written by sovctl apply. No other Ansible configuration is read.
 [defaults]
-# Seconds between looks for a result. Ansible's own 0.001 takes a tenth of a core while it waits.
+# Seconds between two checks for a result. Ansible's default of 0.001 uses 10 % of a core while it waits.
 internal_poll_interval = 0.02
 """
-"""What Ansible takes from a file only; the rest is in its environment."""
+"""Settings that Ansible reads only from a file; the others are environment variables."""
 
 RoleVariables = Mapping[str, list[dict[str, Any]]]
-"""`<role>_items`: what to set up; `<role>_orphans`: what must go. One entry per change."""
+"""`<role>_items`: resources to create or update; `<role>_orphans`: resources to remove. One entry for each change."""
 
 
 @dataclass(frozen=True)
 class Event:
-    """One task start or result, as the callback plugin prints it."""
+    """Start or result of a task on a node, from the callback plugin."""
 
     event: str
     node: str
@@ -55,7 +56,7 @@ class Event:
 
 @dataclass(frozen=True)
 class Failure:
-    """Why a node did not get through its roles."""
+    """A failed task, or an unreachable node."""
 
     node: str
     role: str
@@ -64,13 +65,13 @@ class Failure:
 
 
 def inventory(spec: SiteSpec, site_folder: Path, roles: Mapping[str, Mapping[str, RoleVariables]]) -> dict[str, Any]:
-    """An Ansible inventory.
+    """Return an Ansible inventory as plain values.
 
     Args:
-        roles: by node: role -> its variables; dict order is the order in which roles run.
+        roles: variables by node and role. Roles run in the order of the mapping.
     """
     known_hosts = (site_folder / spec.access.known_hosts_file).resolve()
-    # Quoted twice, for Ansible and for ssh, which takes a blank for the end of a name and % for a token.
+    # Quoted for Ansible and for ssh, in which a blank ends a name and % begins a token.
     known = str(known_hosts).replace("%", "%%")
     options = ["-o", f'UserKnownHostsFile="{known}"', "-o", "StrictHostKeyChecking=yes", "-F", "/dev/null"]
     return {
@@ -95,19 +96,19 @@ def inventory(spec: SiteSpec, site_folder: Path, roles: Mapping[str, Mapping[str
 
 
 def inventory_text(plan_inventory: Mapping[str, Any]) -> str:
-    """An inventory as a file, in which every text that could be a template says that it is none."""
+    """Return an inventory as YAML, in which texts with a brace are tagged `!unsafe`."""
     text: str = yaml.dump(_marked(plan_inventory), Dumper=_InventoryDumper, sort_keys=False, width=1 << 30)
     return text
 
 
 class _Unsafe(str):
-    """A text that Ansible must not evaluate."""
+    """A text that Ansible does not evaluate as a template."""
 
     __slots__ = ()
 
 
 class _InventoryDumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]
-    """Knows such texts."""
+    """YAML dumper that writes `_Unsafe`."""
 
 
 _InventoryDumper.add_representer(_Unsafe, lambda dumper, text: dumper.represent_scalar("!unsafe", str(text), style='"'))
@@ -128,21 +129,22 @@ def run(
     lock: int,
     on_event: Callable[[Event], None],
 ) -> list[Failure]:
-    """Run `playbooks/apply.yml`; returns what failed, empty when all went well.
+    """Run `playbooks/apply.yml` and return the failures; empty if all tasks succeeded.
 
-    Ctrl-C is passed on: Ansible ends its tasks, then KeyboardInterrupt goes on.
+    On Ctrl-C, Ansible receives SIGINT and ends its tasks; then KeyboardInterrupt is raised.
 
     Args:
-        folder: for the inventory and Ansible's own scratch files.
-        lock: descriptor of the site's lock; Ansible holds it too. When we are killed it goes on to the end of its
-            task, and until then nobody else may change the site.
+        folder: of the inventory and Ansible's temporary files.
+        lock: descriptor of the site's lock, which Ansible inherits. If this process is killed, Ansible continues to
+            the end of its task and holds the lock until then.
+        on_event: called for each event, in the order of the events.
     """
     folder.mkdir(parents=True, exist_ok=True)
     inventory_file = folder / "inventory.yaml"
     write_atomic(inventory_file, inventory_text(plan_inventory), mode=0o600)
     write_atomic(folder / "ansible.cfg", CONFIGURATION)
     playbook = PACKAGE / "playbooks" / "apply.yml"
-    # Of this run alone: a connection that another site left open under the same address must never be used.
+    # A folder for this run only, so that no open connection of another site with the same addresses is used.
     sockets = tempfile.mkdtemp(prefix="sovctl-ssh-")
     process = subprocess.Popen(
         [sys.executable, "-P", "-W", "ignore", "-m", "ansible", "playbook", "-i", str(inventory_file), str(playbook)],
@@ -167,7 +169,7 @@ def run(
             on_event(event)
         code = process.wait()
     except BaseException:
-        with contextlib.suppress(ProcessLookupError):  # it ended by itself, just now
+        with contextlib.suppress(ProcessLookupError):  # it ended in the meantime
             os.killpg(process.pid, signal.SIGINT)
         try:
             process.wait(timeout=20)
@@ -192,7 +194,7 @@ def _environment(folder: Path, sockets: str) -> dict[str, str]:
         "ANSIBLE_CALLBACK_PLUGINS": str(PLUGINS),
         "ANSIBLE_STDOUT_CALLBACK": "sovctl_events",
         "ANSIBLE_PIPELINING": "True",
-        "ANSIBLE_SSH_TRANSFER_METHOD": "piped",  # a file through the connection that is open, not through a new sftp
+        "ANSIBLE_SSH_TRANSFER_METHOD": "piped",  # copy files through the open connection instead of a new sftp session
         "ANSIBLE_FORKS": str(FORKS),
         "ANSIBLE_TIMEOUT": "30",
         "ANSIBLE_SSH_ARGS": "-o ControlMaster=auto -o ControlPersist=15s",

@@ -1,7 +1,7 @@
-"""What an apply did, one JSON line per event, on the disk before the next step starts.
+"""Journal of an apply: one JSON line for each event, written to disk before the next step starts.
 
-A run that was killed leaves a journal without an end: `unfinished` finds it, and `--resume` goes on from what is
-really on the nodes, never from what the journal believes.
+The journal of a killed run has no `finished` event, which `unfinished` detects. `--resume` computes the remaining
+changes from a new observation of the nodes, not from the journal.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from sovctl.support.atomic_files import sync_folder
 from sovctl.support.errors import SovctlError
 
 FINISHED = "finished"
-"""The last event of a run that reached its end."""
+"""Last event of a complete run."""
 
 
 class Journal:
-    """One run's file, append-only. Use as a context manager."""
+    """Append-only file of one run. Use it as a context manager."""
 
     def __init__(self, folder: Path, run_id: str, plan_sha256: str) -> None:
         self.path = folder / f"{run_id}.jsonl"
@@ -42,10 +42,10 @@ class Journal:
                 self._file.close()
 
     def write(self, event: str, **fields: Any) -> None:
-        """One event; on return it is on the disk.
+        """Write one event to disk.
 
         Raises:
-            SovctlError: it cannot be written; what it announces must not begin.
+            SovctlError: the event cannot be written; its step must not begin.
         """
         assert self._file is not None
         record = {"time": _now(), "event": event, "plan_sha256": self.plan_sha256, **fields}
@@ -55,14 +55,14 @@ class Journal:
             os.fsync(self._file.fileno())
         except OSError as error:
             raise SovctlError(
-                f"expected to write the journal, got: {(error.strerror or 'no reason').lower()}",
+                f"cannot write the journal: {(error.strerror or 'unknown reason').lower()}",
                 where=str(self.path),
-                hint="nothing goes on without it; make room, then: sovctl apply --resume",
+                hint="the apply stopped; free disk space, then: sovctl apply --resume",
             ) from None
 
 
 def read(path: Path) -> Iterator[dict[str, Any]]:
-    """Events of a run; a line torn by a crash, and whatever a power cut left behind it, is left out."""
+    """Yield the events of a run up to the first incomplete line, which a crash or a power failure can cause."""
     for line in path.read_text(errors="replace").splitlines():
         try:
             yield json.loads(line)
@@ -71,13 +71,13 @@ def read(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def newest(folder: Path) -> list[dict[str, Any]]:
-    """Events of the newest run that began; empty when there was none."""
+    """Return the events of the newest run; empty without a run."""
     runs = (list(read(path)) for path in sorted(folder.glob("*.jsonl"), reverse=True))
     return next(filter(None, runs), [])
 
 
 def unfinished(folder: Path) -> str | None:
-    """Plan digest of the newest run when that run did not reach its end, else None."""
+    """Return the digest of the newest run's plan; None if that run is complete, or without a run."""
     events = newest(folder)
     if not events or events[-1]["event"] == FINISHED:
         return None

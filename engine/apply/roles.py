@@ -1,4 +1,4 @@
-"""From planned changes to what Ansible's roles take: one entry per change, and nothing that was not planned."""
+"""Variables of Ansible roles for planned changes."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ from . import ansible
 def roles_for(
     site: Site, context: Context, name: str, ids: set[str], facts: NodeFacts, wheel: str
 ) -> dict[str, ansible.RoleVariables]:
-    """Role -> its variables for exactly the planned changes of one node, in the order of RESOURCE_TYPES.
+    """Return the variables of each role for the planned changes of one node, in the order of RESOURCE_TYPES.
 
-    Files on the controller are named by path, so that no secret is ever in an inventory.
+    Items contain paths of files on the controller, so that an inventory has no secrets.
 
     Args:
-        ids: of the changes to carry out.
-        wheel: of this very sovctl, for environments that need it.
+        name: of the node.
+        ids: of the changes to apply; others are omitted.
+        wheel: path of the sovctl wheel, for environments that need it.
     """
     node = context.spec.node(name)
     roles: dict[str, dict[str, list[dict[str, Any]]]] = {}

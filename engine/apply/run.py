@@ -1,9 +1,8 @@
-"""Apply a plan: prove that it still holds, then wave by wave change, observe again, and go on only when it is so.
+"""Applies a plan wave by wave.
 
-Rules kept here:
-- what runs is what the plan names: the plan is made again from fresh facts, and must be the same;
-- a wave is done when a new observation shows no difference on its nodes, not when Ansible says "ok";
-- everything is in the journal before it happens, and in the ledger when it did.
+- The changes are computed again from new facts; they must equal those of the plan.
+- A wave is complete if a new observation of its nodes shows no difference. The result of Ansible is not sufficient.
+- Each step is in the journal before it starts, and in the ledger after it ends.
 """
 
 from __future__ import annotations
@@ -33,12 +32,12 @@ from .stale import SHOWN, check_bindings, check_same
 
 
 class ApplyFailed(SovctlError):
-    """A node did not become what the plan says; the nodes after it were not touched."""
+    """A node does not have its planned state. Later waves were not started."""
 
 
 @dataclass(frozen=True)
 class Progress:
-    """What a caller shows while it runs: a node finished a role, or a wave began or was proven."""
+    """Progress for the operator: a wave began, a role started on a node, or a wave was observed again."""
 
     kind: str
     """`wave`, `role`, `proven`."""
@@ -48,7 +47,7 @@ class Progress:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What was done."""
+    """Result of a complete apply."""
 
     run_id: str
     plan_sha256: str
@@ -64,26 +63,27 @@ def apply(
     report: Callable[[Progress], None],
     note: Callable[[str], None] = lambda _: None,
 ) -> Outcome:
-    """Carry out the saved plan of a site.
+    """Apply the saved plan of a site.
 
     Args:
-        shown_sha256: of the plan that a person saw and said yes to; another one is not carried out in its place.
-        resume: go on with a run that did not finish: only what is still different is done.
-        report: called as things happen.
+        shown_sha256: digest of the plan that the operator confirmed; a different saved plan is rejected.
+        resume: continue an incomplete run with the changes that remain.
+        report: called with progress.
+        note: called with progress of the first observation.
 
     Raises:
-        PlanStale, PlanTampered: nothing was changed; plan again.
-        Busy: another apply holds the site.
-        ApplyFailed: a node failed; its wave stopped, later waves were not begun.
+        PlanStale, PlanTampered: the plan does not apply any more; no node was changed.
+        Busy: another process holds the site's lock.
+        ApplyFailed: a node failed; later waves were not started.
     """
     with site.state.exclusive("apply") as lock:
         started = datetime.now(UTC)
         plan = site.saved_plan()
         if plan.sha256 != shown_sha256:
             raise PlanStale(
-                f"expected plan {shown_sha256[:12]} that was shown, got {plan.sha256[:12]}: somebody planned meanwhile",
+                f"expected plan {shown_sha256[:12]} that was shown, got {plan.sha256[:12]}: a new plan was saved since",
                 where=str(site.state.plan_file),
-                hint="nothing was changed; look at the new one: sovctl apply",
+                hint="no node was changed; review the new plan: sovctl apply",
             )
         context = site.context()
         check_bindings(site, context, plan, resume=resume, now=started)
@@ -145,22 +145,22 @@ def _run_wave(
         first = failures[0]
         raise ApplyFailed(
             f"{first.node}: role {first.role or '-'}, task {first.task!r}: {first.message or 'failed'}",
-            hint=f"later waves were not begun; mend it, then: sovctl apply --resume (journal: {run_id})",
+            hint=f"later waves were not started; fix the node, then: sovctl apply --resume (journal: {run_id})",
         )
     after = site.observe(context, roles, report=lambda _: None)
     left = [change for change in changes(context, {**facts, **after}) if change.node in roles]
     if left:
-        names = ", ".join(f"{change.id} ({', '.join(change.after or ['still there'])})" for change in left[:SHOWN])
+        names = ", ".join(f"{change.id} ({', '.join(change.after or ['still present'])})" for change in left[:SHOWN])
         raise ApplyFailed(
-            f"{wave.name}: {len(left)} differences are left after the change: {names}",
-            hint="see them with: sovctl plan",
+            f"{wave.name}: {len(left)} differences remain after the change: {names}",
+            hint="show them: sovctl plan",
         )
     journal.write("wave-proven", wave=wave.name, nodes=list(roles))
     report(Progress("proven", "", f"{wave.name}: observed again, no difference left on {', '.join(roles)}"))
 
 
 class _Follower:
-    """Turns task events into one line per role and node, and journals them."""
+    """Writes task events to the journal, and reports one line for each role and node."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Does a saved plan still hold? If anything that it rests on moved, it is made again, by a person who reads it."""
+"""Checks whether a saved plan is still valid. The operator must create and review a new plan if an input changed."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from ..site.site import Site, inputs_digest
 from .journal import unfinished
 
 MAX_AGE_S = 24 * 3600
-"""A plan older than this is stale even when nothing seems to have moved; a choice of ours: one working day."""
+"""Maximum age of a plan, seconds: one day."""
 CLOCK_SLACK_S = 60
-"""How far a plan may come from the future, as when the clock was set a little meanwhile; a choice of ours."""
+"""Maximum time of a plan in the future, seconds; the clock may have been corrected after it."""
 SHOWN = 5
-"""Differences named in an error, at most."""
+"""Maximum number of differences in an error message."""
 
 
 def check_bindings(site: Site, context: Context, plan: Plan, *, resume: bool, now: datetime) -> None:
-    """What can be said without looking at a node.
+    """Check the inputs and the age of a plan, without access to nodes.
 
     Raises:
-        PlanStale: the plan was made from something else, by another sovctl, or too long ago.
-        InputError: `--resume` without an unfinished apply, or an unfinished apply without it.
+        PlanStale: the plan has other inputs, is from another version of sovctl, or is too old.
+        InputError: `--resume` without an incomplete apply, or an incomplete apply without `--resume`.
     """
     where = str(site.state.plan_file)
     again = "plan again: sovctl plan"
@@ -34,31 +34,33 @@ def check_bindings(site: Site, context: Context, plan: Plan, *, resume: bool, no
         raise PlanStale(f"site.yaml changed after the plan of {plan.created} was made", where=where, hint=again)
     if plan.sovctl_version != code_wheel.version():
         made, here = plan.sovctl_version, code_wheel.version()
-        raise PlanStale(f"expected a plan by sovctl {here}, got one by {made}", where=where, hint=again)
+        raise PlanStale(f"expected a plan of sovctl {here}, got one of {made}", where=where, hint=again)
     if plan.inputs_sha256 != inputs_digest(context):
-        raise PlanStale("a lock, the mirror's key or sovctl itself changed after the plan", where=where, hint=again)
+        raise PlanStale(
+            "a lock, the mirror's key, a credential or sovctl changed after the plan was made", where=where, hint=again
+        )
     age_s = (now - datetime.fromisoformat(plan.created)).total_seconds()
     if age_s < -CLOCK_SLACK_S:
-        hint = "set this machine's clock right, then plan again: sovctl plan"
-        raise PlanStale(f"expected a plan from before now, got one of {plan.created}", where=where, hint=hint)
+        hint = "correct this machine's clock, then plan again: sovctl plan"
+        raise PlanStale(f"the plan is from the future: {plan.created}", where=where, hint=hint)
     if age_s > MAX_AGE_S:
-        raise PlanStale(f"expected a plan of the last {MAX_AGE_S // 3600} h, got one of {plan.created}", hint=again)
+        raise PlanStale(f"the plan is older than {MAX_AGE_S // 3600} h: {plan.created}", hint=again)
     open_run = unfinished(site.state.journal)
     if open_run == plan.sha256 and not resume:
         raise InputError(
-            "an apply of this plan began and did not finish",
+            "an apply of this plan is incomplete",
             where=where,
-            hint="go on with it: sovctl apply --resume; or plan again",
+            hint="continue it: sovctl apply --resume; or plan again",
         )
     if resume and open_run != plan.sha256:
-        raise InputError("expected an unfinished apply of this plan, found none", where=where, hint="sovctl apply")
+        raise InputError("no incomplete apply of this plan", where=where, hint="sovctl apply")
 
 
 def check_same(plan: Plan, current: list[Change], *, resume: bool) -> None:
-    """What nodes say now must lead to exactly the planned changes; on `--resume`, to what is left of them.
+    """Check that the current changes equal the planned ones, or with `resume` are part of them.
 
     Raises:
-        PlanStale: it does not.
+        PlanStale: they differ.
     """
     planned = {change.id: change for change in plan.changes}
     now = {change.id: change for change in current}
@@ -71,14 +73,14 @@ def check_same(plan: Plan, current: list[Change], *, resume: bool) -> None:
     if wrong:
         shown = ", ".join(wrong[:SHOWN]) + (f" and {len(wrong) - SHOWN} more" if len(wrong) > SHOWN else "")
         raise PlanStale(
-            f"the site is not as it was when the plan was made: {shown}",
-            hint="nothing was changed; plan again: sovctl plan",
+            f"the site changed after the plan was made: {shown}",
+            hint="no node was changed; plan again: sovctl plan",
         )
 
 
 def _still_wanted(planned: Change, current: Change) -> bool:
-    """True when what is still different leads to what was planned; a half-done step may differ in fewer keys."""
+    """Return True if a remaining change leads to the planned state. After a partial step it may have fewer keys."""
     if planned.after is None or current.after is None:
-        # A removal that was cut off has less left to remove.
+        # An interrupted removal has fewer files to remove.
         return planned.after is current.after
     return all(planned.after.get(key, value) in (value, CREATED_BY_APPLY) for key, value in current.after.items())

@@ -1,1 +1,1 @@
-"""Collects facts from nodes with a read-only probe."""
+"""Captures of nodes: raw output of read-only commands, collected by one probe."""

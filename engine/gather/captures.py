@@ -14,16 +14,16 @@ Capture = dict[str, Any]
 
 
 def save(captures: dict[str, Capture], folder: Path) -> None:
-    """Keep captures as `<folder>/<node>.json`, the form that `load` and `sovctl plan --facts` read."""
+    """Save captures as `<folder>/<node>.json`, for `load` and `sovctl plan --facts`."""
     for name, capture in captures.items():
         write_atomic(folder / f"{name}.json", json.dumps(capture, indent=1, sort_keys=True) + "\n", mode=0o600)
 
 
 def load(folder: Path, names: list[str]) -> dict[str, Capture]:
-    """Captures of the named nodes as `save` wrote them.
+    """Return the captures of the named nodes that `save` wrote.
 
     Raises:
-        InputError: one is absent or is not a capture.
+        InputError: a capture is absent or invalid.
     """
     captures = {}
     for name in names:
@@ -34,11 +34,11 @@ def load(folder: Path, names: list[str]) -> dict[str, Capture]:
                 raise ValueError
         except FileNotFoundError:
             raise InputError(
-                f"expected facts of node {name!r}, found no such file",
+                f"no capture of node {name!r}: no such file",
                 where=str(path),
                 hint="sovctl plan without --facts",
             ) from None
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            raise InputError(f"expected a capture of node {name!r}", where=str(path)) from None
+            raise InputError(f"not a capture of node {name!r}", where=str(path)) from None
         captures[name] = capture
     return captures

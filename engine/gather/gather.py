@@ -1,7 +1,7 @@
-"""Observe all nodes at once, read-only, and keep what they said.
+"""Collects captures from all nodes concurrently, read-only.
 
-pyinfra carries one probe to every node (`facts/node_probe.py`), in a process of its own because it needs gevent's
-patched sockets. What comes back is a capture: raw tool output, saved as it is. Parsing is `facts/node.py`.
+pyinfra runs the probe `facts/node_probe.py` on each node, in a separate process (`worker`) because it needs gevent's
+patched sockets. A capture is raw tool output; `facts/node.py` parses it.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ from sovctl.support.errors import InputError, NodeUnreachable, SovctlError
 from ..spec import Node, SiteSpec
 from .captures import Capture
 
-# What to try, by the kind of refusal (`worker.classify`).
+# Hints by cause of failure (`worker.classify`).
 REMEDIES = {
-    "authentication": "is access.key_file the key that the nodes know, and access.user right?",
-    "host-key": "the node is not the one in access.known_hosts_file; find out why before you change that file",
-    "unreachable": "is the node up, and the address right? try: ssh with the same key and address",
+    "authentication": "check that the nodes accept access.key_file for access.user",
+    "host-key": "the host key differs from access.known_hosts_file; find the reason before you change that file",
+    "unreachable": "check that the node is up and the address is right; try ssh with the same key and address",
     "sudo": "access.user needs password-less sudo on the node",
-    "probe": "the node answered, but not in JSON; look at its python3",
+    "probe": "the probe did not print JSON; check python3 on the node",
 }
 
 
 @dataclass(frozen=True)
 class Request:
-    """What to look at on a node; plain values, the same for every node of a kind.
+    """Request to the probe of a node, as plain values.
 
     Args:
-        commands: name -> argv, read-only commands.
-        hash: globs of files to describe by SHA-256, mode, owner.
-        read: files whose text is wanted (configuration of ours, never secrets).
+        commands: argv of read-only commands, by name.
+        hash: globs of files; a capture has their SHA-256, mode and owner.
+        read: files whose text the capture contains: configuration, never secrets.
     """
 
     commands: dict[str, list[str]]
@@ -52,16 +52,16 @@ def gather(
     *,
     report: Callable[[str], None] = lambda _: None,
 ) -> dict[str, Capture]:
-    """Captures of every node named in `requests`.
+    """Return captures of the nodes in `requests`, by node name.
 
     Args:
-        site_folder: what relative paths in `spec.access` are relative to.
+        site_folder: base of relative paths in `spec.access`.
         requests: by node name.
-        report: called with a line of progress as nodes answer.
+        report: called with a line of progress for each node.
 
     Raises:
-        InputError: a file under `access` cannot be used.
-        NodeUnreachable: one or more nodes did not answer; the message names every one of them and why.
+        InputError: a file of `access` is unusable.
+        NodeUnreachable: one or more nodes failed; the message contains each with its cause.
     """
     job = {
         "user": spec.access.user,
@@ -89,7 +89,7 @@ def gather(
             failures[name] = ("unreachable", "no answer")
     if any(kind == "key" for kind, _ in failures.values()):
         raise InputError(
-            "expected a private key without a passphrase, got a file that cannot be read as one",
+            "not a private key without passphrase",
             where="site.yaml: access.key_file",
             hint="RSA, ECDSA or Ed25519: ssh-keygen -t ed25519 -N '' -f FILE",
         )
@@ -99,7 +99,7 @@ def gather(
 
 
 def _run_worker(job: dict[str, Any]) -> list[dict[str, Any]]:
-    process = subprocess.Popen(  # -P: a json.py that happens to lie where the operator stands is not ours
+    process = subprocess.Popen(  # -P: import no module from the working directory
         [sys.executable, "-P", "-W", "ignore", "-m", "sovctl.engine.gather.worker"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -113,7 +113,7 @@ def _run_worker(job: dict[str, Any]) -> list[dict[str, Any]]:
         process.wait()
         raise
     if process.returncode != 0:
-        raise SovctlError(f"the probe runner ended with {process.returncode}: {err.strip().splitlines()[-1:]}")
+        raise SovctlError(f"the gather worker exited with {process.returncode}: {err.strip().splitlines()[-1:]}")
     return [json.loads(text) for text in out.splitlines()]
 
 
@@ -121,13 +121,13 @@ def _unreachable(failures: dict[str, tuple[str, str]], nodes: list[Node]) -> Nod
     addresses = {node.name: node.address for node in nodes}
     lines = "; ".join(f"{name} ({addresses[name]}): {message}" for name, (_, message) in sorted(failures.items()))
     kinds = {kind for kind, _ in failures.values()}
-    hint = REMEDIES[kinds.pop()] if len(kinds) == 1 else "mend each node by itself; nothing was changed"
+    hint = REMEDIES[kinds.pop()] if len(kinds) == 1 else "fix each node separately; no node was changed"
     return NodeUnreachable(f"{len(failures)} of {len(nodes)} nodes cannot be observed: {lines}", hint=hint)
 
 
 def _existing(path: Path, field: str) -> Path:
     if not path.is_file():
-        raise InputError(f"expected a file, found none at {path}", where=f"site.yaml: {field}")
+        raise InputError(f"no such file: {path}", where=f"site.yaml: {field}")
     return path.resolve()
 
 

@@ -1,7 +1,7 @@
-"""The process that carries probes to nodes: `python -m sovctl.engine.gather.worker < job.json`.
+"""Process that runs the probe on nodes: `python -m sovctl.engine.gather.worker < job.json`.
 
-Prints one JSON line per node as it answers: {"node", "capture"} or {"node", "error": kind, "message"}. Separate from
-the rest because pyinfra's parallelism needs gevent to replace Python's sockets before anything imports them.
+Prints one JSON line for each node: {"node", "capture"} or {"node", "error": cause, "message"}. It is a separate process
+because pyinfra needs gevent, which must replace Python's sockets before they are imported.
 """
 
 from gevent import monkey
@@ -23,20 +23,24 @@ from pyinfra.api.exceptions import ConnectError, FactError, PyinfraError  # noqa
 
 SCRIPT = base64.b64encode((package_folder("engine/facts") / "node_probe.py").read_bytes()).decode()
 
-# Words in pyinfra's and paramiko's messages, and the kind of refusal they mean; the first that matches.
-KINDS = (
-    ("Authentication", "authentication", "our key was refused"),
+# Text in messages of pyinfra and paramiko, its cause, and sovctl's message; the first match counts.
+CAUSES = (
+    ("Authentication", "authentication", "the key was rejected"),
     ("host key", "host-key", "its host key is not the expected one"),
     ("No host key", "host-key", "its host key is not in the known hosts file"),
-    ("timed out", "unreachable", "no answer in time"),
-    ("No route", "unreachable", "no route to it"),
-    ("refused", "unreachable", "nothing listens on the ssh port"),
-    ("Unable to connect to port", "unreachable", "nothing listens on the ssh port"),  # paramiko, when all refuse
+    ("timed out", "unreachable", "timed out"),
+    ("No route", "unreachable", "no route to host"),
+    ("refused", "unreachable", "connection to the ssh port refused"),
+    (
+        "Unable to connect to port",
+        "unreachable",
+        "connection to the ssh port refused",
+    ),  # paramiko, if all addresses refuse
 )
 
 
 class NodeProbe(FactBase):  # type: ignore[misc] # pyinfra is followed as Any
-    """One probe, one JSON document."""
+    """Runs the probe and parses its JSON."""
 
     def command(self, request: str) -> str:
         return f"echo {SCRIPT} | base64 -d | python3 - {request}"
@@ -46,10 +50,10 @@ class NodeProbe(FactBase):  # type: ignore[misc] # pyinfra is followed as Any
 
 
 def classify(message: str) -> tuple[str, str]:
-    """The kind of refusal and our words for it."""
-    for word, kind, words in KINDS:
-        if word.lower() in message.lower():
-            return kind, words
+    """Return the cause of a failed connection and a message for the operator."""
+    for text, cause, words in CAUSES:
+        if text.lower() in message.lower():
+            return cause, words
     return "unreachable", "ssh failed"
 
 
@@ -57,26 +61,26 @@ def _probe(host: Any, request: dict[str, Any]) -> dict[str, Any]:
     try:
         host.connect(show_errors=False, raise_exceptions=True)
     except ConnectError as error:
-        kind, words = classify(str(error))
-        return {"error": kind, "message": words}
-    except (PyinfraError, SSHException):  # raised before anything is sent: the key file is no key, or is encrypted
-        return {"error": "key", "message": "our key cannot be read"}
+        cause, words = classify(str(error))
+        return {"error": cause, "message": words}
+    except (PyinfraError, SSHException):  # raised before connecting: the key file is invalid or encrypted
+        return {"error": "key", "message": "the key file is unreadable"}
     try:
         encoded = base64.b64encode(json.dumps(request).encode()).decode()
         capture = host.get_fact(NodeProbe, request=encoded, _sudo=True, _timeout=120)
     except FactError as error:
         if "sudo" in str(error):
             return {"error": "sudo", "message": "sudo asks for a password"}
-        return {"error": "probe", "message": "the probe failed on it"}
+        return {"error": "probe", "message": "the probe failed"}
     except (ValueError, IndexError, OSError, EOFError):
-        return {"error": "probe", "message": "the probe gave no answer"}
+        return {"error": "probe", "message": "the probe returned no capture"}
     if not isinstance(capture, dict) or "commands" not in capture:
-        return {"error": "probe", "message": "the probe gave no answer"}
+        return {"error": "probe", "message": "the probe returned no capture"}
     return {"capture": capture}
 
 
 def main() -> None:
-    """Read the job from standard input, answer on standard output."""
+    """Read the job from standard input, print answers to standard output."""
     logging.disable(logging.CRITICAL)
     job = json.load(sys.stdin)
     nodes = {node["name"]: node for node in job["nodes"]}

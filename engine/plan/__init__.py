@@ -1,1 +1,1 @@
-"""Expected, observed, difference: the difference is the plan, and nothing else decides."""
+"""Plans: the difference between expected and observed states, in order and in waves, as a signed file."""

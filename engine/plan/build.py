@@ -1,4 +1,4 @@
-"""From a site and what was observed to the changes that would make it so."""
+"""Computes the changes of a plan from a site description and the facts of its nodes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .order import RESOURCE_TYPES
 
 LOCKS = package_folder("engine/catalog/locks")
 
-# Read-only commands every node is asked to run; parsers are in `facts/`.
+# Read-only commands of the probe; their parsers are in `facts/`.
 COMMANDS = {
     "kernel": ["uname", "-r"],
     "virtualization": ["systemd-detect-virt"],
@@ -39,18 +39,18 @@ READ = ("/etc/os-release", "/proc/sys/kernel/random/boot_id", SIMULATION_MARK)
 
 
 def context_of(spec: SiteSpec, site_folder: Path) -> Context:
-    """Everything the kinds look at, except what exists only on the controller's disk (fingerprints).
+    """Return the input of the resource types, without the fingerprints of credentials.
 
     Raises:
-        SpecError, InputError: pools cannot be placed, a file that the spec names is absent, or GPUs are cut in slices.
+        SpecError, InputError: pools cannot be placed, a file of site.yaml is absent, or a node group uses MIG.
     """
     for index, group in enumerate(spec.node_groups):
         if group.mig is not None:
             raise InputError(
-                f"expected whole GPUs, got slices of {group.mig} on {group.name}: sovctl sizes and validates MIG, and "
-                "neither cuts GPUs nor checks slices",
+                f"expected whole GPUs, got slices of {group.mig} on {group.name}: sovctl sizes and validates MIG, but "
+                "does not configure or check it",
                 where=f"node_groups[{index}].mig",
-                hint="use `sovctl size`; leave `mig` out to plan this site with whole GPUs",
+                hint="use `sovctl size`, or remove `mig` to plan this site with whole GPUs",
             )
     catalog = catalog_of(spec, site_folder)
     engine_lock = f"{spec.software.engine}-{spec.software.engine_version}.txt"
@@ -73,15 +73,15 @@ def context_of(spec: SiteSpec, site_folder: Path) -> Context:
 
 
 def requests(context: Context) -> dict[str, Request]:
-    """What to look at on every node."""
+    """Return the request to the probe of every node, by node name."""
     return {node.name: _request(context, node) for _, node in context.spec.nodes()}
 
 
 def _request(context: Context, node: Node) -> Request:
-    looks: list[Query] = [kind.query(context, node) for kind in RESOURCE_TYPES]
-    units = sorted({unit for look in looks for unit in look.units})
-    sysctls = sorted({key for look in looks for key in look.sysctls})
-    # Without a key, sysctl prints its usage and fails.
+    queries: list[Query] = [kind.query(context, node) for kind in RESOURCE_TYPES]
+    units = sorted({unit for query in queries for unit in query.units})
+    sysctls = sorted({key for query in queries for key in query.sysctls})
+    # Without a key sysctl prints its usage and fails.
     settings = {"sysctl": ["sysctl", "-e", *sysctls]} if sysctls else {}
     return Request(
         commands=COMMANDS
@@ -95,19 +95,19 @@ def _request(context: Context, node: Node) -> Request:
                 *(unit if unit.endswith(".timer") else f"{unit}.service" for unit in units),
             ],
         },
-        hash=tuple(dict.fromkeys(pattern for look in looks for pattern in look.hash)),
-        read=tuple(dict.fromkeys([*READ, *(path for look in looks for path in look.read)])),
+        hash=tuple(dict.fromkeys(pattern for query in queries for pattern in query.hash)),
+        read=tuple(dict.fromkeys([*READ, *(path for query in queries for path in query.read)])),
     )
 
 
 def desired_on(context: Context, node: Node, facts: NodeFacts | None) -> list[Desired]:
-    """Everything a node should have, in the order in which it is brought about."""
+    """Return the expected resources of a node, in the order in which they are applied."""
     return [desired for kind in RESOURCE_TYPES for desired in kind.expect(context, node, facts)]
 
 
 TLS_FILES = frozenset(credential.file for credential in CERTIFICATES)
 
-# A change of this kind makes that thing start again: what a service has read or loaded, it does not look at twice.
+# Whether a change of a resource type requires a restart of another resource, which has read or loaded the old state.
 RESTARTS: dict[str, Callable[[Change, Desired], bool]] = {
     "package": lambda change, each: "version" in (change.after or {}) and _runs_from(each, change.name),
     "credential": lambda change, each: each.kind == "gateway" or (each.kind == "pool" and change.name in TLS_FILES),
@@ -118,16 +118,18 @@ RESTARTED = {"runs_what_is_written": "after a restart"}
 
 
 def _runs_from(each: Desired, package: str) -> bool:
-    """True when a thing runs on a package of the driver family: a package with a service of its own is under that
-    service and the pools, every other under all services."""
+    """Return True if a resource uses a package of the driver family.
+
+    Pools use all packages. A service uses its own package, and all packages without a service.
+    """
     own_unit, _ = service.UNITS.get(package, (each.name, ""))
     return each.kind == "pool" or (each.kind == "service" and each.name == own_unit)
 
 
 def changes(context: Context, facts: Mapping[str, NodeFacts]) -> list[Change]:
-    """Every difference, by node in the order of the file, then in the order of `RESOURCE_TYPES`.
+    """Return all differences, by node in the order of site.yaml, then in the order of `RESOURCE_TYPES`.
 
-    What must start again because something under it changes is a change too: a plan names all that will happen.
+    A restart that another change requires is a change too, so that the plan contains everything that apply does.
     """
     kinds = {kind.name: kind for kind in RESOURCE_TYPES}
     found: list[Change] = []
@@ -137,7 +139,7 @@ def changes(context: Context, facts: Mapping[str, NodeFacts]) -> list[Change]:
         for desired in desired_on(context, node, observed):
             change = difference(node.name, desired, kinds[desired.kind].observed(observed, desired))
             if change is None and (cause := _cause(on_node, desired)):
-                change = _restart(node.name, desired, why=f"{cause.kind} {cause.name} changes under it")
+                change = _restart(node.name, desired, why=f"{cause.kind} {cause.name} changes")
             if change is not None:
                 on_node.append(change)
         found += on_node
@@ -147,7 +149,7 @@ def changes(context: Context, facts: Mapping[str, NodeFacts]) -> list[Change]:
 
 
 def _cause(earlier: list[Change], desired: Desired) -> Change | None:
-    """The change on the same node that makes an unchanged thing start again."""
+    """Return the change on the same node that requires a restart of an unchanged resource; None without one."""
     if desired.state is None:
         return None
     causes = (
@@ -159,7 +161,7 @@ def _cause(earlier: list[Change], desired: Desired) -> Change | None:
 
 
 def _ranks_elsewhere(context: Context, facts: Mapping[str, NodeFacts], found: list[Change]) -> Iterator[Change]:
-    """Restarts of unchanged ranks whose replica changes on another node: ranks only ever start together."""
+    """Yield restarts of unchanged ranks whose replica changes on another node, because ranks start together."""
     changed = {(change.node, change.name) for change in found if change.kind == pool.RESOURCE_TYPE.name}
     for replica in context.replicas:
         name = pool.instance(replica)
@@ -168,7 +170,7 @@ def _ranks_elsewhere(context: Context, facts: Mapping[str, NodeFacts], found: li
             if starting and rank.node not in starting:
                 wanted = pool.RESOURCE_TYPE.expect(context, context.spec.node(rank.node), facts[rank.node])
                 desired = next(each for each in wanted if each.name == name)
-                yield _restart(rank.node, desired, why=f"its rank on {starting[0]} starts again")
+                yield _restart(rank.node, desired, why=f"the rank of its replica on {starting[0]} restarts")
 
 
 def _restart(node: str, desired: Desired, *, why: str) -> Change:

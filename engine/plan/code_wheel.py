@@ -1,7 +1,7 @@
-"""This very sovctl as a wheel, so that a node runs exactly the code of its controller, by digest.
+"""Builds a wheel of the running sovctl, so that a node runs the code of its controller, identified by digest.
 
-Building it from the installed files needs no build tool and no network; names sorted and times fixed, the same code
-always gives the same bytes.
+The wheel is built from the installed files, without build tools or network. The same code gives the same bytes,
+because names are sorted and times are fixed.
 """
 
 from __future__ import annotations
@@ -15,24 +15,24 @@ from sovctl.support.package_files import package_folder
 
 PACKAGE = package_folder()
 PARTS = ("cli", "compliance", "gateway", "support")
-"""What a gateway node needs: the service, its ledger, and the command that verifies it."""
-EPOCH = (1980, 1, 1, 0, 0, 0)  # the first time a zip file can hold
+"""Folders that a gateway node needs: the service, its ledger, and the command that verifies the ledger."""
+EPOCH = (1980, 1, 1, 0, 0, 0)  # the earliest time of the zip format
 
 
 def version() -> str:
-    """Of the running sovctl."""
+    """Return the version of the running sovctl."""
     from sovctl import __version__
 
     return __version__
 
 
 def file_name() -> str:
-    """Of the wheel."""
+    """Return the file name of the wheel."""
     return f"sovctl-{version()}-py3-none-any.whl"
 
 
 def build() -> bytes:
-    """The wheel: our files and the metadata an installer needs."""
+    """Return the wheel: sovctl's files, and the metadata that an installer needs."""
     files = _files()
     info = f"sovctl-{version()}.dist-info"
     files[f"{info}/METADATA"] = f"Metadata-Version: 2.1\nName: sovctl\nVersion: {version()}\n".encode()
@@ -51,10 +51,10 @@ def build() -> bytes:
 
 
 def digest(parts: tuple[str, ...] = PARTS) -> str:
-    """SHA-256 over names and contents of our files, and our version: what a plan compares.
+    """Return the SHA-256 of the names and contents of sovctl's files, and of its version.
 
     Args:
-        parts: folders of the package; those that the wheel holds if not given.
+        parts: folders of the package; by default those of the wheel.
     """
     files = sorted(_files(parts).items())
     listing = "".join(f"{hashlib.sha256(data).hexdigest()}  {name}\n" for name, data in files)

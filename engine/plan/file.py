@@ -1,7 +1,6 @@
-"""The plan file: what will change, bound by digests to what it was made from, and signed.
+"""The plan file: signed, and bound to its inputs by digests.
 
-`apply` trusts none of it: it verifies the signature, gathers again, makes the plan again, and goes on only when the
-two are the same.
+`apply` verifies the signature, gathers facts and computes the changes again. It fails if they differ from the plan.
 """
 
 from __future__ import annotations
@@ -25,14 +24,14 @@ FORMAT = 1
 
 @dataclass(frozen=True)
 class Plan:
-    """A whole plan.
+    """A plan.
 
     Args:
         created: UTC, `2026-11-21T09:00:00Z`.
-        spec_sha256: of the site description's values.
-        inputs_sha256: of locks, credentials and code: all that is not in site.yaml.
-        facts_sha256: of what was observed, by node.
-        simulated: True when any node has stand-in hardware.
+        spec_sha256: of the values of site.yaml.
+        inputs_sha256: of the inputs outside site.yaml: locks, credentials and code.
+        facts_sha256: of the observed states, by node.
+        simulated: True if a node has simulated hardware.
     """
 
     site: str
@@ -46,7 +45,7 @@ class Plan:
     waves: tuple[Wave, ...]
 
     def body(self) -> dict[str, Any]:
-        """Plain values: what is signed."""
+        """Return the signed content as plain values."""
         return {
             "format": FORMAT,
             "site": self.site,
@@ -62,31 +61,31 @@ class Plan:
 
     @property
     def sha256(self) -> str:
-        """The plan's name in journal, ledger and evidence."""
+        """Digest that identifies the plan in journal, ledger and evidence."""
         return digest(self.body())
 
 
 def write(plan: Plan, path: Path, key: SigningKey) -> None:
-    """Save a plan, signed; only its owner can read it."""
+    """Sign a plan and save it with mode 0600."""
     body = plan.body()
     signed = {"plan": body, "sha256": plan.sha256, "signature": sign_document(body, key)}
     write_atomic(path, json.dumps(signed, indent=1, ensure_ascii=False) + "\n", mode=0o600)
 
 
 def read(path: Path, key: VerifyKey) -> Plan:
-    """A plan as `write` saved it.
+    """Return a plan that `write` saved.
 
     Raises:
-        InputError: there is none, or it is no plan.
-        PlanTampered: it is not what was signed.
+        InputError: the file does not exist.
+        PlanTampered: the file is not a plan, or the signature does not match.
     """
     try:
         signed = json.loads(path.read_text())
         body, sha256, signature = signed["plan"], signed["sha256"], signed["signature"]
     except FileNotFoundError:
-        raise InputError("expected a plan, found none", where=str(path), hint="sovctl plan site.yaml") from None
+        raise InputError("no plan found", where=str(path), hint="sovctl plan site.yaml") from None
     except (ValueError, KeyError, TypeError, RecursionError):
-        raise PlanTampered("expected a plan file", where=str(path), hint="make a new one: sovctl plan") from None
+        raise PlanTampered("not a plan file", where=str(path), hint="create a new plan: sovctl plan") from None
     try:
         verify_document(body, signature, key)
         if digest(body) != sha256:
@@ -94,9 +93,9 @@ def read(path: Path, key: VerifyKey) -> Plan:
         return _parse(body)
     except (BadSignature, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise PlanTampered(
-            "expected the plan that this controller signed, got an altered one",
+            "the plan was altered: its signature by this controller is invalid",
             where=str(path),
-            hint="nothing was changed; make a new one: sovctl plan",
+            hint="no node was changed; create a new plan: sovctl plan",
         ) from None
 
 

@@ -1,4 +1,4 @@
-"""In which order things are brought about on a node, and the one place that lists them."""
+"""All resource types, in the order in which they are applied on a node."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from ..resources import (
 from ..resources import gateway_config as gateway
 from ..resources.resource_type import ResourceType
 
-# Packages need the mirror; the wall goes up before anything secret or served arrives; pools need weights,
-# certificates and an engine; the gateway comes last.
+# Packages need the mirror. The firewall precedes secrets and services. Pools need weights, certificates and an engine.
+# The gateway is last, because it needs the pools.
 RESOURCE_TYPES: tuple[ResourceType, ...] = (
     repository.RESOURCE_TYPE,
     package.RESOURCE_TYPE,

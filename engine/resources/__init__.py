@@ -1,5 +1,5 @@
-"""One module per kind of thing that is managed on a node.
+"""Types of resources that sovctl manages on a node, one module for each.
 
-Each gives a `KIND`: what it is called, the Ansible role that brings it about, what it expects on a node and how it
-reads that out of the facts. `order.py` says in which order they are brought about.
+Each module defines a `RESOURCE_TYPE`: its name, which is also the name of its Ansible role, the resources expected on
+a node, and their observed state in the node's facts. `plan/order.py` defines the order in which they are applied.
 """

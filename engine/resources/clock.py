@@ -1,4 +1,4 @@
-"""Time from the site's own sources; audit records are worth what the clock is worth."""
+"""Clock: chrony with the site's NTP servers. Audit records rely on its time."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _expect(context: Context, _node: Node, _facts: NodeFacts | None) -> Iterator
             "active": "active",
             "enabled": "enabled",
         },
-        why=f"time from {', '.join(servers)} and nowhere else",
+        why=f"time from {', '.join(servers)} only",
         variables={"servers": servers},
         risk=Risk.SERVICE,
     )

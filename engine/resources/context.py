@@ -1,4 +1,4 @@
-"""What the kinds look at when they say what a node should be: the spec, the catalogue and digests, all plain values."""
+"""Input of the resource types: the site description, the catalogue and digests, all plain values."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ ROLES = package_folder("roles")
 GATEWAY_USER, GATEWAY_UID = "sovctl-gateway", 964
 ENGINE_USER, ENGINE_UID = "sovctl-vllm", 963
 SECRETS_GROUP, SECRETS_GID = "sovctl", 962
-"""Fixed numbers, below Debian's first dynamic system id (adduser takes from 999 downward), so that a firewall rule
-can name the gateway's user before that user exists."""
+"""Fixed IDs, so that a firewall rule can name the gateway's user before the user exists. They are below the dynamic IDs
+of Debian, which adduser assigns from 999 downward."""
 
 
 @dataclass(frozen=True)
 class Context:
-    """A whole site, as the kinds see it.
+    """A site as input of the resource types.
 
     Args:
-        platforms: by id.
-        models: of the catalogue, by id.
-        replicas: where every pool runs.
-        locks: Python environment locks by name ("gateway", "installer", engine): path of the lock file.
-        fingerprints: of credentials by (node, file name); absent before the first apply.
-        code_sha256: digest of the sovctl wheel that the gateway runs: this controller's own code.
-        catalog_files: the site's own entries of the catalogue and its own measurements, as far as it has them.
+        platforms: by ID.
+        models: of the catalogue, by ID.
+        replicas: of all pools, with their nodes and GPUs.
+        locks: paths of the locks of Python environments, by name ("gateway", "installer", engine).
+        fingerprints: of credentials, by (node, file name); empty before the first apply.
+        code_sha256: digest of this controller's code, which the gateway runs as a wheel.
+        catalog_files: the site's catalogue entries and measurements, if it has any.
     """
 
     spec: SiteSpec
@@ -55,48 +55,48 @@ class Context:
 
     @cached_property
     def gateway_nodes(self) -> tuple[Node, ...]:
-        """In the order of the file; empty without a gateway."""
+        """Nodes of the gateway in the order of site.yaml; empty without a gateway."""
         return tuple(self.spec.node(name) for name in self.spec.gateway.nodes) if self.spec.gateway else ()
 
     @property
     def gateway(self) -> Gateway:
-        """The gateway of a site that has one."""
+        """The gateway. The site must have one."""
         assert self.spec.gateway is not None
         return self.spec.gateway
 
     def group(self, node: Node) -> NodeGroup:
-        """The group a node is in."""
+        """Return the group of a node."""
         return next(group for group, each in self.spec.nodes() if each.name == node.name)
 
     def platform(self, node: Node) -> Platform:
-        """What kind of machine a node is."""
+        """Return the platform of a node."""
         return self.platforms[self.group(node).platform]
 
     def pool(self, name: str) -> Pool:
-        """A pool by name."""
+        """Return a pool by name."""
         return next(pool for pool in self.spec.pools if pool.name == name)
 
     def model(self, name: str) -> Model:
-        """A model of the site by name."""
+        """Return a model of the site by name."""
         return next(model for model in self.spec.models if model.name == name)
 
     def replicas_on(self, node: Node) -> list[Replica]:
-        """Replicas with at least one rank on a node."""
+        """Return the replicas with at least one rank on a node."""
         return [each for each in self.replicas if any(rank.node == node.name for rank in each.ranks)]
 
     def is_gateway(self, node: Node) -> bool:
-        """True when the gateway runs there."""
+        """Return True if the gateway runs on the node."""
         return node in self.gateway_nodes
 
     def fingerprint(self, node: Node, file: str) -> str:
-        """Of a credential on a node, or the word for one that apply will make."""
+        """Return the fingerprint of a credential on a node; `CREATED_BY_APPLY` if it does not exist yet."""
         return self.fingerprints.get((node.name, file), CREATED_BY_APPLY)
 
 
 def render(role: str, template: str, **values: object) -> str:
-    """A role's template with values, byte for byte as Ansible's template module renders it.
+    """Return a rendered template of a role, with the same bytes as Ansible's template module writes.
 
-    Ansible trims the newline after a block and keeps the one at the end; undefined variables are errors.
+    Ansible removes the newline after a block and keeps the one at the end. Undefined variables are errors.
     """
     environment = Environment(  # noqa: S701 - configuration files for nodes, not HTML
         undefined=StrictUndefined, trim_blocks=True, keep_trailing_newline=True

@@ -1,4 +1,4 @@
-"""Certificates and secrets on nodes: shown as fingerprints, compared by digest, never printed."""
+"""Certificates and secrets on nodes. Plans contain their fingerprints, never their contents."""
 
 from __future__ import annotations
 
@@ -21,10 +21,13 @@ SECRETS = "/etc/sovctl/secrets"
 
 @dataclass(frozen=True)
 class Credential:
-    """One file: where it lies on the node, what it is for, and who may read it.
+    """A file with a certificate or a secret.
 
     Args:
-        is_gateways: only the gateway's user reads it (0600); else the services' group (0640).
+        file: name in the state folder of the controller.
+        path: on the node.
+        why: its purpose, for the reader of a plan.
+        is_gateways: only the gateway's user can read it (0600); if False, the group of all services (0640).
     """
 
     file: str
@@ -34,96 +37,108 @@ class Credential:
 
     @property
     def mode(self) -> str:
-        """Permission bits on the node."""
+        """Permission bits of the file on the node."""
         return "0600" if self.is_gateways else "0640"
 
 
 CERTIFICATES = (
-    Credential("ca.pem", f"{TLS}/ca.pem", "the site's own authority: who may speak to whom"),
-    Credential("node.pem", f"{TLS}/node.pem", "proves this node to others"),
-    Credential("node.key", f"{TLS}/node.key", "key of node.pem"),
+    Credential("ca.pem", f"{TLS}/ca.pem", "the site's certificate authority, for mutual TLS"),
+    Credential("node.pem", f"{TLS}/node.pem", "certificate of this node"),
+    Credential("node.key", f"{TLS}/node.key", "private key of node.pem"),
 )
 GATEWAY_SECRETS = (
-    Credential("gateway-clients.json", f"{SECRETS}/gateway-clients.json", "who may call; keys only hashed", True),
+    Credential(
+        "gateway-clients.json", f"{SECRETS}/gateway-clients.json", "clients of the gateway, with hashed keys", True
+    ),
     Credential("gateway-ledger.key", f"{SECRETS}/gateway-ledger.key", "signs the gateway's audit log", True),
 )
 
 
 def token_key_file(version: int) -> str:
-    """Name of the file with that version of the token key."""
+    """Return the name of the file with a version of the token key."""
     return "token.key" if version == 1 else f"token-{version}.key"
 
 
 def kek_file(kek: Kek) -> str:
-    """Name of the file with a KEK, or with the PIN of the token that it is in."""
+    """Return the name of the file with a KEK, or with the PIN of the hardware token that holds it."""
     if kek.pkcs11 is not None:
         return f"vault-{kek.version}.pin"
     return "vault.kek" if kek.version == 1 else f"vault-{kek.version}.kek"
 
 
 def key_files(context: Context) -> list[Credential]:
-    """The keys of tokens and vault, and what the vault's database is reached with."""
-    names = {token_key_file(key.version): "keys the tokens that leave" for key in context.gateway.token_keys}
+    """Return the keys of tokens and vault, and the credentials of the vault's database."""
+    names = {
+        token_key_file(key.version): "key of the tokens in outgoing requests" for key in context.gateway.token_keys
+    }
     for kek in context.gateway.vault.kek:
-        names[kek_file(kek)] = "opens the hardware token" if kek.pkcs11 else "wraps the vault's keys"
+        names[kek_file(kek)] = "PIN of the hardware token" if kek.pkcs11 else "wraps the vault's keys"
     made = [Credential(name, f"{SECRETS}/{name}", why, True) for name, why in names.items()]
     if database := context.gateway.vault.postgresql:
-        made.append(Credential("vault.password", f"{SECRETS}/vault.password", "opens the vault's database", True))
+        made.append(Credential("vault.password", f"{SECRETS}/vault.password", "password of the vault's database", True))
         if database.ca_file:
-            made.append(Credential("vault-ca.pem", f"{TLS}/vault-ca.pem", "the authority of the vault's database"))
+            made.append(
+                Credential("vault-ca.pem", f"{TLS}/vault-ca.pem", "certificate authority of the vault's database")
+            )
     return made
 
 
 def cloud_files(context: Context) -> list[Credential]:
-    """Credentials towards clouds."""
+    """Return the API keys and certificate authorities of clouds."""
     found = []
     for cloud in context.gateway.clouds:
         if cloud.api_key:
             name = f"cloud-{cloud.name}.key"
-            found.append(Credential(name, f"{SECRETS}/{name}", f"our key at cloud {cloud.name}", True))
+            found.append(Credential(name, f"{SECRETS}/{name}", f"API key of cloud {cloud.name}", True))
         if cloud.ca_file:
             name = f"cloud-{cloud.name}-ca.pem"
-            found.append(Credential(name, f"{TLS}/{name}", f"the authority of cloud {cloud.name}"))
+            found.append(Credential(name, f"{TLS}/{name}", f"certificate authority of cloud {cloud.name}"))
     return found
 
 
 def access_files(context: Context) -> list[Credential]:
-    """Credentials by which callers are known, and the key that tells pools who they are."""
+    """Return the credentials that authenticate callers, webhooks and collectors, and the key of principal tokens."""
     gateway, found = context.gateway, []
     if gateway.client_ca_file:
-        found.append(Credential("clients-ca.pem", f"{TLS}/clients-ca.pem", "the authority of clients' certificates"))
+        found.append(Credential("clients-ca.pem", f"{TLS}/clients-ca.pem", "certificate authority of clients"))
     for provider in gateway.identity_providers:
         if provider.jwks_file:
             name = f"oidc-{provider.name}.jwks.json"
-            found.append(Credential(name, f"{TLS}/{name}", f"the keys of identity provider {provider.name}"))
+            found.append(Credential(name, f"{TLS}/{name}", f"keys of identity provider {provider.name}"))
         if provider.ca_file:
             name = f"oidc-{provider.name}-ca.pem"
-            found.append(Credential(name, f"{TLS}/{name}", f"the authority of identity provider {provider.name}"))
+            found.append(
+                Credential(name, f"{TLS}/{name}", f"certificate authority of identity provider {provider.name}")
+            )
     if gateway.handoff is not None and gateway.handoff.webhook is not None:
         name = "handoff-webhook.key"
-        found.append(Credential(name, f"{SECRETS}/{name}", "signs what the webhook of hand-offs is told", True))
+        found.append(Credential(name, f"{SECRETS}/{name}", "signs messages to the webhook of hand-offs", True))
         if gateway.handoff.webhook.ca_file:
             name = "handoff-webhook-ca.pem"
-            found.append(Credential(name, f"{TLS}/{name}", "the authority of the webhook of hand-offs"))
+            found.append(Credential(name, f"{TLS}/{name}", "certificate authority of the webhook of hand-offs"))
     if gateway.tracing is not None and gateway.tracing.ca_file:
-        found.append(Credential("tracing-ca.pem", f"{TLS}/tracing-ca.pem", "the authority of the collector of traces"))
+        found.append(
+            Credential("tracing-ca.pem", f"{TLS}/tracing-ca.pem", "certificate authority of the trace collector")
+        )
     if gateway.send_principal:
-        found.append(Credential("principal.key", f"{SECRETS}/principal.key", "signs who is calling, for pools", True))
+        found.append(
+            Credential("principal.key", f"{SECRETS}/principal.key", "signs the principal of requests to pools", True)
+        )
     return found
 
 
 def listed_files(context: Context) -> list[Credential]:
-    """The site's own people, where it names any."""
+    """Return the index for exact data match and its key; empty without one."""
     if context.gateway.detect.exact_data_match is None:
         return []
     return [
-        Credential("listed.edm", f"{SECRETS}/listed.edm", "who is found by name, as keyed hashes", True),
+        Credential("listed.edm", f"{SECRETS}/listed.edm", "names and numbers to find, as keyed hashes", True),
         Credential("listed.key", f"{SECRETS}/listed.key", "key of listed.edm", True),
     ]
 
 
 def credentials_on(context: Context, node: Node) -> list[Credential]:
-    """Every credential a node holds."""
+    """Return all credentials of a node."""
     if context.is_gateway(node):
         own = [*CERTIFICATES, *GATEWAY_SECRETS, *key_files(context), *cloud_files(context), *access_files(context)]
         return [*own, *listed_files(context)]
@@ -140,7 +155,7 @@ def _users(context: Context, node: Node) -> list[dict[str, object]]:
 
 
 def fingerprint(sha256: str) -> str:
-    """Short name of a content digest for plans and screens; says nothing of a random secret."""
+    """Return a short digest of a content digest, for plans and screens. It reveals nothing about a random secret."""
     return "fp-" + sha256_hex(f"sovctl credential {sha256}")[:16]
 
 
@@ -176,16 +191,16 @@ def _observe(facts: NodeFacts, desired: Desired) -> State | None:
 
 
 def _orphans(facts: NodeFacts | None, wanted: set[str]) -> Iterator[Desired]:
-    """Secrets of a service or a cloud that is gone: what nobody uses, nobody shall find."""
+    """Return the credentials on the node that no service of it uses."""
     for path in sorted(facts.files if facts else ()):
         folder, _, name = path.rpartition("/")
         if folder in (TLS, SECRETS) and path not in wanted:
-            yield orphan("credential", name, [path], why="site.yaml has no use for it on this node")
+            yield orphan("credential", name, [path], why="site.yaml requires no such file on this node")
 
 
-# Facts hold plain SHA-256 of these files. That gives nothing away: token keys, KEKs, listed.key and private keys are
-# random with 128 bits or more, a PIN has as many beside it, gateway-clients.json and listed.edm hold only hashes, and
-# an API key under 24 characters is refused (credentials.MIN_API_KEY_LENGTH). Captures are kept with mode 0600.
+# Facts contain the plain SHA-256 of these files, which reveals no secret: token keys, KEKs, listed.key and private keys
+# have 128 random bits or more, and so has the file of a PIN. gateway-clients.json and listed.edm contain hashes only.
+# API keys under 24 characters are rejected (credentials.MIN_API_KEY_LENGTH). Captures have mode 0600.
 RESOURCE_TYPE = ResourceType(
     "credential", _expect, _observe, lambda _context, _node: Query(hash=(f"{TLS}/*", f"{SECRETS}/*"))
 )

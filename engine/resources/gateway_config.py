@@ -1,4 +1,4 @@
-"""The gateway service: its configuration rendered from site.yaml, its unit, its state."""
+"""Gateway service: its settings file, generated from site.yaml, and its systemd unit."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ UNIT = "sovctl-gateway"
 UNIT_FILE = f"/etc/systemd/system/{UNIT}.service"
 DATA = "/var/lib/sovctl/gateway"
 
-# What a vLLM server offers for each kind of model (docs of 0.32, "Online Serving", read 2026-11); the words are those
-# of gateway/settings/surface.py.
+# Client APIs of a vLLM server by role of the model, named as in gateway/settings/surface.py.
+# Source: vLLM 0.32, documentation, "Online Serving", read 2026-11.
 _SURFACES = {
     "chat": ["chat.completions", "chat.completions.batch", "completions", "responses", "messages", "tokenize"],
     "embedding": ["embeddings", "rerank", "score"],
@@ -38,12 +38,12 @@ _SURFACES = {
 
 
 def configuration(context: Context) -> dict[str, Any]:
-    """The gateway's settings file as plain values; `gateway/settings/` is its other end."""
+    """Return the contents of gateway.yaml, which `gateway/settings/` reads."""
     spec, gateway = context.spec, context.gateway
     return {
         "site": spec.site.name,
         "listen": {
-            "host": "0.0.0.0",  # noqa: S104 - the firewall decides who reaches it, by network and port
+            "host": "0.0.0.0",  # noqa: S104 - the firewall limits access by network and port
             "port": gateway.port,
             "certificate_file": f"{TLS}/node.pem",
             "key_file": f"{TLS}/node.key",
@@ -97,7 +97,7 @@ def _pools(context: Context) -> Iterator[dict[str, Any]]:
             "name": name,
             "kind": "pool",
             "base_urls": [f"https://{context.spec.node(each.head).address}:{each.port}/v1" for each in replicas],
-            "model": pool.model if name == pool.name else name,  # vLLM serves an adapter under its own name
+            "model": pool.model if name == pool.name else name,  # vLLM serves an adapter under the name of the adapter
             "surfaces": _SURFACES[context.models[context.model(pool.model).catalog].role],
             "ca_file": f"{TLS}/ca.pem",
             "certificate_file": f"{TLS}/node.pem",
@@ -131,7 +131,7 @@ def _clouds(context: Context) -> Iterator[dict[str, Any]]:
 def _expect(context: Context, node: Node, facts: NodeFacts | None) -> Iterator[Desired]:
     if not context.is_gateway(node):
         if facts and (files := [path for path in (CONFIG, UNIT_FILE) if path in facts.files]):
-            why = f"site.yaml has no gateway here; vault and ledger stay in {DATA}"
+            why = f"site.yaml has no gateway on this node; vault and ledger stay in {DATA}"
             yield orphan("gateway", "gateway", files, why=why, risk=Risk.SERVICE)
         return
     text = yaml.safe_dump(configuration(context), sort_keys=False, allow_unicode=True).rstrip()
@@ -152,7 +152,7 @@ def _expect(context: Context, node: Node, facts: NodeFacts | None) -> Iterator[D
             "configuration": text,
             "user": GATEWAY_USER,
             "data": DATA,
-            # It is ready when a pool is; on a new site those load their weights at the same time.
+            # The gateway is ready when a pool is. On a new site the pools load their weights at the same time.
             "ready_timeout_s": START_TIMEOUT_S,
             "url": f"https://{node.address}:{context.gateway.port}",
         },

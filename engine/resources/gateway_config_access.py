@@ -1,4 +1,4 @@
-"""Who may call the gateway and how much, as its settings and its clients file have it; a part of the kind `gateway`."""
+"""Access, quota and listeners of gateway.yaml, and the entries of its clients file."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from .credential import SECRETS, TLS
 
 
 def access(context: Context, *, data: str) -> dict[str, Any]:
-    """`access` of gateway.yaml.
+    """Return `access` of gateway.yaml.
 
     Args:
-        data: folder of the gateway's own files on the node.
+        data: folder of the gateway's data on the node.
     """
     gateway = context.gateway
     made: dict[str, Any] = {"local_clients_file": f"{data}/clients.json"}
@@ -30,10 +30,10 @@ def access(context: Context, *, data: str) -> dict[str, Any]:
 
 
 def quota(context: Context, *, data: str) -> dict[str, Any]:
-    """`quota` of gateway.yaml."""
+    """Return `quota` of gateway.yaml."""
     gateway = context.gateway
     made: dict[str, Any] = {}
-    if gateway.vault.postgresql is None:  # else use is counted there, for all nodes together
+    if gateway.vault.postgresql is None:  # with PostgreSQL all nodes share one count
         made["path"] = f"{data}/quota.db"
     if limits := limits_of(gateway.quota.default_limits):
         made["default_limits"] = limits
@@ -48,7 +48,7 @@ def quota(context: Context, *, data: str) -> dict[str, Any]:
 
 
 def listen(context: Context) -> dict[str, Any]:
-    """What `listen` of gateway.yaml has about clients' certificates."""
+    """Return the keys of `listen` in gateway.yaml for client certificates."""
     gateway = context.gateway
     if gateway.client_ca_file is None:
         return {}
@@ -59,13 +59,13 @@ def listen(context: Context) -> dict[str, Any]:
 
 
 def admin(context: Context) -> dict[str, Any]:
-    """`admin` of gateway.yaml; nothing where operators have no listener."""
+    """Return `admin` of gateway.yaml; empty without a listener for operators."""
     chosen = context.gateway.admin
     if chosen is None:
         return {}
     made: dict[str, Any] = {"port": chosen.port}
     if chosen.reach == "management":
-        made["host"] = "0.0.0.0"  # noqa: S104 - the firewall decides who reaches it, by network and port
+        made["host"] = "0.0.0.0"  # noqa: S104 - the firewall limits access by network and port
     if chosen.reach == "management" or chosen.requires_client_certificate:
         made |= {"certificate_file": f"{TLS}/node.pem", "key_file": f"{TLS}/node.key"}
         made |= {key: value for key, value in listen(context).items() if key != "requires_client_certificate"}
@@ -75,7 +75,7 @@ def admin(context: Context) -> dict[str, Any]:
 
 
 def client_entry(client: Client, key_sha256: str) -> dict[str, Any]:
-    """One client of the gateway's clients file."""
+    """Return one entry of the gateway's clients file."""
     key = {"sha256": key_sha256}
     if client.api_key_expires is not None:
         key["expires_at"] = f"{client.api_key_expires}T23:59:59Z"
@@ -84,7 +84,7 @@ def client_entry(client: Client, key_sha256: str) -> dict[str, Any]:
 
 
 def limits_of(limits: CallerLimits) -> dict[str, Any]:
-    """Limits as plain values; empty where nothing is limited."""
+    """Return limits as plain values; empty without limits."""
     return limits.model_dump(mode="json", exclude_none=True)
 
 

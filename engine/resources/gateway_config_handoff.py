@@ -1,4 +1,4 @@
-"""Who takes over what the gateway holds back, and where its traces go; a part of the kind `gateway`."""
+"""Hand-off of withheld answers, and tracing, in gateway.yaml."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from .credential import SECRETS, TLS
 
 
 def handoff(context: Context, *, data: str) -> dict[str, Any]:
-    """`handoff` of gateway.yaml; nothing where nobody takes over.
+    """Return `handoff` of gateway.yaml; empty without hand-offs.
 
     Args:
-        data: folder of the gateway's own files on the node.
+        data: folder of the gateway's data on the node.
     """
     wanted = context.gateway.handoff
     if wanted is None:
         return {}
     made = wanted.model_dump(mode="json", exclude={"webhook"})
-    if context.gateway.vault.postgresql is None:  # else the queue is there too, for all nodes
+    if context.gateway.vault.postgresql is None:  # with PostgreSQL all nodes share one queue
         made["path"] = f"{data}/handoffs.db"
     if wanted.webhook is not None:
         made["webhook"] = {
@@ -31,7 +31,7 @@ def handoff(context: Context, *, data: str) -> dict[str, Any]:
 
 
 def tracing(context: Context) -> dict[str, Any]:
-    """`tracing` of gateway.yaml; nothing where nobody collects."""
+    """Return `tracing` of gateway.yaml; empty without a collector."""
     wanted = context.gateway.tracing
     if wanted is None:
         return {}

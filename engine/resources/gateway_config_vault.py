@@ -1,4 +1,4 @@
-"""Where the gateway's vault is and under which keys, and the keys of its tokens; a part of the kind `gateway`."""
+"""Location and keys of the vault, and token keys, in gateway.yaml."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from .credential import SECRETS, TLS, kek_file, token_key_file
 
 
 def token_keys(context: Context) -> list[dict[str, Any]]:
-    """`token_keys` of gateway.yaml."""
+    """Return `token_keys` of gateway.yaml."""
     versions = [key.version for key in context.gateway.token_keys]
     return [{"version": version, "file": f"{SECRETS}/{token_key_file(version)}"} for version in versions]
 
 
 def vault(context: Context, *, data: str) -> dict[str, Any]:
-    """`vault` of gateway.yaml.
+    """Return `vault` of gateway.yaml.
 
     Args:
-        data: folder of the gateway's own files on the node.
+        data: folder of the gateway's data on the node.
     """
     gateway = context.gateway
     kek = [_kek(each) for each in gateway.vault.kek]

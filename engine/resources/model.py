@@ -1,7 +1,7 @@
-"""Model weights and adapters on the nodes that serve them, checked file by file against the manifest in site.yaml.
+"""Model weights and adapters on the nodes that serve them, verified by the manifest whose digest is in site.yaml.
 
-Hashing hundreds of gigabytes at every plan would take minutes, so the role notes size and time of every file after
-it has verified the hashes (`.verified`), and the plan compares those; `sovctl verify` hashes again.
+The role verifies the hash of each file and then writes sizes and times to `.verified`. A plan compares these, because
+hashing hundreds of gigabytes takes minutes. `sovctl verify` hashes the files again.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ class Folder:
     """One folder of weights.
 
     Args:
-        name: below `artifacts.models_url`, and below the store.
-        what: for the plan.
+        name: path below `artifacts.models_url` and below `STORE`.
+        what: description for the reader of a plan.
     """
 
     name: str
@@ -34,7 +34,7 @@ class Folder:
 
 
 def folders(context: Context, node: Node) -> list[Folder]:
-    """Weights of every pool on the node, and its adapters; each once."""
+    """Return the folders of weights and adapters of all pools on the node, each once."""
     found: dict[str, Folder] = {}
     for replica in context.replicas_on(node):
         pool = context.pool(replica.pool)
@@ -52,7 +52,7 @@ def _expect(context: Context, node: Node, _facts: NodeFacts | None) -> Iterator[
             kind="model",
             name=folder.name,
             state={"manifest_sha256": folder.manifest_sha256, "changed_files": []},
-            why=f"{folder.what}, every file checked by SHA-256",
+            why=f"{folder.what}, each file verified by SHA-256",
             variables={
                 "url": f"{url}/{folder.name}",
                 "folder": f"{STORE}/{folder.name}",
@@ -74,17 +74,17 @@ def _observe(facts: NodeFacts, desired: Desired) -> State | None:
         known = {name: (int(size), _nanoseconds(seconds)) for name, size, seconds in json.loads(verified)}
     except (ValueError, TypeError):
         return None
-    # A link, or a file that cannot be read, has no time of its own and is never what was verified.
+    # A link or an unreadable file has no time in the facts, so it counts as changed.
     there = {name: facts.files.get(f"{folder}/{name}", {}) for name in known}
     changed = [name for name, noted in known.items() if (there[name].get("size"), there[name].get("mtime_ns")) != noted]
     ours = {f"{folder}/{name}" for name in (*known, "MANIFEST", ".verified")}
     strays = [path.removeprefix(f"{folder}/") for path in facts.files if path.startswith(f"{folder}/")]
-    changed += [name for name in strays if f"{folder}/{name}" not in ours]  # an engine may load whatever lies there
+    changed += [name for name in strays if f"{folder}/{name}" not in ours]  # vLLM could load them
     return {"manifest_sha256": manifest, "changed_files": sorted(changed)}
 
 
 def _nanoseconds(seconds: str) -> int:
-    """From `find -printf %T@`: seconds with ten decimals."""
+    """Return nanoseconds for a time of `find -printf %T@`, which is in seconds with ten decimals."""
     whole, _, part = seconds.partition(".")
     return int(whole) * 1_000_000_000 + int(part[:9].ljust(9, "0"))
 

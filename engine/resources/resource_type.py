@@ -1,4 +1,4 @@
-"""The shape every kind has."""
+"""Interface of a resource type."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .resource import Desired, State
 
 @dataclass(frozen=True)
 class Query:
-    """What a kind needs the probe to look at on a node: globs to hash, files to read, units, sysctl keys."""
+    """Facts that a resource type needs from a node: globs of files to hash, files to read, units, sysctl keys."""
 
     hash: tuple[str, ...] = ()
     read: tuple[str, ...] = ()
@@ -23,13 +23,14 @@ class Query:
 
 @dataclass(frozen=True)
 class ResourceType:
-    """One kind of resource.
+    """A type of resources.
 
     Args:
-        name: of the kind; its Ansible role has the same name.
-        expect: what should be on a node, given its facts (a container cannot have kernel-wide settings).
-        observe: what is there of one wanted thing; None when it is not.
-        query: what the probe must look at for that.
+        name: also the name of its Ansible role.
+        expect: returns the expected resources of a node. They depend on its facts, because a container cannot have
+            kernel-wide settings, and because facts show the orphans.
+        observe: returns the observed state of one expected resource; None if it is absent.
+        query: returns the facts that `expect` and `observe` need.
     """
 
     name: str
@@ -38,7 +39,7 @@ class ResourceType:
     query: Callable[[Context, Node], Query] = field(default=lambda _context, _node: Query())
 
     def observed(self, facts: NodeFacts, desired: Desired) -> State | None:
-        """What is there of one thing, wanted or left over; None when it is not."""
+        """Return the observed state of one resource, expected or orphan; None if it is absent."""
         if desired.state is not None:
             return self.observe(facts, desired)
         there = [path for path in desired.variables["files"] if path in facts.files]

@@ -1,4 +1,4 @@
-"""Services that come with packages and must run: fabric manager, persistence daemon."""
+"""Services of driver packages that must run: fabric manager, persistence daemon."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from .context import Context
 from .resource import Desired, Risk, State
 from .resource_type import Query, ResourceType
 
-# Package of the driver family -> the unit it brings, and why it must run.
+# Unit and reason, by package of the driver family.
 UNITS = {
-    "nvidia-fabricmanager": ("nvidia-fabricmanager", "NVSwitch fabric is not up without it"),
-    "nvidia-persistenced": ("nvidia-persistenced", "GPUs keep their state between clients"),
+    "nvidia-fabricmanager": ("nvidia-fabricmanager", "starts the NVSwitch fabric"),
+    "nvidia-persistenced": ("nvidia-persistenced", "keeps the state of GPUs between processes"),
 }
 
 

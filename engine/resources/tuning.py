@@ -17,7 +17,7 @@ LIMITS_FILE = "/etc/security/limits.d/90-sovctl.conf"
 
 
 def _settings(context: Context, node: Node, facts: NodeFacts | None) -> dict[str, str]:
-    """By key. A container shares its host's kernel: only the settings of its network namespace are its own."""
+    """Return settings by key; in a container, which shares the kernel, only those of its network namespace."""
     is_container = facts is not None and facts.is_container
     return {
         each.key: each.value for each in context.platform(node).sysctls if each.scope == "network" or not is_container
@@ -27,7 +27,7 @@ def _settings(context: Context, node: Node, facts: NodeFacts | None) -> dict[str
 def _expect(context: Context, node: Node, facts: NodeFacts | None) -> Iterator[Desired]:
     settings = _settings(context, node, facts)
     limits = [f"{each.domain} {each.kind} {each.item} {each.value}" for each in context.platform(node).limits]
-    left_out = len(context.platform(node).sysctls) - len(settings)
+    omitted = len(context.platform(node).sysctls) - len(settings)
     yield Desired(
         kind="tuning",
         name="kernel",
@@ -36,14 +36,14 @@ def _expect(context: Context, node: Node, facts: NodeFacts | None) -> Iterator[D
             **settings,
         },
         why=f"platform {context.platform(node).id}"
-        + (f"; {left_out} kernel-wide settings are n/a in a container" if left_out else ""),
+        + (f"; {omitted} kernel-wide settings omitted in a container" if omitted else ""),
         variables={"settings": settings, "limits": limits},
     )
     yield Desired(
         kind="tuning",
         name="limits",
         state={"file_sha256": sha256_hex(render("tuning", "limits.conf.j2", limits=limits))},
-        why="pinned memory for RDMA and many open connections",
+        why="pinned memory for RDMA, and many open connections",
         variables={"settings": settings, "limits": limits},
     )
 

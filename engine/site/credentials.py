@@ -1,6 +1,7 @@
-"""The files behind the `credential` resources: where each lies on the controller, and making what apply must make.
+"""Files of the `credential` resources on the controller.
 
-`existing` only reads, so that a plan changes nothing; `ensure` creates what is missing, once, before an apply.
+`fingerprints` only reads, so that a plan changes nothing. `ensure` creates missing files and renews certificates before
+an apply.
 """
 
 from __future__ import annotations
@@ -25,37 +26,37 @@ from ..spec.types import Secret
 from .state_folder import SiteState
 
 MIN_API_KEY_LENGTH = 24
-"""Characters. 24 random characters of base64 are 144 bit; a shorter key could be found from its hash."""
+"""Characters. 24 random base64 characters are 144 bits; a shorter key could be recovered from its hash."""
 
-_PIN_SALT = "pin.salt"  # stands below a PIN in its file, so that nobody finds the PIN by the file's digest
+_PIN_SALT = "pin.salt"  # follows the PIN in its file, so that the PIN cannot be recovered from the file's digest
 
 
 def read_secret(secret: Secret, site_folder: Path, where: str) -> str:
-    """The value a reference names, without surrounding white space.
+    """Return the value of a secret, without surrounding white space.
 
     Raises:
-        InputError: it is not there, is empty, or its file can be read by others. The value is never in the message.
+        InputError: it is absent or empty, or other users can read its file. The message never contains the value.
     """
     if secret.env:
         value = os.environ.get(secret.env, "").strip()
         if not value:
-            raise InputError(f"expected environment variable {secret.env} to be set", where=where)
+            raise InputError(f"environment variable {secret.env} is not set", where=where)
         return value
     path = site_folder / (secret.file or "")
     try:
         if path.stat().st_mode & 0o077:
             raise InputError(
-                f"expected a file only its owner can read, got mode {path.stat().st_mode & 0o777:04o}",
+                f"secret file is readable by others (mode {path.stat().st_mode & 0o777:04o})",
                 where=where,
-                hint=f"chmod 600 {path}",
+                hint=f"run `chmod 600 {path}` and rotate the secret",
             )
         value = path.read_text().strip()
     except FileNotFoundError:
-        raise InputError(f"expected a file, found none at {path}", where=where) from None
+        raise InputError(f"no such file: {path}", where=where) from None
     except UnicodeDecodeError:
-        raise InputError("expected text in the secret file", where=where) from None
+        raise InputError("secret file is not UTF-8 text", where=where) from None
     if not value:
-        raise InputError(f"expected a secret in {path}, it is empty", where=where)
+        raise InputError(f"secret file is empty: {path}", where=where)
     return value
 
 
@@ -71,11 +72,11 @@ def _is_there(secret: Secret, site_folder: Path) -> bool:
 
 
 class Credentials:
-    """Every credential of a site as files on the controller.
+    """All credentials of a site, as files on the controller.
 
     Args:
         state: of the site.
-        site_folder: what paths in the spec are relative to.
+        site_folder: base of relative paths in site.yaml.
     """
 
     def __init__(self, spec: SiteSpec, state: SiteState, site_folder: Path) -> None:
@@ -83,7 +84,7 @@ class Credentials:
         self.authority = Authority(state.pki, spec.site.name)
 
     def file(self, node: Node, name: str) -> Path:
-        """Where the credential `name` of a node lies; it need not exist yet."""
+        """Return the path of a credential of a node; the file may not exist yet."""
         if name == "ca.pem":
             return self.authority.certificate_file
         if name in ("node.pem", "node.key"):
@@ -111,26 +112,28 @@ class Credentials:
         return self.state.keys / name
 
     def fingerprints(self, context: Context, *, now: datetime | None = None) -> dict[tuple[str, str], str]:
-        """Of what apply would lay on nodes, by (node, name); what it would make or renew is left out. Reads only.
+        """Return the fingerprints of existing credentials, by (node, name). Only reads.
+
+        Credentials that apply would create or renew are omitted.
 
         Args:
-            now: for certificates that are about to run out; the clock's when None.
+            now: time to check the expiry of certificates; None for the current time.
 
         Raises:
-            InputError: a secret that is there cannot be used.
+            InputError: an existing secret is unusable.
         """
         now = now or datetime.now(UTC)
         derived, has_root = self._derived(may_be_absent=True), self.authority.has_root()
         found = {}
         for _, node in self.spec.nodes():
-            made_anew = set() if has_root else {"ca.pem"}
+            renewed = set() if has_root else {"ca.pem"}
             if not self.authority.is_good(node.name, node.address, now=now):
-                made_anew |= {"node.pem", "node.key"}
+                renewed |= {"node.pem", "node.key"}
             for credential in credentials_on(context, node):
                 path = self.file(node, credential.file)
                 if credential.file in derived:
                     content = derived[credential.file].encode()
-                elif path.is_file() and credential.file not in made_anew:
+                elif path.is_file() and credential.file not in renewed:
                     content = path.read_bytes()
                 else:
                     continue
@@ -138,7 +141,7 @@ class Credentials:
         return found
 
     def ensure(self, context: Context) -> None:
-        """Make what is missing and renew what is stale; the same content stays the same file."""
+        """Create missing credentials and renew stale ones. A file is only written if its content changes."""
         self.state.prepare()
         now = datetime.now(UTC)
         self.authority.ensure(now=now)
@@ -165,11 +168,11 @@ class Credentials:
             self._write(name, content)
 
     def _derived(self, *, may_be_absent: bool) -> dict[str, str]:
-        """Content, by name, of the files that follow from the secrets which site.yaml names.
+        """Return the contents of the files that are derived from secrets of site.yaml, by file name.
 
         Args:
-            may_be_absent: leave out what needs a secret that is not there, instead of refusing: a plan from captures
-                is made where no secret is.
+            may_be_absent: omit files whose secret is absent instead of raising, because a plan from captures can be
+                made on a machine without secrets.
         """
         if self.spec.gateway is None:
             return {}

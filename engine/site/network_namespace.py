@@ -1,7 +1,7 @@
-"""Run inside the management network namespace that site.yaml names.
+"""Runs the command inside the management network namespace of site.yaml.
 
-A namespace cannot be entered by a running multi-threaded program on Python 3.11 without ctypes, and `ip netns exec`
-does it properly (it also mounts the namespace's /sys), so the command replaces itself by the same command inside.
+The process replaces itself by `ip netns exec NAME` with the same command, which also mounts the namespace's /sys.
+Python 3.11 has no function to enter a namespace.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _ENTERED = "SOVCTL_ENTERED_NETNS"
 
 
 def is_inside(name: str) -> bool:
-    """True when this process already has the network namespace `name`."""
+    """Return True if this process is in the network namespace `name`."""
     try:
         wanted = (_NAMESPACES / name).stat()
         here = Path("/proc/self/ns/net").stat()
@@ -27,23 +27,25 @@ def is_inside(name: str) -> bool:
 
 
 def enter(name: str | None) -> None:
-    """Continue inside the network namespace `name`; returns at once when already there or when `name` is None.
+    """Restart this command inside the network namespace `name`.
+
+    Returns without effect if `name` is None or this process is already in the namespace.
 
     Raises:
-        InputError: there is no such namespace.
-        MissingTool: it cannot be entered (not root, or iproute2 is absent).
+        InputError: the namespace does not exist.
+        MissingTool: the namespace cannot be entered: not root, or iproute2 is absent.
     """
     if name is None or is_inside(name):
         return
     where = "site.yaml: access.network_namespace"
     if not (_NAMESPACES / name).exists():
         raise InputError(
-            f"expected a network namespace named {name!r} on this machine, found none",
+            f"no network namespace {name!r} on this machine",
             where=where,
             hint="in a lab: sovctl lab up",
         )
     if os.geteuid() != 0:
-        raise MissingTool(f"expected root to enter network namespace {name!r}", where=where, hint="run it with sudo")
+        raise MissingTool(f"root is required to enter network namespace {name!r}", where=where, hint="run it with sudo")
     if os.environ.get(_ENTERED) == name:
         raise MissingTool(f"network namespace {name!r} could not be entered", where=where)
     os.environ[_ENTERED] = name
@@ -52,4 +54,4 @@ def enter(name: str | None) -> None:
     try:
         os.execvp("ip", ["ip", "netns", "exec", name, *sys.orig_argv])
     except FileNotFoundError:
-        raise MissingTool("expected the command `ip`, found none", hint="apt-get install iproute2") from None
+        raise MissingTool("command `ip` not found", hint="apt-get install iproute2") from None

@@ -1,4 +1,4 @@
-"""One site as the commands handle it: its description, its state, what was observed, the plan."""
+"""An opened site: its description, state folder, credentials, observations and plan."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from .credentials import Credentials
 from .state_folder import SiteState
 
 Report = Callable[[str], None]
-HANDS = ("engine/resources", "engine/plan", "engine/apply", "playbooks", "roles")
-"""What decides and carries out a plan: changed, an older plan is stale."""
+APPLY_CODE = ("engine/resources", "engine/plan", "engine/apply", "playbooks", "roles")
+"""Folders with the code that computes and applies a plan. A change of one makes earlier plans stale."""
 
 
 class Site:
     """A loaded site.yaml with its state folder.
 
     Args:
-        loaded: valid; `SpecError` was raised before otherwise.
+        loaded: a valid site description.
     """
 
     def __init__(self, loaded: LoadedSpec, state: SiteState) -> None:
@@ -43,10 +43,13 @@ class Site:
 
     @classmethod
     def open(cls, path: Path, *, state: Path | None = None, touches_nodes: bool) -> Site:
-        """Read a site.yaml; where nodes will be touched, also check its files and enter its network namespace.
+        """Load a site.yaml.
+
+        Args:
+            touches_nodes: also check the files of site.yaml, and enter its network namespace.
 
         Raises:
-            SpecError: with every problem at once.
+            SpecError: site.yaml is invalid; contains all problems.
         """
         loaded = load(path)
         if touches_nodes:
@@ -55,28 +58,32 @@ class Site:
         return cls(loaded, SiteState.beside(path, state))
 
     def plan_key(self) -> SigningKey:
-        """The key that plan files of this controller are signed with."""
+        """Return the key that signs plan files; create it if absent."""
         self.state.prepare()
         return load_or_create(self.state.keys / "plan.key")
 
     def saved_plan(self) -> Plan:
-        """The plan that `sovctl plan` saved. Where there is none, not even a key is made.
+        """Return the plan that `sovctl plan` saved.
 
         Raises:
-            InputError: there is none.
-            PlanTampered: it is not what this controller signed.
+            InputError: no plan is saved; the signing key is not created then.
+            PlanTampered: this controller did not sign it.
         """
         if not self.state.plan_file.exists():
-            raise InputError("expected a plan, found none", where=str(self.state.plan_file), hint="sovctl plan")
+            raise InputError("no plan found", where=str(self.state.plan_file), hint="sovctl plan")
         return read(self.state.plan_file, self.plan_key().public)
 
     def context(self) -> Context:
-        """What the kinds look at, with the fingerprints of what exists."""
+        """Return the input of the resource types, with the fingerprints of existing credentials."""
         context = context_of(self.spec, self.folder)
         return replace(context, fingerprints=self.credentials.fingerprints(context))
 
     def observe(self, context: Context, nodes: Iterable[str] | None = None, *, report: Report) -> dict[str, NodeFacts]:
-        """Gather, keep the captures, parse."""
+        """Return the facts of nodes by name, from new captures that are saved in the state folder.
+
+        Args:
+            nodes: names; None for all nodes.
+        """
         wanted = requests(context)
         chosen = wanted if nodes is None else {name: wanted[name] for name in nodes}
         gathered = gather.gather(self.spec, self.folder, chosen, report=report)
@@ -84,10 +91,10 @@ class Site:
         return {name: parse_node(capture) for name, capture in gathered.items()}
 
     def recorded(self, folder: Path) -> dict[str, NodeFacts]:
-        """Facts from captures that somebody saved.
+        """Return the facts of all nodes by name, from saved captures.
 
         Raises:
-            InputError: one is absent, is no capture, or lacks something that a plan rests on.
+            InputError: a capture is absent, is invalid, or lacks a measurement that a plan needs.
         """
         names = [node.name for _, node in self.spec.nodes()]
         loaded = captures.load(folder, names)
@@ -98,7 +105,7 @@ class Site:
             raise InputError(error.message, where=f"{folder}: {error.where}", hint=hint) from None
 
     def plan(self, context: Context, facts: dict[str, NodeFacts]) -> Plan:
-        """The difference between what should be and what was observed."""
+        """Return the plan for the difference between expected and observed states."""
         found = changes(context, facts)
         return Plan(
             site=self.spec.site.name,
@@ -114,7 +121,7 @@ class Site:
 
 
 def inputs_digest(context: Context) -> str:
-    """Of everything that shapes a plan and is not in site.yaml: locks, catalogue, mirror key, our own code."""
+    """Return the digest of the inputs of a plan outside site.yaml: locks, catalogue, mirror key, sovctl's code."""
     return digest(
         {
             "locks": {name: sha256_hex(path.read_bytes()) for name, path in context.locks.items()},
@@ -122,7 +129,7 @@ def inputs_digest(context: Context) -> str:
             "apt_key": context.apt_key_sha256,
             "code": context.code_sha256,
             "catalog": [sha256_hex(path.read_bytes()) for path in context.catalog_files],
-            "hands": code_wheel.digest(HANDS),
+            "hands": code_wheel.digest(APPLY_CODE),
         }
     )
 

@@ -1,13 +1,15 @@
-"""Where sovctl keeps what it must remember about a site: one folder beside site.yaml.
+"""State folder of a site, next to site.yaml.
 
 .sovctl/
   keys/       private keys of this controller, mode 0600
-  pki/        the site's own certificate authority and what it issued
-  facts/      the newest capture of every node, raw
+  pki/        the site's certificate authority and its certificates
+  facts/      newest capture of each node
   plans/      plan files
-  journal/    one file per apply run, one JSON line per event
-  evidence/   what verify saw          ledger/  the Merkle log          reports/  what auditors get
-  lock        held while something changes the site
+  journal/    one file for each apply, one JSON line for each event
+  evidence/   evidence of `sovctl verify`
+  ledger/     Merkle log
+  reports/    reports for auditors
+  lock        held while a command changes the site
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from pathlib import Path
 
 from sovctl.support.errors import Busy, InputError
 
-HINT = "wait until it is done; when it was killed, what it began on the nodes goes on to the end of its step"
+HINT = "wait until it ends; if it was killed, its current step on the nodes continues to its end"
 
 
 class SiteState:
@@ -44,40 +46,40 @@ class SiteState:
 
     @classmethod
     def beside(cls, site_file: Path, state: Path | None = None) -> SiteState:
-        """The state of the site described by `site_file`, unless `state` names another folder."""
+        """Return the state next to `site_file`, or in the folder `state` if given."""
         return cls(state if state is not None else site_file.resolve().parent / ".sovctl")
 
     def prepare(self) -> SiteState:
-        """Make the folder, closed to everybody else.
+        """Create the folder with mode 0700.
 
         Raises:
-            InputError: it cannot be made there, or is no folder.
+            InputError: it cannot be created, or is not a folder.
         """
         try:
             self.root.mkdir(parents=True, exist_ok=True)
             self.root.chmod(0o700)
         except OSError as error:
             raise InputError(
-                f"expected a folder to keep state in, got: {(error.strerror or 'no access').lower()}",
+                f"cannot create the state folder: {(error.strerror or 'no access').lower()}",
                 where=str(self.root),
-                hint="name one that you may write to: --state DIR",
+                hint="use a writable folder: --state DIR",
             ) from None
         return self
 
     @property
     def plan_file(self) -> Path:
-        """Where `sovctl plan` saves and `sovctl apply` looks, unless told otherwise."""
+        """Default path of the saved plan."""
         return self.plans / "plan.json"
 
     @contextmanager
     def exclusive(self, purpose: str) -> Iterator[int]:
-        """Hold the site's lock; the kernel lets go of it when this process ends, however it ends.
+        """Hold the site's lock. The kernel releases it when this process ends, also if it is killed.
 
         Yields:
-            The lock's descriptor. A child that is given it holds the lock too, until it ends itself.
+            The descriptor of the lock. A child process that inherits it holds the lock until the child ends.
 
         Raises:
-            Busy: another sovctl holds it.
+            Busy: another process holds the lock.
         """
         self.prepare()
         with (self.root / "lock").open("a+") as file:

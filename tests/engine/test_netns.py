@@ -26,7 +26,7 @@ def test_no_namespace_named_means_staying_here() -> None:
 
 def test_a_namespace_that_is_not_there_is_bad_input() -> None:
     assert not netns.is_inside("sovctl-nowhere")
-    with pytest.raises(InputError, match="'sovctl-nowhere' on this machine, found none") as caught:
+    with pytest.raises(InputError, match="no network namespace 'sovctl-nowhere' on this machine") as caught:
         netns.enter("sovctl-nowhere")
     assert caught.value.where == "site.yaml: access.network_namespace"
 
@@ -56,4 +56,4 @@ def test_who_is_not_root_is_told_so(namespace: str) -> None:
     if "ModuleNotFoundError" in done.stderr or "Permission denied" in done.stderr:
         pytest.skip("another user cannot read this checkout")
     assert done.returncode == ExitCode.MISSING, done.stderr
-    assert "expected root to enter network namespace" in done.stderr
+    assert "root is required to enter network namespace" in done.stderr

@@ -41,7 +41,7 @@ def test_a_key_that_nodes_do_not_know_is_refused_by_name(site: RoadSite, tmp_pat
     with site.variant(lambda values: values["access"].update(key_file=str(key))) as variant:
         done = _plan_of(site, variant, tmp_path)
     assert done.returncode == ExitCode.UNREACHABLE
-    assert done.stderr.count("our key was refused") >= 3
+    assert done.stderr.count("the key was rejected") >= 3
     assert "access.key_file" in done.stderr
 
 

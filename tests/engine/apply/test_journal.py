@@ -68,7 +68,7 @@ def test_wherever_a_crash_tears_the_file_whole_lines_are_read(tmp_path: Path, da
 def test_a_full_disk_is_an_error_in_words_before_the_step_begins(tmp_path: Path) -> None:
     (tmp_path / "r.jsonl").symlink_to("/dev/full")
     with (
-        pytest.raises(SovctlError, match="expected to write the journal, got: no space left on device") as caught,
+        pytest.raises(SovctlError, match="cannot write the journal: no space left on device") as caught,
         Journal(tmp_path, "r", "aa") as journal,
     ):
         journal.write("started")

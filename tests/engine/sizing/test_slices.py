@@ -125,6 +125,6 @@ def test_what_cannot_be_is_refused_with_the_reason() -> None:
 
 
 def test_no_plan_is_made_of_slices_and_the_error_says_why() -> None:
-    with pytest.raises(InputError, match="neither cuts GPUs nor checks slices") as caught:
+    with pytest.raises(InputError, match="does not configure or check it") as caught:
         context_of(site().spec, Path())
     assert caught.value.where == "node_groups[0].mig"
