@@ -1,9 +1,9 @@
-"""The site's own certificate authority: one ECDSA P-256 root, one leaf per node that serves or calls.
+"""Certificate authority of a site: one ECDSA P-256 root, and one leaf for each node with a server or a client.
 
-Everything stays in the state folder; a leaf is made again when it is about to run out or its addresses changed. None
-lasts longer than the root, which people replace (docs/runbooks/authority.md): whoever trusts it must hear of another.
-Lifetimes are choices of ours: CA/Browser Forum limits do not bind a private authority, but 398 days keeps what
-operators already know.
+- All keys and certificates are in the state folder.
+- A leaf is renewed 30 days before it expires, or if the node's address changes. It does not outlast the root.
+- Operators replace the root (docs/runbooks/authority.md), because clients must trust the new one.
+- Leaves are valid for 398 days, the limit of the CA/Browser Forum for public certificates until 2026-03.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ RENEW_BEFORE = timedelta(days=30)
 
 
 class Authority:
-    """The root key and certificate under `folder`, made on first use.
+    """Root key and certificate in `folder`, created on first use.
 
     Args:
         folder: `pki/` of the state folder.
-        site: appears in every certificate's subject.
+        site: name in the subject of all certificates.
     """
 
     def __init__(self, folder: Path, site: str) -> None:
@@ -43,7 +43,7 @@ class Authority:
         self.certificate_file = folder / "ca.pem"
 
     def ensure(self, *, now: datetime) -> None:
-        """Make the root when there is none, or when a crash left a key that is not the certificate's."""
+        """Create the root if there is none, or if its key does not match after a crash."""
         key_file = self.folder / "ca.key"
         if self.has_root():
             return
@@ -61,10 +61,10 @@ class Authority:
         write_atomic(self.certificate_file, certificate.public_bytes(serialization.Encoding.PEM))
 
     def issue(self, node: str, address: IPv4Address, *, now: datetime) -> tuple[Path, Path]:
-        """Certificate and key files of a node, for serving and for calling; made when absent, stale or expiring.
+        """Return the certificate and key files of a node for servers and clients; create or renew them if necessary.
 
         Raises:
-            InputError: the root itself is about to run out.
+            InputError: the root expires within 30 days.
         """
         self.ensure(now=now)
         certificate_file, key_file = self.folder / f"{node}.pem", self.folder / f"{node}.key"
@@ -76,7 +76,7 @@ class Authority:
         last = root.not_valid_after_utc
         if last - RENEW_BEFORE <= now:
             raise InputError(
-                f"expected a root certificate for {RENEW_BEFORE.days} days and more, got one until {last:%Y-%m-%d}",
+                f"the root certificate expires within {RENEW_BEFORE.days} days: {last:%Y-%m-%d}",
                 where=str(self.certificate_file),
                 hint="replace it: docs/runbooks/authority.md",
             )
@@ -99,7 +99,7 @@ class Authority:
         return certificate_file, key_file
 
     def is_good(self, node: str, address: IPv4Address, *, now: datetime) -> bool:
-        """True when a node's certificate can stay: ours, for this address, with its key, and not about to run out."""
+        """Return True if a node has a certificate of this root for its address, with its key, that needs no renewal."""
         pair = _pair(self.folder / f"{node}.pem", self.folder / f"{node}.key")
         if pair is None or not self.has_root():
             return False
@@ -112,7 +112,7 @@ class Authority:
         )
 
     def has_root(self) -> bool:
-        """True when there is a root certificate and its key."""
+        """Return True if a root certificate and its key exist."""
         return _pair(self.certificate_file, self.folder / "ca.key") is not None
 
     def _name(self, common_name: str) -> x509.Name:
@@ -125,10 +125,10 @@ class Authority:
 
 
 def _pair(certificate_file: Path, key_file: Path) -> x509.Certificate | None:
-    """The certificate when its key is there too; a crash between the two files leaves a key that is not its.
+    """Return the certificate if its key exists; None if not. After a crash the key may belong to another certificate.
 
     Raises:
-        InputError: one of them is neither; what a person may have spoilt is not quietly made anew.
+        InputError: a file is invalid. It is not replaced, because it may have been edited.
     """
     if not certificate_file.exists() or not key_file.exists():
         return None
@@ -141,8 +141,8 @@ def _read(path: Path, what: str, load: Callable[[bytes], _Loaded]) -> _Loaded:
     try:
         return load(path.read_bytes())
     except (ValueError, TypeError, UnsupportedAlgorithm):
-        hint = "restore it from a copy; where there is none, move it away, and the next apply makes a new one"
-        raise InputError(f"expected {what} in PEM, got something else", where=str(path), hint=hint) from None
+        hint = "restore it from a backup; without one, move it away, and the next apply creates a new one"
+        raise InputError(f"not {what} in PEM format", where=str(path), hint=hint) from None
 
 
 def _is_issued_by(certificate: x509.Certificate, root: x509.Certificate) -> bool:
@@ -162,7 +162,7 @@ def _builder(
         .issuer_name(issuer)
         .public_key(key)
         .serial_number(x509.random_serial_number())
-        .not_valid_before(now - timedelta(hours=1))  # nodes whose clock is not yet set
+        .not_valid_before(now - timedelta(hours=1))  # for nodes whose clock is behind
         .not_valid_after(last)
     )
 

@@ -1,1 +1,1 @@
-"""What nodes are: pure parsers from captured tool output to typed facts."""
+"""Facts of nodes: pure parsers from captured tool output to typed values."""

@@ -1,7 +1,7 @@
-"""Where packages come from: apt's own reading of its sources, and the source files themselves.
+"""Parsers of package sources: `apt-get indextargets`, and apt's source files.
 
-`apt-get indextargets` is apt's word on what it would fetch and whether the signature of what it last fetched was good.
-Which key must have signed, and whether a source tells apt not to look, stands only in the files: sources.list(5).
+`apt-get indextargets` lists the indexes that apt fetches, and whether the signatures of the last fetch are valid. The
+required key and options that disable verification are only in the files: sources.list(5).
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from dataclasses import dataclass
 from .unreadable import Unreadable
 
 FILE_MARK = "=> "
-"""Begins the line that names the file whose content follows."""
+"""Prefix of the line with the path of the file whose content follows."""
 _ONE_LINE = re.compile(r"^(?:deb|deb-src)\s+(?:\[(?P<options>[^\]]*)\]\s+)?(?P<uri>\S+)\s+\S+")
-_YES = frozenset({"yes", "true", "1", "on", "with", "enable"})  # sources.list(5): what apt takes for yes
+_YES = frozenset({"yes", "true", "1", "on", "with", "enable"})  # sources.list(5)
 _NO = frozenset({"no", "false", "0", "off", "without", "disable"})
 _FORCING = ("trusted", "allow-insecure", "allow-weak", "allow-downgrade-to-insecure")
 
 
 @dataclass(frozen=True, slots=True)
 class IndexTarget:
-    """One place that `apt-get update` reads.
+    """One index that `apt-get update` fetches.
 
     Args:
-        is_verified: the signature of what was last fetched was good; also true where a source forces apt to think so.
+        is_verified: the signature of the last fetch is valid, or an option of the source forces apt to trust it.
     """
 
     repo_uri: str
@@ -38,8 +38,8 @@ class SourceEntry:
     """One enabled entry of a source file.
 
     Args:
-        signed_by: key file, fingerprint or embedded key; None when any trusted key will do.
-        forced: options that make apt skip or weaken the check of signatures.
+        signed_by: key file, fingerprint or embedded key; None if any trusted key is accepted.
+        forced: names of enabled options that skip or weaken the verification of signatures.
     """
 
     file: str
@@ -49,10 +49,10 @@ class SourceEntry:
 
 
 def parse_index_targets(text: str) -> tuple[IndexTarget, ...]:
-    """What `apt-get indextargets` printed; empty when there is no source.
+    """Parse the output of `apt-get indextargets`; empty without a source.
 
     Raises:
-        Unreadable: a stanza names no repository.
+        Unreadable: a stanza has no repository.
     """
     targets = []
     for stanza in text.split("\n\n"):
@@ -67,10 +67,10 @@ def parse_index_targets(text: str) -> tuple[IndexTarget, ...]:
 
 
 def parse_source_files(text: str) -> tuple[SourceEntry, ...]:
-    """Enabled entries of source files, each file after a line `=> path`; both forms that apt knows.
+    """Return the enabled entries of source files in either format. Each file follows a line `=> path`.
 
     Raises:
-        Unreadable: text stands before the first file, or a line is neither form.
+        Unreadable: there is text before the first file, or a line has neither format.
     """
     entries: list[SourceEntry] = []
     for file, lines in _files(text):

@@ -1,6 +1,6 @@
-"""What `chronyc -c tracking` and `chronyc -c sources` say of a node's clock.
+"""Parsers of `chronyc -c tracking` and `chronyc -c sources`.
 
-Fields in the order of chronyc(1), commands `tracking` and `sources`, option -c (comma separated values).
+Source of the order of the fields: chronyc(1), commands `tracking` and `sources`, option -c (comma-separated values).
 """
 
 from __future__ import annotations
@@ -16,39 +16,39 @@ _SOURCES_FIELDS = 10
 
 @dataclass(frozen=True, slots=True)
 class Tracking:
-    """The clock against its reference. `leap` is "Not synchronised" when there is none."""
+    """The clock compared with its reference. `leap` is "Not synchronised" without a reference."""
 
     reference: str
     stratum: int
     offset_s: float
-    """How far the system clock is from true time, signed: chrony's "System time"."""
+    """Signed offset of the system clock from true time, seconds: chrony's "System time"."""
     root_delay_s: float
     root_dispersion_s: float
     leap: str
 
     @property
     def error_bound_s(self) -> float:
-        """Largest error of the clock: |offset| + root dispersion + root delay / 2 (chronyc(1), `tracking`)."""
+        """Maximum error of the clock, seconds: |offset| + root dispersion + root delay / 2 (chronyc(1), `tracking`)."""
         return abs(self.offset_s) + self.root_dispersion_s + self.root_delay_s / 2
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One time source. `state` is chrony's sign: * selected, + combined, - not combined, ? unreachable, x wrong."""
+    """One time source. `state` is chrony's symbol: * selected, + combined, - not combined, ? unreachable, x wrong."""
 
     mode: str
     state: str
     name: str
     stratum: int
     reach: int
-    """Last eight polls as bits; 0 means that none was answered."""
+    """The last eight polls as bits; 0 if the source answered none."""
 
 
 def parse_tracking(text: str) -> Tracking:
-    """The one line of `chronyc -c tracking`.
+    """Parse the output of `chronyc -c tracking`.
 
     Raises:
-        Unreadable: it is not one line of 14 fields.
+        Unreadable: the output is not one line of 14 fields.
     """
     rows = _rows(text)
     if len(rows) != 1 or len(rows[0]) != _TRACKING_FIELDS:
@@ -64,14 +64,14 @@ def parse_tracking(text: str) -> Tracking:
             leap=row[13],
         )
     except ValueError:
-        raise Unreadable("numbers in their places", text, where="chronyc -c tracking") from None
+        raise Unreadable("numbers in numeric fields", text, where="chronyc -c tracking") from None
 
 
 def parse_sources(text: str) -> tuple[Source, ...]:
-    """Every line of `chronyc -c sources`, in its order; empty when chrony has no source.
+    """Parse the lines of `chronyc -c sources`, in their order; empty without a source.
 
     Raises:
-        Unreadable: a line has not ten fields.
+        Unreadable: a line does not have ten fields.
     """
     sources = []
     for row in _rows(text):
@@ -80,7 +80,7 @@ def parse_sources(text: str) -> tuple[Source, ...]:
         try:
             sources.append(Source(row[0], row[1], row[2], int(row[3]), int(row[5], 8)))
         except ValueError:
-            raise Unreadable("numbers in their places", ",".join(row), where="chronyc -c sources") from None
+            raise Unreadable("numbers in numeric fields", ",".join(row), where="chronyc -c sources") from None
     return tuple(sources)
 
 

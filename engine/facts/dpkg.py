@@ -1,4 +1,4 @@
-r"""What dpkg and apt say is installed and held.
+r"""Parsers of installed and held packages.
 
 Commands: `dpkg-query -W -f '${Package}\t${Version}\t${Architecture}\t${db:Status-Abbrev}\n'`, `apt-mark showhold`.
 """
@@ -12,7 +12,7 @@ from .unreadable import Unreadable
 
 @dataclass(frozen=True, slots=True)
 class DpkgEntry:
-    """One line of dpkg-query. `status` is dpkg's abbreviation, such as "ii" (installed) or "hi" (held, installed)."""
+    """One line of dpkg-query. `status` is dpkg's abbreviation: "ii" is installed, "hi" is installed and held."""
 
     name: str
     version: str
@@ -21,15 +21,15 @@ class DpkgEntry:
 
     @property
     def is_installed(self) -> bool:
-        """True when unpacked and configured: "rc" (removed), "iU" and "iF" (half way) are not."""
+        """Whether the package is unpacked and configured. "rc" (removed), "iU" and "iF" (incomplete) are not."""
         return len(self.status) == 2 and self.status[1] == "i"
 
 
 def parse_packages(text: str) -> tuple[DpkgEntry, ...]:
-    """Every package dpkg knows, in its order; a name may come twice, once per architecture.
+    """Parse the output of dpkg-query, in its order. A name can occur once for each architecture.
 
     Raises:
-        Unreadable: nothing was printed, or a line has not four fields.
+        Unreadable: the output is empty, or a line does not have four fields.
     """
     packages = []
     for line in text.splitlines():
@@ -44,17 +44,17 @@ def parse_packages(text: str) -> tuple[DpkgEntry, ...]:
 
 
 def installed_versions(packages: tuple[DpkgEntry, ...]) -> dict[str, str]:
-    """Version by name, of installed packages only."""
+    """Return versions of installed packages by name."""
     return {package.name: package.version for package in packages if package.is_installed}
 
 
 def parse_holds(text: str) -> frozenset[str]:
-    """Names that `apt-mark showhold` printed; empty when nothing is held.
+    """Parse the names printed by `apt-mark showhold`; empty without held packages.
 
     Raises:
-        Unreadable: a line is more than a name.
+        Unreadable: a line is not a name.
     """
     names = [line.strip() for line in text.splitlines() if line.strip()]
-    if spoilt := [name for name in names if " " in name]:
-        raise Unreadable("one package name a line", spoilt[0], where="apt-mark showhold")
+    if invalid := [name for name in names if " " in name]:
+        raise Unreadable("one package name a line", invalid[0], where="apt-mark showhold")
     return frozenset(name.partition(":")[0] for name in names)

@@ -1,11 +1,12 @@
-"""What `nvidia-smi -q -x` says of a node's GPUs.
+"""Parser of `nvidia-smi -q -x`.
 
     report = parse_nvidia_smi_xml(text)
     report.driver_version, report.gpus[0].fabric.state
 
-Rules: an element that is missing is None; "N/A" stays the text "N/A" where it is an answer (fabric, recovery) and is
-None where a number was asked for. A GPU that writes "GPU is lost" or "requires reset" into its elements is recognised
-as such, whatever else it still says. Field names differ between driver branches; both spellings are read.
+- A missing element is None.
+- "N/A" is the text "N/A" in text fields (fabric, recovery), and None in numeric fields.
+- A GPU with "GPU is lost" or "requires reset" in any element is marked as such.
+- Field names differ between driver branches; both spellings are read.
 
 Sources: captures of 8 x H100, 8 x B200, 4 x GB200, 4 x GB300, A100 and three fault injections, driver 570 to 580,
 NVIDIA/k8s-test-infra (read 2026-11-20).
@@ -20,7 +21,7 @@ from dataclasses import dataclass
 from .unreadable import Unreadable
 
 SIMULATION_COMMENT = "simulated by the sovctl lab"
-LIMIT_CHARACTERS = 16 << 20  # 8 B200 print 0.36 MB; a rack-scale tray stays far below this
+LIMIT_CHARACTERS = 16 << 20  # 8 B200 print 0.36 MB
 _TOOL = "nvidia-smi -q -x"
 _NUMBER = re.compile(r"^-?\d+(\.\d+)?")
 _LOST = "gpu is lost"
@@ -29,18 +30,18 @@ _NEEDS_RESET = "requires reset"
 
 @dataclass(frozen=True, slots=True)
 class EccCounts:
-    """Uncorrectable memory errors, summed over SRAM and DRAM; None when any part of the sum could not be read."""
+    """Uncorrectable memory errors, summed over SRAM and DRAM; None if a summand is unreadable."""
 
     volatile_uncorrectable: int | None
     """Since the driver was loaded."""
     aggregate_uncorrectable: int | None
-    """Over the GPU's life."""
+    """Over the lifetime of the GPU."""
     sram_threshold_exceeded: bool | None
 
 
 @dataclass(frozen=True, slots=True)
 class RemappedRows:
-    """Rows of HBM that were replaced. `failure` means that no spare row was left."""
+    """Replaced rows of HBM. `failure` means that all spare rows are used."""
 
     correctable: int | None
     uncorrectable: int | None
@@ -50,7 +51,7 @@ class RemappedRows:
 
 @dataclass(frozen=True, slots=True)
 class FabricHealth:
-    """As printed: "Healthy", "Unhealthy", "N/A", "True", "False", "Full", "None", ...; None where it is missing."""
+    """As printed: "Healthy", "Unhealthy", "N/A", "True", "False", "Full", "None", ...; None if missing."""
 
     summary: str | None
     bandwidth: str | None
@@ -62,7 +63,7 @@ class FabricHealth:
 
 @dataclass(frozen=True, slots=True)
 class Fabric:
-    """The GPU's place in the NVLink fabric. Healthy HGX nodes show clique 0 and an all-zero cluster UUID."""
+    """The GPU in the NVLink fabric. Healthy HGX nodes have clique 0 and an all-zero cluster UUID."""
 
     state: str | None
     status: str | None
@@ -73,7 +74,7 @@ class Fabric:
 
 @dataclass(frozen=True, slots=True)
 class PcieLink:
-    """PCI Express towards the host. `replay_counter` is 100 to 150 on healthy H100: only its rate means something."""
+    """PCI Express link to the host. `replay_counter` is 100 to 150 on healthy H100: only its rate is significant."""
 
     generation: int | None
     generation_max: int | None
@@ -89,14 +90,14 @@ class Temperatures:
     gpu_c: int | None
     memory_c: int | None
     margin_c: int | None
-    """Degrees left before the GPU slows down (`gpu_temp_tlimit`)."""
+    """Margin until the GPU slows down (`gpu_temp_tlimit`)."""
     slowdown_c: int | None
-    """Where it slows down, on GPUs that have no margin (`gpu_temp_slow_threshold`)."""
+    """Slowdown threshold of GPUs without margin (`gpu_temp_slow_threshold`)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Gpu:
-    """One GPU; `index` is its place in the XML, which is the driver's order."""
+    """One GPU; `index` is its position in the XML, in the driver's order."""
 
     index: int
     product: str | None
@@ -116,7 +117,7 @@ class Gpu:
     temperatures: Temperatures
     mig_mode: str | None
     recovery_action: str | None
-    """"None" when nothing is to be done; None on drivers that do not say."""
+    """"None" if no action is required; None if the driver does not print one."""
     memory_total_mib: int | None
     is_lost: bool
     needs_reset: bool
@@ -127,8 +128,8 @@ class GpuReport:
     """A node's GPUs in index order.
 
     Args:
-        attached: what the driver counts; compare it with `len(gpus)`.
-        is_simulated: True when a stand-in printed it.
+        attached: number of GPUs that the driver counts; can differ from `len(gpus)`.
+        is_simulated: the output is from the simulated nvidia-smi of the lab.
     """
 
     driver_version: str
@@ -139,10 +140,10 @@ class GpuReport:
 
 
 def parse_nvidia_smi_xml(text: str) -> GpuReport:
-    """Typed facts from the whole XML document.
+    """Parse the XML document.
 
     Raises:
-        Unreadable: it is empty, cut, not nvidia-smi's, or names no driver version.
+        Unreadable: it is empty, incomplete, not from nvidia-smi, or without driver version.
     """
     root = _root(text)
     driver = _text(root, "driver_version")
@@ -159,10 +160,10 @@ def parse_nvidia_smi_xml(text: str) -> GpuReport:
 
 def _root(text: str) -> ET.Element:
     if len(text) > LIMIT_CHARACTERS:
-        raise Unreadable(f"at most {LIMIT_CHARACTERS} characters", f"{len(text)}", where=_TOOL, in_our_words=True)
-    # Entities are how a small XML document becomes a huge one; nvidia-smi declares none.
+        raise Unreadable(f"at most {LIMIT_CHARACTERS} characters", f"{len(text)}", where=_TOOL, is_description=True)
+    # Entities can expand a small document to a huge one; nvidia-smi does not use them.
     if "<!ENTITY" in text:
-        raise Unreadable("no entity declarations", "one", where=_TOOL, in_our_words=True)
+        raise Unreadable("no entity declarations", "one", where=_TOOL, is_description=True)
     try:
         root = ET.fromstring(text)  # noqa: S314 - bounded above
     except ET.ParseError:
@@ -225,7 +226,7 @@ def _ecc(element: ET.Element) -> EccCounts:
 
 
 def _uncorrectable(element: ET.Element, kind: str) -> int | None:
-    """Sum of the counters that exist. "N/A" says that a memory has no such counter; any other word spoils the sum."""
+    """Return the sum of the counters; None for a text other than "N/A", which marks an absent counter."""
     counters = [each for each in element.findall(f"ecc_errors/{kind}/*") if "uncorrectable" in each.tag]
     words = [(each.text or "").strip() for each in counters]
     numbers = [int(word) for word in words if word.isdecimal()]

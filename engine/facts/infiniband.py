@@ -1,8 +1,7 @@
-"""What `/sys/class/infiniband` says: adapters and their ports.
+"""Parser of `/sys/class/infiniband`: adapters and their ports.
 
-The tree is captured as `path:content` lines (`grep -rsH ''`) or as a mapping; paths may start anywhere above the
-device name. Ports of bonds and of Ethernet adapters appear here too and keep their link layer, so that a check can
-count compute ports only.
+The tree is captured as `path:content` lines (`grep -rsH ''`) or as a mapping. Paths need only the part from the device
+name on. Ports of bonds and of Ethernet adapters are included; their link layer distinguishes them.
 
 Sources: captures of 8 x H100 (leptonai/gpud) and 8 x A100 (facebookresearch/gcm), read 2026-11-20.
 """
@@ -23,7 +22,7 @@ _CODE = re.compile(r"^\d+: (.+)$")
 
 @dataclass(frozen=True, slots=True)
 class Port:
-    """One port; a field whose file is missing is None."""
+    """One port. A field without file is None."""
 
     number: int
     state: str | None
@@ -37,7 +36,7 @@ class Port:
 
 @dataclass(frozen=True, slots=True)
 class Adapter:
-    """One host channel adapter with its ports in order."""
+    """One host channel adapter with its ports, in order of their numbers."""
 
     name: str
     hca_type: str | None
@@ -47,12 +46,16 @@ class Adapter:
 
     @property
     def is_bond(self) -> bool:
-        """True for a bonded device, which stands for two physical ones."""
+        """Whether the device is a bond of two physical devices."""
         return "bond" in self.name
 
 
 def parse_infiniband(files: Mapping[str, str]) -> tuple[Adapter, ...]:
-    """Adapters sorted by name, from file contents by path; empty when no path is an adapter's."""
+    """Return adapters sorted by name.
+
+    Args:
+        files: contents by path; other paths than those of adapters are ignored.
+    """
     devices: dict[str, dict[str, str]] = {}
     ports: dict[tuple[str, int], dict[str, str]] = {}
     for path, content in files.items():
@@ -74,7 +77,7 @@ def parse_infiniband(files: Mapping[str, str]) -> tuple[Adapter, ...]:
 
 
 def parse_tree(text: str) -> dict[str, str]:
-    """`path:content` lines as a mapping; the first line of each file.
+    """Return the first line of each file by path, from `path:content` lines.
 
     Raises:
         Unreadable: a line has no colon.
@@ -100,7 +103,7 @@ def _port(number: int, fields: Mapping[str, str]) -> Port:
 
 
 def _word(value: str | None) -> str | None:
-    """`4: ACTIVE` -> `ACTIVE`."""
+    """Return `ACTIVE` for `4: ACTIVE`; None for another format."""
     match = _CODE.match(value or "")
     return match[1] if match else None
 

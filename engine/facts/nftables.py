@@ -1,7 +1,7 @@
-"""What `nft -j list ruleset` says: tables, chains with hooks and policies, and which rules let everything through.
+"""Parser of `nft -j list ruleset`: tables, chains with hooks and policies, and rules without conditions.
 
-nft prints `{"nftables": [{"metainfo": ...}, ...]}` even for an empty ruleset, so empty output is never an empty wall.
-Form: libnftables-json(5), JSON schema version 1.
+nft prints `{"nftables": [{"metainfo": ...}, ...]}` for an empty ruleset too, so empty output is an error.
+Format: libnftables-json(5), JSON schema version 1.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from typing import Any
 from .unreadable import Unreadable
 
 _TOOL = "nft -j list ruleset"
-# Parts of a rule that select nothing: a rule made only of these and a verdict meets every packet.
-_WITHOUT_SELECTION = frozenset({"counter", "log", "limit", "quota"})
+# Statements without condition: a rule with only these and a verdict matches every packet.
+_WITHOUT_CONDITION = frozenset({"counter", "log", "limit", "quota"})
 
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """A chain; `hook`, `type` and `policy` are None for one that is only jumped to."""
+    """A chain. `hook`, `type` and `policy` are None for a chain that is only the target of jumps."""
 
     family: str
     table: str
@@ -33,7 +33,7 @@ class Chain:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule, reduced to what a verdict rests on."""
+    """A rule, with its verdict and without its conditions."""
 
     family: str
     table: str
@@ -42,13 +42,13 @@ class Rule:
     comment: str | None
     verdict: str | None
     """"accept", "drop", "reject", "jump", "goto", ...; None for a rule without one."""
-    meets_everything: bool
-    """True when nothing in it selects packets."""
+    matches_all: bool
+    """Whether the rule has no conditions."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ruleset:
-    """All of it, in the kernel's order."""
+    """Tables, chains and rules, in the order of the kernel."""
 
     tables: tuple[tuple[str, str], ...]
     """(family, name)."""
@@ -56,7 +56,7 @@ class Ruleset:
     rules: tuple[Rule, ...]
 
     def base_chains(self, family: str, table: str) -> dict[str, Chain]:
-        """Filter chains of a table by hook."""
+        """Return the filter chains of a table by hook."""
         return {
             chain.hook: chain
             for chain in self.chains
@@ -65,18 +65,18 @@ class Ruleset:
 
 
 def parse_ruleset(text: str) -> Ruleset:
-    """The ruleset from nft's JSON.
+    """Parse nft's JSON.
 
     Raises:
-        Unreadable: it is not that JSON, or lacks nft's own header.
+        Unreadable: the text has another format, or no metainfo.
     """
     try:
         entries = json.loads(text)["nftables"]
-        kinds = {kind for entry in entries for kind in entry}
+        keys = {key for entry in entries for key in entry}
     except (ValueError, KeyError, TypeError):
         raise Unreadable('JSON with "nftables"', text, where=_TOOL) from None
-    if "metainfo" not in kinds:
-        raise Unreadable("metainfo", "none", where=_TOOL, in_our_words=True)
+    if "metainfo" not in keys:
+        raise Unreadable("metainfo", "none", where=_TOOL, is_description=True)
     try:
         return Ruleset(
             tables=tuple((each["family"], each["name"]) for each in _all(entries, "table")),
@@ -113,5 +113,5 @@ def _rule(value: Mapping[str, Any]) -> Rule:
         handle=int(value["handle"]),
         comment=value.get("comment"),
         verdict=verdicts[-1] if verdicts else None,
-        meets_everything=all(part in _WITHOUT_SELECTION for part in parts if part not in verdicts),
+        matches_all=all(part in _WITHOUT_CONDITION for part in parts if part not in verdicts),
     )

@@ -1,7 +1,7 @@
-"""One node's capture as typed facts: what the plan compares against.
+"""Parses the capture of a node into typed facts, which a plan compares with the expected states.
 
-A command that could not be run, or whose output is not understood, gives None, which means "not measured" and stops a
-plan; an empty answer is only "nothing there" where the tool positively says so.
+A command that failed, or printed an unknown format, raises an error, because a plan must not treat unmeasured values as
+absent.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from .units import parse_units
 from .unreadable import Unreadable
 
 SIMULATION_MARK = "/etc/sovctl-simulated"
-"""A node that has this file has stand-in hardware, and whatever it says is marked `simulated`."""
+"""File of nodes with simulated hardware. Their facts and evidence are marked `simulated`."""
 
 
 @dataclass(frozen=True)
 class InstalledPackage:
-    """An installed Debian package; `is_held` as `apt-mark showhold` says."""
+    """An installed Debian package; `is_held` according to `apt-mark showhold`."""
 
     version: str
     is_held: bool
@@ -31,7 +31,7 @@ class InstalledPackage:
 
 @dataclass(frozen=True)
 class Unit:
-    """A systemd unit. `started_s` is Unix time of its last activation, 0 when never."""
+    """A systemd unit. `started_s` is the Unix time of its last activation; 0 without one."""
 
     active: str
     enabled: str
@@ -39,22 +39,22 @@ class Unit:
 
     @property
     def state(self) -> dict[str, str]:
-        """As it stands in a plan."""
+        """Keys of the unit in the state of a resource."""
         return {"active": self.active, "enabled": self.enabled}
 
 
 @dataclass(frozen=True)
 class NodeFacts:
-    """What one node said.
+    """Facts of one node.
 
     Args:
-        packages: installed ones by name.
-        files: path -> {"sha256", "mode", "uid", "size", "mtime_ns", "link"} as far as they apply.
-        texts: path -> content, None for what is not there.
-        units: by name, only those that exist.
-        ruleset: lines of `nft -s list ruleset`; None when nftables is not installed.
-        sysctls: by key.
-        is_container: True where the kernel is shared, so that kernel-wide settings are the host's.
+        packages: installed packages by name.
+        files: {"sha256", "mode", "uid", "size", "mtime_ns", "link"} by path; keys that do not apply are absent.
+        texts: contents by path; None for an absent file.
+        units: existing units by name.
+        ruleset: lines of `nft -s list ruleset`; None without nftables.
+        sysctls: values by key.
+        is_container: whether the node shares the kernel of its host, which then determines kernel-wide settings.
     """
 
     node: str
@@ -69,31 +69,31 @@ class NodeFacts:
     sysctls: Mapping[str, str]
 
     def sha256(self, path: str) -> str | None:
-        """Of a file; None when it is not there."""
+        """Return the SHA-256 of a file; None if it is absent."""
         value = self.files.get(path, {}).get("sha256")
         return str(value) if value else None
 
     def modified_s(self, path: str) -> float:
-        """When a file was last written, Unix time; 0 when it is not there."""
+        """Return the time of the last write of a file, Unix time; 0 if it is absent."""
         return float(self.files.get(path, {}).get("mtime_ns", 0)) / 1e9
 
 
 def parse_node(capture: Mapping[str, Any]) -> NodeFacts:
-    """Facts from a capture.
+    """Parse a capture.
 
     Raises:
-        SovctlError: something a plan rests on was not measured, or was answered in another form than expected.
+        SovctlError: a command failed, or printed an unknown format.
     """
     try:
         return _facts(capture)
     except Unreadable as error:
-        where, hint = f"node {capture['node']}: {error.where}", "look at that command's output on the node"
+        where, hint = f"node {capture['node']}: {error.where}", "check the output of this command on the node"
         raise SovctlError(error.message, where=where, hint=hint) from None
     except (ValueError, KeyError, TypeError, AttributeError):
         raise SovctlError(
-            "expected a capture as the probe writes it, got another form; what is not measured cannot be planned",
+            "the capture has an unknown format; a plan requires all measurements",
             where=f"node {capture['node']}",
-            hint="run it again; if it stays, look at the node",
+            hint="run the command again; if the error persists, check the node",
         ) from None
 
 
@@ -112,13 +112,13 @@ def _facts(capture: Mapping[str, Any]) -> NodeFacts:
         texts={path: None if text is None else _text(text) for path, text in capture["texts"].items()},
         units=_units(_output(node, commands, "units")),
         ruleset=tuple(_output(node, commands, "ruleset").splitlines()) if has_nft else None,
-        # Not asked where the platform has no settings.
+        # The command is absent if the platform has no settings.
         sysctls=parse_sysctl(_output(node, commands, "sysctl", may_fail=True)) if "sysctl" in commands else {},
     )
 
 
 _FILE = {"sha256": str, "mode": str, "link": str, "uid": int, "size": int, "mtime_ns": int, "unreadable": bool}
-"""What the probe says of a file, as far as it applies."""
+"""Types of the values of a file in a capture."""
 
 
 def _file(entry: Mapping[str, Any]) -> dict[str, Any]:
@@ -135,27 +135,31 @@ def _text(value: Any) -> str:
 
 
 def _printable(name: str) -> str:
-    """A name whose bytes are no UTF-8 with these as codes: it may have to stand in a plan."""
+    """Return a name with bytes outside UTF-8 as escapes, because a plan can contain it."""
     return name.encode(errors="backslashreplace").decode()
 
 
 def _output(node: str, commands: Mapping[str, Any], name: str, *, may_fail: bool = False) -> str:
-    """What a command printed; with `may_fail` also of one that ran and did not succeed, such as sysctl on a key that
-    cannot be read: what it did not print is not in the facts, and so differs from what is expected."""
+    """Return the output of a command.
+
+    Args:
+        may_fail: accept another exit code than 0, as of sysctl for an unreadable key. Its value is then absent from
+            the facts, and differs from the expected one.
+    """
     answer = commands.get(name)
     if answer is None or answer["exit_code"] is None or (answer["exit_code"] != 0 and not may_fail):
-        code = None if answer is None else answer["exit_code"]  # None: absent, or not done in time
-        got = "nothing" if code is None else f"exit code {code}"
+        code = None if answer is None else answer["exit_code"]  # None: not found, or timed out
+        got = "no result" if code is None else f"exit code {code}"
         raise SovctlError(
-            f"expected the probe {name!r} to answer, got {got}; what is not measured cannot be planned",
+            f"probe command {name!r} failed: {got}; a plan requires all measurements",
             where=f"node {node}",
-            hint="run it again; if it stays, look at the node",
+            hint="run the command again; if the error persists, check the node",
         )
     return str(answer["stdout"])
 
 
 def _packages(text: str, holds: frozenset[str]) -> dict[str, InstalledPackage]:
-    """What is installed and wanted; a name that is there for two architectures at two versions has both."""
+    """Return installed packages by name. A package with two versions, one for each architecture, has both."""
     versions: dict[str, list[str]] = {}
     for each in parse_packages(text):
         if each.status in ("ii", "hi") and each.version not in versions.setdefault(each.name, []):
@@ -174,7 +178,7 @@ def _units(text: str) -> dict[str, Unit]:
 
 
 def _seconds(properties: Mapping[str, str]) -> int:
-    """When a unit was last started, from `@1763700000`; 0 for never."""
+    """Return the time of the last start of a unit from `@1763700000`; 0 without one."""
     started = properties.get("ActiveEnterTimestamp", "").removeprefix("@")
     return int(started) if started.isdecimal() else 0
 

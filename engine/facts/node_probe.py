@@ -1,11 +1,10 @@
-"""The read-only probe, run on a node by its own python3 (standard library only).
+"""Read-only probe, which runs on a node with the node's python3 (standard library only).
 
-It takes a request, runs the commands it names and reads the files it names, and prints one JSON document. It decides
-nothing and changes nothing; parsers on the controller make facts of what it prints.
+Runs the commands and reads the files of a request, and prints one JSON document, which parsers on the controller read.
 
 Request: {"commands": {name: [argv...]}, "hash": [glob, ...], "read": [path, ...]} as base64 JSON in argv[1].
-Answer:  {"commands": {name: {"exit_code", "stdout", "stderr"}}, "files": {path: {...}}, "texts": {path: text}}
-         exit_code is null for a command that is absent or did not end in time.
+Output:  {"commands": {name: {"exit_code", "stdout", "stderr"}}, "files": {path: {...}}, "texts": {path: text}}
+         exit_code is null for a command that was not found or timed out.
 """
 
 import base64
@@ -18,7 +17,7 @@ import sys
 
 COMMAND_TIMEOUT_S = 20
 TEXT_LIMIT_BYTES = 262144
-HASH_LIMIT_BYTES = 16777216  # larger files are reported by size and time; full hashes are verify's work
+HASH_LIMIT_BYTES = 16777216  # larger files have only size and time; `sovctl verify` hashes them
 
 
 def run(argv):

@@ -1,7 +1,7 @@
-"""What `nvidia-smi nvlink -s` and `nvidia-smi nvlink -e` say: links with their speed, and error counters.
+"""Parsers of `nvidia-smi nvlink -s` (links with their speed) and `nvidia-smi nvlink -e` (error counters).
 
-Empty output, and "all links are inactive", are answers that this module keeps apart from a list of links; other
-tools have called both healthy. Counter names differ between NVLink 4 and 5, so they are kept as printed.
+Empty output is an error, and "all links are inactive" is a message without links, because neither means healthy.
+Counter names differ between NVLink 4 and 5, so they are kept as printed.
 
 Sources: captures of A100 (leptonai/gpud, Azure/azurehpc-health-checks), H100 (stas00/ml-engineering) and field names
 of B300 with driver 595 (read 2026-11-20).
@@ -24,7 +24,7 @@ _ALL_INACTIVE = "all links are inactive"
 
 @dataclass(frozen=True, slots=True)
 class NvLink:
-    """One link; `speed_gb_s` is per direction, None when the link is inactive."""
+    """One link. `speed_gb_s` is per direction; None if the link is inactive."""
 
     index: int
     speed_gb_s: float | None
@@ -32,7 +32,7 @@ class NvLink:
 
 @dataclass(frozen=True, slots=True)
 class GpuLinks:
-    """A GPU's links in index order. `message` is what the driver said instead of links."""
+    """Links of a GPU in index order. `message` is a message of the driver instead of links."""
 
     index: int
     product: str
@@ -42,13 +42,13 @@ class GpuLinks:
 
     @property
     def active(self) -> int:
-        """How many links carry data."""
+        """Number of active links."""
         return sum(link.speed_gb_s is not None for link in self.links)
 
 
 @dataclass(frozen=True, slots=True)
 class LinkCounter:
-    """One counter of one link, as printed; `value` is None when it is not a whole number."""
+    """One counter of one link, as printed. `value` is None if it is not an integer."""
 
     gpu: int
     link: int
@@ -57,10 +57,10 @@ class LinkCounter:
 
 
 def parse_nvlink_status(text: str) -> tuple[GpuLinks, ...]:
-    """Links of every GPU, in the order printed.
+    """Parse the links of all GPUs, in the order printed.
 
     Raises:
-        Unreadable: nothing was printed, or a line is unknown.
+        Unreadable: the output is empty, or a line is unknown.
     """
     where = "nvidia-smi nvlink -s"
     gpus = []
@@ -80,10 +80,10 @@ def parse_nvlink_status(text: str) -> tuple[GpuLinks, ...]:
 
 
 def parse_nvlink_errors(text: str) -> tuple[LinkCounter, ...]:
-    """Every counter of every link, in the order printed.
+    """Parse the counters of all links, in the order printed.
 
     Raises:
-        Unreadable: nothing was printed, or a line is unknown.
+        Unreadable: the output is empty, or a line is unknown.
     """
     where = "nvidia-smi nvlink -e"
     counters = []
@@ -98,7 +98,7 @@ def parse_nvlink_errors(text: str) -> tuple[LinkCounter, ...]:
 
 
 def _blocks(text: str, where: str) -> Iterator[tuple[re.Match[str], list[str]]]:
-    """Header match and body lines of each GPU."""
+    """Yield the header match and the body lines of each GPU."""
     current: tuple[re.Match[str], list[str]] | None = None
     for raw in text.splitlines():
         line = raw.strip()

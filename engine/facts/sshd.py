@@ -1,4 +1,4 @@
-"""What `sshd -T` says: the effective configuration of the ssh server, lower-case keys, one `key value` a line."""
+"""Parser of `sshd -T`: the effective configuration of the ssh server, one `key value` on each line."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from .unreadable import Unreadable
 
 
 def parse_sshd(text: str) -> dict[str, str]:
-    """First value by key, as sshd itself takes the first.
+    """Return the first value of each key; sshd also uses the first. Keys are in lower case.
 
     Raises:
-        Unreadable: nothing was printed, or a line has no value where every line must have one.
+        Unreadable: the output is empty, or not a configuration of sshd.
     """
     values: dict[str, str] = {}
     for line in text.splitlines():

@@ -1,4 +1,4 @@
-"""What `sysctl KEY...` printed: `key = value` lines. A key that the kernel lacks is not in the answer."""
+"""Parser of `sysctl KEY...`: `key = value` lines. Keys unknown to the kernel are absent."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from .unreadable import Unreadable
 
 
 def parse_sysctl(text: str) -> dict[str, str]:
-    """Value by key; runs of blanks and tabs inside a value (`net.ipv4.tcp_rmem`) become one blank.
+    """Return values by key. Consecutive blanks and tabs in a value (`net.ipv4.tcp_rmem`) are replaced by one blank.
 
     Raises:
         Unreadable: a line is not `key = value`.

@@ -1,4 +1,4 @@
-"""What `nvidia-smi topo -m` and `nvidia-smi topo -p2p` say: how devices of a node reach one another.
+"""Parsers of `nvidia-smi topo -m` and `nvidia-smi topo -p2p`: connections between the devices of a node.
 
 The matrix header may be underlined with ANSI codes, columns are split by tabs or by runs of spaces, NICs are printed
 as mlx5_N or as NICn with a legend below, and rows of NICs are missing on some versions.
@@ -22,33 +22,33 @@ _AFFINITY = ("CPU Affinity", "NUMA Affinity", "GPU NUMA ID")
 
 @dataclass(frozen=True, slots=True)
 class Matrix:
-    """Answers by (row, column). `gpus` and `nics` are in the order printed; NICs have their device names."""
+    """Cells by (row, column). `gpus` and `nics` are in the order printed; NICs have their device names."""
 
     gpus: tuple[str, ...]
     nics: tuple[str, ...]
     cells: Mapping[tuple[str, str], str]
     numa_nodes: Mapping[str, str]
-    """By GPU; empty where the tool does not say."""
+    """NUMA nodes by GPU; empty if the tool does not print them."""
 
     def gpu_pairs(self) -> dict[tuple[str, str], str | None]:
-        """Every ordered pair of different GPUs, with None for a cell that is missing."""
+        """Return the cells of all ordered pairs of different GPUs; None for a missing cell."""
         return {(a, b): self.cells.get((a, b)) for a in self.gpus for b in self.gpus if a != b}
 
 
 def parse_topology(text: str) -> Matrix:
-    """The matrix of `nvidia-smi topo -m`: NV18, PIX, PXB, PHB, NODE, SYS.
+    """Parse the matrix of `nvidia-smi topo -m`: NV18, PIX, PXB, PHB, NODE, SYS.
 
     Raises:
-        Unreadable: there is no header, or a row has another number of cells.
+        Unreadable: the header is missing, or a row has another number of cells.
     """
     return _matrix(text, "nvidia-smi topo -m")
 
 
 def parse_p2p(text: str) -> Matrix:
-    """The matrix of `nvidia-smi topo -p2p r|w|n`: OK, NS, CNS, GNS, TNS, DR, U.
+    """Parse the matrix of `nvidia-smi topo -p2p r|w|n`: OK, NS, CNS, GNS, TNS, DR, U.
 
     Raises:
-        Unreadable: there is no header, or a row has another number of cells.
+        Unreadable: the header is missing, or a row has another number of cells.
     """
     return _matrix(text, "nvidia-smi topo -p2p")
 
@@ -71,13 +71,13 @@ def _matrix(text: str, where: str) -> Matrix:
             continue
         if len(words) < 1 + len(columns):
             raise Unreadable(
-                f"{len(columns)} cells in row {words[0]}", f"{len(words) - 1}", where=where, in_our_words=True
+                f"{len(columns)} cells in row {words[0]}", f"{len(words) - 1}", where=where, is_description=True
             )
         rows[words[0]] = words[1 : 1 + len(columns)]
         affinity[words[0]] = words[1 + len(columns) :]
     gpus = tuple(name for name in columns if name.startswith("GPU"))
     if missing := [name for name in gpus if name not in rows]:
-        raise Unreadable(f"a row for {missing[0]}", "none", where=where, in_our_words=True)
+        raise Unreadable(f"a row for {missing[0]}", "none", where=where, is_description=True)
     return Matrix(
         gpus=gpus,
         nics=tuple(names.get(name, name) for name in columns if not name.startswith("GPU")),
@@ -93,5 +93,5 @@ def _matrix(text: str, where: str) -> Matrix:
 def _numa_nodes(gpus: tuple[str, ...], affinity: Mapping[str, list[str]], headings: list[str]) -> dict[str, str]:
     if "NUMA Affinity" not in headings:
         return {}
-    place = headings.index("NUMA Affinity")
-    return {gpu: affinity[gpu][place] for gpu in gpus if len(affinity[gpu]) > place}
+    column = headings.index("NUMA Affinity")
+    return {gpu: affinity[gpu][column] for gpu in gpus if len(affinity[gpu]) > column}

@@ -1,4 +1,4 @@
-"""What `systemctl show -p ... UNIT...` says: one block of `Key=value` lines per unit, blocks split by an empty line."""
+"""Parser of `systemctl show -p ... UNIT...`: blocks of `Key=value` lines, separated by empty lines."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .unreadable import Unreadable
 
 @dataclass(frozen=True, slots=True)
 class UnitState:
-    """One unit. A property that was not asked for, or not printed, is None."""
+    """One unit. A property that is not in the output is None."""
 
     id: str
     load: str | None
@@ -19,20 +19,20 @@ class UnitState:
     """"active", "inactive", "failed", "activating", ..."""
     sub: str | None
     main_pid: int | None
-    """0 when nothing runs."""
+    """0 without a process."""
     properties: Mapping[str, str]
 
     @property
     def is_running(self) -> bool:
-        """True when loaded, active, and the unit's process is there."""
+        """Whether the unit is loaded and active, and its process runs."""
         return self.load == "loaded" and self.active == "active" and self.sub == "running"
 
 
 def parse_units(text: str) -> tuple[UnitState, ...]:
-    """Units in the order asked for.
+    """Parse units, in the order printed.
 
     Raises:
-        Unreadable: nothing was printed, a line is not `Key=value`, or a unit has no Id.
+        Unreadable: the output is empty, a line is not `Key=value`, or a unit has no Id.
     """
     units = []
     for block in text.strip().split("\n\n"):

@@ -1,7 +1,7 @@
-"""The error of every parser here: what a tool printed is not what that tool prints.
+"""Error of all parsers in this folder: the output of a tool has an unknown format.
 
-A parser never repairs and never guesses. Text that it does not know raises `Unreadable`; a field that is missing from
-text it does know becomes None. Both mean "not measured", and neither is ever healthy.
+Parsers do not repair or guess. Text of an unknown format raises `Unreadable`; a field that is missing from a known
+format is None. Both mean "not measured", which checks do not treat as healthy.
 """
 
 from __future__ import annotations
@@ -10,21 +10,21 @@ from sovctl.support.errors import SovctlError
 
 
 class Unreadable(SovctlError):
-    """Tool output that does not have the tool's form.
+    """Output of a tool in an unknown format.
 
     Args:
-        expected: what the parser looked for.
-        got: what was there; the first line of it is quoted, cut to 80 characters.
-        where: the tool.
-        in_our_words: True when `got` is not the tool's text but what we say of it.
+        expected: the expected format.
+        got: the output; the message quotes its first line, up to 80 characters.
+        where: name of the tool.
+        is_description: `got` describes the output, and is not quoted.
     """
 
-    def __init__(self, expected: str, got: str, *, where: str, in_our_words: bool = False) -> None:
-        super().__init__(f"expected {expected}, got {got if in_our_words else excerpt(got)}", where=where)
+    def __init__(self, expected: str, got: str, *, where: str, is_description: bool = False) -> None:
+        super().__init__(f"expected {expected}, got {got if is_description else excerpt(got)}", where=where)
 
 
 def excerpt(text: str, *, width: int = 80) -> str:
-    """The first line that says something, quoted and cut; "nothing" when there is none."""
+    """Return the first line that is not blank, quoted and shortened; "nothing" without one."""
     first = next((line.strip() for line in text.splitlines() if line.strip()), "")
     if not first:
         return "nothing"

@@ -68,9 +68,7 @@ def test_nothing_outlives_the_root_and_near_its_end_nothing_is_issued(authority:
     last = certificate(authority.certificate_file).not_valid_after_utc
     path, _ = authority.issue("dgx-1", ADDRESS, now=last - RENEW_BEFORE - timedelta(minutes=1))
     assert certificate(path).not_valid_after_utc == last
-    with pytest.raises(
-        InputError, match=r"expected a root certificate for 30 days .*, got one until 2036-11-18"
-    ) as caught:
+    with pytest.raises(InputError, match=r"the root certificate expires within 30 days: 2036-11-18") as caught:
         authority.issue("dgx-1", ADDRESS, now=last - RENEW_BEFORE)
     for name in ("ca.pem", "ca.key"):  # as the runbook says
         (authority.folder / name).rename(authority.folder / f"old-{name}")
@@ -115,7 +113,7 @@ def test_a_spoilt_file_is_said_and_not_made_anew(authority: Authority, name: str
     authority.issue("dgx-1", ADDRESS, now=NOW)
     spoilt = authority.folder / name
     spoilt.write_bytes(content)
-    with pytest.raises(InputError, match="in PEM, got something else") as caught:
+    with pytest.raises(InputError, match="in PEM format") as caught:
         authority.issue("dgx-1", ADDRESS, now=NOW)
     assert caught.value.where == str(spoilt)
     assert spoilt.read_bytes() == content

@@ -53,7 +53,7 @@ class ProbeSections:
         if section.exit_code != 0:
             message = excerpt(section.errors.strip() or section.text)
             got = f"{section.exit_code}, saying {message}"
-            raise Unreadable(f"{name} to end with 0", got, where="probe", in_our_words=True)
+            raise Unreadable(f"{name} to end with 0", got, where="probe", is_description=True)
         return section.text
 
 

@@ -150,8 +150,8 @@ def test_a_ruleset_shows_policies_and_rules_that_meet_everything() -> None:
     chain = ruleset.base_chains("inet", "sovctl")["output"]
     assert (chain.policy, chain.type, chain.priority) == ("drop", "filter", 0)
     named, open_to_all = (rule for rule in ruleset.rules if rule.chain == "output")
-    assert (named.verdict, named.meets_everything, named.comment) == ("accept", False, "named exception")
-    assert (open_to_all.verdict, open_to_all.meets_everything) == ("accept", True)
+    assert (named.verdict, named.matches_all, named.comment) == ("accept", False, "named exception")
+    assert (open_to_all.verdict, open_to_all.matches_all) == ("accept", True)
 
 
 @pytest.mark.parametrize(

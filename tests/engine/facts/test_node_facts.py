@@ -138,7 +138,7 @@ def test_real_hardware_is_not_called_simulated() -> None:
 def test_what_was_not_measured_stops_the_plan(name: str) -> None:
     capture = copy.deepcopy(CAPTURE)
     capture["commands"][name]["exit_code"] = None
-    with pytest.raises(SovctlError, match="what is not measured cannot be planned") as caught:
+    with pytest.raises(SovctlError, match="a plan requires all measurements") as caught:
         parse_node(capture)
     assert (name in caught.value.message, "n1" in caught.value.where) == (True, True)
 

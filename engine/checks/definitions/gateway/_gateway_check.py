@@ -74,7 +74,7 @@ def single_row(output: ProbeOutput) -> dict[str, Any]:
     """
     found = list(rows(output))
     if len(found) != 1:
-        raise Unreadable("one answer", f"{len(found)}", where="ask", in_our_words=True)
+        raise Unreadable("one answer", f"{len(found)}", where="ask", is_description=True)
     return found[0]
 
 

@@ -59,7 +59,7 @@ def parse_attempts(text: str, endpoints: tuple[Endpoint, ...]) -> tuple[Attempt,
     except (ValueError, KeyError, TypeError):
         raise Unreadable("one JSON line per attempt", text, where="reach") from None
     if tuple(each.endpoint for each in attempts) != endpoints:
-        raise Unreadable(f"{len(endpoints)} attempts", f"{len(attempts)}", where="reach", in_our_words=True)
+        raise Unreadable(f"{len(endpoints)} attempts", f"{len(attempts)}", where="reach", is_description=True)
     return attempts
 
 

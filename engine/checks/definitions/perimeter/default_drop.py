@@ -54,5 +54,5 @@ def _findings(ruleset: Ruleset) -> Iterator[Judgement]:
         elif chain.policy != "drop":
             yield failed(f"policy drop on {hook}", str(chain.policy))
     for rule in ruleset.rules:
-        if (rule.family, rule.table) == _TABLE and rule.meets_everything and rule.verdict == "accept":
+        if (rule.family, rule.table) == _TABLE and rule.matches_all and rule.verdict == "accept":
             yield failed("no rule that lets everything through", f"one in chain {rule.chain}, handle {rule.handle}")
