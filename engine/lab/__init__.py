@@ -1,10 +1,6 @@
-"""Real Linux nodes on one machine, to try everything on: `sovctl lab up`.
+"""Lab: a site of containers on one machine, for tests and demonstrations (`sovctl lab up`).
 
-Booted systems with systemd, ssh, a firewall, their own network and no way out; a real apt repository, wheelhouse, time
-source, InfiniBand fabric and a host outside that plays the cloud. Only hardware is stood in for, and says `simulated`.
-
-    layout      names, addresses, paths          lifecycle   up and down; status looks
-    image       the nodes' system, made once     node        one booted machine; network and cgroup hold it
-    tools       packages from Debian             services    the daemons beside the nodes; cloud and fabric are two
-    gpu_packages, standins/   GPU packages       faults      what can be broken on purpose
+The nodes are booted systems with systemd, ssh, a firewall and an isolated network. The lab has an apt repository,
+wheels, an NTP server, an InfiniBand fabric, and a host outside the perimeter that simulates a cloud. Hardware is
+simulated, and its output is marked `simulated`.
 """

@@ -1,10 +1,10 @@
-"""What a lab consists of: its machines, their addresses, and where everything is kept.
+"""Machines, addresses, names and paths of a lab.
 
-Every namespace, cgroup, machine name and path carries the lab's name, so that several labs live side by side. The
-addresses are the same in each: they are only reachable inside the lab's own network namespaces.
+The names of namespaces, cgroups, machines and paths contain the lab's name, so that a machine can have several labs. They
+have the same addresses, which are only reachable inside the lab's network namespaces.
 
-    cache (survives `down`): /var/cache/sovctl/lab
-    state (gone after `down`): /var/lib/sovctl/lab/NAME
+    cache (kept by `down`): /var/cache/sovctl/lab
+    state (removed by `down`): /var/lib/sovctl/lab/NAME
 """
 
 from __future__ import annotations
@@ -25,34 +25,34 @@ _NAME = re.compile(r"[a-z][a-z0-9-]{0,19}")
 
 MANAGEMENT_NETWORK = "10.77.0.0/24"
 CONTROLLER_ADDRESS = "10.77.0.1"
-WALL_INSIDE_ADDRESS = "10.77.0.254"
+ROUTER_INSIDE_ADDRESS = "10.77.0.254"
 OUTSIDE_NETWORK = "10.88.0.0/24"
-WALL_OUTSIDE_ADDRESS = "10.88.0.1"
+ROUTER_OUTSIDE_ADDRESS = "10.88.0.1"
 CLOUD_ADDRESS = "10.88.0.2"
 PREFIX_LENGTH = 24
 
 WEB_PORT = 8080
 CLOUD_PORT = 443
-CATCH_ALL_PORT = 9  # "discard" (RFC 863): whatever is sent there is only kept
+CATCH_ALL_PORT = 9  # "discard" (RFC 863): the capture records all data
 
 USER = "ops"
 
 
 class NodeKind(StrEnum):
-    """What a lab node pretends to be."""
+    """Role of a lab node."""
 
     GPU = "gpu"
     SERVICE = "service"
 
     @property
     def has_gpus(self) -> bool:
-        """True when the node carries simulated GPUs."""
+        """Whether the node has simulated GPUs."""
         return self is NodeKind.GPU
 
 
 @dataclass(frozen=True)
 class LabNode:
-    """One booted machine."""
+    """One node of a lab."""
 
     name: str
     address: str
@@ -67,10 +67,10 @@ NODES = (
 
 
 def node_named(name: str) -> LabNode:
-    """The lab node of that name.
+    """Return the lab node with a name.
 
     Raises:
-        InputError: there is none.
+        InputError: no node has this name.
     """
     for node in NODES:
         if node.name == name:
@@ -79,16 +79,16 @@ def node_named(name: str) -> LabNode:
 
 
 def cache_folder() -> Path:
-    """The cache of images and packages, shared by all labs of this machine."""
+    """Return the folder with the cache of images and packages, which all labs of this machine share."""
     return Path(os.environ.get(CACHE_VARIABLE) or _CACHE)
 
 
 @dataclass(frozen=True)
 class Lab:
-    """The names and paths of one lab; touches nothing.
+    """Names and paths of one lab.
 
     Raises:
-        InputError: the name is not 1 to 20 lower-case letters, digits and hyphens, a letter first.
+        InputError: the name is not 1 to 20 lower-case letters, digits and hyphens, starting with a letter.
     """
 
     name: str = DEFAULT_NAME
@@ -96,53 +96,53 @@ class Lab:
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
             raise InputError(
-                f"expected 1 to 20 lower-case letters, digits and hyphens, a letter first, got {self.name!r}",
+                f"expected 1 to 20 lower-case letters, digits and hyphens, starting with a letter, got {self.name!r}",
                 where="--name",
             )
 
     @property
     def state(self) -> Path:
-        """Everything of this lab that `down` removes."""
+        """State folder, which `down` removes."""
         return _STATE / self.name
 
     @property
     def lock_file(self) -> Path:
-        """Held while the lab is built or taken down; beside the state, so that it outlives it."""
+        """Lock of `up` and `down`; outside the state folder, because `down` removes that."""
         return _STATE / f".{self.name}.lock"
 
     @property
     def record_file(self) -> Path:
-        """Written last by `up`: where it is, the lab is whole."""
+        """Record that `up` writes last; marks a complete lab."""
         return self.state / "lab.json"
 
     @property
     def image_mount(self) -> Path:
-        """The image that all nodes share, read-only."""
+        """Mount point of the read-only image of all nodes."""
         return self.state / "image"
 
     @property
     def tools_mount(self) -> Path:
-        """The tools that the controller's own services run from, read-only."""
+        """Mount point of the read-only tools of the lab's services."""
         return self.state / "tools"
 
     @property
     def tools_root(self) -> Path:
-        """Root of the controller's own services: image and tools with a writable layer."""
+        """Root file system of the lab's services: image and tools, with a writable layer."""
         return self.state / "controller" / "root"
 
     @property
     def web(self) -> Path:
-        """What the controller serves over HTTP: apt, wheels, models."""
+        """Files that the lab's web server serves: apt, wheels, models."""
         return self.state / "www"
 
     @property
     def run(self) -> Path:
-        """One file per daemon: who it is."""
+        """Process records, one file for each daemon."""
         return self.state / "run"
 
     @property
     def log(self) -> Path:
-        """One file per daemon and per node console."""
+        """Logs, one file for each daemon and each node console."""
         return self.state / "log"
 
     @property
@@ -152,42 +152,42 @@ class Lab:
 
     @property
     def capture_file(self) -> Path:
-        """Everything that reached the cloud host, one JSON object per line."""
+        """Data received by the cloud host, one JSON object on each line."""
         return self.cloud / "capture.jsonl"
 
     @property
     def namespace(self) -> str:
-        """The controller's network namespace."""
+        """Network namespace of the controller."""
         return self.name
 
     @property
-    def wall_namespace(self) -> str:
-        """The router between inside and outside."""
-        return f"{self.name}-wall"
+    def router_namespace(self) -> str:
+        """Network namespace of the router between the site and the outside."""
+        return f"{self.name}-router"
 
     @property
     def cloud_namespace(self) -> str:
-        """The host outside the perimeter."""
+        """Network namespace of the host outside the perimeter."""
         return f"{self.name}-cloud"
 
     def machine(self, node: LabNode) -> str:
-        """Name of a node's network namespace, cgroup and nspawn machine."""
+        """Return the name of a node's network namespace, cgroup and nspawn machine."""
         return f"{self.name}-{node.name}"
 
     def node_folder(self, node: LabNode) -> Path:
-        """Upper layer, work folder and merged root of a node."""
+        """Return the folder with upper layer, work folder and merged root of a node."""
         return self.state / "nodes" / node.name
 
     def root(self, node: LabNode) -> Path:
-        """A node's file system as the node sees it; what is written here is there at once."""
+        """Return the root file system of a node. The node can read files written here immediately."""
         return self.node_folder(node) / "root"
 
     @property
     def namespaces(self) -> tuple[str, ...]:
-        """All network namespaces, the controller's first."""
+        """All network namespaces; the controller's is the first."""
         return (
             self.namespace,
-            self.wall_namespace,
+            self.router_namespace,
             self.cloud_namespace,
             *(self.machine(node) for node in NODES),
         )

@@ -1,4 +1,4 @@
-"""Telling a waiting person how far it is, with the seconds since the start."""
+"""Progress lines with the seconds since the start."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from collections.abc import Callable
 
 
 class Stopwatch:
-    """A progress function that puts the elapsed time before each line.
+    """A progress function that prefixes each line with the elapsed time.
 
     Args:
-        tell: what writes a line.
-        clock: seconds, monotonic.
+        write: called with each line.
+        clock: returns monotonic seconds.
     """
 
-    def __init__(self, tell: Callable[[str], None], *, clock: Callable[[], float] = time.monotonic) -> None:
-        self._tell = tell
+    def __init__(self, write: Callable[[str], None], *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._write = write
         self._clock = clock
         self._began = clock()
 
     def __call__(self, text: str) -> None:
-        self._tell(f"{self._clock() - self._began:6.1f} s  {text}")
+        self._write(f"{self._clock() - self._began:6.1f} s  {text}")

@@ -105,7 +105,7 @@ def _show_status(lab: object, *, as_json: bool) -> None:
     from sovctl.support.errors import ExitCode
 
     assert isinstance(lab, Lab)
-    seen = state.look(lab)
+    seen = state.status_of(lab)
     if as_json:
         output.document(asdict(seen))
     else:

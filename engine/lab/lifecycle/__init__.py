@@ -1,1 +1,1 @@
-"""Start, stop, status and requirements of a lab."""
+"""Start, removal, status and requirements of a lab."""

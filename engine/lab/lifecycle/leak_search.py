@@ -1,7 +1,6 @@
-"""Search everything that is kept for values that must not be there, and say how much was searched.
+"""Searches stored data of controller and nodes for values that must not be in it, and reports how much was searched.
 
-On nodes the values arrive on standard input: on a command line they would be in the journal of sudo, and the search
-would find itself.
+On nodes the values are sent on standard input. On a command line they would be in the journal of sudo.
 """
 
 from __future__ import annotations
@@ -16,12 +15,12 @@ from pathlib import Path
 from ..layout import NODES, Lab, LabNode
 from ..node.shell import ssh_command
 
-# Run on a node by python3 as root: walks the folders, adds the whole journal, counts.
+# Runs on a node with python3 as root: searches the folders and the journal.
 _SCRIPT = """
 import json, os, subprocess, sys
 values = [value.encode() for value in VALUES]
 hits = files = size = 0
-def look(data):
+def search(data):
     global hits, files, size
     files += 1; size += len(data); hits += sum(data.count(value) for value in values)
 for top in FOLDERS:
@@ -29,10 +28,10 @@ for top in FOLDERS:
         for name in names:
             try:
                 with open(os.path.join(folder, name), "rb") as file:
-                    look(file.read())
+                    search(file.read())
             except OSError:
                 pass
-look(subprocess.run(["journalctl", "--no-pager", "--output=export"], capture_output=True).stdout)
+search(subprocess.run(["journalctl", "--no-pager", "--output=export"], capture_output=True).stdout)
 print(json.dumps({"hits": hits, "files": files, "bytes": size}))
 """
 NODE_FOLDERS = ("/var/log", "/var/lib/sovctl", "/etc/sovctl", "/run/sovctl-probe", "/var/tmp", "/tmp")
@@ -40,7 +39,7 @@ NODE_FOLDERS = ("/var/log", "/var/lib/sovctl", "/etc/sovctl", "/run/sovctl-probe
 
 @dataclass(frozen=True)
 class Place:
-    """One place that was searched: how often a value stood there, and how much was read."""
+    """A searched location, with the number of hits, and the files and bytes that were read."""
 
     name: str
     hits: int
@@ -49,7 +48,7 @@ class Place:
 
 
 def search_controller(name: str, site_folder: Path, values: Iterable[str]) -> list[Place]:
-    """The site's state (journal, ledger, evidence, reports), and what the host outside keeps."""
+    """Search the state folder of the site, and the requests captured by the simulated cloud."""
     wanted = [value.encode() for value in values]
     state = site_folder / ".sovctl"
     places = [
@@ -60,7 +59,7 @@ def search_controller(name: str, site_folder: Path, values: Iterable[str]) -> li
 
 
 def search_nodes(name: str, values: Iterable[str]) -> list[Place]:
-    """Logs, journal, vault, ledger and settings of every node."""
+    """Search logs, journal, vault, ledger and settings of all nodes."""
     return [_search_node(Lab(name), node, list(values)) for node in NODES]
 
 

@@ -1,8 +1,8 @@
-"""Bringing a lab up and taking it down.
+"""Starts and removes a lab.
 
-`up` looks at what is there: a whole lab is only mended (a dead daemon, a node that was switched off), anything else
-is cleaned and built again. Whole means that the record, which is written last, is there and was written since this
-machine started. So `kill -9` at any point costs nothing but a second `up`.
+`up` only repairs a complete lab (an ended daemon, a stopped node), and removes and rebuilds any other. A lab is
+complete if its record, which is written last, was written after the last boot of this machine. After `kill -9` at any
+point another `up` is sufficient.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ from ..services import reachability as reach
 from . import doctor
 
 Progress = Callable[[str], None]
-_FORMAT = 4  # raise it when what is built changes, so that `up` of a newer sovctl builds anew
-_BOOT_LIMIT_S = 60.0  # measured: 1.4 s for three nodes on two idle cores; the rest is for a loaded machine
+_FORMAT = 5  # increase it with each change of the build, so that a newer sovctl rebuilds labs
+_BOOT_LIMIT_S = 60.0  # measured: 1.4 s for three nodes on two idle cores; the limit is for a loaded machine
 
 
 @dataclass(frozen=True)
 class Materials:
-    """What a lab is made of, all from the cache."""
+    """Inputs of a lab, all from the cache."""
 
     image: Path
     tools: Path
@@ -51,15 +51,15 @@ class Materials:
 
 @contextmanager
 def exclusive(path: Path, what: str, *, waits: Progress | None = None) -> Iterator[None]:
-    """Hold a lock that the kernel releases however we end.
+    """Hold a lock. The kernel releases it when this process ends, also if it is killed.
 
     Args:
         path: of the lock.
-        what: is held, for the message.
-        waits: told when somebody else holds it, before waiting for him; without it that is an error.
+        what: name of the locked object, for the message.
+        waits: called with a message before waiting for another process; None to raise instead.
 
     Raises:
-        Busy: somebody else holds it.
+        Busy: another process holds the lock, and `waits` is None.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a") as file:
@@ -67,16 +67,14 @@ def exclusive(path: Path, what: str, *, waits: Progress | None = None) -> Iterat
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             if waits is None:
-                raise Busy(
-                    f"another sovctl is busy with {what}", where=str(path), hint="wait until it is done"
-                ) from None
-            waits(f"waiting for another sovctl that is busy with {what}")
+                raise Busy(f"another sovctl uses {what}", where=str(path), hint="wait until it ends") from None
+            waits(f"waiting for another sovctl that uses {what}")
             fcntl.flock(file, fcntl.LOCK_EX)
         yield
 
 
 def ensure_materials(*, mirror_uri: str | None, progress: Progress) -> Materials:
-    """Everything that is made once, made when the cache lacks it."""
+    """Return the inputs of a lab; create missing ones in the cache."""
     base = image.ensure_image(mirror_uri=mirror_uri, progress=progress)
     fetched = tools.ensure_fetched(base, mirror_uri=mirror_uri, progress=progress)
     standins = gpu_packages.ensure_packages()
@@ -87,16 +85,16 @@ def ensure_materials(*, mirror_uri: str | None, progress: Progress) -> Materials
 
 
 def up(lab: Lab, *, directory: Path, mirror_uri: str | None, progress: Progress) -> None:
-    """Have a whole lab, by mending or by building; idempotent.
+    """Repair or build a lab. Idempotent.
 
     Args:
-        directory: gets keys, secrets and site.yaml.
-        mirror_uri: a Debian mirror to make the image from; this machine's own when None.
-        progress: told each step.
+        directory: for keys, secrets and site.yaml.
+        mirror_uri: Debian mirror for the image; None for this machine's mirror.
+        progress: called with each step.
 
     Raises:
-        Busy: another sovctl is at it.
-        LabFailure: a step failed; the next `up` cleans what it left.
+        Busy: another process uses the lab.
+        LabFailure: a step failed; the next `up` removes its remains.
     """
     with exclusive(lab.lock_file, f"lab {lab.name}"):
         with exclusive(layout.cache_folder() / ".lock", "the lab cache", waits=progress):
@@ -105,7 +103,7 @@ def up(lab: Lab, *, directory: Path, mirror_uri: str | None, progress: Progress)
         access.ensure_secrets(directory)
         if not is_whole(lab):
             if lab.state.exists() or network.existing(lab):
-                progress("cleaning what an earlier lab left")
+                progress("removing the remains of an earlier lab")
                 clean(lab)
             _build(lab, materials)
         _publish(lab, materials)
@@ -122,11 +120,11 @@ def up(lab: Lab, *, directory: Path, mirror_uri: str | None, progress: Progress)
 
 
 def down(lab: Lab, *, purge: bool = False, progress: Progress) -> None:
-    """Remove everything of a lab; nothing happens when there is none.
+    """Remove a lab; no effect without one.
 
     Args:
-        purge: the cache too. Other labs that are up keep what they have mounted.
-        progress: told each step.
+        purge: also remove the cache. Running labs keep their mounts of it.
+        progress: called with each step.
     """
     doctor.require_root()
     with exclusive(lab.lock_file, f"lab {lab.name}"):
@@ -140,8 +138,10 @@ def down(lab: Lab, *, purge: bool = False, progress: Progress) -> None:
 
 
 def is_whole(lab: Lab) -> bool:
-    """True when the lab was built to its end since this machine started, and its parts that no `start` can mend
-    (namespaces and mounts) are there."""
+    """Return True if the lab was completely built after the last boot of this machine.
+
+    Its namespaces and mounts, which a start of services cannot repair, must exist too.
+    """
     try:
         written = json.loads(lab.record_file.read_text())
     except (OSError, ValueError):
@@ -154,15 +154,15 @@ def is_whole(lab: Lab) -> bool:
 
 
 def require_up(lab: Lab) -> None:
-    """Return when the lab is up and may be used by us.
+    """Raise if the lab is not up.
 
     Raises:
-        InputError: it is not up.
-        MissingTool: we are not root.
+        InputError: the lab is not up.
+        MissingTool: this process is not root.
     """
     doctor.require_root()
     if not is_whole(lab):
-        raise InputError(f"expected a lab named {lab.name!r} that is up, found none", hint="sovctl lab up")
+        raise InputError(f"lab {lab.name!r} is not up", hint="sovctl lab up")
 
 
 def clean(lab: Lab) -> None:
@@ -194,7 +194,7 @@ def _build(lab: Lab, materials: Materials) -> None:
 
 
 def _publish(lab: Lab, materials: Materials) -> None:
-    """Lay what the controller serves; a running lab gets what is new."""
+    """Write the files that the lab's web server serves; a running lab gets the new ones."""
     lab.web.mkdir(parents=True, exist_ok=True)
     unfinished = lab.web / ".apt"
     unfinished.unlink(missing_ok=True)
@@ -222,24 +222,20 @@ def _start(lab: Lab, progress: Progress) -> None:
         )
     for service in services.SERVICES:
         services.wait(lab, service)
-    if "fabric" in started:  # a new simulator knows of no fault
+    if "fabric" in started:  # a new simulator has no injected faults
         for each in NODES:
             fabric.follow(lab, each)
     progress(f"{len(NODES)} nodes answer after {time.monotonic() - began:.1f} s")
 
 
 def _start_services(lab: Lab) -> set[str]:
-    """Start what does not run.
-
-    Returns:
-        The names of what was started.
-    """
+    """Start the services that do not run, and return the names of these."""
     started = set()
     for service in services.SERVICES:
         if services.start(lab, service):
             started.add(service.name)
         if service.name == "fabric":
-            services.wait(lab, service)  # the subnet manager gives up when there is no fabric yet
+            services.wait(lab, service)  # the subnet manager exits without a fabric
     return started
 
 

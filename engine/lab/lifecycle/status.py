@@ -1,4 +1,4 @@
-"""What there is of a lab and whether it answers, asked now and not remembered."""
+"""Current status of the nodes and services of a lab."""
 
 from __future__ import annotations
 
@@ -15,39 +15,39 @@ SSH_PORT = 22
 
 @dataclass(frozen=True)
 class ServiceStatus:
-    """One node or daemon."""
+    """Status of one node or service."""
 
     name: str
     what: str
     address: str
     state: str
-    """"answers", "silent" (it runs and does not answer) or "off"."""
+    """"answers", "silent" (runs without answering) or "off"."""
 
     def row(self) -> tuple[str, str, str, str]:
-        """For a table."""
+        """Return the row of a table."""
         return self.name, self.what, self.address, self.state
 
     @property
     def is_well(self) -> bool:
-        """True when nothing is wrong with it."""
+        """Whether the node or service answers."""
         return self.state == "answers"
 
 
 @dataclass(frozen=True)
 class LabStatus:
-    """A lab at one moment."""
+    """Status of a lab."""
 
     name: str
     namespace: str
     simulated: bool
-    """Always true: so that no reader takes it for a site."""
+    """Always True, so that output of a lab is recognized as such."""
     is_up: bool
     parts: tuple[ServiceStatus, ...]
-    """Nodes in the order of the layout, then daemons."""
+    """Nodes in the order of the layout, then services."""
 
 
-def look(lab: Lab) -> LabStatus:
-    """Look at every part of a lab."""
+def status_of(lab: Lab) -> LabStatus:
+    """Return the current status of a lab."""
     is_whole = lifecycle.is_whole(lab)
     parts = [_node(lab, each, is_whole) for each in NODES] + [
         _service(lab, each, is_whole) for each in services.SERVICES

@@ -1,8 +1,7 @@
-"""One control group per node: without it booted nodes collide, and with it nothing of a node can hide from `down`.
+"""Control groups of nodes. They separate booted nodes, and `down` finds all processes of a node in its group.
 
-Three kinds of machine: the hybrid layout (a `systemd` tree of version 1 beside a version 2 tree), plain version 2
-without systemd, and a systemd host, where systemd owns the tree and gives us a scope. The last one was written from
-systemd-run(1) and not tried.
+Supports three layouts of the machine: hybrid (a `systemd` tree of version 1 and a version 2 tree), version 2 without
+systemd, and systemd, where each node has a scope. The last follows systemd-run(1) and was not tested.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from pathlib import Path
 from .process import LabFailure, run
 
 _TREE = Path("/sys/fs/cgroup")
-_CLEAR_LIMIT_S = 20.0  # killing takes milliseconds; longer means a process stuck in the kernel
+_CLEAR_LIMIT_S = 20.0  # SIGKILL takes milliseconds, except for a process blocked in the kernel
 _ENTER = """
 set -e
 while [ "$1" != -- ]; do echo $$ >"$1/cgroup.procs"; shift; done
@@ -25,16 +24,16 @@ shift
 set +e
 while :; do "$@"; [ $? -eq 133 ] || break; done
 """
-# With --keep-unit a reboot makes nspawn exit 133 and leaves the restart to us (systemd issue 2932), hence the loop.
+# The loop restarts a rebooted node, because with --keep-unit nspawn exits with 133 instead (systemd issue 2932).
 
 
 def has_systemd() -> bool:
-    """True when systemd is process 1 of this machine (sd_booted(3))."""
+    """Return True if systemd is process 1 of this machine (sd_booted(3))."""
     return Path("/run/systemd/system").is_dir()
 
 
 def folders(machine: str) -> list[Path]:
-    """The control group folders of a machine, whether they exist or not."""
+    """Return the control group folders of a node, which may not exist."""
     if has_systemd():
         return [_TREE / "system.slice" / f"{machine}.scope"]
     if (_TREE / "cgroup.controllers").exists():
@@ -43,7 +42,7 @@ def folders(machine: str) -> list[Path]:
 
 
 def wrap(machine: str, command: list[str]) -> list[str]:
-    """The command that runs `command` in the control group of `machine`, again and again while it reboots."""
+    """Return the command that runs `command` in the control group of a node, and again after each reboot."""
     if has_systemd():
         scope = ["systemd-run", "--quiet", "--scope", f"--unit={machine}", "--property=Delegate=yes", "--collect"]
         return [*scope, "/bin/sh", "-c", _ENTER, machine, "--", *command]
@@ -53,27 +52,27 @@ def wrap(machine: str, command: list[str]) -> list[str]:
 
 
 def exists(machine: str) -> bool:
-    """True while there is anything of it."""
+    """Return True if a control group of the node exists."""
     return any(folder.exists() for folder in folders(machine))
 
 
 def members(machine: str) -> set[int]:
-    """Numbers of all processes of a machine."""
+    """Return the PIDs of all processes of a node."""
     return {pid for folder in folders(machine) for pid in _members(folder)}
 
 
 def clear(machine: str) -> None:
-    """End every process of a machine at once and remove its control groups.
+    """Kill all processes of a node and remove its control groups.
 
-    Nothing is flushed, on purpose: the node's disk goes too.
+    The node's disk is not flushed, because it is removed too.
     """
     deadline = time.monotonic() + _CLEAR_LIMIT_S
     while pids := members(machine):
         for pid in pids:
             with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)  # read a moment ago from a group that only the node's processes are in
+                os.kill(pid, signal.SIGKILL)  # the group contains only processes of the node
         if time.monotonic() > deadline:
-            raise LabFailure(f"could not end the processes of {machine}: {len(pids)} are left")
+            raise LabFailure(f"could not end the processes of {machine}: {len(pids)} remain")
         time.sleep(0.02)
     if has_systemd():
         if exists(machine):
@@ -86,7 +85,7 @@ def clear(machine: str) -> None:
 
 
 def _groups(folder: Path) -> Iterator[Path]:
-    """A group and all below it, parents first."""
+    """Yield a group and all groups below it, parents first."""
     if folder.is_dir():
         yield folder
         for child in sorted(folder.iterdir()):
@@ -95,7 +94,7 @@ def _groups(folder: Path) -> Iterator[Path]:
 
 
 def _members(folder: Path) -> Iterator[int]:
-    """Processes of a group and of all below it."""
+    """Yield the PIDs of a group and of all groups below it."""
     for group in _groups(folder):
         with contextlib.suppress(FileNotFoundError):
             for word in (group / "cgroup.procs").read_text().split():

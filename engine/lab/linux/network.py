@@ -1,10 +1,10 @@
-"""The lab's network: one bridge inside, one wall, one host outside, and no way to anything else.
+"""Network of a lab: a bridge for the site, a router, and a host outside the site.
 
     NAME         br0 10.77.0.1 ── n1 .11 · n2 .12 · s1 .21
-                  └──────────── NAME-wall .254 ── 10.88.0.1 ── NAME-cloud 10.88.0.2
+                  └──────────── NAME-router .254 ── 10.88.0.1 ── NAME-cloud 10.88.0.2
 
-No namespace has a default route and none is connected to this machine's own network. The nodes do have a route to
-the outside network, so that only their own firewall keeps them in: that is the perimeter under test.
+No namespace has a default route or a connection to the network of this machine. The nodes have a route to the outside
+network, so that their firewall is the only restriction, which is the perimeter under test.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ _NAMESPACES = Path("/run/netns")
 
 
 def build_commands(lab: Lab) -> list[Command]:
-    """Arguments of `ip`, in order, that build the network of `lab` from nothing."""
-    inside, wall, cloud, length = lab.namespace, lab.wall_namespace, lab.cloud_namespace, layout.PREFIX_LENGTH
+    """Return the arguments of the `ip` commands that create the network, in order."""
+    inside, router, cloud, length = lab.namespace, lab.router_namespace, lab.cloud_namespace, layout.PREFIX_LENGTH
     commands = [["netns", "add", name] for name in lab.namespaces]
     commands += [["-n", name, "link", "set", "lo", "up"] for name in lab.namespaces]
     commands += [
@@ -30,7 +30,7 @@ def build_commands(lab: Lab) -> list[Command]:
         ["-n", inside, "link", "set", "br0", "up"],
     ]
     ports = [(lab.machine(node), node.name, node.address) for node in NODES]
-    ports.append((wall, "wall", layout.WALL_INSIDE_ADDRESS))
+    ports.append((router, "router", layout.ROUTER_INSIDE_ADDRESS))
     for namespace, port, address in ports:
         commands += _wire((inside, f"v-{port}"), (namespace, "eth0"))
         commands += [
@@ -38,9 +38,9 @@ def build_commands(lab: Lab) -> list[Command]:
             ["-n", namespace, "addr", "add", f"{address}/{length}", "dev", "eth0"],
             ["-n", namespace, "link", "set", "eth0", "up"],
         ]
-    commands += _wire((wall, "eth1"), (cloud, "eth0"))
+    commands += _wire((router, "eth1"), (cloud, "eth0"))
     for namespace, device, address in (
-        (wall, "eth1", layout.WALL_OUTSIDE_ADDRESS),
+        (router, "eth1", layout.ROUTER_OUTSIDE_ADDRESS),
         (cloud, "eth0", layout.CLOUD_ADDRESS),
     ):
         commands += [
@@ -48,44 +48,44 @@ def build_commands(lab: Lab) -> list[Command]:
             ["-n", namespace, "link", "set", device, "up"],
         ]
     for namespace in (inside, *(lab.machine(node) for node in NODES)):
-        commands.append(["-n", namespace, "route", "add", layout.OUTSIDE_NETWORK, "via", layout.WALL_INSIDE_ADDRESS])
-    commands.append(["-n", cloud, "route", "add", layout.MANAGEMENT_NETWORK, "via", layout.WALL_OUTSIDE_ADDRESS])
+        commands.append(["-n", namespace, "route", "add", layout.OUTSIDE_NETWORK, "via", layout.ROUTER_INSIDE_ADDRESS])
+    commands.append(["-n", cloud, "route", "add", layout.MANAGEMENT_NETWORK, "via", layout.ROUTER_OUTSIDE_ADDRESS])
     return commands
 
 
 def _wire(left: tuple[str, str], right: tuple[str, str]) -> list[Command]:
-    """A cable between two namespaces; both ends are born inside, so no name is ever taken on this machine."""
+    """Return the command for a veth pair between two namespaces, without a device in the machine's own namespace."""
     return [
         ["link", "add", left[1], "netns", left[0], "type", "veth", "peer", "name", right[1], "netns", right[0]],
     ]
 
 
 def build(lab: Lab) -> None:
-    """Build the network of `lab`."""
+    """Create the network of a lab."""
     for command in build_commands(lab):
         run(["ip", *command], purpose="build the lab's network")
     run(
-        [*inside(lab.wall_namespace), "sysctl", "-q", "-w", "net.ipv4.ip_forward=1"],
-        purpose="let the wall forward packets",
+        [*inside(lab.router_namespace), "sysctl", "-q", "-w", "net.ipv4.ip_forward=1"],
+        purpose="enable forwarding in the router namespace",
     )
 
 
 def remove(lab: Lab) -> None:
-    """Remove every namespace of `lab`, and with them the cables."""
+    """Remove all namespaces of a lab, and with them the veth pairs."""
     for name in existing(lab):
         run(["ip", "netns", "del", name], purpose="remove the lab's network")
 
 
 def existing(lab: Lab) -> list[str]:
-    """Which of the lab's namespaces there are."""
+    """Return the existing namespaces of a lab, in the order of `Lab.namespaces`."""
     return [name for name in lab.namespaces if (_NAMESPACES / name).exists()]
 
 
 def inside(namespace: str) -> Command:
-    """The words before a command that is to run in `namespace`."""
+    """Return the command prefix that runs a command in `namespace`."""
     return ["ip", "netns", "exec", namespace]
 
 
 def processes(namespace: str) -> list[int]:
-    """Numbers of all processes whose network is `namespace`."""
-    return [int(word) for word in run(["ip", "netns", "pids", namespace], purpose="look into the lab").split()]
+    """Return the PIDs of all processes in `namespace`."""
+    return [int(word) for word in run(["ip", "netns", "pids", namespace], purpose="list the lab's processes").split()]

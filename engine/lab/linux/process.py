@@ -1,8 +1,7 @@
-"""Running commands and daemons, and knowing a process again later.
+"""Runs commands and daemons, and identifies their processes.
 
-A process is recorded as its number and its start time, because the kernel gives numbers out again. Every daemon
-carries `SOVCTL_LAB=<name>` in its environment, so that one whose record was lost (a `kill -9` between start and
-record) is still found, and nothing else is ever ended.
+A process is recorded by PID and start time, because the kernel reuses PIDs. Every daemon has `SOVCTL_LAB=<name>` in its
+environment, which identifies daemons without a record (after `kill -9` between start and record).
 """
 
 from __future__ import annotations
@@ -21,16 +20,16 @@ from sovctl.support.atomic_files import write_atomic
 from sovctl.support.errors import MissingTool, SovctlError
 
 MARK = "SOVCTL_LAB"
-_KEPT_LINES = 6  # of a failed command's output: enough to see why, short enough to read
+_KEPT_LINES = 6  # of a failed command's output in the message
 
 
 class LabFailure(SovctlError):
-    """A step of building or running the lab did not work."""
+    """A step of building or running a lab failed."""
 
 
 @dataclass(frozen=True)
 class ProcessId:
-    """One process, unmistakably."""
+    """Identity of a process, unique until the next boot."""
 
     pid: int
     started_ticks: int
@@ -46,18 +45,15 @@ def run(
     environment: dict[str, str] | None = None,
     timeout_s: float = 1800,
 ) -> str:
-    """Run one command to its end.
+    """Run a command and return its standard output.
 
     Args:
-        purpose: what it is for, for the error: "make the image".
-        environment: added to ours.
-
-    Returns:
-        Its standard output.
+        purpose: purpose in the infinitive, for the message of an error: "create the image".
+        environment: added to the environment of this process.
 
     Raises:
-        MissingTool: there is no such command.
-        LabFailure: it exited with anything but 0, with the end of what it said.
+        MissingTool: the command was not found.
+        LabFailure: the exit code is not 0, or the command timed out. The message has the end of its output.
     """
     words = [str(word) for word in command]
     data = stdin.encode() if isinstance(stdin, str) else stdin
@@ -74,15 +70,17 @@ def run(
         )
     except FileNotFoundError:
         raise MissingTool(
-            f"expected the command {words[0]!r} to {purpose}, found none", hint="sovctl lab doctor --install"
+            f"command {words[0]!r} not found; it is required to {purpose}", hint="sovctl lab doctor --install"
         ) from None
     except subprocess.TimeoutExpired:
-        raise LabFailure(f"could not {purpose}: {words[0]} was not done after {timeout_s:.0f} s") from None
+        raise LabFailure(f"could not {purpose}: {words[0]} timed out after {timeout_s:.0f} s") from None
     if done.returncode != 0:
-        said = (
+        lines = (
             done.stderr.decode(errors="replace").strip() or done.stdout.decode(errors="replace").strip()
         ).splitlines()
-        raise LabFailure(f"could not {purpose}: {words[0]} exited {done.returncode}: {' / '.join(said[-_KEPT_LINES:])}")
+        raise LabFailure(
+            f"could not {purpose}: {words[0]} exited {done.returncode}: {' / '.join(lines[-_KEPT_LINES:])}"
+        )
     return done.stdout.decode(errors="replace")
 
 
@@ -91,7 +89,7 @@ def spawn(
 ) -> ProcessId:
     """Start a daemon in its own session, its output appended to `log`.
 
-    Not `subprocess.Popen`: the daemon outlives us on purpose, and must not be waited for.
+    `subprocess.Popen` would warn about the child, which outlives this process.
     """
     words = [str(word) for word in command]
     log.parent.mkdir(parents=True, exist_ok=True)
@@ -108,16 +106,16 @@ def spawn(
     )
     identity = identify(pid)
     if identity is None:
-        raise LabFailure(f"{words[0]} ended as soon as it started", hint=f"see {log}")
+        raise LabFailure(f"{words[0]} ended immediately after its start", hint=f"see {log}")
     return identity
 
 
 def identify(pid: int) -> ProcessId | None:
-    """Who has this number now; None when nobody does, or only a zombie."""
+    """Return the running process with this PID; None without one, or for a zombie."""
     with contextlib.suppress(ChildProcessError):
-        os.waitpid(pid, os.WNOHANG)  # a child of ours that ended would stay a zombie
+        os.waitpid(pid, os.WNOHANG)  # reap an ended child of this process
     try:
-        # The command name in field 2 may hold spaces and brackets; fields count from behind the last bracket.
+        # The command name in field 2 may contain spaces and brackets, so fields count from the last bracket.
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except (FileNotFoundError, ProcessLookupError):
         return None
@@ -126,19 +124,19 @@ def identify(pid: int) -> ProcessId | None:
 
 
 def is_alive(process: ProcessId) -> bool:
-    """True while exactly this process runs."""
+    """Return True if this process runs."""
     return identify(process.pid) == process
 
 
 def end(processes: Iterable[ProcessId], *, grace_s: float) -> None:
-    """Ask each to end, and after `grace_s` seconds make it; returns when all are gone."""
+    """Send SIGTERM to processes, and SIGKILL after `grace_s` seconds. Return after all have ended."""
     waiting = [process for process in processes if is_alive(process)]
     for number, limit_s in ((signal.SIGTERM, grace_s), (signal.SIGKILL, 5.0)):
         watched = {}
         for process in waiting:
             with contextlib.suppress(ProcessLookupError):
                 watched[os.pidfd_open(process.pid)] = process
-        # With the descriptor in hand the number can no longer be given to somebody else; look once more, then signal.
+        # An open pidfd always refers to the same process: check its identity, then signal.
         for descriptor, process in watched.items():
             if is_alive(process):
                 with contextlib.suppress(ProcessLookupError):
@@ -150,7 +148,7 @@ def end(processes: Iterable[ProcessId], *, grace_s: float) -> None:
 
 
 def _wait(watched: dict[int, ProcessId], limit_s: float) -> list[ProcessId]:
-    """Wait for pidfds; returns who is left. Closes the descriptors."""
+    """Wait for pidfds to become readable, close them, and return the processes that still run."""
     import time
 
     deadline = time.monotonic() + limit_s
@@ -166,21 +164,21 @@ def _wait(watched: dict[int, ProcessId], limit_s: float) -> list[ProcessId]:
 
 
 def init_process(pids: Iterable[int]) -> int:
-    """Which of `pids` is process 1 of its own process namespace: the init of a booted node.
+    """Return the PID of the process that is number 1 in its PID namespace: the init of a booted node.
 
     Raises:
-        LabFailure: none is.
+        LabFailure: no process is.
     """
     for pid in sorted(pids):
         with contextlib.suppress(OSError):
             for line in Path(f"/proc/{pid}/status").read_text().splitlines():
                 if line.startswith("NSpid:") and len(line.split()) > 2 and line.split()[-1] == "1":  # proc(5)
                     return pid
-    raise LabFailure("expected a booted node, found none", hint="sovctl lab up")
+    raise LabFailure("the node is not running", hint="sovctl lab up")
 
 
 def marked(lab: str, pids: Iterable[int]) -> list[ProcessId]:
-    """Those of `pids` that a lab of this name started."""
+    """Return the processes of `pids` that a lab of this name started."""
     wanted = f"{MARK}={lab}".encode()
     found = []
     for pid in pids:
@@ -193,12 +191,12 @@ def marked(lab: str, pids: Iterable[int]) -> list[ProcessId]:
 
 
 def record(path: Path, process: ProcessId) -> None:
-    """Remember a daemon."""
+    """Write the record of a daemon."""
     write_atomic(path, json.dumps(asdict(process)) + "\n")
 
 
 def recorded(path: Path) -> ProcessId | None:
-    """The daemon remembered in `path`; None when there is none, or the record is not ours."""
+    """Return the daemon recorded in `path`; None without a valid record."""
     try:
         value = json.loads(path.read_text())
         return ProcessId(int(value["pid"]), int(value["started_ticks"]))

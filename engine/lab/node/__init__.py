@@ -1,1 +1,1 @@
-"""One lab node: container, ssh access, shell."""
+"""One node of a lab: container, ssh access, shell."""

@@ -1,10 +1,10 @@
-"""One booted machine: a writable layer over the image, its own network namespace, systemd as process 1.
+"""A node: a container with a writable layer over the image, a network namespace, and systemd as process 1.
 
-systemd-nspawn's flags, each for a reason measured on a machine without systemd:
-- no systemd outside, so `--register=no --keep-unit`; a reboot then exits 133 and `cgroup.wrap` starts it again;
-- a namespace made beforehand makes nspawn drop CAP_NET_ADMIN and leave /proc/sys read-only, hence the capability and
-  `SYSTEMD_NSPAWN_API_VFS_WRITABLE=network`: the node's own firewall and net.* settings are real;
-- `SYSTEMD_NSPAWN_UNIFIED_HIERARCHY=1` gives nodes a clean version 2 view on a hybrid host.
+Reasons for the flags of systemd-nspawn, measured on a machine without systemd:
+- `--register=no --keep-unit`: the machine may lack systemd. A reboot exits with 133; `cgroup.wrap` restarts the node.
+- `--capability=CAP_NET_ADMIN` and `SYSTEMD_NSPAWN_API_VFS_WRITABLE=network`: in an existing network namespace nspawn
+  drops the capability and mounts /proc/sys read-only. The node needs both for its firewall and net.* settings.
+- `SYSTEMD_NSPAWN_UNIFIED_HIERARCHY=1`: nodes use cgroup version 2, also on a machine with the hybrid layout.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ _NSPAWN_STATE = Path("/run/systemd/nspawn")
 _ENVIRONMENT = {"SYSTEMD_NSPAWN_API_VFS_WRITABLE": "network", "SYSTEMD_NSPAWN_UNIFIED_HIERARCHY": "1"}
 
 
-# chronyd may not touch this machine's clock from inside a node; `-x` makes it measure and never set. The packaged unit
-# refuses to start without the capability to set it.
-_CLOCK_DROP_IN = """# Laid by sovctl lab: a node shares this machine's clock and must not set it.
+# chronyd in a node must not set the clock of this machine: with `-x` it only measures. The packaged unit requires the
+# capability to set the clock.
+_CLOCK_DROP_IN = """# Written by sovctl lab: a node shares the clock of its machine and must not set it.
 [Unit]
 ConditionCapability=
 
@@ -38,7 +38,7 @@ ExecStart=!/usr/sbin/chronyd -x $DAEMON_OPTS
 
 
 def nspawn_command(lab: Lab, node: LabNode) -> list[str]:
-    """The words that boot `node`."""
+    """Return the command that boots a node."""
     machine = lab.machine(node)
     return [
         "systemd-nspawn",
@@ -57,14 +57,14 @@ def nspawn_command(lab: Lab, node: LabNode) -> list[str]:
 
 
 def make_disk(lab: Lab, node: LabNode) -> str:
-    """Lay the node's own layer over the image, with a host key of its own.
+    """Create the node's layer over the image, with a host key.
 
     Returns:
-        The public host key, as a known_hosts line has it: "ssh-ed25519 AAAA...".
+        The public host key in the format of known_hosts: "ssh-ed25519 AAAA...".
     """
     root = mounts.mount_overlay(lab.node_folder(node), [lab.image_mount])
     write_atomic(root / "etc/hostname", f"{node.name}\n")
-    # Left to the first boot, all nodes would take the same one from the machine they share (machine-id(5)).
+    # At their first boot all nodes would use the ID of the machine (machine-id(5)).
     write_atomic(root / "etc/machine-id", f"{secrets.token_hex(16)}\n", mode=0o444)
     hosts = [("127.0.0.1", "localhost"), *((each.address, each.name) for each in layout.NODES)]
     write_atomic(root / "etc/hosts", "".join(f"{address}\t{name}\n" for address, name in hosts))
@@ -72,18 +72,18 @@ def make_disk(lab: Lab, node: LabNode) -> str:
     key = root / "etc/ssh/ssh_host_ed25519_key"
     run(
         ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", f"root@{node.name}", "-f", key],
-        purpose="make a node's host key",
+        purpose="create a node's host key",
     )
     return host_key(lab, node)
 
 
 def host_key(lab: Lab, node: LabNode) -> str:
-    """The node's public host key, without its comment."""
+    """Return the node's public host key, without comment."""
     return " ".join((lab.root(node) / "etc/ssh/ssh_host_ed25519_key.pub").read_text().split()[:2])
 
 
 def authorize(lab: Lab, node: LabNode, public_key: str) -> None:
-    """Let the holder of a key log in as the operator; keys already there stay."""
+    """Add a public key to the authorized keys of the operator."""
     home = lab.root(node) / "home" / layout.USER
     owner = home.stat()
     file = home / ".ssh" / "authorized_keys"
@@ -96,7 +96,7 @@ def authorize(lab: Lab, node: LabNode, public_key: str) -> None:
 
 
 def boot(lab: Lab, node: LabNode) -> None:
-    """Start the machine and remember it; returns before it answers."""
+    """Start the node and write its process record. Returns before the node answers."""
     machine = lab.machine(node)
     cgroup.clear(machine)
     forget(lab, node)
@@ -105,18 +105,18 @@ def boot(lab: Lab, node: LabNode) -> None:
 
 
 def process(lab: Lab, node: LabNode) -> ProcessId | None:
-    """Who keeps the node running; None when it is off."""
+    """Return the process of a running node; None if it is off."""
     found = recorded(_record(lab, node))
     return found if found and is_alive(found) else None
 
 
 def console(lab: Lab, node: LabNode) -> Path:
-    """What the node wrote to its console."""
+    """Return the file with the console output of a node."""
     return lab.log / f"{node.name}.console"
 
 
 def forget(lab: Lab, node: LabNode) -> None:
-    """Remove what nspawn keeps of a machine outside its disk when it is killed."""
+    """Remove the process record, and the folders that a killed nspawn leaves in /run."""
     machine = lab.machine(node)
     for folder in (_NSPAWN_STATE / "propagate", _NSPAWN_STATE / "unix-export"):
         mounts.unmount_below(folder / machine)

@@ -1,6 +1,6 @@
-"""Logging in to a node, over ssh like everything else that touches nodes.
+"""Login to a node over ssh.
 
-The lab keeps a key pair of its own for this, so that it works whatever directory `up` wrote to.
+The lab has a separate key pair for this, so that it does not depend on the directory of `up`.
 """
 
 from __future__ import annotations
@@ -16,24 +16,20 @@ from . import node
 
 
 def key_file(lab: Lab) -> Path:
-    """The lab's own private key."""
+    """Return the file with the lab's private key."""
     return lab.state / "ssh" / "id_ed25519"
 
 
 def make_key(lab: Lab) -> str:
-    """Make the lab's own key pair.
-
-    Returns:
-        The public key line.
-    """
+    """Create the lab's key pair, and return the line of its public key."""
     key = key_file(lab)
     key.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", f"shell@{lab.name}", "-f", key], purpose="make a key")
+    run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", f"shell@{lab.name}", "-f", key], purpose="create a key")
     return key.with_name("id_ed25519.pub").read_text().strip()
 
 
 def ssh_command(lab: Lab, target: LabNode, command: list[str]) -> list[str]:
-    """The words that run `command` on a node as the operator, from inside the lab's network."""
+    """Return the command that runs `command` on a node as the operator, from inside the lab's network."""
     known_hosts = lab.state / "ssh" / "known_hosts"
     known_hosts.write_text("".join(f"{each.address} {node.host_key(lab, each)}\n" for each in layout.NODES))
     options = {
@@ -49,9 +45,9 @@ def ssh_command(lab: Lab, target: LabNode, command: list[str]) -> list[str]:
 
 
 def run_shell(lab: Lab, target: LabNode, command: list[str]) -> int:
-    """Run a command on a node with our own terminal, or a login shell.
+    """Run a command on a node with this terminal; a login shell if `command` is empty.
 
     Returns:
-        Its exit code; 255 when ssh itself failed.
+        The exit code; 255 if ssh failed.
     """
     return subprocess.run(ssh_command(lab, target, command), check=False).returncode

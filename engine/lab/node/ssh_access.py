@@ -1,10 +1,10 @@
-"""The folder a lab hands to the person: keys, certificates, secrets, and a site.yaml that refers to them.
+"""Folder of a lab for the operator: keys, certificates, secrets, and a site.yaml that refers to them.
 
     DIR/access/   id_ed25519(.pub)  known_hosts  apt-key.asc  cloud-ca.pem
     DIR/secrets/  client-key  cloud-key
     DIR/site.yaml
 
-Keys and secrets that are there are kept; what describes the lab (host keys, certificates) is written anew.
+Existing keys and secrets are kept. Host keys and certificates are replaced by those of the lab.
 """
 
 from __future__ import annotations
@@ -24,11 +24,7 @@ SECRETS = ("client-key", "cloud-key")
 
 
 def ensure_key(directory: Path) -> str:
-    """The operator's key pair, made when absent.
-
-    Returns:
-        The public key line.
-    """
+    """Create the operator's key pair if absent, and return the line of its public key."""
     key = directory / "access" / "id_ed25519"
     public = key.with_name("id_ed25519.pub")
     if not (key.exists() and public.exists()):
@@ -37,13 +33,13 @@ def ensure_key(directory: Path) -> str:
             half.unlink(missing_ok=True)
         run(
             ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "operator@sovctl-lab", "-f", key],
-            purpose="make the operator's key",
+            purpose="create the operator's key",
         )
     return public.read_text().strip()
 
 
 def ensure_secrets(directory: Path) -> None:
-    """Random values for the gateway's client and for the cloud, made when absent; 256 bits each."""
+    """Create the API keys of the gateway's client and of the cloud if absent; 256 random bits each."""
     for name in SECRETS:
         file = directory / "secrets" / name
         if not file.exists():
@@ -52,27 +48,27 @@ def ensure_secrets(directory: Path) -> None:
 
 
 def write_known_hosts(directory: Path, hosts: dict[str, str]) -> None:
-    """True host keys: we made them.
+    """Write the host keys of the nodes.
 
     Args:
-        hosts: public key line by "name,address".
+        hosts: lines of public keys, by "name,address".
     """
     lines = [f"{names} {key}\n" for names, key in sorted(hosts.items())]
     write_atomic(directory / "access" / "known_hosts", "".join(lines))
 
 
 def write_repository_key(directory: Path, armoured: str) -> None:
-    """The public key that the lab's apt repository is signed with."""
+    """Write the public key of the lab's apt repository."""
     write_atomic(directory / "access" / "apt-key.asc", armoured)
 
 
 def write_cloud_authority(directory: Path, pem: str) -> None:
-    """The certificate authority of the lab's cloud host."""
+    """Write the certificate authority of the lab's cloud host."""
     write_atomic(directory / "access" / "cloud-ca.pem", pem)
 
 
 def allow_cloud_key(directory: Path, keys_file: Path) -> None:
-    """Let the cloud host accept this directory's key beside those it accepts already."""
+    """Add this directory's API key to the keys that the cloud host accepts."""
     key = (directory / "secrets" / "cloud-key").read_text().strip()
     known = keys_file.read_text().split() if keys_file.exists() else []
     if key not in known:
@@ -80,10 +76,10 @@ def allow_cloud_key(directory: Path, keys_file: Path) -> None:
 
 
 def ensure_site(directory: Path, *, namespace: str) -> Literal["kept", "written", "no preset"]:
-    """site.yaml from the lab preset, when there is none.
+    """Write site.yaml from the lab preset if absent.
 
     Args:
-        namespace: the lab's own, instead of the default lab's that the preset names.
+        namespace: of the lab; replaces the one of the preset.
     """
     file = directory / "site.yaml"
     if file.exists():
@@ -95,5 +91,5 @@ def ensure_site(directory: Path, *, namespace: str) -> Literal["kept", "written"
 
 
 def site_text(preset: str, *, namespace: str) -> str:
-    """The preset with another network namespace; comments stay."""
+    """Return the preset with another network namespace, and its comments."""
     return re.sub(r"(?m)^(\s*network_namespace:\s*)[a-z][a-z0-9-]*", rf"\g<1>{namespace}", preset)

@@ -72,4 +72,4 @@ def test_a_full_disk_is_an_error_in_words_before_the_step_begins(tmp_path: Path)
         Journal(tmp_path, "r", "aa") as journal,
     ):
         journal.write("started")
-    assert "make room" in caught.value.hint
+    assert "free disk space" in caught.value.hint

@@ -135,7 +135,7 @@ def test_only_the_plan_that_was_shown_is_carried_out(site: Site) -> None:
 
 def test_an_unfinished_apply_asks_for_resume_and_resume_for_an_unfinished_apply(site: Site) -> None:
     bound = made(site)
-    with pytest.raises(InputError, match="expected an unfinished apply"):
+    with pytest.raises(InputError, match="no incomplete apply"):
         check(site, bound, resume=True)
     with Journal(site.state.journal, "r", bound.sha256) as journal:
         journal.write("started")

@@ -167,7 +167,7 @@ def test_what_is_not_understood_stops_the_plan(name: str) -> None:
 )
 def test_an_answer_of_another_form_stops_the_plan(part: str, value: object) -> None:
     capture = copy.deepcopy(CAPTURE) | {part: value}
-    with pytest.raises(SovctlError, match="expected a capture as the probe writes it") as caught:
+    with pytest.raises(SovctlError, match="the capture has an unknown format") as caught:
         parse_node(capture)
     assert "n1" in caught.value.where
 

@@ -88,7 +88,7 @@ def test_a_plain_user_is_told_to_use_sudo(monkeypatch: pytest.MonkeyPatch) -> No
         lambda: lifecycle.require_up(Lab(NO_SUCH_LAB)),
         lambda: lifecycle.down(Lab(NO_SUCH_LAB), progress=print),
     ):
-        with pytest.raises(MissingTool, match="expected root, got user id 1000") as caught:
+        with pytest.raises(MissingTool, match="root is required, got user id 1000") as caught:
             touch()
         assert caught.value.hint == "run it with sudo"
 
@@ -104,7 +104,7 @@ def test_a_small_machine_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_two_at_once_are_refused(tmp_path: Path) -> None:
     with (
         lifecycle.exclusive(tmp_path / "lock", "lab x"),
-        pytest.raises(Busy, match="another sovctl is busy with lab x"),
+        pytest.raises(Busy, match="another sovctl uses lab x"),
         lifecycle.exclusive(tmp_path / "lock", "lab x"),
     ):
         pass
@@ -129,7 +129,7 @@ def test_who_shares_the_cache_waits_for_it(tmp_path: Path) -> None:
         assert not done.is_set()
     thread.join()
     assert done.is_set()
-    assert said == ["waiting for another sovctl that is busy with the cache"]
+    assert said == ["waiting for another sovctl that uses the cache"]
 
 
 def test_what_needs_a_lab_says_how_to_have_one() -> None:

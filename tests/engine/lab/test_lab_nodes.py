@@ -225,11 +225,11 @@ def test_up_mends_a_killed_daemon_and_a_killed_node(own_lab: OwnLab) -> None:
         assert found is not None
         os.kill(found.pid, signal.SIGKILL)
     wait_until(lambda: services.process(own_lab.lab, web) is None)
-    seen = status.look(own_lab.lab)
+    seen = status.status_of(own_lab.lab)
     assert not seen.is_up
     assert {part.name for part in seen.parts if not part.is_well} == {"s1", "web"}
     own_lab.up()
-    assert status.look(own_lab.lab).is_up
+    assert status.status_of(own_lab.lab).is_up
     assert own_lab.on("s1", "ls kept").strip() == "kept"
 
 
@@ -255,13 +255,13 @@ def test_the_cloud_answers_the_key_that_up_wrote(own_lab: OwnLab) -> None:
 def test_a_second_lab_lives_beside_it_and_leaves_nothing(own_lab: OwnLab, tmp_path: Path) -> None:
     second = Lab("sovtest-two")
     lifecycle.up(second, directory=tmp_path, mirror_uri=None, progress=lambda _: None)
-    assert status.look(second).is_up
+    assert status.status_of(second).is_up
     assert left_of(second)
     lifecycle.down(second, progress=lambda _: None)
     assert left_of(second) == []
     lifecycle.down(second, progress=lambda _: None)
     assert left_of(second) == []
-    assert status.look(own_lab.lab).is_up
+    assert status.status_of(own_lab.lab).is_up
 
 
 @pytest.mark.parametrize("moment", ["n1", "root"])
@@ -282,5 +282,5 @@ def test_a_crashed_lab_is_cleaned_and_built_anew_by_up(own_lab: OwnLab) -> None:
     own_lab.on("n2", "touch lost")
     own_lab.lab.record_file.unlink()
     assert "cleaning what an earlier lab left" in own_lab.up()
-    assert status.look(own_lab.lab).is_up
+    assert status.status_of(own_lab.lab).is_up
     assert own_lab.on("n2", "ls") == ""

@@ -103,5 +103,5 @@ def test_what_is_no_plan_is_refused(tmp_path: Path, content: str) -> None:
 
 
 def test_a_plan_that_is_not_there_is_bad_input(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="found none"):
+    with pytest.raises(InputError, match="no plan found"):
         read(tmp_path / "plan.json", KEY.public)
