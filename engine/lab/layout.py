@@ -1,7 +1,7 @@
 """Machines, addresses, names and paths of a lab.
 
-The names of namespaces, cgroups, machines and paths contain the lab's name, so that a machine can have several labs. They
-have the same addresses, which are only reachable inside the lab's network namespaces.
+Names of namespaces, cgroups, machines and paths contain the lab's name, so that a machine can have several labs. Labs
+have the same addresses, which are only reachable inside the network namespaces of a lab.
 
     cache (kept by `down`): /var/cache/sovctl/lab
     state (removed by `down`): /var/lib/sovctl/lab/NAME

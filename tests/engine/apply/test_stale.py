@@ -139,6 +139,6 @@ def test_an_unfinished_apply_asks_for_resume_and_resume_for_an_unfinished_apply(
         check(site, bound, resume=True)
     with Journal(site.state.journal, "r", bound.sha256) as journal:
         journal.write("started")
-    with pytest.raises(InputError, match="did not finish"):
+    with pytest.raises(InputError, match="is incomplete"):
         check(site, bound)
     check(site, bound, resume=True)
