@@ -34,7 +34,7 @@ def register(app: typer.Typer) -> None:
         from sovctl.compliance.report.document import Subject
         from sovctl.compliance.report.publish import publish
         from sovctl.compliance.signing import load
-        from sovctl.engine.checks.definitions.registry import KNOWN_CHECKS
+        from sovctl.engine.checks.definitions.registry import FORMER_IDS, KNOWN_CHECKS
         from sovctl.engine.site.state_folder import SiteState
         from sovctl.engine.validation import load as spec_file
         from sovctl.support.errors import InputError
@@ -50,8 +50,11 @@ def register(app: typer.Typer) -> None:
         if not paths.ledger.is_dir():
             raise InputError("expected evidence, got none", where=str(paths.root), hint="run `sovctl verify` first")
         origin = LedgerReader(paths.ledger).checkpoint.origin
-        loaded = [load_pack(builtin_pack(name), known_checks=KNOWN_CHECKS) for name in ([pack] if pack else packs)]
-        exceptions = load_exceptions(waivers, packs=loaded) if waivers else None
+        loaded = [
+            load_pack(builtin_pack(name), known_checks=KNOWN_CHECKS, former_ids=FORMER_IDS)
+            for name in ([pack] if pack else packs)
+        ]
+        exceptions = load_exceptions(waivers, packs=loaded, former_ids=FORMER_IDS) if waivers else None
         now = datetime.now(UTC)
         key = load(paths.keys / "ledger.key")
         # The site's lock too: a verify that runs must find the ledger free when it ends, or what it saw is lost.
@@ -67,6 +70,7 @@ def register(app: typer.Typer) -> None:
                     tool_version=__version__,
                     run_id=run,
                     exceptions=exceptions,
+                    former_ids=FORMER_IDS,
                 )
                 for each in loaded
             ]

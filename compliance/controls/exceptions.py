@@ -97,29 +97,35 @@ class Exceptions(_Model):
     waivers: tuple[Waiver, ...] = ()
     attestations: tuple[Attestation, ...] = ()
 
+    def with_check_ids(self, names: Mapping[str, str]) -> Exceptions:
+        """Return the exceptions with check ids of waivers replaced, `names` being the new id by the old one."""
+        waivers = [each.model_copy(update={"check": names.get(each.check, each.check)}) for each in self.waivers]
+        return Exceptions(waivers=tuple(waivers), attestations=self.attestations)
 
-def load_exceptions(path: Path, *, packs: Sequence[Pack]) -> Exceptions:
+
+def load_exceptions(path: Path, *, packs: Sequence[Pack], former_ids: Mapping[str, str] | None = None) -> Exceptions:
     """Read waivers and attestations.
 
     Args:
         packs: the frameworks that they are for; what names another control or check is a mistake.
+        former_ids: current check id by former id; waivers have current ids.
 
     Raises:
         InputError: the file cannot be read.
         SpecError: everything wrong with it.
     """
     text = read_file(path, what=_WHAT)
-    found, problems = exceptions_of({} if text.value is None else text.value, packs)
+    found, problems = exceptions_of({} if text.value is None else text.value, packs, former_ids or {})
     problems = sorted([*text.problems, *problems], key=lambda problem: text.line(problem.where))
     if problems:
         raise SpecError([text.placed(path, each) for each in problems], what=_WHAT)
     return found
 
 
-def exceptions_of(value: Any, packs: Sequence[Pack]) -> tuple[Exceptions, list[Problem]]:
+def exceptions_of(value: Any, packs: Sequence[Pack], former_ids: Mapping[str, str]) -> tuple[Exceptions, list[Problem]]:
     """What stands in a file, and every problem of it; pure."""
     try:
-        found = Exceptions.model_validate_json(json.dumps(value))
+        found = Exceptions.model_validate_json(json.dumps(value)).with_check_ids(former_ids)
     except ValidationError as error:
         return Exceptions(), [_problem(each) for each in error.errors(include_url=False)]
     controls: dict[str, list[Control]] = {}

@@ -9,7 +9,7 @@ checks decide which control, what that is evidence for, and what stays with peop
 from __future__ import annotations
 
 import difflib
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any
@@ -51,6 +51,13 @@ class Control(_Model):
     mapping: ControlMap | None = None
     """None when no check speaks to it."""
 
+    def with_check_ids(self, names: Mapping[str, str]) -> Control:
+        """Return the control with check ids replaced."""
+        if self.mapping is None or names.keys().isdisjoint(self.mapping.checks):
+            return self
+        checks = tuple(dict.fromkeys(names.get(check, check) for check in self.mapping.checks))
+        return self.model_copy(update={"mapping": self.mapping.model_copy(update={"checks": checks})})
+
 
 class Pack(_Model):
     """A framework."""
@@ -66,6 +73,16 @@ class Pack(_Model):
     def sha256(self) -> str:
         """Of everything in it, so that a report says exactly what it was measured against."""
         return digest(self.model_dump(mode="json"))
+
+    def with_check_ids(self, names: Mapping[str, str]) -> Pack:
+        """Return the pack with check ids replaced, `names` being the new id by the old one."""
+        return Pack(
+            name=self.name,
+            title=self.title,
+            source=self.source,
+            licence=self.licence,
+            controls=tuple(control.with_check_ids(names) for control in self.controls),
+        )
 
     def checks(self) -> frozenset[str]:
         """Every check id that some control rests on."""
@@ -89,13 +106,16 @@ def builtin_pack(name: str) -> Path:
     return folder / f"{name}.yaml"
 
 
-def load_pack(path: Path, *, known_checks: Collection[str] | None = None) -> Pack:
+def load_pack(
+    path: Path, *, known_checks: Collection[str] | None = None, former_ids: Mapping[str, str] | None = None
+) -> Pack:
     """Read a framework and its map.
 
     Args:
         path: the list of controls; the map is `<stem>.map.yaml` beside it.
         known_checks: ids of the checks that exist; a map that names another is refused, because a control that rests
             on a check nobody runs would look undecided for ever. None where they are not known.
+        former_ids: current check id by former id; the pack has current ids.
 
     Raises:
         InputError: unreadable, of another form, or naming controls or checks that do not exist.
@@ -131,6 +151,7 @@ def load_pack(path: Path, *, known_checks: Collection[str] | None = None) -> Pac
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"])
         raise InputError(f"{place}: {first['msg'].lower()}", where=where) from None
+    pack = pack.with_check_ids(former_ids or {})
     if known_checks is not None and (unknown := sorted(pack.checks() - set(known_checks))):
         raise InputError(
             f"expected ids of checks that exist, got {', '.join(unknown)}",

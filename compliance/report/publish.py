@@ -59,6 +59,7 @@ def publish(
     tool_version: str,
     run_id: str | None = None,
     exceptions: Exceptions | None = None,
+    former_ids: Mapping[str, str] | None = None,
 ) -> Published:
     """Decide, render, log and write the report of one run.
 
@@ -68,6 +69,8 @@ def publish(
         ledger: open for writing; holds the run's evidence, and will hold the report.
         generated: now, UTC; its day decides which waivers count.
         run_id: the newest run when None.
+        former_ids: current check id by former id. Pack and exceptions have current ids; in the report they have the ids
+            of the run's evidence, because its records are signed.
 
     Raises:
         InputError: there is no evidence, or not of that run.
@@ -77,6 +80,9 @@ def publish(
     """
     _require_whole(ledger)
     run = load_run(evidence, run_id or _newest_run(evidence), LedgerReader(ledger.directory))
+    recorded = {record.evidence.check_id for record in run.records}
+    names = {current: former for former, current in (former_ids or {}).items() if former in recorded}
+    pack, exceptions = pack.with_check_ids(names), (exceptions or Exceptions()).with_check_ids(names)
     checkpoint = ledger.checkpoint()
     document = build_document(
         assess(pack, run.records, on=generated.date(), exceptions=exceptions),

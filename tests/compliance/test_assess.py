@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from evidence_specimens import NODES, everywhere, made, stored
 from hypothesis import given
 from hypothesis import strategies as st
@@ -273,3 +274,12 @@ def test_a_pass_means_that_every_target_was_seen_and_none_blocks(answers: list[t
     assert (found is ControlState.FAIL) == ("FAIL" in flat)
     assert (found is ControlState.NOT_RUN) == (set(flat) == {None})
     assert (found is ControlState.NOT_APPLICABLE) == (set(flat) == {"N/A"})
+
+
+def test_a_waiver_that_names_a_former_check_id_covers_the_current_check(tmp_path: Path) -> None:
+    file = tmp_path / "waivers.yaml"
+    file.write_text(yaml.safe_dump({"waivers": [{**WAIVER, "check": "a.former", "targets": ["gpu-1"]}]}))
+    with pytest.raises(SpecError, match="1 problem"):
+        load_exceptions(file, packs=[PACK])
+    exceptions = load_exceptions(file, packs=[PACK], former_ids={"a.former": "a.one"})
+    assert state([*one(gpu_1="FAIL"), *TWO], exceptions) == "waived"

@@ -113,3 +113,13 @@ def test_every_check_of_a_pack_exists() -> None:
     for path in sorted(NIST.parent.glob("*.yaml")):
         if not path.stem.endswith(".map"):
             load_pack(path, known_checks=KNOWN_CHECKS)
+
+
+def test_a_map_that_names_a_former_check_id_has_the_current_one(tmp_path: Path) -> None:
+    path = variant(tmp_path)
+    pack = load_pack(path, known_checks={"x.new"}, former_ids={"x.y": "x.new"})
+    assert pack.checks() == {"x.new"}
+    current = variant(
+        tmp_path, mapped="{pack: p, controls: {a-1: {objective: o, checks: [x.new], supports: s, people: p}}}"
+    )
+    assert load_pack(current).sha256 == pack.sha256

@@ -403,3 +403,34 @@ def test_the_single_file_decides_as_we_do(answers: list[str | None], day: date) 
             "attestation": result.attestation.model_dump(mode="json") if result.attestation else None,
         }
         assert decide(plain, by_check, day) == result.state.value
+
+
+def test_evidence_with_a_former_check_id_decides_the_control_of_the_current_one(tmp_path: Path) -> None:
+    checks = ("software.packages-held", "x.current")
+    mapping = ControlMap(objective="o", checks=checks, supports="s", people="p")
+    pack = Pack(
+        name="p",
+        title="t",
+        source="s",
+        licence="l",
+        controls=(Control(id="cm-11", title="T", family="F", mapping=mapping),),
+    )
+    waiver = WAIVED.model_copy(update={"check": "x.current"})
+    evidence = [made("software.packages-held", "gpu-2"), made("x.former", "gpu-2", "FAIL")]
+    fill(tmp_path, evidence)
+    with open_ledger(tmp_path) as ledger:
+        report = publish(
+            evidence=tmp_path / "evidence",
+            reports=tmp_path / "reports",
+            ledger=ledger,
+            pack=pack,
+            subject=Subject("test-site", "DE", "hybrid"),
+            generated=NOW,
+            tool_version="0.1.0",
+            exceptions=Exceptions(waivers=(waiver,)),
+            former_ids={"x.former": "x.current"},
+        )
+    (control,) = report.document["controls"]
+    assert control["state"] == "waived"
+    assert control["mapping"]["checks"] == ["software.packages-held", "x.former"]
+    assert run_verifier(report.folder).returncode == 0

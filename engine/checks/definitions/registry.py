@@ -33,9 +33,9 @@ from .perimeter.default_drop import DefaultDrop
 from .perimeter.exception_only_from_gateway import ExceptionOnlyFromGateway
 from .perimeter.no_way_out import NoWayOut
 from .plan.empty_after_apply import EmptyAfterApply
-from .pool.canary_answers import CanaryAnswers
 from .pool.flags_as_planned import FlagsAsPlanned
 from .pool.offline_settings import OfflineSettings
+from .pool.probe_answers import ProbeAnswers
 from .pool.tls_client_certificate_required import TlsClientCertificateRequired
 from .pool.unauthenticated_paths_closed import UnauthenticatedPathsClosed
 from .site.keys_private import KeysPrivate
@@ -69,7 +69,7 @@ CHECKS: tuple[Check[Any], ...] = (
     PortsActive(),
     ModelChecksum(),
     FlagsAsPlanned(),
-    CanaryAnswers(),
+    ProbeAnswers(),
     TlsClientCertificateRequired(),
     UnauthenticatedPathsClosed(),
     OfflineSettings(),
@@ -87,4 +87,6 @@ CHECKS: tuple[Check[Any], ...] = (
 
 BY_ID = {check.id: check for check in CHECKS}
 KNOWN_CHECKS = frozenset(BY_ID)
-"""Check ids that a control map may name."""
+"""Check ids that a control map may name, in addition to the keys of `FORMER_IDS`."""
+FORMER_IDS = {former: check.id for check in CHECKS for former in check.former_ids}
+"""Current check id by former id."""

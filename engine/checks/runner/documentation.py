@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 from sovctl.support.atomic_files import write_atomic
 
 from ..definitions.registry import CHECKS
+from ..model.check import Check
 
 _HEAD = """\
 # Checks
@@ -31,10 +33,15 @@ from `engine/catalog/`, each with unit, source, kind and date.
 def page() -> str:
     """Return the page."""
     rows = [
-        f"| `{check.id}` | {check.title} | {check.method} | {', '.join(map(_control, check.controls))} |"
+        f"| {_ids(check)} | {check.title} | {check.method} | {', '.join(map(_control, check.controls))} |"
         for check in CHECKS
     ]
     return _HEAD + "\n".join(rows) + "\n"
+
+
+def _ids(check: Check[Any]) -> str:
+    former = ", ".join(f"`{each}`" for each in check.former_ids)
+    return f"`{check.id}`" + (f" (formerly {former})" if former else "")
 
 
 def _control(name: str) -> str:

@@ -39,12 +39,16 @@ def choose(
 
     Args:
         nodes: names; `site` is the controller.
-        checks: patterns with `*`, such as `perimeter.*`.
+        checks: patterns with `*`, such as `perimeter.*`; former ids match too.
     """
     names, patterns = set(nodes), tuple(checks)
     return tuple(
         target
         for target in targets
-        if (not names or target.node in names)
-        and (not patterns or any(fnmatchcase(target.check.id, pattern) for pattern in patterns))
+        if (not names or target.node in names) and (not patterns or _matches(target, patterns))
     )
+
+
+def _matches(target: CheckTarget, patterns: Iterable[str]) -> bool:
+    ids = (target.check.id, *target.check.former_ids)
+    return any(fnmatchcase(check_id, pattern) for pattern in patterns for check_id in ids)

@@ -610,13 +610,13 @@ SAMPLES: dict[str, Sample] = {
             "serve",
         ),
     ),
-    "pool.canary-answers": Sample(
+    "pool.probe-answers": Sample(
         POOL,
-        {"canary": '{"ok": true, "latency_ms": 41}\n'},
+        {"probe": '{"ok": true, "latency_ms": 41}\n'},
         {
-            "silent": Bad({"canary": (1, '{"ok": false, "error": "TimeoutError: timed out"}\n')}, FAIL, "TimeoutError"),
-            "says-ok-but-fails": Bad({"canary": (1, '{"ok": true, "latency_ms": 41}\n')}, UNKNOWN, "exit code 1"),
-            "no-time": Bad({"canary": '{"ok": true}\n'}, UNKNOWN, "latency_ms"),
+            "silent": Bad({"probe": (1, '{"ok": false, "error": "TimeoutError: timed out"}\n')}, FAIL, "TimeoutError"),
+            "says-ok-but-fails": Bad({"probe": (1, '{"ok": true, "latency_ms": 41}\n')}, UNKNOWN, "exit code 1"),
+            "no-time": Bad({"probe": '{"ok": true}\n'}, UNKNOWN, "latency_ms"),
         },
         ("ok",),
     ),

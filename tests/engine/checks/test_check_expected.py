@@ -14,7 +14,7 @@ from sovctl.engine.checks.definitions.nvlink import _links, fabric_ready
 from sovctl.engine.checks.definitions.perimeter import exception_only_from_gateway, no_way_out
 from sovctl.engine.checks.definitions.perimeter._attempts import Endpoint
 from sovctl.engine.checks.definitions.pool import _replicas
-from sovctl.engine.checks.definitions.registry import CHECKS, KNOWN_CHECKS
+from sovctl.engine.checks.definitions.registry import CHECKS, FORMER_IDS, KNOWN_CHECKS
 from sovctl.engine.checks.definitions.site import root_certificate_lasts
 from sovctl.engine.checks.model.check_context import CheckContext
 from sovctl.engine.checks.runner.targets import choose, populations, targets_of
@@ -70,7 +70,7 @@ def test_gpu_checks_look_at_gpu_nodes_alone(lab_context: CheckContext) -> None:
 
 
 def test_pool_and_model_checks_name_the_thing_on_the_node(lab_context: CheckContext) -> None:
-    assert targets(lab_context, "pool.canary-answers") == ["n1/chat"]
+    assert targets(lab_context, "pool.probe-answers") == ["n1/chat"]
     assert targets(lab_context, "model.checksum") == ["n1/echo"]
     expectation = found(lab_context, "pool.flags-as-planned", "n1/chat")
     assert isinstance(expectation, _replicas.Expected)
@@ -133,9 +133,9 @@ def test_a_pool_over_nodes_has_one_door() -> None:
     wide = [replica for replica in pod.context.replicas if len(replica.ranks) > 1]
     assert wide
     for replica in wide:
-        doors = [each for each in targets(pod, "pool.canary-answers") if each.startswith(f"{replica.ranks[0].node}/")]
+        doors = [each for each in targets(pod, "pool.probe-answers") if each.startswith(f"{replica.ranks[0].node}/")]
         assert doors
-    assert len(targets(pod, "pool.flags-as-planned")) > len(targets(pod, "pool.canary-answers"))
+    assert len(targets(pod, "pool.flags-as-planned")) > len(targets(pod, "pool.probe-answers"))
 
 
 def test_choosing_keeps_populations_whole(lab_context: CheckContext) -> None:
@@ -145,3 +145,15 @@ def test_choosing_keeps_populations_whole(lab_context: CheckContext) -> None:
     assert {case.check.id.partition(".")[0] for case in chosen} == {"nvlink", "gpu"}
     assert populations(everything)["gpu.ecc"] == ["n1", "n2"]
     assert lab_context.today == TODAY
+
+
+def test_a_former_check_id_still_chooses_its_check(lab_context: CheckContext) -> None:
+    everything = targets_of(lab_context)
+    chosen = choose(everything, checks=["pool.canary-answers"])
+    assert chosen == choose(everything, checks=["pool.probe-answers"])
+    assert [target.check.id for target in chosen] == ["pool.probe-answers"]
+
+
+def test_no_former_check_id_is_in_use() -> None:
+    assert FORMER_IDS == {"pool.canary-answers": "pool.probe-answers"}
+    assert KNOWN_CHECKS.isdisjoint(FORMER_IDS)

@@ -1,4 +1,4 @@
-"""pool.canary-answers: the pool completes a prompt over mutual TLS."""
+"""pool.probe-answers: the pool completes a prompt over mutual TLS."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from ...model.probe_sections import parse_sections, script
 from ._replicas import Expected, heads_on
 
 
-class CanaryAnswers(Check[Expected]):
-    id, version, method = "pool.canary-answers", 1, Method.TEST
+class ProbeAnswers(Check[Expected]):
+    id, version, method = "pool.probe-answers", 1, Method.TEST
     title = "the pool completes a prompt over mutual TLS"
     controls = ("si-13",)
+    former_ids = ("pool.canary-answers",)
 
     def expect(self, site: CheckContext, node: Node) -> Iterator[Expected]:
         """Every replica whose first rank is on the node."""
@@ -27,11 +28,11 @@ class CanaryAnswers(Check[Expected]):
     def probe(self, expected: Expected) -> Probe:
         """Request a completion with the program that the pool's timer runs."""
         config = expected.config.removesuffix(".yaml") + ".probe.json"
-        return Probe(script(canary=f"/usr/local/lib/sovctl/probe --config {shlex.quote(config)}"), timeout_s=120)
+        return Probe(script(probe=f"/usr/local/lib/sovctl/probe --config {shlex.quote(config)}"), timeout_s=120)
 
     def judge(self, output: ProbeOutput, expected: Expected) -> Judgement:
         """Pass if the program received a completion and exited with 0."""
-        section = parse_sections(output).section("canary")
+        section = parse_sections(output).section("probe")
         answer = _json_object(section.text)
         if answer.get("ok") is True and section.exit_code == 0 and isinstance(answer.get("latency_ms"), int | float):
             return passed(f"expected a completion from pool {expected.subject}, got one in {answer['latency_ms']} ms")
@@ -44,7 +45,7 @@ def _json_object(text: str) -> dict[str, Any]:
     try:
         value = json.loads(text)
     except ValueError:
-        raise Unreadable("one JSON document", text, where="canary") from None
+        raise Unreadable("one JSON document", text, where="pool probe") from None
     if not isinstance(value, dict):
-        raise Unreadable("a JSON object", text, where="canary")
+        raise Unreadable("a JSON object", text, where="pool probe")
     return value
