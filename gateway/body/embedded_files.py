@@ -1,10 +1,10 @@
-"""Text that a request carries as a file: a `data:` URI, or base64 in the place of a file's content. Pure.
+"""Decodes text that a request carries as a file: a `data:` URI, or base64 as a file's content. Pure.
 
     text, wrapping = unwrapped("data:text/csv;base64,YW5uYUBleGFtcGxlLmNvbQ==", None)
     wrapping.wrap("EMAIL_7K2M...")      # the same URI with another text in it
 
-Only what is text through and through is unwrapped; a picture, a PDF or an archive is not, whatever it calls itself, and
-stays what it was: an obstacle.
+Only content that is entirely text is decoded. A picture, a PDF or an archive is left as it is, whatever its media type,
+and is an obstacle.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import re
 from dataclasses import dataclass
 from urllib.parse import quote, unquote_to_bytes
 
-# RFC 2397; a character set is told by a parameter.
+# RFC 2397; a parameter names the character set.
 _DATA_URI = re.compile(
     r"data:([\w.+-]+/[\w.+-]+)?((?:;[\w-]+=[^;,\s]{0,80}){0,8})(;base64)?,", re.IGNORECASE | re.ASCII
 )
@@ -31,24 +31,24 @@ _BLANKS = re.compile(r"[ \t\r\n]+")
 
 @dataclass(frozen=True, slots=True)
 class Wrapping:
-    """How a text is wrapped."""
+    """Encoding of a text in a file."""
 
     head: str
-    """What stands in front of the content."""
+    """Everything before the content."""
     is_base64: bool
     is_prose: bool
-    """False for tables and data, whose language can't be told."""
+    """False for tables and data, whose language cannot be detected."""
 
     def wrap(self, text: str) -> str:
-        """`text`, wrapped the same way."""
+        """Return `text` in the same encoding."""
         return self.head + (base64.b64encode(text.encode()).decode() if self.is_base64 else quote(text))
 
 
 def unwrapped(value: str, media_type: str | None) -> tuple[str, Wrapping] | None:
-    """The text in a `data:` URI or in base64; None when there is none.
+    """Return the text in a `data:` URI or in base64; None if there is none.
 
     Args:
-        media_type: of a value that is plain base64, where the request tells; else None, and the content decides.
+        media_type: of plain base64, if the request states it; None: the content decides.
     """
     uri = _DATA_URI.match(value)
     if uri is None:

@@ -1,15 +1,15 @@
-"""The leaves of a JSON body: every string, and every key and number worth a look, with the place where it stands.
+"""Strings of a JSON body with their locations, and the keys and numbers that may be identifiers.
 
-Nothing is waved through because it is unknown. Left out are the model's name, which is one of our settings and stays
-here, and the words for roles and types that every request has. Strings that hold JSON themselves (tool arguments, tool
-results) are read decoded, so that `\\u0040` hides nothing, and written back only when something in them changed. So are
-files that hold text, as `data:` URIs or in base64.
+Unknown fields are included. Excluded are the model's name, which is a key of the settings and is not sent, and the
+common values of roles and types. Strings that contain JSON (tool arguments, tool results) are read decoded, so that
+`\\u0040` hides nothing, and encoded again only if something in them changed. The same holds for text files in `data:`
+URIs or base64.
 
-    leaves = json_texts_of(body, max_depth=64)
-    for leaf in leaves.texts: ...          # leaf.path, leaf.text
-    leaves.texts[0].put("IBAN_7K2...")     # into the body itself
-    leaves.close()                         # decoded documents that changed are written back as strings
-    leaves.undo()                          # the body as it was
+    found = json_texts_of(body, max_depth=64)
+    for each in found.texts: ...           # each.path, each.text
+    found.texts[0].put("IBAN_7K2...")      # replaces it in the body
+    found.close()                          # encodes changed documents into their strings
+    found.undo()                           # restores the body
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ import orjson
 from .embedded_files import Wrapping, unwrapped
 
 Path = tuple[str | int, ...]
-"""Where a value stands: keys and indices from the top; `JSON` where a string was decoded."""
+"""Location of a value: keys and indices from the top; `JSON` for a decoded string."""
 
 JSON = "$json"
 _JSON_FIELD = "arguments"  # of a tool call: the text of a JSON document in every API
 _FILE_FIELDS = frozenset({"file_data", "data"})
 _WORD_FIELDS = frozenset({"role", "type"})
 _NUMBER_WORTH_A_LOOK = 10**6  # seven digits, as many as the shortest phone number
-_ODD_KEY = re.compile(r"[^A-Za-z_$.-]")  # names of fields hold nothing else; anything else may be somebody's
-# Most keys there are: looking them up here takes a tenth of the time.
+_ODD_KEY = re.compile(r"[^A-Za-z_$.-]")  # names of fields have no other characters; other keys may be identifiers
+# Most common keys: the lookup takes a tenth of the regular expression's time.
 _PLAIN_KEYS = frozenset({"content", "max_tokens", "messages", "model", "name", "role", "stream", "text", "type"})
 
 
-# Values of fields that every request has. None of them is anybody's, so none is worth a scan.
+# Values of fields that every request has; not identifiers, so not scanned.
 ORDINARY = frozenset(
     {"user", "assistant", "system", "developer", "tool", "text", "function", "auto", "none", "object", "string"}
 )
@@ -51,21 +51,22 @@ class JsonText:
     """A string or a number in a body."""
 
     holder: Any
-    """The object or list it stands in."""
+    """The object or list that contains it."""
     place: str | int
     path: Path
     text: str
-    """As it came; a number as it is written; the text in a file."""
+    """As received; a number as it is written; of a file, its text."""
     value: Any
     document: Document | None
-    """The decoded string it stands in."""
+    """The decoded string that contains it."""
     wrapping: Wrapping | None = None
-    """How `value` wraps `text`, when it is a file that holds text."""
+    """Encoding of `text` in `value`, if it is a text file."""
     is_changed: bool = False
 
     @property
     def escapes(self) -> int:
-        """How many JSON strings deeper it stands than what an answer's field holds: tool arguments are JSON anyway."""
+        """Additional levels of JSON string escapes compared with a field of an answer; tool arguments count as JSON
+        there too."""
         count, document = 0, self.document
         while document is not None:
             count += document.parent is not None or document.place != _JSON_FIELD
@@ -73,7 +74,7 @@ class JsonText:
         return count
 
     def put(self, value: str) -> None:
-        """Put `value` in its place."""
+        """Replace the value in the body by `value`."""
         self.holder[self.place] = value if self.wrapping is None else self.wrapping.wrap(value)
         self.is_changed = True
         if self.document is not None:
@@ -82,7 +83,7 @@ class JsonText:
 
 @dataclass(slots=True, eq=False)
 class Document:
-    """A string that holds JSON, decoded."""
+    """A string that contains JSON, decoded."""
 
     holder: Any
     place: str | int
@@ -93,7 +94,7 @@ class Document:
 
 
 class JsonTexts:
-    """Everything in one body, in the order it stands there."""
+    """All texts, numbers and keys of one body, in document order."""
 
     __slots__ = ("documents", "keys", "numbers", "objects", "texts")
 
@@ -102,13 +103,13 @@ class JsonTexts:
         self.numbers: list[JsonText] = []
         """Numbers of seven digits or more."""
         self.keys: list[str] = []
-        """Keys that are no plain field names."""
+        """Keys that contain other characters than field names have."""
         self.objects: list[tuple[Path, dict[str, Any]]] = []
         """Objects that are items of a list: messages, content parts, tool calls."""
         self.documents: list[Document] = []
 
     def close(self) -> None:
-        """Write changed documents back, the inner ones first."""
+        """Encode changed documents into their strings, inner ones first."""
         for document in reversed(self.documents):
             if document.is_changed:
                 document.holder[document.place] = orjson.dumps(document.decoded).decode()
@@ -116,7 +117,7 @@ class JsonTexts:
                     document.parent.is_changed = True
 
     def undo(self) -> None:
-        """Put everything back."""
+        """Restore the body."""
         for leaf in (*self.texts, *self.numbers):
             if leaf.is_changed:
                 leaf.holder[leaf.place] = leaf.value
@@ -128,7 +129,7 @@ class JsonTexts:
 
 
 def json_texts_of(body: dict[str, Any], *, max_depth: int) -> JsonTexts:
-    """The leaves of `body`.
+    """Return the texts of `body`.
 
     Raises:
         TooDeep: nested deeper than `max_depth`, decoded strings included.
@@ -180,9 +181,9 @@ def _text(
 
 
 def _file(holder: Any, place: Any, text: str) -> tuple[str, Wrapping] | None:
-    """The text of a file; None where there is none."""
+    """Return the text of a file and its encoding; None if the value is not a file."""
     if place == "data" and not text.startswith("data:"):
-        # Anthropic's source of a document; anything else called `data` is no file.
+        # Anthropic's source of a document; other fields called `data` are not files.
         media_type = holder.get("media_type")
         return unwrapped(text, media_type) if holder.get("type") == "base64" and isinstance(media_type, str) else None
     return unwrapped(text, None)

@@ -1,8 +1,8 @@
-"""Forms with files (RFC 7578), read in place: which bytes of a body are which field. Pure, one pass.
+"""Forms with files (RFC 7578): finds each field's span in the body, in one pass. Pure.
 
 form = parse_form(content_type, body)
 form.texts["model"], form.files["file"].filename
-form.with_text("model", "whisper")      # the same bytes with another value there
+form.with_text("model", "whisper")      # the same bytes with another value of `model`
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _MAX_HEAD_BYTES = 4096  # of one part; names and types are short
 
 
 class FormError(ValueError):
-    """The body is no such form. The message holds nothing of it."""
+    """The body is not a valid form. The message contains nothing of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,14 +33,14 @@ class FormPart:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """A form and the bytes it was read from."""
+    """A form and its body."""
 
     body: bytes
     parts: tuple[FormPart, ...]
 
     @property
     def texts(self) -> dict[str, str | list[str]]:
-        """Fields without a file name; those that stand there more than once as lists.
+        """Fields without a file name; repeated fields as lists.
 
         Raises:
             FormError: one of them is not UTF-8.
@@ -68,7 +68,7 @@ class Form:
         return {part.name: part for part in self.parts if part.filename is not None}
 
     def with_text(self, name: str, value: str) -> bytes:
-        """The body with `value` in every field called `name`."""
+        """Return the body with `value` in every field called `name`."""
         pieces, position = [], 0
         for part in self.parts:
             if part.name == name:
@@ -78,10 +78,10 @@ class Form:
 
 
 def parse_form(content_type: str, body: bytes) -> Form:
-    """The form in `body`.
+    """Parse the form in `body`.
 
     Raises:
-        FormError: it is none, or has too many fields.
+        FormError: it is invalid, or has too many fields.
     """
     match = _BOUNDARY.match(content_type)
     if match is None:

@@ -1,8 +1,8 @@
-"""Server-sent events, framed: bytes in any pieces in, whole events out (WHATWG HTML, 9.2.6).
+"""Server-sent events: splits a byte stream into whole events (WHATWG HTML, 9.2.6).
 
 framer = Framer(max_event_bytes=1 << 20)
 framer.feed(b'data: {"a"')     # []
-framer.feed(b": 1}\n\n")      # [b'{"a": 1}']
+framer.feed(b": 1}\\n\\n")      # [b'{"a": 1}']
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from __future__ import annotations
 import re
 
 END_OF_EVENT = b"\n\n"
-"""As nearly every server writes it."""
+"""The delimiter of most servers."""
 _ANY_END_OF_EVENT = re.compile(rb"\r\n\r\n|\n\n|\r\r|\n\r\n")
 _END_OF_LINE = re.compile(rb"\r\n|\n|\r")
-_MARK = b"\xef\xbb\xbf"  # of the byte order, which may stand before a stream
+_MARK = b"\xef\xbb\xbf"  # byte order mark, optional at the beginning of a stream
 DONE = b"[DONE]"
 
 
@@ -22,7 +22,7 @@ class EventTooLarge(ValueError):
 
 
 class Framer:
-    """Collects bytes until an event is whole.
+    """Collects bytes until an event is complete.
 
     Args:
         max_event_bytes: larger events raise `EventTooLarge`.
@@ -33,16 +33,16 @@ class Framer:
         self._buffer = bytearray()
         self._is_begun = False
         self.is_between_events = True
-        """No part of an event waits."""
+        """No incomplete event is buffered."""
 
     def feed(self, chunk: bytes) -> list[bytes]:
-        """The data of every event that is whole now, in order; comments and other fields are left out."""
+        """Return the data of every event that is complete now, in order; comments and other fields are omitted."""
         if not self._buffer and chunk.startswith(b"data: ") and chunk.endswith(b"\n\n") and 13 not in chunk:  # no CR
             if chunk.find(b"\n") == len(chunk) - 2 <= self._max_event_bytes:
-                return [chunk[6:-2]]  # one whole event: what most servers write at a time
+                return [chunk[6:-2]]  # one complete event: the usual chunk of most servers
             lines = chunk[6:-2].split(b"\n\ndata: ")
             if chunk.count(b"\n") == 2 * len(lines) and max(map(len, lines)) <= self._max_event_bytes:
-                return lines  # several of them: we were slower than the server
+                return lines  # several events: the server wrote faster than this process read
         searched = max(0, len(self._buffer) - 3)
         self._buffer += chunk
         if not self._is_begun and len(self._buffer) >= len(_MARK):
@@ -64,7 +64,7 @@ class Framer:
 
 
 def event(data: bytes) -> bytes:
-    """One event as it goes to the client."""
+    """Return one event in the format for the client."""
     return b"data: " + data + b"\n\n"
 
 

@@ -1,13 +1,17 @@
-"""The body of a client's request, and of its answer, without ASGI's messages where uvicorn's cycle is behind them.
+"""Reads request bodies and writes answer bodies directly on uvicorn's cycle, without ASGI messages.
 
-ASGI's `send` is a coroutine: a piece that comes from an upstream has to wake the task that awaits it, which costs more
-than the piece itself. uvicorn's own cycle is behind that `send`, so a piece may as well be written by whoever has it;
-it goes out at the end of the loop's turn, with those for other clients, or with what is written behind it before that.
-What can't be written at once (a client that reads slowly, or has left) is left to `send`, which knows how to wait. A
-request that came whole, as most do, is had without `receive` in the same way.
+ASGI's `send` is a coroutine: each chunk of an upstream has to wake the task that awaits it, which costs more than the
+chunk itself. Below that `send` is uvicorn's `RequestResponseCycle`, so the caller can write a chunk directly. It is
+sent
+at the end of the event loop's iteration, together with chunks for other clients, or before the next direct write. A
+chunk that cannot be written immediately (a slow client, a closed connection) is left to `send`, which can wait. A
+request
+body that has arrived completely is read without `receive` in the same way.
+
+The fields of the cycle are private to uvicorn. Its version is pinned; see tests/gateway/test_uvicorn_internals.py.
 
     received_at_once(receive)             # the body, or None: await receive()
-    body = ClientBody.behind(send)        # None where another server serves
+    body = ClientBody.behind(send)        # None if another server runs the application
     body.write(b"data: {}\\n\\n")           # True, or False: await send(...)
     written_at_once(send, 200, headers, b"{}")  # the same for a whole answer, head and body
 """
@@ -25,7 +29,7 @@ from .client_transport import ClientTransport
 
 
 class ClientBody:
-    """A body in chunks (RFC 9112, 7.1) whose end `send` sends; in HTTP/1.0 the connection's end is its own."""
+    """A chunked body (RFC 9112, 7.1); `send` writes its end. In HTTP/1.0 the end of the connection ends it."""
 
     __slots__ = ("_cycle", "_flow", "_write_soon")
 
@@ -34,7 +38,7 @@ class ClientBody:
 
     @classmethod
     def behind(cls, send: Send) -> Self | None:
-        """The one that `send` writes to."""
+        """Return the body that `send` writes to."""
         cycle = getattr(send, "__self__", None)
         if not isinstance(cycle, RequestResponseCycle) or not isinstance(cycle.transport, ClientTransport):
             return None
@@ -42,17 +46,17 @@ class ClientBody:
 
     @property
     def has_left(self) -> bool:
-        """True when the client closed its connection."""
+        """The client closed its connection."""
         return self._cycle.disconnected
 
     def begin(self, status: int, headers: Headers, piece: bytes) -> bool:
-        """Write the head and a first piece in one go; False when `send` is to send both.
+        """Write the head and a first chunk together. Return False if the caller must use `send` for both.
 
         Args:
-            headers: in lower case; not `connection` nor `transfer-encoding`.
+            headers: names in lower case; without `connection` and `transfer-encoding`.
         """
         cycle = self._cycle
-        if cycle.scope["http_version"] == "1.0":  # it knows no chunks, and uvicorn no body without them or a length
+        if cycle.scope["http_version"] == "1.0":  # HTTP/1.0 has no chunks, and uvicorn requires chunks or a length
             cycle.chunked_encoding, cycle.expected_content_length = False, sys.maxsize
             return False
         head = _head(cycle, status, [*headers, (b"transfer-encoding", b"chunked")])
@@ -64,12 +68,12 @@ class ClientBody:
         return True
 
     def end(self, piece: bytes) -> None:
-        """Before the last piece."""
+        """Prepare for the last chunk."""
         if not self._cycle.chunked_encoding:
             self._cycle.expected_content_length = len(piece)
 
     def write(self, piece: bytes) -> bool:
-        """Write a piece that is not empty, at the end of this turn; False when it was not taken."""
+        """Queue a non-empty chunk for the end of this iteration. Return False if it was not accepted."""
         cycle = self._cycle
         if self._flow.write_paused or cycle.disconnected or not cycle.chunked_encoding:
             return False
@@ -78,7 +82,7 @@ class ClientBody:
 
 
 def received_at_once(receive: Receive) -> bytes | None:
-    """The whole body of a request, as `receive` would give it, once; None when some of it has to be waited for."""
+    """Return the whole request body, once; None if part of it has not arrived yet."""
     cycle = getattr(receive, "__self__", None)
     if not isinstance(cycle, RequestResponseCycle) or cycle.more_body or cycle.disconnected:
         return None
@@ -89,10 +93,11 @@ def received_at_once(receive: Receive) -> bytes | None:
 
 
 def written_at_once(send: Send, status: int, headers: Headers, body: bytes) -> bool:
-    """Write a whole answer, as two messages to `send` would, in a third of their time; False when it was not written.
+    """Write a whole answer, in a third of the time of two calls of `send`. Return False if it was not written.
 
     Args:
-        headers: all of them, in lower case, the body's length among them; not `connection` nor `transfer-encoding`.
+        headers: all headers including the body's length, names in lower case; without `connection` and
+            `transfer-encoding`.
     """
     cycle = getattr(send, "__self__", None)
     if not isinstance(cycle, RequestResponseCycle) or (head := _head(cycle, status, headers)) is None:
@@ -106,7 +111,7 @@ def written_at_once(send: Send, status: int, headers: Headers, body: bytes) -> b
 
 
 def _head(cycle: RequestResponseCycle, status: int, headers: Headers) -> bytes | None:
-    """The head of an answer; None when `send` is to write it, or to say what is wrong with it."""
+    """Return the head of an answer; None if `send` must write or reject it."""
     if cycle.response_started or cycle.flow.write_paused or cycle.disconnected or not cycle.keep_alive:
         return None
     if cycle.scope["method"] == "HEAD" or cycle.access_log:

@@ -1,13 +1,13 @@
-"""The way to a client: what may wait for the end of the loop's turn goes out there, together with what others wait for.
+"""Transport to a client that can delay writes to the end of the event loop's iteration.
 
 A write to a socket whose reader sleeps on another core costs 18 us, one whose reader is awake 1 us (measured 2026-11
-with perf, virtual machines). Under load a dozen upstreams' events are read in one turn of the loop; written between
-those reads, each would wake its client anew. What is written at once goes behind what waits, and so does the end of
-the connection: nothing overtakes.
+with perf, virtual machines). Under load the loop reads the events of a dozen upstreams in one iteration. Writes between
+those reads would wake each client separately. Order is kept: immediate writes and the end of the connection come after
+delayed writes.
 
     turn = Turn()                                  # one for all connections of a server
-    client = ClientTransport(transport, turn)      # as `asyncio.Transport`, for whatever writes to the client
-    client.write_soon(b"data: {}\\n\\n")             # at the end of this turn
+    client = ClientTransport(transport, turn)      # an `asyncio.Transport`
+    client.write_soon(b"data: {}\\n\\n")             # at the end of this iteration
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 
 
 class Turn:
-    """What waits for the end of the loop's turn. For one loop."""
+    """Delayed writes of one iteration of an event loop."""
 
     __slots__ = ("_waiting",)
 
@@ -25,7 +25,7 @@ class Turn:
         self._waiting: list[ClientTransport] = []
 
     def add(self, transport: ClientTransport) -> None:
-        """Have what waits there written at the end of this turn."""
+        """Flush `transport` at the end of this iteration."""
         if not self._waiting:
             asyncio.get_running_loop().call_soon(self._end)
         self._waiting.append(transport)
@@ -37,7 +37,7 @@ class Turn:
 
 
 class ClientTransport(asyncio.Transport):
-    """The server's transport, and what waits to be written to it."""
+    """The server's transport with a buffer for delayed writes."""
 
     __slots__ = ("_transport", "_turn", "_waiting")
 
@@ -48,45 +48,45 @@ class ClientTransport(asyncio.Transport):
         self._waiting: list[bytes] = []
 
     def write_soon(self, data: bytes) -> None:
-        """Write at the end of this turn, or before what is written sooner."""
+        """Write at the end of this iteration, or before the next immediate write."""
         if not self._waiting:
             self._turn.add(self)
         self._waiting.append(data)
 
     def flush(self) -> None:
-        """Write what waits; on a connection that was lost meanwhile, forget it."""
+        """Write the buffer; discard it if the connection is closed."""
         if self._waiting:
             if not self._transport.is_closing():
                 self._transport.write(b"".join(self._waiting))
             self._waiting.clear()
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
-        """Write now, behind what waits."""
+        """Write immediately, after the buffer."""
         self.flush()
         self._transport.write(data)
 
     def close(self) -> None:
-        """Close when everything is written."""
+        """Close after everything is written."""
         self.flush()
         self._transport.close()
 
     def abort(self) -> None:
-        """Close at once; what waits is lost, as what waits for the socket is."""
+        """Close immediately and discard the buffers."""
         self._waiting.clear()
         self._transport.abort()
 
     def is_closing(self) -> bool:
-        """As the server's."""
+        """Whether the server's transport is closing."""
         return self._transport.is_closing()
 
     def pause_reading(self) -> None:
-        """As the server's."""
+        """Pause reading of the server's transport."""
         self._transport.pause_reading()
 
     def resume_reading(self) -> None:
-        """As the server's."""
+        """Resume reading of the server's transport."""
         self._transport.resume_reading()
 
     def get_extra_info(self, name: str, default: Any = None) -> Any:
-        """As the server's."""
+        """Return `name` of the server's transport."""
         return self._transport.get_extra_info(name, default)

@@ -1,20 +1,21 @@
-"""Connections of clients: none holds anything for longer than an honest client needs.
+"""Client connections with deadlines and limits.
 
-uvicorn waits for ever for a request that comes one byte a minute, for a client that does not read its answer, and
-takes in a head of any size. Here a connection has deadlines, looked at once a second for all connections together, so
+uvicorn waits without limit for a request that arrives at one byte a minute and for a client that does not read its
+answer, and accepts a head of any size. Here a connection has deadlines. One task checks all connections once a second,
+so
 that a request costs a few assignments and no timer:
 
     its first byte         `timeout_keep_alive` of uvicorn; the same between two requests
     the head               `listen.head_timeout_s` from its first byte; at most `listen.max_head_bytes`, or 431
     the body               `listen.body_timeout_s` without a byte, or fewer than `_LEAST_BYTES_PER_S`; then 408
     a client that does not read     `listen.write_timeout_s` from the moment its buffers were full; then closed
-    an idle client, at the end      three seconds since its last answer, and nobody waits for it
+    an idle client during shutdown  three seconds since its last answer
 
-A client that closes its connection before its answer is out is told of through `LEFT` in the request's state, at once.
-What is written to it may wait for the end of the loop's turn; see `client_transport`.
+If a client closes its connection before the end of its answer, the function in `LEFT` of the request's state is called.
+Writes may be delayed to the end of the loop's iteration; see `client_transport`.
 
-What is no HTTP/1.1 is told so, in JSON. An offer of another protocol is passed over (RFC 9110, 7.8): Java's client
-makes one with its first request on plain HTTP, and uvicorn would lose that request's body.
+Invalid HTTP/1.1 gets an error in JSON. An upgrade to another protocol is ignored (RFC 9110, 7.8): Java's client offers
+HTTP/2 with its first request on plain HTTP, and uvicorn would lose that request's body.
 
     uvicorn.Config(..., http=protocol_class(DeadlineProtocol, settings.listen))
 """
@@ -37,11 +38,11 @@ from ..telemetry import log
 from .client_transport import ClientTransport, Turn
 
 LEFT = "sovctl.left"
-"""Where in `scope["state"]` the application may put what is to be called when the client leaves before its answer."""
+"""Key in `scope["state"]` of a function that is called if the client disconnects before the end of its answer."""
 _LOOK_EVERY_S = 1.0
-_FAREWELL_S = 3.0  # what uvloop still holds of an answer, at most 64 KiB, is read by then
+_FAREWELL_S = 3.0  # time for the client to read what uvloop still holds of an answer, at most 64 KiB
 _LEAST_BYTES_PER_S = 500  # Apache httpd 2.4, mod_reqtimeout: MinRate of its default, header=20-40 body=20
-_FRAMING = 8  # bytes around each byte of a body that comes in chunks of one: its length and two line ends
+_FRAMING = 8  # framing around each byte of a body in chunks of one byte: its length and two line ends
 _NOWHERE: Any = deque(maxlen=0)
 _HEAD = (
     b"HTTP/1.1 %d %b\r\ncontent-type: application/json\r\ncontent-length: %d\r\nx-sovctl-request-id: %b\r\n"
@@ -62,7 +63,7 @@ class DeadlineProtocol(HttpToolsProtocol):
     transport: ClientTransport
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Wait for a first byte."""
+        """Start the deadline of the first byte."""
         super().connection_made(ClientTransport(transport, self.turn))
         self._expires_at = self._end_of_idling()
         self._head_bytes = 0
@@ -74,11 +75,11 @@ class DeadlineProtocol(HttpToolsProtocol):
             self._look_later()
 
     def eof_received(self) -> None:
-        """The client says nothing more, and is closed for that: what waits goes out before."""
+        """Flush delayed writes; the connection closes because the client sends no more."""
         self.transport.flush()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Tell whoever still works on the answer."""
+        """Call the function in `LEFT` if an answer was in progress."""
         cycle = self.cycle
         is_waiting = cycle is not None and not cycle.response_complete
         super().connection_lost(exc)
@@ -86,7 +87,7 @@ class DeadlineProtocol(HttpToolsProtocol):
             left()
 
     def data_received(self, data: bytes) -> None:
-        """Count what is no body: a head, or the framing and trailers of chunks."""
+        """Count bytes outside the body: a head, or the framing and trailers of chunks."""
         if self._is_over:
             return
         try:
@@ -109,15 +110,15 @@ class DeadlineProtocol(HttpToolsProtocol):
             except httptools.HttpParserUpgrade as upgrade:
                 head = self._head_without_upgrade()
                 data = memoryview(data)[upgrade.args[0] :]
-                self.parser = httptools.HttpRequestParser(self)  # one that read `connection: close` reads no more
-                self.parser.set_dangerous_leniencies(lenient_data_after_close=True)  # as uvicorn's
+                self.parser = httptools.HttpRequestParser(self)  # the old parser stops after `connection: close`
+                self.parser.set_dangerous_leniencies(lenient_data_after_close=True)  # as in uvicorn
                 self.parser.feed_data(head)
 
     def _head_without_upgrade(self) -> bytes:
-        """The head of a request that offered another protocol, as it is without that.
+        """Return the head of a request with an upgrade, without that upgrade.
 
         Raises:
-            HttpParserError: it asks for nothing else.
+            HttpParserError: the method is CONNECT.
         """
         method = self.parser.get_method()
         if method == b"CONNECT":
@@ -131,22 +132,22 @@ class DeadlineProtocol(HttpToolsProtocol):
         return b"%b %b HTTP/%b\r\n%b\r\n" % (method, self.url, version, b"".join(lines))
 
     def on_message_begin(self) -> None:
-        """The first byte of a request."""
+        """Start the deadline of the head."""
         super().on_message_begin()
         self._is_in_head, self._head_bytes, self._body_bytes = True, 0, 0
         self._expires_at = self.loop.time() + self.head_timeout_s
 
     def on_headers_complete(self) -> None:
-        """The head is whole."""
+        """Start the deadline of the body."""
         if self.parser.should_upgrade():
-            return  # it is read once more, without that
+            return  # the head is parsed again without the upgrade
         self._is_in_head = False
         self._expires_at = self.loop.time() + self.body_timeout_s
         super().on_headers_complete()
         self.headers = _NOWHERE  # trailers
 
     def on_body(self, body: bytes) -> None:
-        """A piece of the body; one that came after the answer buys no time."""
+        """Extend the deadline in proportion to the received bytes, unless the answer is complete."""
         self._body_bytes += len(body)
         if not self.cycle.response_complete:
             more = self._expires_at + len(body) / _LEAST_BYTES_PER_S
@@ -154,14 +155,14 @@ class DeadlineProtocol(HttpToolsProtocol):
         super().on_body(body)
 
     def on_message_complete(self) -> None:
-        """The request is whole; what follows is ours to do, unless it was done already."""
+        """Stop the deadlines while the gateway works on the request."""
         if self.parser.should_upgrade():
             return
         self._expires_at = inf if not self.cycle.response_complete else self._end_of_idling()
         super().on_message_complete()
 
     def on_response_complete(self) -> None:
-        """The answer is out: what uvicorn does then, without a timer for each answer."""
+        """Do what uvicorn does after an answer, without a timer for each answer."""
         self.server_state.total_requests += 1
         if self.transport.is_closing():
             return
@@ -172,12 +173,12 @@ class DeadlineProtocol(HttpToolsProtocol):
             self._expires_at = self._end_of_idling()
 
     def shutdown(self) -> None:
-        """The server ends: an idle client is told. Over TLS many never say goodbye in turn, as they don't listen."""
+        """Close idle connections. Over TLS many clients do not answer the close notification."""
         self._is_leaving = True
         super().shutdown()
 
     def _has_idled(self, now: float) -> bool:
-        """True when nothing was asked, and nothing is on its way to the client, for a while."""
+        """Return whether the client had no request in progress and no unread answer for `_FAREWELL_S`."""
         is_answered = self.cycle is None or self.cycle.response_complete
         since = self._expires_at - self.timeout_keep_alive
         return is_answered and not self._is_in_head and self._full_since is inf and since + _FAREWELL_S < now
@@ -186,12 +187,12 @@ class DeadlineProtocol(HttpToolsProtocol):
         return self.loop.time() + self.timeout_keep_alive
 
     def pause_writing(self) -> None:
-        """The client reads more slowly than we write."""
+        """Start the write deadline: the client reads more slowly than the gateway writes."""
         self._full_since = self.loop.time()
         super().pause_writing()
 
     def resume_writing(self) -> None:
-        """It has read."""
+        """Stop the write deadline."""
         self._full_since = inf
         super().resume_writing()
 
@@ -200,7 +201,7 @@ class DeadlineProtocol(HttpToolsProtocol):
         self.loop.call_later(_LOOK_EVERY_S, self._look)
 
     def _look(self) -> None:
-        """End every connection whose time is over."""
+        """Close every connection past its deadline."""
         now = self.loop.time()
         for connection in list(self.connections):
             if isinstance(connection, DeadlineProtocol):
@@ -211,7 +212,7 @@ class DeadlineProtocol(HttpToolsProtocol):
 
     def _end_if_late(self, now: float) -> None:
         if self._is_over:
-            self.transport.abort()  # it had a second to read that
+            self.transport.abort()  # one second has passed since the error was sent
         elif self._full_since + self.write_timeout_s < now:
             log.event("client does not read", level=30)
             self.transport.abort()
@@ -221,7 +222,7 @@ class DeadlineProtocol(HttpToolsProtocol):
             self._end(Code.REQUEST_TIMEOUT)
 
     def _end(self, code: Code) -> None:
-        """Close; say why if something was asked and no answer has begun."""
+        """Close the connection; send an error if a request is pending and its answer has not begun."""
         self._is_over = True
         is_answered = self.cycle is None or self.cycle.response_complete
         is_asked = self._is_in_head or code is Code.INVALID_HTTP
@@ -235,18 +236,18 @@ class DeadlineProtocol(HttpToolsProtocol):
 
 
 _LOOKING: set[type[DeadlineProtocol]] = set()
-"""Classes, each of one server, whose next look is on its way: one at a time for all their connections. No attribute of
-the class, for a class that changes has all its names looked up anew, at every place that uses one."""
+"""Classes, one per server, with a scheduled deadline check. Not an attribute of the class, because changing a class
+invalidates the attribute caches of all its users."""
 
 
 def protocol_class(base: type[DeadlineProtocol], listen: Listen) -> type[DeadlineProtocol]:
-    """`base` with these settings."""
+    """Return a subclass of `base` with these settings."""
     names = ("head_timeout_s", "body_timeout_s", "write_timeout_s", "max_head_bytes")
     attributes: dict[str, Any] = {name: getattr(listen, name) for name in names}
     return type(base.__name__, (base,), {**attributes, "turn": Turn()})
 
 
 def raise_file_limit() -> None:
-    """Allow this process as many open files as the system lets it: every client takes one."""
+    """Raise the limit of open files to the hard limit, because every client takes one."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

@@ -1,7 +1,7 @@
-"""How long may a request take? What its client says, and never longer than the site allows. Pure.
+"""Computes a request's timeout from its headers, bounded by the site's limit. Pure.
 
-A client that says nothing waits as long as it likes; ours is then the only limit. The time is for the beginning of an
-answer: its head, or a stream's first event. What remains of it goes to each attempt.
+The timeout applies to the beginning of an answer: its head, or a stream's first event. Each attempt gets the remaining
+time.
 
 timeout_s(own="30", sdk=None, at_most_s=600.0)      # 30.0
 """
@@ -11,26 +11,26 @@ from __future__ import annotations
 import math
 
 OWN_HEADER = b"x-request-timeout"
-"""Seconds, ours."""
+"""Header of sovctl: seconds."""
 SDK_HEADER = b"x-stainless-read-timeout"
-"""Seconds, as the clients of openai (2.x) and anthropic (1.x) send them: how long they wait for the next byte."""
+"""Header of the clients of openai (2.x) and anthropic (1.x): seconds until the next byte."""
 
 
 def timeout_s(*, own: str | None, sdk: str | None, at_most_s: float) -> float:
-    """How long this request may take to begin an answer, in seconds.
+    """Return the seconds until this request's answer must begin.
 
     Args:
         own: value of `OWN_HEADER`.
-        sdk: value of `SDK_HEADER`; one that is no time is ignored, because no person wrote it.
+        sdk: value of `SDK_HEADER`; an invalid one is ignored, because the library sets it and not the user.
 
     Raises:
-        ValueError: `own` is no time.
+        ValueError: `own` is not a positive number.
     """
     limits = [at_most_s]
     if own is not None:
         seconds = _seconds(own)
         if seconds is None:
-            raise ValueError("expected seconds above 0")
+            raise ValueError("expected seconds, greater than 0")
         limits.append(seconds)
     if sdk is not None and (seconds := _seconds(sdk)) is not None:
         limits.append(seconds)

@@ -1,4 +1,4 @@
-"""Certificates of our own listeners: looked at before a port is opened, so that what is wrong is said then."""
+"""Checks the certificates of the gateway's listeners before a port is opened."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from ..settings import Listen
 
 
 def check_certificate(listen: Listen, *, where: str = "listen") -> None:
-    """Return when our certificate and key belong together, and the clients' authority can be read.
+    """Check that certificate and key match, and that the authority of client certificates is readable.
 
     Args:
-        where: the key of the settings that has them.
+        where: the settings key of the listener.
 
     Raises:
-        InputError: they don't, or can't be read.
+        InputError: they do not match, or are unreadable.
     """
     if listen.certificate_file is None:
         return
@@ -38,7 +38,7 @@ def check_certificate(listen: Listen, *, where: str = "listen") -> None:
 
 
 def client_certificates(listen: Listen) -> ssl.VerifyMode:
-    """Whether clients are asked for a certificate. One that is shown must verify, else the handshake ends."""
+    """Return whether clients must, may or cannot show a certificate. An invalid one ends the handshake."""
     if listen.client_ca_file is None:
         return ssl.CERT_NONE
     return ssl.CERT_REQUIRED if listen.requires_client_certificate else ssl.CERT_OPTIONAL
