@@ -45,7 +45,7 @@ class Wrapping:
 
 
 def unwrapped(value: str, media_type: str | None) -> tuple[str, Wrapping] | None:
-    """Return the text in a `data:` URI or in base64; None if there is none.
+    """Return the text in a `data:` URI or in base64; None for any other value.
 
     Args:
         media_type: of plain base64, if the request states it; None: the content decides.

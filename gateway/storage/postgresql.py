@@ -1,9 +1,9 @@
-"""One connection to PostgreSQL that comes back: who we are, TLS, time limits, reconnecting, errors.
+"""A PostgreSQL connection with TLS, timeouts and reconnection.
 
-Nothing is sent to a server that can't prove its name (TLS, verify-full), unless it is a socket of this host. When the
-database is down, those who ask are told so at once, and a new connection is tried a second later.
+Data is sent only to a server that proves its name (TLS, verify-full), or through a socket of this host. While the
+database is down, calls fail immediately, and a new connection is tried after one second.
 
-    link = PostgresqlLink(Address.of(settings.postgresql), schema="sovctl_vault")
+    link = PostgresqlLink(Address.of(settings.postgresql), schema="sovctl_vault", failure=VaultFailed, hint="...")
     await link.run(lambda connection: connection.fetch("SELECT 1"))
 """
 
@@ -28,8 +28,8 @@ from .errors import StorageFailed
 _Result = TypeVar("_Result")
 _RETRY_AFTER_S = 1.0  # between two attempts to connect
 _MOST_ATTEMPTS = 3
-_GRACE_S = 1.0  # the server's own time limit comes first, and says what happened
-# InternalClientError is what asyncpg raises when a connection breaks at an awkward moment.
+_GRACE_S = 1.0  # the server's own timeout ends first and reports the cause
+# asyncpg raises InternalClientError if a connection breaks during certain operations.
 _BROKEN = (
     asyncpg.PostgresConnectionError,
     asyncpg.InterfaceError,
@@ -41,7 +41,7 @@ _BROKEN = (
 
 @dataclass(frozen=True)
 class Address:
-    """Where the database is and who we are. Never printed: it holds the password."""
+    """Address of the database and credentials. Not printed, because it contains the password."""
 
     hosts: tuple[str, ...]
     ports: tuple[int, ...]
@@ -54,10 +54,10 @@ class Address:
 
     @classmethod
     def of(cls, settings: PostgresqlSettings) -> Address:
-        """What the settings say, secrets and certificates read.
+        """Read the settings with their secrets and certificates.
 
         Raises:
-            InputError: a file can't be read, or the DSN is none or asks for less than we do.
+            InputError: a file is unreadable, or the DSN is invalid or requests weaker TLS than verify-full.
         """
         if settings.dsn_file is not None:
             hosts, ports, database, user, password = _parsed(
@@ -71,7 +71,7 @@ class Address:
             password = read_secret(settings.password_file) if settings.password_file else None
         is_socket = {host.startswith("/") for host in hosts}
         if len(is_socket) > 1:
-            raise InputError("expected hosts or a socket, got both", where="vault.postgresql: host")
+            raise InputError("both hosts and a socket are set; use one of them", where="vault.postgresql: host")
         return cls(
             hosts,
             ports,
@@ -84,17 +84,17 @@ class Address:
         )
 
     def __str__(self) -> str:
-        """For errors and reports."""
+        """Return hosts and database, for errors and reports."""
         return f"postgresql {','.join(self.hosts)}/{self.database}"
 
 
 class PostgresqlLink:
-    """One connection, one user at a time.
+    """One connection, used by one caller at a time.
 
     Args:
-        schema: where our tables are.
-        failure: what is raised when the database can't be reached, or refuses.
-        hint: what that means for the gateway.
+        schema: schema of the tables.
+        failure: raised if the database is unreachable or rejects a statement.
+        hint: consequence for the gateway, for error messages.
     """
 
     def __init__(
@@ -116,16 +116,16 @@ class PostgresqlLink:
 
     @property
     def where(self) -> str:
-        """For errors and reports."""
+        """Address and schema, for errors and reports."""
         return f"{self.address}, {self._schema}"
 
     async def run(
         self, use: Callable[[asyncpg.Connection[Any]], Awaitable[_Result]], *, is_repeatable: bool = True
     ) -> _Result:
-        """What `use` returns.
+        """Return the result of `use`.
 
         Args:
-            is_repeatable: doing it again does no harm, even if it was done and only the answer got lost.
+            is_repeatable: `use` may run again if only its result was lost.
 
         Raises:
             StorageFailed: `failure`.
@@ -141,7 +141,7 @@ class PostgresqlLink:
                         raise self._failed(error) from error
                 except _BROKEN as error:
                     self._drop()
-                    # An old connection may have been dead for long: a restarted server is no reason to fail.
+                    # The connection may have been closed long ago: a restart of the server is not an error.
                     if is_fresh or not is_repeatable or isinstance(error, TimeoutError):
                         raise self._failed(error) from error
                 except asyncpg.PostgresError as error:
@@ -149,7 +149,7 @@ class PostgresqlLink:
             raise self._failed(None)
 
     async def close(self) -> None:
-        """Let go of the connection. Closing twice is harmless."""
+        """Close the connection. Idempotent."""
         self._is_closed = True
         async with self._lock:
             if self._connection is not None:
@@ -161,7 +161,7 @@ class PostgresqlLink:
 
     async def _connected(self) -> asyncpg.Connection[Any]:
         if self._is_closed:
-            raise self._failure("expected an open connection, got a closed one", where=str(self.address))
+            raise self._failure("the connection is closed", where=str(self.address))
         if self._connection is not None and not self._connection.is_closed():
             return self._connection
         if time.monotonic() < self._down_until:
@@ -174,7 +174,7 @@ class PostgresqlLink:
                 port=list(address.ports),
                 database=address.database,
                 user=address.user,
-                password=address.password or "",  # nothing is taken from the environment or from ~/.pgpass
+                password=address.password or "",  # ignore PGPASSWORD and ~/.pgpass
                 ssl=address.tls if address.tls is not None else False,
                 timeout=address.connect_timeout_s,
                 command_timeout=address.statement_timeout_s + _GRACE_S,
@@ -201,12 +201,13 @@ class PostgresqlLink:
 
     def _failed(self, error: BaseException | None) -> StorageFailed:
         return self._failure(
-            f"expected a database that answers, got: {_reason(error)}", where=str(self.address), hint=self._hint
+            f"the database does not answer: {_reason(error)}", where=str(self.address), hint=self._hint
         )
 
 
 def _parsed(where: str, dsn: str) -> tuple[tuple[str, ...], tuple[int, ...], str, str, str | None]:
-    """Hosts, ports, database, user and password of a DSN (libpq, "Connection URIs"). Errors never repeat it."""
+    """Return hosts, ports, database, user and password of a DSN (libpq, "Connection URIs"). Errors do not contain the
+    DSN."""
     parts = urlsplit(dsn)
     account, _, places = parts.netloc.rpartition("@")
     user, _, password = account.partition(":")
@@ -219,16 +220,16 @@ def _parsed(where: str, dsn: str) -> tuple[tuple[str, ...], tuple[int, ...], str
         or not parts.path.strip("/")
         or any(not host or not port.isdecimal() for host, port in pairs)
     ):
-        raise InputError("expected postgresql://user:password@host:port/database, got something else", where=where)
+        raise InputError("invalid DSN, expected postgresql://user:password@host:port/database", where=where)
     if asked != ["verify-full"]:
         raise InputError(
-            "expected sslmode=verify-full or none at all, got another", where=where, hint="less is never used"
+            "unsupported sslmode; use verify-full, or omit it", where=where, hint="weaker modes are not supported"
         )
     if options:
         raise InputError(
-            f"expected no options but host and sslmode, got {', '.join(sorted(options))}",
+            f"unsupported options: {', '.join(sorted(options))}; only host and sslmode are permitted",
             where=where,
-            hint="the other keys of vault.postgresql say it",
+            hint="use the other keys of vault.postgresql",
         )
     return (
         tuple(unquote(host) for host, _ in pairs),
@@ -248,7 +249,7 @@ def _host_and_port(place: str) -> tuple[str, str]:
 
 
 def _tls(settings: PostgresqlSettings) -> ssl.SSLContext:
-    """verify-full: an authority we know, and the name that we asked for."""
+    """Return a TLS context for verify-full: a trusted authority and a matching host name."""
     try:
         context = ssl.create_default_context(cafile=settings.ca_file)
         context.minimum_version = ssl.TLSVersion.TLSv1_2  # NIST SP 800-52r2, 3.1
@@ -257,16 +258,16 @@ def _tls(settings: PostgresqlSettings) -> ssl.SSLContext:
     except (OSError, ssl.SSLError) as error:
         reason = getattr(error, "strerror", None) or type(error).__name__
         raise InputError(
-            f"expected readable certificates, got: {reason}",
+            f"certificate or key unreadable: {reason}",
             where="vault.postgresql: ca_file, certificate_file, key_file",
         ) from error
     return context
 
 
 def _reason(error: BaseException | None) -> str:
-    """What went wrong, without the server's text: that may quote anything."""
+    """Return the cause without the server's text, which may quote values."""
     if error is None:
-        return "none a moment ago"
+        return "it did not answer a moment ago"
     if isinstance(error, asyncpg.PostgresError):
         return f"{type(error).__name__} (SQLSTATE {error.sqlstate})"
     if isinstance(error, ssl.SSLCertVerificationError):

@@ -1,4 +1,4 @@
-"""How a schema of ours in PostgreSQL is opened: made where there is none, of the version that we know, or refused.
+"""Opens a schema in PostgreSQL: creates it if absent, and rejects another version.
 
 SCHEMA = Schema("sovctl_quotas", "a store of quotas", TABLES, version=1, lock=0x736F7671)
 await open_schema(link, SCHEMA.prepare, version=SCHEMA.version, what=SCHEMA.what)
@@ -19,19 +19,19 @@ from .postgresql import PostgresqlLink
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """Tables of one purpose."""
+    """Tables of one component."""
 
     name: str
     what: str
-    """In words, such as `a store of quotas`."""
+    """Name for messages, such as `a store of quotas`."""
     tables: str
-    """The statements that make them."""
+    """The CREATE statements."""
     version: int
     lock: int
-    """An advisory lock: one changes them at a time."""
+    """Advisory lock that serializes changes of the schema."""
 
     async def prepare(self, connection: asyncpg.Connection[Any]) -> int:
-        """Make them where there are none; the version of what is there."""
+        """Create the tables if absent, and return the version in the database."""
         async with connection.transaction():
             await self.alone(connection)
             if await connection.fetchval("SELECT to_regclass($1) IS NULL", f"{self.name}.meta"):
@@ -42,7 +42,7 @@ class Schema:
             return int(await connection.fetchval("SELECT version FROM meta"))
 
     async def alone(self, connection: asyncpg.Connection[Any]) -> None:
-        """Wait until nobody else changes them, and keep others waiting until the transaction ends."""
+        """Take the advisory lock until the end of the transaction."""
         await connection.execute("SELECT pg_advisory_xact_lock($1)", self.lock)
 
 
@@ -53,14 +53,14 @@ async def open_schema(
     version: object,
     what: str,
 ) -> None:
-    """Return when what is behind `link` is of this version.
+    """Check that the schema of `link` has this version.
 
     Args:
-        prepare: makes or migrates it; the version that it found or made.
+        prepare: creates or migrates the schema, and returns its version.
 
     Raises:
-        InputError: it is of another version.
-        SovctlError: the database can't be used; as `link` says it.
+        InputError: it has another version.
+        StorageFailed: the database failed; raised by `link`.
     """
     if (found := await link.run(prepare)) != version:
         raise InputError(

@@ -1,7 +1,8 @@
-"""A SQLite file that the gateway processes of one host share: made when absent, told from other files, written whole.
+"""A SQLite file that the gateway processes of one host share: created if absent, with a type check and durable
+commits.
 
-What was committed is on the disk. Work is done in a thread of the file's own, one transaction after another; who waits
-longer than `busy_s` for another process is told that the file can't be used.
+Work runs in a thread of the file, one transaction after another. A process that waits longer than `busy_s` for another
+one raises the file's error.
 
     KIND = FileKind("a store of quotas", application_id=0x736F7671, schema="CREATE TABLE ...", failure=QuotaUnavailable)
     database = SqliteDatabase.open(Path("quota.db"), KIND)
@@ -25,31 +26,31 @@ from sovctl.support.errors import InputError
 
 from .errors import StorageFailed
 
-BUSY_S = 2.0  # a transaction takes about 1 ms, some while a disk is slow
+BUSY_S = 2.0  # a transaction takes about 1 ms, longer while a disk is slow
 _PAUSE_S = 0.01
 _Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True)
 class FileKind:
-    """What a file is for."""
+    """Type of a file."""
 
     name: str
-    """As errors say it."""
+    """Name for messages."""
     application_id: int
-    """Four characters by which `file` and we tell it from others."""
+    """Four characters that identify the type, also for `file`."""
     schema: str
-    """Statements that make its tables."""
+    """The CREATE statements."""
     failure: type[StorageFailed]
-    """What is raised when it can't be read or written."""
+    """Raised if the file is unreadable or unwritable."""
     version: int = 0
-    """Of the schema."""
+    """Version of the schema."""
     is_wiped: bool = False
-    """What is removed is overwritten."""
+    """Removed rows are overwritten."""
 
 
 class SqliteDatabase:
-    """One open file. Made by `open` or `copy`."""
+    """One open file. Created by `open` or `copy`."""
 
     def __init__(self, path: Path, kind: FileKind, connection: sqlite3.Connection) -> None:
         self.path = path
@@ -59,10 +60,10 @@ class SqliteDatabase:
 
     @classmethod
     def open(cls, path: Path, kind: FileKind, *, busy_s: float = BUSY_S) -> Self:
-        """Open the file; it is made when absent.
+        """Open the file; create it if absent.
 
         Raises:
-            InputError: not a file of this kind, or not to be opened.
+            InputError: not a file of this type, or it cannot be opened.
         """
 
         def connect() -> sqlite3.Connection:
@@ -74,10 +75,10 @@ class SqliteDatabase:
 
     @classmethod
     def copy(cls, path: Path, kind: FileKind) -> Self:
-        """What is in the file now, in memory: what is written there changes nothing.
+        """Return a copy of the file in memory; writes do not change the file.
 
         Raises:
-            InputError: not a file of this kind, or not to be read.
+            InputError: not a file of this type, or unreadable.
         """
 
         def connect() -> sqlite3.Connection:
@@ -91,7 +92,7 @@ class SqliteDatabase:
         return cls(path, kind, _prepared(connect, path, kind, fill=fill))
 
     async def read(self, work: Callable[[sqlite3.Connection], _Result]) -> _Result:
-        """What `work` finds, in one statement.
+        """Return the result of `work`, which runs one statement.
 
         Raises:
             StorageFailed: `kind.failure`.
@@ -99,7 +100,8 @@ class SqliteDatabase:
         return await self._in_thread(work, is_writing=False)
 
     async def write(self, work: Callable[[sqlite3.Connection], _Result]) -> _Result:
-        """What `work` returns; what it did is durable, or undone when it raises.
+        """Run `work` in a transaction and return its result. The transaction is durable, or rolled back if `work`
+        raises.
 
         Raises:
             StorageFailed: `kind.failure`.
@@ -107,7 +109,7 @@ class SqliteDatabase:
         return await self._in_thread(work, is_writing=True)
 
     async def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         await asyncio.get_running_loop().run_in_executor(self._thread, self._connection.close)
         self._thread.shutdown()
 
@@ -134,7 +136,8 @@ class SqliteDatabase:
 
 
 def keep_log(connection: sqlite3.Connection, *, busy_s: float) -> None:
-    """Write ahead to a log from now on. For another process that makes the same file SQLite does not wait here itself.
+    """Enable the write-ahead log. Retries, because SQLite itself does not wait for another process that creates the
+    same file.
 
     Raises:
         sqlite3.OperationalError: it was busy for longer than `busy_s`.
@@ -172,7 +175,7 @@ def _prepared(
 
 
 def _prepare(connection: sqlite3.Connection, kind: FileKind) -> None:
-    connection.execute("PRAGMA synchronous = FULL")  # NORMAL may lose the last commits when the power goes
+    connection.execute("PRAGMA synchronous = FULL")  # NORMAL may lose the last commits in a power failure
     connection.execute(f"PRAGMA secure_delete = {'ON' if kind.is_wiped else 'OFF'}")
     connection.execute("BEGIN IMMEDIATE")
     (found,) = connection.execute("PRAGMA application_id").fetchone()

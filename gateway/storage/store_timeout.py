@@ -1,4 +1,4 @@
-"""How long ledger, vault and limits may say nothing; the log says which of them does, and when it is back."""
+"""Stall timeouts of ledger, vault and limits; logs the store that stalls and its recovery."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from ..telemetry import log
 
 
 def store_patience(store: str, disk_timeout_s: float) -> StallTimeout:
-    """For one store.
+    """Return the timeout of one store.
 
     Args:
         store: its name, as in `/readyz`.
-        disk_timeout_s: of the settings.
+        disk_timeout_s: from the settings.
     """
 
     def tell(is_hung: bool) -> None:

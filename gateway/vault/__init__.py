@@ -1,13 +1,13 @@
-"""Where originals wait for their tokens to come back, sealed. Nothing in it can be read without the KEK.
+"""Encrypted store of the values that tokens replace. Without a KEK no value can be read.
 
-    KEK             outside the database: a file, an environment variable or a hardware token      `keks`
+    KEK             outside the database: a file, an environment variable or a hardware token      `encryption.keks`
     wrapping key    a new one every day, wrapped under the KEK                                      `wrapping`
-    ring            the data keys of what one request added, wrapped under the wrapping key         `sealing`
-    data key        seals one value: AES-256-GCM, bound to tenant, conversation and token
+    ring            the data keys of one request's values, wrapped under the wrapping key           `encryption.sealing`
+    data key        encrypts one value: AES-256-GCM, bound to tenant, conversation and token
 
-Conversations and tenants stand in the database as keyed digests, values under data keys of their own; so whatever is
-erased is erased by destroying its keys, in every copy of the rows. `Vault.store` returns when the rows are on the
-disk; requests that wait together share one commit.
+The database contains keyed digests of conversations and tenants, and values under their own data keys. Erasure destroys
+these keys, so it also applies to every copy of the rows. `Vault.store` returns when the rows are durable; concurrent
+requests share one commit.
 
     vault = await open_vault(settings.vault, load_keks(settings.vault))
     await vault.store(conversation, {"IBAN_...": "DE89 ..."})

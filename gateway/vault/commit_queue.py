@@ -16,23 +16,23 @@ from sovctl.support.stall_timeout import HUNG, StallTimeout
 
 from .encryption.errors import VaultFailed
 
-MOST_IN_A_BATCH = 256  # about 10 ms of work (measured, SQLite, 2026-11); what came later waits for the next
+MOST_IN_A_BATCH = 256  # about 10 ms of work (measured, SQLite, 2026-11); later jobs wait for the next batch
 
 
 class _Job(Protocol):
     future: asyncio.Future[Any]
-    """Given to it by `put`."""
+    """Set by `put`."""
 
 
 _AnyJob = TypeVar("_AnyJob", bound=_Job)
 
 
 class CommitQueue(Generic[_AnyJob]):
-    """One batch at a time.
+    """Runs one batch at a time.
 
     Args:
-        handle: does a batch; whatever it raises, every job of the batch hears that it failed.
-        patience: how long a batch may take; it belongs to this lane alone.
+        handle: writes a batch; if it raises, every job of the batch fails.
+        patience: timeout of a batch; not shared with another queue.
     """
 
     def __init__(
@@ -50,10 +50,10 @@ class CommitQueue(Generic[_AnyJob]):
         self._is_closing = False
 
     def put(self, job: _AnyJob) -> asyncio.Future[Any]:
-        """Add a job; its future.
+        """Add a job and return its future.
 
         Raises:
-            VaultFailed: the lane is closed, or what is under way hangs.
+            VaultFailed: the queue is closed, or the current batch exceeds its timeout.
         """
         if self._is_closing:
             raise VaultFailed("expected an open vault, got a closed one")
@@ -69,7 +69,7 @@ class CommitQueue(Generic[_AnyJob]):
         return job.future
 
     async def close(self) -> None:
-        """Finish what waits."""
+        """Finish the pending jobs."""
         self._is_closing = True
         if self._worker is not None:
             if self._idle is not None and not self._idle.done():
@@ -92,15 +92,15 @@ class CommitQueue(Generic[_AnyJob]):
             self._patience.begin(self._loop)
             try:
                 await self._handle(batch)
-            except Exception as caught:  # noqa: BLE001 - whoever waits must hear of it, whatever it is
+            except Exception as caught:  # noqa: BLE001 - the exception is set on every pending future
                 error = caught
             self._patience.end()
             for job in batch:
                 if not job.future.done():
-                    job.future.set_exception(error or RuntimeError("a job was left unsettled"))
+                    job.future.set_exception(error or RuntimeError("a job has no result"))
 
     def _fail_all(self) -> None:
         for job in (*self._under_way, *self._waiting):
             if not job.future.done():
                 job.future.set_exception(VaultFailed(HUNG))
-        self._waiting.clear()  # these were not begun, and nobody waits for them any more
+        self._waiting.clear()  # not started, and their callers have received the error

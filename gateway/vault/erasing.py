@@ -1,13 +1,14 @@
-"""Erasure by key destruction: of a conversation, of a person's values in all of a tenant's conversations, of a tenant.
+"""Erasure by key destruction: of a conversation, of a person's values in all conversations of a tenant, of a tenant.
 
-    1  rings of data keys are destroyed, or wrapped anew without the keys of the values in question; small batches,
-       each counted in the transaction that destroys it (`erasures`); the conversations begin a new generation
-    2  everything that is left goes under a new wrapping key, and the old one is destroyed (`rotation`): now a copy of
-       the destroyed rings opens with no key that exists, unless the copy has the table `keys` and its KEK as well
-    3  the ledger is told (`gateway.erased`), by a gateway or by the command
+    1  Rings of data keys are destroyed, or wrapped again without the keys of the values in question. Batches are small,
+       and each is counted in the transaction that destroys it (`erasures`). The conversations begin a new generation.
+    2  All other rings are wrapped under a new wrapping key, and the old one is destroyed (`rotation`). After that a
+    copy
+       of the destroyed rings cannot be opened, unless it includes the table `keys` and the KEK.
+    3  A gateway or the command records the erasure in the ledger (`gateway.erased`).
 
-Gateways need not be told: the store refuses what they would add to a generation that is over, and gives them nothing
-of it. Conversations that came in while it went on and were not there when it began are not part of an erasure.
+Running gateways need no notification: the store rejects their writes to an old generation, and returns no values of it.
+Conversations that begin during an erasure are not part of it.
 
     eraser = Eraser(store, keys, index, now=..., forget=...)
     await eraser.erase(scope, by="dpo")
@@ -34,20 +35,20 @@ from .rotation import rotate
 from .wrapping import VaultKeys
 
 TOMBSTONE_S = 31_536_000
-"""How long an erased conversation's generation is remembered: as long as a vault may keep anything (`ttl_s`)."""
+"""Seconds until an erased conversation's generation is forgotten; the maximum of `ttl_s`."""
 
 _AT_ONCE = 100  # conversations in one transaction, a few milliseconds; gateways write in between
-_MOST_ATTEMPTS = 8  # each one lost to a gateway or a rotation that changed the same conversation just then
+_MOST_ATTEMPTS = 8  # an attempt fails if a gateway or a rotation changes the same conversation concurrently
 _TOUCH_EVERY_S = 60.0
 
 
 @dataclass(frozen=True)
 class Scope:
-    """What is to be erased. Holds no name and no value."""
+    """What to erase, as digests; contains no name and no value."""
 
     kind: Literal["conversation", "subject", "tenant"]
     digest: bytes
-    """Keyed, of what the operator named; for the record."""
+    """Keyed digest of the operator's argument, for the record."""
     conversations: tuple[bytes, ...] = ()
     tenant: bytes = b""
     subjects: frozenset[bytes] = frozenset()
@@ -57,7 +58,7 @@ class Eraser:
     """Erases in one vault.
 
     Args:
-        forget: called with each conversation of which something is gone.
+        forget: called with each conversation that lost values.
     """
 
     def __init__(
@@ -76,24 +77,28 @@ class Eraser:
         self._forget = forget
 
     def conversation(self, key: str) -> Scope:
-        """A conversation by its key, 64 hex digits, and what its hand-offs hold."""
+        """Return the scope of a conversation and its hand-offs.
+
+        Args:
+            key: 64 hex digits.
+        """
         conversation = Conversation("", key, True)
         places = (conversation, conversation.beside("hand-offs"))
         return Scope("conversation", bytes.fromhex(key), tuple(bytes.fromhex(each.key) for each in places))
 
     def tenant(self, name: str) -> Scope:
-        """Everything of a tenant."""
+        """Return the scope of everything of a tenant."""
         tenant = self._index.tenant(name)
         return Scope("tenant", tenant, tenant=tenant)
 
     def subject(self, tenant: str, values: Sequence[str]) -> Scope:
-        """A person's values, in whatever spelling, in every conversation of a tenant."""
+        """Return the scope of a person's values, in any spelling, in every conversation of a tenant."""
         digest = self._index.tenant(tenant)
         subjects = frozenset(self._index.subjects(digest, values))
         return Scope("subject", self._index.scope(digest, subjects), tenant=digest, subjects=subjects)
 
     async def conversations(self, scope: Scope) -> AsyncIterator[list[bytes]]:
-        """The conversations that may lose something, in batches."""
+        """Yield batches of the conversations that may lose values."""
         if scope.conversations:
             yield list(scope.conversations)
             return
@@ -105,14 +110,14 @@ class Eraser:
             after = found[-1]
 
     async def erase(self, scope: Scope, *, by: str, progress: Callable[[int], None] = lambda _: None) -> Erasure:
-        """Erase; what was destroyed. Its record is left to whoever claims it.
+        """Erase, and return what was destroyed. The process that claims the erasure records it.
 
         Args:
-            by: the account that asked for it.
-            progress: called with the number of conversations looked at, after each batch.
+            by: the account that requested it.
+            progress: called after each batch with the number of conversations processed.
 
         Raises:
-            VaultFailed: the database or a token can't be used; what was destroyed stays destroyed and is recorded.
+            VaultFailed: the database or a hardware token failed; completed batches stay destroyed and are recorded.
         """
         erasures, erasure_id = self._store.erasures, os.urandom(16).hex()
         await erasures.begin(Erasure(erasure_id, self._now(), by, scope.kind, scope.digest.hex()))
@@ -155,7 +160,7 @@ class Eraser:
         )
 
     async def _redacted(self, row: Row, scope: Scope) -> Redaction | None:
-        """The piece without these subjects; None when it has nothing of them."""
+        """Return the piece without these subjects; None if it contains none of them."""
         if row.piece is None or row.keys is None or row.tenant != scope.tenant:
             return None
         old, current = await self._keys.cipher(row.wrapping_key), self._keys.current
@@ -174,12 +179,12 @@ class Eraser:
 
     @asynccontextmanager
     async def _going_on(self, erasure_id: str) -> AsyncIterator[None]:
-        """Says now and then that the erasure was not cut off."""
+        """Update the erasure's time stamp regularly, so that it does not count as abandoned."""
 
         async def touch() -> None:
             while True:
                 await asyncio.sleep(_TOUCH_EVERY_S)
-                with contextlib.suppress(VaultFailed):  # the erasure itself says so, if it lasts
+                with contextlib.suppress(VaultFailed):  # if the failure lasts, the erasure itself raises it
                     await self._store.erasures.touch(erasure_id, now=self._now())
 
         touching = asyncio.create_task(touch(), name="erasure")

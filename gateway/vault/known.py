@@ -1,7 +1,8 @@
-"""What this process knows to be in the vault, so that a turn that says nothing new writes nothing new.
+"""Cache of the conversations and tokens that this process has written or read, so that known tokens are not written
+again.
 
-No value and no key is kept here: of each token only a hash that means nothing outside of this process. Knowledge may
-be out of date; the store notices and says so, see `store`.
+It contains no value and no key, only a hash of each value that is specific to this process. Entries may be out of date;
+the store detects that, see `store`.
 """
 
 from __future__ import annotations
@@ -21,22 +22,22 @@ class Entry:
     generation: int
     expires_at: int
     is_living: bool
-    """False for what an erasure left."""
+    """False after an erasure."""
     pieces: int
-    """How many it has; the next one's seq."""
+    """Number of its pieces; the seq of the next one."""
     seen: dict[str, int] = field(default_factory=dict)
     """Token -> hash of its value."""
 
     def goes_on(self, now: int) -> bool:
-        """True when it is neither erased nor expired."""
+        """Return whether the conversation is neither erased nor expired."""
         return self.is_living and self.expires_at > now
 
 
 def entry_of(rows: Iterable[Row], values: Mapping[str, str]) -> Entry | None:
-    """What the rows of one conversation say; None when there are none.
+    """Return the entry for the rows of one conversation; None without rows.
 
     Args:
-        values: what is sealed in them.
+        values: the decrypted values of the rows.
     """
     entry: Entry | None = None
     for row in rows:
@@ -50,19 +51,19 @@ def entry_of(rows: Iterable[Row], values: Mapping[str, str]) -> Entry | None:
 
 
 class Known:
-    """The entries used last. Forgets the oldest ones."""
+    """The least recently used entries are dropped first."""
 
     def __init__(self) -> None:
-        self._entries: dict[bytes, tuple[Entry, int]] = {}  # with its weight when it was put
+        self._entries: dict[bytes, tuple[Entry, int]] = {}  # with its weight at the time of `put`
         self._weight = 0
 
     def get(self, conversation: bytes) -> Entry | None:
-        """The entry, if it is known."""
+        """Return the entry; None if it is not in the cache."""
         found = self._entries.get(conversation)
         return found[0] if found else None
 
     def put(self, conversation: bytes, entry: Entry) -> None:
-        """Remember an entry; to be called again whenever it grew."""
+        """Add an entry; call it again after the entry grew."""
         self.drop(conversation)
         weight = len(entry.seen) + 1
         self._entries[conversation] = entry, weight
@@ -71,7 +72,7 @@ class Known:
             self.drop(next(iter(self._entries)))
 
     def drop(self, conversation: bytes) -> None:
-        """Forget an entry."""
+        """Remove an entry."""
         found = self._entries.pop(conversation, None)
         if found is not None:
             self._weight -= found[1]

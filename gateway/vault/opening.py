@@ -1,4 +1,4 @@
-"""Opens the vault that the settings describe. Drivers are loaded where they are used: most gateways use neither."""
+"""Opens the vault of the settings. Drivers are imported on use, because most gateways need none of them."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from .database.store import Store
 from .encryption.keks import Kek, LocalKek
 from .vault import Vault
 
-# A variable is read once and then gone, so that no child and no dump of the environment has it.
+# Each variable is read once and removed, so that child processes and dumps of the environment do not contain it.
 _FROM_ENVIRONMENT: dict[str, LocalKek] = {}
 
 
 def load_keks(settings: VaultSettings) -> list[Kek]:
-    """The KEKs of the settings, the current one first.
+    """Return the KEKs of the settings, the current one first.
 
     Raises:
-        InputError: one can't be read, or is there twice.
+        InputError: one is unreadable, or listed twice.
     """
     keks = [_load_kek(each) for each in settings.keks]
     if len({kek.id for kek in keks}) != len(keks):
@@ -56,15 +56,15 @@ async def open_vault(
     patience_s: float | None = None,
     disk_timeout_s: float = DISK_TIMEOUT_S,
 ) -> Vault:
-    """Open the vault, or make one.
+    """Open the vault; create it if absent.
 
     Args:
-        patience_s: how long one statement, or a wait for somebody else's, may take; as requests need it when None.
-        disk_timeout_s: how long a request waits for a store that does not answer.
+        patience_s: timeout of one statement or lock; None: the default for requests.
+        disk_timeout_s: timeout of a request for a store that does not answer.
 
     Raises:
-        InputError: the database can't be opened, is no vault, or was sealed under another key.
-        VaultFailed: the database can't be used.
+        InputError: the database cannot be opened, is not a vault, or was created under another key.
+        VaultFailed: the database failed.
     """
     store = await _open_store(settings, patience_s)
     return await Vault.open(store, keks, ttl_s=settings.ttl_s, disk_timeout_s=disk_timeout_s)

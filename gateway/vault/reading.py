@@ -1,4 +1,4 @@
-"""Gives conversations' values back, many askers in one query, and remembers what the database holds."""
+"""Reads the values of conversations, several requests in one query, and updates the cache."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from .encryption.sealing import Place, unseal
 from .known import Known, entry_of
 from .wrapping import VaultKeys
 
-_MOST_LOADED = 100_000  # values of one conversation; more stay tokens
+_MOST_LOADED = 100_000  # values of one conversation; tokens beyond it are not restored
 
 
 class Question:
-    """Somebody waits for a conversation's values."""
+    """A request for a conversation's values, with its future."""
 
     __slots__ = ("conversation", "future", "tenant")
 
@@ -39,7 +39,7 @@ class Reader:
         self._now = now
 
     async def answer(self, questions: list[Question]) -> None:
-        """Settle every question."""
+        """Set a result or an exception on every question."""
         found = await self.look({question.conversation: question.tenant for question in questions})
         for question in questions:
             holding = found[question.conversation]
@@ -51,7 +51,7 @@ class Reader:
                 question.future.set_result(dict(holding))
 
     async def look(self, tenants: Mapping[bytes, str]) -> dict[bytes, dict[str, str] | VaultFailed]:
-        """What can be read of each conversation, or why it can't.
+        """Return the values of each conversation, or the error that prevents reading it.
 
         Args:
             tenants: conversation -> the tenant it must belong to.
@@ -69,7 +69,7 @@ class Reader:
         for conversation, tenant in tenants.items():
             try:
                 values = await self._unsealed(rows[conversation], self._index.tenant(tenant))
-            except VaultFailed as error:  # whoever asked together with it is not harmed
+            except VaultFailed as error:  # the other questions of the batch are not affected
                 self._known.drop(conversation)
                 found[conversation] = error
                 continue

@@ -1,9 +1,9 @@
-"""Rotation without downtime: everything under a new wrapping key, which stands under the current KEK.
+"""Key rotation without downtime: wraps every ring under a new wrapping key, which is wrapped under the current KEK.
 
-Gateways go on meanwhile: they write under the new wrapping key as soon as there is one, and read under both. Rings are
-wrapped anew in small batches, each its own transaction, so a rotation that was cut off goes on where it was when it is
-started again, and one that is finished changes nothing. In the end the old wrapping keys are destroyed: copies of the
-database without the table `keys` can't be opened any more, whatever KEK is kept.
+Gateways continue to run: they write under the new wrapping key as soon as it exists, and read under both. Rings are
+wrapped again in small batches, one transaction each. An interrupted rotation continues where it stopped when it is
+started again; a finished one changes nothing. At the end the old wrapping keys are destroyed: copies of the database
+without the table `keys` cannot be opened after that, even with the KEK.
 
     done = await rotate(store, keys, now=..., renew=False, progress=print)
     done.rewrapped, done.remaining
@@ -26,30 +26,30 @@ _AT_ONCE = 200  # pieces in one transaction, about 5 ms: gateways write in betwe
 
 @dataclass(frozen=True)
 class Rotation:
-    """What a rotation did."""
+    """Result of a rotation."""
 
     kek: str
-    """Id of the KEK under which everything stands now."""
+    """Id of the current KEK."""
     wrapping_key: int
     rewrapped: int
-    """Pieces whose ring was wrapped anew."""
+    """Number of pieces whose ring was wrapped again."""
     destroyed: int
-    """Wrapping keys that are gone."""
+    """Number of destroyed wrapping keys."""
     remaining: int
-    """Pieces under older wrapping keys; 0 unless another rotation went on at the same time."""
+    """Pieces under older wrapping keys; 0 unless another rotation ran concurrently."""
 
 
 async def rotate(
     store: Store, keys: VaultKeys, *, now: int, renew: bool, progress: Callable[[int, int], None]
 ) -> Rotation:
-    """Bring everything under the current wrapping key, after seeing to it that it stands under the current KEK.
+    """Wrap everything under the current wrapping key, and that key under the current KEK.
 
     Args:
-        renew: begin a new wrapping key even if the current one stands under the current KEK.
-        progress: called with pieces done and pieces in all, after each batch.
+        renew: create a new wrapping key even if the current one is wrapped under the current KEK.
+        progress: called after each batch with the number of finished pieces and of all pieces.
 
     Raises:
-        VaultFailed: the database or a token can't be used; what was done stays done, start it again.
+        VaultFailed: the database or a hardware token failed; finished batches are kept, so start it again.
     """
     await keys.adopt_kek(now)
     if renew:
@@ -58,7 +58,7 @@ async def rotate(
     while rows := await store.stale(keys.current, limit=_AT_ONCE):
         try:
             done += await store.rewrite([await _rewrapped(row, keys) for row in rows], wrapping_key=keys.current)
-        except (WrappingKeyRetired, WrappingKeyGone):  # another rotation was faster: its newer key it shall be
+        except (WrappingKeyRetired, WrappingKeyGone):  # a concurrent rotation created a newer key: use that one
             await keys.refresh()
         progress(done, max(total, done))
     destroyed = await store.remove_keys()
@@ -68,13 +68,13 @@ async def rotate(
 
 
 async def _rewrapped(row: Row, keys: VaultKeys) -> RingRewrap:
-    assert row.keys is not None  # rows without keys stand under no wrapping key
+    assert row.keys is not None  # rows without keys have no wrapping key
     old, new = await keys.cipher(row.wrapping_key), keys.ciphers[keys.current]
     try:
         ring = rewrapped(row.keys, place=row.place, old=old, new=new, entropy=os.urandom(entropy_bytes(0)))
     except VaultFailed as error:
         raise VaultFailed(
             f"expected a ring that opens, got an altered one in conversation {row.conversation.hex()}",
-            hint="nobody can read it any more: erase that conversation, and start the rotation again",
+            hint="it cannot be decrypted: erase that conversation, and start the rotation again",
         ) from error
     return RingRewrap(row._replace(keys=ring, wrapping_key=keys.current), row.keys)

@@ -1,4 +1,4 @@
-"""The vault of one gateway process: keeps what tokens stand for, gives it back, lets it expire. See the package."""
+"""The vault of one gateway process: stores, loads and expires the values of tokens. See the package."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from .rotation import Rotation, rotate
 from .wrapping import VaultKeys
 from .writing import Subjects, Wish, Writer
 
-_PURGED_AT_ONCE = 256  # conversations in one transaction, about 5 ms; requests get their turn in between
+_PURGED_AT_ONCE = 256  # conversations in one transaction, about 5 ms; requests are served in between
 
 
 class Vault:
-    """For asyncio. Made by `open`."""
+    """For asyncio. Created by `open`."""
 
     def __init__(
         self, store: Store, keys: VaultKeys, *, ttl_s: int, clock: Callable[[], float], disk_timeout_s: float
@@ -46,7 +46,7 @@ class Vault:
             writer.fulfil, name="vault writes", patience=store_patience("vault", disk_timeout_s)
         )
         self.eraser = Eraser(store, keys, index, now=self._now, forget=self._known.drop)
-        """Destroys keys, for good; each time with a record."""
+        """Destroys keys permanently; each erasure has a record."""
 
     @classmethod
     async def open(
@@ -58,18 +58,18 @@ class Vault:
         clock: Callable[[], float] = time.time,
         disk_timeout_s: float = DISK_TIMEOUT_S,
     ) -> Self:
-        """Open a vault, or make one.
+        """Open a vault; create it if absent.
 
         Args:
-            store: closed by `close`, and when this fails.
-            keks: the first one wraps, the others only unwrap.
-            ttl_s: seconds after the last `store` in which a conversation can be read.
+            store: closed by `close`, and if this function fails.
+            keks: the first one wraps, all unwrap.
+            ttl_s: seconds after the last `store` during which a conversation can be read.
             clock: seconds since 1970; an argument for tests.
-            disk_timeout_s: how long `store` and `load` wait for a store that does not answer.
+            disk_timeout_s: timeout of `store` and `load` for a store that does not answer.
 
         Raises:
-            InputError: it was made under another key.
-            VaultFailed: the database can't be used.
+            InputError: it was created under another key.
+            VaultFailed: the database failed.
         """
         try:
             keys = await VaultKeys.open(store, keks, now=int(clock()))
@@ -79,7 +79,7 @@ class Vault:
             raise
 
     def generation(self, conversation: Conversation) -> int:
-        """What the conversation's tokens are to be made with, as far as this process knows; `store` knows better."""
+        """Return the generation for new tokens of the conversation, from this process's cache; `store` verifies it."""
         entry = self._known.get(bytes.fromhex(conversation.key))
         return entry.generation if entry else 0
 
@@ -91,35 +91,35 @@ class Vault:
         subjects: Subjects | None = None,
         generation: int = 0,
     ) -> asyncio.Future[None]:
-        """Keep what the tokens stand for, from now on; durable when this is done, and the conversation's time starts
-        anew. Whoever does not wait for it cancels it.
+        """Store the values of tokens and renew the conversation's expiry. The future completes when they are durable.
+        A caller that does not wait cancels it.
 
         Args:
             issued: token -> value.
-            subjects: whom the values are about, for erasure; tokens may be absent.
-            generation: the one that the tokens were made with.
+            subjects: token -> identifiers in its value, for erasure; tokens may be absent.
+            generation: generation that the tokens were issued with.
 
         Raises:
-            Superseded: the conversation was erased since then; make the tokens anew.
-            VaultFailed: it is not durable, or nobody knows yet. Do not send the tokens out.
+            Superseded: the conversation was erased since then; issue the tokens again.
+            VaultFailed: the values are not durable, or their state is unknown. Do not send the tokens.
         """
         return self._writes.put(Wish(conversation, issued, subjects or {}, generation))
 
     async def load(self, conversation: Conversation) -> dict[str, str]:
-        """What the conversation's tokens stand for; empty when it expired, was erased or never was.
+        """Return the values of the conversation's tokens; empty if it expired, was erased or does not exist.
 
         Raises:
-            VaultFailed: it can't be read, or was altered.
+            VaultFailed: it is unreadable or was altered.
         """
         values: dict[str, str] = await self._reads.put(Question(conversation))
         return values
 
     async def living(self, conversations: Sequence[Conversation]) -> Conversation | None:
-        """The first of these that is in the vault and has not expired; the database is not asked about the first one
-        when this process knows that it goes on.
+        """Return the first of these conversations that is in the vault and not expired. If the cache contains the
+        first one, the database is not queried.
 
         Raises:
-            VaultFailed: it can't be read, or was altered.
+            VaultFailed: one is unreadable or was altered.
         """
         if self._goes_on(conversations[0]):
             return conversations[0]
@@ -131,7 +131,7 @@ class Vault:
         return entry is not None and entry.goes_on(self._now())
 
     async def drop(self, conversation: Conversation) -> int:
-        """Destroy the keys of a conversation of our own making, without a record; how many pieces it had."""
+        """Destroy the keys of a conversation created by a check, without a record. Return the number of its pieces."""
         keys = self.eraser.conversation(conversation.key).conversations
         destroyed = await self._store.erasures.destroy_conversations(
             keys, until=self._now() + TOMBSTONE_S, erasure_id=None
@@ -142,13 +142,13 @@ class Vault:
         return destroyed
 
     async def record_erasures(self, record: Callable[[Erasure], Awaitable[object]]) -> int:
-        """Tell the ledger of every erasure that it does not know of; how many those were.
+        """Record every unrecorded erasure in the ledger, and return their number.
 
         Args:
-            record: returns when the record is durable. One erasure is told twice if this is cut off after that.
+            record: returns when the record is durable. If the process stops after that, the erasure is recorded twice.
 
         Raises:
-            VaultFailed: the database can't be used.
+            VaultFailed: the database failed.
         """
         count = 0
         while (erasure := await self._store.erasures.claim(now=self._now())) is not None:
@@ -158,11 +158,11 @@ class Vault:
         return count
 
     async def is_recorded(self, erasure: Erasure) -> bool:
-        """True when the ledger knows of it."""
+        """Return whether the ledger contains the erasure."""
         return await self._store.erasures.is_recorded(erasure.id)
 
     async def purge_expired(self) -> int:
-        """Remove what has expired, in small batches; how many conversations that were."""
+        """Remove expired conversations in small batches, and return their number."""
         purged = 0
         while count := await self._store.purge(self._now(), tombstone_s=TOMBSTONE_S, limit=_PURGED_AT_ONCE):
             purged += count
@@ -172,11 +172,11 @@ class Vault:
 
     @property
     def where(self) -> str:
-        """The file or the database, for people."""
+        """Path or address of the database, for messages."""
         return self._store.where
 
     async def renew_keys(self) -> bool:
-        """Begin a new wrapping key when it is time; True when that was done here."""
+        """Create a new wrapping key if the current one is due. Return True if this process created it."""
         return await self._keys.renew(self._now())
 
     async def rotate(self, *, renew: bool = False, progress: Callable[[int, int], None] = lambda *_: None) -> Rotation:
@@ -184,7 +184,7 @@ class Vault:
         return await rotate(self._store, self._keys, now=self._now(), renew=renew, progress=progress)
 
     async def status(self) -> Mapping[str, Any]:
-        """Keys and counts, as plain values; no names, nothing of anybody."""
+        """Return keys and counts as plain values, without names and identifiers."""
         counts, rows = await self._store.counts(self._now()), await self._keys.rows()
         return {
             "store": self.where,
@@ -204,15 +204,15 @@ class Vault:
         }
 
     async def check(self) -> None:
-        """Return when the vault can be written.
+        """Check that the vault is writable.
 
         Raises:
-            VaultFailed: it can't.
+            VaultFailed: it is not.
         """
         await self._store.check(self._now())
 
     async def close(self) -> None:
-        """Finish what waits and close the database."""
+        """Finish the pending jobs and close the database."""
         await self._writes.close()
         await self._reads.close()
         await self._store.close()

@@ -1,9 +1,9 @@
-"""The vault's own keys: the wrapping keys, under which the data keys of the pieces stand, and the blind index's key.
+"""The vault's own keys: the wrapping keys of the data keys, and the key of the blind index.
 
-They are random, wrapped under a KEK, and kept in the database. A KEK in a hardware token is therefore asked a few
-times a day, not at every request. New rings are wrapped under the current wrapping key only; the others open what was
-wrapped before. A wrapping key is replaced every day, because AES-GCM with random nonces is good for 2^32 uses of one
-key (NIST SP 800-38D 8.3): that is 49,000 new conversations a second, day and night.
+They are random, wrapped under a KEK, and stored in the database. A KEK in a hardware token is therefore used a few
+times a day and not for every request. New rings are wrapped under the current wrapping key; older keys only unwrap.
+A wrapping key is replaced every day, because AES-GCM with random nonces allows 2^32 uses of one key (NIST SP 800-38D
+8.3), which corresponds to 49,000 new conversations a second.
 
     keys = await VaultKeys.open(store, keks, now=...)
     keys.ciphers[keys.current], keys.index_key
@@ -31,7 +31,7 @@ _WRAP, _INDEX = "wrap", "index"
 
 
 class VaultKeys:
-    """The unwrapped keys of one vault. Made by `open`."""
+    """The unwrapped keys of one vault. Created by `open`."""
 
     def __init__(self, store: Store, keks: Sequence[Kek]) -> None:
         self._store = store
@@ -39,19 +39,19 @@ class VaultKeys:
         self._kek = keks[0]
         self._newest = KeyRow(0, _WRAP, "", b"", 0, is_retired=False)
         self.ciphers: dict[int, AESGCM] = {}
-        """The wrapping keys by id; what other processes began is learned by `cipher` and `refresh`."""
+        """The wrapping keys by id; `cipher` and `refresh` add the ones of other processes."""
         self.index_key = b""
 
     @classmethod
     async def open(cls, store: Store, keks: Sequence[Kek], *, now: int) -> Self:
-        """Unwrap the keys of a vault; make the first ones of a new vault.
+        """Unwrap the keys of a vault; create the first ones of a new vault.
 
         Args:
-            keks: the first one wraps, the others only unwrap.
+            keks: the first one wraps, all unwrap.
 
         Raises:
-            InputError: some key of the vault is wrapped under none of `keks`.
-            VaultFailed: the database or a token can't be used.
+            InputError: a key of the vault is wrapped under none of `keks`.
+            VaultFailed: the database or a hardware token failed.
         """
         keys = cls(store, keks)
         if not await store.keys():
@@ -73,15 +73,15 @@ class VaultKeys:
 
     @property
     def kek_id(self) -> str:
-        """Which KEK wraps what is made now."""
+        """Id of the KEK that wraps new keys."""
         return self._kek.id
 
     async def cipher(self, key_id: int) -> AESGCM:
-        """The wrapping key of that id.
+        """Return the wrapping key with that id.
 
         Raises:
-            WrappingKeyGone: the vault has no such key, any more.
-            VaultFailed: it is none for this process.
+            WrappingKeyGone: the vault does not contain the key, or no longer.
+            VaultFailed: this process has no KEK for it.
         """
         if key_id not in self.ciphers:
             await self.refresh()
@@ -90,11 +90,11 @@ class VaultKeys:
         return self.ciphers[key_id]
 
     async def rows(self) -> list[KeyRow]:
-        """All keys of the vault as the database has them, by id."""
+        """Return all keys in the database, by id."""
         return await self._store.keys()
 
     async def refresh(self) -> None:
-        """Learn of keys that somebody else added or removed.
+        """Load keys that other processes added, and drop the ones they removed.
 
         Raises:
             VaultFailed: one of them is wrapped under a KEK that this process does not have.
@@ -112,20 +112,20 @@ class VaultKeys:
         self.ciphers, self._newest = ciphers, newest
 
     async def renew(self, now: int) -> bool:
-        """Begin a new wrapping key when the current one is a day old; True when that was done here."""
+        """Create a new wrapping key if the current one is a day old. Return True if this process created it."""
         return now - self._newest.created_at >= RENEW_AFTER_S and await self.begin(now)
 
     async def begin(self, now: int) -> bool:
-        """Begin a new wrapping key; True when that was done here, False when somebody else did just now."""
+        """Create a new wrapping key. Return False if another process created one concurrently."""
         is_ours = await self._store.add_keys([await self._made(_WRAP, now)], after=self.current)
         await self.refresh()
         return is_ours
 
     async def adopt_kek(self, now: int) -> None:
-        """See to it that the current wrapping key and the blind index's key stand under the current KEK.
+        """Wrap the current wrapping key and the blind index's key under the current KEK.
 
         Raises:
-            VaultFailed: the database or a token can't be used.
+            VaultFailed: the database or a hardware token failed.
         """
         await self.refresh()
         while self._newest.kek != self.kek_id:

@@ -1,7 +1,7 @@
-"""Keeps what requests issued: many of them in one transaction, and nothing that is kept already.
+"""Writes the values that requests issued, many requests in one transaction, without repeating known values.
 
-What is to be written is decided by what this process knows (`known`); the store says which conversations were not as
-expected, because another process wrote or erased there. Those are looked at and tried again.
+The cache of this process (`known`) determines what to write. The store returns the conversations that differ from the
+cache, because another process wrote or erased there. These are read and tried again.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from .reading import Reader
 from .wrapping import VaultKeys
 
 Subjects = Mapping[str, Collection[str]]
-"""Token -> whom its value is about: each identifier in it, as it was written and normalised."""
+"""Token -> the identifiers in its value, as written and normalised."""
 
-_MOST_ATTEMPTS = 8  # each one lost to another process that wrote to the same conversation just then
-# A conversation's time is written anew when this part of it has gone by, so that not every turn has to write.
+_MOST_ATTEMPTS = 8  # an attempt fails if another process writes to the same conversation concurrently
+# A conversation's expiry is written again after this part of its lifetime, so that not every turn has to write.
 _EXTEND_AFTER = 1 / 16
 
 
 class Wish:
-    """Somebody waits for values to be kept."""
+    """A request to store values, with its future."""
 
     __slots__ = ("conversation", "future", "generation", "issued", "key_version", "subjects", "tenant")
 
@@ -46,7 +46,7 @@ class Wish:
         self.future: asyncio.Future[None]
 
     def settle(self, error: VaultFailed | None = None) -> None:
-        """Tell whoever waits, if he still does."""
+        """Set the result or the exception, unless the caller cancelled."""
         if self.future.done():
             return
         if error is None:
@@ -56,7 +56,7 @@ class Wish:
 
 
 class _Intent:
-    """What the wishes for one conversation add up to."""
+    """The combined wishes for one conversation."""
 
     __slots__ = ("begins", "entry", "expires_at", "fresh", "key_version", "subjects", "tenant", "wishes")
 
@@ -65,7 +65,7 @@ class _Intent:
         self.tenant = tenant
         self.key_version = key_version
         self.begins = False
-        self.expires_at: int | None = None  # the new one, when there is to be one
+        self.expires_at: int | None = None  # the new expiry, if it is renewed
         self.fresh: dict[str, str] = {}
         self.subjects: dict[str, Collection[str]] = {}
         self.wishes: list[Wish] = []
@@ -94,10 +94,10 @@ class Writer:
         self._now = now
 
     async def fulfil(self, wishes: list[Wish]) -> None:
-        """Settle every wish.
+        """Set a result on every wish.
 
         Raises:
-            VaultFailed: for all that are not settled.
+            VaultFailed: for all wishes without a result.
         """
         for attempt in range(_MOST_ATTEMPTS):
             now = self._now()
@@ -109,7 +109,7 @@ class Writer:
                 continue
             except BaseException:
                 for conversation in intents:
-                    self._known.drop(conversation)  # who knows what reached the disk
+                    self._known.drop(conversation)  # it is unknown which rows reached the disk
                 raise
             for conversation, intent in intents.items():
                 if conversation not in misfits:
@@ -128,7 +128,7 @@ class Writer:
         )
 
     def _intents(self, wishes: list[Wish], now: int, *, has_looked: bool) -> dict[bytes, _Intent]:
-        """What is to be done, by conversation. Wishes that can't come true are told so."""
+        """Return the changes by conversation. Wishes that cannot be fulfilled get an exception."""
         intents: dict[bytes, _Intent] = {}
         for wish in wishes:
             intent = intents.get(wish.conversation)
@@ -139,7 +139,7 @@ class Writer:
             if wish.generation != generation:
                 if entry is not None or has_looked:
                     wish.settle(Superseded(generation))
-                continue  # it may be only this process that knows nothing of the conversation
+                continue  # only this process's cache may lack the conversation
             seen = entry.seen if entry is not None and entry.goes_on(now) else {}
             fresh: Mapping[str, str] | None = wish.issued
             if seen or intent.fresh:
@@ -189,7 +189,7 @@ class Writer:
         return Row(conversation, seq, tenant, intent.key_version, generation, expires_at, key_id, *piece)
 
     def _keep(self, conversation: bytes, intent: _Intent) -> None:
-        """Remember what was kept, and tell those who waited."""
+        """Update the cache and set the results."""
         entry = intent.entry
         if intent.begins:
             entry = Entry(entry.generation if entry else 0, intent.expires_at or 0, is_living=True, pieces=1)
@@ -205,11 +205,11 @@ class Writer:
 
 
 def _unseen(issued: Mapping[str, str], seen: Mapping[str, int], fresh: Mapping[str, str]) -> dict[str, str] | None:
-    """What of it is not kept already; None where a token stood for something else before.
+    """Return the values that are not stored yet; None if a token already has another value.
 
     Args:
-        seen: what is kept.
-        fresh: what is about to be.
+        seen: stored values.
+        fresh: values of this batch.
     """
     unseen: dict[str, str] = {}
     for token, value in issued.items():

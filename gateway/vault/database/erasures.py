@@ -1,7 +1,7 @@
-"""Erasures as the database keeps them: what was destroyed is written down in the transaction that destroys it.
+"""Records of erasures in the database, written in the transaction that destroys the keys.
 
-So whatever cuts an erasure off, the ledger can still be told what became unreadable. An erasure is recorded by whoever
-claims it: a gateway that serves, or the command when none does. `sqlite_erasures` and `postgresql_erasures` keep them.
+If an erasure is interrupted, the ledger still receives a record of what became unreadable. The process that claims an
+erasure records it: a running gateway, or the command if none runs. See `sqlite_erasures` and `postgresql_erasures`.
 """
 
 from __future__ import annotations
@@ -13,103 +13,104 @@ from typing import NamedTuple, Protocol
 from .rows import Row
 
 CLAIM_TIMEOUT_S = 30
-"""How long whoever claimed an erasure has for the ledger; then another one may."""
+"""Seconds in which the process that claimed an erasure must record it; after that another one may claim it."""
 
 ABANDONED_AFTER_S = 300
-"""An erasure of which nothing was heard for so long was cut off, and is recorded as far as it came."""
+"""Seconds without an update after which an erasure counts as interrupted, and is recorded with its progress."""
 
 MAX_SUBJECTS = 200
-"""Values in one erasure."""
+"""Maximum number of values in one erasure."""
 
 
 class Erasure(NamedTuple):
-    """One erasure, as far as it has come."""
+    """State of one erasure."""
 
     id: str
     """32 hex digits."""
     begun_at: int
     by: str
-    """Account that asked for it."""
+    """Account that requested it."""
     scope: str
     """`conversation`, `subject` or `tenant`."""
     scope_digest: str
-    """Which one: a keyed digest, in hex."""
+    """Keyed digest of the conversation, the subjects or the tenant, in hex."""
     conversations: int = 0
-    """That lost something; what hand-offs of a conversation hold counts as one more."""
+    """Number of conversations that lost values; the hand-offs of a conversation count as one more."""
     rings: int = 0
-    """Wrapped rings of data keys that were destroyed, or replaced by one without the keys in question."""
+    """Number of wrapped rings of data keys that were destroyed, or replaced without the keys in question."""
     data_keys: int = 0
-    """One a value."""
+    """Number of destroyed data keys, one per value."""
     destroyed_sha256: str = ""
-    """Of those rings as they were wrapped, see `chained`."""
+    """Digest of those wrapped rings, see `chained`."""
     wrapping_keys: int = 0
-    """That were destroyed at the end, so that copies of the rings can't be opened either."""
+    """Number of wrapping keys destroyed at the end, so that copies of the rings cannot be opened."""
     is_complete: bool = False
 
 
 class Redaction(NamedTuple):
-    """A piece that loses values."""
+    """A piece with some of its values removed."""
 
     row: Row
-    """As it shall be."""
+    """The new row."""
     seen_keys: bytes
-    """As they must still be."""
+    """The keys that the row must still have."""
     data_keys: int
-    """How many it loses."""
+    """Number of removed data keys."""
 
 
 class Erasures(Protocol):
-    """Everything raises `VaultFailed` when the database can't."""
+    """Every method raises `VaultFailed` if the database fails."""
 
     async def begin(self, erasure: Erasure) -> None:
-        """Write down that it begins."""
+        """Record the beginning of an erasure."""
 
     async def touch(self, erasure_id: str, *, now: int) -> None:
-        """It still goes on."""
+        """Update the time stamp of an erasure in progress."""
 
     async def finish(self, erasure_id: str, *, wrapping_keys: int) -> Erasure:
-        """It is complete; what it came to."""
+        """Mark an erasure as complete, and return its totals."""
 
     async def conversations(
         self, tenant: bytes, subjects: Collection[bytes], *, after: bytes, limit: int
     ) -> list[bytes]:
-        """Conversations of a tenant that hold values, in order.
+        """Return the conversations of a tenant that contain values, in order.
 
         Args:
-            subjects: only those that may have something of one of these; all when empty.
-            after: only those behind this one.
+            subjects: only conversations that may contain one of these; empty: all.
+            after: only conversations greater than this one.
         """
 
     async def destroy_conversations(self, conversations: Sequence[bytes], *, until: int, erasure_id: str | None) -> int:
-        """Destroy all keys and values of these conversations; how many rings those were.
+        """Destroy all keys and values of these conversations, and return the number of rings.
 
         Args:
-            until: when the head, which remembers the generation, may go as well.
-            erasure_id: where it is counted.
+            until: expiry of the head row, which stores the generation.
+            erasure_id: the erasure that counts them.
         """
 
     async def redact(self, redactions: Sequence[Redaction], *, wrapping_key: int, erasure_id: str) -> set[bytes]:
-        """Change pieces, all of each conversation that lose anything; the conversations that were not as expected, of
-        which nothing was changed. The others begin a new generation.
+        """Change pieces; all pieces of a conversation that lose values must be in the same call. Return the
+        conversations that differ from `seen_keys` and were not changed. The others begin a new generation.
 
         Raises:
             WrappingKeyRetired: nothing was changed.
         """
 
     async def claim(self, *, now: int) -> Erasure | None:
-        """One that is over and not yet in the ledger; nobody else gets it for `CLAIM_TIMEOUT_S` seconds."""
+        """Return an unrecorded erasure that is complete or abandoned; other processes cannot claim it for
+        `CLAIM_TIMEOUT_S` seconds."""
 
     async def mark_recorded(self, erasure_id: str) -> None:
-        """It is in the ledger."""
+        """Mark the erasure as recorded in the ledger."""
 
     async def is_recorded(self, erasure_id: str) -> bool:
-        """True when it is in the ledger."""
+        """Return whether the ledger contains the erasure."""
 
 
 def chained(previous_sha256: str, rings: Iterable[bytes]) -> str:
-    """SHA-256 of the digest so far and of the SHA-256 of each ring, in hex.
+    """Return the SHA-256 of the previous digest and of the SHA-256 of each ring, in hex.
 
-    Whoever has a copy of the rings from before, in the order of conversation and seq, can say which ones they were.
+    With a copy of the rings, in the order of conversation and seq, an auditor can verify which rings were destroyed.
     """
     digest = hashlib.sha256(bytes.fromhex(previous_sha256))
     for ring in rings:

@@ -83,7 +83,7 @@ class PostgresqlErasures:
                 if await connection.fetchval(current, wrapping_key) is None:
                     raise WrappingKeyRetired
                 await connection.execute(_LOCK_HEADS, asked)
-                # Rotation changes pieces without their heads; whoever comes second waits here and sees the first.
+                # Serializes with key rotation, which updates pieces without locking their head row.
                 rows = await connection.fetch(
                     "SELECT conversation, seq, keys FROM pieces WHERE conversation = ANY($1) "
                     "ORDER BY conversation, seq FOR UPDATE",
@@ -109,7 +109,7 @@ class PostgresqlErasures:
         return await self._writing.run(use, is_repeatable=False)
 
     async def claim(self, *, now: int) -> Erasure | None:
-        """See `Erasures.claim`. As long as there is none, nothing is written."""
+        """See `Erasures.claim`. Writes only if an erasure can be claimed."""
         over = "NOT is_recorded AND (is_complete OR seen_at < $1) AND claimed_until <= $2"
         look = f"SELECT 1 FROM erasures WHERE {over} LIMIT 1"  # noqa: S608
         if await self._reading.run(lambda c: c.fetchval(look, now - ABANDONED_AFTER_S, now)) is None:
@@ -136,7 +136,7 @@ class PostgresqlErasures:
 async def empty(
     connection: asyncpg.Connection[Any], conversations: Sequence[bytes], until: int, generations: int
 ) -> None:
-    """Leave nothing of these conversations but heads that remember the generation."""
+    """Delete these conversations except their heads, which store the generation."""
     await connection.execute("DELETE FROM pieces WHERE conversation = ANY($1) AND seq > 0", conversations)
     await connection.execute(
         "UPDATE pieces SET wrapping_key = 0, keys = NULL, subjects = NULL, sealed = NULL, "

@@ -1,9 +1,9 @@
 """The vault's store in PostgreSQL, for gateways on several hosts.
 
 A batch is one statement and one round trip, durable when it returns (synchronous_commit). The head of a conversation
-is locked before anything of it is changed, so a writer and an erasure can't pass each other unseen; who waited sees
-what the other left. Writers hold a shared advisory lock while they write, and wrapping keys are changed under the
-exclusive one. The schema is made and migrated under an advisory lock as well.
+is locked before any of its rows changes, so that a writer and an erasure are serialized, and the second one reads the
+result of the first. Writers hold a shared advisory lock; changes of wrapping keys take the exclusive one. The schema is
+created and migrated under an advisory lock as well.
 
     store = await PostgresqlStore.open(Address.of(settings.postgresql))
 """
@@ -51,8 +51,8 @@ UPDATE meta SET value = '3' WHERE name = 'schema_version';
 """
 _COLUMNS = "conversation, seq, tenant, key_version, generation, expires_at, wrapping_key, keys, subjects, sealed"
 _BEGIN, _GROW, _TOUCH, _LOOK, _REVIVE = range(5)
-# One item a conversation; `seen_*` is how its head must still be. Every part but `looked` sees what others have
-# committed meanwhile: PostgreSQL evaluates a locked row's condition again (documentation, 13.2.1).
+# One item per conversation; `seen_*` is the required state of its head. Every part except `looked` includes concurrent
+# commits: PostgreSQL evaluates a locked row's condition again (documentation, 13.2.1).
 _WRITE = f"""
 WITH locked AS MATERIALIZED (SELECT pg_advisory_xact_lock_shared({LOCK})),
 current AS MATERIALIZED (SELECT id FROM keys, locked WHERE id = $1 AND NOT is_retired),
@@ -127,7 +127,7 @@ SELECT EXISTS (SELECT 1 FROM current), (SELECT count(*) FROM changed)
 
 
 class PostgresqlStore:
-    """See `store.Store`. Made by `open`."""
+    """See `store.Store`. Created by `open`."""
 
     def __init__(self, address: Address) -> None:
         self.where = str(address)
@@ -137,11 +137,11 @@ class PostgresqlStore:
 
     @classmethod
     async def open(cls, address: Address) -> Self:
-        """Connect; make the schema where there is none.
+        """Connect; create the schema if absent.
 
         Raises:
-            InputError: the schema is of another version.
-            VaultFailed: the database can't be used.
+            InputError: the schema has another version.
+            VaultFailed: the database failed.
         """
         store = cls(address)
         try:
@@ -186,7 +186,7 @@ class PostgresqlStore:
         return await self._writing.run(use)
 
     async def forget_copies(self) -> None:
-        """See `Store.forget_copies`. What PostgreSQL keeps of old rows opens with no key that still exists."""
+        """See `Store.forget_copies`. PostgreSQL's old row versions are wrapped under destroyed keys."""
 
     async def keys(self) -> list[KeyRow]:
         """See `Store.keys`."""
@@ -224,7 +224,7 @@ class PostgresqlStore:
 
         async def use(connection: asyncpg.Connection[Any]) -> list[int]:
             async with connection.transaction():
-                # After this, everybody who wrote under one of them has committed, and nobody begins to.
+                # With this lock, every writer under one of these keys has committed, and no new one begins.
                 await connection.execute("SELECT pg_advisory_xact_lock($1)", LOCK)
                 rows = await connection.fetch(
                     "DELETE FROM keys WHERE purpose = 'wrap' AND is_retired AND NOT EXISTS "
@@ -279,7 +279,7 @@ class PostgresqlStore:
 
 
 async def _prepare(connection: asyncpg.Connection[Any]) -> str:
-    """Make the schema where there is none; the version of what is there."""
+    """Create the schema if absent, and return its version."""
     async with connection.transaction():
         await connection.execute("SELECT pg_advisory_xact_lock($1)", LOCK)
         if await connection.fetchval("SELECT to_regclass($1) IS NULL", f"{SCHEMA}.meta"):
@@ -291,7 +291,7 @@ async def _prepare(connection: asyncpg.Connection[Any]) -> str:
 
 
 def _items(batch: Batch) -> list[tuple[Any, ...]]:
-    """The batch as `_WRITE` takes it: kind, what must still be so, row."""
+    """Return the rows of `_WRITE`: type of the change, required state, new row."""
     items: list[tuple[Any, ...]] = [(_BEGIN, None, None, *row) for row in batch.begin]
     for conversation, generation, expires_at, row in batch.grow:
         if row is not None:

@@ -8,17 +8,17 @@ from ..encryption.sealing import Piece, Place
 
 
 class Row(NamedTuple):
-    """A piece in its place."""
+    """A piece with its location and its head's fields."""
 
     conversation: bytes
     seq: int
     tenant: bytes
     key_version: int
-    """Of the key that the conversation's tokens are made with."""
+    """Version of the token key that the conversation uses."""
     generation: int
-    """How often the conversation was erased."""
+    """Number of times the conversation was erased."""
     expires_at: int
-    """Seconds since 1970. Read from the head, meaningless in other rows."""
+    """Seconds since 1970. Valid in head rows only."""
     wrapping_key: int
     """0 after an erasure."""
     keys: bytes | None
@@ -27,30 +27,30 @@ class Row(NamedTuple):
 
     @property
     def place(self) -> Place:
-        """What the row's keys and values are bound to."""
+        """Location that the row's keys and values are bound to."""
         return Place(self.tenant, self.conversation, self.seq)
 
     @property
     def piece(self) -> Piece | None:
-        """What is sealed in it; None after an erasure."""
+        """The encrypted values; None after an erasure."""
         if self.keys is None:
             return None
         return Piece(self.keys, self.subjects or b"", self.sealed or b"")
 
 
 class ConversationUpdate(NamedTuple):
-    """A conversation that goes on."""
+    """New values or a new expiry of an existing conversation."""
 
     conversation: bytes
     generation: int
     expires_at: int | None
-    """The new one; None when the old one will do for a while, which it never does for one that gets something."""
+    """The new expiry; None keeps the old one, which is permitted only without `row`."""
     row: Row | None
-    """What it gets; None when it has everything already."""
+    """The new piece; None if only the expiry changes."""
 
 
 class ConversationRestart(NamedTuple):
-    """A conversation that begins again in the place of one that expired or was erased."""
+    """Replacement of a conversation that expired or was erased."""
 
     row: Row
     seen_generation: int
@@ -58,32 +58,32 @@ class ConversationRestart(NamedTuple):
 
 
 class RingRewrap(NamedTuple):
-    """A piece whose ring is wrapped anew."""
+    """A piece whose ring is wrapped under another key."""
 
     row: Row
-    """As it shall be; of its head's fields, nothing is changed."""
+    """The new row; the head's fields are not changed."""
     seen_keys: bytes
-    """As they must still be."""
+    """The keys that the row must still have."""
 
 
 class KeyRow(NamedTuple):
-    """A key of the vault itself."""
+    """A key of the vault."""
 
     id: int
     purpose: str
     """`wrap` or `index`."""
     kek: str
-    """Which KEK wraps it."""
+    """Id of the KEK that wraps it."""
     wrapped: bytes
     created_at: int
     is_retired: bool
-    """Wraps nothing new any more."""
+    """It wraps no new rings."""
 
 
 class Counts(NamedTuple):
-    """How much there is."""
+    """Number of conversations and pieces."""
 
     conversations: dict[int, int]
-    """Token key version -> conversations that go on."""
+    """Token key version -> unexpired conversations."""
     pieces: dict[int, int]
     """Wrapping key -> pieces under it."""

@@ -20,7 +20,7 @@ class SqliteErasures:
     """See `Erasures`.
 
     Args:
-        writer, reader: the threads to which the files belong.
+        writer, reader: the threads that own the files.
     """
 
     def __init__(self, writer: WorkerThread, writing: SqliteFile, reader: WorkerThread, reading: SqliteFile) -> None:
@@ -104,7 +104,7 @@ class SqliteErasures:
         return await self._writer.run(use)
 
     async def claim(self, *, now: int) -> Erasure | None:
-        """See `Erasures.claim`. As long as there is none, nothing is written."""
+        """See `Erasures.claim`. Writes only if an erasure can be claimed."""
         over = (now - ABANDONED_AFTER_S, now)
 
         def look() -> bool:

@@ -1,8 +1,8 @@
 """One connection to a vault's SQLite file: schema, statements, errors. Used by one thread; see `sqlite_store`.
 
-Several processes of one host may open the same file: WAL, `BEGIN IMMEDIATE`, a busy time-out. synchronous=FULL makes
-a commit durable; secure_delete overwrites what is removed. A file that was moved or replaced under us is noticed,
-because SQLite alone would go on in one that nobody finds again.
+Several processes of one host may open the same file: WAL, `BEGIN IMMEDIATE`, a busy timeout. synchronous=FULL makes
+a commit durable; secure_delete overwrites removed rows. The file's identity is checked before each use, because SQLite
+would continue to write to a file that was moved or replaced.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from .store import Batch
 
 BUSY_TIMEOUT_S = 1.0  # a commit of another process takes about 1 ms (measured, ext4 on NVMe, 2026-11); a backup, less
 _PAUSE_S = 0.01
-# Pages of 4 KiB that the write-ahead log may hold before they are copied into the file. More of them meet there: at
-# 16 new conversations a commit, 4000 cost 17 % less CPU than SQLite's 1000 (measured, 2026-11).
+# Pages of 4 KiB in the write-ahead log before they are copied into the file. A larger log combines more changes of a
+# page: at 16 new conversations a commit, 4000 costs 17 % less CPU than SQLite's 1000 (measured, 2026-11).
 _CHECKPOINT_PAGES = 4000
-_APPLICATION_ID = 0x736F7663  # "sovc", so that `file` and we recognize a vault
+_APPLICATION_ID = 0x736F7663  # "sovc", by which `file` and the gateway recognize a vault
 _SCHEMA_VERSION = 3
 _SCHEMA = """
 CREATE TABLE keys (
@@ -54,7 +54,7 @@ CREATE TABLE erasures (
 _COLUMNS = "conversation, seq, tenant, key_version, generation, expires_at, wrapping_key, keys, subjects, sealed"
 _INSERT = f"INSERT OR IGNORE INTO pieces ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608
 _IS_CURRENT = "SELECT 1 FROM keys WHERE id = ? AND NOT is_retired"
-_MOST_AT_ONCE = 32  # conversations that begin with one statement; one for each number is kept prepared
+_MOST_AT_ONCE = 32  # conversations that begin with one statement; one prepared statement per number
 _LIVING = "conversation = ? AND seq = 0 AND generation = ? AND keys IS NOT NULL AND expires_at > ?"
 _EXTEND = f"UPDATE pieces SET expires_at = max(expires_at, ?) WHERE {_LIVING}"  # noqa: S608
 
@@ -66,14 +66,14 @@ _PIECES = "SELECT wrapping_key, count(*) FROM pieces WHERE wrapping_key > 0 GROU
 
 
 class SqliteFile:
-    """One open file. Not for several threads.
+    """One open file. Not thread-safe.
 
     Args:
-        path: made when absent.
+        path: created if absent.
         busy_timeout_s: how long to wait for another process that writes.
 
     Raises:
-        InputError: not a vault, or not to be opened.
+        InputError: not a vault, or the file cannot be opened.
     """
 
     def __init__(self, path: Path, *, busy_timeout_s: float = BUSY_TIMEOUT_S) -> None:
@@ -82,7 +82,7 @@ class SqliteFile:
         self._database: sqlite3.Connection | None = None
         self._file: tuple[int, int] | None = None
         try:
-            # Opened in one thread, then used in another and in no third.
+            # Opened in one thread, then used in one other thread only.
             self._database = sqlite3.connect(
                 path, isolation_level=None, timeout=busy_timeout_s, check_same_thread=False
             )
@@ -98,7 +98,8 @@ class SqliteFile:
             raise
 
     def write(self, batch: Batch) -> set[bytes]:
-        """See `Store.write`. Also a batch that only looks takes the write lock: with a stuck vault nothing leaves."""
+        """See `Store.write`. A batch that only reads also takes the write lock, so that a stalled vault blocks
+        requests."""
         if 0 < len(batch.begin) <= _MOST_AT_ONCE and not (batch.grow or batch.revive):
             with self.reading() as database:
                 if _begin_at_once(database, batch):
@@ -127,16 +128,16 @@ class SqliteFile:
             return len(expired)
 
     def forget_copies(self) -> None:
-        """See `Store.forget_copies`: empties the write-ahead log. In the file, secure_delete has overwritten them."""
+        """See `Store.forget_copies`: empties the write-ahead log. In the file, secure_delete overwrote the rows."""
         until = time.monotonic() + self._busy_timeout_s
         while self._is_log_in_use():
             if time.monotonic() > until:
                 raise VaultFailed(
-                    "expected a write-ahead log that can be emptied, got one that somebody reads",
+                    "the write-ahead log cannot be emptied, because another process reads it",
                     where=str(self._path),
-                    hint="is a backup running? try again after it",
+                    hint="try again after a running backup has finished",
                 )
-            time.sleep(_PAUSE_S)  # for readers SQLite waits itself, but not for others who copy the log
+            time.sleep(_PAUSE_S)  # SQLite waits for readers, but not for other processes that copy the log
 
     def _is_log_in_use(self) -> bool:
         with self.reading() as database:
@@ -214,7 +215,7 @@ class SqliteFile:
             database.execute("INSERT OR REPLACE INTO meta VALUES ('checked_at', ?)", (str(now),))
 
     def close(self) -> None:
-        """Close the file. Closing twice is harmless."""
+        """Close the file. Idempotent."""
         if self._database is not None:
             self._database.close()
             self._database = None
@@ -232,13 +233,15 @@ class SqliteFile:
         ):
             database.execute(f"PRAGMA {pragma}").fetchall()
         if is_new:
-            with _transaction(database):  # another process may be making the same vault: the second finds it made
+            with _transaction(
+                database
+            ):  # another process may create the same vault concurrently; the second one finds it
                 if not database.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchall():
                     for statement in filter(str.strip, [*_SCHEMA.split(";"), _ERASURES]):
                         database.execute(statement)
                     database.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
                     database.execute(f"PRAGMA user_version = {_SCHEMA_VERSION}")
-        with _transaction(database):  # the version before this one lacks the table of erasures, and nothing else
+        with _transaction(database):  # the previous version differs only by the missing table of erasures
             if database.execute("PRAGMA user_version").fetchone()[0] == _SCHEMA_VERSION - 1:
                 database.execute(_ERASURES)
                 database.execute(f"PRAGMA user_version = {_SCHEMA_VERSION}")
@@ -247,12 +250,12 @@ class SqliteFile:
             raise InputError(
                 f"expected vault version {_SCHEMA_VERSION}, got {version}",
                 where=str(self._path),
-                hint="move it away, and a new one is made; what it holds can be restored for ttl_s at most",
+                hint="move it to another folder; a new vault is created, and tokens of the old one are not restored",
             )
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
-        """The connection; its errors become `VaultFailed`."""
+        """Yield the connection; its errors are raised as `VaultFailed`."""
         database = self._open()
         try:
             yield database
@@ -261,7 +264,7 @@ class SqliteFile:
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
-        """The connection in a transaction, which is durable when this ends, or never was."""
+        """Yield the connection in a transaction, which is durable after the context, or rolled back."""
         with self.reading() as database, _transaction(database):
             yield database
 
@@ -270,17 +273,17 @@ class SqliteFile:
             raise VaultFailed("expected an open vault, got a closed one", where=str(self._path))
         if self._file is not None and _identity(self._path) != self._file:
             raise VaultFailed(
-                "expected the vault that was opened, got another file or none in its place",
+                "the vault's file was removed or replaced",
                 where=str(self._path),
-                hint="put it back; nothing leaves while the vault is away",
+                hint="restore the file; no tokenized request is sent until then",
             )
         return self._database
 
     def _failed(self, error: sqlite3.Error) -> VaultFailed:
         return VaultFailed(
-            f"expected a vault that can be read and written, got: {_reason(error)}",
+            f"the vault is unreadable or unwritable: {_reason(error)}",
             where=str(self._path),
-            hint="make room on that disk; nothing leaves while the vault is down",
+            hint="free space on that disk; no tokenized request is sent until then",
         )
 
 
@@ -297,17 +300,17 @@ def _transaction(database: sqlite3.Connection) -> Iterator[None]:
 
 
 def require_current(database: sqlite3.Connection, wrapping_key: int) -> None:
-    """New rows are written under the current wrapping key only.
+    """Check that `wrapping_key` is the current one.
 
     Raises:
-        WrappingKeyRetired: it is another one by now.
+        WrappingKeyRetired: it is not.
     """
     if database.execute(_IS_CURRENT, (wrapping_key,)).fetchone() is None:
         raise WrappingKeyRetired
 
 
 def _bound(row: Row) -> tuple[object, ...]:
-    """A row as sqlite3 binds it fastest: it asks all `bytes` for an adapter, at 1 us each, but no `bytearray`."""
+    """Return a row as `bytearray`, because sqlite3 looks up an adapter for each `bytes` (1 us each)."""
     return tuple([bytearray(value) if type(value) is bytes else value for value in row])
 
 
@@ -319,10 +322,10 @@ def _insert_all(count: int) -> str:
 
 
 def _begin_at_once(database: sqlite3.Connection, batch: Batch) -> bool:
-    """Write conversations that begin, in a transaction that is this one statement: half the work of one with four.
+    """Write new conversations in a transaction of one statement, which takes half the time of four statements.
 
     Returns:
-        True when that was all; else it is to be looked at what stood in the way.
+        True if all rows were written; False if a row conflicts, so the caller must use the slower path.
     """
     values = [value for row in batch.begin for value in _bound(row)]
     inserted = database.execute(_insert_all(len(batch.begin)), (*values, batch.wrapping_key)).rowcount
@@ -374,7 +377,7 @@ def _revive(database: sqlite3.Connection, batch: Batch) -> set[bytes]:
 
 
 def empty(database: sqlite3.Connection, conversations: Sequence[bytes], until: int, generations: int) -> None:
-    """Leave nothing of these conversations but heads that remember the generation."""
+    """Delete these conversations except their heads, which store the generation."""
     parameters = [(conversation,) for conversation in conversations]
     database.executemany("DELETE FROM pieces WHERE conversation = ? AND seq > 0", parameters)
     database.executemany(
@@ -386,7 +389,7 @@ def empty(database: sqlite3.Connection, conversations: Sequence[bytes], until: i
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
-    """Device and inode of a file; None when there is none."""
+    """Return device and inode of a file; None if it is absent."""
     try:
         found = path.stat()
     except OSError:

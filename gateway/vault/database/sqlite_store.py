@@ -1,6 +1,6 @@
 """The vault's store in one SQLite file: the embedded default, for all gateway processes of one host.
 
-Two threads with a connection each: one writes, one reads, so that nobody who asks waits for another's disk.
+Two threads with one connection each: one writes and one reads, so that reads do not wait for a write to the disk.
 
     store = SqliteStore.open(Path("/var/lib/sovctl/gateway/vault.db"))
 """
@@ -23,7 +23,7 @@ from .store import Batch
 
 
 class SqliteStore:
-    """See `store.Store`. Made by `open`."""
+    """See `store.Store`. Created by `open`."""
 
     def __init__(self, path: Path, writing: SqliteFile, reading: SqliteFile) -> None:
         self.where = str(path)
@@ -37,13 +37,13 @@ class SqliteStore:
 
     @classmethod
     def open(cls, path: Path, *, busy_timeout_s: float = BUSY_TIMEOUT_S) -> Self:
-        """Open the file, or make it, readable by us alone.
+        """Open the file; create it with mode 600 if absent.
 
         Args:
             busy_timeout_s: how long to wait for another process that writes.
 
         Raises:
-            InputError: the file can't be opened, or is no vault.
+            InputError: the file cannot be opened, or is not a vault.
         """
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         previous = os.umask(0o077)

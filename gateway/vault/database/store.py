@@ -1,16 +1,17 @@
-"""What a vault asks of the database below it. Two answer: `sqlite_store` and `postgresql_store`; one set of tests.
+"""Interface between the vault and its database. Implemented by `sqlite_store` and `postgresql_store`, with shared
+tests.
 
-A store knows rows and keeps them; it never sees a value or an unwrapped key. Its rules:
+A store writes and reads rows; it receives no values and no unwrapped keys. Its guarantees:
 
-- what `write` returned from is durable, for every process that uses the same database;
-- one call is one transaction, whole or not at all;
-- a row is written only under the current wrapping key, and changed only if it is still as its writer saw it. Whoever
-  was overtaken is told (`write` returns the misfits, `rewrite` says no), looks again and tries again.
+- rows are durable when `write` returns, for every process that uses the same database;
+- one call is one transaction, complete or without effect;
+- a row is written only under the current wrapping key, and changed only if it is in the state that the writer read.
+  Otherwise the writer reads again and repeats (`write` returns the conflicts, `rewrite` the number of changed rows).
 
     pieces      conversation, seq -> keys, subjects, sealed; the piece with seq 0 is its conversation's head and also
-                holds tenant, key version, generation and expiry. A head without keys is what an erasure left behind.
+                contains tenant, key version, generation and expiry. A head without keys remains after an erasure.
     keys        wrapping keys and the key of the blind index, wrapped under a KEK
-    erasures    what was destroyed, when and by whom; see `erasures`
+    erasures    what was destroyed, when and by which account; see `erasures`
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from .rows import ConversationRestart, ConversationUpdate, Counts, KeyRow, RingR
 
 @dataclass(slots=True)
 class Batch:
-    """What several requests want kept, in one transaction. No conversation is in it twice."""
+    """Changes of several requests in one transaction. Each conversation occurs at most once."""
 
     wrapping_key: int
     now: int
@@ -35,70 +36,71 @@ class Batch:
 
 
 class Store(Protocol):
-    """Everything raises `VaultFailed` when the database can't."""
+    """Every method raises `VaultFailed` if the database fails."""
 
     where: str
-    """The database, as an error names it."""
+    """Name of the database in error messages."""
 
     @property
     def erasures(self) -> Erasures:
-        """What is destroyed in it, and what was."""
+        """Erasures of this database."""
 
     async def write(self, batch: Batch) -> set[bytes]:
-        """Keep a batch; the conversations that were not as expected, of which nothing was kept.
+        """Write a batch. Return the conversations that were in another state and were not changed.
 
         Raises:
-            WrappingKeyRetired: nothing of the batch was kept.
+            WrappingKeyRetired: nothing of the batch was written.
         """
 
     async def read(self, conversations: Sequence[bytes]) -> list[Row]:
-        """Every piece of these conversations, expired or not, by conversation and seq."""
+        """Return every piece of these conversations, expired or not, by conversation and seq."""
 
     async def purge(self, now: int, *, tombstone_s: int, limit: int) -> int:
-        """Remove up to `limit` expired conversations; how many. Of one that was erased before, its head stays."""
+        """Remove up to `limit` expired conversations, and return their number. Heads of erased conversations are kept
+        for `tombstone_s`."""
 
     async def forget_copies(self) -> None:
-        """Make the database let go of what was overwritten or removed, as far as it can.
+        """Remove the copies of overwritten and deleted rowsif the database permits it.
 
         Raises:
-            VaultFailed: somebody still reads the old pages; try again.
+            VaultFailed: another process is reading the old pages; try again.
         """
 
     async def keys(self) -> list[KeyRow]:
-        """All keys, by id."""
+        """Return all keys, by id."""
 
     async def add_keys(self, keys: Sequence[KeyRow], *, after: int | None) -> bool:
-        """Add keys and retire the older wrapping keys; False when `after` is no longer the current wrapping key.
+        """Add keys and retire the older wrapping keys. Return False if `after` is not the current wrapping key.
 
         Args:
-            keys: their ids are not used.
-            after: None when there is none yet.
+            keys: their ids are ignored.
+            after: None for a vault without wrapping keys.
         """
 
     async def wrap_again(self, key: KeyRow, seen_wrapped: bytes) -> bool:
-        """Keep a key as it is wrapped now; False when it was no longer as it was seen."""
+        """Store a key in its new wrapping. Return False if its wrapping was not `seen_wrapped`."""
 
     async def remove_keys(self) -> list[int]:
-        """Destroy the retired wrapping keys that no piece needs any more; their ids."""
+        """Destroy the retired wrapping keys without pieces, and return their ids."""
 
     async def stale(self, wrapping_key: int, *, limit: int) -> list[Row]:
-        """Pieces that stand under an older wrapping key than this, the oldest ones first."""
+        """Return pieces under an older wrapping key than this, the oldest ones first."""
 
     async def count_stale(self, wrapping_key: int) -> int:
-        """How many there are."""
+        """Return the number of pieces under an older wrapping key."""
 
     async def rewrite(self, changes: Sequence[RingRewrap], *, wrapping_key: int) -> int:
-        """Change pieces that are still as they were seen; how many those were.
+        """Change the pieces that still have their `seen_keys`, and return their number.
 
         Raises:
             WrappingKeyRetired: nothing was changed.
         """
 
     async def counts(self, now: int) -> Counts:
-        """Count everything. Takes its time."""
+        """Count all conversations and pieces. Slow."""
 
     async def check(self, now: int) -> None:
-        """Write something, so that a full or read-only disk is noticed."""
+        """Write a row, to detect a full or read-only disk."""
 
     async def close(self) -> None:
-        """Let go of the database. Closing twice is harmless."""
+        """Close the database. Idempotent."""

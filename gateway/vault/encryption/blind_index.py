@@ -1,9 +1,10 @@
-"""Finds a person's values without being able to read them: keyed digests of tenant and value.
+"""Blind index: finds a person's values by keyed digests of tenant and value, without decrypting them.
 
-Keyed BLAKE2b (RFC 7693, 2.9) of 128 bits under a key of its own: each new value needs one, and HMAC-SHA-256, which
-names tenants, costs three times as much. Digests of one value are alike within a tenant, so that
-`vault erase --subject-file` finds it in every conversation; two tenants' digests of it have nothing in common. Letters
-and digits count, whatever stands between them and in whatever case: `DE89 3704 0044 ...` is `de8937040044...`.
+The digest is keyed BLAKE2b (RFC 7693, 2.9) of 128 bits under its own key. Each new value needs one, and HMAC-SHA-256,
+which
+is used for tenants, costs three times as much. Equal values of one tenant have equal digests, so that
+`vault erase --subject-file` finds a value in every conversation; digests of different tenants are unrelated. Only
+letters and digits count, without case and punctuation: `DE89 3704 0044 ...` equals `de8937040044...`.
 
     index = BlindIndex(key)
     index.subjects(index.tenant("retail"), ["DE89 3704 0044 0532 0130 00"])
@@ -18,13 +19,13 @@ from collections.abc import Collection, Iterable
 
 from .sealing import SUBJECT_BYTES
 
-_MOST_TENANTS = 4096  # remembered
+_MOST_TENANTS = 4096  # size of the cache
 _NEITHER_LETTER_NOR_DIGIT = bytes(code for code in range(128) if not chr(code).isalnum())
 _LOWER = bytes(range(256)).lower()
 
 
 class BlindIndex:
-    """Makes the digests of one vault.
+    """Computes the digests of one vault.
 
     Args:
         key: 32 bytes.
@@ -38,7 +39,7 @@ class BlindIndex:
         self._known: dict[str, bytes] = {}
 
     def tenant(self, name: str) -> bytes:
-        """Digest of a tenant's name."""
+        """Return the digest of a tenant's name."""
         digest = self._known.get(name)
         if digest is None:
             if len(self._known) >= _MOST_TENANTS:
@@ -47,7 +48,7 @@ class BlindIndex:
         return digest
 
     def subjects(self, tenant: bytes, values: Iterable[str]) -> set[bytes]:
-        """Digests of values of one tenant, one for all spellings that read alike.
+        """Return the digests of values of one tenant; spellings with the same canonical form have one digest.
 
         Args:
             tenant: its digest.
@@ -55,7 +56,7 @@ class BlindIndex:
         return {self._digest(tenant + value) for value in set(map(canonical, values))}
 
     def scope(self, tenant: bytes, subjects: Collection[bytes]) -> bytes:
-        """Digest of all these together."""
+        """Return one digest of all these subjects."""
         return self._digest(b"".join((tenant, b"scope", *sorted(subjects))))
 
     def _digest(self, data: bytes) -> bytes:
@@ -65,11 +66,11 @@ class BlindIndex:
 
 
 def canonical(value: str) -> bytes:
-    """What spellings of one value have in common: letters with their marks and digits, in one case and composition."""
+    """Return the canonical form of a value: letters with their marks and digits, in one case and composition."""
     if value.isascii():
         kept = value.encode().translate(_LOWER, _NEITHER_LETTER_NOR_DIGIT)
     else:
         folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", value).casefold())
         letters = "".join(each for each in folded if unicodedata.category(each)[0] in "LMN")
-        kept = unicodedata.normalize("NFKC", letters).encode()  # what stood apart may have come together
+        kept = unicodedata.normalize("NFKC", letters).encode()  # removing characters may have created new compositions
     return kept or value.encode()

@@ -1,4 +1,4 @@
-"""What can go wrong with the vault, named for whoever must act on it."""
+"""Errors of the vault."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from ...storage.errors import StorageFailed
 
 
 class VaultFailed(StorageFailed):
-    """The vault can't do what was asked. Tokens that are not in it must not leave."""
+    """The vault could not complete an operation. Do not send tokens that it does not contain."""
 
 
 class Superseded(VaultFailed):
-    """The conversation was erased since its tokens were made: make them anew under `generation`.
+    """The conversation was erased after its tokens were issued; issue them again under `generation`.
 
     Args:
-        generation: the one that the conversation lives in now.
+        generation: current generation of the conversation.
     """
 
     def __init__(self, generation: int) -> None:
@@ -22,14 +22,14 @@ class Superseded(VaultFailed):
 
 
 class WrappingKeyRetired(VaultFailed):
-    """New rows must be written under another wrapping key. Handled inside the vault."""
+    """New rows need another wrapping key. Handled inside the vault."""
 
     def __init__(self) -> None:
         super().__init__("expected rows under the current wrapping key, got some under an older one")
 
 
 class WrappingKeyGone(VaultFailed):
-    """A row stood under a wrapping key that a rotation has destroyed since: read it again. Handled inside the vault."""
+    """A rotation destroyed the wrapping key of a row: read the row again. Handled inside the vault."""
 
     def __init__(self) -> None:
         super().__init__("expected a wrapping key that this vault has, got another")

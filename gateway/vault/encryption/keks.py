@@ -1,6 +1,6 @@
-"""Key-encryption keys (KEKs): what the vault's own keys are wrapped under. They live outside the database.
+"""Key-encryption keys (KEKs), which wrap the vault's keys. They are stored outside the database.
 
-The first KEK of the settings wraps, the others only unwrap. A KEK is known by an id that says nothing about it.
+The first KEK of the settings wraps, all of them unwrap. The id of a KEK reveals nothing about the key.
 
     kek = LocalKek(bytes.fromhex("..."))
     kek.unwrap(kek.wrap(key, b"wrap"), b"wrap") == key
@@ -30,17 +30,18 @@ class Kek(Protocol):
         """Wrap a key of the vault.
 
         Args:
-            context: what the key is for; needed to unwrap it.
+            context: purpose of the key; needed to unwrap it.
 
         Raises:
-            VaultFailed: the token can't be reached.
+            VaultFailed: the hardware token is unavailable.
         """
 
     def unwrap(self, wrapped: bytes, context: bytes) -> bytes:
-        """The key again.
+        """Unwrap a key.
 
         Raises:
-            VaultFailed: altered, wrapped under another key, for another use, or the token can't be reached.
+            VaultFailed: the wrapped key was altered, or has another KEK or purpose, or the hardware token is
+                unavailable.
         """
 
 

@@ -1,9 +1,10 @@
-"""A KEK that lives in a hardware token and never leaves it: PKCS#11 (OASIS, version 2.40).
+"""A KEK in a hardware token: PKCS#11 (OASIS, version 2.40). The key does not leave the token.
 
-The token wraps and unwraps the vault's own keys, a few a day. With AES-GCM it is told the nonce, which is random; a
-token that insists on nonces of its own (FIPS 140-3 mode of many) is used with AES-KEY-WRAP (RFC 3394) instead.
+The token wraps and unwraps the vault's own keys, a few times a day. AES-GCM gets a random nonce from the gateway. A
+token that requires its own nonces (the FIPS 140-3 mode of several products) is used with AES-KEY-WRAP (RFC 3394)
+instead.
 
-    kek = Pkcs11Kek(settings, pin)      # the PIN from a file; never printed
+    kek = Pkcs11Kek(settings, pin)      # the PIN from a file; not printed
 """
 
 from __future__ import annotations
@@ -23,10 +24,13 @@ from .errors import VaultFailed
 from .sealing import NONCE_BYTES
 
 _TAG_BITS = 128
-_LOADED_BY: dict[str, int] = {}  # module -> process that initialized it; a fork must do so again (2.40, 6.6.1)
-_LOCK = threading.Lock()  # a process is logged in to a token once, whatever its threads do
-# What a token says while another process has its files open (SoftHSM 2.6, seen 2026-11), or while a network is away,
-# and how often it is asked again. A library that looked at the wrong moment has no token or key until it begins anew.
+_LOADED_BY: dict[
+    str, int
+] = {}  # module -> process that initialized it; a child must do so again after a fork (2.40, 6.6.1)
+_LOCK = threading.Lock()  # a login is valid for all threads of a process
+# Errors of a token while another process has its files open (SoftHSM 2.6, seen 2026-11), or during a network failure,
+# and the number of attempts. A library that was initialized at such a moment finds no token or key until it is
+# initialized again.
 _PASSES: dict[type[pkcs11.PKCS11Error], int] = {
     pkcs11.GeneralError: 8,
     pkcs11.FunctionFailed: 8,
@@ -39,7 +43,7 @@ _PASSING = {Attribute.TOKEN: False, Attribute.SENSITIVE: False, Attribute.EXTRAC
 
 
 class Pkcs11Kek:
-    """See `Kek`. Every use opens a session of its own, so that a token that was away is no trouble afterwards."""
+    """See `Kek`. Each use opens a session, so that a temporarily removed token needs no restart."""
 
     def __init__(self, settings: Pkcs11Settings, pin: str) -> None:
         self._settings = settings
@@ -55,7 +59,7 @@ class Pkcs11Kek:
         return nonce + self._use(lambda _, kek: _gcm(kek.encrypt, key, nonce, context))
 
     def unwrap(self, wrapped: bytes, context: bytes) -> bytes:
-        """See `Kek.unwrap`. AES-KEY-WRAP knows no context; there, that a key is used as something else is harmless."""
+        """See `Kek.unwrap`. AES-KEY-WRAP has no context; using a key for another purpose is harmless there."""
         if self._settings.mechanism == "aes-key-wrap":
             return self._use(lambda _, kek: _unwrapped(kek, wrapped))
         nonce, data = wrapped[:NONCE_BYTES], wrapped[NONCE_BYTES:]
@@ -79,7 +83,7 @@ class Pkcs11Kek:
             try:
                 return self._used(use)
             except tuple(_PASSES) as error:
-                _LOADED_BY[str(self._settings.module)] = 0  # begin anew: it may have seen a file that was half written
+                _LOADED_BY[str(self._settings.module)] = 0  # initialize again: it may have read an incomplete file
                 if attempts >= _PASSES.get(type(error), 0):
                     raise
             attempts += 1

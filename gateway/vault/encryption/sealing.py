@@ -1,19 +1,20 @@
-"""Sealing: values to bytes that nobody can read without a key, and back. Pure; randomness comes in as an argument.
+"""Encrypts and decrypts pieces: the values that one request added to its conversation. Pure; randomness is an
+argument.
 
-A piece is what one request added to its conversation. Every value has a data key of its own, which seals it and
-nothing else (AES-256-GCM, NIST SP 800-38D); the data keys of a piece together are its ring, which is wrapped by
-AES-256-GCM under a wrapping key (see `wrapping`). Hence erasure by key destruction: without its ring a piece can't be
-opened, and a ring without the key of one value opens all the others and never that one, in any copy of the piece.
+Every value is encrypted under its own data key (AES-256-GCM, NIST SP 800-38D). The data keys of a piece are its ring,
+which is wrapped by AES-256-GCM under a wrapping key (see `wrapping`). This enables erasure by key destruction: without
+its ring a piece cannot be opened. A ring without the key of one value opens the other values only, in every copy of
+the piece.
 
     keys       nonce, wrapped ring
-    sealed     for each value: length, and (token, NUL, value) sealed under its data key
-    subjects   for each value: its index and the blind index of whom it is about; may be several for one value
+    sealed     for each value: length, and (token, NUL, value) encrypted under its data key
+    subjects   for each value: its index and the blind index of each identifier in it
 
-Keys, ring and values are bound to their place (`Place`): a piece that was moved or swapped does not open.
+Keys, ring and values are bound to their location (`Place`): a piece that was moved or swapped cannot be opened.
 
     piece = seal({"IBAN_...": "DE89 ..."}, {}, place=place, wrapping=key, entropy=random_bytes(entropy_bytes(1)))
     unseal(piece, place=place, wrapping=key)                                        # {"IBAN_...": "DE89 ..."}
-    without(piece, {digest}, place=place, wrapping=key, entropy=...)                # the piece, and nothing of him
+    without(piece, {digest}, place=place, wrapping=key, entropy=...)                # the piece without that subject
 """
 
 from __future__ import annotations
@@ -29,26 +30,26 @@ from .errors import VaultFailed
 KEY_BYTES = 32  # AES-256
 NONCE_BYTES = 12  # SP 800-38D 5.2.1.1
 _TAG_BYTES = 16  # SP 800-38D 5.2.1.2, the longest
-SUBJECT_BYTES = 16  # of a blind index: 128 bits, so that no two values meet
+SUBJECT_BYTES = 16  # of a blind index: 128 bits, to avoid collisions
 _INDEX_BYTES = 4
 _SUBJECT_RECORD_BYTES = _INDEX_BYTES + SUBJECT_BYTES
-# A data key seals one value, once, so its nonce need not differ from anything (SP 800-38D 8.2: unique for each key).
+# A data key encrypts one value, once, so its nonce may be constant (SP 800-38D 8.2: unique for each key).
 _ONLY_NONCE = bytes(NONCE_BYTES)
 
 
 class Place(NamedTuple):
-    """Where a piece belongs."""
+    """Location of a piece."""
 
     tenant: bytes
     """Keyed digest, 16 bytes."""
     conversation: bytes
     """Keyed digest, 32 bytes."""
     seq: int
-    """Which piece of its conversation, from 0."""
+    """Number of the piece in its conversation, from 0."""
 
 
 class Piece(NamedTuple):
-    """Some values of one conversation, sealed."""
+    """Encrypted values of one conversation."""
 
     keys: bytes
     subjects: bytes
@@ -56,7 +57,7 @@ class Piece(NamedTuple):
 
 
 def entropy_bytes(values: int) -> int:
-    """How much randomness sealing so many values takes."""
+    """Return the number of random bytes for that number of values."""
     return NONCE_BYTES + KEY_BYTES * values
 
 
@@ -68,12 +69,12 @@ def seal(
     wrapping: AESGCM,
     entropy: bytes,
 ) -> Piece:
-    """Seal the values of one piece.
+    """Encrypt the values of one piece.
 
     Args:
         values: token -> value.
-        subjects: token -> blind indexes of whom its value is about; tokens may be absent.
-        entropy: `entropy_bytes(len(values))` random bytes, never used before.
+        subjects: token -> blind indexes of the identifiers in its value; tokens may be absent.
+        entropy: `entropy_bytes(len(values))` random bytes, unused.
     """
     ring = entropy[NONCE_BYTES:]
     context = _context(b"v", place)
@@ -89,10 +90,10 @@ def seal(
 
 
 def unseal(piece: Piece, *, place: Place, wrapping: AESGCM) -> dict[str, str]:
-    """Token -> value.
+    """Decrypt a piece: token -> value.
 
     Raises:
-        VaultFailed: it was altered, or belongs elsewhere.
+        VaultFailed: it was altered, or belongs to another location.
     """
     ring = _unwrapped(piece.keys, place, wrapping)
     context = _context(b"v", place)
@@ -119,11 +120,12 @@ def without(
     rewrapping: AESGCM | None = None,
     entropy: bytes,
 ) -> tuple[Piece, int]:
-    """The piece without the values of these subjects, their data keys gone from its ring, and how many that were.
+    """Return the piece without the values of these subjects, with a ring without their data keys, and the number of
+    removed values.
 
     Args:
-        rewrapping: for the new ring; as before when None.
-        entropy: `entropy_bytes(0)` random bytes, never used before.
+        rewrapping: wraps the new ring; None: `wrapping`.
+        entropy: `entropy_bytes(0)` random bytes, unused.
     """
     records = list(_subjects(piece.subjects))
     doomed = {number for number, digest in records if digest in digests}
@@ -144,21 +146,21 @@ def without(
 
 
 def rewrapped(keys: bytes, *, place: Place, old: AESGCM, new: AESGCM, entropy: bytes) -> bytes:
-    """The same ring, wrapped under another key.
+    """Return the same ring, wrapped under another key.
 
     Args:
-        entropy: `entropy_bytes(0)` random bytes, never used before.
+        entropy: `entropy_bytes(0)` random bytes, unused.
     """
     return _wrapped(_unwrapped(keys, place, old), place, new, entropy)
 
 
 def count_values(keys: bytes) -> int:
-    """How many values a wrapped ring opens; needs no key."""
+    """Return the number of values in a wrapped ring, from its length."""
     return (len(keys) - NONCE_BYTES - _TAG_BYTES) // KEY_BYTES
 
 
 def subjects_in(records: bytes) -> set[bytes]:
-    """The blind indexes in a piece's `subjects`."""
+    """Return the blind indexes in a piece's `subjects`."""
     return {digest for _, digest in _subjects(records)}
 
 
@@ -176,7 +178,7 @@ def _split(sealed: bytes) -> list[bytes]:
         parts.append(sealed[start + 4 : end])
         start = end
     if start != len(sealed):
-        raise VaultFailed("expected whole values, got one that is cut off")
+        raise VaultFailed("a value is truncated")
     return parts
 
 
@@ -196,5 +198,5 @@ def _unwrapped(keys: bytes, place: Place, wrapping: AESGCM) -> bytes:
 
 
 def _context(purpose: bytes, place: Place) -> bytes:
-    """Associated data: fields of fixed length, so that no two places give the same bytes."""
+    """Return the associated data: fields of fixed length, so that it is unique for each location."""
     return b"".join((b"sovctl vault v2", purpose, place.tenant, place.conversation, place.seq.to_bytes(8)))

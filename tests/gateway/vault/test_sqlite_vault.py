@@ -203,7 +203,7 @@ def test_on_a_full_disk_nothing_is_acknowledged_that_is_not_kept(sqlite_home: Sq
     )
     assert done.returncode == 0, done.stderr
     first, *rest = done.stdout.splitlines()
-    assert first.startswith(f"failed {sqlite_home.path}: expected a vault that can be read and written, got: SQLITE_")
+    assert first.startswith(f"failed {sqlite_home.path}: the vault is unreadable or unwritable: SQLITE_")
     assert rest[0] == "failed again"
     assert int(rest[1].removeprefix("kept ")) > 5
 
