@@ -1,8 +1,8 @@
-"""The log: one JSON object a line on standard error, and never a word of anybody's text.
+"""The log: one JSON object per line on standard error, without text of requests or answers.
 
-Libraries may put content into their messages, and exceptions carry the value that broke them. So only our own
-loggers speak, in fixed words with named fields, and an exception is logged as its type and the places it went
-through, without its message.
+Messages of libraries may contain content, and exceptions contain the value that caused them. Therefore only sovctl's
+loggers write, with fixed words and named fields. An exception is logged as its type and its stack positions, without
+its message.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ class _JsonLines(logging.Formatter):
 
 
 def set_up(level: str = "INFO") -> None:
-    """Send our log, and the bare fact of a library's warning, to standard error."""
+    """Send sovctl's log, and the names of libraries that warn, to standard error."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_JsonLines())
-    logging.raiseExceptions = False  # else a log that can't be written prints what it was about to say, text and all
+    logging.raiseExceptions = False  # otherwise a failed write would print the record with its text
     root = logging.getLogger()
     root.handlers = [handler]
     root.setLevel(logging.WARNING)
@@ -45,19 +45,19 @@ def set_up(level: str = "INFO") -> None:
 
 
 def event(name: str, *, level: int = logging.INFO, error: BaseException | None = None, **fields: Any) -> None:
-    """Log that something happened.
+    """Log an event.
 
     Args:
         name: fixed words, such as "upstream failed".
         error: logged without its message.
-        fields: names, codes and numbers; never text from a request or an answer.
+        fields: names, codes and numbers; no text of a request or an answer.
     """
     _logger.log(level, name, exc_info=error, extra={"fields": fields})
 
 
 @contextlib.contextmanager
 def without(library: str) -> Iterator[None]:
-    """Say nothing of what a library's logger says."""
+    """Suppress the logger of a library."""
     logger = logging.getLogger(library)
     logger.disabled = True
     try:
@@ -67,7 +67,7 @@ def without(library: str) -> Iterator[None]:
 
 
 def describe(error: BaseException) -> str:
-    """An exception without its message: type, and the last places it passed."""
+    """Return an exception's type and its last stack positions, without its message."""
     frames = traceback.extract_tb(error.__traceback__)[-4:]
     places = " < ".join(f"{Path(frame.filename).name}:{frame.lineno}" for frame in reversed(frames))
     return f"{type(error).__name__} at {places}" if places else type(error).__name__

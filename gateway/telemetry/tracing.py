@@ -1,16 +1,17 @@
-"""Traces of requests for an OpenTelemetry collector: names, codes, counts and times; never text.
+"""Traces of requests for an OpenTelemetry collector: names, codes, counts and times, without text.
 
-    request     from the whole request to the end of its answer
-    detect      finding out what is in it
-    vault       storing what its tokens stand for
+    request     from the complete request to the end of its answer
+    detect      inspection
+    vault       storing the values of its tokens
     audit       making its records durable
     upstream    from sending it to the beginning of the answer, with the retries at that pool or cloud
-    release     judging the answer
+    release     release checks
 
-Attributes come from one table (`ATTRIBUTES`); anything else is dropped, and so is a value that is no number, truth or
-short word. A client's W3C `traceparent` is taken up; pools get one, clouds never do. What is to be sent waits in a
-bounded queue for a thread of its own: a collector that is slow or gone costs spans, and no request anything. Without
-`tracing` in the settings nothing of OpenTelemetry is even imported.
+`ATTRIBUTES` lists all attributes; other attributes are dropped, and so are values that are not numbers, booleans or
+short words. The gateway continues a client's W3C `traceparent`, sends one to pools, and none to clouds. A separate
+thread
+sends the spans from a bounded queue: if the collector is slow or unreachable, spans are lost, and requests are not
+affected. Without `tracing` in the settings, OpenTelemetry is not imported.
 
     tracing = Tracing(settings, site="lab")
     exchange.trace = tracing.begin(headers.get("traceparent"))     # None for a request that is not sampled
@@ -57,22 +58,22 @@ ATTRIBUTES: Mapping[str, type] = {
     "upstream_kind": str,
     "verdict": str,
 }
-"""What a span may say, as `sovctl.NAME`: names from the settings, fixed words, counts."""
+"""Permitted attributes, as `sovctl.NAME`: names from the settings, fixed words, counts."""
 
 _WORD = re.compile(r"[A-Za-z0-9._:/@-]{1,200}")
 _TRACEPARENT = re.compile(r"00-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}")  # W3C Trace Context 1, 3.2.2
-_MOST_WAITING = 4096  # spans, some 4 MB; at 6 a request, what 680 sampled requests make
+_MOST_WAITING = 4096  # spans, about 4 MB: 680 sampled requests with 6 spans each
 _BATCH = 512
 _SEND_EVERY_S = 1.0
 _TIMEOUT_S = 5.0
-_LAST_SEND_S = 2.0  # how long a gateway that stops waits for its collector
+_LAST_SEND_S = 2.0  # timeout for the collector when the gateway stops
 _SAY_EVERY_S = 60.0
 NOTHING: AbstractContextManager[Any] = nullcontext()
-"""In the place of a part of a trace that is not sampled."""
+"""Used instead of a span if the request is not sampled."""
 
 
 class Tracing:
-    """Makes traces and sends them. Open it in the process that serves; it starts a thread."""
+    """Creates traces and sends them. Open it in the serving process, because it starts a thread."""
 
     def __init__(self, settings: TracingSettings, *, site: str) -> None:
         from opentelemetry import trace
@@ -81,7 +82,7 @@ class Tracing:
         from opentelemetry.sdk.trace.export import BatchSpanProcessor
         from opentelemetry.sdk.trace.sampling import ALWAYS_ON
 
-        logging.getLogger("opentelemetry").setLevel(logging.CRITICAL)  # `_Sending` says what there is to say
+        logging.getLogger("opentelemetry").setLevel(logging.CRITICAL)  # `_Sending` logs instead
         self._trace = trace
         self._limit = int(settings.sample_ratio * 2**56)
         self._processor = BatchSpanProcessor(
@@ -93,20 +94,20 @@ class Tracing:
         resource = Resource(
             {"service.name": "sovctl-gateway", "service.version": __version__, "service.namespace": site}
         )
-        # What was drawn by the trace's id is recorded; the environment has no say in it.
+        # The trace id decides about sampling; environment variables do not.
         provider = TracerProvider(sampler=ALWAYS_ON, resource=resource, shutdown_on_exit=False)
         provider.add_span_processor(self._processor)
         self._tracer = provider.get_tracer("sovctl.gateway", __version__)
 
     def begin(self, traceparent: str | None) -> Trace | None:
-        """The trace of a request; None when it is not sampled.
+        """Return the trace of a request; None if it is not sampled.
 
         Args:
-            traceparent: of the client, as it came.
+            traceparent: header of the client, unchanged.
         """
         parent = _TRACEPARENT.fullmatch(traceparent) if traceparent is not None else None
         trace_id, span_id = (int(part, 16) for part in parent.groups()) if parent is not None else (0, 0)
-        # W3C Trace Context 2, 3.2.2.3.1: the last seven bytes are random, so they draw the same everywhere.
+        # W3C Trace Context 2, 3.2.2.3.1: the last seven bytes are random, so all systems sample the same traces.
         drawn = trace_id % 2**56 if trace_id else secrets.randbits(56)
         if drawn >= self._limit:
             return None
@@ -118,15 +119,15 @@ class Tracing:
         return Trace(self._tracer, root, api.set_span_in_context(root, api.context_api.Context()))
 
     async def close(self) -> None:
-        """Send what waits, as far as the collector takes it in time."""
-        # A thread that nobody has to wait for: the library's own waits are longer.
+        """Send the queued spans within the timeout."""
+        # A daemon thread, because the library's own timeouts are longer.
         sending = threading.Thread(target=self._processor.shutdown, name="last traces", daemon=True)
         sending.start()
         await asyncio.to_thread(sending.join, _LAST_SEND_S)
 
 
 class Trace:
-    """One request's."""
+    """Trace of one request."""
 
     def __init__(self, tracer: Any, root: Span, context: Any) -> None:
         self._tracer = tracer
@@ -134,23 +135,23 @@ class Trace:
         self._context = context
 
     def span(self, name: str, attributes: Mapping[str, Any] | None = None) -> Timed:
-        """A part of it, from now until the end of the `with`."""
+        """Return a child span, from now until the end of the `with` block."""
         return Timed(self._tracer.start_span(name, self._context), attributes)
 
     def past(self, name: str, began_ns: int, attributes: Mapping[str, Any]) -> None:
-        """A part that began at a time (ns since 1970) and ends now."""
+        """Add a child span that began at a time (ns since 1970) and ends now."""
         span = self._tracer.start_span(name, self._context, start_time=began_ns)
         span.set_attributes(allowed(attributes))
         span.end()
 
     def end(self, attributes: Mapping[str, Any]) -> None:
-        """The request is done; what is said after that is not heard."""
+        """End the trace; later attributes are ignored."""
         self._root.set_attributes(allowed(attributes))
         self._root.end(time.time_ns())
 
 
 class Timed:
-    """A part of a trace; it ends with its `with`."""
+    """A span that ends with its `with` block."""
 
     def __init__(self, span: Span, attributes: Mapping[str, Any] | None) -> None:
         self._span = span
@@ -158,12 +159,12 @@ class Timed:
             span.set_attributes(allowed(attributes))
 
     def say(self, attributes: Mapping[str, Any]) -> None:
-        """Add what has become known."""
+        """Add attributes."""
         self._span.set_attributes(allowed(attributes))
 
     @property
     def traceparent(self) -> str:
-        """For a pool, whose own spans then are parts of this one."""
+        """Header for a pool, whose own spans become children of this one."""
         context = self._span.get_span_context()
         return f"00-{context.trace_id:032x}-{context.span_id:016x}-01"
 
@@ -171,7 +172,7 @@ class Timed:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, _error: object, _traceback: TracebackType | None) -> None:
-        if kind is not None:  # its class alone: a message may hold anything
+        if kind is not None:  # its class only, because a message may contain any text
             self._span.set_attributes(allowed({"reason": kind.__name__}))
         self._span.end()
 
@@ -179,12 +180,12 @@ class Timed:
 def span(
     trace: Trace | None, name: str, attributes: Mapping[str, Any] | None = None
 ) -> AbstractContextManager[Timed | None]:
-    """A part of a trace, or nothing where there is none."""
+    """Return a child span, or `NOTHING` without a trace."""
     return NOTHING if trace is None else trace.span(name, attributes)
 
 
 def allowed(attributes: Mapping[str, Any]) -> dict[str, Any]:
-    """Those that a span may say, by their full names."""
+    """Return the permitted attributes by their full names."""
     return {
         f"sovctl.{name}": value
         for name, value in attributes.items()
@@ -199,7 +200,7 @@ def _sending(settings: TracingSettings) -> SpanExporter:
     from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 
     session = requests.Session()
-    session.trust_env = False  # a proxy in the environment is a way out that nobody planned
+    session.trust_env = False  # ignore HTTP_PROXY and HTTPS_PROXY
     session.max_redirects = 0
     inner = OTLPSpanExporter(
         str(settings.endpoint),
@@ -210,7 +211,7 @@ def _sending(settings: TracingSettings) -> SpanExporter:
     )
 
     class _Sending(SpanExporter):
-        """Says once a minute that a collector does not take what it is sent."""
+        """Logs once a minute that the collector does not accept spans."""
 
         _said_at = -_SAY_EVERY_S
 

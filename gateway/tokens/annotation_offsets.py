@@ -1,11 +1,11 @@
-"""Where places of an upstream's text stand once there are values of another length in it. Pure.
+"""Adjusts the offsets of annotations after tokens were replaced by values of another length. Pure.
 
-Annotations say by offset which words of an answer they are about; the upstream counted them in its text, with tokens.
+Annotations refer to text by offsets. The upstream counted them in its text, which contains tokens.
 
-    offsets = Offsets()
-    offsets.add(10, 29, 16)      # a token of 19 characters became a value of 16
-    offsets.place(40)            # 37
-    offsets.move([{"type": "url_citation", "start_index": 40, "end_index": 43}])
+offsets = Offsets()
+offsets.add(10, 29, 16)      # a token of 19 characters became a value of 16
+offsets.place(40)            # 37
+offsets.move([{"type": "url_citation", "start_index": 40, "end_index": 43}])
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from bisect import bisect_right
 from typing import Any
 
 # openai 3.52, `types/responses/response_output_text.py` and `types/chat/chat_completion_message.py` (read 2026-11);
-# `index` of a file is its place in a list of files.
+# `index` of a file is its position in a list of files.
 _PLACES = ("start_index", "end_index")
 
 
 class Offsets:
-    """Of one channel."""
+    """Offsets of one channel."""
 
     def __init__(self) -> None:
         self._starts: list[int] = []
@@ -27,20 +27,20 @@ class Offsets:
         self._shifts = [0]
 
     def add(self, start: int, end: int, length: int) -> None:
-        """What stood from `start` to `end` has this length now; it stands behind all that was added before."""
+        """Record that the span from `start` to `end` now has this length; spans are added in ascending order."""
         self._starts.append(start)
         self._ends.append(end)
         self._shifts.append(self._shifts[-1] + length - (end - start))
 
     def place(self, offset: int) -> int:
-        """The new place of an old one; one within what changed is where that begins."""
+        """Return the new offset; for an offset within a replaced span, the span's start."""
         number = bisect_right(self._ends, offset)
         if number < len(self._starts):
             offset = min(offset, self._starts[number])
         return offset + self._shifts[number]
 
     def move(self, annotations: Any) -> None:
-        """Change the offsets in annotations, in place, whatever else these hold."""
+        """Adjust the offsets in annotations, in place; other values are ignored."""
         if not self._starts or not isinstance(annotations, list):
             return
         for each in annotations:

@@ -1,9 +1,10 @@
-"""Which conversation does a request belong to? Its tokens are the same all through it, and nobody else's.
+"""Identifies the conversation of a request. Tokens are constant within a conversation and differ between
+conversations.
 
-A client that knows says so in the header `x-sovctl-conversation`. Otherwise it is told by how the conversation began:
+A client can name the conversation in the header `x-sovctl-conversation`. Otherwise it is derived from its beginning:
 tenant, client, end user (`user`) and every message up to the first one of a user. Later turns repeat these, so they
-keep their tokens. Two chats of one client that begin alike share tokens; therefore a conversation that was derived
-restores only what its own request sent, and only a named one also what it sent before.
+keep their tokens. Two chats of one client with the same beginning share tokens. Therefore a derived conversation
+restores only values of the same request, and a named one also values of earlier requests.
 """
 
 from __future__ import annotations
@@ -22,18 +23,18 @@ _NAME = re.compile(r"[!-~]{1,128}")
 
 
 class Conversation(NamedTuple):
-    """One conversation of one tenant. Holds no name and no text: `key` is a keyed digest of them."""
+    """One conversation of one tenant. Contains no name and no text: `key` is a keyed digest of them."""
 
     tenant: str
     key: str
     """64 hex digits; safe to store and to audit."""
     is_named: bool
-    """The client named it, so it may rely on what it sent in earlier requests."""
+    """The client named it, so values of its earlier requests may be restored."""
     key_version: int = 1
-    """Of the token key that made `key` and makes its tokens."""
+    """Version of the token key that computed `key` and issues its tokens."""
 
     def beside(self, purpose: str) -> Conversation:
-        """A place in the vault for what belongs to this conversation and is no part of it; erased together with it."""
+        """Return a separate vault location for data related to this conversation; it is erased together with it."""
         key = hashlib.sha256(f"sovctl beside v1\0{purpose}\0{self.key}".encode()).hexdigest()
         return Conversation(self.tenant, key, True, self.key_version)
 
@@ -41,13 +42,13 @@ class Conversation(NamedTuple):
 def conversation_of(
     beginning: Sequence[Any], *, header: str | None, tenant: str, client: str, secret: HmacKey, key_version: int = 1
 ) -> Conversation:
-    """The conversation of a request.
+    """Return the conversation of a request.
 
     Args:
-        beginning: how it began, as the surface tells; plain values.
-        header: value of `HEADER`, when there is one.
+        beginning: its beginning, from the surface; plain values.
+        header: value of `HEADER`; None if absent.
         secret: key of the digest.
-        key_version: of that key.
+        key_version: version of that key.
 
     Raises:
         ValueError: the header is longer than 128 characters, or not printable ASCII without spaces.

@@ -1,10 +1,10 @@
 """HMAC-SHA-256 (RFC 2104) for many short texts under one key.
 
-`hmac.digest` has OpenSSL look the algorithm up each time, and hash the key again. Copies of two hashes that have taken
-the key in already do the same in two fifths of its time.
+`hmac.digest` lets OpenSSL look up the algorithm and hash the key for each call. Copying two hash states that already
+contain the key takes 40 % of its time.
 
-    key = HmacKey(secret)
-    key.digest(b"text") == hmac.digest(secret, b"text", "sha256")
+key = HmacKey(secret)
+key.digest(b"text") == hmac.digest(secret, b"text", "sha256")
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ class HmacKey:
         self._inner, self._outer = sha256(block.translate(_INNER)), sha256(block.translate(_OUTER))
 
     def digest(self, data: bytes) -> bytes:
-        """Of what is there whole."""
+        """Return the HMAC of `data`."""
         inner, outer = self._inner.copy(), self._outer.copy()
         inner.update(data)
         outer.update(inner.digest())
         return outer.digest()
 
     def begin(self) -> Digest:
-        """Of what comes in pieces."""
+        """Return a digest for data in chunks."""
         return Digest(self._inner.copy(), self._outer.copy())
 
 
 class Digest:
-    """A digest on its way. Made by `HmacKey.begin`."""
+    """An incremental digest. Created by `HmacKey.begin`."""
 
     __slots__ = ("_inner", "_outer", "update")
 
@@ -51,7 +51,7 @@ class Digest:
         self.update = inner.update
 
     def hexdigest(self) -> str:
-        """Of all pieces so far."""
+        """Return the HMAC of all chunks so far, in hex."""
         outer = self._outer.copy()
         outer.update(self._inner.digest())
         return outer.hexdigest()

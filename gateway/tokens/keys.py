@@ -1,12 +1,12 @@
-"""The site's token keys: the current version makes tokens, older ones go on in conversations that began under them.
+"""The site's token keys: the current version issues tokens; older versions stay valid for existing conversations.
 
-A conversation keeps the version it began with until it expires, so its tokens stay the same and go on restoring; to
-any other version it is another conversation, of which nothing can be restored. An older key may be taken out of the
-settings when no conversation of its version lives any more: `sovctl gateway vault status` says so.
+A conversation keeps the version it began with until it expires, so its tokens stay the same and can be restored. Under
+another version it counts as another conversation, without stored values. An older key may be removed from the settings
+when `sovctl gateway vault status` shows no conversation of its version.
 
-    keys = load_token_keys(settings)
-    keys.token, keys.conversation, keys.audit       # derived, one for each purpose
-    keys.of(1).token                                # of an older version
+keys = load_token_keys(settings)
+keys.token, keys.conversation, keys.audit       # derived, one for each purpose
+keys.of(1).token                                # of an older version
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ..settings import GatewaySettings
 
 @dataclass(frozen=True)
 class TokenKeys:
-    """One version of the site's token key, as what is derived from it; and the older ones."""
+    """Keys derived from one version of the site's token key, with the older versions."""
 
     token: bytes = field(repr=False)
     conversation: bytes = field(repr=False)
@@ -34,14 +34,14 @@ class TokenKeys:
 
     @classmethod
     def derive(cls, key: bytes, *, version: int = 1, older: tuple[TokenKeys, ...] = ()) -> TokenKeys:
-        """All keys from one."""
+        """Derive the keys of all purposes from one key."""
         token, conversation, audit, admin, salt = (
             hmac.digest(key, f"sovctl {use} v1".encode(), hashlib.sha256) for use in ("t", "c", "a", "admin", "salt")
         )
         return cls(token, conversation, audit, admin, salt, version, older)
 
     def of(self, version: int) -> TokenKeys:
-        """The keys of a version.
+        """Return the keys of a version.
 
         Raises:
             KeyError: the settings do not list it.
@@ -53,10 +53,10 @@ class TokenKeys:
 
 
 def load_token_keys(settings: GatewaySettings) -> TokenKeys:
-    """The keys that the settings name, the current one with the older ones in it.
+    """Return the current keys of the settings, which contain the older ones.
 
     Raises:
-        InputError: one can't be read.
+        InputError: a key file is unreadable.
     """
     current, *older = settings.all_token_keys
     return TokenKeys.derive(

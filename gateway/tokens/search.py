@@ -1,13 +1,13 @@
-r"""Tokens in text, as models write them: in any case, and with `_` as markdown, HTML or JSON escape it.
+r"""Finds tokens in text in the forms that models write: any case, and `_` escaped for markdown, HTML or JSON.
 
-    for found in find_tokens(text): ...    # labels of ours and sixteen characters
-    for found in find_literals(text): ...  # also without a label: all that a user must not get back as a value
-    search = TokenSearch({"IBAN"}, ids)    # for an answer: only what was issued in its conversation
+for found in find_tokens(text): ...    # a label and sixteen characters
+for found in find_literals(text): ...  # also without a label: text of a user that must not become a value
+search = TokenSearch({"IBAN"}, ids)    # for an answer: only tokens issued in its conversation
 
-A token stands anywhere: no blank is needed around it (Chinese and Arabic have none, markdown and inflection glue things
-to it). Only one written in another case than ours must not begin in the middle of a Latin word, because otherwise half
-of all words would end with the beginning of one. A token whose label the model translated is known by its sixteen
-characters, if they were issued.
+A token needs no spaces around it, because Chinese has no spaces, and Arabic prefixes, markdown and inflections are attached.
+A token in another case than the canonical one must not begin inside a Latin word, because otherwise half of
+all words would end with the beginning of a label. If the model translated the label, the sixteen characters identify
+the token, provided that they were issued.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .token import ALPHABET, ID_CHARACTERS, check_character
 
 _EITHER_CASE = ALPHABET + ALPHABET[10:].lower()
 _BODY = f"[{_EITHER_CASE}]"
-# Backslashes of markdown, of JSON, and of markdown in JSON, come in front of the underscore itself.
+# Backslashes of markdown, of JSON, and of markdown in JSON precede the underscore.
 _ESCAPED = r"(?:&(?i:\#95|\#x5f|lowbar);|\\u005[fF])"
 _UNDERSCORE = rf"(?:\\{{0,3}}_|{_ESCAPED})"
 _UNDERSCORE_BEGUN = r"(?:\\{1,3}|\\u0{0,2}|\\u005|&|&\#(?:9|95|[xX]|[xX]5|[xX]5[fF])?|&(?i:l|lo|low|lowb|lowba|lowbar))"
@@ -31,41 +31,41 @@ PLAIN_ID = re.compile(rf"_({_BODY}{{{ID_CHARACTERS}}})")
 _ESCAPED_ID = re.compile(rf"(?:_|{_ESCAPED})({_BODY}{{{ID_CHARACTERS}}})")
 _BARE_END = re.compile("[^A-Za-z0-9]")
 _BARE_BEGUN = re.compile(rf"_({_BODY}{{0,{ID_CHARACTERS}}})\Z")
-_WORD = r"(?:(?<![A-Za-z0-9])|(?<=\\[bfnrt]))"  # a letter behind a backslash is an escape of JSON's, not of the word
-_LONGEST_LABEL = max(map(len, LABELS)) + 16  # characters, each underscore as long as it can be written
+_WORD = r"(?:(?<![A-Za-z0-9])|(?<=\\[bfnrt]))"  # after a backslash the letter is a JSON escape and not part of the word
+_LONGEST_LABEL = max(map(len, LABELS)) + 16  # characters, with the longest spelling of each underscore
 _LONGEST_BEGUN = _LONGEST_LABEL + 9 + ID_CHARACTERS
 _ENDING_IN = {end: [label for label in LABELS if label.endswith(end)] for end in {label[-2:] for label in LABELS}}
-_MARK = re.compile(r"[_\\&]")  # every underscore begins with one, however it is written
+_MARK = re.compile(r"[_\\&]")  # first character of every spelling of an underscore
 
 
 class Found(NamedTuple):
-    """What stands in a text where a token may stand."""
+    """A possible token in a text."""
 
     start: int
     end: int
     id: str
-    """Its sixteen characters, upper case."""
+    """The sixteen characters, upper case."""
     label: str | None
-    """The label in front of them, as ours are written; None when there is none of ours."""
+    """The label before them; None if it is unknown."""
 
     @property
     def token(self) -> str | None:
-        """The token in its canonical form; None without a label, or when its check character is wrong."""
+        """The canonical token; None without a label, or if the check character is wrong."""
         return f"{self.label}_{self.id}" if self.label is not None and self.is_sound else None
 
     @property
     def is_sound(self) -> bool:
-        """True when the check character is right."""
+        """The check character is correct."""
         return check_character(self.id[:-1]) == self.id[-1]
 
 
 def find_tokens(text: str) -> Iterator[Found]:
-    """Everything in `text` that has one of our labels and sixteen characters, none overlapping."""
+    """Yield every label with sixteen characters in `text`, without overlaps."""
     return _found(text, _ANY_LABEL, is_bare_wanted=False)
 
 
 def find_literals(text: str) -> Iterator[Found]:
-    """Everything in `text` that a restorer could read as a token, whatever was issued; none overlapping."""
+    """Yield everything in `text` that a restorer could read as a token, for any issued labels; without overlaps."""
     return _found(text, _ANY_LABEL, is_bare_wanted=True)
 
 
@@ -84,7 +84,7 @@ def _found(text: str, label_end: re.Pattern[str], *, is_bare_wanted: bool) -> It
 
 
 def id_pattern(text: str) -> re.Pattern[str]:
-    """What finds sixteen characters behind an underscore in `text`: the quick one where none is escaped."""
+    """Return the pattern for sixteen characters after an underscore; a faster one if `text` contains no escapes."""
     return _ESCAPED_ID if "&" in text or "\\u005" in text else PLAIN_ID
 
 
@@ -92,7 +92,7 @@ def _labelled(
     text: str, match: re.Match[str], position: int, labels: Iterable[str], label_end: re.Pattern[str]
 ) -> Found | None:
     at = match.start()
-    for plain in labels:  # as we write them: nearly always
+    for plain in labels:  # canonical spelling, the common case
         if text.endswith(plain, position, at):
             return Found(at - len(plain), match.end(), match.group(1).upper(), plain)
     label = label_end.search(text, max(position, at - _LONGEST_LABEL), at)
@@ -103,7 +103,7 @@ def _labelled(
 
 
 def _bare(text: str, match: re.Match[str]) -> Found | None:
-    """Without a label the underscore is a plain one, and the sixteen characters end where a word ends."""
+    """Without a label the underscore must be plain, and the sixteen characters must end a word."""
     end = match.end()
     if text[match.start()] != "_" or (end < len(text) and not _BARE_END.match(text, end)):
         return None
@@ -111,10 +111,10 @@ def _bare(text: str, match: re.Match[str]) -> Found | None:
 
 
 class TokenSearch:
-    """Finds the tokens that were issued, and their beginnings at the end of what came so far.
+    """Finds issued tokens, and their beginnings at the end of the text so far.
 
     Args:
-        labels: of the tokens that were issued.
+        labels: labels of the issued tokens.
         ids: their sixteen characters.
     """
 
@@ -124,32 +124,32 @@ class TokenSearch:
         self._label_end, self._begun, self._words, self.last_letters = _compiled(self._labels)
 
     def begun_in_letters(self, text: str, before: str) -> int:
-        """As `begun`, for text without `_`, `\\` and `&` that stands behind `before`, which has none of them either."""
+        """As `begun`, for text without `_`, `\\` and `&` that follows `before`, which contains none of them either."""
         word = text.rpartition(" ")[2]
         if not word or (word.islower() and word not in self._words and word.isalpha() and word.isascii()):
-            return len(text)  # nearly always
+            return len(text)  # the common case
         word = word[len(word.rstrip(ascii_letters)) :]
         start = len(text) - len(word)
         last = text[start - 1 : start] or before[-1:]
         if word.lower() in self._words and not (last.isascii() and last.isalnum()):
             return start
-        if word[-1:].isupper():  # as we write them they begin inside of words as well
+        if word[-1:].isupper():  # canonical tokens may also begin inside a word
             for at in range(max(start, len(text) - _LONGEST_LABEL), len(text)):
                 if text[at:].isupper() and text[at:].lower() in self._words:
                     return at
         return len(text)
 
     def is_begun(self, text: str) -> bool:
-        """True when all of `text` is the beginning of a token as we write it, its label included."""
+        """Return whether all of `text` is the beginning of a canonical token, including its label."""
         label, _, body = text.rpartition("_")
         return label in self._labels and len(body) < ID_CHARACTERS and not body.strip(ALPHABET)
 
     def first(self, text: str, position: int, pattern: re.Pattern[str], *, is_end: bool) -> Found | None:
-        """The first token, or what may be one, that begins at `position` or later.
+        """Return the first token, or possible token, that begins at `position` or later.
 
         Args:
             pattern: `id_pattern(text)`.
-            is_end: nothing comes behind `text`.
+            is_end: no text follows.
         """
         at = position
         while (match := pattern.search(text, at)) is not None:
@@ -162,13 +162,13 @@ class TokenSearch:
         return None
 
     def begun(self, text: str, position: int) -> int:
-        """Where the beginning of a token begins that the end of `text` may be; its length when there is none."""
+        """Return the start of a token's beginning at the end of `text`; the length of `text` otherwise."""
         first = max(position, len(text) - _LONGEST_BEGUN)
         before = text[max(0, first - 2) : first]
         mark = _MARK.search(text, first - len(before))
         if mark is None:
             return first + self.begun_in_letters(text[first:], before)
-        letters = text[first : mark.start()]  # the last of them may be a label's, and nothing in front of them
+        letters = text[first : mark.start()]  # the last of them may belong to a label; text before them does not
         begun = self._begun.search(text, first + len(letters.rstrip(ascii_letters)))
         start = begun.start() if begun is not None else len(text)
         bare = _BARE_BEGUN.search(text, max(position, len(text) - ID_CHARACTERS - 1))
@@ -181,8 +181,8 @@ class TokenSearch:
 
 @lru_cache(256)
 def _compiled(labels: frozenset[str]) -> tuple[re.Pattern[str], re.Pattern[str], frozenset[str], frozenset[str]]:
-    """For the tokens of some labels: the pattern of a label's end, of every beginning, beginnings of words, and the
-    letters that those end with."""
+    """Return patterns for tokens with these labels: the end of a label, every beginning, beginnings of words, and
+    their last letters."""
     ordered = sorted(labels)
     begun = "|".join(map(_begun_pattern, ordered)) or "(?!)"
     words = {label.split("_")[0][:end].lower() for label in ordered for end in range(1, len(label) + 1)}
@@ -197,11 +197,11 @@ def _compiled(labels: frozenset[str]) -> tuple[re.Pattern[str], re.Pattern[str],
 def _label_end_pattern(labels: Iterable[str], *, is_word: bool) -> re.Pattern[str]:
     written = "|".join(label.replace("_", _UNDERSCORE) for label in labels) or "(?!)"
     any_case = f"{_WORD}(?i:{written})|{written}" if is_word else f"(?i:{written})"
-    return re.compile(rf"({any_case})\\{{0,3}}\Z", re.ASCII)  # ASCII: the Kelvin sign is no K
+    return re.compile(rf"({any_case})\\{{0,3}}\Z", re.ASCII)  # ASCII: the Kelvin sign does not match K
 
 
 def _begun_pattern(label: str) -> str:
-    """A pattern for every proper beginning of a token of this label, one character or more."""
+    """Return a pattern for every proper beginning of a token of this label, of at least one character."""
     rest = f"{_BODY}{{0,{ID_CHARACTERS - 1}}}"
     for character in reversed(label + "_"):
         rest = rf"(?:{_UNDERSCORE}(?:{rest})?|{_UNDERSCORE_BEGUN})" if character == "_" else f"{character}(?:{rest})?"

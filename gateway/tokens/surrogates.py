@@ -1,19 +1,19 @@
-"""Stand-ins that have the form of what they stand for, where a schema lets nothing else pass. Pure.
+"""Format-preserving surrogates of tokens, for schemas that accept only values of a given format. Pure.
 
-A model that may only write an e-mail address there can't write `EMAIL_7K2M...`. So a site can allow, kind by kind
-(`tokens.format_preserving`), a stand-in made from the token: nobody's, and never one that could be anybody's.
+A model whose answer must be an e-mail address cannot write `EMAIL_7K2M...`. A site can enable surrogates by entity
+type (`tokens.format_preserving`). A surrogate is computed from the token, and its range is never assigned to a person:
 
-| kind | stand-in | why it is nobody's |
+| entity type | surrogate | why it is unassigned |
 |---|---|---|
-| EMAIL | the token's sixteen characters, `@tokens.invalid` | RFC 2606, 2: `.invalid` never exists |
-| IBAN | `XT`, right check digits, the sixteen characters | ISO 3166-1: `XA` to `XZ` are no country's |
+| EMAIL | the token's sixteen characters, `@tokens.invalid` | RFC 2606, 2: `.invalid` does not exist |
+| IBAN | `XT`, valid check digits, the sixteen characters | ISO 3166-1: `XA` to `XZ` are not assigned to countries |
 | PHONE | `+999` and eleven digits | ITU-T E.164 list of codes: 999 is not assigned |
-| CARD | `9999`, eleven digits and a Luhn digit | ISO/IEC 7812-1: 9 is for national use, and 999 no country's number |
+| CARD | `9999`, eleven digits and a Luhn digit | ISO/IEC 7812-1: 9 is for national use, and 999 is not a country |
 
-It is restored only where one that was issued stands whole, as it was written: a number in groups is not taken for it.
+A surrogate is restored only if an issued one occurs in full, as it was written; a grouped number is not restored.
 
-    surrogate_of("EMAIL_7K2M0C3R9T5V1WXY")                       # "7k2m0c3r9t5v1wxy@tokens.invalid"
-    demanded(inspector.leaves.texts)                             # {EntityType.EMAIL}: a schema asks for its format
+surrogate_of("EMAIL_7K2M0C3R9T5V1WXY")                       # "7k2m0c3r9t5v1wxy@tokens.invalid"
+demanded(inspector.leaves.texts)                             # {EntityType.EMAIL}: a schema requires its format
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from .search import Found
 from .token import number_of
 
 ENTITY_TYPES = frozenset({EntityType.EMAIL, EntityType.IBAN, EntityType.PHONE, EntityType.CARD})
-"""Those that have stand-ins."""
+"""Entity types with surrogates."""
 
 _DIGITS = 11
 _GLUED_BEFORE = re.compile(r"[\w.%+-]\Z")
 _GLUED_BEHIND = re.compile(r"[^\W_]|[-_]")
 
-# JSON Schema, validation vocabulary, 7.3: formats; and what properties with a pattern are called.
+# JSON Schema, validation vocabulary, 7.3: formats; and names of properties with a pattern.
 _FORMATS = {
     "email": EntityType.EMAIL,
     "idn-email": EntityType.EMAIL,
@@ -55,7 +55,7 @@ _FIXED = frozenset({"pattern", "format", "regex", "grammar", "guided_regex", "gu
 
 
 def surrogate_of(token: str) -> str | None:
-    """The stand-in of a token; None for a kind that has none."""
+    """Return the surrogate of a token; None for other entity types."""
     label, _, body = token.rpartition("_")
     match label:
         case EntityType.EMAIL:
@@ -71,15 +71,15 @@ def surrogate_of(token: str) -> str | None:
 
 
 def may_stand(before: str, behind: str) -> bool:
-    """True when a stand-in between these texts is one for whoever reads it whole."""
+    """Return whether a surrogate between these texts is complete."""
     return not (_GLUED_BEFORE.search(before[-1:]) or _GLUED_BEHIND.match(behind))
 
 
 class Surrogates:
-    """Finds the stand-ins of issued tokens in an answer.
+    """Finds the surrogates of issued tokens in an answer.
 
     Args:
-        tokens: in their canonical form; two that share a stand-in have none.
+        tokens: canonical tokens; those that share a surrogate are ignored.
     """
 
     def __init__(self, tokens: Iterable[str]) -> None:
@@ -93,10 +93,10 @@ class Surrogates:
         self._longest = max(map(len, self._tokens), default=0)
 
     def first(self, text: str, position: int, *, is_end: bool) -> Found | None:
-        """The first one that begins at `position` or later and stands whole.
+        """Return the first complete surrogate that begins at `position` or later.
 
         Args:
-            is_end: nothing comes behind `text`.
+            is_end: no text follows.
         """
         for match in self._written.finditer(text, position):
             start, end = match.span()
@@ -106,7 +106,7 @@ class Surrogates:
         return None
 
     def begun(self, text: str, position: int) -> int:
-        """Where the beginning of one begins that the end of `text` may be; its length when there is none."""
+        """Return the start of a surrogate's beginning at the end of `text`; the length of `text` otherwise."""
         tail = text[max(position, len(text) - self._longest) :].lower()
         for start in range(len(tail)):
             if tail[start:] in self._beginnings:
@@ -115,7 +115,8 @@ class Surrogates:
 
 
 def demanded(leaves: Iterable[JsonText]) -> frozenset[EntityType]:
-    """Kinds whose form a schema in the request asks for: by `format`, or by a pattern on a property named for them."""
+    """Return the entity types whose format a schema in the request requires: by `format`, or by a pattern of a
+    property with a known name."""
     entity_types = set()
     for leaf in leaves:
         place = leaf.path[-1]
@@ -127,16 +128,16 @@ def demanded(leaves: Iterable[JsonText]) -> frozenset[EntityType]:
 
 
 def is_fixed(path: Path) -> bool:
-    """True for a string of a schema that would mean something else when anything in it were replaced."""
+    """Return whether replacing the string would change the meaning of a schema."""
     return path[-1] in _FIXED and path[0] in _SCHEMAS and JSON not in path
 
 
 def _remainder(text: str) -> int:
-    """Of the number that letters and digits stand for, by 97 (ISO 7064)."""
+    """Return the remainder modulo 97 of a number in letters and digits (ISO 7064)."""
     return int("".join(str(int(character, 36)) for character in text)) % 97
 
 
 def _luhn_sum(digits: str) -> int:
-    """ISO/IEC 7812-1, annex B."""
+    """Return the Luhn sum (ISO/IEC 7812-1, annex B)."""
     doubled = (int(digit) * 2 for digit in digits[-2::-2])
     return sum(map(int, digits[-1::-2])) + sum(value - 9 if value > 9 else value for value in doubled)

@@ -1,9 +1,9 @@
-"""Figures about the gateway, for Prometheus: no content, no names of clients, no unbounded labels.
+"""Metrics of the gateway for Prometheus, without content, client names and unbounded labels.
 
-families      counters, gauges, histograms: plain dicts and lists, some 0.1 us to count
-table         every metric there is
-exposition    the text that Prometheus reads, made by prometheus_client
-sharing       several worker processes, one scrape
+families      counters, gauges, histograms: plain dicts and lists, about 0.1 us per count
+table         definitions of all metrics
+exposition    the Prometheus text format, written by prometheus_client
+sharing       totals of several worker processes
 """
 
 from .sharing import MetricsFolder

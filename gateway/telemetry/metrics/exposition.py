@@ -1,4 +1,4 @@
-"""The text that Prometheus reads, written by prometheus_client; OpenMetrics when the scraper asks for it.
+"""Prometheus text, written by prometheus_client; OpenMetrics if the scraper requests it.
 
 content_type, body = exposition(metrics, accept="application/openmetrics-text")
 """
@@ -18,7 +18,7 @@ from .table import PREFIX, Metrics
 
 
 def exposition(metrics: Metrics, *, accept: str = "") -> tuple[str, bytes]:
-    """Content type and body.
+    """Return content type and body.
 
     Args:
         accept: the scraper's `Accept` header.

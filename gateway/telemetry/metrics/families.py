@@ -1,8 +1,9 @@
-"""Counters, gauges and histograms: a dict from label values to numbers. Not for several threads.
+"""Counters, gauges and histograms: a dict from label values to numbers. Not thread-safe.
 
-A request moves a dozen numbers. prometheus_client's own metrics take a lock for each (measured 2026-11, kept children:
-0.4 us a counter, 1.2 us a histogram, against 0.2 and 0.3 us here), so the numbers are kept here, and that library
-writes the text when somebody asks (`exposition`).
+A request changes about a dozen numbers. prometheus_client's own metrics take a lock for each (measured 2026-11, kept
+children:
+0.4 us a counter, 1.2 us a histogram, compared with 0.2 and 0.3 us here). Therefore the numbers are stored here, and
+the library only writes the text (`exposition`).
 
     requests = Counter("requests_total", "Answered requests.", "route", "status")
     requests.add("cloud", "200")
@@ -21,19 +22,19 @@ Key = tuple[str, ...]
 """Label values, in the order of the family's labels."""
 
 MOST_SERIES = 1000
-"""Label sets of one family; what comes after counts as `other`. Labels here are names from the settings and fixed
-words, so a site has a few hundred; the limit is for our mistakes."""
+"""Maximum number of label sets of one family; further ones count as `other`. Labels are names from the settings and
+fixed words, a few hundred per site, so the limit only guards against programming errors."""
 
 _OTHER = "other"
 
 
 class Family(ABC):
-    """What the three have in common.
+    """Base class of counters, gauges and histograms.
 
     Args:
-        name: without the prefix of all metrics.
-        about: one sentence for the reader of the text.
-        labels: their names.
+        name: without the common prefix.
+        about: the help text, one sentence.
+        labels: names of the labels.
     """
 
     kind: Literal["counter", "gauge", "histogram"]
@@ -45,18 +46,18 @@ class Family(ABC):
         self.values: dict[Key, Any] = {}
 
     def bounded(self, key: Key) -> Key:
-        """`key`, or the one that stands for all that are too many."""
+        """Return `key`, or `other` if there are too many label sets."""
         if len(key) != len(self.labels):
             raise ValueError(f"{self.name}: expected {len(self.labels)} label values, got {len(key)}")
         return key if len(self.values) < MOST_SERIES else (_OTHER,) * len(self.labels)
 
     @abstractmethod
     def merge(self, values: Mapping[Key, Any]) -> None:
-        """Take in what another process counted."""
+        """Add the values of another process."""
 
 
 class Counter(Family):
-    """A number that only grows."""
+    """A number that only increases."""
 
     kind = "counter"
 
@@ -66,7 +67,7 @@ class Counter(Family):
             self.values[()] = 0
 
     def add(self, *key: str, by: float = 1) -> None:
-        """Count once, or `by` times."""
+        """Increase by `by`."""
         try:
             self.values[key] += by
         except KeyError:
@@ -74,16 +75,16 @@ class Counter(Family):
             self.values[key] = self.values.get(key, 0) + by
 
     def merge(self, values: Mapping[Key, float]) -> None:
-        """Add."""
+        """Add the counts of another process."""
         for key, value in values.items():
             self.add(*key, by=value)
 
 
 class Gauge(Family):
-    """A number that goes up and down.
+    """A number that increases and decreases.
 
     Args:
-        together: what the numbers of several processes make: their sum, or the largest one.
+        together: combination of several processes: their sum, or their maximum.
     """
 
     kind = "gauge"
@@ -95,7 +96,7 @@ class Gauge(Family):
             self.values[()] = 0
 
     def move(self, by: float, *key: str) -> None:
-        """Add to it."""
+        """Add `by` to the value."""
         try:
             self.values[key] += by
         except KeyError:
@@ -103,11 +104,11 @@ class Gauge(Family):
             self.values[key] = self.values.get(key, 0) + by
 
     def put(self, value: float, *key: str) -> None:
-        """Set it."""
+        """Set the value."""
         self.values[key if key in self.values else self.bounded(key)] = value
 
     def merge(self, values: Mapping[Key, float]) -> None:
-        """Add, or take the larger one."""
+        """Add the values, or keep the larger ones."""
         for key, value in values.items():
             if self.together == "sum":
                 self.move(value, *key)
@@ -116,14 +117,14 @@ class Gauge(Family):
 
 
 class Series:
-    """One label set of a histogram; keep it where many values are observed."""
+    """One label set of a histogram; keep a reference if many values are observed."""
 
     __slots__ = ("_bounds", "counts", "total")
 
     def __init__(self, bounds: tuple[float, ...]) -> None:
         self._bounds = bounds
         self.counts = [0] * (len(bounds) + 1)
-        """How many values fell between a bound and the one before it; the last one counts those above all bounds."""
+        """Number of values between the previous bound and this one; the last entry counts values above all bounds."""
         self.total = 0.0
 
     def observe(self, value: float) -> None:
@@ -133,10 +134,10 @@ class Series:
 
 
 class Histogram(Family):
-    """How often values were how large.
+    """Distribution of values over buckets.
 
     Args:
-        bounds: upper ends of the buckets, ascending, without infinity.
+        bounds: upper bounds of the buckets, ascending, without infinity.
     """
 
     kind = "histogram"
@@ -149,7 +150,7 @@ class Histogram(Family):
             self.values[()] = Series(bounds)
 
     def at(self, *key: str) -> Series:
-        """The series of a label set."""
+        """Return the series of a label set."""
         series = self.values.get(key)
         if series is None:
             key = self.bounded(key)
@@ -166,7 +167,7 @@ class Histogram(Family):
         series.total += value
 
     def merge(self, values: Mapping[Key, Series]) -> None:
-        """Add bucket by bucket."""
+        """Add the counts of each bucket."""
         for key, theirs in values.items():
             mine = self.at(*key)
             mine.counts = [a + b for a, b in zip(mine.counts, theirs.counts, strict=True)]

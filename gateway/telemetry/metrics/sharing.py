@@ -1,15 +1,15 @@
-"""Several worker processes, one scrape: each writes what it counted into a folder once a second.
+"""Totals of several worker processes: each writes its metrics into a shared folder once a second.
 
-Whichever worker is scraped adds the others' files to its own numbers, so the answer does not depend on whom the kernel
-gave the connection to, and a scrape interval above a second never sees a counter go back. A worker that died goes on
-counting with what it wrote last (a killed one loses its last second), so a restart is no reset; its gauges end.
+The scraped worker adds the files of the others to its own numbers. The result does not depend on which worker accepts
+the connection, and with a scrape interval above one second no counter decreases. The last file of a dead worker still
+counts, so a restart does not reset counters (a killed worker loses its last second); its gauges end.
 
-Chosen against a label per worker, which makes every series n series and every restart look like a reset, and against
-prometheus_client's multiprocess files, which are written at every count, on the request's path.
+Alternatives: a label per worker multiplies the series, and every restart looks like a reset. prometheus_client's
+multiprocess files are written at every count, in the path of the request.
 
     folder = MetricsFolder(Path("/run/sovctl/metrics"))
     folder.write(metrics)            # once a second
-    folder.together(metrics)         # a Metrics with everybody's numbers
+    folder.together(metrics)         # a Metrics with the totals of all workers
 """
 
 from __future__ import annotations
@@ -26,28 +26,28 @@ from .families import Family, Gauge, Histogram, Series
 from .table import Metrics
 
 WRITE_EVERY_S = 1.0
-_ALIVE_S = 5.0  # a worker that has not written for so long is gone or stuck; its gauges say nothing any more
+_ALIVE_S = 5.0  # a worker without a write for this time is dead or stuck; its gauges are ignored
 
 
 class MetricsFolder:
     """The workers' files.
 
     Args:
-        path: of this gateway alone, empty when its first worker starts.
+        path: used by this gateway only, and empty when its first worker starts.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._own = path / f"{os.getpid()}-{time.monotonic_ns()}.json"  # a process id alone comes back
+        self._own = path / f"{os.getpid()}-{time.monotonic_ns()}.json"  # process ids are reused
 
     def write(self, metrics: Metrics) -> None:
-        """Tell the others what this process counted.
+        """Write this process's metrics for the other workers.
 
         Raises:
-            OSError: the folder can't be written.
+            OSError: the folder is not writable.
         """
         content = {
-            "at": time.monotonic(),  # one clock for all processes of a machine
+            "at": time.monotonic(),  # the same clock in all processes of a machine
             "families": {family.name: _plain(family) for family in metrics.families.values()},
         }
         beside = self._own.with_suffix(".new")
@@ -55,7 +55,7 @@ class MetricsFolder:
         beside.replace(self._own)
 
     def together(self, metrics: Metrics) -> Metrics:
-        """A new `Metrics`: this process's numbers as they are now, and the others' as they wrote them last."""
+        """Return a new `Metrics`: this process's current numbers and the last written numbers of the others."""
         everybody = Metrics()
         everybody.workers.put(0)
         families = everybody.families
@@ -64,7 +64,7 @@ class MetricsFolder:
         for path in sorted(self._path.glob("*.json")):
             if path == self._own:
                 continue
-            with contextlib.suppress(OSError, ValueError, KeyError):  # what can't be read is not counted
+            with contextlib.suppress(OSError, ValueError, KeyError):  # unreadable files are skipped
                 content = orjson.loads(path.read_bytes())
                 is_alive = time.monotonic() - content["at"] < _ALIVE_S
                 for name, family in families.items():

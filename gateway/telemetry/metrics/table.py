@@ -1,7 +1,7 @@
-"""Every metric there is: names, labels, bounds.
+"""Definitions of all metrics: names, labels, bounds.
 
-Labels are names from the settings (model, upstream), and fixed words (surface, route, status, reason, kind, outcome).
-`route` is `pool` or `cloud`, as in the header `x-sovctl-route`; `model` is what clients ask for.
+Labels are names from the settings (model, upstream) and fixed words (surface, route, status, reason, kind, outcome).
+`route` is `pool` or `cloud`, as in the header `x-sovctl-route`; `model` is the name that clients send.
 
     metrics = Metrics()
     metrics.requests.add("chat.completions", "assistant", "cloud", "200")
@@ -14,7 +14,7 @@ from .families import Counter, Family, Gauge, Histogram
 
 PREFIX = "sovctl_gateway_"
 
-# Bounds in seconds, ours (guess, 2026-11), around what each of them is held to.
+# Bounds in seconds (guess, 2026-11), around the target of each measurement.
 _OURS_S = (
     0.0005,
     0.001,
@@ -39,22 +39,22 @@ class Metrics:
     def __init__(self) -> None:
         self.requests = Counter(
             "requests_total",
-            "Answered requests, by where they went (pool, cloud) and status.",
+            "Answered requests, by route (pool, cloud) and status.",
             "surface",
             "model",
             "route",
             "status",
         )
-        self.refused = Counter("refused_total", "Requests without an answer, by reason code.", "reason")
-        self.findings = Counter("findings_total", "Identifiers found in requests, by kind.", "kind")
+        self.refused = Counter("refused_total", "Rejected requests, by reason code.", "reason")
+        self.findings = Counter("findings_total", "Identifiers found in requests, by entity type.", "kind")
         self.tokens = Counter(
             "tokens_total",
-            "Tokens in answers, by what became of them: restored, withheld, unknown, malformed, capped.",
+            "Tokens in answers, by outcome: restored, withheld, unknown, malformed, capped.",
             "outcome",
         )
         self.finder_failures = Counter(
             "finder_failures_total",
-            "Requests that a model of the site's own or the second look could not read, so that they stayed, by cause.",
+            "Requests processed on-prem because a model of the site or the LLM review failed, by cause.",
             "finder",
             "cause",
         )
@@ -70,55 +70,55 @@ class Metrics:
         )
         self.handoffs = Counter(
             "handoffs_total",
-            "Answers handed over to a person, by what became of them: made, refused, taken, resolved, expired.",
+            "Hand-offs, by outcome: made, refused, taken, resolved, expired.",
             "outcome",
         )
         self.webhook_calls = Counter(
             "handoff_webhook_calls_total", "Calls of the webhook for hand-offs, by outcome: heard, failed.", "outcome"
         )
-        self.handoffs_open = Gauge("handoffs_open", "Hand-offs that wait or are taken.", together="max")
+        self.handoffs_open = Gauge("handoffs_open", "Hand-offs that are waiting or taken.", together="max")
         self.bad_answers = Counter(
             "bad_answers_total",
-            "Answers after which another upstream was asked, by fault: empty, truncated, unknown-tool, invalid-json.",
+            "Invalid answers followed by another upstream, by fault: empty, truncated, unknown-tool, invalid-json.",
             "model",
             "upstream",
             "fault",
         )
         self.shadow_choices = Counter(
             "shadow_choices_total",
-            "What a heuristic would have chosen, by how hard the request looked, beside what was asked first.",
+            "Choices of the shadow heuristic, by estimated complexity, with the upstream that was used first.",
             "model",
             "complexity",
             "would",
             "asked",
         )
         self.hedges = Counter(
-            "hedges_total", "Requests that a second server was asked for, since the first took long.", "upstream"
+            "hedges_total", "Requests that were also sent to a second server because the first was slow.", "upstream"
         )
         self.fallbacks = Counter("fallbacks_total", "Requests that another upstream than the first one answered.")
         self.reloads = Counter(
-            "reloads_total", "Times that settings were read anew, by outcome: applied, unchanged, refused.", "outcome"
+            "reloads_total", "Reloads of the settings, by outcome: applied, unchanged, refused.", "outcome"
         )
-        self.in_flight = Gauge("in_flight_requests", "Requests being served now.")
+        self.in_flight = Gauge("in_flight_requests", "Requests in progress.")
         self.reload_failed = Gauge(
             "reload_failed",
-            "1 while the settings in the files were refused and older ones are in force.",
+            "1 while the files contain settings that were rejected.",
             together="max",
         )
-        self.workers = Gauge("workers", "Worker processes that count into these figures.")
+        self.workers = Gauge("workers", "Worker processes included in these figures.")
         self.added_s = Histogram(
-            "added_seconds", "Time from the whole request to the first byte sent upstream.", _OURS_S, "surface"
+            "added_seconds", "Time from the complete request to the first byte sent upstream.", _OURS_S, "surface"
         )
         self.first_byte_s = Histogram(
             "first_byte_seconds",
-            "Time from sending upstream to the beginning of the answer; for one that is not streamed, to its end.",
+            "Time from sending upstream to the beginning of the answer; without streaming, to its end.",
             _ANSWER_S,
             "surface",
             "model",
             "route",
         )
         self.inter_token_s = Histogram(
-            "inter_token_seconds", "Time between two pieces of a streamed answer.", _TOKEN_S, "surface", "model"
+            "inter_token_seconds", "Time between two chunks of a streamed answer.", _TOKEN_S, "surface", "model"
         )
         self.release_hold_s = Histogram(
             "release_hold_seconds", "Time that an event of a stream waited for its release checks.", _HOLD_S, "model"
@@ -129,5 +129,5 @@ class Metrics:
 
     @property
     def families(self) -> dict[str, Family]:
-        """All of them, by name."""
+        """All metrics by name."""
         return {family.name: family for family in vars(self).values() if isinstance(family, Family)}
