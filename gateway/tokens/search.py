@@ -4,7 +4,7 @@ for found in find_tokens(text): ...    # a label and sixteen characters
 for found in find_literals(text): ...  # also without a label: text of a user that must not become a value
 search = TokenSearch({"IBAN"}, ids)    # for an answer: only tokens issued in its conversation
 
-A token needs no spaces around it, because Chinese has no spaces, and Arabic prefixes, markdown and inflections are attached.
+A token needs no spaces around it: Chinese has no spaces, and Arabic prefixes, markdown and inflections are attached.
 A token in another case than the canonical one must not begin inside a Latin word, because otherwise half of
 all words would end with the beginning of a label. If the model translated the label, the sixteen characters identify
 the token, provided that they were issued.

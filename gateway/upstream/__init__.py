@@ -1,4 +1,4 @@
-"""Pools and clouds: connections, servers, circuits, retries. What is sent and what it means is others' business."""
+"""Pools and clouds: connections, servers, circuit breakers, retries. Independent of the content of requests."""
 
 from .answer import Answer, Attempts
 from .hedging import HEDGED

@@ -1,4 +1,4 @@
-"""An answer that has begun with status 200, and the account of the attempts that led to it."""
+"""An answer that has begun with status 200, and the list of attempts for the audit record."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ from ..domain.errors import UpstreamFailed
 from .connection import Connection
 from .server import Server
 
-_SHORT_BYTES = 64 << 10  # reading on costs less than a new TLS connection (about 2 ms of CPU at both ends; guess)
+_SHORT_BYTES = (
+    64 << 10
+)  # reading to the end costs less than a new TLS connection (about 2 ms of CPU at both ends; guess)
 
 
 class Attempts:
-    """Where a request was sent, in order, and what came of each: for its audit record.
+    """The attempts of a request, in order, with their outcomes: for its audit record.
 
     attempts = Attempts()
     number = attempts.begin("chat/0")      # server 0 of the upstream `chat`
@@ -24,39 +26,39 @@ class Attempts:
 
     def __init__(self) -> None:
         self.hedges = 0
-        """Servers that were asked beside another one, of the upstream asked last: each may have used as much as it."""
+        """Number of hedged requests at the last upstream; each may have used as much as the answered one."""
         self._places: list[str] = []
         self._words: list[str] = []
 
     @property
     def count(self) -> int:
-        """How many there were."""
+        """Number of attempts."""
         return len(self._places)
 
     def begin(self, place: str) -> int:
-        """A request is about to be sent; the number of this attempt."""
+        """Add an attempt before it is sent, and return its number."""
         self._places.append(place)
         self._words.append(f"{place}:sent")
         return len(self._places) - 1
 
     def end(self, number: int, outcome: str) -> None:
-        """What came of it so far: a status, or a cause of `UpstreamFailed`."""
+        """Set the outcome of an attempt: a status, or a cause of `UpstreamFailed`."""
         self._words[number] = f"{self._places[number]}:{outcome}"
 
     def end_last(self, outcome: str) -> None:
-        """What came of the last one after all."""
+        """Replace the outcome of the last attempt."""
         self.end(-1, outcome)
 
     def words(self) -> list[str]:
-        """All of them; no text of anybody's."""
+        """Return all attempts; contains no text of a request."""
         return [*self._words]
 
 
 class Answer:
-    """The answer of an upstream that has begun. Call `release` when done with it.
+    """The answer of an upstream that has begun. The caller must call `release`.
 
     Args:
-        attempts: where a later failure is noted, as what came of attempt `number`.
+        attempts: receives the outcome of attempt `number` if the answer fails later.
     """
 
     __slots__ = ("_attempts", "_connection", "_is_blamed", "_is_finished", "_is_released", "_number", "_server")
@@ -79,20 +81,20 @@ class Answer:
         return self._connection.status
 
     def header(self, name: bytes) -> bytes | None:
-        """A header of the answer; `name` in lower case."""
+        """Return a header of the answer; `name` in lower case."""
         return self._connection.header(name)
 
     async def chunks(self) -> AsyncIterator[bytes]:
-        """Pieces as they come.
+        """Yield chunks of the body.
 
         Raises:
-            UpstreamFailed: it stopped in the middle, or paused longer than allowed.
+            UpstreamFailed: it broke off, or paused longer than the read timeout.
         """
         while piece := await self.piece():
             yield piece
 
     async def piece(self) -> bytes:
-        """What came since last time; empty at the end.
+        """Return the unread part of the body; empty at the end.
 
         Raises:
             UpstreamFailed: as for `chunks`.
@@ -107,7 +109,7 @@ class Answer:
         return piece
 
     async def pour(self, take: Callable[[bytes], bool]) -> bool:
-        """Give pieces to `take` the moment they come, until that returns False; True at the end.
+        """Pass each chunk to `take` on arrival, until that returns False. Return True at the end of the body.
 
         Raises:
             UpstreamFailed: as for `chunks`.
@@ -122,7 +124,7 @@ class Answer:
         return is_whole
 
     async def read(self, *, at_most: int) -> bytes:
-        """The whole body.
+        """Return the whole body.
 
         Raises:
             UpstreamFailed: it is longer than `at_most` bytes, or as for `chunks`.
@@ -140,7 +142,7 @@ class Answer:
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
     async def discard(self) -> None:
-        """Read a short rest, so that the connection can be used again; then release."""
+        """Read the rest if it is short, so that the connection can be reused; then release."""
         try:
             await self.read(at_most=_SHORT_BYTES)
         except UpstreamFailed:
@@ -149,24 +151,24 @@ class Answer:
             self.release()
 
     def finished(self) -> None:
-        """It has said that it is whole; what may still come is no news."""
+        """Mark the answer as complete; the rest of the body contains nothing relevant."""
         self._is_finished = True
         self._server.breaker.succeeded()
 
     def failed(self, cause: str) -> None:
-        """It is no answer after all; this counts against its server, once."""
+        """Mark the answer as invalid; it counts as one failure of its server."""
         if not self._is_blamed:
             self._is_blamed = True
             self._server.failed()
             self.note(cause)
 
     def note(self, outcome: str) -> None:
-        """What came of the attempt, for its audit record."""
+        """Set the outcome of the attempt in the audit record."""
         if self._attempts is not None:
             self._attempts.end(self._number, outcome)
 
     def release(self) -> None:
-        """Give the connection back, or close it when the answer was not read to its end."""
+        """Return the connection to the pool, or close it if the answer was not read to its end."""
         if not self._is_released:
             self._is_released = True
             self._server.give_back(self._connection, is_ending=self._is_finished)

@@ -1,17 +1,19 @@
-"""A circuit breaker: a server that keeps failing is left alone for a while, then asked again carefully. Pure.
+"""A circuit breaker: skips a server that keeps failing, then probes it. Pure.
 
-| state | requests | becomes |
-|---|---|---|
-| closed | all | open after `failures_until_open` failures with no whole answer between them |
-| open | none | half-open after `open_s`; twice as long each time it opens with no whole answer between, up to 8 times |
-| half-open | one every `probe_every_s` | closed when one is answered, open when one fails |
+    | state | requests | becomes |
+    |---|---|---|
+    | closed | all | open after `failures_until_open` failures without a complete answer between them |
+    | open | none | half-open after `open_s`; the time doubles for each opening without a complete answer, up to 8 times
+    |
+    | half-open | one every `probe_every_s` | closed if one is answered, open if one fails |
 
-An answer that only begins closes the circuit, so that nobody waits for the end of a long one. The failures are
-forgotten when an answer is whole, so a server that breaks off every answer opens it all the same. Time is an argument.
+The beginning of an answer closes the circuit, so that other requests need not wait for the end of a long one. Only a
+complete answer resets the count of failures, so a server that breaks off every answer still opens it. Time is an
+argument.
 
-breaker = Breaker(failures_until_open=3, open_s=10)
-breaker.failed(now_s)
-breaker.admits(now_s)      # False while it is open; True takes the half-open circuit's place for a probe
+    breaker = Breaker(failures_until_open=3, open_s=10)
+    breaker.failed(now_s)
+    breaker.admits(now_s)      # False while it is open; True reserves the probe of a half-open circuit
 """
 
 from __future__ import annotations
@@ -19,11 +21,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-_MOST_DOUBLINGS = 3  # 8 x 10 s: a server that is back is noticed within a minute or so (chosen, 2026-11)
+_MOST_DOUBLINGS = 3  # 8 x 10 s: a recovered server is used again after about a minute (chosen, 2026-11)
 
 
 class State(StrEnum):
-    """Of a circuit."""
+    """State of a circuit."""
 
     CLOSED = "closed"
     OPEN = "open"
@@ -37,25 +39,25 @@ class Breaker:
     failures_until_open: int
     open_s: float
     probe_every_s: float = 1.0
-    """A probe may be an answer of a minute, and one that hangs must not hold up the next."""
+    """Probes are not serialized: one may take a minute, or hang."""
     _failures: int = 0
     _openings: int = 0
     _open_until_s: float | None = None
-    """None while it is closed."""
+    """None in the closed state."""
     _probe_at_s: float = 0.0
 
     def state(self, now_s: float) -> State:
-        """What it is now."""
+        """Return the current state."""
         if self._open_until_s is None:
             return State.CLOSED
         return State.OPEN if now_s < self._open_until_s else State.HALF_OPEN
 
     def would_admit(self, now_s: float) -> bool:
-        """True when a request may go there now."""
+        """Return whether a request may be sent now."""
         return self._open_until_s is None or now_s >= max(self._open_until_s, self._probe_at_s)
 
     def admits(self, now_s: float) -> bool:
-        """The same, of a request that goes there if it may."""
+        """Return whether a request may be sent now, and reserve a probe for it if the circuit is half-open."""
         if self._open_until_s is None:
             return True
         if now_s < max(self._open_until_s, self._probe_at_s):
@@ -64,15 +66,15 @@ class Breaker:
         return True
 
     def answered(self) -> None:
-        """An answer has begun."""
+        """Record the beginning of an answer."""
         self._open_until_s = None
 
     def succeeded(self) -> None:
-        """An answer is whole."""
+        """Record a complete answer."""
         self._failures, self._openings, self._open_until_s = 0, 0, None
 
     def failed(self, now_s: float) -> None:
-        """No answer, or a broken one."""
+        """Record a failed or incomplete answer."""
         self._failures += 1
         state = self.state(now_s)
         if state is State.HALF_OPEN or (state is State.CLOSED and self._failures >= self.failures_until_open):

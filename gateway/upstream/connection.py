@@ -1,14 +1,14 @@
-"""One HTTP/1.1 connection to a model server: one exchange at a time, over asyncio's transport and llhttp's parser.
+"""One HTTP/1.1 connection to a model server, with one request at a time, on asyncio's transport and llhttp's parser.
 
-A general client costs 0.1 ms of CPU per exchange, an eighth of what the gateway may spend on a request; this costs a
-quarter of it (measured 2026-11, 2 KB up, 0.6 KB down, one core). It does what model servers need and nothing else: no
-redirects, no cookies, no proxies, no compression. Whatever it doesn't understand ends the connection.
+A general client costs 0.1 ms of CPU per request, an eighth of the gateway's budget for a request; this one costs a
+quarter of that (measured 2026-11, 2 KB up, 0.6 KB down, one core). It supports only what model servers need: no
+redirects, cookies, proxies or compression. An unsupported response closes the connection.
 
     connection = await Connection.open(address, timeout_s=3)
     connection.send(b"POST /v1/chat/completions HTTP/1.1\\r\\n...", timeout_s=60)
     status = await connection.head()
-    while piece := await connection.piece(): ...        # or connection.pour(take), the moment each comes
-    connection.is_reusable      # True when the answer was read to its end and the server keeps the connection
+    while piece := await connection.piece(): ...        # or connection.pour(take), on arrival
+    connection.is_reusable      # the answer was read to its end and the server keeps the connection open
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ import httptools
 from ..domain.errors import UpstreamFailed
 
 _MAX_HEAD_BYTES = 64 << 10  # of an answer; four times what uvicorn and h11 accept of a request (h11 0.16: 16 KiB)
-_LINGER_S = 1.0  # for the end of a stream whose last event is there: one round trip, generously
+_LINGER_S = 1.0  # for the end of a stream after its last event: several round trips
 _CLOCK_S = 0.001  # libuv's clock counts milliseconds
-_PAUSE_BYTES = 256 << 10  # a client that reads slowly does not fill our memory; four of asyncio's own 64 KiB reads
+_PAUSE_BYTES = 256 << 10  # bounds the memory for a slow client; four of asyncio's own 64 KiB reads
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where a server is, and how it is trusted."""
+    """Address of a server and the TLS context for it."""
 
     host: str
     port: int
@@ -40,13 +40,13 @@ class Address:
 
     @property
     def authority(self) -> str:
-        """As the `Host` header has it."""
+        """Value of the `Host` header."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return host if self.port == (443 if self.tls else 80) else f"{host}:{self.port}"
 
 
 class Connection(asyncio.Protocol):
-    """One connection. Not for several tasks at once."""
+    """One connection, used by one task at a time."""
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
@@ -54,7 +54,7 @@ class Connection(asyncio.Protocol):
         self._parser = httptools.HttpResponseParser(self)
         self.status = 0
         self.headers: list[tuple[bytes, bytes]] = []
-        """Of the answer, as they came."""
+        """Headers of the answer, unchanged."""
         self._is_busy = False
         self._has_head = False
         self._is_whole = False
@@ -75,10 +75,10 @@ class Connection(asyncio.Protocol):
 
     @classmethod
     async def open(cls, address: Address, *, timeout_s: float) -> Self:
-        """Connect; the time bounds the TLS handshake as well.
+        """Connect; the timeout includes the TLS handshake.
 
         Raises:
-            UpstreamFailed: nobody answers there in time (`connect`), or not one whom we trust (`tls`).
+            UpstreamFailed: the server does not answer in time (`connect`), or its certificate is not trusted (`tls`).
         """
         loop = asyncio.get_running_loop()
         try:
@@ -96,14 +96,14 @@ class Connection(asyncio.Protocol):
             raise UpstreamFailed("connect") from None
         return connection
 
-    # What a caller does.
+    # Methods for the caller.
 
     def send(self, request: bytes, *, timeout_s: float, read_timeout_s: float) -> None:
         """Send a whole request.
 
         Args:
-            timeout_s: until the head of the answer is there.
-            read_timeout_s: between two pieces of it after that.
+            timeout_s: until the head of the answer.
+            read_timeout_s: between two chunks after that.
         """
         assert not self._is_busy
         self._is_busy, self._has_head, self._is_whole, self._keeps_alive = True, False, False, False
@@ -113,18 +113,19 @@ class Connection(asyncio.Protocol):
         self._transport.write(request)
 
     async def head(self) -> int:
-        """The status of the answer.
+        """Return the status of the answer.
 
         Raises:
-            UpstreamFailed: none came in time (`timeout`), or the connection broke (`broken`, and `stale` when nothing
-                at all was heard on it since the request was sent).
+            UpstreamFailed: no answer in time (`timeout`), or the connection broke: `stale` if nothing was received
+                since the
+                request, else `broken`.
         """
         while not self._has_head:
             await self._wait()
         return self.status
 
     async def piece(self) -> bytes:
-        """What has come of the body since last time; empty at its end.
+        """Return the unread part of the body; empty at its end.
 
         Raises:
             UpstreamFailed: it paused too long (`stalled`), or broke off (`broken`).
@@ -136,9 +137,9 @@ class Connection(asyncio.Protocol):
         return self._unread()
 
     async def pour(self, take: Callable[[bytes], bool]) -> bool:
-        """Give what comes of the body to `take`, one read together, until that returns False; True at the body's end.
+        """Pass the body to `take`, one read at a time, until that returns False. Return True at the body's end.
 
-        No task has to wake for it, which costs more than a short piece itself.
+        No task has to wake for a chunk, which costs more than a short chunk itself.
 
         Args:
             take: must not raise.
@@ -166,28 +167,28 @@ class Connection(asyncio.Protocol):
         return b"".join(pieces)
 
     def linger(self, done: Callable[[], None]) -> None:
-        """Read the rest of an answer that says nothing new; `done` when the connection is reusable or closed."""
+        """Read the irrelevant rest of an answer; call `done` when the connection is reusable or closed."""
         self._lingering = done
         self._pieces = []
         self._give_up_in(_LINGER_S)
 
     def close(self) -> None:
-        """End the connection at once."""
+        """Close the connection immediately."""
         self._stop_timer()
         self._transport.abort()
 
     @property
     def is_reusable(self) -> bool:
-        """True when another request may be sent."""
+        """Another request may be sent."""
         return self._is_whole and self._keeps_alive and not (self._pieces or self._is_lost or self._talks_unasked)
 
     @property
     def is_whole(self) -> bool:
-        """True when the answer has come to its end."""
+        """The answer was received completely."""
         return self._is_whole
 
     def header(self, name: bytes) -> bytes | None:
-        """A header of the answer; `name` in lower case."""
+        """Return a header of the answer; `name` in lower case."""
         return next((value for key, value in self.headers if key.lower() == name), None)
 
     async def _wait(self) -> None:
@@ -217,7 +218,7 @@ class Connection(asyncio.Protocol):
         self._stop_timer()
         self._wake()
 
-    # Time. One timer serves many answers and all their pieces: when it fires, it looks whether anything is due.
+    # Timeouts. One timer serves many answers and all their chunks: when it fires, it checks for expired deadlines.
 
     def _give_up_in(self, seconds: float) -> None:
         self._due_s = self._loop.time() + seconds
@@ -239,15 +240,15 @@ class Connection(asyncio.Protocol):
         if left_s > _CLOCK_S:
             self._give_up_in(left_s)
         elif self._has_head and self._waiter is None and self._lingering is None:
-            # Nobody is waiting while the client is slow: that is not the server's silence.
+            # Reading is paused for a slow client, so the pause is not the server's.
             self._give_up_in(self._read_timeout_s)
         else:
             self._fail("stalled" if self._has_head else "timeout")
 
-    # What the transport says.
+    # Callbacks of the transport.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = cast("asyncio.Transport", transport)  # uvloop's is none by inheritance
+        self._transport = cast("asyncio.Transport", transport)  # uvloop's transport is not a subclass
 
     def data_received(self, data: bytes) -> None:
         if not self._is_busy:
@@ -273,11 +274,11 @@ class Connection(asyncio.Protocol):
         elif self._heard_bytes > _MAX_HEAD_BYTES:
             self._fail("protocol")
         if (take := self._take) is not None and self._pieces and self._failure is None:
-            pieces, self._pieces = self._pieces, []  # all that is unread
+            pieces, self._pieces = self._pieces, []  # all unread chunks
             if not take(b"".join(pieces)):
                 self._take = None
             elif not self._is_whole:
-                return  # nobody has to wake
+                return  # no task to wake
         elif self._pieces and not self._is_paused:
             self._unread_bytes += len(data)
             if self._unread_bytes > _PAUSE_BYTES:
@@ -302,10 +303,10 @@ class Connection(asyncio.Protocol):
     def _has_length(self) -> bool:
         return self.header(b"content-length") is not None or self.header(b"transfer-encoding") is not None
 
-    # What the parser says.
+    # Callbacks of the parser.
 
     def on_message_begin(self) -> None:
-        # A second answer to one request: whose is it? Nothing of it is read, and nothing sent here any more.
+        # A second answer to one request is ambiguous: it is not read, and the connection is not used again.
         self._talks_unasked = self._is_whole
 
     def on_header(self, name: bytes, value: bytes) -> None:
@@ -317,7 +318,7 @@ class Connection(asyncio.Protocol):
             return
         status = self._parser.get_status_code()
         if status < 200:
-            self.headers.clear()  # RFC 9110, 15.2: an interim answer; the real one follows
+            self.headers.clear()  # RFC 9110, 15.2: an interim answer; the final one follows
             return
         self.status, self._has_head = status, True
 

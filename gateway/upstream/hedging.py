@@ -1,9 +1,9 @@
-"""Asks a second server when the first takes unusually long, and takes whichever answer comes first.
+"""Hedging: sends a request to a second server if the first is unusually slow, and uses the first answer.
 
-Only for requests that can be answered twice without harm and are not streamed: embeddings, rankings, scores. The delay
-is the 95th percentile of what such requests took lately, so some one in twenty is asked twice (Dean and Barroso, "The
-Tail at Scale", CACM 2013); each takes from the retry budget, so an upstream that is slow as a whole gets no second
-load. Off unless `routing.hedge` says otherwise. The loser is cancelled, and `Attempts.hedges` counts it as used.
+Only for requests without side effects and without streaming: embeddings, rankings, scores. The delay is the recent 95th
+percentile of their latency, so about 5 % are sent twice (Dean and Barroso, "The Tail at Scale", CACM 2013). Each
+hedge counts against the retry budget, so a slow upstream does not get twice the load. Enabled by `routing.hedge`. The
+slower request is cancelled, and `Attempts.hedges` counts it as used.
 
     hedge = Hedge()
     hedge.took(0.02)
@@ -23,32 +23,32 @@ from ..settings import SurfaceName
 from .answer import Answer, Attempts
 
 HEDGED = frozenset({SurfaceName.EMBEDDINGS, SurfaceName.RERANK, SurfaceName.SCORE})
-"""APIs whose requests change nothing and are not streamed."""
+"""APIs whose requests have no side effects and are not streamed."""
 _SAMPLES = 256
-_FEWEST_SAMPLES = 20  # below that the percentile is the slowest one
+_FEWEST_SAMPLES = 20  # with fewer samples the percentile is the maximum
 _PERCENTILE = 0.95
 _OVERTAKEN = "overtaken"
 
 
 class Hedge:
-    """What hedged requests of one upstream took lately."""
+    """Recent latencies of hedged requests at one upstream."""
 
     def __init__(self) -> None:
         self.after_s: float | None = None
-        """How long to wait before a second server is asked; None while nobody can say."""
+        """Delay before the second request; None if there are too few samples."""
         self._took_s: deque[float] = deque(maxlen=_SAMPLES)
 
     def took(self, seconds: float) -> None:
-        """An answer took so long, or longer where it was overtaken."""
+        """Record a latency; of a cancelled request, a lower bound."""
         self._took_s.append(seconds)
 
     def refresh(self) -> None:
-        """Work the delay out anew."""
+        """Compute the delay again."""
         self.after_s = delay_s(self._took_s)
 
 
 def delay_s(took_s: Sequence[float]) -> float | None:
-    """The 95th percentile; None of too few."""
+    """Return the 95th percentile; None if there are too few samples."""
     if len(took_s) < _FEWEST_SAMPLES:
         return None
     return sorted(took_s)[int(_PERCENTILE * (len(took_s) - 1))]
@@ -62,15 +62,15 @@ async def first_of_two(
     after_s: float,
     attempts: Attempts,
 ) -> Answer:
-    """One server's answer, or that of another one.
+    """Return the answer of one server, or of a second one.
 
     Args:
-        ask: asks the server of a number.
-        second: the number of the other one; None when there is none to be asked.
+        ask: sends the request to the server with that number.
+        second: number of the second server; None if none is available.
 
     Raises:
-        UpstreamFailed: nobody who was asked gave an answer.
-        UpstreamRejected: the request is wrong.
+        UpstreamFailed: no server gave an answer.
+        UpstreamRejected: the request is invalid.
     """
     begun = attempts.count
     tasks = [asyncio.create_task(ask(number))]
@@ -90,7 +90,7 @@ async def first_of_two(
             for came in await asyncio.gather(*losers, return_exceptions=True):
                 if isinstance(came, Answer):
                     came.release()
-        except asyncio.CancelledError:  # the client left meanwhile
+        except asyncio.CancelledError:  # the client disconnected
             if winner is not None:
                 winner.result().release()
             raise
@@ -100,11 +100,11 @@ async def first_of_two(
 
 
 async def _winner(tasks: Sequence[asyncio.Task[Answer]]) -> asyncio.Task[Answer]:
-    """The first of the tasks that has an answer.
+    """Return the first task with an answer.
 
     Raises:
-        UpstreamFailed: none has.
-        UpstreamRejected: the request is wrong, so the others need not be waited for.
+        UpstreamFailed: every task failed.
+        UpstreamRejected: the request is invalid, so the other tasks are not awaited.
     """
     pending = set(tasks)
     while True:

@@ -1,10 +1,10 @@
-"""How busy a vLLM server is, as its `/metrics` say. Pure.
+"""Load of a vLLM server, from its `/metrics`. Pure.
 
-Names as of vLLM 0.32 (vllm/v1/metrics/loggers.py; docs/usage/metrics; measured 2026-11); `gpu_cache_usage_perc` is
-what versions before 0.10 call the KV cache's usage. A server with several engines (data parallel) has a line for each.
+Names as of vLLM 0.32 (vllm/v1/metrics/loggers.py; docs/usage/metrics; measured 2026-11); versions before 0.10 call the
+KV cache's usage `gpu_cache_usage_perc`. A server with several engines (data parallel) has a line for each.
 
-    load = load_of(text, now_s=now, in_flight=3)     # None when it is no vLLM's
-    load.waiting, load.free_kv_tokens
+load = load_of(text, now_s=now, in_flight=3)     # None for another server than vLLM
+load.waiting, load.free_kv_tokens
 """
 
 from __future__ import annotations
@@ -22,44 +22,44 @@ _BLOCKS = re.compile(rb'[{,]num_gpu_blocks="(\d{1,12})"')
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """One look at one server."""
+    """One measurement of one server."""
 
     waiting: int
-    """Requests in its queue, of all its clients."""
+    """Requests in its queue, of all clients."""
     running: int
     kv_usage: float
-    """Of its KV cache, 0 to 1; the mean of its engines."""
+    """Used part of its KV cache, 0 to 1; the mean of its engines."""
     kv_tokens: int | None
-    """That its KV cache has room for; None when it does not say."""
+    """Capacity of its KV cache in tokens; None if not reported."""
     at_s: float
-    """When, by the clock of whoever asked."""
+    """Time of the measurement, by the caller's clock."""
     in_flight: int
-    """Our own requests there at that moment, so that later ones can be added."""
+    """This process's requests there at that moment, so that later ones can be added."""
 
     @property
     def free_kv_tokens(self) -> int | None:
-        """Tokens that still fit its KV cache."""
+        """Free tokens of its KV cache."""
         return None if self.kv_tokens is None else int(self.kv_tokens * (1 - self.kv_usage))
 
     def outstanding(self, in_flight: int) -> int:
-        """Requests there now: what it said, and what we have sent since.
+        """Return the estimated requests there: the measured ones and those sent since.
 
         Args:
-            in_flight: our own requests there now.
+            in_flight: this process's requests there now.
         """
         return max(in_flight, self.waiting + self.running + in_flight - self.in_flight)
 
     def queue(self, in_flight: int) -> int:
-        """How many of them wait. Where some did, what came since waits too."""
+        """Return the estimated queue. If requests were waiting, those sent since are waiting too."""
         return max(0, self.waiting + in_flight - self.in_flight) if self.waiting else 0
 
 
 def load_of(metrics: bytes, *, now_s: float, in_flight: int) -> Load | None:
-    """What a server's metrics say; None when they are not those of vLLM.
+    """Parse a server's metrics; None if they are not those of vLLM.
 
     Args:
         metrics: in Prometheus' text format.
-        in_flight: our own requests there when they were asked for.
+        in_flight: this process's requests there when the metrics were requested.
     """
     waiting, running = _values(metrics, _WAITING), _values(metrics, _RUNNING)
     usage = _values(metrics, _KV_USAGE[0]) or _values(metrics, _KV_USAGE[1])
@@ -75,7 +75,7 @@ def load_of(metrics: bytes, *, now_s: float, in_flight: int) -> Load | None:
 
 
 def _lines(metrics: bytes, name: bytes) -> list[bytes]:
-    """The samples of one metric: a server has hundreds, and only four are of interest."""
+    """Return the samples of one metric. A server has hundreds of metrics, of which four are read."""
     found = []
     start = metrics.find(name)
     while start >= 0:

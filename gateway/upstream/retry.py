@@ -1,8 +1,8 @@
-"""When is it right to try again? A budget, so that an outage is not made worse by everybody trying twice. Pure.
+"""Retry budget, which prevents that retries prolong an outage; and the `retry-after` header. Pure.
 
 budget = RetryBudget()
-budget.deposit(now_s)      # a request came
-budget.withdraw(now_s)     # True when it may be tried once more
+budget.deposit(now_s)      # for each request
+budget.withdraw(now_s)     # True if a retry is permitted
 retry_after_s(b"2", now=datetime.now(UTC))      # 2.0
 """
 
@@ -12,15 +12,15 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
-# Finagle's RetryBudget has the same three figures as its defaults (twitter/finagle, RetryBudget.scala; read 2026-11).
-_SHARE = 0.2  # of requests may be tried a second time
-_FREE_PER_S = 10.0  # retries that are allowed however few requests there are
-_WINDOW_S = 10.0  # what was not used is forgotten after that long
+# Finagle's RetryBudget has the same three defaults (twitter/finagle, RetryBudget.scala; read 2026-11).
+_SHARE = 0.2  # retries per request
+_FREE_PER_S = 10.0  # retries that are permitted independently of the number of requests
+_WINDOW_S = 10.0  # unused retries expire after this time
 
 
 @dataclass(slots=True)
 class RetryBudget:
-    """How many requests to one upstream may be tried again. All times are of one monotonic clock, in seconds."""
+    """Number of permitted retries at one upstream. All times are of one monotonic clock, in seconds."""
 
     share: float = _SHARE
     free_per_s: float = _FREE_PER_S
@@ -29,12 +29,12 @@ class RetryBudget:
     _at_s: float | None = None
 
     def deposit(self, now_s: float) -> None:
-        """A request came in."""
+        """Count a request."""
         self._forget(now_s)
         self._balance += self.share
 
     def withdraw(self, now_s: float) -> bool:
-        """True when one request may be tried again; that is then taken off."""
+        """Return whether one retry is permitted, and count it."""
         self._forget(now_s)
         if self._balance < 1:
             return False
@@ -42,7 +42,7 @@ class RetryBudget:
         return True
 
     def _forget(self, now_s: float) -> None:
-        """What is saved fades, and the free part grows, as time goes by; at most a window of either."""
+        """Expire deposits and add the free retries for the elapsed time, at most one window of either."""
         free = self.free_per_s * self.window_s
         if self._at_s is None:
             self._balance = free
@@ -53,7 +53,8 @@ class RetryBudget:
 
 
 def retry_after_s(header: bytes | None, *, now: datetime) -> float | None:
-    """How long a server asks us to wait, in seconds, 0 or more; None when it doesn't say. RFC 9110, 10.2.3."""
+    """Return the seconds in a server's `retry-after` header, 0 or more; None if it is absent or invalid. RFC 9110,
+    10.2.3."""
     if header is None:
         return None
     text = header.decode("latin-1").strip()

@@ -1,4 +1,4 @@
-"""One server of a pool or a cloud: its connections, how busy it is with us, and whether it is worth asking.
+"""One server of a pool or a cloud: its connections, its load and its availability.
 
 server = Server(url, tls=None, headers={"User-Agent": "x"}, breaker=Breaker(3, 10.0), connect_timeout_s=3)
 connection = await server.post("chat/completions", body, timeout_s=60, read_timeout_s=30)
@@ -22,7 +22,7 @@ from .load import Load
 from .server_choice import SAMPLES, seed_of
 
 MAX_IN_FLIGHT = 1024  # requests of one process to one server; vLLM queues as many (max_num_queued_reqs in site.yaml)
-_IDLE_S = 30.0  # a connection that was not used for so long is closed; vLLM closes its side after 5 s by default
+_IDLE_S = 30.0  # unused connections are closed after this time; vLLM closes its side after 5 s by default
 
 
 class Server:
@@ -50,17 +50,17 @@ class Server:
         self.address = Address(parts.hostname, parts.port or (443 if is_tls else 80), tls if is_tls else None)
         self.breaker = breaker
         self.in_flight = 0
-        """Our requests there that have no whole answer yet."""
+        """This process's requests there without a complete answer."""
         self.busy_until_s = 0.0
-        """It said that it has too much to do until then, by the loop's clock."""
+        """The server returned 429 or 503 and asked for a pause until then, in event-loop time (seconds)."""
         self.answered_s = -math.inf
-        """When it last began an answer, by the loop's clock."""
+        """Time at which it last began an answer, in event-loop time (seconds)."""
         self.refusal = ""
-        """Why it took nothing of this gateway when last asked, in words for the operator; empty when it did."""
+        """Why its last response rejected this gateway, for the operator; empty if it accepted a request."""
         self.ejected_until_s = 0.0
-        """It is far slower than its peers, and left alone until then."""
+        """Skipped until then because it is far slower than its peers, in event-loop time (seconds)."""
         self.load: Load | None = None
-        """What its metrics said last; None when they never did."""
+        """Its last metrics; None if never received."""
         self.latencies_s: deque[float] = deque(maxlen=SAMPLES)
         """Latest times to the first byte."""
         self.seed = seed_of(url)
@@ -68,18 +68,18 @@ class Server:
         self.path = parts.path.rstrip("/")
         self._lines = "".join(_line(name, value) for name, value in {"Host": self.address.authority, **headers}.items())
         self._heads: dict[str, bytes] = {}
-        self._idle: list[tuple[Connection, float]] = []  # the one used last is at the end
+        self._idle: list[tuple[Connection, float]] = []  # last used connection at the end
 
     def is_admitting(self, now_s: float) -> bool:
-        """True when it does not keep failing."""
+        """Return whether the circuit breaker admits a request."""
         return self.breaker.would_admit(now_s)
 
     def is_good(self, now_s: float) -> bool:
-        """True when nothing speaks against asking it."""
+        """Return whether the server is admitting, not busy and not ejected."""
         return self.busy_until_s <= now_s and self.ejected_until_s <= now_s and self.breaker.would_admit(now_s)
 
     def as_record(self, now_s: float, *, stale_after_s: float) -> dict[str, Any]:
-        """How it is now as plain values, for operators; what it said last is None when that is older."""
+        """Return its current state as plain values, for operators; metrics older than `stale_after_s` are None."""
         load = self.load if self.load is not None and now_s - self.load.at_s <= stale_after_s else None
         return {
             "url": self.url,
@@ -102,14 +102,14 @@ class Server:
         read_timeout_s: float,
         headers: Mapping[str, str] | None = None,
     ) -> Connection:
-        """Send a request and wait for the head of its answer. `give_back` is due, unless this raises.
+        """Send a request and wait for the head of its answer. Unless this raises, the caller must call `give_back`.
 
         Args:
-            path: below `/v1`; `../tokenize` is beside it.
-            headers: of this request; one of `Content-Type` replaces that of JSON.
+            path: below `/v1`; `../tokenize` for a path outside it.
+            headers: of this request; `Content-Type` replaces the default for JSON.
 
         Raises:
-            UpstreamFailed: as `Connection` says, or `full`.
+            UpstreamFailed: as `Connection`, or `full`.
         """
         request = self._head(path, len(body), headers) + body
         if self.in_flight >= MAX_IN_FLIGHT:
@@ -122,10 +122,11 @@ class Server:
             raise
 
     async def get(self, target: str, *, timeout_s: float, at_most: int) -> tuple[int, bytes]:
-        """Status and body of a GET of a whole path, such as `/metrics`; nobody asked for it, so it does not count.
+        """Return status and body of a GET of an absolute path, such as `/metrics`; not counted as a request of a
+        client.
 
         Raises:
-            UpstreamFailed: as for `post`, or more than `at_most` bytes.
+            UpstreamFailed: as for `post`, or the body is longer than `at_most` bytes.
         """
         request = f"GET {target} HTTP/1.1\r\n{self._lines}\r\n".encode("latin-1")
         connection = await self._exchange(request, timeout_s, timeout_s)
@@ -140,10 +141,10 @@ class Server:
         return connection.status, bytes(body)
 
     def give_back(self, connection: Connection, *, is_ending: bool = False) -> None:
-        """Done with an answer, read to its end or not.
+        """Return a connection after an answer, read to its end or not.
 
         Args:
-            is_ending: the server is about to end the answer, so the connection will be of use.
+            is_ending: the server is about to end the answer, so the connection can be reused soon.
         """
         self.in_flight -= 1
         if is_ending and not connection.is_whole:
@@ -158,11 +159,11 @@ class Server:
             connection.close()
 
     def failed(self) -> None:
-        """An answer broke off."""
+        """Record an answer that broke off."""
         self.breaker.failed(asyncio.get_running_loop().time())
 
     def close_idle(self, *, longer_than_s: float = _IDLE_S) -> None:
-        """Close connections that nobody has used for a while."""
+        """Close connections that were unused for this time."""
         now_s = asyncio.get_running_loop().time()
         kept = [(each, since_s) for each, since_s in self._idle if each.is_reusable and now_s - since_s < longer_than_s]
         for each, _ in self._idle:
@@ -181,7 +182,7 @@ class Server:
                     connection.send(request, timeout_s=timeout_s, read_timeout_s=read_timeout_s)
                     await connection.head()
                 except UpstreamFailed as error:
-                    # The server closed an idle connection while we wrote on it: it never saw this request.
+                    # The server closed an idle connection concurrently with the write: it did not receive the request.
                     if error.cause != "stale":
                         raise
                 else:
@@ -216,10 +217,10 @@ class Server:
 
 
 def _line(name: str, value: str) -> str:
-    """A header line.
+    """Return a header line.
 
     Raises:
-        ValueError: it would be more than one.
+        ValueError: the value contains a line break.
     """
     if "\r" in value or "\n" in value or "\0" in value or not name.isascii():
         raise ValueError(f"expected a header value in one line, got more for {name}")

@@ -1,10 +1,10 @@
-"""Which server of an upstream, and which after it: pure, but for the dice it is given.
+"""Selects the server of an upstream for a request, and the order of the others. Pure; randomness is an argument.
 
-A conversation goes to the server that has its beginning in the KV cache: rendezvous hashing, so that every gateway and
-every worker picks the same one, and a server that comes or goes moves its own share only. When that server's queue or
-KV cache is over the site's thresholds, the request spills over to the least loaded one. What has no beginning worth
-remembering (embeddings, rankings) goes to the less loaded of two drawn at random, which is nearly as even as the best
-of all and does not send everybody to the one server that looked best a second ago (Mitzenmacher 2001).
+A conversation goes to the server with its prefix in the KV cache, by rendezvous hashing: every gateway and
+every worker picks the same one, and adding or removing a server moves only its own share. If that server's queue or
+KV cache exceeds the site's thresholds, the request goes to the least loaded one. Requests without a reusable prefix
+(embeddings, rankings) go to the less loaded of two random servers. This is nearly as even as the minimum of
+all, and does not send all requests to the server with the lowest load a second ago (Mitzenmacher 2001).
 
     for number in order(servers, key=affinity, tokens=700, now_s=now, thresholds=thresholds, draw=random.randrange): ...
 """
@@ -24,41 +24,42 @@ from .load import Load
 _MASK = (1 << 64) - 1
 _ODD = 0x9E3779B97F4A7C15  # 2^64 / golden ratio, as in Knuth's multiplicative hashing (TAOCP 3, 6.4)
 PREFIX_BYTES = 2048
-"""Of a prompt whose conversation nobody named: what all chats of one application share is mostly its instructions,
-some 500 tokens (guess, 2026-11). Shorter ones leave room for the first question, and the chats spread."""
+"""Bytes of the prompt that identify an unnamed conversation. Chats of one application mostly share their instructions,
+about 500 tokens (guess, 2026-11). With shorter instructions the first question is included, so the chats are
+distributed."""
 
 WITH_BEGINNING = frozenset(
     {SurfaceName.CHAT, SurfaceName.COMPLETIONS, SurfaceName.RESPONSES, SurfaceName.MESSAGES},
 )
-"""APIs whose next request repeats the one before."""
+"""APIs whose next request repeats the previous one."""
 
-# How an outlier is told; Envoy's outlier detection is alike (base_ejection_time 30 s, read 2026-11), but by errors.
+# Detection of outliers; Envoy's is similar (base_ejection_time 30 s, read 2026-11), but uses errors.
 SAMPLES = 32
-"""Latest times to the first byte that are kept of each server."""
+"""Number of recent times to the first byte kept for each server."""
 _FEWEST_SAMPLES = 10
-_FACTOR = 3.0  # slower than the median of its peers by so much (guess, 2026-11)
-_LEAST_S = 0.05  # and by so many seconds: below that a client does not notice
+_FACTOR = 3.0  # factor over the median of its peers (guess, 2026-11)
+_LEAST_S = 0.05  # minimum difference in seconds; a client does not notice less
 EJECTED_S = 30.0
 
 
 class State(NamedTuple):
-    """How an upstream is now, as far as anybody knows."""
+    """Current state of an upstream."""
 
     is_down: bool = False
-    """None of its servers would be asked, since they keep failing."""
+    """Every server's circuit breaker is open."""
     is_busy: bool = False
-    """All that would be asked said that they have too much to do."""
+    """Every admitting server is overloaded."""
     has_long_queue: bool = False
-    """The shortest queue of those is too long."""
+    """The shortest of their queues is too long."""
     free_kv_tokens: int | None = None
-    """Of the one with most room; None when somebody did not say."""
+    """Of the server with the most free tokens; None if one of them did not report it."""
 
 
 FINE = State()
 
 
 class ServerView(Protocol):
-    """What is asked of a server."""
+    """The attributes of a server that the choice uses."""
 
     seed: int
     in_flight: int
@@ -66,15 +67,15 @@ class ServerView(Protocol):
     busy_until_s: float
 
     def is_admitting(self, now_s: float) -> bool:
-        """True when it does not keep failing."""
+        """Return whether the circuit breaker admits a request."""
 
     def is_good(self, now_s: float) -> bool:
-        """True when nothing speaks against asking it."""
+        """Return whether the server is admitting, not busy and not ejected."""
 
 
 @dataclass(frozen=True, slots=True)
 class Thresholds:
-    """Beyond them a server is not asked for the sake of its cache."""
+    """Limits beyond which a server is not used for its cache."""
 
     max_queue: int
     max_kv_usage: float
@@ -90,12 +91,12 @@ def order(
     thresholds: Thresholds,
     draw: Callable[[int], int],
 ) -> Iterator[int]:
-    """Numbers of all servers, the best one first; each is worked out only when it is needed.
+    """Yield the numbers of all servers, the best one first; computed on demand.
 
     Args:
-        key: of the conversation or the prompt's beginning; None when neither is worth remembering.
-        tokens: of prompt and answer, probably.
-        draw: a random number below its argument.
+        key: of the conversation or the prompt's prefix; None if neither is reusable.
+        tokens: estimated tokens of prompt and answer.
+        draw: returns a random number below its argument.
     """
     good = [number for number, server in enumerate(servers) if server.is_good(now_s)]
     if not good:
@@ -108,7 +109,7 @@ def order(
 
 
 def state_of(servers: Sequence[ServerView], *, now_s: float, thresholds: Thresholds) -> State:
-    """How an upstream with these servers is."""
+    """Return the state of an upstream with these servers."""
     up = [server for server in servers if server.is_admitting(now_s)]
     if not up:
         return State(is_down=True)
@@ -130,7 +131,7 @@ def state_of(servers: Sequence[ServerView], *, now_s: float, thresholds: Thresho
 
 
 def is_full(server: ServerView, tokens: int, now_s: float, thresholds: Thresholds) -> bool:
-    """True when a request would wait there, as far as anybody knows."""
+    """Return whether a request would probably wait there."""
     load = server.load
     if load is None or now_s - load.at_s > thresholds.stale_after_s:
         return False
@@ -141,7 +142,7 @@ def is_full(server: ServerView, tokens: int, now_s: float, thresholds: Threshold
 
 
 def outstanding(server: ServerView, now_s: float, thresholds: Thresholds) -> int:
-    """Requests there; only our own, when nobody else counted lately."""
+    """Return the requests there; only this process's own if the last metrics are too old."""
     load = server.load
     if load is None or now_s - load.at_s > thresholds.stale_after_s:
         return server.in_flight
@@ -149,28 +150,28 @@ def outstanding(server: ServerView, now_s: float, thresholds: Thresholds) -> int
 
 
 def conversation_key(key: str) -> int:
-    """Of a conversation: its own digest is uniform already."""
+    """Return the key of a conversation: its digest is already uniform."""
     return int(key[:16], 16)
 
 
 def prefix_key(tenant: str, beginning: bytes) -> int:
-    """Of how a prompt begins; tenants share no cache, so they need not share a server.
+    """Return the key of a prompt's prefix. Tenants share no cache, so they need not share a server.
 
-    Whoever makes two beginnings collide on purpose only has both on one server, which spills over like any other.
+    A collision only puts two prefixes on one server, which can overflow like any other.
     """
     return zlib.crc32(beginning[:PREFIX_BYTES], zlib.crc32(tenant.encode() + b"\0"))
 
 
 def seed_of(url: str) -> int:
-    """Of a server; the same everywhere and after every restart."""
+    """Return the hash seed of a server; constant across processes and restarts."""
     return int.from_bytes(hashlib.blake2b(url.encode(), digest_size=8).digest(), "big")
 
 
 def outliers(latencies_s: Sequence[Sequence[float]]) -> list[int]:
-    """Numbers of servers that are far slower than their peers; never more than half of all.
+    """Return the numbers of servers that are far slower than their peers; at most half of all.
 
     Args:
-        latencies_s: of each server, its latest ones.
+        latencies_s: the recent latencies of each server.
     """
     medians = {n: median(each) for n, each in enumerate(latencies_s) if len(each) >= _FEWEST_SAMPLES}
     slow = []
@@ -209,7 +210,7 @@ def _weight(server: ServerView, tokens: int, now_s: float, thresholds: Threshold
 
 
 def _mixed(value: int) -> int:
-    """Every bit of the result depends on every bit of the value."""
+    """Mix the bits: every bit of the result depends on every bit of the value."""
     value = (value ^ (value >> 32)) * _ODD & _MASK
     value = (value ^ (value >> 29)) * _ODD & _MASK
     return value ^ (value >> 32)

@@ -1,6 +1,6 @@
-"""How an upstream is trusted, and how it knows us.
+"""TLS context for an upstream: trusted authorities and the client certificate.
 
-tls_context(settings)      # None when all its URLs are plain http on this machine
+tls_context(settings)      # None if all its URLs are plain http on this machine
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from ..settings import UpstreamSettings
 
 
 def tls_context(settings: UpstreamSettings) -> ssl.SSLContext | None:
-    """How to trust the upstream and show who we are; None when all its URLs are plain http on this machine.
+    """Return the TLS context; None if all URLs are plain http on this machine.
 
     Raises:
-        InputError: a certificate or key can't be used.
+        InputError: a certificate or key is unusable.
     """
     if all(url.scheme == "http" for url in settings.base_urls):
         return None
@@ -27,7 +27,7 @@ def tls_context(settings: UpstreamSettings) -> ssl.SSLContext | None:
     except (OSError, ssl.SSLError) as error:
         reason = getattr(error, "strerror", None) or type(error).__name__
         raise InputError(
-            f"expected usable TLS files, got: {reason}", where=f"upstreams: {settings.name}", hint="ca_file, key_file"
+            f"certificate or key unusable: {reason}", where=f"upstreams: {settings.name}", hint="ca_file, key_file"
         ) from error
     context.minimum_version = ssl.TLSVersion.TLSv1_2  # NIST SP 800-52r2, 3.1
     context.set_alpn_protocols(["http/1.1"])

@@ -1,9 +1,9 @@
-"""Talks to pools and clouds: which server, how long, how often. Decides nothing about content.
+"""Sends requests to pools and clouds: server choice, timeouts, retries. Independent of the content.
 
-One `Upstream` is one pool of equal servers or one cloud. `routing.servers` says which server is asked first; one that
-fails is followed by the next, as far as the retry budget goes and the deadline allows. A server that keeps failing is
-left alone for a while (`breaker`), one that says it is overloaded or is far slower than its peers is asked last until
-its time is up. The load of a pool's servers is read in the background.
+One `Upstream` is one pool of equal servers or one cloud. `server_choice` determines the order of the servers. If one
+fails, the next is tried, within the retry budget and the deadline. A server that keeps failing is skipped for a while
+(`breaker`). A server that reports overload, or is far slower than its peers, is tried last until its pause ends. The
+load of a pool's servers is read in the background.
 
     answer = await upstream.post("chat/completions", body, is_stream=True, attempts=attempts)
     async for chunk in answer.chunks(): ...
@@ -39,30 +39,30 @@ from .server_choice import EJECTED_S, FINE, State, Thresholds, order, outliers, 
 from .tls import tls_context
 
 _PROBE_TIMEOUT_S = 2.0
-_STATE_S = 0.01  # how long an upstream's state is good for: what it is made of is a second old
+_STATE_S = 0.01  # lifetime of the computed state; its inputs are about a second old
 _MOST_LISTED = 1 << 20  # bytes of a list of models
 _LONGEST_METRICS_BYTES = 8 << 20  # vLLM's are some 50 KB, more with many LoRAs (measured 2026-11)
-_CLOSE_IDLE_EVERY = 10  # looks at the servers
+_CLOSE_IDLE_EVERY = 10  # checks of the servers
 _REJECTED = frozenset({400, 409, 413, 422})
-_ABSENT = frozenset({404, 405})  # no such API or model there: a slip in the settings, and others may have it
-# What stays wrong until somebody mends the settings, or the account behind them.
+_ABSENT = frozenset({404, 405})  # API or model not found there: an error in the settings, and other servers may have it
+# Errors that last until the operator changes the settings, or the account at the provider.
 _REFUSALS = {
-    **dict.fromkeys((401, 402, 403), "refuses our key"),
-    **dict.fromkeys(_ABSENT, "has no such API or model"),
-    **dict.fromkeys((301, 302, 307, 308), "is at another address"),
+    **dict.fromkeys((401, 402, 403), "rejects the gateway's key"),
+    **dict.fromkeys(_ABSENT, "lacks the API or model"),
+    **dict.fromkeys((301, 302, 307, 308), "has another address"),
 }
-# Firewalls answer 403 as well, to one text among many, mostly with a page (AWS, Cloudflare; issues of LiteLLM 12421 and
+# Firewalls also answer 403, for single texts, mostly with a web page (AWS, Cloudflare; issues of LiteLLM 12421 and
 # OpenHands 4480, read 2026-11).
 _FORBIDDEN = 403
-_KEY_HOLDS_S = 60.0  # a key that was taken away is named a minute later (chosen, 2026-11)
+_KEY_HOLDS_S = 60.0  # a revoked key is reported after one minute (chosen, 2026-11)
 _LONGEST_ERROR_BYTES = 64 << 10
 _CONTEXT_WORDS = (b"context length", b"context_length", b"max_model_len", b"maximum context")
 _OVERLOADED = frozenset({"status-429", "status-503"})
-_BUSY_S = 1.0  # how long an overloaded server that does not say how long is asked last
-_LONGEST_BUSY_S = 60.0  # a wrong clock over there must not take a server away for long
-# The request did not get there, or was not taken up: asking another server puts no load on anybody twice.
+_BUSY_S = 1.0  # pause of an overloaded server without `retry-after`
+_LONGEST_BUSY_S = 60.0  # upper bound, in case of a wrong clock at the server
+# The request did not arrive or was not accepted, so another server may be asked without doubling the load.
 _NOT_SENT = frozenset({"connect", "tls", "full"})
-# The client has waited long enough for one answer.
+# Failures after the client's whole timeout; no other server is tried.
 _TOO_LATE = frozenset({"timeout", "deadline"})
 
 
@@ -91,7 +91,7 @@ class Upstream:
     _state_until_s: float = 0.0
 
     def __post_init__(self) -> None:
-        settings = self.settings  # an attribute of a pydantic model takes ten times as long to read as one of ours
+        settings = self.settings  # reading an attribute of a pydantic model takes ten times as long
         self.name, self.model, self.kind = settings.name, settings.model, settings.kind
         self.route = settings.kind.value
         self.may_see_raw_text = settings.kind.may_see_raw_text
@@ -107,7 +107,7 @@ class Upstream:
             headers[settings.api_key_header] = f"Bearer {key}" if is_bearer else key
         tls = tls_context(settings)
         self._loop = asyncio.get_running_loop()
-        self._random = random.Random()  # noqa: S311 - which of two servers is no secret
+        self._random = random.Random()  # noqa: S311 - load balancing, not security
         self._thresholds = Thresholds(self.routing.max_queue, self.routing.max_kv_usage, self.routing.stale_after_s)
         self.servers = [
             Server(
@@ -131,7 +131,7 @@ class Upstream:
             server.close_idle(longer_than_s=0)
 
     def as_record(self) -> dict[str, Any]:
-        """How it is now as plain values, for operators."""
+        """Return its current state as plain values, for operators."""
         now_s = self._loop.time()
         servers = [server.as_record(now_s, stale_after_s=self.routing.stale_after_s) for server in self.servers]
         asked_at_s, trouble = self._probed
@@ -139,7 +139,7 @@ class Upstream:
         return {"name": self.name, "is_down": is_silent or self.state().is_down, "servers": servers}
 
     def state(self) -> State:
-        """How it is now, for whoever has a choice."""
+        """Return the current state, for the router."""
         now_s = self._loop.time()
         if now_s >= self._state_until_s:
             self._state = state_of(self.servers, now_s=now_s, thresholds=self._thresholds)
@@ -148,7 +148,8 @@ class Upstream:
 
     @property
     def refusal(self) -> str:
-        """Why no server took anything of this gateway when last asked, in words; empty when one did or just failed."""
+        """Why every server rejected this gateway's last request, for the operator; empty if one accepted it or failed
+        otherwise."""
         return self.servers[0].refusal if all(server.refusal for server in self.servers) else ""
 
     async def post(
@@ -165,20 +166,20 @@ class Upstream:
         may_hedge: bool = False,
         attempts: Attempts | None = None,
     ) -> Answer:
-        """Send a request; every server once at most, and one of them once more when all are overloaded.
+        """Send a request: to each server at most once, and to one of them again if all are overloaded.
 
         Args:
-            headers: of this request, beside those of every request.
-            key: of the conversation, so that it finds its beginning in a server's cache.
-            tokens: of prompt and answer, probably.
-            deadline_s: when an answer must have begun, by the loop's clock.
-            may_wait: there is no other upstream to go to, so waiting a little for this one is right.
-            may_hedge: two servers may answer it.
-            attempts: where every attempt is noted.
+            headers: of this request, in addition to those of every request.
+            key: of the conversation, to reach the server with its prefix in the cache.
+            tokens: estimated tokens of prompt and answer.
+            deadline_s: deadline for the first byte of the answer, in event-loop time (seconds).
+            may_wait: wait for an overloaded server, because no other upstream is left.
+            may_hedge: the request may be sent to two servers.
+            attempts: receives every attempt.
 
         Raises:
             UpstreamFailed: no server gave an answer.
-            UpstreamRejected: a server says that the request is wrong.
+            UpstreamRejected: a server rejected the request itself.
         """
         timeout_s = self._first_byte_timeout_s if is_stream else self._answer_timeout_s
         request = _Request(path, body, headers, timeout_s, deadline_s, attempts or Attempts(), may_hedge)
@@ -210,7 +211,7 @@ class Upstream:
         raise UpstreamFailed(cause, refusal=self.refusal)
 
     def _second(self, numbers: Iterator[int]) -> int | None:
-        """Who is asked beside the server that takes long; None when nobody is well, or the retries are used up."""
+        """Return the server for a hedged request; None if no server is available, or the retry budget is used up."""
         now_s, servers = self._loop.time(), self.servers
         if not self._budget.withdraw(now_s):
             return None
@@ -219,8 +220,8 @@ class Upstream:
         )
 
     async def trouble(self) -> str:
-        """Why no server lists its models now, in words; empty when one does. Remembered for a second, so that probes
-        cost nothing."""
+        """Return why no server lists its models now; empty if one does. Cached for a second, because of readiness
+        probes."""
         asked_at_s, trouble = self._probed
         if self._loop.time() - asked_at_s < 1.0:
             return trouble
@@ -231,7 +232,7 @@ class Upstream:
         return trouble
 
     def _order(self, key: int | None, tokens: int, now_s: float) -> Iterable[int]:
-        """Numbers of the servers, the best one first."""
+        """Return the numbers of the servers, the best one first."""
         if len(self.servers) == 1:
             return (0,)
         return order(
@@ -244,11 +245,11 @@ class Upstream:
         )
 
     async def _ask(self, number: int, request: _Request) -> Answer:
-        """Ask one server.
+        """Send the request to one server.
 
         Raises:
             UpstreamFailed: no answer.
-            UpstreamRejected: the request is wrong.
+            UpstreamRejected: the server rejected the request itself.
         """
         server, timeout_s = self.servers[number], request.timeout_s
         if request.deadline_s is not None:
@@ -267,12 +268,12 @@ class Upstream:
                 headers=request.headers,
             )
         except asyncio.CancelledError:
-            self._took(request, asked_s)  # it would have taken longer
+            self._took(request, asked_s)  # a lower bound
             raise
         except UpstreamFailed as error:
             cause, server.refusal = error.cause, ""
             if cause == "timeout" and timeout_s < request.timeout_s:
-                cause = "deadline"  # it was the client's patience, which says nothing about the server
+                cause = "deadline"  # the client's timeout, not a failure of the server
             elif cause != "full":
                 server.failed()
             request.attempts.end(attempt, cause)
@@ -292,7 +293,7 @@ class Upstream:
             self._hedge.took(self._loop.time() - asked_s)
 
     async def _refusal(self, server: Server, answer: Answer) -> UpstreamRejected | UpstreamFailed:
-        """What a status other than 200 means. What it says may repeat the prompt, so it goes nowhere."""
+        """Return the error for a status other than 200. The body may repeat the prompt, so it is not included."""
         try:
             if answer.status in _REJECTED:
                 said = (await answer.read(at_most=self.limits.max_answer_bytes)).lower()
@@ -306,7 +307,7 @@ class Upstream:
                 asked_s = retry_after_s(answer.header(b"retry-after"), now=datetime.now(UTC))
                 server.busy_until_s = self._loop.time() + min(_BUSY_S if asked_s is None else asked_s, _LONGEST_BUSY_S)
                 answer.note(cause)
-            elif answer.status in _ABSENT:  # it is well, and may serve other APIs
+            elif answer.status in _ABSENT:  # the server works, and may serve other APIs
                 server.breaker.succeeded()
                 answer.note(cause)
             else:
@@ -318,8 +319,8 @@ class Upstream:
             answer.release()
 
     async def _is_of_this_request(self, server: Server, answer: Answer) -> bool:
-        """True when a 403 says nothing about our key: others were answered with it a moment ago, or it comes from
-        something before the API, which would have said why in JSON."""
+        """Return whether a 403 is unrelated to the key: other requests succeeded within a minute, or the response is
+        not an API's JSON."""
         try:
             is_api = isinstance(orjson.loads(await answer.read(at_most=_LONGEST_ERROR_BYTES)), dict)
         except (orjson.JSONDecodeError, UpstreamFailed):
@@ -327,7 +328,7 @@ class Upstream:
         return not is_api or self._loop.time() - server.answered_s < _KEY_HOLDS_S
 
     async def _waited_for(self, number: int, deadline_s: float | None) -> bool:
-        """True when an overloaded server was waited for, and may be asked once more."""
+        """Wait for an overloaded server; return whether it may be tried again."""
         now_s = self._loop.time()
         until_s = max(now_s, self.servers[number].busy_until_s)
         if until_s - now_s > self.settings.max_retry_after_s or (deadline_s is not None and until_s >= deadline_s):
@@ -338,7 +339,7 @@ class Upstream:
         return True
 
     async def _tend(self) -> None:
-        """Look at the servers' load, at who is slower than the others, and close what is idle."""
+        """Read the servers' load, detect outliers, and close idle connections."""
         looks = 0
         while True:
             if self.kind is UpstreamKind.POOL:
@@ -361,7 +362,7 @@ class Upstream:
                 at_most=_LONGEST_METRICS_BYTES,
             )
         except UpstreamFailed:
-            return  # what was known grows stale by itself
+            return  # the previous load expires by itself
         load = load_of(metrics, now_s=self._loop.time(), in_flight=in_flight) if status == 200 else None
         if load is not None:
             server.load = load
@@ -377,20 +378,20 @@ class Upstream:
 
 
 def _rejected(server: Server, answer: Answer, why: Rejection) -> UpstreamRejected:
-    """The request is not accepted, and its server is well."""
+    """Return the error for a rejected request; its server counts as working."""
     server.breaker.succeeded()
     answer.note(why.value)
     return UpstreamRejected(why)
 
 
 def _refusal_in(status: int) -> str:
-    """What a status says of this gateway's settings, in words; empty when nothing."""
+    """Return the configuration error that a status indicates; empty if none."""
     said = _REFUSALS.get(status)
     return f"{said}: status-{status}" if said else ""
 
 
 async def _status_of_models(server: Server) -> int:
-    """That of its list of models; 0 when it gives no answer."""
+    """Return the status of the server's list of models; 0 without an answer."""
     try:
         status, _ = await server.get(f"{server.path}/models", timeout_s=_PROBE_TIMEOUT_S, at_most=_MOST_LISTED)
     except UpstreamFailed:
