@@ -8,9 +8,7 @@ from ..domain.errors import UpstreamFailed
 from .connection import Connection
 from .server import Server
 
-_SHORT_BYTES = (
-    64 << 10
-)  # reading to the end costs less than a new TLS connection (about 2 ms of CPU at both ends; guess)
+_SHORT_BYTES = 64 << 10  # reading it costs less than a new TLS connection (about 2 ms of CPU at both ends; guess)
 
 
 class Attempts:

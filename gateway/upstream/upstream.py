@@ -47,7 +47,7 @@ _REJECTED = frozenset({400, 409, 413, 422})
 _ABSENT = frozenset({404, 405})  # API or model not found there: an error in the settings, and other servers may have it
 # Errors that last until the operator changes the settings, or the account at the provider.
 _REFUSALS = {
-    **dict.fromkeys((401, 402, 403), "rejects the gateway's key"),
+    **dict.fromkeys((401, 402, 403), "rejects the gateway key"),
     **dict.fromkeys(_ABSENT, "lacks the API or model"),
     **dict.fromkeys((301, 302, 307, 308), "has another address"),
 }

@@ -114,9 +114,9 @@ def test_nobody_tries_again_what_only_the_operator_can_mend(
     assert (len(pool.requests), len(cloud.requests)) == (4, 3)  # a circuit that is open says why as well
     log = gateway.log()
     assert log.count('"refusal": "lacks the API or model: status-404"') == 4
-    assert log.count('"refusal": "rejects the gateway's key: status-401"') == 4
+    assert log.count('"refusal": "rejects the gateway key: status-401"') == 4
     wrong = json.loads(gateway.request("GET", "/readyz")[2])["wrong"]
-    assert wrong["upstream:sovereign-cloud"] == "rejects the gateway's key: status-401"
+    assert wrong["upstream:sovereign-cloud"] == "rejects the gateway key: status-401"
 
     with pytest.raises(openai.InternalServerError) as caught:
         ask(gateway, "Dear Mr. Ola Nordmann, hello")

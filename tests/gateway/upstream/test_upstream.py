@@ -294,9 +294,9 @@ def test_a_refusal_of_all_servers_is_told_until_one_takes_a_request() -> None:
         refusing = always(ok(b"no", status="401 x"))
         async with upstream_of(refusing, failures_until_open=1) as (upstream, _):
             assert [await refusal_of(upstream) for _ in range(2)] == [
-                "rejects the gateway's key: status-401"
+                "rejects the gateway key: status-401"
             ] * 2  # asked, open
-            assert await upstream.trouble() == "rejects the gateway's key: status-401"
+            assert await upstream.trouble() == "rejects the gateway key: status-401"
         async with upstream_of(refusing, DOWN) as (upstream, _):
             assert await refusal_of(upstream) == ""  # the other one may come back
         answers = iter([ok(b"no", status="404 x"), ok(b"{}")])
