@@ -1,1 +1,1 @@
-"""Loads a `site.yaml`: syntax, schema, `auto` fields, rules, referenced files."""
+"""Loads and validates a `site.yaml`: syntax, schema, `auto` fields, rules, referenced files."""

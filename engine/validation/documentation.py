@@ -1,6 +1,6 @@
-"""docs/site-yaml.md and docs/site.schema.json, generated from the models and the table of rules.
+"""Generates docs/site-yaml.md and docs/site.schema.json from the schema and the table of rules.
 
-python -m sovctl.engine.validation.documentation docs      # writes both; a test holds them current
+python -m sovctl.engine.validation.documentation docs      # writes both; a test compares them
 """
 
 from __future__ import annotations
@@ -21,40 +21,40 @@ _HEAD = """\
 
 <!-- Generated from engine/spec/ by `python -m sovctl.engine.validation.documentation docs`: no edits. -->
 
-One file describes a site. `sovctl init --preset NAME` writes a commented one, `sovctl validate site.yaml` says
-everything that is wrong with it at once, and `sovctl validate --schema` prints the JSON schema with which editors
-complete it (`docs/site.schema.json`; the first line of every preset names it).
+One file describes a site. `sovctl init --preset NAME` writes a commented example, and `sovctl validate site.yaml`
+reports all problems of a file in one run. `sovctl validate --schema` prints the JSON schema for editors
+(`docs/site.schema.json`; the first line of every preset names it).
 
-YAML is read strictly: every key once; no anchors, aliases or tags; `yes`, `NO` and days are texts; numbers stand
-without quotes and leading zeros. Secrets never stand in the file: they are named as `{file: PATH}` (mode 600) or
-`{env: NAME}`. Paths are relative to site.yaml. What has no default may be left out, unless it is required.
+YAML is read strictly: duplicate keys, anchors, aliases and tags are errors; `yes`, `NO` and dates are texts; numbers
+have no quotes and no leading zeros. The file contains no secrets, only references: `{file: PATH}` (mode 600) or
+`{env: NAME}`. Paths are relative to site.yaml. Fields without a default are optional unless they are required.
 
-Kinds of texts:
+Types of texts:
 """
 
 _RULES_HEAD = """\
 ## Rules across fields
 
-All are checked at once, as far as the parts they read are well formed.
+One run checks all rules whose fields are valid.
 """
 
 
 def render_schema() -> str:
-    """docs/site.schema.json: the JSON schema, keys in the order of the models."""
+    """Return docs/site.schema.json: the JSON schema, keys in the order of the models."""
     return json.dumps(schema.schema(), indent=2, ensure_ascii=False) + "\n"
 
 
 def render_markdown() -> str:
-    """docs/site-yaml.md: every field with type, range, default and meaning, then the rules."""
+    """Return docs/site-yaml.md: every field with type, range, default and meaning, then the rules."""
     parts = [_HEAD, *(f"- *{kind}*: {words}" for kind, words in sorted(_kinds(schema.schema()))), ""]
     for path, node in _sections("", schema.schema()):
         parts.append(_section(path, node))
-    rules = "\n".join(f"- {rule.says}" for rule in RULES)
+    rules = "\n".join(f"- {rule.sentence}" for rule in RULES)
     return "\n".join([*parts, f"{_RULES_HEAD}\n{rules}\n"])
 
 
 def _kinds(node: Any) -> set[tuple[str, str]]:
-    """Every kind of text in a part of the schema, with what it asks for."""
+    """Return the types of texts in a part of the schema, each with its format."""
     if isinstance(node, list):
         return set().union(*map(_kinds, node))
     if not isinstance(node, dict):
@@ -64,7 +64,7 @@ def _kinds(node: Any) -> set[tuple[str, str]]:
 
 
 def _sections(path: str, node: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Every mapping of the file in the order of the models, with its path; `[]` stands for an item."""
+    """Yield every mapping of the file with its path, in the order of the models; `[]` is an item of a list."""
     yield path, node
     for name, field in node.get("properties", {}).items():
         inner = schema.resolved(field)

@@ -1,11 +1,11 @@
-"""Reading a site.yaml: all problems at once, each with its line, both sides and a remedy; or the site.
+"""Loads a site.yaml. One run reports all problems, each with line, expected value, actual value and hint.
 
     loaded = load(Path("site.yaml"))
     loaded.spec.pools[0].name
     loaded.where("pools[chat].port")      # "site.yaml:61: pools[0].port"
-    check_files(loaded)                   # before nodes are touched: the files it names, and their permissions
+    check_files(loaded)                   # before node access: referenced files and their permissions
 
-Planning from facts needs no file but site.yaml itself; what touches nodes calls `check_files` first.
+Planning from facts needs no other file than site.yaml. Commands that access nodes call `check_files` first.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ from .renamed_keys import RENAMED_KEYS
 from .rules import check
 from .well_formed import well_formed
 
-MAX_PROBLEMS = 100  # shown of one file; nobody mends more in one sitting
+MAX_PROBLEMS = 100  # problems printed per file
 
 
 @dataclass(frozen=True)
 class LoadedSpec:
-    """A site.yaml without problems.
+    """A valid site.yaml.
 
     Args:
-        path: as the user wrote it.
-        text_sha256: of the file's bytes.
-        spec_sha256: of the canonical JSON of the values with defaults; comments and order of keys do not change it.
+        path: path of the file, as the user wrote it.
+        text_sha256: SHA-256 of the file's bytes.
+        spec_sha256: SHA-256 of the canonical JSON of the values with defaults, independent of comments and key order.
     """
 
     spec: SiteSpec
@@ -53,32 +53,33 @@ class LoadedSpec:
     spec_sha256: str
     text: YamlText
     catalog: Catalog
-    """Ours, with the site's own entries."""
+    """The catalogue of sovctl with the site's entries."""
 
     @property
     def folder(self) -> Path:
-        """What relative paths in the file are relative to."""
+        """Base folder of relative paths in the file."""
         return self.path.parent
 
     def where(self, path: str) -> str:
-        """A place as errors name it; items may be named by number or by name: `pools[0].port`, `pools[chat].port`."""
+        """Return file, line and path for messages. Items are named by index or name: `pools[0].port`,
+        `pools[chat].port`."""
         return _where(self.path, self.text, path)
 
     def resolve(self, reference: str) -> Path:
-        """The file that a path in site.yaml means."""
+        """Return the file of a path in site.yaml."""
         return self.folder / reference
 
 
 def load(path: Path, *, today: date | None = None, is_draft: bool = False) -> LoadedSpec:
-    """Read and check a site.yaml; looks at no other file but its `catalog_file` and `calibration_file`.
+    """Read and check a site.yaml. Of the files it names, only `catalog_file` and `calibration_file` are read.
 
     Args:
-        today: UTC, for what expires; the clock's day when None.
-        is_draft: True for a site that is only sized: its pools may need more machines than there are.
+        today: current day in UTC, for expiry dates; None: the system clock's.
+        is_draft: whether the site is only sized; its pools may then need more nodes than it has.
 
     Raises:
-        SpecError: everything wrong with it.
-        InputError: it cannot be read.
+        SpecError: all problems of the site.
+        InputError: the file is unreadable.
     """
     data = _read(path)
     day = today or datetime.now(UTC).date()
@@ -86,7 +87,7 @@ def load(path: Path, *, today: date | None = None, is_draft: bool = False) -> Lo
 
 
 def _catalog(data: bytes, path: Path) -> Catalog:
-    """Ours, with what stands in the files that the site names."""
+    """Return the catalogue with the entries of the files that the site names."""
     with contextlib.suppress(YamlSyntaxError):
         content = read_text(data).value
         if isinstance(content, dict):
@@ -96,10 +97,10 @@ def _catalog(data: bytes, path: Path) -> Catalog:
 
 
 def catalog_of(spec: SiteSpec, folder: Path) -> Catalog:
-    """What a loaded site plans with: our catalogue, with the site's own entries and measurements.
+    """Return the catalogue of a loaded site: sovctl's catalogue with the site's entries and measurements.
 
     Raises:
-        InputError, SpecError: a file is gone or wrong by now.
+        InputError, SpecError: a file was removed or became invalid after loading.
     """
     return _own_catalog(folder, spec.catalog_file, spec.calibration_file)
 
@@ -110,13 +111,13 @@ def _own_catalog(folder: Path, catalog_file: str | None, calibration_file: str |
 
 
 def parse(data: bytes, *, path: Path, today: date, catalog: Catalog, is_draft: bool = False) -> LoadedSpec:
-    """The same, of bytes: pure.
+    """Check the bytes of a site.yaml; reads no file.
 
     Args:
-        path: only for messages, and to resolve relative paths against.
+        path: path of the file, for messages and relative paths.
 
     Raises:
-        SpecError: everything wrong with it.
+        SpecError: all problems of the site.
     """
     try:
         text = read_text(data)
@@ -133,29 +134,29 @@ def parse(data: bytes, *, path: Path, today: date, catalog: Catalog, is_draft: b
         spec, unsettled = resolve_auto_fields(spec, catalog)
         problems += unsettled
     else:
-        formed = formed.without_auto(FIELDS)  # rules over pools wait for numbers
+        formed = formed.without_auto(FIELDS)  # rules over pools need numbers
         spec = formed.spec
-    said = [*formed.misspelt, *(each.where for each in problems)]
+    reported = [*formed.misspelt, *(each.where for each in problems)]
     checked = check(
         spec, catalog, today=today, broken=formed.broken, partial=frozenset(formed.places), is_draft=is_draft
     )
     found = [*secret_problems(value), *map(formed.placed, checked)]
-    if (stood_in := formed.with_placeholders) is not None:
-        pools = [with_default_sizes(pool, 1) for pool in getattr(stood_in.spec, "pools", [])]
+    if (filled := formed.with_placeholders) is not None:
+        pools = [with_default_sizes(pool, 1) for pool in getattr(filled.spec, "pools", [])]
         more = check(
-            stood_in.spec.model_copy(update={"pools": pools}) if pools else stood_in.spec,
+            filled.spec.model_copy(update={"pools": pools}) if pools else filled.spec,
             catalog,
             today=today,
-            broken=stood_in.broken,
-            partial=frozenset(stood_in.places),
+            broken=filled.broken,
+            partial=frozenset(filled.places),
             is_draft=is_draft,
-            has_stand_ins=True,
+            has_placeholders=True,
         )
         known = {(each.where, each.message) for each in found}
-        found += [each for each in map(stood_in.placed, more) if (each.where, each.message) not in known]
-    # What follows from a mistake that was named already, at that place or inside it, is not said again.
+        found += [each for each in map(filled.placed, more) if (each.where, each.message) not in known]
+    # Problems at a path that was reported, or below it, follow from the reported problem.
     problems += [
-        each for each in found if not any(place == each.where or parent(place) == each.where for place in said)
+        each for each in found if not any(place == each.where or parent(place) == each.where for place in reported)
     ]
     problems += renamed
     if problems:
@@ -171,12 +172,12 @@ def parse(data: bytes, *, path: Path, today: date, catalog: Catalog, is_draft: b
 
 
 def _read(path: Path) -> bytes:
-    hint = "start with: sovctl init --preset lab"
+    hint = "create one with `sovctl init --preset lab`"
     try:
         with path.open("rb") as file:
             return file.read(MAX_BYTES + 1)
     except FileNotFoundError:
-        raise InputError("expected a file, got nothing there", where=str(path), hint=hint) from None
+        raise InputError("no such file", where=str(path), hint=hint) from None
     except IsADirectoryError:
         raise InputError("expected a file, got a folder", where=str(path), hint=f"try {path / 'site.yaml'}") from None
     except (OSError, ValueError) as error:
@@ -189,7 +190,9 @@ def _in_file_order(path: Path, text: YamlText, problems: Iterable[Problem]) -> l
     shown = [text.placed(path, each) for each in ordered[:MAX_PROBLEMS]]
     more = len(ordered) - len(shown)
     if more:
-        shown.append(Problem(f"{more} more problems are not shown", where=str(path), hint="mend the ones above first"))
+        shown.append(
+            Problem(f"{more} more problems are not shown", where=str(path), hint="fix the problems above first")
+        )
     return shown
 
 
@@ -199,11 +202,11 @@ def _where(path: Path, text: YamlText, place: str) -> str:
 
 @dataclass(frozen=True)
 class FileReference:
-    """A file or variable that site.yaml names.
+    """A file or environment variable that site.yaml names.
 
     Args:
         place: path in site.yaml, such as `access.key_file`.
-        is_secret: only its owner may read it.
+        is_secret: whether the file must have mode 600.
     """
 
     place: str
@@ -213,7 +216,7 @@ class FileReference:
 
 
 def references(spec: SiteSpec) -> Iterator[FileReference]:
-    """Every file and variable that a site.yaml names, in the order of the spec."""
+    """Yield every file and environment variable that a site.yaml names, in the order of the schema."""
     if spec.catalog_file is not None:
         yield FileReference("catalog_file", spec.catalog_file, None, is_secret=False)
     if spec.calibration_file is not None:
@@ -257,19 +260,19 @@ def _secret(place: str, secret: Secret) -> FileReference:
 
 
 def check_files(loaded: LoadedSpec, *, environ: Mapping[str, str] | None = None) -> None:
-    """Look at every file and variable that the site names: there, readable, not empty, secrets closed to others.
+    """Check that all referenced files and variables exist, are readable and not empty, and that secrets have mode 600.
 
     Args:
-        environ: the controller's environment; os.environ when None.
+        environ: environment of the controller; None: `os.environ`.
 
     Raises:
-        SpecError: every one that is not as it should be. No content, and no secret's path, is in it.
+        SpecError: all problems. Messages contain no content of a file and no path of a secret.
     """
     variables = os.environ if environ is None else environ
     found = [
         (reference, message, hint)
         for reference in references(loaded.spec)
-        for message, hint in _look(loaded, reference, variables)
+        for message, hint in _reference_problems(loaded, reference, variables)
     ]
     if found:
         raise SpecError([Problem(message, where=loaded.where(_leaf(each)), hint=hint) for each, message, hint in found])
@@ -281,28 +284,30 @@ def _leaf(reference: FileReference) -> str:
     return f"{reference.place}.{'file' if reference.file is not None else 'env'}"
 
 
-def _look(loaded: LoadedSpec, reference: FileReference, environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Message and hint for everything wrong with one reference."""
+def _reference_problems(
+    loaded: LoadedSpec, reference: FileReference, environ: Mapping[str, str]
+) -> Iterator[tuple[str, str]]:
+    """Yield message and hint of each problem of one reference."""
     if reference.file is None:
         if not environ.get(reference.env or ""):
-            yield "expected a variable with a value, got none in the environment", "export it before sovctl runs"
+            yield "environment variable is unset or empty", "export it before running sovctl"
         return
     path = loaded.resolve(reference.file)
     try:
         status = path.stat()
         readable = os.access(path, os.R_OK)
     except OSError as error:
-        reason = (error.strerror or "it cannot be looked at").lower()
-        yield f"expected a file, got: {reason}", "make it, or mend the path; it is relative to site.yaml"
+        reason = (error.strerror or "inaccessible").lower()
+        yield f"expected a file, got: {reason}", "create it, or correct the path; it is relative to site.yaml"
         return
     if not stat.S_ISREG(status.st_mode):
-        yield "expected a file, got something else", "mend the path; it is relative to site.yaml"
+        yield "not a regular file", "correct the path; it is relative to site.yaml"
     elif not readable:
-        yield "expected a file that can be read, got one that cannot", "let the user who runs sovctl read it"
+        yield "file is unreadable", "grant read permission to the user that runs sovctl"
     elif status.st_size == 0:
-        yield "expected a file with content, got an empty one", "fill it"
+        yield "file is empty", "write the expected content to it"
     elif reference.is_secret and status.st_mode & 0o077:
         yield (
-            f"expected a secret that only its owner may read (mode 600), got mode {status.st_mode & 0o777:o}",
-            "chmod 600 it, and change the secret if others had access",
+            f"secret file is readable by others, expected mode 600, got mode {status.st_mode & 0o777:o}",
+            "run `chmod 600` on it, and rotate the secret if others had access",
         )

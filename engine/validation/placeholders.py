@@ -1,11 +1,11 @@
-"""A site.yaml with its wrong values put right for the sake of the rules: what else is wrong is said in the same breath.
+"""Replaces invalid values of a site.yaml by valid placeholders, so that the remaining rules can run.
 
-`well_formed` leaves out every item that has a wrong value, so that rules over numbers reckon with nothing that nobody
-wrote. Rules over names and single fields need less: here only the wrong value is replaced, by its default or, where one
-is required, by some number that is allowed. What a rule finds at such a place is the stand-in's fault and is left out.
+`well_formed` removes every item with an invalid value, because rules over numbers must not compute with placeholders.
+Rules over names and single fields can: here only the invalid value is replaced by its default, or by an allowed number
+if the field is required. Problems at the path of a placeholder are discarded.
 
     with_placeholders({"pools": [{"name": "chat", "gpu_memory_utilization": 92, "tensor_parallel_size": 3}]}, wrong)
-    # the pool is there, with gpu_memory_utilization 0.92
+    # the pool with gpu_memory_utilization 0.92
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ _PARTS = ("node_groups", "models", "pools", "workload", "sizing")
 
 
 def with_placeholders(value: Any, wrong: Iterable[_Loc]) -> dict[str, Any]:
-    """`value` without what is wrong, as far as something may stand in for it; lists and texts that are required stay.
+    """Return a copy of `value` with placeholders for invalid values. Required lists and texts stay unchanged.
 
     Args:
-        value: the plain values of a site.yaml, without keys that nobody knows.
-        wrong: where pydantic found fault.
+        value: the plain values of a site.yaml without unknown keys.
+        wrong: paths of the values that pydantic rejects.
     """
     known: dict[str, Any] = copy.deepcopy(value)
     for loc in wrong:
         if loc and loc[0] in _PARTS:
-            _mend(known, loc)
+            _replace(known, loc)
     return known
 
 
-def _mend(known: dict[str, Any], loc: _Loc) -> None:
-    while loc and isinstance(loc[-1], int):  # an item that is a plain value: its whole list
+def _replace(known: dict[str, Any], loc: _Loc) -> None:
+    while loc and isinstance(loc[-1], int):  # for a plain item, replace its whole list
         loc = loc[:-1]
     if len(loc) < 2 and loc != ("sizing",):
         return
@@ -55,7 +55,7 @@ def _mend(known: dict[str, Any], loc: _Loc) -> None:
 
 
 def _number(node: dict[str, Any]) -> int | float | None:
-    """A number that is allowed there; None where it is no place for one."""
+    """Return an allowed number; None if the field is not a number."""
     if node.get("type") not in ("integer", "number"):
         return None
     return next((node[bound] for bound in ("minimum", "maximum") if bound in node), 1)

@@ -1,28 +1,29 @@
-"""Ready sites to start from: `templates/presets/NAME.yaml`, whole and commented, the same as `examples/NAME/site.yaml`.
+"""Presets of `sovctl init`: complete, commented sites in `templates/presets/NAME.yaml`, equal to
+`examples/NAME/site.yaml`.
 
 names()                          # ["lab", "bank-hybrid", ...]
-write_preset("lab", Path("."))   # site.yaml, and the schema that editors complete it with
+write_preset("lab", Path("."))   # site.yaml, and its schema for editors
 """
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass
 from pathlib import Path
 
 from sovctl.support.atomic_files import write_atomic
 from sovctl.support.errors import InputError
 from sovctl.support.package_files import package_folder
+from sovctl.support.suggestions import nearest
 
 FOLDER = package_folder("templates/presets")
 SCHEMA_FILE = "site.schema.json"
 
 _SCHEMA_IN_REPOSITORY = "$schema=../../docs/site.schema.json"
 
-# In the order a newcomer meets them, and what to do once the file is there.
+# Presets from simple to large, and the next steps after the file is written.
 _REAL_SITE = (
     "edit {site}: names, addresses, manifests, approvers",
-    "put the ssh key, the host keys and the secrets where it says (mode 600)",
+    "create the ssh key, host keys and secrets that it names (mode 600)",
     "sovctl validate {site}",
     "sovctl plan {site}",
 )
@@ -36,10 +37,10 @@ _NEXT = {
 
 @dataclass(frozen=True)
 class Written:
-    """What `write_preset` left behind.
+    """Files of `write_preset`.
 
     Args:
-        next_steps: in words or as commands, in order.
+        next_steps: descriptions or commands, in order.
     """
 
     site: Path
@@ -48,15 +49,15 @@ class Written:
 
 
 def names() -> list[str]:
-    """Every preset, in the order a newcomer meets them."""
+    """Return the names of all presets, from simple to large."""
     return list(_NEXT)
 
 
 def about(name: str) -> str:
-    """What a preset shows, from its first lines of comment."""
+    """Return the description of a preset, from its first comment."""
     lines = (FOLDER / f"{name}.yaml").read_text().splitlines()
     comment = []
-    for line in lines[2:]:  # after the schema's line and an empty comment
+    for line in lines[2:]:  # after the line of the schema and an empty comment
         if not line.startswith("# "):
             break
         comment.append(line[2:])
@@ -64,26 +65,24 @@ def about(name: str) -> str:
 
 
 def write_preset(name: str, folder: Path, *, force: bool = False) -> Written:
-    """Write `site.yaml` and the schema beside it.
+    """Write `site.yaml` and its schema into `folder`.
 
     Args:
-        force: replace a site.yaml that is there.
+        force: replace an existing site.yaml.
 
     Raises:
-        InputError: no such preset, a site.yaml that is there, or a folder that cannot be written.
+        InputError: the preset is unknown, site.yaml exists, or the folder is not writable.
     """
     if name not in _NEXT:
-        near = difflib.get_close_matches(name, _NEXT, n=1)
+        near = nearest(name, list(_NEXT))
         raise InputError(
             f"expected one of {', '.join(_NEXT)}, got '{name}'",
             where="--preset",
-            hint=f"did you mean {near[0]}?" if near else "sovctl init --list says what each shows",
+            hint=f"did you mean {near}?" if near else "`sovctl init --list` describes the presets",
         )
     site, schema = folder / "site.yaml", folder / SCHEMA_FILE
     if site.exists() and not force:
-        raise InputError(
-            "expected a new file, got one that is there", where=str(site), hint="choose another folder, or --force"
-        )
+        raise InputError("file exists", where=str(site), hint="choose another folder, or use --force")
     from .documentation import render_schema
 
     text = (FOLDER / f"{name}.yaml").read_text()
@@ -91,6 +90,6 @@ def write_preset(name: str, folder: Path, *, force: bool = False) -> Written:
         write_atomic(schema, render_schema())
         write_atomic(site, text.replace(_SCHEMA_IN_REPOSITORY, f"$schema={SCHEMA_FILE}", 1))
     except OSError as error:
-        reason = (error.strerror or "it cannot be written").lower()
-        raise InputError(f"expected a folder to write to, got: {reason}", where=str(folder)) from None
+        reason = (error.strerror or "not writable").lower()
+        raise InputError(f"cannot write the files: {reason}", where=str(folder)) from None
     return Written(site, schema, tuple(step.format(site=site, folder=folder) for step in _NEXT[name]))

@@ -1,6 +1,6 @@
-"""What pydantic finds in a site.yaml, in a person's words: what was expected, what was got, what to do.
+"""Translates pydantic's errors for a site.yaml into problems with expected value, actual value and hint.
 
-Values under a secret's name, and values that look like one, are never repeated.
+Messages never contain the value of a field with the name of a secret, or a value in the format of a secret.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from ..spec import json_schema as schema
 from ..spec.types import Secret
 from ..spec.units import in_unit
 
-LONGEST_ECHO = 40  # characters of a value that a message repeats; a longer one is described
+LONGEST_ECHO = 40  # characters; longer values are not repeated in messages
 
 _SECRET_NAME = re.compile(
     r"pass(word|wd|phrase)|secret|token$|api_?key|private_?key|credential|bearer|^pin$", re.IGNORECASE
 )
 
-# Forms that are secrets wherever they stand: PEM, OpenAI, GitHub, AWS, JWT, and a password in a URL.
+# Formats of secrets: PEM, OpenAI, GitHub, AWS, JWT, password in a URL.
 _SECRET_VALUE = re.compile(
     r"-----BEGIN [A-Z ]*PRIVATE KEY"
     r"|\b(sk|pk|rk)-[A-Za-z0-9_-]{16,}"
@@ -36,17 +36,17 @@ _SECRET_VALUE = re.compile(
     r"|://[^/@\s]*:[^/@\s]*@"
 )
 
-_SECRET_HINT = "put it into a file of mode 600 beside site.yaml and write `{file: secrets/NAME}`, or use `{env: NAME}`"
+_SECRET_HINT = "write it to a file with mode 600 and reference it as `{file: secrets/NAME}`, or use `{env: NAME}`"
 
 SECRET_FIELDS = ("api_key", "password", "pin")
-"""Of the spec, that hold a secret's reference."""
+"""Fields of the schema that contain the reference of a secret."""
 
-# Fields whose names only sound like a secret.
+# Fields with the name, but not the content, of a secret.
 _NOT_SECRET = ("apt_key_file", "key_file")
 
 
 def structure_problems(error: ValidationError) -> Iterator[Problem]:
-    """One problem for everything pydantic found, `where` being a path."""
+    """Yield one problem for each error; `where` is a path in site.yaml."""
     for each in error.errors(include_url=False, include_context=True):
         loc = tuple(each["loc"])
         if loc and loc[-1] == "[key]":  # a wrong key of `entities`: (..., "entities", "EMIAL", "[key]")
@@ -56,18 +56,18 @@ def structure_problems(error: ValidationError) -> Iterator[Problem]:
 
 
 def unknown_keys(error: ValidationError) -> list[tuple[str | int, ...]]:
-    """Where pydantic found keys that the spec does not know."""
+    """Return the paths of unknown keys."""
     return [tuple(each["loc"]) for each in error.errors(include_url=False) if each["type"] == "extra_forbidden"]
 
 
 def suggested_path(loc: Sequence[str | int]) -> str:
-    """The path of the known key that an unknown one is most like; empty where there is none."""
+    """Return the path of the known key most similar to an unknown one; empty if none is similar."""
     near = nearest(str(loc[-1]), list(schema.node_at(loc[:-1]).get("properties", {})))
     return path_of([*loc[:-1], near]) if near else ""
 
 
 def path_of(loc: Sequence[str | int]) -> str:
-    """Steps as a path: ("pools", 0, "name") is `pools[0].name`."""
+    """Return steps as a path: `pools[0].name` for ("pools", 0, "name")."""
     path = ""
     for step in loc:
         path = join(path, step)
@@ -75,7 +75,7 @@ def path_of(loc: Sequence[str | int]) -> str:
 
 
 def secret_problems(value: Any, path: str = "") -> Iterator[Problem]:
-    """Literals that are secrets by their form, anywhere in the plain values of a site.yaml."""
+    """Yield a problem for every value in the format of a secret."""
     if isinstance(value, dict):
         for key, item in value.items():
             yield from secret_problems(item, join(path, key))
@@ -83,7 +83,9 @@ def secret_problems(value: Any, path: str = "") -> Iterator[Problem]:
         for index, item in enumerate(value):
             yield from secret_problems(item, join(path, index))
     elif isinstance(value, str) and _SECRET_VALUE.search(value):
-        yield Problem("expected no secret in site.yaml, got what looks like one", where=path, hint=_SECRET_HINT)
+        yield Problem(
+            "expected no secret in site.yaml, got a value in the format of one", where=path, hint=_SECRET_HINT
+        )
 
 
 def _problem(kind: str, loc: tuple[str | int, ...], got: Any) -> Problem:
@@ -107,7 +109,7 @@ def _wrong_key(loc: tuple[str | int, ...]) -> Problem:
     known = schema.choices(schema.node_at(loc[:-1]).get("propertyNames", {}))
     near = nearest(key, known)
     return Problem(
-        f"expected a known kind, got `{key}`",
+        f"expected a known entity type, got `{key}`",
         where=path_of(loc),
         hint=(f"did you mean `{near}`? " if near else "") + f"known: {', '.join(known)}",
     )
@@ -122,15 +124,15 @@ def _unknown_key(loc: Sequence[str | int], where: str, got: Any) -> Problem:
     known = list(schema.node_at(loc[:-1]).get("properties", {}))
     near = nearest(key, known)
     if near:
-        return Problem(f"expected a known key, got `{key}`", where=where, hint=f"did you mean `{near}`?")
+        return Problem(f"unknown key `{key}`", where=where, hint=f"did you mean `{near}`?")
     elsewhere = _sections_with(key)
     if elsewhere:
-        return Problem(f"expected a known key, got `{key}`", where=where, hint=f"it belongs under {elsewhere}")
-    return Problem(f"expected a known key, got `{key}`", where=where, hint="remove it; known here: " + ", ".join(known))
+        return Problem(f"unknown key `{key}`", where=where, hint=f"move it to {elsewhere}")
+    return Problem(f"unknown key `{key}`", where=where, hint="remove it; known keys: " + ", ".join(known))
 
 
 def _sections_with(key: str) -> str:
-    """Where else in the spec a key is known, in words; empty when nowhere."""
+    """Return the sections of the schema with this key, in words; empty if no section has it."""
     found = []
     for section, field in SiteSpec.model_fields.items():
         node = schema.node_at([section])
@@ -151,16 +153,18 @@ def _hint(node: dict[str, Any], loc: Sequence[str | int], got: Any = None) -> st
         if near:
             return f"did you mean `{near}`?"
     if node.get("type") == "array" and isinstance(got, str | int | float):
-        return "write a list: put it in [brackets], or on a line of its own after `- `"
+        return "write a list: use [brackets], or one line per item after `- `"
     if node.get("type") in ("integer", "number") and isinstance(got, str) and _looks_like_number(got):
         return "write the number without quotes, unit or leading zero"
     if node.get("type") == "boolean" and str(got).lower() in ("yes", "no", "on", "off", "1", "0"):
         return "write true or false"
-    about = node if "description" in node else schema.node_at(loc[:-1])  # items and values have none of their own
+    about = node if "description" in node else schema.node_at(loc[:-1])  # items and values have no description
     meaning = about.get("description", "").split(". ")[0].replace("\n", " ").rstrip(".")
     default = node.get("default")
-    leave = f"leave it out for {default}" if default is not None and not isinstance(default, dict | list) else ""
-    return "; ".join(part for part in (meaning, leave) if part) or "compare with docs/site-yaml.md"
+    omit = (
+        f"remove it for the default {default}" if default is not None and not isinstance(default, dict | list) else ""
+    )
+    return "; ".join(part for part in (meaning, omit) if part) or "see docs/site-yaml.md"
 
 
 def _looks_like_number(text: str) -> bool:
@@ -177,7 +181,7 @@ def _is_secret(loc: Sequence[str | int], got: Any) -> bool:
 
 
 def format_value(got: Any) -> str:
-    """A value as a message may repeat it: short texts and numbers; the rest is described."""
+    """Return short texts and numbers as they are, and a description of other values."""
     if got is None:
         return "nothing"
     if isinstance(got, dict):

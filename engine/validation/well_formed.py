@@ -1,7 +1,7 @@
-"""What is well formed of a site.yaml that is not whole: the rules go on over it, so that all problems are seen at once.
+"""Extracts the valid parts of an invalid site.yaml, so that rules can run on them and one run reports all problems.
 
-A top-level key that is not well formed is absent. Of a list, only the items are that are not well formed; rules that
-judge every item by itself still see the others.
+Invalid top-level keys are removed. Of `node_groups`, `models`, `pools` and `workload`, only the invalid items are
+removed.
 
     found = well_formed({"pools": [{"name": 7}, {"name": "chat", ...}], ...}, problems)
     found.spec.pools[0].name, found.places["pools"]      # "chat", (1,)
@@ -27,28 +27,28 @@ from .problems import structure_problems, suggested_path, unknown_keys
 
 _LISTS = ("node_groups", "models", "pools", "workload")
 _INDEX = re.compile(rf"\b({'|'.join(_LISTS)})\[(\d+)\]")
-# Parts that no rule needs that looks at anything else, and a number that none needs to be right: where one of them is
-# wrong, everything around it is still looked at.
-_APART = frozenset(("sizing", part) for part in ("racks", "fabric", "storage", "costs", "scaling"))
-_INSTEAD = {("workload", "users"): 1}
+# Keys of `sizing` that rules over other keys do not read, and numbers that no rule needs exactly. An invalid one is
+# removed or replaced, so that its section is still checked.
+_INDEPENDENT = frozenset(("sizing", part) for part in ("racks", "fabric", "storage", "costs", "scaling"))
+_REPLACEMENTS = {("workload", "users"): 1}
 
 
 @dataclass(frozen=True)
 class WellFormed:
-    """What is left of a site.yaml."""
+    """The valid parts of a site.yaml."""
 
     spec: SiteSpec
     broken: frozenset[str] = frozenset()
-    """Top-level keys that are absent from it."""
+    """Invalid top-level keys, absent from `spec`."""
     places: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
-    """Of every list that lacks items, where each of the others stands in the file."""
+    """Index in the file of each item, by name of the lists that lack items."""
     misspelt: frozenset[str] = frozenset()
-    """Paths that misspelt keys probably meant, about which nothing more need be said."""
+    """Paths of known keys that misspelt keys resemble; further problems there are not reported."""
     with_placeholders: WellFormed | None = None
-    """For rules over names and single fields, with stand-ins where a value is wrong; None where all is well."""
+    """The site with placeholders for invalid values, for rules over names and single fields; None for a valid site."""
 
     def without_auto(self, names: Iterable[str]) -> WellFormed:
-        """The same without pools of which one of these fields is still `auto`."""
+        """Return a copy without pools in which one of these fields is `auto`."""
         if "pools" in self.broken:
             return self
         places = self.places.get("pools", tuple(range(len(self.spec.pools))))
@@ -63,7 +63,7 @@ class WellFormed:
         return replace(self, spec=spec, places={**self.places, "pools": tuple(place for place, _ in kept)})
 
     def placed(self, problem: Problem) -> Problem:
-        """A problem of `spec` with its items numbered as in the file."""
+        """Return a problem of `spec` with the item numbers of the file."""
         if not self.places:
             return problem
         words = (_INDEX.sub(self._place, text) for text in (problem.message, problem.where, problem.hint))
@@ -76,9 +76,9 @@ class WellFormed:
 
 
 def well_formed(value: Any, problems: list[Problem]) -> WellFormed:
-    """What is well formed of a site; problems of the rest are added to `problems`.
+    """Return the valid parts of a site, and append the problems of the other parts to `problems`.
 
-    Strict, and as JSON: "8" is no number and true is no 1, while addresses and choices are still texts.
+    Validation is strict JSON: "8" is not a number and true is not 1, and addresses and choices are strings.
     """
     try:
         return WellFormed(SiteSpec.model_validate_json(json.dumps(value), strict=True))
@@ -90,14 +90,14 @@ def well_formed(value: Any, problems: list[Problem]) -> WellFormed:
     for loc in unknown:
         _remove(known, loc)
     misspelt = frozenset(filter(None, map(suggested_path, unknown)))
-    stood_in = _parts(with_placeholders(known, [loc for loc in wrong if loc not in unknown]))
+    filled = _parts(with_placeholders(known, [loc for loc in wrong if loc not in unknown]))
     for loc in wrong:
-        _mend(known, loc)
-    return replace(_parts(known), misspelt=misspelt, with_placeholders=stood_in)
+        _remove_independent(known, loc)
+    return replace(_parts(known), misspelt=misspelt, with_placeholders=filled)
 
 
 def _parts(known: Mapping[str, Any]) -> WellFormed:
-    """The top-level keys, and items of lists, that are well formed."""
+    """Return the valid top-level keys and list items."""
     whole: dict[str, Any] = {}
     places: dict[str, tuple[int, ...]] = {}
     for name, about in SiteSpec.model_fields.items():
@@ -121,13 +121,13 @@ def _items(kind: Any, values: Sequence[Any]) -> Iterable[tuple[int, Any]]:
             yield index, item.validate_json(json.dumps(value), strict=True)
 
 
-def _mend(known: Any, loc: Sequence[str | int]) -> None:
-    """Take out or replace what is wrong at `loc`, where nothing else hangs on it."""
-    if tuple(loc[:2]) in _APART and isinstance(known.get("sizing"), dict):
+def _remove_independent(known: Any, loc: Sequence[str | int]) -> None:
+    """Remove or replace the invalid value at `loc` if no rule over other keys reads it."""
+    if tuple(loc[:2]) in _INDEPENDENT and isinstance(known.get("sizing"), dict):
         known["sizing"].pop(loc[1], None)
-    elif len(loc) == 3 and (instead := _INSTEAD.get((str(loc[0]), str(loc[2])))) is not None:
+    elif len(loc) == 3 and (number := _REPLACEMENTS.get((str(loc[0]), str(loc[2])))) is not None:
         with contextlib.suppress(KeyError, IndexError, TypeError):
-            known[loc[0]][loc[1]][loc[2]] = instead
+            known[loc[0]][loc[1]][loc[2]] = number
 
 
 def _remove(value: Any, loc: Sequence[str | int]) -> None:

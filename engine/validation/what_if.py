@@ -1,6 +1,6 @@
-"""The same site with something changed: `workload[branches].users=3000`, `node_groups[dgx].platform=dgx-h200`.
+"""Changes values of a loaded site: `workload[branches].users=3000`, `node_groups[dgx].platform=dgx-h200`.
 
-changed(loaded, ["pools[assistant].kv_cache_dtype=fp8"])     # a LoadedSpec, checked as any other
+changed(loaded, ["pools[assistant].kv_cache_dtype=fp8"])     # a validated LoadedSpec
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from .rules.rule import MAX_NAMES
 
 
 def changed(loaded: LoadedSpec, settings: Sequence[str], *, today: date, catalog: Catalog) -> LoadedSpec:
-    """A site with some values set.
+    """Return the site with these values.
 
     Args:
-        settings: `PATH=VALUE`; items of lists by number or by name. Values are read as in site.yaml.
+        settings: `PATH=VALUE`; list items by index or name. Values have the syntax of site.yaml.
 
     Raises:
-        InputError: a setting that is none, or names a place that is not there.
-        SpecError: the site is wrong with them.
+        InputError: a setting is malformed, or its path does not exist.
+        SpecError: the changed site is invalid.
     """
     value = copy.deepcopy(loaded.text.value)
     for setting in settings:
@@ -36,11 +36,11 @@ def changed(loaded: LoadedSpec, settings: Sequence[str], *, today: date, catalog
         if not sign or not path.strip():
             hint = "--what-if 'workload[chat].users=3000'"
             raise InputError(f"expected PATH=VALUE, got {setting!r}", where="--what-if", hint=hint)
-        _set(value, loaded.text.by_index(path.strip()), _value(text.strip()), said=path.strip())
+        _set(value, loaded.text.by_index(path.strip()), _value(text.strip()), written=path.strip())
     data = yaml.safe_dump(value, allow_unicode=True, sort_keys=False).encode()
     try:
         return parse(data, path=loaded.path, today=today, catalog=catalog, is_draft=True)
-    except SpecError as error:  # lines are of a text that nobody wrote
+    except SpecError as error:  # line numbers would refer to generated text
         raise SpecError([_without_line(each, str(loaded.path)) for each in error.problems]) from None
 
 
@@ -50,7 +50,8 @@ def _without_line(problem: Problem, path: str) -> Problem:
 
 
 def _value(text: str) -> Any:
-    """As in site.yaml, lists in brackets and mappings in braces too; what is no YAML is the text itself."""
+    """Parse a value as in site.yaml, including lists in brackets and mappings in braces; invalid YAML is a plain
+    text."""
     try:
         [value] = read_text(f"value: {text}".encode()).value.values()
     except (YamlSyntaxError, ValueError):
@@ -58,8 +59,8 @@ def _value(text: str) -> Any:
     return value
 
 
-def _set(value: Any, path: str, new: Any, *, said: str) -> None:
-    """Put `new` at `path`, whose items are numbered; `said` is the path as it was written."""
+def _set(value: Any, path: str, new: Any, *, written: str) -> None:
+    """Set `new` at `path`, which has item numbers; `written` is the path as the user wrote it."""
     *before, last = steps(path) or [""]
     here = value
     for step in before:
@@ -68,9 +69,9 @@ def _set(value: Any, path: str, new: Any, *, said: str) -> None:
         elif _has_item(here, step):
             here = here[step]
         else:
-            raise _no_place(said, here)
+            raise _no_place(written, here)
     if not (isinstance(here, dict) and isinstance(last, str)) and not _has_item(here, last):
-        raise _no_place(said, here)
+        raise _no_place(written, here)
     here[last] = new
 
 
@@ -78,11 +79,11 @@ def _has_item(here: Any, step: str | int) -> bool:
     return isinstance(here, list) and isinstance(step, int) and step < len(here)
 
 
-def _no_place(said: str, here: Any) -> InputError:
-    """What is said of a path that leads nowhere; `here` is what stands at its last step that is there."""
+def _no_place(written: str, here: Any) -> InputError:
+    """Return the error of a path that does not exist; `here` is the value at its last existing step."""
     items = here if isinstance(here, list) else []
     names = [str(each["name"]) for each in items if isinstance(each, dict) and "name" in each]
-    hint = "name a place as errors do: pools[chat].max_num_seqs"
+    hint = "write a path such as pools[chat].max_num_seqs"
     if names:
-        hint = f"there are {', '.join(names[:MAX_NAMES])}"
-    return InputError(f"expected a place of site.yaml, got `{said}`", where="--what-if", hint=hint)
+        hint = f"known names: {', '.join(names[:MAX_NAMES])}"
+    return InputError(f"no such path in site.yaml: `{written}`", where="--what-if", hint=hint)

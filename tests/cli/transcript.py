@@ -7,7 +7,7 @@
     env NO_COLOR=1
     $ sovctl plan site.yaml           the real program, in a process of its own, without a terminal
     exit 3                            always said
-    stderr expected a known key       a piece of that output
+    stderr unknown key                a piece of that output
     ! stderr hint:                    not a piece of it
     silent stdout                     nothing at all
     unchanged                         not one file or folder made, altered or removed by the command

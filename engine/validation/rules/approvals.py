@@ -1,6 +1,6 @@
-"""Rules about what a person has to answer for: licences with conditions, and languages that a maker does not list.
+"""Rules about approvals: licences with conditions, and languages that a model's vendor does not list.
 
-Both want a name and a reason in site.yaml, which the auditor reads beside the plan.
+Both need an approver and a reason in site.yaml, for auditors.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ def check_licences(site: SiteUnderValidation) -> Iterator[Problem]:
     for index, model in enumerate(site.spec.models):
         entry = site.catalog.models.get(model.catalog)
         if entry is not None and entry.licence.needs_approval:
-            terms = entry.licence.thresholds or "its terms were not read by us"
-            hint = f"have somebody read the licence and write who, and why it may be used here: {terms}"
+            terms = entry.licence.thresholds or "the catalogue does not contain its terms"
+            hint = f"review the licence, and name the approver and the reason: {terms}"
             yield from _missing(model, "licence", f"for the {entry.licence.name}", f"models[{index}]", hint)
 
 
@@ -33,13 +33,13 @@ def check_languages(site: SiteUnderValidation) -> Iterator[Problem]:
         unlisted = [language for language in wanted if language not in entry.languages.codes]
         if unlisted:
             listed = entry.languages.list or "nothing"
-            hint = f"try it, then write who answers for it and how it was tried; its maker lists: {listed}"
-            what = f"for {entry.id} in {', '.join(unlisted)}, which nobody lists for it by name"
+            hint = f"test the model, and name the approver and the test; its vendor lists: {listed}"
+            what = f"for {entry.id} in {', '.join(unlisted)}, which its vendor does not list"
             yield from _missing(model, "languages", what, f"models[{index}]", hint)
 
 
 def _missing(model: Model, topic: str, what: str, where: str, hint: str) -> Iterator[Problem]:
-    """A problem for the name and for the reason, where they are not there."""
+    """Yield a problem for a missing approver and for a missing reason."""
     for ending, expected in (("by", "the name of an approver"), ("because", "a reason")):
         field = f"{topic}_approved_{ending}"
         if getattr(model, field) is None:

@@ -1,7 +1,7 @@
-"""Rules about what pools are sized for, and about pools that cannot work. Pure functions of one site.
+"""Rules about the workload, and about pools that cannot serve it. Pure functions of one site.
 
-A pool is refused only where even the optimistic edge of what was measured leaves no way: what lies between the edges
-is for `sovctl size` to say.
+A pool is rejected only if it fails at the optimistic bound of the measurements. `sovctl size` reports the range between
+both bounds.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ from ...spec.workload import WorkloadClass
 from .rule import SiteUnderValidation, unknown_name
 
 READS = ("workload", "pools", "models", "node_groups", "software", "sizing")
-"""What a pool's case is made of."""
-_WAYS = ("requests_per_user_hour", "think_time_s", "in_flight_percent", "rule_of_thumb")
+"""Top-level keys that the rules of one pool read."""
+_RATE_FIELDS = ("requests_per_user_hour", "think_time_s", "in_flight_percent", "rule_of_thumb")
 
 
 def check_demand(site: SiteUnderValidation) -> Iterator[Problem]:
     for index, each in enumerate(site.spec.workload):
         where = f"workload[{index}]"
-        said = [name for name in _WAYS if getattr(each, name) is not None]
-        for name in said[1:]:
+        present = [name for name in _RATE_FIELDS if getattr(each, name) is not None]
+        for name in present[1:]:
             yield Problem(
-                f"expected one way to say how often they ask, got `{name}` beside `{said[0]}`",
+                f"expected one request-rate field, got `{name}` and `{present[0]}`",
                 where=f"{where}.{name}",
-                hint=f"leave one of the two out; known ways: {', '.join(_WAYS)}",
+                hint=f"remove one of the two; request-rate fields: {', '.join(_RATE_FIELDS)}",
             )
         yield from _limits(each, where)
 
@@ -51,22 +51,22 @@ def check_percentiles(site: SiteUnderValidation) -> Iterator[Problem]:
                     f"expected {lengths.mean:.0f} to {lengths.mean * MAX_P95_RATIO:.0f}, 1 to {MAX_P95_RATIO} times "
                     f"the average, got {lengths.p95:.0f}",
                     where=f"workload[{index}].{name}_p95",
-                    hint="split the class in two where a few requests are far longer than the rest",
+                    hint="if a few requests are far longer than the others, split the class in two",
                 )
 
 
 def _limits(each: WorkloadClass, where: str) -> Iterator[Problem]:
     if each.e2e_p95_ms is not None and each.ttft_p95_ms is not None and each.e2e_p95_ms <= each.ttft_p95_ms:
         yield Problem(
-            f"expected more than ttft_p95_ms, {each.ttft_p95_ms:g}, got {each.e2e_p95_ms:g}: the last token would "
-            "come before the first one has to",
+            f"expected more than ttft_p95_ms, {each.ttft_p95_ms:g}, got {each.e2e_p95_ms:g}: the last token "
+            "cannot come before the first one",
             where=f"{where}.e2e_p95_ms",
-            hint="e2e_p95_ms counts from the question to the last token",
+            hint="e2e_p95_ms is the time from the request to the last token",
         )
 
 
 def check_percents(site: SiteUnderValidation) -> Iterator[Problem]:
-    """Percents below one, which are shares that somebody forgot to multiply; fewer people can be said by `users`."""
+    """Reject percentages below 1, which are fractions by mistake. For fewer people, lower `users`."""
     for where, value in _percents(site.spec):
         if 0 < value < 1:
             yield Problem(
@@ -93,18 +93,18 @@ def check_prices(site: SiteUnderValidation) -> Iterator[Problem]:
     costs = site.spec.sizing.costs
     if costs is None:
         return
-    ways = {name: getattr(costs, name) for name in ("input_price_per_million", "output_price_per_million")}
-    missing = [name for name, price in ways.items() if price is None]
+    prices = {name: getattr(costs, name) for name in ("input_price_per_million", "output_price_per_million")}
+    missing = [name for name, price in prices.items() if price is None]
     if len(missing) == 1:
         yield Problem(
             f"expected both prices of an API, got none as `{missing[0]}`",
             where=f"sizing.costs.{missing[0]}",
-            hint="0 says that it costs nothing; without both an API is not compared",
+            hint="write 0 for a free one; without both prices, the API is not compared",
         )
 
 
 def check_timezone(site: SiteUnderValidation) -> Iterator[Problem]:
-    """Held to the time zones of the machine where sovctl runs; a machine without any says nothing."""
+    """Check the time zone against the controller's database; without a database, every name is accepted."""
     name = site.spec.sizing.scaling.timezone
     with suppress(ZoneInfoNotFoundError, OSError, ValueError):  # "Europe" is a folder
         ZoneInfo(name)
@@ -113,16 +113,16 @@ def check_timezone(site: SiteUnderValidation) -> Iterator[Problem]:
     if known:
         near = nearest_few(name, sorted(known))
         yield Problem(
-            f"expected a time zone of IANA's, got `{name}`",
+            f"expected an IANA time zone, got `{name}`",
             where="sizing.scaling.timezone",
             hint=f"did you mean {' or '.join(f'`{each}`' for each in near)}?" if near else "such as Europe/Berlin",
         )
 
 
 def check_sizing_names(site: SiteUnderValidation) -> Iterator[Problem]:
-    hall, costs = site.spec.sizing.racks, site.spec.sizing.costs
+    racks, costs = site.spec.sizing.racks, site.spec.sizing.costs
     groups = [group.name for group in site.spec.node_groups]
-    for name in hall.node_kw if hall else ():
+    for name in racks.node_kw if racks else ():
         yield from unknown_name("node group", name, groups, f"sizing.racks.node_kw.{name}")
     for name in costs.nodes if costs else ():
         yield from unknown_name("node group", name, groups, f"sizing.costs.nodes.{name}")
@@ -135,7 +135,7 @@ def check_lengths(site: SiteUnderValidation) -> Iterator[Problem]:
     for each in pool_cases(site.spec, site.catalog):
         for index, workload in each.workload:
             asked = ClassDemand.of(workload)
-            role = each.model.role  # what a speech model hears is no prompt in tokens
+            role = each.model.role  # audio input of a speech model has no prompt tokens
             tokens = asked.input_tokens.mean if role != "asr" else 0.0
             tokens += asked.output_tokens.mean if role not in ("embedding", "reranker") else 0.0
             if tokens > each.pool.max_model_len:
@@ -144,14 +144,14 @@ def check_lengths(site: SiteUnderValidation) -> Iterator[Problem]:
                     f"expected at most {each.pool.max_model_len} tokens of prompt and answer, the max_model_len of "
                     f"{each.pool.name}, got {tokens:.0f} on average",
                     where=f"workload[{index}].{place}",
-                    hint=f"raise pools[{each.pool.name}].max_model_len, or send less at once",
+                    hint=f"raise pools[{each.pool.name}].max_model_len, or lower the tokens of the class",
                 )
 
 
 def check_memory(site: SiteUnderValidation) -> Iterator[Problem]:
     for each in pool_cases(site.spec, site.catalog):
         if not each.is_simulated:
-            with suppress(InputError):  # a shape that the catalogue does not know: `sovctl size` says UNKNOWN
+            with suppress(InputError):  # the catalogue lacks the architecture: `sovctl size` reports UNKNOWN
                 yield from _memory(each)
 
 
@@ -171,17 +171,17 @@ def _memory(each: PoolCase) -> Iterator[Problem]:
                 f"expected at most {both_units(max(0.0, most))}: {both_units(memory.usable_bytes)} of {each.gpu.id}, "
                 f"less {taken}; got {both_units(pool.kv_cache_memory_bytes)}",
                 where=f"pools[{each.index}].kv_cache_memory_bytes",
-                hint="leave it out: vLLM gives the KV cache what is left",
+                hint="remove it: vLLM uses all remaining memory for the KV cache",
             )
     if server.sessions(pool.max_model_len, Edge.OPTIMISTIC) < 1:
-        room = f"{both_units(memory.usable_bytes)} x gpu_memory_utilization {memory.utilization:g}, less {taken}"
+        limit = f"{both_units(memory.usable_bytes)} x gpu_memory_utilization {memory.utilization:g}, less {taken}"
         if pool.kv_cache_memory_bytes is not None:
-            room = "kv_cache_memory_bytes"
+            limit = "kv_cache_memory_bytes"
         left = _left(server, memory)
-        got = both_units(left) if left > 0 else "none, as the weights alone do not fit"
+        got = both_units(left) if left > 0 else "none, because the weights alone do not fit"
         yield Problem(
-            f"expected room on each {each.gpu.id} for one session of {pool.max_model_len} tokens, "
-            f"{both_units(server.session_bytes(pool.max_model_len))}, got {got}: {room}",
+            f"expected free memory on each {each.gpu.id} for one session of {pool.max_model_len} tokens, "
+            f"{both_units(server.session_bytes(pool.max_model_len))}, got {got}: {limit}",
             where=f"pools[{each.index}]",
             hint="use more GPUs per replica (tensor_parallel_size: auto finds how many), a lower precision, an FP8 KV "
             "cache, or a shorter max_model_len",
@@ -189,22 +189,22 @@ def _memory(each: PoolCase) -> Iterator[Problem]:
 
 
 def _left(server: Server, memory: RankMemory) -> float:
-    """For the KV cache; below zero where not even the weights fit."""
+    """Bytes for the KV cache; negative if the weights do not fit."""
     return memory.kv_bytes if server.kv_cache_memory_bytes is None else float(server.kv_cache_memory_bytes)
 
 
 def check_reachable_limits(site: SiteUnderValidation) -> Iterator[Problem]:
     for each in pool_cases(site.spec, site.catalog):
         if not each.is_simulated and each.demand is not None:
-            with suppress(InputError):  # as above
+            with suppress(InputError):  # the catalogue lacks the architecture
                 yield from _limits_passed(each, each.demand)
 
 
 def _limits_passed(each: PoolCase, demand: PoolDemand) -> Iterator[Problem]:
-    """Limits that one request alone passes at the optimistic edge."""
+    """Yield limits that a single request exceeds at the optimistic bound."""
     server = each.server()
     if server.sessions(each.pool.max_model_len) < 1:
-        return  # another rule says so
+        return  # reported by check_memory
     performance = server.performance(demand)
     one, average_s = performance.at(1.0, demand), performance.serving.prefill_s(demand.input_tokens)
     for index, workload in each.workload:
@@ -217,7 +217,7 @@ def _limits_passed(each: PoolCase, demand: PoolDemand) -> Iterator[Problem]:
         for name, limit_s, took_s in least:
             if limit_s is not None and limit_s < took_s:
                 yield Problem(
-                    f"expected at least {took_s * 1e3:.1f} ms, what one request alone takes at the optimistic edge "
+                    f"expected at least {took_s * 1e3:.1f} ms, the time of a single request at the optimistic bound "
                     f"({asked.input_tokens.mean:.0f} tokens in, {asked.output_tokens.mean:.0f} out, {server.model.id} "
                     f"on {server.gpus} x {server.gpu.id}), got {limit_s * 1e3:g}",
                     where=f"workload[{index}].{name}",

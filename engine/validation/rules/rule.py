@@ -1,4 +1,4 @@
-"""What a rule over site.yaml looks at, and the two forms most rules' problems take."""
+"""Base types of the rules over site.yaml, and the two most frequent kinds of problems."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from sovctl.support.suggestions import nearest
 from ...catalog import Catalog, ModelEntry, Platform
 from ...spec import NodeGroup, Pool, SiteSpec
 
-MAX_NAMES = 12  # that a message lists
+MAX_NAMES = 12  # listed in one message
 
 
 @dataclass(frozen=True)
 class SiteUnderValidation:
-    """One site.yaml against one catalogue on one day."""
+    """Input of a rule: a site.yaml, the catalogue and the current day."""
 
     spec: SiteSpec
     catalog: Catalog
@@ -25,17 +25,17 @@ class SiteUnderValidation:
     """UTC."""
 
     def groups(self) -> dict[str, NodeGroup]:
-        """Node groups by name; the first of a name that stands twice."""
+        """Return node groups by name; the first one of a duplicate name."""
         return {group.name: group for group in reversed(self.spec.node_groups)}
 
     def platform_of(self, pool: Pool) -> Platform | None:
-        """What a pool runs on; None where the spec or the catalogue does not say."""
+        """Return the platform of a pool; None if the site or the catalogue does not contain it."""
         group = self.groups().get(pool.node_group)
         machine = self.catalog.machine(group.platform, group.mig) if group else None
         return machine[0] if machine else None
 
     def model_of(self, pool: Pool) -> ModelEntry | None:
-        """What a pool serves; None where the spec or the catalogue does not say."""
+        """Return the catalogue entry of a pool's model; None if the site or the catalogue does not contain it."""
         model = next((each for each in self.spec.models if each.name == pool.model), None)
         return self.catalog.models.get(model.catalog) if model else None
 
@@ -45,16 +45,16 @@ class Rule:
     """One rule across fields.
 
     Args:
-        says: the rule as a sentence; docs/site-yaml.md lists them.
-        reads: top-level keys of site.yaml that `find` looks at. Where one of them is not well formed, the rule waits.
-        find: problems, `where` being a path.
-        is_of_machines: True where it asks whether there are enough of them; a draft that is only sized needs none.
-        is_of_numbers: True where it reckons with values, so that none may be a stand-in for a wrong one.
-        is_of_items: True where it judges every item of a list by itself, or against the others; it needs no item that
-            is not well formed, as one would that looks for names.
+        sentence: the rule as a sentence, listed in docs/site-yaml.md.
+        reads: top-level keys of site.yaml that `find` reads. The rule is skipped if one of them is invalid.
+        find: returns the problems; `where` is a path in site.yaml.
+        is_of_machines: whether the rule checks for sufficient nodes or GPUs; skipped for drafts, which are only sized.
+        is_of_numbers: whether the rule computes with values; skipped for a site with placeholders.
+        is_of_items: whether the rule also runs if some items of a list are invalid, because it checks items one by one
+            or against the other valid items.
     """
 
-    says: str
+    sentence: str
     reads: tuple[str, ...]
     find: Callable[[SiteUnderValidation], Iterator[Problem]]
     is_of_machines: bool = False
@@ -63,12 +63,12 @@ class Rule:
 
 
 def unknown_name(what: str, name: str, known: Iterable[str], where: str) -> Iterator[Problem]:
-    """A problem when `name` is none of `known`, with the nearest of them."""
+    """Yield a problem if `name` is not in `known`; the hint names the most similar one."""
     names = list(dict.fromkeys(known))
     if name in names:
         return
     near = nearest(name, names)
-    listed = ", ".join(names[:MAX_NAMES]) + (", ..." if len(names) > MAX_NAMES else "") if names else "none at all"
+    listed = ", ".join(names[:MAX_NAMES]) + (", ..." if len(names) > MAX_NAMES else "") if names else "none"
     yield Problem(
         f"expected a known {what}, got `{name}`",
         where=where,
@@ -77,7 +77,7 @@ def unknown_name(what: str, name: str, known: Iterable[str], where: str) -> Iter
 
 
 def duplicates(what: str, items: Iterable[tuple[str, object]]) -> Iterator[Problem]:
-    """A problem for every item that has been there before.
+    """Yield a problem for every repeated value.
 
     Args:
         items: path and value, in the order of the file.
@@ -88,6 +88,6 @@ def duplicates(what: str, items: Iterable[tuple[str, object]]) -> Iterator[Probl
             yield Problem(
                 f"expected every {what} once, got `{value}` again",
                 where=where,
-                hint=f"it stands at {first[value]} already; change one of the two",
+                hint=f"{first[value]} has the same value; change one of the two",
             )
         first.setdefault(value, where)

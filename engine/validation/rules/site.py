@@ -21,11 +21,11 @@ from ...spec.types import Secret
 from .rule import SiteUnderValidation, duplicates, unknown_name
 
 LAST_YEAR = 2261
-"""The last whole year in signed 64-bit nanoseconds since 1970, in which the firewall closes an expired exception."""
+"""Last full year that fits in signed 64-bit nanoseconds since 1970, the firewall's format of expiry times."""
 
 
-KINDS = tuple(get_args(EntityKind))
-"""Of what the gateway's detector finds."""
+ENTITY_TYPES = tuple(get_args(EntityKind))
+"""Entity types that the detector finds."""
 
 
 def check_node_names(site: SiteUnderValidation) -> Iterator[Problem]:
@@ -82,12 +82,13 @@ def check_catalog_models(site: SiteUnderValidation) -> Iterator[Problem]:
                 f"expected a known model of the catalogue, got `{model.catalog}`",
                 where=f"models[{index}].catalog",
                 hint=(f"did you mean {' or '.join(near)}? " if near else "")
-                + f"`sovctl catalog list models` has all {len(site.catalog.models)}; catalog_file adds your own",
+                + f"`sovctl catalog list models` lists all {len(site.catalog.models)}; catalog_file adds entries",
             )
 
 
 def _near_models(name: str, models: Mapping[str, ModelEntry]) -> list[str]:
-    """The entry of that repository, by its whole name or the part behind the owner; else the names most like it."""
+    """Return entries of the Hugging Face repository with this name, with or without owner; else the most similar
+    names."""
     own = name.rpartition("/")[2].lower()
     of_repo = [each.id for each in models.values() if (each.hf_repo or "").rpartition("/")[2].lower() == own]
     return of_repo or nearest_few(own, list(models))
@@ -160,7 +161,7 @@ def _no_address(host: str, where: str) -> Iterator[Problem]:
         yield Problem(
             f"expected an IPv4 address as host, got `{host}`",
             where=where,
-            hint="write the address: the perimeter opens addresses, and nodes ask no name server",
+            hint="write the address: the firewall needs addresses, and nodes use no name server",
         )
 
 
@@ -169,16 +170,16 @@ def check_management(site: SiteUnderValidation) -> Iterator[Problem]:
         for index, network in enumerate(getattr(site.spec.perimeter, key)):
             if network.prefixlen == 0:
                 yield Problem(
-                    f"expected the networks of the {key}, got every address there is ({network})",
+                    f"expected the networks of the {key}, got all addresses ({network})",
                     where=f"perimeter.{key}[{index}]",
-                    hint="name the networks; that is what a perimeter is",
+                    hint="name the networks that may connect",
                 )
 
 
 def check_reachable(site: SiteUnderValidation) -> Iterator[Problem]:
     if site.spec.gateway is not None and not site.spec.perimeter.clients:
         yield Problem(
-            "expected networks from which the gateway is reached, got none",
+            "expected networks from which clients connect to the gateway, got none",
             where="perimeter.clients",
             hint="name the networks of the applications, such as 10.20.0.0/16",
         )
@@ -204,21 +205,21 @@ def check_stays_on_prem(site: SiteUnderValidation) -> Iterator[Problem]:
 
 def check_clouds(site: SiteUnderValidation) -> Iterator[Problem]:
     gateway = site.spec.gateway
-    holes = {(str(each.address), each.port) for each in site.spec.perimeter.exceptions}
+    exceptions = {(str(each.address), each.port) for each in site.spec.perimeter.exceptions}
     for index, cloud in enumerate(gateway.clouds if gateway else []):
         where, url = f"gateway.clouds[{index}].base_url", cloud.base_url
         if url.scheme != "https":
-            yield Problem(f"expected https, got {url.scheme}", where=where, hint="tokens are text too: use TLS")
+            yield Problem(f"expected https, got {url.scheme}", where=where, hint="use TLS, for tokenized text too")
         if url.query is not None or url.fragment is not None:
             message = "expected an address that ends in a path, got one with `?` or `#`"
-            yield Problem(message, where=where, hint="leave out what stands behind the path")
+            yield Problem(message, where=where, hint="remove the part after the path")
         unusual = list(_no_address(url.host or "", where))
         yield from unusual
-        if not unusual and (url.host, url.port) not in holes:
+        if not unusual and (url.host, url.port) not in exceptions:
             yield Problem(
                 f"expected a perimeter exception for {_host_port(url)}, got none",
                 where=where,
-                hint="add it under perimeter.exceptions with its reason, its approver and its last day",
+                hint="add it under perimeter.exceptions with reason, approver and expiry date",
             )
 
 
@@ -238,7 +239,7 @@ def check_expiry(site: SiteUnderValidation) -> Iterator[Problem]:
             yield Problem(
                 f"expected a day not before {site.today}, got {last}: `{exception.name}` has expired",
                 where=where,
-                hint="have somebody decide again: a later day, or remove the exception so that a plan closes the hole",
+                hint="have it approved again with a later day, or remove it so that the next plan closes it",
             )
         if last.year > LAST_YEAR:
             yield Problem(f"expected a day up to the year {LAST_YEAR}, got {last}", where=where, hint="choose a year")
@@ -255,8 +256,8 @@ def check_gateway_apart(site: SiteUnderValidation) -> Iterator[Problem]:
                 yield Problem(
                     f"expected a node without GPUs, got {name} of platform {platform.id}",
                     where=f"gateway.nodes[{index}]",
-                    hint="on a site with clouds the gateway's node gets a hole in the wall, and raw text is served "
-                    "on the others: give it a node of platform `service`",
+                    hint="on a site with clouds only nodes without raw text may have a firewall exception: use a node "
+                    "of platform `service`",
                 )
 
 
@@ -285,9 +286,9 @@ def check_secrets(site: SiteUnderValidation) -> Iterator[Problem]:
         reference = (secret.file, secret.env)
         if reference in first and reference != (None, None):
             yield Problem(
-                "expected a key of its own, got the one of another client",
+                "expected a different key for each client, got the key of another client",
                 where=where,
-                hint=f"{first[reference]} has it; give every client its own, so that the audit log can tell them apart",
+                hint=f"{first[reference]} names the same key; a key of its own lets the audit log identify each client",
             )
         first.setdefault(reference, where)
 
@@ -302,20 +303,22 @@ def check_policy(site: SiteUnderValidation) -> Iterator[Problem]:
         gateway.policy, {route.model: route.cloud is not None for route in gateway.routes}, where="gateway.policy"
     )
     yield from _jurisdictions(gateway)
-    yield from [*_policy_references(gateway)] or table.problems(kinds=KINDS)  # a wrong name is not said twice
+    yield from [*_policy_references(gateway)] or table.problems(
+        kinds=ENTITY_TYPES
+    )  # an unknown name is not reported twice
     covered = sorted({*NAME_LANGUAGES, *gateway.detect.name_languages})
     for index, language in enumerate(gateway.policy.name_languages):
         if language not in covered:
             yield Problem(
                 f"expected a language in which the gateway finds names, got {language}",
                 where=f"gateway.policy.name_languages[{index}]",
-                hint=f"one of {', '.join(covered)}; a request in any other stays on-prem",
+                hint=f"one of {', '.join(covered)}; requests in other languages are processed on-prem",
             )
     if gateway.policy.default is Action.ALLOW:
         yield Problem(
-            "expected tokenize, on-prem or block for what is not listed, got `allow`",
+            "expected mask, tokenize, on-prem or block for entity types that are not listed, got `allow`",
             where="gateway.policy.default",
-            hint="allow single kinds under `entities`, by name, so that a new kind does not leave unasked",
+            hint="allow single entity types under `entities`, so that a new entity type is not allowed by default",
         )
 
 
@@ -325,8 +328,8 @@ def _policy_references(gateway: Gateway) -> Iterator[Problem]:
     for number, rule in enumerate(gateway.policy.rules):
         where = f"gateway.policy.rules[{number}]"
         for index, entity in enumerate(rule.entities):
-            kind = entity.partition("/")[0]
-            yield from unknown_name("kind", kind, KINDS, f"{where}.entities[{index}]")
+            entity_type = entity.partition("/")[0]
+            yield from unknown_name("entity type", entity_type, ENTITY_TYPES, f"{where}.entities[{index}]")
         for index, tenant in enumerate(rule.tenants):
             yield from unknown_name("tenant of a client", tenant, tenants, f"{where}.tenants[{index}]")
         for index, model in enumerate(rule.routes):
@@ -341,7 +344,7 @@ def _fallbacks(route: Route, pools: list[str], clouds: list[str], where: str) ->
         yield from unknown_name("pool or cloud", name, [*pools, *clouds], place)
         if route.cloud is None and name in clouds:
             yield Problem(
-                f"expected the first cloud of a route under `cloud`, got `{name}` here",
+                f"expected the first cloud of a route under `cloud`, got `{name}` under `fallbacks`",
                 where=place,
                 hint=f"write `cloud: {name}`",
             )
@@ -376,7 +379,7 @@ def _jurisdictions(gateway: Gateway) -> Iterator[Problem]:
     for index, cloud in enumerate(gateway.clouds):
         if allowed and cloud.name in named and cloud.jurisdiction not in allowed:
             yield Problem(
-                f"expected one of {', '.join(allowed)}, as policy says, got {cloud.jurisdiction}",
+                f"expected one of {', '.join(allowed)} (gateway.policy.jurisdictions), got {cloud.jurisdiction}",
                 where=f"gateway.clouds[{index}].jurisdiction",
-                hint="let no route name this cloud, or allow its country under gateway.policy.jurisdictions",
+                hint="remove this cloud from all routes, or allow its country under gateway.policy.jurisdictions",
             )

@@ -25,7 +25,7 @@ def check_versions(site: SiteUnderValidation) -> Iterator[Problem]:
         key = (kek.pkcs11.module, kek.pkcs11.token_label, kek.pkcs11.key_label, kek.pkcs11.mechanism)
         if key in first:
             yield Problem(
-                "expected a key of its own, got one that stands twice", where=where, hint=f"{first[key]} names it"
+                "expected a different key, got a duplicate", where=where, hint=f"{first[key]} names the same key"
             )
         first.setdefault(key, where)
 
@@ -38,5 +38,5 @@ def check_database(site: SiteUnderValidation) -> Iterator[Problem]:
         yield Problem(
             f"expected a private IPv4 address, got {database.host}",
             where="gateway.vault.postgresql.host",
-            hint="what stands behind tokens stays inside the site, sealed or not",
+            hint="token values stay inside the site, even encrypted",
         )
