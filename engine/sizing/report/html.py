@@ -1,6 +1,6 @@
-"""`sovctl size --html`: a page that needs nothing from anywhere, with memory, latency and money drawn.
+"""`sovctl size --html`: a self-contained page with plots of memory, latency and costs.
 
-render_page(reckon(spec, catalog))
+render_page(size_site(spec, catalog))
 """
 
 from __future__ import annotations
@@ -21,28 +21,28 @@ from ..site.costs import MonthlyCosts
 from ..site.site_sizing import SiteSizing
 from .svg_plot import BarSegment, Line, Plot, band_plot, bar
 
-_POINTS = 40  # of a curve
+_POINTS = 40  # points of a curve
 
 
 @dataclass(frozen=True, slots=True)
 class _Block:
-    """One pool on the page."""
+    """Values of one pool for the template."""
 
     sized: PoolSizing
     memory: Markup | None
     memory_parts: tuple[tuple[str, str, str], ...]
-    """CSS class, name, bytes in words."""
+    """(CSS class, name, bytes as text)."""
     curves: tuple[tuple[str, Markup], ...]
-    """Title and plot."""
+    """(title, plot)."""
     steps: tuple[Step, ...]
     caveats: tuple[str, ...]
     ttft: str = ""
-    """Middle, pessimistic edge in brackets, limit."""
+    """Median, pessimistic edge in brackets, limit."""
     itl: str = ""
 
 
 def render_page(outcome: SiteSizing) -> str:
-    """The page; the same site gives the same page."""
+    """Return the page. Deterministic: the same site gives the same page."""
     costs = outcome.costs
     return page_template("size", "size.html.j2").render(
         site=outcome.spec.site,
@@ -61,13 +61,13 @@ def _block(sized: PoolSizing) -> _Block:
         rank = sized.server.memory()
         sizes = (
             ("weights", "weights", rank.weights_bytes),
-            ("overhead", "vLLM itself", rank.overhead_bytes),
+            ("overhead", "vLLM overhead", rank.overhead_bytes),
             *([("adapters", "LoRA adapters", rank.adapters_bytes)] if rank.adapters_bytes else []),
             ("cache", "KV cache", sized.server.kv_bytes()),
             ("free", "kept free", rank.usable_bytes - rank.budget_bytes),
         )
         parts = [BarSegment(f"{name} {size / GIB:.0f} GiB", css, size) for css, name, size in sizes]
-        memory = Markup(bar(f"memory of one {sized.case.gpu.id}", parts))  # noqa: S704 - our own SVG, texts escaped
+        memory = Markup(bar(f"memory of one {sized.case.gpu.id}", parts))  # noqa: S704 - generated SVG with escaped texts
         named = tuple((css, name, both_units(size)) for css, name, size in sizes)
     point, demand = sized.point or (sized.limit.point if sized.limit else None), sized.case.demand
     ttft = itl = ""
@@ -78,21 +78,21 @@ def _block(sized: PoolSizing) -> _Block:
 
 
 def _against(value: Interval, limit_s: float | None) -> str:
-    """A time and its limit, in milliseconds."""
+    """Return a time and its limit in milliseconds, as text."""
     places = 1 if value.middle < 0.1 else 0
     limit = "" if limit_s is None else f" / {limit_s * 1e3:,.0f}"
     return f"{value.middle * 1e3:,.{places}f} ({value.high * 1e3:,.{places}f}){limit}"
 
 
 def _curves(sized: PoolSizing) -> list[tuple[str, Markup]]:
-    """Times over the requests in flight of one replica, each with its band and limit."""
+    """Return plots of the times of one replica over its requests in flight, with band and limit."""
     performance, demand, limit = sized.performance, sized.case.demand, sized.limit
     if performance is None or demand is None or limit is None:
         return []
     most = max(2.0, min(performance.max_in_flight, 1.6 * limit.point.in_flight))
     x = tuple(1 + (most - 1) * index / (_POINTS - 1) for index in range(_POINTS))
     points = [performance.at(each, demand) for each in x]
-    marks = [(limit.point.in_flight, f"most ({limit.binding})")] if limit.is_held else []
+    marks = [(limit.point.in_flight, f"limit ({limit.binding})")] if limit.is_held else []
     if sized.point is not None:
         marks.insert(0, (sized.point.in_flight, "at the peak"))
     wanted = [
@@ -114,12 +114,12 @@ def _curves(sized: PoolSizing) -> list[tuple[str, Markup]]:
         )
         plot = Plot(f"{title} of {sized.case.pool.name}", "requests in flight, one replica", unit)
         drawn = band_plot(plot, [line], limit=None if limit_s is None else limit_s * scale, marks=marks)
-        found.append((title, Markup(drawn)))  # noqa: S704 - our own SVG, texts escaped
+        found.append((title, Markup(drawn)))  # noqa: S704 - generated SVG with escaped texts
     return found
 
 
 def _cost_plot(costs: MonthlyCosts) -> Markup:
-    """Cost of a month over the requests asked in it."""
+    """Return the plot of monthly costs over requests per month."""
     volume = max(costs.volume.requests, 1.0)
     most = max(volume * 2, min(costs.break_even_requests or 0.0, volume * 20) * 1.25)
     x = (0.0, most)
@@ -132,4 +132,4 @@ def _cost_plot(costs: MonthlyCosts) -> Markup:
         if costs.break_even_requests is not None and costs.break_even_requests <= most:
             marks.append((costs.break_even_requests, "break-even"))
     drawn = band_plot(Plot("costs of a month", "requests a month", costs.currency), lines, marks=marks)
-    return Markup(drawn)  # noqa: S704 - our own SVG, texts escaped
+    return Markup(drawn)  # noqa: S704 - generated SVG with escaped texts

@@ -1,8 +1,11 @@
-"""What calculators, blog posts and our own source documents claim about sizing, and what this package computes.
+"""Compares published sizing claims (calculators, blog posts, source documents) with the computation of this package.
 
-Every claim (`engine/catalog/claims.yaml`) has a figure, and here a computation by the functions that size a site: no
-second arithmetic. A verdict follows from both: OK within the claim's own precision; UNIT where one unit was taken for
-another; INCONSISTENT where the claim contradicts its own inputs; WRONG otherwise.
+Every claim in `engine/catalog/claims.yaml` has a figure. This module computes the same figure with the functions that
+size a site. Verdicts:
+- OK: equal within the precision of the claim;
+- UNIT: one unit was used instead of another;
+- INCONSISTENT: the claim contradicts its own inputs;
+- WRONG: otherwise.
 
     claim = load_claims()["s3-worked-example-kv"]
     claim.said, claim.computed(), claim.verdict        # 17.5, 214.7, WRONG
@@ -47,7 +50,7 @@ _KB = 1024
 
 
 class Verdict(StrEnum):
-    """What a claim is worth."""
+    """Result of the comparison."""
 
     OK = "OK"
     UNIT = "UNIT"
@@ -56,29 +59,29 @@ class Verdict(StrEnum):
 
 
 class Claim(CatalogModel):
-    """One figure that somebody states."""
+    """One published figure."""
 
     id: str
     document: str
-    """Which of the source documents, S0 to S4."""
+    """Source document, S0 to S4."""
     says: str
     said: float
-    """The figure; the middle where a range is stated."""
+    """The published figure; the mean of a range."""
     unit: str
     verdict: Verdict
     because: str
-    """Why we differ, or what makes it right."""
+    """Reason for the difference, or for the agreement."""
     tolerance: float = 0.03
-    """Share within which the claim counts as met; larger where it is stated with one digit."""
+    """Accepted relative difference; larger for claims with one digit."""
     unit_factor: float | None = None
-    """said / computed where one unit was taken for another."""
+    """said / computed of a claim with the wrong unit; None otherwise."""
 
     def computed(self) -> float:
-        """What this package says."""
+        """Return the figure computed by this package."""
         return COMPUTED[self.id]()
 
     def judged(self) -> Verdict:
-        """The verdict that follows from both figures; INCONSISTENT is a kind of WRONG that only a reader sees."""
+        """Return the verdict from both figures; INCONSISTENT only if the file marks the claim so."""
         ratio = self.said / self.computed()
         if abs(ratio - 1) <= self.tolerance:
             return Verdict.OK
@@ -88,7 +91,7 @@ class Claim(CatalogModel):
 
 
 def _kv(model: str, tokens: float = 1, *, kv_cache_dtype_bytes: float = 2) -> float:
-    """Bytes of cache, one copy."""
+    """Return the bytes of KV cache on one GPU."""
     return tokens * kv_cache(load_models()[model]).token_bytes(kv_cache_dtype_bytes=kv_cache_dtype_bytes)
 
 
@@ -96,18 +99,24 @@ def _weights(model: str, precision: Precision) -> float:
     return Weights.of(load_models()[model], precision).total_bytes()
 
 
-def _memory(model: str, precision: Precision, gpu: str, tensor: int) -> RankMemory:
+def _memory(model: str, precision: Precision, gpu: str, tensor_parallel_size: int) -> RankMemory:
     weights = Weights.of(load_models()[model], precision)
-    return rank_memory(load_gpus()[gpu], weights, engine_version=_VLLM, tensor_parallel_size=tensor)
+    return rank_memory(load_gpus()[gpu], weights, engine_version=_VLLM, tensor_parallel_size=tensor_parallel_size)
 
 
 def _sessions(
-    model: str, precision: Precision, gpu: str, tensor: int, tokens: int, *, kv_cache_dtype_bytes: float = 2
+    model: str,
+    precision: Precision,
+    gpu: str,
+    tensor_parallel_size: int,
+    tokens: int,
+    *,
+    kv_cache_dtype_bytes: float = 2,
 ) -> float:
-    """Sessions of `tokens` in one replica."""
-    room = max(0.0, _memory(model, precision, gpu, tensor).kv_bytes)
+    """Return the sessions of `tokens` in one replica."""
+    room = max(0.0, _memory(model, precision, gpu, tensor_parallel_size).kv_bytes)
     return kv_cache(load_models()[model]).sessions(
-        room, tokens, tensor_parallel_size=tensor, kv_cache_dtype_bytes=kv_cache_dtype_bytes
+        room, tokens, tensor_parallel_size=tensor_parallel_size, kv_cache_dtype_bytes=kv_cache_dtype_bytes
     )
 
 
@@ -121,27 +130,35 @@ def _least_gpus(
     )
 
 
-def _steps(model: str, precision: Precision, gpu: str, tensor: int) -> Steps:
+def _steps(model: str, precision: Precision, gpu: str, tensor_parallel_size: int) -> Steps:
     replica = ReplicaModel.of(
-        load_models()[model], load_gpus()[gpu], precision=precision, kv_cache_dtype_bytes=1, tensor_parallel_size=tensor
+        load_models()[model],
+        load_gpus()[gpu],
+        precision=precision,
+        kv_cache_dtype_bytes=1,
+        tensor_parallel_size=tensor_parallel_size,
     )
     return Steps(replica, load_calibration().constant, TENSORRT)
 
 
-def _rack_tokens_per_s(tensor: int = 4) -> float:
-    """405B FP8 on a GB200 rack at 4,096 tokens in and 512 out."""
-    sessions = _sessions(L405, FP8, GB200, tensor, 4608, kv_cache_dtype_bytes=1)
-    return Serving(_steps(L405, FP8, GB200, tensor), sessions, 512).offline(4096, 512).output_tokens_per_s * 72 / tensor
+def _rack_tokens_per_s(tensor_parallel_size: int = 4) -> float:
+    """Return the output tokens/s of 405B FP8 on a GB200 rack, 4,096 input and 512 output tokens."""
+    sessions = _sessions(L405, FP8, GB200, tensor_parallel_size, 4608, kv_cache_dtype_bytes=1)
+    return (
+        Serving(_steps(L405, FP8, GB200, tensor_parallel_size), sessions, 512).offline(4096, 512).output_tokens_per_s
+        * 72
+        / tensor_parallel_size
+    )
 
 
 def _racks_for_sessions(sessions: int) -> int:
-    """GB200 racks, each of nine replicas of 8 GPUs, for sessions of 4,608 tokens of 405B in bf16."""
+    """Return the GB200 racks (nine replicas of 8 GPUs each) for sessions of 4,608 tokens of 405B in bf16."""
     return ceil(sessions / (9 * _sessions(L405, BF16, GB200, 8, 4608)))
 
 
 def _widest(gpus: int) -> int:
-    """The most GPUs over which Qwen3-235B in block FP8 starts on H100 by tensor parallelism alone."""
-    ways = parallel_layouts(
+    """Return the largest tensor parallel size at which Qwen3-235B in block FP8 starts on H100."""
+    layouts = parallel_layouts(
         load_models()[Q235],
         load_gpus()[H100],
         precision=FP8,
@@ -150,7 +167,9 @@ def _widest(gpus: int) -> int:
         engine_version=_VLLM,
     )
     return max(
-        way.gpus for way in ways if way.data_parallel_size == 1 and way.pipeline_parallel_size == 1 and not way.refused
+        layout.gpus
+        for layout in layouts
+        if layout.data_parallel_size == 1 and layout.pipeline_parallel_size == 1 and not layout.refused
     )
 
 
@@ -265,27 +284,27 @@ COMPUTED: Mapping[str, Callable[[], float]] = MappingProxyType(
 
 @cache
 def load_claims() -> Mapping[str, Claim]:
-    """Every claim by id, in the order of the file."""
+    """Return every claim by id, in the order of the file."""
     claims = [Claim.model_validate(row) for row in read_catalog("claims")["claims"]]
     return MappingProxyType({claim.id: claim for claim in claims})
 
 
 def page() -> str:
-    """docs/sizing-claims.md."""
+    """Return the text of docs/sizing-claims.md."""
     claims = load_claims().values()
     counts = ", ".join(f"{sum(each.verdict is verdict for each in claims)} {verdict}" for verdict in Verdict)
     lines = [
-        "# Common figures, and what we compute",
+        "# Published figures and computed values",
         "",
-        "Made by `python -m sovctl.engine.sizing.report.published_claims docs` from",
-        "`engine/catalog/claims.yaml`; edit that, not this.",
+        "Generated from `engine/catalog/claims.yaml` by",
+        "`python -m sovctl.engine.sizing.report.published_claims docs`. Do not edit.",
         "",
-        "Figures from the documents that this project began with, as they stand in many calculators, each beside what",
-        "`sovctl` computes from the same inputs. A test holds every verdict to the arithmetic.",
+        "Figures from the source documents of this project, which many calculators also use, and the values that",
+        "`sovctl` computes from the same inputs. A test compares every verdict with the computation.",
         "",
-        f"{len(claims)} figures: {counts}. UNIT: gigabytes taken for gibibytes, or a layer for a model.",
+        f"{len(claims)} figures: {counts}. UNIT: gigabytes instead of gibibytes, or one layer instead of the model.",
         "",
-        "| document | it says | said | we compute | unit | verdict | because |",
+        "| document | claim | claimed | computed | unit | verdict | reason |",
         "|---|---|---:|---:|---|---|---|",
     ]
     lines += [

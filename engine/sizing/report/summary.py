@@ -1,4 +1,4 @@
-"""A pool's sizing as plain values: for `--json`, for comparisons, for the page. Units are in the names."""
+"""Sizing results as plain values for `sovctl size --json`. Units are part of the key names."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..site.site_sizing import SiteSizing
 
 
 def summary(sized: PoolSizing) -> dict[str, Any]:
-    """Everything that is known of a pool; keys whose value nobody knows are absent."""
+    """Return the result of a pool; keys of unknown values are absent."""
     case, pool = sized.case, sized.case.pool
     found: dict[str, Any] = {
         "pool": pool.name,
@@ -91,7 +91,7 @@ def summary(sized: PoolSizing) -> dict[str, Any]:
 
 
 def document(outcome: SiteSizing) -> dict[str, Any]:
-    """A whole site: pools, machines, money and autoscaling."""
+    """Return the result of a site: pools, machines, costs and autoscaling."""
     spec, layout, costs = outcome.spec, outcome.layout, outcome.costs
     groups = [
         {
@@ -127,7 +127,7 @@ def document(outcome: SiteSizing) -> dict[str, Any]:
 
 
 def interval(value: Interval) -> dict[str, float]:
-    """A figure with its band."""
+    """Return a figure with its band."""
     return {"p10": _short(value.low), "p50": _short(value.middle), "p90": _short(value.high)}
 
 

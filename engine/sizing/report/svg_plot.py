@@ -1,4 +1,4 @@
-"""Plots as SVG texts: lines with bands, bars in parts. No script and no style of their own: the page's CSS draws them.
+"""Plots as SVG text: lines with bands, and segmented bars. The CSS of the page defines their style.
 
 band_plot(Plot("TTFT", "requests in flight", "ms"), lines, limit=2000, marks=[(23, "at the peak")])
 """
@@ -18,16 +18,16 @@ _TICKS = 5
 
 @dataclass(frozen=True, slots=True)
 class Plot:
-    """What a plot is of."""
+    """Title and axis labels of a plot."""
 
     title: str
-    x_words: str
-    y_words: str
+    x_label: str
+    y_label: str
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line; `low` and `high` are empty where it has no band."""
+    """One line; `low` and `high` are empty if it has no band."""
 
     name: str
     css: str
@@ -39,7 +39,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class BarSegment:
-    """One part of a bar."""
+    """One segment of a bar."""
 
     name: str
     css: str
@@ -47,7 +47,7 @@ class BarSegment:
 
 
 def nice_ticks(most: float) -> list[float]:
-    """About five round numbers from 0 to just beyond `most`: 1, 2 or 5 times a power of ten apart."""
+    """Return about five ticks from 0 to at least `most`, in steps of 1, 2 or 5 times a power of ten."""
     if most <= 0:
         return [0.0, 1.0]
     raw = most / _TICKS
@@ -58,7 +58,7 @@ def nice_ticks(most: float) -> list[float]:
 
 
 def short(value: float) -> str:
-    """A number as an axis has it: `1.2M`, `450`, `0.5`."""
+    """Return a number as an axis label: `1.2M`, `450`, `0.5`."""
     for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         if abs(value) >= size:
             return f"{value / size:.3g}{letter}"
@@ -68,11 +68,11 @@ def short(value: float) -> str:
 def band_plot(
     plot: Plot, lines: Sequence[Line], *, limit: float | None = None, marks: Sequence[tuple[float, str]] = ()
 ) -> str:
-    """Lines with their bands over linear axes from 0.
+    """Return lines with bands over linear axes that start at 0.
 
     Args:
-        limit: a height that should not be passed, drawn across.
-        marks: places on the x axis with a word.
+        limit: y value of a horizontal limit line.
+        marks: (x value, label) of vertical lines.
     """
     x_ticks = nice_ticks(max(max(line.x) for line in lines))
     y_ticks = nice_ticks(max([*(max(line.high or line.y) for line in lines), limit or 0.0]))
@@ -114,9 +114,9 @@ def _axes(
         across = at(x, 0).partition(",")[0]
         body.append(f'<text class="tick x" x="{across}" y="{_HEIGHT - _BOTTOM + 15}">{short(x)}</text>')
     middle = _LEFT + (_WIDTH - _LEFT - _RIGHT) / 2
-    body.append(f'<text class="axis" x="{middle}" y="{_HEIGHT - 6}">{escape(plot.x_words)}</text>')
+    body.append(f'<text class="axis" x="{middle}" y="{_HEIGHT - 6}">{escape(plot.x_label)}</text>')
     height = _TOP + (_HEIGHT - _TOP - _BOTTOM) / 2
-    body.append(f'<text class="axis" transform="translate(13 {height}) rotate(-90)">{escape(plot.y_words)}</text>')
+    body.append(f'<text class="axis" transform="translate(13 {height}) rotate(-90)">{escape(plot.y_label)}</text>')
     return body
 
 
@@ -126,7 +126,7 @@ def _segment(css: str, start: str, end: str) -> str:
 
 
 def bar(title: str, parts: Sequence[BarSegment]) -> str:
-    """One bar in parts, side by side, each with its name on it where there is room; nothing of size 0 or less."""
+    """Return one horizontal bar of segments with labels where they fit; segments of size <= 0 are omitted."""
     kept = [part for part in parts if part.size > 0]
     whole = sum(part.size for part in kept) or 1.0
     body, x = [], 0.0

@@ -1,7 +1,7 @@
-"""What a site costs against renting the same GPUs and against an API, from the site's own prices. Pure.
+"""Compares the costs of a site with renting the same GPUs and with an API, from the prices in site.yaml. Pure.
 
-Costs are of a month, over the years that the machines are written off; all in the site's currency. The volume at which
-an API costs as much as the site is monthly cost over the API's price: it does not depend on how busy the GPUs are.
+Costs are per month over the depreciation period, in the site's currency. The break-even volume is the monthly cost
+divided by the API price per request; it does not depend on the utilization of the GPUs.
 
     costs = costs_of(spec, layout, sizings)
     costs.own_per_month, costs.rent_per_month, costs.break_even_requests
@@ -21,7 +21,7 @@ HOURS_PER_MONTH = 730.0  # 365.25 days of 24 hours in 12 months
 
 @dataclass(frozen=True, slots=True)
 class Volume:
-    """What is asked in a month, on average over the busy hours of site.yaml, its peak factors not counted twice."""
+    """Workload of one month: mean demand (without peak factors) during the busy hours of site.yaml."""
 
     requests: float
     input_tokens: float
@@ -30,27 +30,27 @@ class Volume:
 
 @dataclass(frozen=True, slots=True)
 class MonthlyCosts:
-    """All of it; what has no price is absent."""
+    """Monthly costs; items without a price are listed in `unknown`."""
 
     currency: str
     years: float
     bought: float
-    """Once, at the start."""
+    """One-time cost at the start."""
     parts_per_month: tuple[tuple[str, float], ...]
-    """What the own site costs, part by part."""
+    """Costs of the site, as (name, amount)."""
     volume: Volume
     rent_per_month: float | None
     api_per_month: float | None
     break_even_requests: float | None
-    """Requests a month at which the API costs as much as the own site."""
+    """Requests per month at which the API costs as much as the site."""
     pays_back_months: float | None
-    """Months after which buying has cost less than renting; None where it never does."""
+    """Months after which buying is cheaper than renting; None if it is always more expensive."""
     unknown: tuple[str, ...]
-    """What was left out, and why."""
+    """Costs that are not included, with the reason."""
 
     @property
     def break_even_tokens(self) -> float | None:
-        """The same in tokens in and out together, as the workload mixes them."""
+        """`break_even_requests` in tokens: input plus output, in the mix of the workload."""
         if self.break_even_requests is None:
             return None
         tokens = self.volume.input_tokens + self.volume.output_tokens
@@ -58,18 +58,18 @@ class MonthlyCosts:
 
     @property
     def own_per_month(self) -> float:
-        """Sum of the parts."""
+        """Sum of `parts_per_month`."""
         return sum(amount for _, amount in self.parts_per_month)
 
     @property
     def own_in_all(self) -> float:
-        """Over all years."""
+        """Total over all years."""
         return self.own_per_month * 12 * self.years
 
 
 def costs_of(spec: SiteSpec, layout: Layout, sizings: Sequence[PoolSizing]) -> MonthlyCosts | None:
-    """The costs; None where the site gives no prices."""
-    prices, hall = spec.sizing.costs, spec.sizing.racks
+    """Return the costs; None if site.yaml contains no prices."""
+    prices, rack_space = spec.sizing.costs, spec.sizing.racks
     if prices is None:
         return None
     unknown = [f"no price for a node of {each.name}" for each in layout.groups if each.name not in prices.nodes]
@@ -81,11 +81,11 @@ def costs_of(spec: SiteSpec, layout: Layout, sizings: Sequence[PoolSizing]) -> M
     if layout.kw is None:
         unknown.append("energy: the power of some nodes is not known")
     else:
-        overhead = hall.power_usage_effectiveness if hall and hall.power_usage_effectiveness else 1.0
+        overhead = (rack_space.power_usage_effectiveness if rack_space else None) or 1.0
         parts.append(("energy", layout.kw * overhead * HOURS_PER_MONTH * prices.energy_per_kwh))
     if layout.racks is None:
         if prices.rack_per_year:
-            unknown.append("racks: how many is not known")
+            unknown.append("racks: their number is not known")
     else:
         parts.append(("racks", layout.racks * prices.rack_per_year / 12))
     parts.append(("staff", prices.staff_per_year / 12))
@@ -114,7 +114,7 @@ def costs_of(spec: SiteSpec, layout: Layout, sizings: Sequence[PoolSizing]) -> M
 
 
 def volume_of(sizings: Sequence[PoolSizing], busy_hours: float) -> Volume:
-    """What the workload asks in a month of so many busy hours."""
+    """Return the workload of a month with `busy_hours` busy hours."""
     requests = input_tokens = output_tokens = 0.0
     for sized in sizings:
         demand = sized.case.demand

@@ -1,9 +1,9 @@
-"""From pools to nodes, racks, switches and disks: what a site's hall must hold. Pure.
+"""Nodes, racks, switches and disks that the pools of a site need. Pure.
 
     layout = site_layout(spec, catalog, sizings)
     layout.groups[0].nodes, layout.groups[0].racks, layout.problems
 
-A node whose power or height nobody has written down is not guessed: its racks are not reckoned, and the layout says so.
+If the power of a node is unknown, its racks are not computed, and `problems` contains the reason.
 """
 
 from __future__ import annotations
@@ -25,23 +25,25 @@ from .scalable_units import UnitShare, shares
 
 @dataclass(frozen=True, slots=True)
 class Switches:
-    """A rail-optimised fabric: NIC number i of every node is on leaf i of its group of nodes."""
+    """A rail-optimized fabric: NIC i of every node is connected to leaf i of its group of nodes."""
 
     rails: int
     leaves: int
     spines: int
     cables: int
-    """From nodes to leaves, and from tier to tier."""
+    """Cables from nodes to leaves and between tiers."""
     cores: int = 0
-    """Of a third tier, where two are not enough."""
+    """Switches of a third tier; 0 if two tiers suffice."""
 
 
 def switches(nodes: int, rails: int, ports: int) -> Switches | None:
-    """What joins `nodes` nodes without blocking; None where three tiers are not enough.
+    """Return the switches of a non-blocking fabric for `nodes` nodes; None if three tiers do not suffice.
 
-    One switch does where all links fit. Else half of a leaf's ports go down, as in NVIDIA's DGX SuperPOD: with 64-port
-    switches, 64 nodes of 8 rails have 16 leaves and 8 spines, 256 have 64 and 32, and 512 have 128, 128 and 64 cores
-    (docs.nvidia.com, DGX SuperPOD reference architecture B200, table of larger counts, read 2026-11-22).
+    One switch is used if it has enough ports. Otherwise half of a leaf's ports connect nodes, as in NVIDIA's DGX
+    SuperPOD: with 64-port switches, 64 nodes of 8 rails have 16 leaves and 8 spines, 256 nodes have 64 and 32, and 512
+    nodes have 128, 128 and 64 cores.
+
+    Source: docs.nvidia.com, DGX SuperPOD reference architecture B200, table of larger counts, read 2026-11-22.
     """
     if nodes < 2 or rails < 1:
         return Switches(rails, 0, 0, 0)
@@ -52,64 +54,64 @@ def switches(nodes: int, rails: int, ports: int) -> Switches | None:
     up = leaves * (ports - down)
     if leaves <= ports:
         return Switches(rails, leaves, ceil(up / ports), nodes * rails + up)
-    if nodes * rails > ports * down * down:  # what three tiers of such switches hold
+    if nodes * rails > ports * down * down:  # capacity of three tiers
         return None
-    # Half of a spine's ports go down as well, so that as much goes up to the cores as comes.
+    # With cores, half of a spine's ports connect to leaves and half to cores, so that the fabric does not block.
     return Switches(rails, leaves, ceil(up / down), nodes * rails + 2 * up, ceil(up / ports))
 
 
 @dataclass(frozen=True, slots=True)
 class GroupLayout:
-    """One node group."""
+    """Machines of one node group."""
 
     name: str
     platform: Platform
     there: int
     """Nodes in site.yaml."""
     nodes: int
-    """Nodes that its pools need with reserve; at least one where pools are on it."""
+    """Nodes that its pools need with reserve; at least 1 if it has pools."""
     node_kw: float | None
     nodes_per_rack: int | None
     racks: int | None
     switches: Switches | None
     store_bytes: float
-    """Weights on the node that holds most, of all versions kept."""
+    """Weights on the node with the most, for all stored versions, in bytes."""
     units: tuple[UnitShare, ...] = ()
-    """The nodes as SuperPOD units, of each architecture that has the platform."""
+    """The nodes as SuperPOD units, for each architecture of the platform."""
     gpus_needed: int = 0
-    """Of all its pools with reserve, spread over `nodes`."""
+    """GPUs of all its pools with reserve, spread over `nodes`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The whole site."""
+    """Machines of the whole site."""
 
     groups: tuple[GroupLayout, ...]
     problems: tuple[str, ...]
-    """What does not go together, or is not known."""
+    """Conflicts with the rack space, and unknown figures."""
 
     @property
     def kw(self) -> float | None:
-        """Power of all nodes; None where one's is not known."""
+        """Power of all nodes in kW; None if the power of a node is unknown."""
         parts = [None if each.node_kw is None else each.node_kw * each.nodes for each in self.groups]
         return None if None in parts else sum(part for part in parts if part is not None)
 
     @property
     def racks(self) -> int | None:
-        """Of all groups; None where one's is not known."""
+        """Racks of all groups; None if the number is unknown for a group."""
         parts = [each.racks for each in self.groups]
         return None if None in parts else sum(part for part in parts if part is not None)
 
 
 def nodes_for(replicas: Iterable[tuple[int, int]], gpus: int) -> int:
-    """Nodes of `gpus` GPUs that hold so many replicas of so many GPUs; the largest first, each where it fits best.
+    """Return the nodes with `gpus` GPUs that hold all replicas: best fit, largest replicas first.
 
-    Nodes with as many GPUs left are counted together, so that it takes no longer for a million replicas.
+    Nodes with the same number of free GPUs are counted together, so the run time does not depend on their number.
 
     Args:
-        replicas: (how many, GPUs of each); one that is larger than a node takes whole nodes.
+        replicas: (count, GPUs per replica); a replica larger than a node uses whole nodes.
     """
-    left_on: Counter[int] = Counter()  # nodes by the GPUs that they have left
+    left_on: Counter[int] = Counter()  # number of nodes by their free GPUs
     count = 0
     for number, size in sorted(replicas, key=lambda each: -each[1]):
         if size >= gpus:
@@ -128,7 +130,7 @@ def nodes_for(replicas: Iterable[tuple[int, int]], gpus: int) -> int:
 
 
 def _fill(left_on: Counter[int], left: int, placed: int, size: int) -> None:
-    """Put `placed` replicas of `size` GPUs on nodes that have `left`, each filled before the next."""
+    """Place `placed` replicas of `size` GPUs on nodes with `left` free GPUs, one node after the other."""
     each = left // size
     full, rest = divmod(placed, each)
     left_on[left] -= full + (rest > 0)
@@ -138,16 +140,16 @@ def _fill(left_on: Counter[int], left: int, placed: int, size: int) -> None:
 
 
 def nodes_with_reserve(on_it: Sequence[PoolSizing], gpus: int) -> tuple[int, int]:
-    """The fewest nodes on which the pools are enough when those that may go are away, and the GPUs taken of them.
+    """Return the fewest nodes that carry the pools with reserve, and the GPUs used on them.
 
-    More nodes spread a pool thinner, so that each takes less with it: how many replicas are needed depends on them, and
-    is never more on more nodes.
+    The replicas needed depend on the number of nodes: with more nodes, each failed node takes fewer replicas with it.
+    The number of replicas therefore does not increase with the nodes, and a binary search finds the minimum.
     """
     reserve = on_it[0].case.reserve
     away = reserve.failed_nodes + reserve.maintenance_nodes if any(each.need for each in on_it) else 0
 
     def shapes(nodes: int) -> list[tuple[int, int]]:
-        return [(_wanted_replicas(each, nodes), each.case.pool.gpus_per_replica) for each in on_it]
+        return [(_replicas_with_reserve(each, nodes), each.case.pool.gpus_per_replica) for each in on_it]
 
     few = away + 1
     enough = max(few, nodes_for(shapes(few), gpus))
@@ -157,8 +159,8 @@ def nodes_with_reserve(on_it: Sequence[PoolSizing], gpus: int) -> tuple[int, int
     return enough, sum(count * size for count, size in shapes(enough))
 
 
-def _wanted_replicas(sized: PoolSizing, nodes: int) -> int:
-    """Replicas that a pool needs with reserve on so many nodes; those it has where nobody says what it needs."""
+def _replicas_with_reserve(sized: PoolSizing, nodes: int) -> int:
+    """Return the replicas that a pool needs with reserve on `nodes` nodes; without a workload, those of site.yaml."""
     case, need = sized.case, sized.need
     if need is None:
         return case.pool.replicas
@@ -168,13 +170,18 @@ def _wanted_replicas(sized: PoolSizing, nodes: int) -> int:
 
 
 def site_layout(spec: SiteSpec, catalog: Catalog, sizings: Sequence[PoolSizing]) -> Layout:
-    """Nodes, racks, switches and disks for the pools that were sized, and for the groups without GPUs."""
+    """Return the machines for the sized pools, and for node groups without GPUs."""
     problems: list[str] = []
     groups = tuple(_group(spec, catalog, group, sizings, problems) for group in spec.node_groups)
-    hall = spec.sizing.racks
+    rack_space = spec.sizing.racks
     layout = Layout(groups, ())
-    if hall is not None and hall.count is not None and layout.racks is not None and layout.racks > hall.count:
-        problems.append(f"expected at most {hall.count} racks (sizing.racks.count), got {layout.racks}")
+    if (
+        rack_space is not None
+        and rack_space.count is not None
+        and layout.racks is not None
+        and layout.racks > rack_space.count
+    ):
+        problems.append(f"expected at most {rack_space.count} racks (sizing.racks.count), got {layout.racks}")
     return Layout(groups, tuple(problems))
 
 
@@ -183,13 +190,13 @@ def _group(
 ) -> GroupLayout:
     machine = catalog.machine(group.platform, group.mig)
     assert machine is not None
-    platform, hall = machine[0], spec.sizing.racks
+    platform, rack_space = machine[0], spec.sizing.racks
     on_it = [sized for sized in sizings if sized.case.pool.node_group == group.name]
     nodes, gpus = nodes_with_reserve(on_it, platform.gpus) if on_it else (len(group.nodes), 0)
-    kw = _node_kw(platform, group.name, hall)
+    kw = _node_kw(platform, group.name, rack_space)
     per_rack = racks = None
-    if hall is not None:
-        per_rack = _nodes_per_rack(platform, group.name, kw, hall, problems)
+    if rack_space is not None:
+        per_rack = _nodes_per_rack(platform, group.name, kw, rack_space, problems)
         racks = ceil(nodes / per_rack) if per_rack else None
     rails = platform.checks.compute_nics
     fabric = None
@@ -197,14 +204,16 @@ def _group(
         fabric = switches(nodes, rails.value, spec.sizing.fabric.switch_ports)
         if fabric is None:
             ports = spec.sizing.fabric.switch_ports
-            problems.append(f"{group.name}: {nodes} nodes need a fourth tier of {ports}-port switches, not reckoned")
+            problems.append(
+                f"{group.name}: {nodes} nodes exceed three tiers of {ports}-port switches; switches not computed"
+            )
     store = _store_bytes(group, on_it) * spec.sizing.storage.versions
     units = shares(catalog.scalable_units, platform, nodes)
     return GroupLayout(group.name, platform, len(group.nodes), nodes, kw, per_rack, racks, fabric, store, units, gpus)
 
 
 def _store_bytes(group: NodeGroup, on_it: Sequence[PoolSizing]) -> float:
-    """Weights of every model that a pool may serve on the node with most of them; a model is stored once."""
+    """Return the bytes of weights on the node with the most models; each model is stored once."""
     most = 0.0
     for node in group.nodes:
         here = [each for each in on_it if not each.case.pool.nodes or node.name in each.case.pool.nodes]
@@ -213,34 +222,41 @@ def _store_bytes(group: NodeGroup, on_it: Sequence[PoolSizing]) -> float:
     return most
 
 
-def _node_kw(platform: Platform, name: str, hall: RackSpace | None) -> float | None:
-    if hall is not None and name in hall.node_kw:
-        return hall.node_kw[name]
+def _node_kw(platform: Platform, name: str, rack_space: RackSpace | None) -> float | None:
+    if rack_space is not None and name in rack_space.node_kw:
+        return rack_space.node_kw[name]
     if platform.max_power_kw is None:
         return None
-    # Power and height are of the whole system: a tray has its share of the rack's.
+    # The catalogue contains the power of the whole system; a node of a rack-scale system draws its fraction.
     return platform.max_power_kw * (platform.gpus / platform.system_gpus if platform.system_gpus else 1)
 
 
 def _nodes_per_rack(
-    platform: Platform, name: str, kw: float | None, hall: RackSpace, problems: list[str]
+    platform: Platform, name: str, kw: float | None, rack_space: RackSpace, problems: list[str]
 ) -> int | None:
     if kw is None:
-        problems.append(f"{name}: nobody has written down what a {platform.id} draws; set sizing.racks.node_kw.{name}")
+        problems.append(f"{name}: the power of a {platform.id} is unknown; set sizing.racks.node_kw.{name}")
         return None
-    if "liquid" in platform.form and hall.cooling != "liquid":
-        problems.append(f"{name}: a {platform.id} is cooled by liquid, and sizing.racks.cooling is {hall.cooling}")
+    if "liquid" in platform.form and rack_space.cooling != "liquid":
+        problems.append(
+            f"{name}: {platform.id} requires liquid cooling, but sizing.racks.cooling is {rack_space.cooling}"
+        )
     whole = platform.system_gpus // platform.gpus if platform.gpus and platform.system_gpus else 1
-    if whole > 1:  # sold as a rack: its trays stand together
-        if kw * whole > hall.rack_kw:
-            problems.append(f"{name}: a rack of {platform.id} draws {kw * whole:g} kW, got {hall.rack_kw:g} kW a rack")
+    if whole > 1:  # a rack-scale system: its nodes share one rack
+        if kw * whole > rack_space.rack_kw:
+            problems.append(
+                f"{name}: one rack of {platform.id} draws {kw * whole:g} kW, above "
+                f"sizing.racks.rack_kw = {rack_space.rack_kw:g}"
+            )
             return None
         return whole
-    by_power = int(hall.rack_kw / kw + 1e-9)
+    by_power = int(rack_space.rack_kw / kw + 1e-9)
     if by_power == 0:
-        problems.append(f"{name}: one {platform.id} draws {kw:g} kW, got {hall.rack_kw:g} kW a rack")
+        problems.append(
+            f"{name}: one {platform.id} draws {kw:g} kW, above sizing.racks.rack_kw = {rack_space.rack_kw:g}"
+        )
         return None
     height = re.match(r"(\d+)U", platform.form)
     if height is None:
         return by_power
-    return max(1, min(by_power, (hall.rack_units - hall.free_units) // int(height[1])))
+    return max(1, min(by_power, (rack_space.rack_units - rack_space.free_units) // int(height[1])))

@@ -1,9 +1,9 @@
-"""How much of a SuperPOD a number of nodes is: the whole units in which NVIDIA's reference architectures grow. Pure.
+"""Number of SuperPOD scalable units for a number of nodes, by NVIDIA's reference architectures. Pure.
 
     shares(catalog.scalable_units, catalog.platforms["dgx-b200"], nodes=40)
     # (UnitShare(id="SuperPOD-B200", unit_nodes=32, ..., units=2),)
 
-A platform may have several architectures, as the DGX B300 with Ethernet and with InfiniBand XDR; each is given.
+A platform may have several architectures, such as the DGX B300 with Ethernet or InfiniBand XDR; all are returned.
 """
 
 from __future__ import annotations
@@ -18,32 +18,32 @@ from ...catalog.platforms import Platform, ScalableUnit
 
 @dataclass(frozen=True, slots=True)
 class UnitShare:
-    """Some nodes as scalable units of one architecture."""
+    """Scalable units of one architecture for a number of nodes."""
 
     id: str
-    """Of the catalogue."""
+    """Id in the catalogue."""
     unit_nodes: int
     """Nodes of one unit."""
     nodes: int
-    """That are wanted."""
+    """Nodes needed."""
     kind: Kind
-    """How well the unit's size is known."""
+    """Kind of source of the unit's size."""
     unit_mw: float | None = None
-    """Power of one unit with the equipment that its nodes share, in MW; None where it is not written down."""
+    """Power of one unit including shared equipment, in MW; None if not published."""
 
     @property
     def units(self) -> int:
-        """Whole units that hold the nodes."""
+        """Whole units for the nodes."""
         return ceil(self.nodes / self.unit_nodes)
 
     @property
     def spare_nodes(self) -> int:
-        """Places left in the last unit."""
+        """Unused nodes of the last unit."""
         return self.units * self.unit_nodes - self.nodes
 
 
 def shares(known: Mapping[str, ScalableUnit], platform: Platform, nodes: int) -> tuple[UnitShare, ...]:
-    """What so many nodes of a platform are in each architecture that has it; empty where none has."""
+    """Return the units for `nodes` nodes in each architecture of the platform, possibly empty."""
     return tuple(
         UnitShare(unit.id, size, nodes, unit.kind, unit.power_mw_per_su)
         for unit in known.values()
@@ -52,7 +52,7 @@ def shares(known: Mapping[str, ScalableUnit], platform: Platform, nodes: int) ->
 
 
 def _nodes(unit: ScalableUnit, platform: Platform) -> int | None:
-    """Nodes of one unit; a system that is a whole rack has several."""
+    """Return the nodes of one unit; a rack-scale system has several nodes."""
     if unit.nodes_per_su is not None:
         return unit.nodes_per_su
     if unit.racks_per_su is None or not platform.gpus:

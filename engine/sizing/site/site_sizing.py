@@ -1,7 +1,7 @@
-"""A whole site, sized: its pools, the machines they need, what that costs. Pure.
+"""Sizing of a whole site: its pools, the machines they need, and their costs. Pure.
 
-outcome = reckon(loaded.spec, loaded.catalog)
-outcome.sizings[0].verdict, outcome.layout.racks, outcome.blocks
+site_sizing = size_site(loaded.spec, loaded.catalog)
+site_sizing.sizings[0].verdict, site_sizing.layout.racks, site_sizing.blocks
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ from .data_hall import Layout, site_layout
 
 @dataclass(frozen=True)
 class SiteSizing:
-    """All that sizing says of a site."""
+    """Sizing result of a site."""
 
     spec: SiteSpec
     sizings: Sequence[PoolSizing]
     """In the order of `pools`."""
     layout: Layout
     costs: MonthlyCosts | None
-    """None where the site gives no prices."""
+    """None if site.yaml contains no prices."""
 
     @property
     def blocks(self) -> bool:
-        """True when a pool can't carry its workload, or nobody can say."""
+        """Whether a pool cannot carry its workload, or could not be sized."""
         return any(sized.verdict.blocks for sized in self.sizings)
 
 
 def size_site(spec: SiteSpec, catalog: Catalog) -> SiteSizing:
-    """Size a site whose numbers are all there."""
+    """Size a site without `auto` fields."""
     sizings = [size_pool(case) for case in pool_cases(spec, catalog)]
     layout = site_layout(spec, catalog, sizings)
     return SiteSizing(spec, sizings, layout, costs_of(spec, layout, sizings))
