@@ -1,15 +1,15 @@
-"""Which GPUs of which nodes every replica of every pool gets: a pure function of site.yaml and catalogue.
+"""Assigns GPUs to the replicas of every pool. Pure: the same site.yaml and catalogue give the same placement.
 
-Rules, in this order, so that the same file always gives the same placement:
+Rules, in this order:
 
-1. A stage (tensor or data parallelism) never leaves its node; stages (pipeline parallelism) may lie on several
-   nodes, the same number on each. vLLM: "tensor parallel size = GPUs per node, pipeline parallel size = nodes",
+1. A stage (tensor or data parallelism) is on one node. The stages of a pipeline may be on several nodes, with the same
+   number on each. vLLM: "tensor parallel size = GPUs per node, pipeline parallel size = nodes",
    docs/serving/parallelism_scaling.md.
-2. Pinned pools (`gpus`) are placed first, then the pool that needs most GPUs on one node, then the order of the file:
-   a small pool never takes the node that a large one needs whole.
-3. A replica lies on as few nodes as it can. Replicas of one pool are spread: the node with fewest of them comes first,
-   then the order of `pool.nodes`, or of the group. So that a node can go without taking the pool with it.
-4. On a node, the lowest free indices.
+2. Pinned pools (`gpus`) are placed first, then pools by GPUs per node in descending order, then the order of the file.
+   A small pool therefore does not fragment a node that a large pool needs.
+3. A replica uses as few nodes as possible. Replicas of one pool are spread, so that a failed node does not stop the
+   pool: the node with the fewest replicas of the pool is next, then the order of `pool.nodes` or of the group.
+4. On a node, the lowest free GPU indices are used.
 
     [Replica(pool="chat", index=0, ranks=(Rank(node="n1", gpus=(0, 1), node_rank=0),), port=8000)]
 """
@@ -28,11 +28,11 @@ from .spec import NodeGroup, Pool, SiteSpec
 
 @dataclass(frozen=True)
 class Rank:
-    """One server process of a replica: its share on one node.
+    """The server process of a replica on one node.
 
     Args:
-        gpus: indices on the node, ascending; those of a stage times the stages that lie here.
-        node_rank: vLLM's --node-rank; 0 is the head, which answers requests.
+        gpus: indices on the node, ascending: GPUs per stage x stages on this node.
+        node_rank: vLLM's --node-rank; 0 is the head, which serves the API.
     """
 
     node: str
@@ -47,7 +47,7 @@ class Replica:
     Args:
         index: 0 to pool.replicas - 1.
         ranks: one per node, by node_rank.
-        port: where the head answers: pool.port for the first replica of the pool on that node, then the next ones.
+        port: API port of the head: pool.port for the first replica of the pool on that node, then consecutive ports.
     """
 
     pool: str
@@ -57,15 +57,15 @@ class Replica:
 
     @property
     def head(self) -> str:
-        """Name of the node that answers requests."""
+        """Name of the node that serves the API."""
         return self.ranks[0].node
 
 
 def assign_gpus(spec: SiteSpec, catalog: Catalog | None = None) -> list[Replica]:
-    """Every replica, in the order of the file.
+    """Return every replica, in the order of the file.
 
     Raises:
-        SpecError: some pool does not fit; a loaded site.yaml never gets here with such pools.
+        SpecError: a pool does not fit; validation reports this before.
     """
     replicas, problems = try_assign_gpus(spec, catalog or load_catalog())
     if problems:
@@ -74,27 +74,27 @@ def assign_gpus(spec: SiteSpec, catalog: Catalog | None = None) -> list[Replica]
 
 
 def try_assign_gpus(spec: SiteSpec, catalog: Catalog) -> tuple[list[Replica], list[Problem]]:
-    """What can be placed, in the order of the file, and a problem for every pool that cannot.
+    """Return the placed replicas in the order of the file, and a problem for every pool that does not fit.
 
-    Pools whose node group, nodes or platform do not resolve are left out of both: another rule reports them.
+    Pools with an unknown node group, node or platform are in neither; another rule reports them.
     """
-    board = GpuAllocator(spec, catalog)
+    allocator = GpuAllocator(spec, catalog)
     problems: dict[int, list[Problem]] = {}
     placed: dict[int, list[Replica]] = {}
-    for index in sorted(range(len(spec.pools)), key=board.turn):
-        placed[index], problems[index] = board.place_pool(index)
+    for index in sorted(range(len(spec.pools)), key=allocator.order_key):
+        placed[index], problems[index] = allocator.place_pool(index)
     order = range(len(spec.pools))
     return [each for index in order for each in placed[index]], [each for index in order for each in problems[index]]
 
 
 def too_large(spec: SiteSpec, catalog: Catalog) -> list[Problem]:
-    """A problem for every pool that no node of its group can hold, however many there are; in the order of the file."""
-    board = GpuAllocator(spec, catalog)
-    return [problem for index in range(len(spec.pools)) if (problem := board.too_large(index)) is not None]
+    """Return a problem for every pool with a stage larger than a node of its group, in the order of the file."""
+    allocator = GpuAllocator(spec, catalog)
+    return [problem for index in range(len(spec.pools)) if (problem := allocator.too_large(index)) is not None]
 
 
 class GpuAllocator:
-    """GPUs of all nodes, and who holds them."""
+    """Assigns the GPUs of all nodes to pools."""
 
     def __init__(self, spec: SiteSpec, catalog: Catalog) -> None:
         self.pools = spec.pools
@@ -106,13 +106,13 @@ class GpuAllocator:
         }
         self._holder: dict[tuple[str, int], str] = {}
 
-    def turn(self, index: int) -> tuple[bool, int, int]:
-        """Sort key: pinned first, then most GPUs on one node, then the order of the file."""
+    def order_key(self, index: int) -> tuple[bool, int, int]:
+        """Sort key: pinned pools, then most GPUs per node, then the order of the file."""
         pool = self.pools[index]
         return not pool.gpus, -self._shapes(pool)[0][1] if self._shapes(pool) else 0, index
 
     def place_pool(self, index: int) -> tuple[list[Replica], list[Problem]]:
-        """All replicas of one pool, or why not."""
+        """Place all replicas of one pool; return the replicas, or the problem."""
         pool, where = self.pools[index], f"pools[{index}]"
         nodes = self._nodes(pool)
         if not nodes:
@@ -130,7 +130,7 @@ class GpuAllocator:
         return [], [self._no_room(pool, where, nodes)]
 
     def too_large(self, index: int) -> Problem | None:
-        """Why no node can hold a stage of the pool; None where one can, and where its nodes do not resolve."""
+        """Return the problem if no node can hold a stage of the pool; None also if its nodes are unknown."""
         pool = self.pools[index]
         return self._too_large(pool, f"pools[{index}]") if self._nodes(pool) else None
 
@@ -141,12 +141,12 @@ class GpuAllocator:
         return [name for name in dict.fromkeys(pool.nodes) if name in names] if pool.nodes else names
 
     def _usable(self, pool: Pool) -> list[int]:
-        """GPU indices of one node that the pool may take."""
+        """Return the GPU indices of a node that the pool may use."""
         count = self._gpus.get(pool.node_group, 0)
         return sorted({gpu for gpu in pool.gpus if gpu < count}) if pool.gpus else list(range(count))
 
     def _shapes(self, pool: Pool) -> list[tuple[int, int]]:
-        """(nodes of a replica, GPUs on each), fewest nodes first; empty where not even one stage fits a node."""
+        """Return (nodes of a replica, GPUs on each), fewest nodes first; empty if one stage does not fit a node."""
         stage, pipeline = pool.gpus_per_stage, pool.pipeline_parallel_size
         most = len(self._usable(pool)) // stage
         stages = [count for count in range(min(most, pipeline), 0, -1) if pipeline % count == 0]
@@ -157,7 +157,7 @@ class GpuAllocator:
         platform = self._groups[pool.node_group].platform
         if count == 0:
             return Problem(
-                f"expected a group with GPUs, got `{pool.node_group}` of platform {platform}, which has none",
+                f"expected a group with GPUs, got `{pool.node_group}` of platform {platform}",
                 where=f"{where}.node_group",
                 hint="name a group of GPU nodes",
             )
@@ -166,7 +166,7 @@ class GpuAllocator:
             return Problem(
                 f"expected GPU indices from 0 to {count - 1} on platform {platform}, got {beyond[0]}",
                 where=f"{where}.gpus",
-                hint="leave `gpus` out to have them chosen",
+                hint="omit `gpus` for automatic assignment",
             )
         if self._shapes(pool):
             return None
@@ -175,7 +175,7 @@ class GpuAllocator:
         return Problem(
             f"expected at most {usable} GPUs per stage ({what}), got {pool.gpus_per_stage}",
             where=f"{where}.{'data' if pool.data_parallel_size > 1 else 'tensor'}_parallel_size",
-            hint="spread a larger model over nodes with pipeline_parallel_size",
+            hint="use pipeline_parallel_size for a model larger than a node",
         )
 
     def _held_pins(self, pool: Pool, where: str, nodes: list[str]) -> Problem | None:
@@ -184,15 +184,15 @@ class GpuAllocator:
             return None
         node, gpu = held[0]
         return Problem(
-            f"expected GPUs of its own, got GPU {gpu} of {node}, which pool {self._holder[held[0]]} holds",
+            f"expected unassigned GPUs, got GPU {gpu} of {node}, assigned to pool {self._holder[held[0]]}",
             where=f"{where}.gpus",
-            hint=f"choose among the free ones: {self._free_words(node)}",
+            hint=f"use free GPUs: {self._free_text(node)}",
         )
 
     def _try_shape(self, pool: Pool, nodes: list[str], node_count: int, gpus_each: int) -> list[Replica] | None:
         usable = self._usable(pool)
         free = {node: [gpu for gpu in usable if (node, gpu) not in self._holder] for node in nodes}
-        # Replicas on the node, place in the order, node: the first has fewest replicas, then comes first in the order.
+        # Heap of (replicas on the node, position in the order, node).
         turns = [(0, place, node) for place, node in enumerate(nodes) if len(free[node]) >= gpus_each]
         heads: Counter[str] = Counter()
         found = []
@@ -215,7 +215,7 @@ class GpuAllocator:
         node_count, gpus_each = self._shapes(pool)[0]
         each = f"{gpus_each} GPU{'s' if gpus_each > 1 else ''}"
         each += f" on {node_count} nodes" if node_count > 1 else ""
-        shown = [self._node_words(node) for node in nodes[:4]] + (["..."] if len(nodes) > 4 else [])
+        shown = [self._node_text(node) for node in nodes[:4]] + (["..."] if len(nodes) > 4 else [])
         return Problem(
             f"expected room for {pool.replicas} x {each} on {len(nodes)} node{'s' if len(nodes) > 1 else ''}, got "
             + "; ".join(shown),
@@ -223,22 +223,22 @@ class GpuAllocator:
             hint="use fewer replicas, fewer GPUs per replica, other nodes, or take GPUs from another pool",
         )
 
-    def _node_words(self, node: str) -> str:
+    def _node_text(self, node: str) -> str:
         holders: dict[str, list[int]] = {}
         for (name, gpu), pool in sorted(self._holder.items()):
             if name == node:
                 holders.setdefault(pool, []).append(gpu)
         held = ", ".join(f"{pool} holds {_ranges(gpus)}" for pool, gpus in holders.items())
-        return f"{node} ({held + ', ' if held else ''}free {self._free_words(node)})"
+        return f"{node} ({held + ', ' if held else ''}free {self._free_text(node)})"
 
-    def _free_words(self, node: str) -> str:
+    def _free_text(self, node: str) -> str:
         group = next(group for group in self._groups.values() if any(each.name == node for each in group.nodes))
         free = [gpu for gpu in range(self._gpus[group.name]) if (node, gpu) not in self._holder]
         return _ranges(free) or "none"
 
 
 def _ranges(numbers: list[int]) -> str:
-    """`[0, 1, 2, 5]` as "0-2, 5"; ascending."""
+    """Return ascending numbers such as `[0, 1, 2, 5]` as "0-2, 5"."""
     parts: list[list[int]] = []
     for number in numbers:
         if parts and parts[-1][-1] == number - 1:

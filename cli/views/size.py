@@ -1,5 +1,4 @@
-"""What `sovctl size` shows: a block of lines for each pool, the machines they need, one pool step by step, two sites
-side by side."""
+"""Prints the results of `sovctl size`: pools, machines and costs; derivations of one pool; comparison of two sites."""
 
 from __future__ import annotations
 
@@ -27,9 +26,9 @@ from .. import output
 _WIDTH = 110
 
 
-def show_site(outcome: SiteSizing) -> None:
-    """One screen: each pool in four lines, then the machines, and the money where there are prices."""
-    sizings, costs = outcome.sizings, outcome.costs
+def show_site(site_sizing: SiteSizing) -> None:
+    """Print each pool in four lines, the machines, and the costs if site.yaml contains prices."""
+    sizings, costs = site_sizing.sizings, site_sizing.costs
     for sized in sizings:
         verdict = output.style(sized.verdict.value, output.VERDICT_STYLES[sized.verdict.value])
         output.line(
@@ -38,12 +37,12 @@ def show_site(outcome: SiteSizing) -> None:
         for line in _lines(sized):
             output.line(f"  {line}")
     output.line()
-    for line in (*machines(outcome), *(_money(costs) if costs else ())):
+    for line in (*machines(site_sizing), *(_money(costs) if costs else ())):
         output.line(line)
-    stands = dict.fromkeys((each.provenance, each.provenance_words) for each in sizings if each.limit is not None)
-    if stands:
-        output.line("times: middle (pessimistic edge) / limit; plans are made at the pessimistic edge")
-        output.line(f"figures are {' or '.join(f'{word} ({why})' for word, why in stands)}")
+    sources = dict.fromkeys((each.provenance, each.provenance_words) for each in sizings if each.limit is not None)
+    if sources:
+        output.line("times: median (pessimistic edge) / limit; plans use the pessimistic edge")
+        output.line(f"figures are {' or '.join(f'{word} ({why})' for word, why in sources)}")
 
 
 def _lines(sized: PoolSizing) -> list[str]:
@@ -55,11 +54,11 @@ def _lines(sized: PoolSizing) -> list[str]:
         cache = f"KV cache {both_units(server.kv_bytes())}" if server.kv_cache.is_kept else "no KV cache"
         lines.append(
             f"each GPU: weights {both_units(server.memory().weights_bytes)}, {cache}; "
-            f"{server.sessions(pool.max_model_len):,.1f} sessions of {pool.max_model_len:,} tokens a replica"
+            f"{server.sessions(pool.max_model_len):,.1f} sessions of {pool.max_model_len:,} tokens per replica"
         )
     elif sized.weights is not None:
-        held = f"{both_units(sized.weights.total_bytes())} of weights a replica"
-        lines.append(f"{held}; how its cache is laid out is not in the catalogue")
+        held = f"{both_units(sized.weights.total_bytes())} of weights per replica"
+        lines.append(f"{held}; its KV cache layout is not in the catalogue")
     if sized.limit is not None and sized.case.demand is not None and server is not None:
         point, demand = sized.point or sized.limit.point, sized.case.demand
         when = f"with {count(pool.replicas, 'replica')}" if sized.point else "at its limit"
@@ -70,29 +69,29 @@ def _lines(sized: PoolSizing) -> list[str]:
     if sized.limit is not None and sized.need is not None:
         wanted = sized.need.with_reserve if sized.need.with_reserve is not None else "more nodes"
         lines.append(
-            f"filled to the limit, {sized.limit.point.in_flight:,.1f} each of {sized.need.in_flight:,.1f} in flight "
-            f"({sized.limit.binding} binds): needs {sized.need.replicas}, with reserve {wanted}; "
+            f"peak {sized.need.in_flight:,.1f} in flight, limit {sized.limit.point.in_flight:,.1f} per replica "
+            f"({sized.limit.binding}): needs {count(sized.need.replicas, 'replica')}, with reserve {wanted}; "
             f"headroom {(sized.headroom or 0) * 100:+,.0f} %"
         )
         if years := growth_of(sized):
             last = lasts(years, has=pool.replicas)
             enough = "not enough today" if last is None else f"enough {_until(last)}"
             lines.append(
-                f"at {sized.case.reserve.growth_percent_per_year:g} % more a year, {count(pool.replicas, 'replica')}: "
-                f"{enough}, reserve counted"
+                f"growth {sized.case.reserve.growth_percent_per_year:g} % per year, {count(pool.replicas, 'replica')}: "
+                f"{enough}, with reserve"
             )
     lines += [f"! {each}" for each in caveats(sized)]
     if sized.verdict is Verdict.UNKNOWN and sized.case.model.notes:
-        lines.append(f"the catalogue knows: {sized.case.model.notes}")
+        lines.append(f"note of the catalogue: {sized.case.model.notes}")
     return lines
 
 
 def _until(year: int) -> str:
-    return f"for {MAX_YEARS} years and more" if year >= MAX_YEARS else "this year" if not year else f"to year {year}"
+    return f"for at least {MAX_YEARS} years" if year >= MAX_YEARS else "this year" if not year else f"until year {year}"
 
 
 def count(number: int, word: str) -> str:
-    """`1 replica`, `2 replicas`."""
+    """Return a number with its noun: `1 replica`, `2 replicas`."""
     return f"{number:,} {word}{'' if number == 1 else 's'}"
 
 
@@ -105,39 +104,39 @@ def _ms(value_s: float) -> str:
     return f"{value_s * 1e3:,.1f}" if value_s < 0.1 else f"{value_s * 1e3:,.0f}"
 
 
-def machines(outcome: SiteSizing) -> list[str]:
-    """What each node group has, what pools take of it or would need, and the racks and switches for that."""
-    layout = outcome.layout
+def machines(site_sizing: SiteSizing) -> list[str]:
+    """Return the lines of each node group: nodes and GPUs available, used and needed; racks and switches."""
+    layout = site_sizing.layout
     lines = []
-    for group, laid in zip(outcome.spec.node_groups, layout.groups, strict=True):
-        on_it = [sized for sized in outcome.sizings if sized.case.pool.node_group == group.name]
+    for group, laid in zip(site_sizing.spec.node_groups, layout.groups, strict=True):
+        on_it = [sized for sized in site_sizing.sizings if sized.case.pool.node_group == group.name]
         if not on_it:
             if laid.racks is not None:
-                lines.append(f"{group.name}: {_hall(laid)}")
+                lines.append(f"{group.name}: {_space(laid)}")
             continue
         there = len(group.nodes) * on_it[0].case.platform.gpus
         taken = sum(sized.gpus for sized in on_it)
         needed = laid.gpus_needed
         short = f"; {needed - there} GPUs are missing" if needed > there else ""
         lines.append(
-            f"{group.name}: {count(len(group.nodes), 'node')} {group.platform}, {there} GPUs, {taken} taken, "
+            f"{group.name}: {count(len(group.nodes), 'node')} {group.platform}, {there} GPUs, {taken} used, "
             f"{needed} needed with reserve{short}"
         )
-        lines.append(f"  {_hall(laid)}; weights on disk {both_units(laid.store_bytes)}")
+        lines.append(f"  {_space(laid)}; weights on disk {both_units(laid.store_bytes)}")
         lines += [f"  {_units(share)}" for share in laid.units]
     lines += [f"! {problem}" for problem in layout.problems]
     if layout.racks is not None and layout.kw is not None:
-        lines.append(f"{count(layout.racks, 'rack')}, {layout.kw:,.1f} kW at most")
+        lines.append(f"{count(layout.racks, 'rack')}, {layout.kw:,.1f} kW maximum")
     return lines
 
 
-def _hall(laid: GroupLayout) -> str:
-    """Nodes needed, with racks and switches as far as they are known."""
+def _space(laid: GroupLayout) -> str:
+    """Return the nodes needed, and racks and switches if known."""
     words = f"needs {count(laid.nodes, 'node')}"
     if laid.node_kw is not None:
         words += f" of {laid.node_kw:g} kW"
     if laid.racks is not None and laid.nodes_per_rack is not None:
-        words += f", {laid.nodes_per_rack} a rack: {count(laid.racks, 'rack')}"
+        words += f", {laid.nodes_per_rack} per rack: {count(laid.racks, 'rack')}"
     if laid.switches is not None and laid.switches.leaves:
         words += (
             f"; {laid.switches.rails} rails on {laid.switches.leaves} leaf and {laid.switches.spines} spine switches"
@@ -148,28 +147,32 @@ def _hall(laid: GroupLayout) -> str:
 
 
 def _units(share: UnitShare) -> str:
-    """Whole SuperPOD units, and what of them is used."""
+    """Return the SuperPOD units, and the nodes used of them."""
     if share.units == 1:
         words = f"{share.id}: {share.nodes} of the {share.unit_nodes} nodes of one scalable unit"
     else:
-        words = f"{share.id}: {share.units} scalable units of {share.unit_nodes} nodes, {share.spare_nodes} to spare"
+        words = (
+            f"{share.id}: {share.units} scalable units of {share.unit_nodes} nodes, {share.spare_nodes} nodes unused"
+        )
     if share.unit_mw is not None:
-        words += f"; {share.units * share.unit_mw:g} MW with what the nodes share"
+        words += f"; {share.units * share.unit_mw:g} MW including shared equipment"
     return words + (f" ({share.kind})" if share.kind != "vendor" else "")
 
 
 def _money(costs: MonthlyCosts) -> list[str]:
-    """What it costs a month, and beside what."""
+    """Return the monthly costs, compared with rented GPUs and an API."""
     parts = ", ".join(f"{name} {amount:,.0f}" for name, amount in costs.parts_per_month)
     lines = [
-        f"costs a month over {costs.years:g} years, {costs.currency}: {costs.own_per_month:,.0f} ({parts})",
-        f"  {costs.bought:,.0f} bought at the start, {costs.own_in_all:,.0f} in all",
+        f"costs per month over {costs.years:g} years, {costs.currency}: {costs.own_per_month:,.0f} ({parts})",
+        f"  {costs.bought:,.0f} bought at the start, {costs.own_in_all:,.0f} in total",
     ]
     if costs.rent_per_month is not None:
-        back = "never" if costs.pays_back_months is None else f"after {costs.pays_back_months:,.0f} months"
+        back = (
+            "never cheaper" if costs.pays_back_months is None else f"cheaper after {costs.pays_back_months:,.0f} months"
+        )
         if costs.pays_back_months is not None and costs.pays_back_months > 12 * costs.years:
-            back += f", past the {costs.years:g} years"
-        lines.append(f"  renting the same GPUs: {costs.rent_per_month:,.0f}; buying has cost less {back}")
+            back += f", beyond the {costs.years:g} years"
+        lines.append(f"  renting the same GPUs: {costs.rent_per_month:,.0f}; buying is {back}")
     if costs.api_per_month is not None and costs.break_even_requests is not None:
         tokens = (costs.break_even_tokens or 0.0) / 1e6
         lines.append(
@@ -180,7 +183,7 @@ def _money(costs: MonthlyCosts) -> list[str]:
 
 
 def show_steps(sized: PoolSizing, steps: Sequence[Step]) -> None:
-    """One pool, step by step."""
+    """Print the derivation of one pool."""
     output.line(
         f"{output.style(sized.case.pool.name, 'bold')}: {sized.verdict}{', ' + sized.reason if sized.reason else ''}"
     )
@@ -197,19 +200,21 @@ def _wrapped(text: str, indent: str) -> None:
         output.line(line)
 
 
-def show_side_by_side(now: SiteSizing, then: SiteSizing, settings: Sequence[str], *, only: str | None = None) -> None:
-    """What changes, pool by pool and for the whole site; what stays the same is left out.
+def show_side_by_side(
+    before: SiteSizing, after: SiteSizing, settings: Sequence[str], *, only: str | None = None
+) -> None:
+    """Print the values that differ between two sites, by pool and for the site.
 
     Args:
-        only: this pool alone.
+        only: name of one pool; None for all pools and the site.
     """
     output.line(f"what if {', '.join(settings)}")
-    before, after = _compared(now, only), _compared(then, only)
+    old, new = _compared(before, only), _compared(after, only)
     rows = [
-        (name, what, before.get(name, {}).get(what, "-"), after.get(name, {}).get(what, "-"))
-        for name in dict.fromkeys((*before, *after))
-        for what in dict.fromkeys((*before.get(name, {}), *after.get(name, {})))
-        if before.get(name, {}).get(what) != after.get(name, {}).get(what)
+        (name, what, old.get(name, {}).get(what, "-"), new.get(name, {}).get(what, "-"))
+        for name in dict.fromkeys((*old, *new))
+        for what in dict.fromkeys((*old.get(name, {}), *new.get(name, {})))
+        if old.get(name, {}).get(what) != new.get(name, {}).get(what)
     ]
     if not rows:
         output.line("nothing changes")
@@ -217,23 +222,25 @@ def show_side_by_side(now: SiteSizing, then: SiteSizing, settings: Sequence[str]
     output.table(("pool", "what", "now", "what if"), rows)
 
 
-def _compared(outcome: SiteSizing, only: str | None) -> dict[str, dict[str, str]]:
-    """By pool what is compared, and under the site's name what is of the whole."""
-    found = {sized.case.pool.name: _facts(sized) for sized in outcome.sizings if only in (None, sized.case.pool.name)}
+def _compared(site_sizing: SiteSizing, only: str | None) -> dict[str, dict[str, str]]:
+    """Return the compared values by pool, and those of the site under `(site)`."""
+    found = {
+        sized.case.pool.name: _facts(sized) for sized in site_sizing.sizings if only in (None, sized.case.pool.name)
+    }
     if only is None:
-        whole = {f"nodes of {each.name}": str(each.nodes) for each in outcome.layout.groups}
-        if outcome.layout.racks is not None:
-            whole["racks"] = str(outcome.layout.racks)
-        if outcome.layout.kw is not None:
-            whole["kW at most"] = f"{outcome.layout.kw:,.1f}"
-        if outcome.costs is not None:
-            whole[f"{outcome.costs.currency} a month"] = f"{outcome.costs.own_per_month:,.0f}"
+        whole = {f"nodes of {each.name}": str(each.nodes) for each in site_sizing.layout.groups}
+        if site_sizing.layout.racks is not None:
+            whole["racks"] = str(site_sizing.layout.racks)
+        if site_sizing.layout.kw is not None:
+            whole["kW maximum"] = f"{site_sizing.layout.kw:,.1f}"
+        if site_sizing.costs is not None:
+            whole[f"{site_sizing.costs.currency} per month"] = f"{site_sizing.costs.own_per_month:,.0f}"
         found["(site)"] = whole
     return found
 
 
 def _facts(sized: PoolSizing) -> dict[str, str]:
-    """What is compared, as texts."""
+    """Return the compared values of one pool, as text."""
     pool = sized.case.pool
     facts = {
         "verdict": sized.verdict.value,
@@ -246,10 +253,10 @@ def _facts(sized: PoolSizing) -> dict[str, str]:
         "max_model_len": f"{pool.max_model_len:,}",
     }
     if sized.server is not None:
-        facts["KV cache a GPU"] = both_units(sized.server.kv_bytes())
-        facts["full sessions a replica"] = f"{sized.server.sessions(pool.max_model_len):,.1f}"
+        facts["KV cache per GPU"] = both_units(sized.server.kv_bytes())
+        facts["full sessions per replica"] = f"{sized.server.sessions(pool.max_model_len):,.1f}"
     if sized.limit is not None:
-        facts["in flight a replica"] = f"{sized.limit.point.in_flight:,.1f} ({sized.limit.binding})"
+        facts["in flight per replica"] = f"{sized.limit.point.in_flight:,.1f} ({sized.limit.binding})"
     if sized.need is not None:
         facts["in flight at the peak"] = f"{sized.need.in_flight:,.1f}"
         facts["replicas needed"] = f"{sized.need.replicas} ({sized.need.with_reserve or '-'} with reserve)"
@@ -260,27 +267,27 @@ def _facts(sized: PoolSizing) -> dict[str, str]:
     return facts
 
 
-def show_autoscaling(outcome: SiteSizing, form: str, site: Path) -> None:
-    """Bounds of every pool that was sized, one YAML document each.
+def show_autoscaling(site_sizing: SiteSizing, form: str, site: Path) -> None:
+    """Print the autoscaler settings of every sized pool, one YAML document each.
 
     Args:
-        site: where the outcome's site is described.
+        site: path of site.yaml, for messages.
 
     Raises:
-        InputError: a form that is not known, or no address of Prometheus where one is needed.
+        InputError: unknown form, or missing address of Prometheus.
     """
     if form not in FORMS:
         raise InputError(f"expected one of {', '.join(FORMS)}, got {form!r}", where="--autoscaling")
-    sizing = outcome.spec.sizing
+    sizing = site_sizing.spec.sizing
     if form != "ray" and sizing.scaling.prometheus_url is None:
-        hint = "write where the autoscaler reads vLLM's metrics"
+        hint = "set the URL from which the autoscaler reads vLLM's metrics"
         where = f"{site}: sizing.scaling.prometheus_url"
-        raise InputError("expected an address, got nothing", where=where, hint=hint)
-    for sized in outcome.sizings:
+        raise InputError("missing URL of Prometheus", where=where, hint=hint)
+    for sized in site_sizing.sizings:
         bounds = bounds_of(sized, sizing)
         if bounds is None:
             output.line(f"# {sized.case.pool.name}: no bounds, {sized.reason or sized.verdict.value}")
             continue
-        stays = f"; at least one stays: {bounds.why_not_zero}" if bounds.why_not_zero else ""
+        stays = f"; at least one replica: {bounds.why_not_zero}" if bounds.why_not_zero else ""
         output.line(f"# {bounds.pool}: a new replica answers after {bounds.lead_s:,.0f} s{stays}")
         output.line("---\n" + yaml.safe_dump(FORMS[form](bounds), sort_keys=False, width=200).rstrip())

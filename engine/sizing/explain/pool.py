@@ -1,9 +1,9 @@
-"""Every step from people to replicas for one pool: formula, inputs, result, and where a common rule says otherwise.
+"""Derivation of one pool's sizing: for each step the formula, inputs, result, and the difference to a common rule.
 
     for step in explain(size_pool(case)):
         print(step.title, step.formula, step.result, step.instead)
 
-Bytes are written in both units: GB is 10^9 bytes, GiB 2^30; labels on products say GB and mean either.
+Bytes are printed in GB (10^9) and GiB (2^30), because product labels use GB for both.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from .times import apart, at_the_limit, one_request
 
 
 def explain(sized: PoolSizing) -> Iterator[Step]:
-    """The steps, as far as the pool was sized."""
+    """Yield the steps; a pool that could not be sized has fewer."""
     demand, server = sized.case.demand, sized.server
     if demand is not None:
         more = growth_factor(sized.case.reserve)
-        yield from (_asked(each, place, more) for each, place in zip(demand.classes, sized.case.workload, strict=True))
+        yield from (_demand(each, place, more) for each, place in zip(demand.classes, sized.case.workload, strict=True))
     if server is None:
         return
     yield from _slice(sized)
@@ -46,7 +46,7 @@ def explain(sized: PoolSizing) -> Iterator[Step]:
     yield from (_token(server), _sessions(server, demand)) if server.kv_cache.is_kept else (_encoder(server),)
     if demand is None or sized.performance is None or sized.limit is None:
         return
-    yield _ways(sized, demand)
+    yield _layouts(sized, demand)
     yield one_request(sized.performance, demand)
     yield at_the_limit(f"{sized.provenance}: {sized.provenance_words}", sized.performance, sized.limit, demand)
     yield from apart(sized, sized.performance, sized.limit, demand)
@@ -58,11 +58,11 @@ def explain(sized: PoolSizing) -> Iterator[Step]:
     yield start(sized, server)
 
 
-def _asked(each: ClassDemand, place: tuple[int, WorkloadClass], more: float) -> Step:
+def _demand(each: ClassDemand, place: tuple[int, WorkloadClass], more: float) -> Step:
     users = place[1].users
     online = f"{users:,} users x {each.active_users / users / more * 100:g} % at work x growth {more:.3g}"
     if each.calls_per_user_s is not None:
-        formula = "users at work x calls a second x peak factor"
+        formula = "users at work x calls per second and user x peak factor"
         result = f"{each.rate_per_s(1.0):,.2f} calls/s"
         how = f"{each.calls_per_user_s * 3600:,.1f} calls per user and hour"
     elif each.think_time_s is not None:
@@ -70,11 +70,11 @@ def _asked(each: ClassDemand, place: tuple[int, WorkloadClass], more: float) -> 
         result = f"at most {each.rate_per_s(0.0) if each.think_time_s else float('inf'):,.2f} calls/s"
         how = f"think time {each.think_time_s:,.0f} s"
     else:
-        formula = "users at work x share in flight x peak factor"
+        formula = "users at work x fraction in flight x peak factor"
         result = f"{each.in_flight(1.0):,.1f} calls in flight"
         how = f"{(each.in_flight_share or 0) * 100:,.1f} % in flight"
     return Step(
-        f"what {each.name} asks ({each.kind}; workload[{place[0]}])",
+        f"demand of {each.name} ({each.kind}; workload[{place[0]}])",
         formula,
         (
             f"{online} = {each.active_users:,.0f} users at work",
@@ -89,33 +89,34 @@ def _asked(each: ClassDemand, place: tuple[int, WorkloadClass], more: float) -> 
 
 def _weights(server: Server) -> Step:
     weights = server.weights
-    cut = 1 if server.enable_expert_parallel else server.tensor_parallel_size  # whole experts are padded once
-    total = weights.total_bytes(tensor_parallel_size=cut)
+    # With expert parallelism each expert is on one GPU, so it is padded once.
+    gpus_per_expert = 1 if server.enable_expert_parallel else server.tensor_parallel_size
+    total = weights.total_bytes(tensor_parallel_size=gpus_per_expert)
     stored = weights.total_parameters - weights.bf16_parameters
-    padding = weights.padding(cut)
+    padding = weights.padding(gpus_per_expert)
     if server.precision is Precision.MXFP4_FP8:
         held = (
             f"{stored / 1e9:,.2f} x 10^9 in {server.precision.value}, experts {server.precision.bytes_per_weight:.4f} B"
         )
-        held += " each, the rest 1 B and scales"
+        held += " each, other weights 1 B plus scales"
     else:
         held = f"{stored / 1e9:,.2f} x 10^9 in {server.precision.value}, {server.precision.bytes_per_weight:.4f} B each"
     plain_bytes = {"bf16": 2.0, "fp8": 1.0, "int8": 1.0}.get(server.precision.value, 0.5)
     plain = weights.total_parameters * plain_bytes
     return Step(
         "weights",
-        "parameters x bytes with scales; embeddings and output layer in bf16; padded as kernels want",
+        "parameters x bytes including scales; embeddings and output layer in bf16; padding of kernels",
         (
             f"{weights.total_parameters / 1e9:,.2f} x 10^9 parameters ({server.model.id})",
-            held + (f", padded to {padding:.3f} times" if padding > 1 else ""),
+            held + (f", padded to {padding:.3f} times the size" if padding > 1 else ""),
             f"{weights.bf16_parameters / 1e9:,.2f} x 10^9 always in bf16, 2 B each: "
             + ("all but experts" if server.precision in ONLY_EXPERTS else "embeddings and output layer"),
         ),
         f"{both_units(total)} for one replica",
         ""
         if abs(total / plain - 1) < 0.01
-        else f"the common rule (parameters x {plain_bytes:g} B) says {both_units(plain)}, we compute "
-        f"{both_units(total)} because of scales, padding and what stays in bf16",
+        else f"the common rule (parameters x {plain_bytes:g} B) gives {both_units(plain)}, sovctl computes "
+        f"{both_units(total)} because of scales, padding and weights in bf16",
     )
 
 
@@ -126,15 +127,15 @@ def _slice(sized: PoolSizing) -> Iterator[Step]:
     mig = slices_of(sized.case.platform.gpu or "")[profile]
     yield Step(
         "one MIG slice",
-        f"share of memory and bandwidth x what a GPU has; at least {SEEN_AT_LEAST:g} of the memory's share is seen",
+        f"fraction of memory and bandwidth x GPU; at least {SEEN_AT_LEAST:g} of that memory is usable",
         (
             f"{profile}: {mig.instances} on one GPU, {sized.case.platform.gpus} on one node",
             f"memory {mig.memory[0]}/{mig.memory[1]}, multiprocessors {mig.compute[0]}/{mig.compute[1]}",
             f"{mig.kind}: {SOURCE}, {mig.date}",
             f"{gpu.memory_bandwidth_gb_s:,.0f} GB/s, {gpu.dense_tflops.bf16:,.0f} TFLOP/s bf16",
         ),
-        f"{gpu.usable_mib or 0:,} MiB; one server on each, which never spans two (no NVLink, no peer-to-peer)",
-        "times are of a GPU of that size, modelled: no measurement of a slice stands behind them",
+        f"{gpu.usable_mib or 0:,} MiB; one server per slice, because slices have neither NVLink nor peer-to-peer",
+        "times are modelled for a GPU of that size; no slice was measured",
     )
 
 
@@ -146,19 +147,21 @@ def _experts(server: Server) -> Iterator[Step]:
     gpus = ranks * tensor
     experts = server.weights.expert_bytes()
     rest = server.weights.total_bytes() - experts
-    shared = f"whole on each of {ranks} GPUs" if ranks > 1 else f"divided by {tensor}"
+    division = f"complete on each of {ranks} GPUs" if ranks > 1 else f"divided by {tensor}"
     yield Step(
         "expert parallelism",
-        "experts / (TP x DP) + everything else / TP on each GPU; tokens go to their experts and back, twice a layer",
+        "experts / (TP x DP) + other weights / TP on each GPU; two exchanges of tokens per layer",
         (
-            f"{count} experts {both_units(experts)}, {count // gpus} a layer on each of {gpus} GPUs",
-            f"everything else {both_units(rest)}, {shared}",
-            f"KV cache: {ranks} caches, each of requests of its own" if ranks > 1 else "KV cache as without it",
-            "every GPU's experts taken as equally busy; max_num_seqs counts for each GPU"
+            f"{count} experts {both_units(experts)}, {count // gpus} per layer on each of {gpus} GPUs",
+            f"other weights {both_units(rest)}, {division}",
+            f"KV cache: {ranks} caches, each for its own requests"
             if ranks > 1
-            else "every GPU's experts taken as equally busy; times as with tensor parallelism",
+            else "KV cache as without expert parallelism",
+            "assumes equal load of experts on all GPUs; max_num_seqs applies per GPU"
+            if ranks > 1
+            else "assumes equal load of experts on all GPUs; times as with tensor parallelism",
         ),
-        f"{both_units(server.memory().weights_bytes)} a GPU; times are modelled, few measurements stand behind them",
+        f"{both_units(server.memory().weights_bytes)} per GPU; times are modelled, few measurements exist",
     )
 
 
@@ -171,14 +174,14 @@ def _adapters(server: Server) -> Iterator[Step]:
     tensor = server.tensor_parallel_size
     yield Step(
         "LoRA adapters on one GPU",
-        "max_loras x max_lora_rank x (inputs + outputs of every linear layer, the undivided side whole on each GPU)",
+        "max_loras x max_lora_rank x (inputs + outputs of every linear layer; TP divides one of the two)",
         (
             f"max_loras {server.max_loras}, max_lora_rank {server.max_lora_rank}, bf16",
-            f"one adapter {both_units(one)} a GPU (TP {tensor}), {both_units(alone)} on one GPU alone",
+            f"one adapter {both_units(one)} per GPU (TP {tensor}), {both_units(alone)} on a single GPU",
         ),
-        f"{both_units(memory.adapters_bytes)}; what they cost in time is not in the figures below",
-        f"the common rule (the size of an adapter's file / TP) says at most {both_units(alone / tensor)} each, we "
-        f"compute {both_units(one)} because vLLM makes room in every layer and divides only one of the two matrices"
+        f"{both_units(memory.adapters_bytes)}; their effect on times is not modelled",
+        f"the common rule (size of the adapter file / TP) gives at most {both_units(alone / tensor)} each, sovctl "
+        f"computes {both_units(one)} because vLLM allocates every layer and divides one of the two matrices"
         if tensor > 1
         else "",
     )
@@ -190,25 +193,25 @@ def _memory(server: Server) -> Step:
     sizes = f"TP {server.tensor_parallel_size}, PP {server.pipeline_parallel_size}"
     sizes += f", DP {server.data_parallel_size}" if server.data_parallel_size > 1 else ""
     inputs: tuple[str, ...] = (
-        f"{server.gpu.id}: label {label} GB, a process sees {both_units(memory.usable_bytes)}",
+        f"{server.gpu.id}: label {label} GB, usable {both_units(memory.usable_bytes)}",
         f"gpu_memory_utilization {memory.utilization:g}: {both_units(memory.budget_bytes)}",
         f"weights {both_units(memory.weights_bytes)} ({sizes})",
-        f"vLLM {server.engine_version} {both_units(memory.overhead_bytes)} (highest of the nearest version)",
+        f"vLLM {server.engine_version} overhead {both_units(memory.overhead_bytes)} (highest of the nearest version)",
     )
     if server.max_loras:
         inputs = (*inputs, f"LoRA adapters {both_units(memory.adapters_bytes)}")
     is_kept = server.kv_cache.is_kept
     left = server.kv_bytes() if is_kept else max(0.0, memory.kv_bytes)
     common = memory.usable_bytes - 1.2 * memory.weights_bytes
-    note = f"the common rule (weights x 1.2) leaves {both_units(common)}, we compute {both_units(left)} because "
-    note += "vLLM takes a share of the card and keeps a measured amount, not a fifth of the weights"
+    note = f"the common rule (weights x 1.2) leaves {both_units(common)}, sovctl computes {both_units(left)} because "
+    note += "vLLM reserves a fraction of the GPU, and its overhead is a measured amount instead of 20 % of the weights"
     if server.kv_cache_memory_bytes is not None:
-        note = "kv_cache_memory_bytes in site.yaml says it exactly"
+        note = "set by kv_cache_memory_bytes in site.yaml"
     return Step(
-        "one GPU's memory",
-        "seen x utilization - weights - vLLM itself" + (" - adapters" if server.max_loras else ""),
+        "memory of one GPU",
+        "usable x utilization - weights - vLLM overhead" + (" - adapters" if server.max_loras else ""),
         inputs,
-        f"{both_units(left)} {'for KV cache' if is_kept else 'left, none of it for a KV cache'}",
+        f"{both_units(left)} {'for KV cache' if is_kept else 'free, no KV cache'}",
         note,
     )
 
@@ -228,62 +231,62 @@ def _token(server: Server) -> Step:
             if group.window
             else ""
         )
-        + f"): {_kept(group, tensor)}"
+        + f"): {_entry(group, tensor)}"
         for group in server.kv_cache.groups
     )
     note = ""
     if arch.layers and arch.hidden:
         hidden = 2 * arch.layers * arch.hidden * server.kv_cache_dtype_bytes
         note = (
-            f"the common rule (2 x layers x hidden size) says {both_units(hidden)} for all GPUs, we compute "
+            f"the common rule (2 x layers x hidden size) gives {both_units(hidden)} for all GPUs, sovctl computes "
             f"{both_units(all_layers * tensor)} because {_why_less(server)}"
         )
     return Step(
         "KV cache of one token",
-        "sum over layers of numbers per head x heads on a GPU x bytes",
+        "sum over layers of values per head x heads on a GPU x bytes",
         (*inputs, f"{server.kv_cache_dtype_bytes:g} B each"),
         f"{both_units(held)} on each GPU (TP {tensor}, PP {pipeline})",
         note,
     )
 
 
-def _kept(group: LayerGroup, tensor: int) -> str:
-    """What one layer of a group keeps of a token, or of a session."""
+def _entry(group: LayerGroup, tensor: int) -> str:
+    """Return what one layer of a group stores for a token or session, as text."""
     if group.span is AttentionSpan.STATE:
-        return f"one state a session, {both_units(group.rank_bytes(tensor, 1))} on each GPU"
+        return f"one state per session, {both_units(group.rank_bytes(tensor, 1))} on each GPU"
     if group.tokens_per_entry > 1:
-        return f"one entry of {group.elements} numbers for {group.tokens_per_entry} tokens, the whole on every GPU"
+        return f"one entry of {group.elements} values for {group.tokens_per_entry} tokens, complete on every GPU"
     if group.heads is None:
-        return f"{group.elements} numbers, the whole on every GPU"
+        return f"{group.elements} values, complete on every GPU"
     on_each = max(1, ceil(group.heads / tensor))
-    return f"{group.elements} numbers a head, keys and values; {group.heads} heads, {on_each} on each GPU"
+    return f"{group.elements} values per head, keys and values; {group.heads} heads, {on_each} on each GPU"
 
 
 def _why_less(server: Server) -> str:
     groups, tensor = server.kv_cache.groups, server.tensor_parallel_size
-    growths = {group.span for group in groups}
+    spans = {group.span for group in groups}
     is_latent = any(group.heads is None for group in groups)
-    reasons = ["only a compressed latent is kept" if is_latent else "only key-value heads are kept"]
+    reasons = ["only a compressed latent is stored" if is_latent else "only key-value heads are stored"]
     if is_latent and tensor > 1:
-        reasons.append(f"each of {tensor} GPUs keeps the whole of it")
+        reasons.append(f"each of {tensor} GPUs stores all of it")
     heads = max(
         (group.heads for group in groups if group.heads and group.span is not AttentionSpan.STATE), default=tensor
     )
     if heads < tensor:
-        reasons.append(f"{heads} heads are kept more than once on {tensor} GPUs")
-    if AttentionSpan.WINDOW in growths:
-        reasons.append("windows stop growing")
-    if AttentionSpan.STATE in growths:
-        reasons.append("states do not grow at all")
+        reasons.append(f"{heads} heads are replicated on {tensor} GPUs")
+    if AttentionSpan.WINDOW in spans:
+        reasons.append("windows have a fixed maximum")
+    if AttentionSpan.STATE in spans:
+        reasons.append("states have a fixed size")
     return ", ".join(reasons)
 
 
 def _encoder(server: Server) -> Step:
     return Step(
         "KV cache",
-        "an encoder is done with a text in one step and keeps nothing of it",
+        "an encoder processes a text in one step and needs no KV cache",
         (f"max_num_seqs {server.max_num_seqs:,}",),
-        f"{server.sessions(server.max_model_len):,.0f} texts at once",
+        f"{server.sessions(server.max_model_len):,.0f} concurrent texts",
     )
 
 
@@ -292,25 +295,25 @@ def _sessions(server: Server, demand: PoolDemand | None) -> Step:
     if demand is not None:
         context = demand.input_tokens + (demand.output_tokens if server.is_generative else 0)
         rows.append(
-            f"average call of {context:,.0f} tokens: {both_units(server.session_bytes(context))} a GPU, "
-            f"{server.sessions(context):,.1f} at once"
+            f"average call of {context:,.0f} tokens: {both_units(server.session_bytes(context))} per GPU, "
+            f"{server.sessions(context):,.1f} concurrent"
         )
     full = server.max_model_len
     rows.append(
-        f"max_model_len {full:,} tokens: {both_units(server.session_bytes(full))} a GPU, "
-        f"{server.sessions(full):,.1f} at once"
+        f"max_model_len {full:,} tokens: {both_units(server.session_bytes(full))} per GPU, "
+        f"{server.sessions(full):,.1f} concurrent"
     )
     optimistic = server.sessions(full, Edge.OPTIMISTIC)
     return Step(
-        "sessions at once in one replica",
+        "concurrent sessions of one replica",
         server.kv_cache.formula,
         tuple(rows),
         f"{server.sessions(full):,.1f} of full length; {optimistic:,.1f} at the optimistic edge",
     )
 
 
-def _ways(sized: PoolSizing, demand: PoolDemand) -> Step:
-    """How else a server could be spread over one node, whatever site.yaml says."""
+def _layouts(sized: PoolSizing, demand: PoolDemand) -> Step:
+    """Compare all parallel layouts on one node, including unselected ones."""
     case = sized.case
     sizes = ("tensor_parallel_size", "pipeline_parallel_size", "data_parallel_size")
     free = case.pool.model_copy(update=dict.fromkeys(sizes, AUTO))
@@ -322,19 +325,19 @@ def _ways(sized: PoolSizing, demand: PoolDemand) -> Step:
         )
         found += with_it
         if best_with_it := best_layout(with_it):
-            other = f"; with enable_expert_parallel {best_with_it.size}, taken only where site.yaml says so"
+            other = f"; with enable_expert_parallel {best_with_it.size}, used only if site.yaml sets it"
     rows = [
         f"{each.size}: {each.refused}"
         if each.limit is None
-        else f"{each.size}: {each.parallel.worth:,.0f} tokens/s a GPU, {each.limit.point.in_flight:,.1f} in flight, "
-        f"{each.limit.binding} binds"
+        else f"{each.size}: {each.parallel.worth:,.0f} tokens/s per GPU, {each.limit.point.in_flight:,.1f} in flight, "
+        f"limited by {each.limit.binding}"
         for each in found
     ]
     return Step(
-        "ways to spread one replica over a node",
-        "most output a GPU within the limits, where weights take at most 60 %; of those as good, the fewest GPUs",
+        "parallel layouts of one replica on a node",
+        "highest output per GPU within the limits, with weights of at most 60 % of the budget; then fewest GPUs",
         tuple(rows),
-        f"{best.size if best else 'none on one node'}; site.yaml has {case.pool.spread}{other}",
+        f"{best.size if best else 'none fits on one node'}; site.yaml has {case.pool.spread}{other}",
     )
 
 
@@ -351,14 +354,14 @@ def _in_flight(sized: PoolSizing, performance: Performance, limit: Limit, demand
     thumb = active_users * 0.15 * 0.05 * 3
     return Step(
         "calls in flight",
-        "Little's law: rate x time from question to last token, then mean + 1.645 x deviation (95th percentile); "
-        "deviation = root of the mean of calls at a rate (Poisson), less of people who wait for answers (binomial)",
+        "Little's law: rate x time to the last token, then mean + 1.645 x deviation (95th percentile); "
+        "deviation = square root of the variance: Poisson at a given rate, binomial if users wait for answers",
         (
             f"one call takes {seconds(point.e2e_s)} at that load",
             f"mean {mean:,.1f} in flight, deviation {deviation:,.1f}",
-            *([f"never more than the {most:,.0f} who wait, one call each"] if isfinite(most) else ()),
+            *([f"at most {most:,.0f}, one call per user"] if isfinite(most) else ()),
         ),
         f"{sized.need.in_flight:,.1f} in flight in the whole pool",
-        f"the common rule (users x 15 % x 5 % x 3) says {thumb:,.1f}, we compute {sized.need.in_flight:,.1f} because "
-        "it follows from how often these users ask and how long this model takes",
+        f"the common rule (users x 15 % x 5 % x 3) gives {thumb:,.1f}, sovctl computes {sized.need.in_flight:,.1f} "
+        "from the rate of these users and the response time of this model",
     )

@@ -1,4 +1,4 @@
-"""One step of an explanation, and how its figures are written.
+"""One derivation step, and the format of its figures.
 
 Step("weights", "parameters x bytes", ("8.03 x 10^9 parameters",), both_units(16.06e9))
 """
@@ -12,18 +12,18 @@ from ..performance.capacity import Interval
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step."""
+    """One derivation step."""
 
     title: str
     formula: str
     inputs: tuple[str, ...]
     result: str
     instead: str = ""
-    """"The common rule says X, we compute Y because ..."; empty where they agree."""
+    """"The common rule gives X, sovctl computes Y because ..."; empty if both agree."""
 
 
 def both_units(count: float) -> str:
-    """Bytes as "141.2 GB = 131.5 GiB"; small ones in MB and MiB, or kB and KiB."""
+    """Return bytes as "141.2 GB = 131.5 GiB"; smaller values in MB and MiB, or kB and KiB."""
     for power, letter, binary in ((3, "G", "Gi"), (2, "M", "Mi")):
         if abs(count) >= 1000**power:
             return f"{_digits(count / 1000**power)} {letter}B = {_digits(count / 1024**power)} {binary}B"
@@ -35,12 +35,12 @@ def _digits(number: float) -> str:
 
 
 def seconds(value: float) -> str:
-    """A time in three digits, so that a sum can be checked: `12.3 s`, `456 ms`, `7.89 ms`."""
+    """Return a time with three digits: `12.3 s`, `456 ms`, `7.89 ms`."""
     number, unit = (value, "s") if value >= 1 else (value * 1e3, "ms")
     places = 0 if number >= 100 or not number else 1 if number >= 10 else 2
     return f"{number:,.{places}f} {unit}"
 
 
 def band(value: Interval) -> str:
-    """A time with its band."""
+    """Return a time with its band."""
     return f"{seconds(value.middle)} (band {seconds(value.low)} to {seconds(value.high)})"

@@ -1,8 +1,8 @@
-"""The steps of an explanation that are about time: one request alone, the most that a replica carries, servers apart.
+"""Derivation steps of times: a single request, the limit of a replica, and disaggregated prefill.
 
     one_request(performance, demand).inputs
 
-The arithmetic is `serving`'s and `step`'s own: what is shown here was computed there.
+The values come from `throughput` and `step_time`; this module only formats them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .step import Step, band, seconds
 
 
 def one_request(performance: Performance, demand: PoolDemand) -> Step:
-    """Prefill, decode step and what a request takes that is alone."""
+    """Return the prefill, decode step and total time of a single request."""
     one = performance.at(1.0, demand)
     serving, input_tokens, output_tokens = (
         performance.serving,
@@ -28,16 +28,16 @@ def one_request(performance: Performance, demand: PoolDemand) -> Step:
     prefill = serving.steps.prefill_breakdown(input_tokens * (1 - serving.prefix_hit_share), input_tokens)
     decode = serving.steps.decode_breakdown(1.0, input_tokens + output_tokens / 2)
     return Step(
-        "one request alone",
+        "a single request",
         "prefill and decode step = products + attention + links + software; TTFT = before + prefill; "
-        "ITL = decode step / tokens of it; tokens/s = answer / (before + prefill + (answer - 1) x ITL)",
+        "ITL = decode step / tokens per step; tokens/s = answer / (before + prefill + (answer - 1) x ITL)",
         (
             f"prompt {input_tokens:,.0f} tokens, answer {output_tokens:,.0f}",
             f"{serving.prefix_hit_share * 100:.0f} % of the prompt in the prefix cache",
-            f"before a prefill begins {seconds(serving.before_s)}",
+            f"before a prefill starts {seconds(serving.before_s)}",
             f"prefill {seconds(sum(prefill))}: {_parts(prefill)}",
             f"decode step {seconds(sum(decode))}: {_parts(decode)}",
-            f"tokens of a sequence a decode step: {serving.tokens_per_step:g} (more than 1 with speculative decoding)",
+            f"tokens per sequence and decode step: {serving.tokens_per_step:g} (above 1 with speculative decoding)",
         ),
         f"TTFT {band(one.ttft)}, ITL {band(one.itl)}",
     )
@@ -49,25 +49,26 @@ def _parts(parts: StepBreakdown) -> str:
 
 
 def at_the_limit(provenance: str, performance: Performance, limit: Limit, demand: PoolDemand) -> Step:
-    """What a replica carries, and what keeps it from more."""
+    """Return the limit of one replica and the binding constraint."""
     point, serving = limit.point, performance.serving
     tokens = point.tokens_per_s
     output_tokens = demand.output_tokens if performance.is_generative else 1.0
     step_s = serving.decode_s(point.in_flight, demand.input_tokens + output_tokens / 2)
     each_s = serving.together_s(demand.input_tokens, point.in_flight / output_tokens)
     cycle_s = serving.cycle_s(point.in_flight, output_tokens, step_s, serving.prefill_s(demand.input_tokens), each_s)
-    cycle = f"decode of {point.in_flight:,.1f} {seconds(step_s)} a token, each prefill {seconds(each_s)}"
+    cycle = f"decode of {point.in_flight:,.1f} requests {seconds(step_s)} per token, each prefill {seconds(each_s)}"
     cycle += f": cycle {seconds(cycle_s)}"
     return Step(
-        "the most that one replica carries",
-        "most in flight whose times at the pessimistic edge (90th percentile of measured / computed) keep every limit; "
-        "cycle = before + prefill + (answer - 1) x decode + (in flight - 1) x each prefill, several together; "
+        "limit of one replica",
+        "maximum in flight with all times within limits at the pessimistic edge (90th percentile of measured / "
+        "computed); "
+        "cycle = before + prefill + (answer - 1) x decode + (in flight - 1) x each prefill; "
         "TTFT = before + prefill + 1.5 cycle / answer x (1 - 1 / in flight) + waiting; "
         "ITL = (cycle - TTFT) / (answer - 1), at least decode; tokens/s = in flight x answer / cycle",
         (
             cycle,
             f"at most {performance.max_in_flight:,.1f} by {performance.max_in_flight_binding}",
-            f"TTFT {band(point.ttft)}, limit {_or_none(demand.ttft_s)}, for prompts of average length",
+            f"TTFT {band(point.ttft)}, limit {_or_none(demand.ttft_s)}, for prompts of mean length",
             *(
                 f"prompts of {each.input_tokens.p95:,.0f} tokens, the 95th percentile of {each.name}: "
                 f"TTFT {seconds(took_s)} at the pessimistic edge"
@@ -76,7 +77,7 @@ def at_the_limit(provenance: str, performance: Performance, limit: Limit, demand
             f"ITL {band(point.itl)}, limit {_or_none(demand.itl_s)}",
             f"{tokens.middle:,.0f} tokens/s (band {tokens.low:,.0f} to {tokens.high:,.0f})",
         ),
-        f"{point.in_flight:,.1f} in flight; what binds is {limit.binding} ({provenance})",
+        f"{point.in_flight:,.1f} in flight; limited by {limit.binding} ({provenance})",
     )
 
 
@@ -85,7 +86,7 @@ def _or_none(limit_s: float | None) -> str:
 
 
 def apart(sized: PoolSizing, performance: Performance, limit: Limit, demand: PoolDemand) -> Iterator[Step]:
-    """Prefill and decode apart, where the platform has a fabric that is known."""
+    """Yield the estimate of disaggregated prefill, if the fabric of the platform is known."""
     figure = sized.case.platform.checks.compute_nic_gbit_s
     if sized.server is None or figure is None or not isinstance(figure.value, int | float):
         return
@@ -94,13 +95,13 @@ def apart(sized: PoolSizing, performance: Performance, limit: Limit, demand: Poo
     if found is None:
         return
     yield Step(
-        "prefill and decode apart, for comparison",
-        "decode servers without prefills between; as many prefill servers as that takes, 70 % busy; the cache moves",
+        "disaggregated prefill, for comparison",
+        "decode servers without prefills, plus prefill servers at 70 % utilization; the cache is transferred",
         (
-            f"cache of one prompt over {link_gb_s:g} GB/s a GPU: {seconds(found.transfer_s)}",
+            f"cache of one prompt over {link_gb_s:g} GB/s per GPU: {seconds(found.transfer_s)}",
             f"TTFT {seconds(found.ttft_s)}, ITL {seconds(found.itl_s)} at the pessimistic edge",
-            f"{found.decode_in_flight:,.1f} in flight a decode server",
+            f"{found.decode_in_flight:,.1f} in flight per decode server",
             f"{found.prefill_per_decode:.2f} prefill servers for each decode server",
         ),
-        f"{found.gain * 100:+,.0f} % requests a GPU (modelled, not held to measurements)",
+        f"{found.gain * 100:+,.0f} % requests per GPU (modelled, not compared with measurements)",
     )

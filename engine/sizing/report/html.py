@@ -131,5 +131,5 @@ def _cost_plot(costs: MonthlyCosts) -> Markup:
         lines.append(Line("API", "api", x, (0.0, costs.api_per_month / volume * most)))
         if costs.break_even_requests is not None and costs.break_even_requests <= most:
             marks.append((costs.break_even_requests, "break-even"))
-    drawn = band_plot(Plot("costs of a month", "requests a month", costs.currency), lines, marks=marks)
+    drawn = band_plot(Plot("costs per month", "requests per month", costs.currency), lines, marks=marks)
     return Markup(drawn)  # noqa: S704 - generated SVG with escaped texts

@@ -105,7 +105,7 @@ def test_adapters_of_a_pool_take_from_its_kv_cache_and_the_steps_say_so() -> Non
     assert summary(adapted)["gpu_bytes"]["adapters"] == round(taken)
     titles = {step.title: step for step in explain(adapted)}
     assert "max_loras 4, max_lora_rank 64, bf16" in titles["LoRA adapters on one GPU"].inputs
-    assert any(each.startswith("LoRA adapters") for each in titles["one GPU's memory"].inputs)
+    assert any(each.startswith("LoRA adapters") for each in titles["memory of one GPU"].inputs)
     assert "LoRA adapters on one GPU" not in {step.title for step in explain(plain)}
 
 

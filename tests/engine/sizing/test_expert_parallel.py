@@ -106,16 +106,16 @@ def test_auto_takes_it_only_where_site_yaml_says_so() -> None:
     assert asked.tensor_parallel_size == 1 or asked.data_parallel_size == 1
     assert asked.gpus_per_stage > 1
     steps = {step.title: step for step in explain(sized(site(tensor_parallel_size=4)))}
-    ways = steps["ways to spread one replica over a node"]
+    ways = steps["parallel layouts of one replica on a node"]
     assert any(row.startswith("DP 8 + EP: ") for row in ways.inputs)
-    assert "taken only where site.yaml says so" in ways.result
+    assert "used only if site.yaml sets it" in ways.result
 
 
 def test_the_steps_say_what_is_shared_and_that_it_is_modelled() -> None:
     steps = {step.title: step for step in explain(sized(site(**APART)))}
-    assert "16 a layer on each of 8 GPUs" in steps["expert parallelism"].inputs[0]
+    assert "16 per layer on each of 8 GPUs" in steps["expert parallelism"].inputs[0]
     assert "modelled" in steps["expert parallelism"].result
-    assert "DP 8" in steps["one GPU's memory"].inputs[2]
+    assert "DP 8" in steps["memory of one GPU"].inputs[2]
     assert "expert parallelism" not in {step.title for step in explain(sized(site(tensor_parallel_size=4)))}
 
 

@@ -241,7 +241,7 @@ def test_the_arithmetic_that_is_shown_gives_the_figures_that_are_planned_with() 
     cycle_s = serving.before_s + prefill_s + (demand.output_tokens - 1) * decode_s + (point.in_flight - 1) * each_s
     assert point.tokens_per_s.middle == pytest.approx(point.in_flight * demand.output_tokens / cycle_s)
     assert point.itl.middle == pytest.approx(max(decode_s, (cycle_s - point.ttft.middle) / (demand.output_tokens - 1)))
-    shown = next(each for each in explain(sized) if each.title == "the most that one replica carries").inputs
+    shown = next(each for each in explain(sized) if each.title == "limit of one replica").inputs
     assert any(seconds(cycle_s) in each and seconds(decode_s) in each for each in shown)
 
 
@@ -287,11 +287,11 @@ def steps_of(model: str, **pool: Any) -> dict[str, Step]:
 @pytest.mark.parametrize(
     ("model", "tensor", "on_each", "on_all", "because"),
     [  # by hand: layers x numbers x heads x 2 B
-        ("llama-3.3-70b", 4, "81.9 kB", "327.7 kB", "only key-value heads are kept"),  # 80 x 256 x 2; x 4
-        ("deepseek-r1", 8, "70.3 kB", "562.2 kB", "each of 8 GPUs keeps the whole of it"),  # 61 x 576; x 8
-        ("qwen3-235b-a22b", 8, "48.1 kB", "385.0 kB", "4 heads are kept more than once on 8 GPUs"),  # 94 x 256; x 8
-        ("qwen3-next-80b-a3b", 2, "12.3 kB", "24.6 kB", "states do not grow at all"),  # 12 x 512; x 2
-        ("gpt-oss-120b", 2, "18.4 kB", "36.9 kB", "windows stop growing"),  # 18 x 128 x 4; x 2
+        ("llama-3.3-70b", 4, "81.9 kB", "327.7 kB", "only key-value heads are stored"),  # 80 x 256 x 2; x 4
+        ("deepseek-r1", 8, "70.3 kB", "562.2 kB", "each of 8 GPUs stores all of it"),  # 61 x 576; x 8
+        ("qwen3-235b-a22b", 8, "48.1 kB", "385.0 kB", "4 heads are replicated on 8 GPUs"),  # 94 x 256; x 8
+        ("qwen3-next-80b-a3b", 2, "12.3 kB", "24.6 kB", "states have a fixed size"),  # 12 x 512; x 2
+        ("gpt-oss-120b", 2, "18.4 kB", "36.9 kB", "windows have a fixed maximum"),  # 18 x 128 x 4; x 2
     ],
 )
 def test_the_cache_of_a_token_is_explained_by_what_is_kept(
@@ -302,7 +302,7 @@ def test_the_cache_of_a_token_is_explained_by_what_is_kept(
         pool["enable_expert_parallel"] = "true"
     step = steps_of(model, max_model_len=8192, **pool)["KV cache of one token"]
     assert step.result.startswith(f"{on_each} = ")
-    assert f"we compute {on_all} = " in step.instead
+    assert f"sovctl computes {on_all} = " in step.instead
     assert because in step.instead
 
 
@@ -318,7 +318,7 @@ def test_a_pipeline_keeps_a_stage_of_a_tokens_cache() -> None:
     pool = {"tensor_parallel_size": 8, "pipeline_parallel_size": 2, "max_model_len": 8192}
     step = steps_of("llama-3.1-405b", **pool)["KV cache of one token"]
     assert step.result.startswith("32.3 kB = ")  # 126 / 2 layers x 256 numbers x 1 head x 2 B
-    assert "we compute 516.1 kB = " in step.instead
+    assert "sovctl computes 516.1 kB = " in step.instead
 
 
 @pytest.mark.parametrize(

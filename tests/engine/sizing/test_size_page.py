@@ -44,7 +44,7 @@ def test_a_sized_pool_has_memory_three_curves_and_money() -> None:
     for title in ("time to first token of assistant", "time between tokens of assistant", "output of one replica"):
         assert title in page
     assert "memory of one H100-80GB-SXM" in page
-    assert "costs of a month" in page
+    assert "costs per month" in page
     # each beside its limit: the middle, the pessimistic edge, what site.yaml asks
     assert re.search(r'<td class="n">[\d,]+ \([\d,]+\) / 2,000</td>\s*<td class="n">[\d.]+ \([\d.]+\) / 60</td>', page)
     assert "break-even" in page
