@@ -1,9 +1,10 @@
-"""What a limited caller is told with every answer: OpenAI's header names, so that its clients wait as they do there.
+"""Response headers about a client's limits, with OpenAI's names, so that OpenAI's clients wait correctly.
 
     x-ratelimit-limit-requests: 600        x-ratelimit-remaining-requests: 588     x-ratelimit-reset-requests: 1m1s
 
-Of a caller and his team the tighter limit is told, as far as this process knows. `reset` is when all of it is free
-again if nobody calls. A refusal says `retry-after`, and `x-should-retry: false` where waiting is no use.
+Of the limits of a principal and its team, the one with less left by this process's count is reported. `reset` is the
+time until all of it is free if no request is made. A refusal has `retry-after`, and `x-should-retry: false` if waiting
+does not help.
 """
 
 from __future__ import annotations
@@ -21,13 +22,13 @@ _NAMES = {
     part: tuple(b"x-ratelimit-%s-%s" % (word, name.encode()) for word in (b"limit", b"remaining", b"reset"))
     for part, name in enumerate(Amounts._fields)
 }
-_COUNTS_FOR_S = Window.MINUTE.free_at(0) - Window.MINUTE.starts(1)  # after a slot has ended
+_COUNTS_FOR_S = Window.MINUTE.free_at(0) - Window.MINUTE.starts(1)  # time that a slot still counts after its end
 _LONGEST_RETRY_S = 3600
-"""Clients sleep for as long as they are told; the openai client for 60 s at most (2.x, 2026-11)."""
+"""Upper bound of `retry-after`, because clients sleep that long; the openai client at most 60 s (2.x, 2026-11)."""
 
 
 def limit_headers(accounts: Iterable[Account], now: float) -> Headers:
-    """Of an answer; nothing for who has no limit by the minute."""
+    """Return the headers of an answer; none without a limit by minute."""
     tightest: dict[int, tuple[int, Meter]] = {}
     for account in accounts:
         for meter in account.by_minute:
@@ -44,7 +45,7 @@ def limit_headers(accounts: Iterable[Account], now: float) -> Headers:
 
 
 def refusal_headers(reached: LimitReached, now: float) -> Headers:
-    """Of a refusal."""
+    """Return the headers of a refusal."""
     headers = limit_headers(reached.accounts, now)
     if reached.retry_after_s is not None:
         headers.append((b"retry-after", b"%d" % min(_LONGEST_RETRY_S, max(1, math.ceil(reached.retry_after_s)))))

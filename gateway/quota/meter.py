@@ -1,10 +1,10 @@
-"""What this process has leased of limits, and spends without asking anybody. Time is an argument.
+"""Leases of this process, spent without a query to the store. Time is an argument.
 
-A `Meter` is one limit of one caller or team. Its balance was taken from the store for one slot and is good in that slot
-only; what is left when the slot ends is owed back. An `Account` is all meters of one caller or team.
+A `Meter` is one limit of one principal or team. Its balance was leased for one slot and is valid only in that slot; the
+rest is returned when the slot ends. An `Account` holds all meters of one principal or team.
 
     if not account.is_short(need, now):
-        account.take(need)
+        account.take(need, taken)
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .window import Window
 
 
 class Unit(StrEnum):
-    """What a meter counts."""
+    """Unit of a meter."""
 
     REQUESTS = "requests"
     TOKENS = "tokens"
@@ -27,14 +27,14 @@ class Unit(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class LimitKind:
-    """One of the limits a caller can have."""
+    """A limit that a principal can have."""
 
     name: str
-    """The field of `CallerLimits`, and what the store calls it."""
+    """The field of `CallerLimits`, and the `kind` in the store."""
     unit: Unit
     window: Window
     scale: int = 1
-    """From what settings say to what is counted."""
+    """Factor from the unit of the settings to the counted unit."""
 
 
 KINDS = (
@@ -49,7 +49,7 @@ KINDS = (
 
 @dataclass(frozen=True, slots=True)
 class LeaseReturn:
-    """What goes back to the store: a lease that was not spent. Negative when more was spent than leased."""
+    """An unspent lease to return to the store. Its amount is negative if more was spent than leased."""
 
     subject: str
     kind: str
@@ -58,7 +58,7 @@ class LeaseReturn:
 
 
 class Meter:
-    """One limit of one caller or team."""
+    """One limit of one principal or team."""
 
     __slots__ = ("_shut_for", "_shut_until", "balance", "ends_at", "free_at", "is_idle", "kind", "left", "limit",
                  "owed", "part", "slot", "starts_at", "subject")  # fmt: skip
@@ -66,25 +66,25 @@ class Meter:
     def __init__(self, subject: str, kind: LimitKind, limit: int) -> None:
         self.subject, self.kind, self.limit = subject, kind, limit
         self.part = Amounts._fields.index(kind.unit.value)
-        """Where a `Amounts` has what this meter counts."""
+        """Index in `Amounts` of what this meter counts."""
         self.slot, self.starts_at, self.ends_at = 0, 0.0, 0.0
         self.balance = 0
         self.left = limit
-        """In the store, as it said last."""
+        """Amount left in the store, as of its last response."""
         self.owed: list[LeaseReturn] = []
         self.is_idle = True
         self.free_at = 0.0
-        """When the store will have what it refused last."""
+        """Time when the store will have the amount that it refused last."""
         self._shut_for, self._shut_until = 0, 0.0
 
     def is_short(self, amount: int, now: float) -> bool:
-        """True when `amount` can't be taken now."""
+        """Return True if `amount` cannot be taken now."""
         if not self.starts_at <= now < self.ends_at:
             self._roll(now)
         return self.balance < amount
 
     def put_back(self, amount: int, slot: int) -> None:
-        """Some of what was taken in `slot` was not used; or more was, when negative."""
+        """Return an amount that was taken in `slot` and not used; negative if more was used."""
         if slot == self.slot and self.balance + amount >= 0:
             self.balance += amount
             self._shut_until = 0.0
@@ -92,7 +92,7 @@ class Meter:
             self.owed.append(LeaseReturn(self.subject, self.kind.name, slot, amount))
 
     def lease(self, amount: int, slot: int, left: int) -> None:
-        """The store granted `amount` in `slot`, and has `left` for others and for later."""
+        """Add a lease of `amount` in `slot`, after which the store has `left`."""
         if slot == self.slot:
             self.balance += amount
             self.left = left
@@ -100,7 +100,7 @@ class Meter:
             self.owed.append(LeaseReturn(self.subject, self.kind.name, slot, amount))
 
     def debts(self, *, all_of_it: bool = False) -> list[LeaseReturn]:
-        """What to give back now: leases of slots that are over, and one that nobody has used since the last call."""
+        """Return leases of past slots, and the current one if it is unused since the last call."""
         if (self.is_idle or all_of_it) and self.balance:
             self.owed.append(LeaseReturn(self.subject, self.kind.name, self.slot, self.balance))
             self.balance = 0
@@ -109,16 +109,16 @@ class Meter:
         return owed
 
     def shut(self, amount: int, *, free_at: float, until: float) -> None:
-        """The store refused `amount`; whoever wants as much need not ask it again before `until`."""
+        """Note that the store refused `amount`; it is not asked for as much again before `until`."""
         self._shut_for, self._shut_until, self.free_at = amount, until, free_at
 
     def is_shut(self, amount: int, now: float) -> bool:
-        """True when the store refused as much a moment ago."""
+        """Return True if the store refused as much, and is not asked again yet."""
         return now < self._shut_until and self._shut_for <= amount and self.balance < amount
 
     @property
     def remaining(self) -> int:
-        """As far as this process knows."""
+        """Amount left, by the count of this process."""
         return max(0, min(self.limit, self.balance + self.left))
 
     def _roll(self, now: float) -> None:
@@ -131,7 +131,7 @@ class Meter:
 
 
 class Account:
-    """All limits of one caller or team."""
+    """All limits of one principal or team."""
 
     __slots__ = ("by_minute", "held", "held_until", "limits", "meters", "running", "subject", "waiting")
 
@@ -140,16 +140,16 @@ class Account:
         self.meters: tuple[Meter, ...] = ()
         self.by_minute: tuple[Meter, ...] = ()
         self.running = 0
-        """Requests of this process."""
+        """Number of requests that run in this process."""
         self.held = 0
-        """How many may run here, until `held_until`; never fewer than run."""
+        """Number of requests that may run in this process until `held_until`; at least `running`."""
         self.held_until = 0.0
         self.waiting = 0
-        """Requests that wait for a lease."""
+        """Number of requests that wait for a lease."""
         self.set_limits(limits)
 
     def set_limits(self, limits: CallerLimits) -> None:
-        """New limits. A lease of one that changed stays taken: it is not known what it is worth now."""
+        """Apply new limits. A lease under a changed limit is not returned, because it may exceed the new one."""
         self.limits = limits
         old = {(meter.kind.name, meter.limit): meter for meter in self.meters}
         wanted = [(kind, getattr(limits, kind.name)) for kind in KINDS]
@@ -158,24 +158,24 @@ class Account:
         self.by_minute = tuple(meter for meter in self.meters if meter.kind.window is Window.MINUTE)
 
     def is_full(self, now: float, arriving: int = 1) -> bool:
-        """True when `arriving` more may not run here, where that is limited."""
+        """Return True if `arriving` more requests may not run in this process; only for limited accounts."""
         return self.running + arriving > self.held or now >= self.held_until
 
     def is_short(self, need: Amounts, now: float) -> bool:
-        """True when a lease is missing for `need`."""
+        """Return True if `need` cannot be taken without another lease."""
         if self.limits.concurrent_requests is not None and self.is_full(now):
             return True
-        for meter in self.meters:  # noqa: SIM110 - on every request's way, and a generator costs as much as the rest
+        for meter in self.meters:  # noqa: SIM110 - runs for every request; a generator would double its time
             if meter.is_short(need[meter.part], now):
                 return True
         return False
 
     def shut(self, need: Amounts, now: float) -> Meter | None:
-        """The limit that was refused a moment ago, and needn't be asked for again yet."""
+        """Return the meter for which the store is not asked again yet; None if all may be asked."""
         return next((meter for meter in self.meters if meter.is_shut(need[meter.part], now)), None)
 
     def take(self, need: Amounts, taken: list[tuple[Meter, int, int]]) -> None:
-        """Spend it, and write down which meter it came from, in which slot."""
+        """Take `need`, and append the meter, slot and amount of each part to `taken`."""
         self.running += 1
         for meter in self.meters:
             amount = need[meter.part]
@@ -185,5 +185,5 @@ class Account:
 
     @property
     def is_unused(self) -> bool:
-        """True when it may be forgotten."""
+        """True if it holds no state, so it can be dropped."""
         return not (self.running or self.held or self.waiting) and not any(m.balance or m.owed for m in self.meters)

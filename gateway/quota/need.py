@@ -1,6 +1,6 @@
-"""What a request may use at most, known before it is sent; and what it did use. Pure.
+"""Upper bounds of a request's usage, known before it is sent, and the usage that upstreams report. Pure.
 
-Money is counted in thousand-millionths of the currency (`nano`), so that sums are exact and a token has a whole price.
+Cost is counted in nano (10^-9 of the currency), so that sums are exact and the price of a token is an integer.
 
     bounds = most_used(Size(2048, 1, 1), asked=256, max_model_len=8192, settings=quota)
     need_of(bounds, prices)
@@ -18,32 +18,32 @@ from .size import Size
 NANO = 10**9
 
 
-class Amounts(NamedTuple):  # a named tuple: made for every request, and four times as fast as a frozen dataclass
-    """What is taken from limits for one request."""
+class Amounts(NamedTuple):  # created for every request; a frozen dataclass takes four times as long
+    """Amounts taken from the limits for one request."""
 
     requests: int
     tokens: int
     cost: int
-    """In nano."""
+    """Nano."""
 
 
 class Usage(NamedTuple):
-    """Tokens of a request: an upper bound, or what the upstream said."""
+    """Tokens of a request: an upper bound, or as the upstream reported them."""
 
     prompt: int
     completion: int
 
     def later(self, said: Usage) -> Usage:
-        """What holds when an earlier event said this and a later one `said`; each counts from the beginning."""
+        """Return the usage after a later event reported `said`; each event counts from the beginning."""
         return Usage(max(self.prompt, said.prompt), max(self.completion, said.completion))
 
     @property
     def tokens(self) -> int:
-        """Both together."""
+        """Sum of both."""
         return self.prompt + self.completion
 
     def cost(self, price: Nano) -> int:
-        """What it costs, in nano."""
+        """Return the cost in nano."""
         return self.prompt * price.prompt + self.completion * price.completion
 
 
@@ -52,26 +52,26 @@ _CACHED = ("cache_creation_input_tokens", "cache_read_input_tokens")
 
 
 class Nano(NamedTuple):
-    """What a token costs, in nano."""
+    """Price of a token in nano."""
 
     prompt: int
     completion: int
 
     @classmethod
     def of(cls, price: Price) -> Nano:
-        """A price of the settings; rounded up, so that nothing is free by rounding."""
+        """Return a price of the settings, rounded up so that no price becomes 0."""
         per_million = (price.input_price_per_million, price.output_price_per_million)
         return cls(*(math.ceil(round(each * 1000, 6)) for each in per_million))
 
 
 def most_used(size: Size, *, asked: int, max_model_len: int, settings: QuotaSettings) -> tuple[Usage, ...]:
-    """What a request uses at most: the longest prompt with what that leaves for the answers, and the longest answers.
+    """Return upper bounds of the usage: the longest prompt with the answers that fit, and the longest answers.
 
-    Whatever tokens cost, one of the two is the dearest: a prompt and one answer fit the context together.
+    A prompt and one answer fit the context together, so at any price one of the two bounds costs most.
 
     Args:
-        asked: tokens of one answer at most, as the request says; 0 when it doesn't.
-        max_model_len: the largest of those the route may use.
+        asked: most tokens of one answer that the request allows; 0 if it sets no limit.
+        max_model_len: context length of the model.
     """
     prompt = math.ceil(size.prompt_bytes / settings.bytes_per_token)
     answer = min(max_model_len, asked or settings.completion_tokens or max_model_len)
@@ -85,35 +85,35 @@ def most_used(size: Size, *, asked: int, max_model_len: int, settings: QuotaSett
 
 
 def need_of(bounds: Collection[Usage], prices: Collection[Nano], *, requests: int = 1) -> Amounts:
-    """What to reserve for a request that uses one of `bounds` at most, on an upstream with one of `prices`."""
+    """Return the amounts to reserve for usage within one of `bounds`, on an upstream with one of `prices`."""
     cost = max([bound.cost(price) for price in prices for bound in bounds]) if prices else 0
     return Amounts(requests, max([bound.tokens for bound in bounds]), cost)
 
 
 def usage_said(said: object) -> Usage | None:
-    """The `usage` of an answer, as OpenAI's and Anthropic's surfaces have it; None when it says nothing usable."""
+    """Return the usage in the `usage` object of OpenAI's or Anthropic's surfaces; None if it is invalid."""
     if not isinstance(said, dict):
         return None
     prompt = _first(said, ("input_tokens", "prompt_tokens"))
     completion = _first(said, ("output_tokens", "completion_tokens"))
     if prompt is None:
         return None
-    # Anthropic's `input_tokens` are those that no cache had; of these two OpenAI's surfaces say nothing.
+    # Anthropic's `input_tokens` exclude cached ones. OpenAI's surfaces have neither field.
     cached = [_first(said, (name,)) or 0 for name in _CACHED if name in said]
     return Usage(prompt + sum(cached), completion or 0)
 
 
 def may_tell_usage(data: bytes) -> bool:
-    """False for an event of a stream that tells no usage, without reading its JSON; vLLM's all say `null` at least.
+    """Return False if an event of a stream reports no usage, without parsing its JSON. vLLM's events all have `null`.
 
-    Inside a string of JSON a quote has a backslash before it, so no text is taken for the field.
+    Text cannot match, because JSON escapes quotes in strings.
     """
-    told = data.count(b'"usage"')  # in half of the time that `in` takes
+    told = data.count(b'"usage"')  # takes half the time of `in`
     return told > 1 or (told == 1 and data.find(b'"usage":null') < 0)
 
 
 def usage_in(event: object) -> Usage | None:
-    """The usage that an event of a stream tells, wherever its surface has it."""
+    """Return the usage that an event of a stream reports, for any surface; None if it reports none."""
     if not isinstance(event, dict):
         return None
     for place in (event, event.get("response"), event.get("message")):

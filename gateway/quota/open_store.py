@@ -10,13 +10,13 @@ from .store import Store
 
 
 async def open_store(settings: GatewaySettings, *, is_trial: bool = False) -> Store | None:
-    """The store of the settings; None where nothing can be limited.
+    """Return the store of the settings; None if they name neither a file nor a database.
 
     Args:
-        is_trial: whatever is leased there is taken from nobody.
+        is_trial: leases do not count.
 
     Raises:
-        InputError: not a store of this kind, or not to be opened.
+        InputError: it cannot be opened, or is not a store of quotas.
         QuotaUnavailable: the database does not answer.
     """
     if (path := settings.quota.path) is not None:
@@ -24,6 +24,6 @@ async def open_store(settings: GatewaySettings, *, is_trial: bool = False) -> St
     if settings.vault.postgresql is None:
         return None
     from ..storage.postgresql import Address
-    from .postgresql_store import PostgresqlStore  # its driver is loaded where it is used
+    from .postgresql_store import PostgresqlStore  # loads its driver only if needed
 
     return await PostgresqlStore.open(Address.of(settings.vault.postgresql), is_trial=is_trial)

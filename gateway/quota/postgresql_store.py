@@ -1,8 +1,9 @@
-"""Where leases are taken for all hosts: tables beside the vault's, in the PostgreSQL that they share.
+"""Store of leases in PostgreSQL, for the gateways of several hosts.
 
-Nothing of it is on the way of a request that finds a lease; one that misses a lease waits for a transaction of a few
-round trips, shared by all who wait. An advisory lock lets one lease at a time, as a file does. Windows begin and end by
-the hosts' clocks, so what two hosts disagree about the time is what a limit may be off at a window's edge.
+Its tables are in the database of the vault. A request that finds a lease makes no query; one that misses a lease waits
+for a transaction of a few round trips, which all waiting requests share. An advisory lock serializes changes, as the
+lock of a SQLite file does. Windows begin and end by the hosts' clocks, so a limit can be exceeded at the edge of a
+window by as much as two clocks differ.
 
     store = await PostgresqlStore.open(Address.of(settings.vault.postgresql))
 """
@@ -56,24 +57,27 @@ _HOLD = (
 
 
 class PostgresqlStore:
-    """See `store.Store`. Made by `open`."""
+    """See `store.Store`. Created by `open`."""
 
     def __init__(self, address: Address, *, is_trial: bool = False) -> None:
         self._link = PostgresqlLink(
-            address, schema=SCHEMA.name, failure=QuotaUnavailable, hint="who has limits is not served meanwhile"
+            address,
+            schema=SCHEMA.name,
+            failure=QuotaUnavailable,
+            hint="requests with limits are refused until it is available",
         )
         self._is_trial = is_trial
 
     @classmethod
     async def open(cls, address: Address, *, is_trial: bool = False) -> PostgresqlStore:
-        """Connect; make the schema where there is none.
+        """Connect, and create the schema if absent.
 
         Args:
-            is_trial: whatever is leased is given back at once.
+            is_trial: leases do not count: transactions are rolled back.
 
         Raises:
-            InputError: the schema is of another version.
-            QuotaUnavailable: the database can't be used.
+            InputError: the schema has another version.
+            QuotaUnavailable: the database is unavailable.
         """
         store = cls(address, is_trial=is_trial)
         try:
@@ -85,7 +89,7 @@ class PostgresqlStore:
 
     async def lease(self, wants: Sequence[LeaseRequest], owed: Sequence[LeaseReturn]) -> list[Lease]:
         """See `Store.lease`."""
-        # What was given back twice could be spent twice; a lease that is taken twice is only lost.
+        # Returned twice, a lease could be spent twice; taken twice, it is only lost.
         return await self._change(lambda connection: _lease(connection, wants, owed), is_repeatable=not owed)
 
     async def hold(self, holder: str, subject: str, *, limit: int, need: int, wanted: int, now: float) -> int:

@@ -1,13 +1,13 @@
-"""A reservation before anything is sent, settled with what was really used; mostly without asking anybody.
+"""Reserves quota before a request is sent, and commits what was used; most reservations need no query.
 
-Each process spends what it has leased. When a lease is missing, all requests that wait for one share a transaction;
-what nobody used for a second goes back. A limit that the store refused is not asked for again at once, so that a
-client who hammers costs nothing.
+Each process spends its leases. Requests that wait for a lease share one transaction. A lease that was not used for one
+second is returned. After the store refused a limit, it is not asked again for 0.25 s, so that a client that sends many
+requests costs little.
 
     async with Quota(settings.quota, settings.access.teams, store) as quota:
         reservation = quota.take(principal, need) or await quota.reserve(principal, need)
         ...
-        reservation.commit(Usage(812, 96), price)      # or None: unknown use keeps what was reserved
+        reservation.commit(Usage(812, 96), price)      # None, if the usage is unknown, keeps what was reserved
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ from .window import retry_at
 
 CONCURRENT = "concurrent_requests"
 _FLUSH_EVERY_S = 1.0
-_SHUT_S = 0.25  # others may give something back meanwhile, so no refusal is believed for longer
-_RETRY_RUNNING_S = 1.0  # nobody knows when a running request ends
+_SHUT_S = 0.25  # validity of a refusal, because other processes return leases
+_RETRY_RUNNING_S = 1.0  # guess, because the end of a running request is unknown
 
 
 @dataclass(slots=True)
@@ -48,12 +48,12 @@ class _Waiting:
 
 
 class Quota:
-    """Limits of all callers and teams, as far as this process is concerned. Use as an async context manager.
+    """Limits of all principals and teams in this process. Use as an async context manager.
 
     Args:
-        store: None where nothing is limited.
-        clock: seconds since 1970.
-        disk_timeout_s: how long a request waits for a store that does not answer.
+        store: None without limits.
+        clock: returns seconds since 1970.
+        disk_timeout_s: timeout of a store that does not answer.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class Quota:
         self._holder = secrets.token_hex(8)
         self._renewed_at = 0.0
         self._asking = asyncio.Lock()
-        """What is asked of the store about who runs must reach it in the order in which it was decided."""
+        """Serializes changes of `Account.held`, which must reach the store in the order of the decisions."""
         self._waiting: list[_Waiting] = []
         self._in_round: list[_Waiting] = []
         self._patience = store_patience("limits", disk_timeout_s)
@@ -83,19 +83,19 @@ class Quota:
         self._flushing: asyncio.Task[None] | None = None
 
     def is_limited(self, principal: Principal) -> bool:
-        """True when anything of this caller is counted."""
+        """Return True if the principal has a limit."""
         return principal.limits is not None or self._each_caller is not None or principal.team in self._team_limits
 
     def use(self, settings: QuotaSettings, teams: Sequence[TeamSettings]) -> None:
-        """New limits; those of a caller come with him. What is used counts against the new ones."""
+        """Apply new default limits and team limits. Earlier usage counts against them."""
         self._each_caller = None if settings.default_limits.is_unlimited else settings.default_limits
         self._team_limits = {team.name: team.limits for team in teams if not team.limits.is_unlimited}
 
     def take(self, principal: Principal, need: Amounts) -> Reservation | None:
-        """Reserve from what is leased; None when a lease is missing.
+        """Return a reservation from the leases of this process; None if another lease is needed.
 
         Raises:
-            LimitReached: the store said so a moment ago.
+            LimitReached: the store refused as much within the last 0.25 s.
         """
         accounts = self._accounts_of(principal)
         if not accounts:
@@ -109,11 +109,11 @@ class Quota:
         return Reservation(accounts, need)
 
     async def reserve(self, principal: Principal, need: Amounts) -> Reservation:
-        """Reserve, with a new lease if one is missing.
+        """Return a reservation, with a new lease if one is needed.
 
         Raises:
-            LimitReached: not now, or never.
-            QuotaUnavailable: the store can't be asked.
+            LimitReached: a limit does not allow it now.
+            QuotaUnavailable: the store is unavailable.
         """
         if (reservation := self.take(principal, need)) is not None:
             return reservation
@@ -126,37 +126,37 @@ class Quota:
         for account in waiting.accounts:
             account.waiting += 1
         if self._leasing is None:
-            self._leasing = asyncio.create_task(self._lease_until_nobody_waits(self._store), name="quota lease")
+            self._leasing = asyncio.create_task(self._lease_while_requests_wait(self._store), name="quota lease")
         try:
             return await waiting.result
         except asyncio.CancelledError:
             if waiting.result.done() and not waiting.result.cancelled() and waiting.result.exception() is None:
-                waiting.result.result().release()  # it was reserved in the moment in which the client left
+                waiting.result.result().release()  # it was reserved while the client disconnected
             raise
         finally:
             for account in waiting.accounts:
                 account.waiting -= 1
 
     async def used(self) -> list[tuple[str, str, int, int]]:
-        """What counts now, over all processes: subject, kind, slot and amount.
+        """Return the usage that counts now, of all processes: subject, kind, slot and amount.
 
         Raises:
-            QuotaUnavailable: nobody can say.
+            QuotaUnavailable: the store is unavailable.
         """
         return await self._store.used(now=self._clock()) if self._store is not None else []
 
     async def check(self) -> None:
-        """Return when limits can be held.
+        """Return if the store works; raise otherwise.
 
         Raises:
-            QuotaUnavailable: who has limits is not served now.
+            QuotaUnavailable: requests with limits are refused.
         """
         if self._store is not None:
             await self._store.check()
 
     async def __aenter__(self) -> Self:
         if self._store is not None:
-            self._flushing = asyncio.create_task(self._flush_now_and_then(), name="quota flush")
+            self._flushing = asyncio.create_task(self._flush_periodically(), name="quota flush")
         return self
 
     async def __aexit__(
@@ -164,7 +164,7 @@ class Quota:
     ) -> None:
         if self._store is None or self._flushing is None:
             return
-        async with self._asking:  # what a flush has given back must not be given back again
+        async with self._asking:  # a flush that is cancelled could return a lease twice
             self._flushing.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await self._flushing
@@ -176,10 +176,13 @@ class Quota:
         await self._store.close()
 
     async def flush(self, *, is_last: bool = False) -> None:
-        """Give back what nobody uses; say that this process is still there.
+        """Return unused leases, and renew this process's right to run requests.
+
+        Args:
+            is_last: return all leases.
 
         Raises:
-            QuotaUnavailable: it stays owed.
+            QuotaUnavailable: the leases are returned by a later call.
         """
         store = self._store
         if store is None:
@@ -189,17 +192,17 @@ class Quota:
             meters = [meter for account in self._accounts.values() for meter in account.meters]
             await self._pay(store, [], {meter: meter.debts(all_of_it=is_last) for meter in meters})
             accounts = list(self._accounts.values())
-            is_due = not 0 <= now - self._renewed_at < HOLD_S / 3  # also when the clock went back
+            is_due = not 0 <= now - self._renewed_at < HOLD_S / 3  # also if the clock was set back
             if is_due or any(each.held > each.running for each in accounts):
                 for each in accounts:
                     each.held = min(each.held, each.running)
                 await store.renew(self._holder, {each.subject: each.held for each in accounts}, now=now)
                 self._renewed_at = now
                 for each in accounts:
-                    each.held_until = now + HOLD_S / 2  # it must end here before it ends in the store
+                    each.held_until = now + HOLD_S / 2  # ends in this process before it ends in the store
             self._accounts = {name: each for name, each in self._accounts.items() if not each.is_unused}
 
-    async def _flush_now_and_then(self) -> None:
+    async def _flush_periodically(self) -> None:
         while True:
             await asyncio.sleep(_FLUSH_EVERY_S)
             try:
@@ -223,7 +226,7 @@ class Quota:
             account.set_limits(limits)
         return account
 
-    async def _lease_until_nobody_waits(self, store: Store) -> None:
+    async def _lease_while_requests_wait(self, store: Store) -> None:
         while self._waiting:
             waiting, self._waiting = [each for each in self._waiting if not each.result.done()], []
             self._in_round = waiting
@@ -231,7 +234,7 @@ class Quota:
             try:
                 async with self._asking:
                     await self._lease(store, waiting)
-            except Exception as error:  # noqa: BLE001 - whoever waits must hear of it, whatever it is
+            except Exception as error:  # noqa: BLE001 - the exception is set on every pending future
                 log.event("lease failed", level=40, error=error)
                 for each in waiting:
                     if not each.result.done():
@@ -240,13 +243,13 @@ class Quota:
         self._leasing = None
 
     def _refuse_all(self) -> None:
-        """Nobody waits any longer for a store that hangs. What it grants after all, the next ones get."""
+        """Fail all pending requests, because the store does not answer. Later requests get the leases it may grant."""
         for each in (*self._in_round, *self._waiting):
             if not each.result.done():
                 each.result.set_exception(QuotaUnavailable(HUNG))
 
     async def _lease(self, store: Store, waiting: Sequence[_Waiting]) -> None:
-        """One round: ask the store once for all who wait, then serve them in their order."""
+        """Ask the store once for all waiting requests, then serve them in order."""
         now = self._clock()
         arriving: dict[Account, int] = {}
         short: dict[Meter, list[int]] = {}
@@ -294,7 +297,7 @@ class Quota:
         account.held_until = now + HOLD_S / 2
 
     def _serve(self, waiting: _Waiting, found: Mapping[Meter, Lease]) -> None:
-        """Reserve for one who waits, refuse him, or let him wait for the next round."""
+        """Reserve for a waiting request, refuse it, or leave it for the next round."""
         now = self._clock()
         for account in waiting.accounts:
             if account.limits.concurrent_requests is not None and account.is_full(now):
@@ -305,7 +308,7 @@ class Quota:
                 if not meter.is_short(amount, now):
                     continue
                 if (lease := found.get(meter)) is None or meter.left >= amount - meter.balance:
-                    self._waiting.append(waiting)  # the slot ended meanwhile
+                    self._waiting.append(waiting)  # the slot ended since the request for a lease
                     return
                 at = retry_at(meter.kind.window, lease.slots, limit=meter.limit, need=amount)
                 if at is not None:
@@ -318,7 +321,7 @@ class Quota:
     async def _pay(
         self, store: Store, wants: Sequence[LeaseRequest], debts: Mapping[Meter, list[LeaseReturn]]
     ) -> list[Lease]:
-        """Take leases and give back what is owed; when that fails, it stays owed."""
+        """Take leases and return `debts`; after a failure, these are still owed."""
         for meter in debts:
             meter.owed = []
         owed = [debt for each in debts.values() for debt in each]

@@ -1,4 +1,4 @@
-"""What one request may use, and what is said when it may not."""
+"""The reservation of one request, and the exception that refuses one."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ _FREE = Nano(0, 0)
 
 
 class LimitReached(Exception):
-    """A limit of the caller or of his team does not allow this request now.
+    """A limit of the principal or its team does not allow this request now.
 
     Args:
         kind: the field of `CallerLimits`.
-        retry_after_s: when it may; None when it never will, being larger than the limit itself.
+        retry_after_s: seconds until it is allowed; None if it never is, because it is larger than the limit.
+        accounts: the limits of the principal and its team.
     """
 
     def __init__(self, kind: str, retry_after_s: float | None, accounts: tuple[Account, ...]) -> None:
@@ -24,17 +25,17 @@ class LimitReached(Exception):
 
     @property
     def is_cost(self) -> bool:
-        """True for money, of which another upstream may need less."""
+        """True for a limit of cost, which another upstream may not reach."""
         return self.kind.startswith("cost_")
 
     @property
     def is_budget(self) -> bool:
-        """True for days and months, where trying again soon is no use."""
+        """True for a limit by day or month, for which the client should not retry soon."""
         return self.kind.endswith(("_day", "_month"))
 
 
 class Reservation:
-    """What one request may use. `commit` is idempotent."""
+    """Amounts that are taken from the limits for one request."""
 
     __slots__ = ("_taken", "accounts")
 
@@ -48,8 +49,8 @@ class Reservation:
         """Return what the request did not use to the limits. Idempotent.
 
         Args:
-            usage: what it used; None keeps all that was reserved.
-            price: of the upstream that answered; None keeps the money that was reserved.
+            usage: tokens that it used; None if that is unknown, which keeps all amounts.
+            price: price of the upstream; None keeps the reserved cost.
         """
         if self._taken is None:
             return
@@ -65,9 +66,9 @@ class Reservation:
                 meter.put_back(amount - usage.cost(price), slot)
 
     def release(self) -> None:
-        """No upstream has begun an answer, so no token was used. It was a request all the same."""
+        """Return all tokens and the cost, because no upstream was asked. The request itself still counts."""
         self.commit(NOTHING, _FREE)
 
 
 UNLIMITED = Reservation((), Amounts(0, 0, 0))
-"""Of everybody who has no limits."""
+"""Reservation of requests without limits."""

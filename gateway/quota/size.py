@@ -1,4 +1,4 @@
-"""How large a request is, by its surface: bytes that are read, prompts and answers. Pure; more is safe, less is not."""
+"""Size of a request by surface: bytes of the prompts, number of prompts and answers. Pure; it may err only upwards."""
 
 from __future__ import annotations
 
@@ -8,34 +8,34 @@ from typing import Any, NamedTuple
 from ..settings.surface import SurfaceName
 
 _WITHOUT_ANSWER = frozenset({SurfaceName.EMBEDDINGS, SurfaceName.RERANK, SurfaceName.SCORE, SurfaceName.TOKENIZE})
-"""Surfaces that read and write nothing."""
+"""Surfaces whose models generate no text."""
 _WITH_PAIRS = frozenset({SurfaceName.RERANK, SurfaceName.SCORE})
-"""Those of them that read one text with each of many."""
+"""Surfaces whose models read one text with each of several."""
 _MANY = {SurfaceName.COMPLETIONS: "prompt", SurfaceName.CHAT_BATCH: "messages"}
-"""Where a request may have many prompts."""
-_MOST = 1 << 16  # prompts or answers of one request; an upstream refuses far fewer
+"""Field that may hold several prompts, by surface."""
+_MOST = 1 << 16  # prompts or answers of one request; upstreams refuse requests with fewer than that
 
 
 class Size(NamedTuple):
-    """How large a request is."""
+    """Size of a request."""
 
     prompt_bytes: int
-    """No token is shorter than a byte."""
+    """Upper bound of the tokens, because each has at least one byte."""
     prompts: int
-    """How many contexts it fills; 0 where that says nothing about its length."""
+    """Number of contexts; 0 if it does not bound their length."""
     answers: int
-    """To all prompts together."""
+    """Number of answers to all prompts."""
 
 
 NO_SIZE = Size(0, 0, 0)
-"""Of a request that no model reads."""
+"""Size of a request that no model reads."""
 
 
 def size_of(body: Mapping[str, Any], family: SurfaceName, *, body_bytes: int) -> Size:
-    """The size of a request.
+    """Return the size of a request.
 
     Args:
-        body_bytes: as the client sent it, names and brackets included.
+        body_bytes: size of the JSON that the client sent.
     """
     if family in _WITH_PAIRS:
         return Size(body_bytes + _repeated(body), 0, 0)
@@ -57,7 +57,7 @@ def _prompts(body: Mapping[str, Any], family: SurfaceName) -> int:
 
 
 def _repeated(body: Mapping[str, Any]) -> int:
-    """Bytes that are read once more for each text they are compared with."""
+    """Return the bytes of the text that is read again with each of several texts."""
     for one, many in (("query", "documents"), ("queries", "documents"), ("text_1", "text_2"), ("queries", "items")):
         query, texts = body.get(one), body.get(many)
         if isinstance(query, str) and isinstance(texts, list):

@@ -33,22 +33,22 @@ class SqliteStore:
 
     @classmethod
     def open(cls, path: Path, *, busy_s: float = BUSY_S) -> Self:
-        """Open the file; it is made when absent.
+        """Open the file, and create it if absent.
 
         Args:
-            busy_s: how long to wait for another process.
+            busy_s: timeout for other processes that write.
 
         Raises:
-            InputError: not a file of this kind, or not to be opened.
+            InputError: it cannot be opened, or is not a store of quotas.
         """
         return cls(SqliteDatabase.open(path, _KIND, busy_s=busy_s))
 
     @classmethod
     def copy(cls, path: Path) -> Self:
-        """What is used now, in memory: leases taken there are taken from nobody.
+        """Return a copy of the file in memory, whose leases do not count.
 
         Raises:
-            InputError: not a file of this kind, or not to be read.
+            InputError: it cannot be read, or is not a store of quotas.
         """
         return cls(SqliteDatabase.copy(path, _KIND))
 

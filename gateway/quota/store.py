@@ -37,12 +37,12 @@ CHECK = (
 
 
 class QuotaUnavailable(StorageFailed):
-    """The store can't say what may be used. Who has limits is not served."""
+    """The store is unavailable, so requests with limits are not served."""
 
 
 @dataclass(frozen=True, slots=True)
 class LeaseRequest:
-    """A lease that is asked for."""
+    """A request for a lease."""
 
     subject: str
     kind: str
@@ -50,54 +50,54 @@ class LeaseRequest:
     slot: int
     limit: int
     need: int
-    """Less is of no use."""
+    """Smallest useful amount."""
     wanted: int
-    """For all who wait."""
+    """Amount for all waiting requests."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """What the store says to a `LeaseRequest`."""
+    """Response to a `LeaseRequest`."""
 
     amount: int
-    """0 when the need did not fit."""
+    """0 if `need` did not fit."""
     slots: Mapping[int, int]
-    """What was taken in the window of now, by slot, this lease included."""
+    """Amounts taken in the current window by slot, this lease included."""
 
 
 class Store(Protocol):
-    """Counts use for several processes."""
+    """Counts usage for several processes."""
 
     async def lease(self, wants: Sequence[LeaseRequest], owed: Sequence[LeaseReturn]) -> list[Lease]:
-        """Take back what is owed, then grant each want alone; in the order of `wants`.
+        """Return `owed` to the limits, then grant each of `wants` separately; leases are in the order of `wants`.
 
         Raises:
-            QuotaUnavailable: nothing was granted, and nothing taken back.
+            QuotaUnavailable: no lease was granted, and nothing was returned.
         """
 
     async def hold(self, holder: str, subject: str, *, limit: int, need: int, wanted: int, now: float) -> int:
-        """Let a process run `need` to `wanted` requests of a subject in all; how many, 0 for too many elsewhere.
+        """Return how many requests of a subject a process may run: `need` to `wanted`, or 0 if others run too many.
 
         Raises:
             QuotaUnavailable: it may run none.
         """
 
     async def renew(self, holder: str, held: Mapping[str, int], *, now: float) -> None:
-        """Say that a process is still there, and what it holds on to.
+        """Renew a process's right to run requests, by subject.
 
         Raises:
-            QuotaUnavailable: not heard.
+            QuotaUnavailable: it was not renewed.
         """
 
     async def used(self, *, now: float) -> list[tuple[str, str, int, int]]:
-        """What counts now, as subject, kind, slot and amount; sorted."""
+        """Return the usage that counts now, as subject, kind, slot and amount; sorted."""
 
     async def check(self) -> None:
-        """Write something, so that a full or read-only disk is noticed.
+        """Write a row, which fails if the disk is full or read-only.
 
         Raises:
-            QuotaUnavailable: it can't be written.
+            QuotaUnavailable: the store cannot be written.
         """
 
     async def close(self) -> None:
-        """Let go of the file or the connection."""
+        """Close the file or the connection."""

@@ -1,9 +1,9 @@
-"""What a request may cost, by the model it asks for: the settings of routes, upstreams and prices, looked up once.
+"""Upper bounds of tokens and cost by model, from the settings of routes, upstreams and prices.
 
 tariff = Tariff(settings)
 size = Size(2048, 1, 1)
-tariff.tokens("assistant", size, asked=256)      # to reserve, wherever its route leads it
-tariff.costs("assistant", size, asked=256)       # at most, by upstream: {"chat": 61_440, "sovereign-cloud": 4_000_000}
+tariff.tokens("assistant", size, asked=256)      # to reserve, for any upstream of the route
+tariff.costs("assistant", size, asked=256)       # by upstream, in nano: {"chat": 61_440, "sovereign-cloud": 4_000_000}
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ class Tariff:
         self._caps = {route.model: _nano(route.max_cost_per_request) for route in settings.routes}
 
     def tokens(self, model: str, size: Size, *, asked: int) -> int:
-        """What a request uses at most, on the longest model of its route."""
+        """Return the most tokens that a request can use, on the route's model with the longest context."""
         bounds = most_used(size, asked=asked, max_model_len=self._longest[model], settings=self._settings)
         return need_of(bounds, ()).tokens
 
     def costs(self, model: str, size: Size, *, asked: int) -> Mapping[str, int]:
-        """What a request costs at most on each upstream of its route, in nano; empty without prices."""
+        """Return the highest cost of a request by upstream of its route, in nano; empty without prices."""
         costs = {}
         for max_model_len, priced in self._priced[model].items():
             bounds = most_used(size, asked=asked, max_model_len=max_model_len, settings=self._settings)
@@ -48,11 +48,11 @@ class Tariff:
         return costs
 
     def cap(self, model: str) -> int | None:
-        """What one request on a route may cost, in nano."""
+        """Return the cap of a route's requests in nano; None without one."""
         return self._caps[model]
 
     def price(self, upstream: str | None) -> Nano | None:
-        """What an upstream charges; None when nothing says."""
+        """Return the price of an upstream; None without one."""
         return self._prices.get(upstream) if upstream is not None else None
 
 

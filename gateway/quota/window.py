@@ -1,9 +1,8 @@
-"""Windows of limits as sums of slots: pure arithmetic.
+"""Windows of limits as sums of slots. Pure.
 
-A slot is the smallest time that is counted by itself. A minute is the slot of now and the twelve before it, five
-seconds each: whatever 60 seconds one looks at lie within thirteen such slots, so a limit on their sum holds in any of
-them.
-A day and a month are one slot each, by UTC's calendar.
+A slot is the shortest time that is counted. A minute is the current slot and the twelve before it, of five seconds
+each. Any 60 seconds are within such a row of thirteen slots, so a limit on their sum holds for any 60 seconds. A day
+and a month are one slot each, of the UTC calendar.
 
     window = Window.MINUTE
     granted(limit=600, taken=590, need=4, wanted=16)      # 10
@@ -20,18 +19,18 @@ SLOT_S = 5
 _SLOTS = 60 // SLOT_S + 1
 _DAY_S = 86_400
 _SHARE = 16
-"""A lease is a sixteenth of what is left: many requests a lease at first, no hoarding near the end."""
+"""A lease is 1/16 of the rest: enough for many requests at first, and a small amount near the end."""
 
 
 class Window(StrEnum):
-    """What a limit is counted over."""
+    """Period of a limit."""
 
     MINUTE = "minute"
     DAY = "day"
     MONTH = "month"
 
     def slot(self, now: float) -> int:
-        """The slot of a time in seconds since 1970."""
+        """Return the slot of a time in seconds since 1970."""
         if self is Window.MINUTE:
             return int(now // SLOT_S)
         if self is Window.DAY:
@@ -40,7 +39,7 @@ class Window(StrEnum):
         return day.tm_year * 12 + day.tm_mon - 1
 
     def starts(self, slot: int) -> float:
-        """When a slot begins; it ends when the next begins."""
+        """Return the start of a slot in seconds since 1970; it ends at the start of the next."""
         if self is Window.MINUTE:
             return float(slot * SLOT_S)
         if self is Window.DAY:
@@ -48,31 +47,31 @@ class Window(StrEnum):
         return float(calendar.timegm((slot // 12, slot % 12 + 1, 1, 0, 0, 0)))
 
     def first(self, slot: int) -> int:
-        """The oldest slot that counts together with `slot`."""
+        """Return the oldest slot of the window that ends with `slot`."""
         return slot - _SLOTS + 1 if self is Window.MINUTE else slot
 
     def free_at(self, slot: int) -> float:
-        """When what was used in `slot` counts no longer."""
+        """Return the time from which usage in `slot` no longer counts, in seconds since 1970."""
         return self.starts(slot + (_SLOTS if self is Window.MINUTE else 1))
 
 
 def granted(*, limit: int, taken: int, need: int, wanted: int) -> int:
-    """How much of a limit a process gets: what it needs, more if there is, or nothing at all.
+    """Return the amount to lease to a process: at least `need`, or 0 if less is left.
 
     Args:
-        taken: by everybody, in the window of now.
-        need: less is of no use.
-        wanted: how much those who wait would like together.
+        taken: amount that all processes have taken in the current window.
+        need: smallest amount that allows one of the waiting requests.
+        wanted: amount for all waiting requests.
     """
     left = limit - taken
     return 0 if left < max(1, need) else min(left, max(need, wanted, left // _SHARE))
 
 
 def retry_at(window: Window, slots: Mapping[int, int], *, limit: int, need: int) -> float | None:
-    """When `need` will fit, if nobody uses more; None when it never will.
+    """Return the time when `need` fits if no more is used, in seconds since 1970; None if it is above the limit.
 
     Args:
-        slots: what was taken, by slot of the window of now.
+        slots: amounts taken, by slot of the current window.
     """
     if need > limit:
         return None
