@@ -210,7 +210,7 @@ def _handoffs(settings: GatewaySettings) -> str:
     async def look() -> str:
         queue = await open_queue(settings)
         try:
-            return f"{queue.where}: {(await queue.census()).open} are open"
+            return f"{queue.where}: {(await queue.counts()).open} are open"
         finally:
             await queue.close()
 

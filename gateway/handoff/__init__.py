@@ -1,12 +1,12 @@
-"""An answer that is held back goes to a person: a queue that survives restarts, and what everybody is told meanwhile.
+"""Withheld answers that wait for an operator: a queue that survives restarts, and the replacement for the client.
 
-    case        one hand-off as plain values, and which state follows which
-    queue       the hand-offs of a host in one SQLite file: ids, codes and times, never text
-    transcript  the conversation so far, in tokens only
-    desk        joins them: hands over, shows, takes, resolves, tells the client
-    signature   what a webhook sends, and how its receiver knows that it is ours
-    webhook     the one worker that tells the receiver, again and again until it was heard
+    case        one hand-off as plain values, and the order of its states
+    queue       the hand-offs in SQLite or PostgreSQL: ids, codes and times, no text
+    transcript  the conversation in tokens
+    service     submits, lists, takes, resolves and fetches hand-offs
+    signature   body and signature of a webhook call
+    watch       calls the webhook until it succeeds, and deletes expired hand-offs
 
-What was said lies in the vault, sealed, in a conversation of its own beside the one it belongs to; so it expires with
-it, and an erasure of the one destroys the keys of the other.
+The transcript is stored encrypted in the vault, in a conversation of its own. It expires with the conversation that it
+belongs to, and an erasure of that conversation destroys the keys of both.
 """

@@ -1,6 +1,6 @@
-"""One hand-off as plain values. It holds ids, names from the settings, codes, counts and times; never a word of text.
+"""One hand-off as plain values: ids, names from the settings, codes, counts and times; no text.
 
-waiting -> taken -> resolved       an operator takes it, then resolves it; nobody else can while he has it
+waiting -> taken -> resolved       one operator takes it, and only this one can resolve it
 
 case.as_row()       # for operators
 """
@@ -22,7 +22,7 @@ _ID = re.compile(r"ho-[0-9a-f]{32}")
 
 
 class State(StrEnum):
-    """Where a hand-off is."""
+    """State of a hand-off."""
 
     WAITING = "waiting"
     TAKEN = "taken"
@@ -30,7 +30,7 @@ class State(StrEnum):
 
     @property
     def is_open(self) -> bool:
-        """True while somebody has something to do."""
+        """True until it is resolved."""
         return self is not State.RESOLVED
 
 
@@ -41,39 +41,39 @@ class HandoffCase:
     id: str
     request_id: str
     owner: str
-    """Keyed digest of who may fetch the answer."""
+    """Keyed digest of the principal that may fetch the answer."""
     tenant: str
     model: str
     surface: str
     conversation: str
-    """Key of the one it belongs to, which is a keyed digest."""
+    """Key of the conversation whose answer was withheld, which is a keyed digest."""
     key_version: int
     reasons: tuple[str, ...]
     """Check and reason code, such as `citations:number-unsupported`."""
     counts: Mapping[str, int]
-    """Of messages, tokens, and reasons."""
+    """Number of messages, tokens and reasons."""
     made_at: int
     expires_at: int
-    """When what was said can no longer be read, and the hand-off is forgotten."""
+    """Time when the transcript expires and the hand-off is deleted."""
     state: State = State.WAITING
     taken_at: int | None = None
     taken_by: str | None = None
     resolved_at: int | None = None
     answer: str | None = None
-    """What the vault calls the operator's answer; None without one."""
+    """Name of the operator's answer in the vault; None without one."""
 
     @property
     def sealed_in(self) -> Conversation:
-        """Where the vault has what was said."""
+        """Conversation of the vault that holds the transcript."""
         return self.belongs_to.beside("hand-offs")
 
     @property
     def belongs_to(self) -> Conversation:
-        """The conversation whose answer was held back."""
+        """Conversation whose answer was withheld."""
         return Conversation(self.tenant, self.conversation, True, self.key_version)
 
     def as_row(self) -> dict[str, Any]:
-        """For operators."""
+        """Return the values that operators see."""
         return {
             "id": self.id,
             "request_id": self.request_id,
@@ -91,19 +91,19 @@ class HandoffCase:
 
 
 def new_id() -> str:
-    """An id that nobody can guess."""
+    """Return a random id of 128 bits."""
     return f"ho-{secrets.token_hex(16)}"
 
 
 def is_id(text: str) -> bool:
-    """True for what could be one."""
+    """Return True if `text` has the form of an id."""
     return _ID.fullmatch(text) is not None
 
 
 def owner_of(secret: bytes, *, tenant: str, client: str) -> str:
-    """The digest of a client, in whose place nobody else can come.
+    """Return the keyed digest of a client.
 
     Args:
-        secret: of the key version under which the conversation began.
+        secret: conversation key of the version under which the conversation began.
     """
     return hmac.digest(secret, f"sovctl hand-off owner v1\0{tenant}\0{client}".encode(), sha256).hex()

@@ -10,16 +10,16 @@ from .tables import Tables
 
 
 async def open_tables(settings: GatewaySettings) -> Tables:
-    """The tables of these settings; made when absent.
+    """Open the tables of the settings, and create them if absent.
 
     Raises:
-        InputError: no file or schema of this kind, or not to be opened.
+        InputError: the file or schema cannot be opened, or is not a queue of hand-offs.
         QueueFailed: the database does not answer.
     """
     if (path := settings.handoff_path) is not None:
         return await asyncio.to_thread(SqliteTables.open, path, disk_timeout_s=settings.disk_timeout_s)
     from ..storage.postgresql import Address
-    from .postgresql_tables import PostgresqlTables  # its driver is loaded where it is used
+    from .postgresql_tables import PostgresqlTables  # loads its driver only if needed
 
     assert settings.vault.postgresql is not None
     return await PostgresqlTables.open(Address.of(settings.vault.postgresql))

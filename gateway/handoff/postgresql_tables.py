@@ -1,7 +1,7 @@
-"""The queue of hand-offs in PostgreSQL, beside the vault, for the gateways of several hosts.
+"""The tables of the hand-off queue in PostgreSQL, in the database of the vault, for the gateways of several hosts.
 
-An advisory lock lets one change be made at a time, as a file does: hand-offs are rare, and their number has a limit
-that no two hosts may pass together.
+An advisory lock serializes changes, as the lock of a SQLite file does. Hand-offs are rare, and the limit of open ones
+must hold for all hosts.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ SCHEMA = Schema("sovctl_handoffs", "a queue of hand-offs", TABLES, version=VERSI
 
 
 class PostgresqlTables:
-    """See `Tables`. Made by `open`."""
+    """See `Tables`. Created by `open`."""
 
     def __init__(self, address: Address) -> None:
         self._link = PostgresqlLink(
-            address, schema=SCHEMA.name, failure=QueueFailed, hint="answers that are held back are refused meanwhile"
+            address, schema=SCHEMA.name, failure=QueueFailed, hint="withheld answers are refused until it is available"
         )
         self.where = self._link.where
 
     @classmethod
     async def open(cls, address: Address) -> PostgresqlTables:
-        """Connect; make the schema where there is none.
+        """Connect, and create the schema if absent.
 
         Raises:
-            InputError: the schema is of another version.
-            QueueFailed: the database can't be used.
+            InputError: the schema has another version.
+            QueueFailed: the database is unavailable.
         """
         tables = cls(address)
         try:
@@ -56,7 +56,7 @@ class PostgresqlTables:
                 done = [await connection.execute(sql, *values) for sql, values in steps]
             return [int(each.rpartition(" ")[2]) for each in done]  # "UPDATE 1", "INSERT 0 1"
 
-        # Done again, it would say of its own work that somebody else did it.
+        # Not repeatable: a second run would change no row, as if another operator had been first.
         return await self._link.run(use, is_repeatable=False)
 
     async def close(self) -> None:

@@ -1,12 +1,12 @@
-"""Where hand-offs are made, shown, taken and resolved. Everything is durable before anybody is told of it.
+"""Submits, lists, takes, resolves and fetches hand-offs. Each change is durable before it is reported.
 
-    instead = await desk.submit(attempt, reasons, ["It is DE89..."])        # what the client gets; or Refused
-    await desk.take(instead.handoff_id, by="ops")
-    await desk.resolve(instead.handoff_id, by="ops", answer="Your account IBAN_... is in order.")
-    await desk.fetch(client, instead.handoff_id)                       # for the client that had asked, and nobody else
+    replacement = await service.submit(attempt, reasons, ["It is DE89..."])    # for the client
+    await service.take(replacement.handoff_id, by="ops")
+    await service.resolve(replacement.handoff_id, by="ops", answer="Your account IBAN_... is in order.")
+    await service.fetch(principal, replacement.handoff_id)                     # only for the client of the request
 
-The operator reads and writes tokens. Those of the request come back as values when its client may see values; those
-that only the answer held back has in it never do.
+The operator reads and writes tokens. In the operator's answer, tokens of the request are restored if the client may see
+values. Tokens that only the withheld answer contains are never restored.
 """
 
 from __future__ import annotations
@@ -41,19 +41,19 @@ from .case import HandoffCase, State, is_id, new_id, owner_of
 from .queue import Queue, QueueFull
 from .transcript import HELD_BACK, Transcript, transcript_of
 
-# The openai client asks three times by itself (2.x, 2026-11), each time for a whole answer that is held back again.
-_NOT_AT_ONCE = ((b"x-should-retry", b"false"),)
-_MOST_SHOWN = 200  # rows on the operator page
+# Without it, the openai client sends the request three times (2.x, 2026-11), and each answer would be withheld.
+_DO_NOT_RETRY = ((b"x-should-retry", b"false"),)
+_MAX_SHOWN = 200  # rows on the operators' page
 _SURFACES = {surface.name: surface for surface in SURFACES.values()}
-_SAID, _ANSWER = "said", "answer"  # what the vault calls them, before a space, which no token has in it
+_SAID, _ANSWER = "said", "answer"  # first word of their names in the vault; names of tokens contain no space
 
 
 class HandoffService:
     """The hand-offs of one gateway.
 
     Args:
-        ttl_s: how long the vault keeps what was said.
-        wake: tells whoever tells the webhook.
+        ttl_s: lifetime of transcripts in the vault.
+        wake: schedules the webhook.
     """
 
     def __init__(
@@ -94,11 +94,11 @@ class HandoffService:
             case, languages = await self._queued(attempt, reasons, answer)
         except QueueFull:
             self._metrics.handoffs.add("refused")
-            raise Refused(Code.HANDOFF_QUEUE_FULL, headers=[*_NOT_AT_ONCE]) from None
+            raise Refused(Code.HANDOFF_QUEUE_FULL, headers=[*_DO_NOT_RETRY]) from None
         except Exception as error:  # noqa: BLE001 - after any failure, the answer is in no queue
             log.event("could not hand over", level=40, error=error, request_id=request.request_id)
             self._metrics.handoffs.add("refused")
-            raise Refused(Code.HANDOFF_UNAVAILABLE, headers=[*_NOT_AT_ONCE]) from None
+            raise Refused(Code.HANDOFF_UNAVAILABLE, headers=[*_DO_NOT_RETRY]) from None
         self._metrics.handoffs.add("made")
         log.event("handed over", handoff_id=case.id, request_id=case.request_id, reasons=list(case.reasons))
         self._wake()
@@ -175,17 +175,17 @@ class HandoffService:
         place = case.sealed_in
         try:
             await self._vault.store(place, values, subjects=about, generation=self._vault.generation(place))
-        except Superseded:  # an erasure went before; what is kept now is new
+        except Superseded:  # the conversation was erased; these values are stored after it
             await self._vault.store(place, values, subjects=about, generation=self._vault.generation(place))
 
     async def waiting(self) -> list[dict[str, Any]]:
-        """The open ones, the oldest first, without text."""
-        return [case.as_row() for case in await self._queue.open_cases(most=_MOST_SHOWN)]
+        """Return the open hand-offs without text, oldest first."""
+        return [case.as_row() for case in await self._queue.open_cases(most=_MAX_SHOWN)]
 
     async def case(self, handoff_id: str) -> dict[str, Any] | None:
-        """One hand-off, with `said`: the conversation in tokens, each `role` and `text`; None when there is none.
+        """Return a hand-off with `said`, its transcript: `role` and `text` of each message. None if it does not exist.
 
-        Nothing was said when it expired, was erased, or could not be put into tokens.
+        The transcript is empty if it expired, was erased, or could not be tokenized.
         """
         case = await self._queue.get(handoff_id) if is_id(handoff_id) else None
         if case is None:
@@ -193,33 +193,33 @@ class HandoffService:
         return {**case.as_row(), "said": _messages(case, await self._vault.load(case.sealed_in))}
 
     async def take(self, handoff_id: str, *, by: str) -> bool:
-        """An operator looks after it now; False when it does not wait."""
+        """Assign a waiting hand-off to an operator. Return False if it does not wait."""
         case = await self._queue.get(handoff_id) if is_id(handoff_id) else None
         if case is None or case.state is not State.WAITING:
             return False
         now = int(time.time())
-        await self._seal(case, {})  # what was said lives as long again
+        await self._seal(case, {})  # renews the lifetime of the transcript
         taken = await self._queue.take(handoff_id, by=by, now=now, expires_at=now + self._ttl_s)
         if taken:
             self._metrics.handoffs.add("taken")
         return taken
 
     async def resolve(self, handoff_id: str, *, by: str, answer: str | None) -> bool:
-        """It is done; False when it is not open, or another operator has it.
+        """Resolve a hand-off. Return False if it is not open, or is assigned to another operator.
 
         Args:
-            answer: what the client shall get; tokens in it come back as values.
+            answer: text for the client, in which tokens are restored; None for no answer.
 
         Raises:
-            Refused: it could not be recorded; it is still open.
-            SovctlError: the vault or the queue can't be written; it is still open.
+            Refused: the audit record is not durable; the hand-off is still open.
+            SovctlError: the vault or the queue cannot be written; the hand-off is still open.
         """
         case = await self._queue.get(handoff_id) if is_id(handoff_id) else None
         if case is None or not case.state.is_open or case.taken_by not in (None, by):
             return False
         name = f"{_ANSWER} {case.id} {secrets.token_hex(4)}" if answer is not None else None
         if name is not None and answer is not None:
-            # Nobody knows what an operator writes in clear: erased with any of the people whom the case is about.
+            # The operator's text may name any person of the transcript, so an erasure of one of them erases it.
             people = [*_tokens(await self._vault.load(case.sealed_in)).values()]
             await self._seal(case, {name: answer}, {name: people})
         else:
@@ -236,17 +236,17 @@ class HandoffService:
             self._metrics.handoffs.add("resolved")
         return done
 
-    async def fetch(self, client: Principal, handoff_id: str) -> dict[str, Any] | None:
-        """What its client may know of a hand-off; None for everybody else, and when there is none.
+    async def fetch(self, principal: Principal, handoff_id: str) -> dict[str, Any] | None:
+        """Return the state and the answer of a hand-off. None if it does not exist, or another client made the request.
 
         Raises:
-            Refused: that an answer goes out could not be recorded, or the vault can't be read.
+            Refused: the audit record of a delivered answer is not durable, or the vault cannot be read.
         """
         try:
             case = await self._queue.get(handoff_id) if is_id(handoff_id) else None
-            if case is None or not self._is_owner(client, case):
+            if case is None or not self._is_owner(principal, case):
                 return None
-            text = await self._answer(client, case)
+            text = await self._answer(principal, case)
         except SovctlError as error:
             log.event("hand-off can't be read", level=40, error=error)
             raise Refused(Code.HANDOFF_UNAVAILABLE) from None
@@ -269,21 +269,21 @@ class HandoffService:
             await self._audit.handoff(case.request_id, event="delivered", handoff_id=case.id, digest=digest)
         return told
 
-    def _is_owner(self, client: Principal, case: HandoffCase) -> bool:
+    def _is_owner(self, principal: Principal, case: HandoffCase) -> bool:
         try:
             secret = self._keys.of(case.key_version).conversation
-        except KeyError:  # a version that was taken out of the settings: nobody can tell any more
+        except KeyError:  # the settings no longer have this version, so the owner cannot be verified
             return False
-        owner = owner_of(secret, tenant=client.tenant, client=client.name)
-        return client.tenant == case.tenant and secrets.compare_digest(owner, case.owner)
+        owner = owner_of(secret, tenant=principal.tenant, client=principal.name)
+        return principal.tenant == case.tenant and secrets.compare_digest(owner, case.owner)
 
-    async def _answer(self, client: Principal, case: HandoffCase) -> str | None:
-        """The operator's answer as this client may read it."""
+    async def _answer(self, principal: Principal, case: HandoffCase) -> str | None:
+        """Return the operator's answer as this client may read it; None without one."""
         if case.state is not State.RESOLVED or case.answer is None:
             return None
         values = await self._vault.load(case.sealed_in)
         text = values.get(case.answer)
-        if text is None or not client.may_restore:
+        if text is None or not principal.may_restore:
             return text
         asked = "\n".join(each["text"] for each in _messages(case, values) if each["role"] != HELD_BACK)
         return restore(text, {token: value for token, value in _tokens(values).items() if token in asked})
@@ -295,5 +295,5 @@ def _messages(case: HandoffCase, values: Mapping[str, str]) -> list[dict[str, st
 
 
 def _tokens(values: Mapping[str, str]) -> dict[str, str]:
-    """Those of a hand-off's values that are tokens' values."""
+    """Return the values of tokens among a hand-off's values."""
     return {name: value for name, value in values.items() if " " not in name}

@@ -1,9 +1,9 @@
-"""What a webhook sends, and how its receiver knows that it is ours and new. Pure.
+"""Body and signature of a webhook call. Pure.
 
     x-sovctl-signature: t=1790000000,v1=<hex HMAC-SHA-256 of "1790000000." and the body>
-    idempotency-key: ho-3f...        the same each time that one hand-off is told of
+    idempotency-key: ho-3f...        the same for all calls of one hand-off
 
-The receiver computes the HMAC over the bytes that came, compares in constant time, and refuses an old `t`. The body
+The receiver computes the HMAC of the received bytes, compares it in constant time, and rejects an old `t`. The body
 holds ids, reason codes, counts and times.
 """
 
@@ -22,7 +22,7 @@ _FIRST_WAIT_S = 1.0
 
 
 def body_of(case: HandoffCase, *, site: str) -> bytes:
-    """What a receiver is told of a hand-off; the same bytes every time."""
+    """Return the body of a call; the same bytes for all calls of a hand-off."""
     return orjson.dumps(
         {
             "event": "handoff.waiting",
@@ -38,7 +38,7 @@ def body_of(case: HandoffCase, *, site: str) -> bytes:
 
 
 def headers_of(case: HandoffCase, body: bytes, *, secret: bytes, now: int) -> dict[str, str]:
-    """The headers of one attempt."""
+    """Return the headers of one call."""
     return {
         "Content-Type": "application/json",
         "User-Agent": "sovctl-gateway",
@@ -48,15 +48,16 @@ def headers_of(case: HandoffCase, body: bytes, *, secret: bytes, now: int) -> di
 
 
 def mac_of(body: bytes, *, secret: bytes, at: int) -> str:
-    """The signature of a body that is sent at a time."""
+    """Return the signature of a body that is sent at a time, in seconds since 1970."""
     return hmac.digest(secret, b"%d." % at + body, sha256).hex()
 
 
 def wait_s(attempts: int, jitter: float) -> float:
-    """How long to wait after so many attempts in vain: twice as long each time, up to five minutes.
+    """Return the wait after failed calls, in seconds: doubled each time, up to five minutes.
 
     Args:
-        jitter: 0 to 1; spreads what failed together over the second half of that time.
+        attempts: number of failed calls.
+        jitter: 0 to 1; selects a time in the second half of the wait, so that calls do not coincide.
     """
     longest = min(_LONGEST_WAIT_S, _FIRST_WAIT_S * 2.0 ** min(attempts, 20))
     return longest * (0.5 + jitter / 2)

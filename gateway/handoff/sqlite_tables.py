@@ -25,17 +25,17 @@ class SqliteTables:
         self._database = database
         self._disk_timeout_s = disk_timeout_s
         self._late: asyncio.Task[Any] | None = None
-        """What the disk has not answered in time; what comes while it hangs is not put behind it."""
+        """A call that the disk has not answered in time; further calls fail until it has."""
 
     @classmethod
     def open(cls, path: Path, *, disk_timeout_s: float = DISK_TIMEOUT_S) -> Self:
-        """Open the file; it is made when absent.
+        """Open the file, and create it if absent.
 
         Args:
-            disk_timeout_s: how long to wait for a disk that does not answer.
+            disk_timeout_s: timeout of a disk that does not answer.
 
         Raises:
-            InputError: not a file of this kind, or not to be opened.
+            InputError: it cannot be opened, or is not a queue of hand-offs.
         """
         return cls(SqliteDatabase.open(path, KIND), disk_timeout_s=disk_timeout_s)
 
@@ -58,7 +58,9 @@ class SqliteTables:
     ) -> _Result:
         if self._late is None or self._late.done():
             task = asyncio.ensure_future(run(work))
-            task.add_done_callback(lambda done: done.cancelled() or done.exception())  # whoever asked may have left
+            task.add_done_callback(
+                lambda done: done.cancelled() or done.exception()
+            )  # the caller may have been cancelled
             if (await asyncio.wait((task,), timeout=self._disk_timeout_s))[0]:
                 return task.result()
             self._late = task

@@ -1,7 +1,7 @@
-"""Where the tables of the queue of hand-offs are: a SQLite file of this host, or PostgreSQL for several hosts.
+"""The tables of the queue of hand-offs: what the queue needs of them, and their schema.
 
-Both take the same statements, with `$1` for values, and keep the same promises: what `change` returned from is durable
-and was one transaction, and no two changes are made at a time.
+`sqlite_tables` stores them in a file of one host, `postgresql_tables` in a database for several hosts. Both take the
+same statements, with `$1` for values. `change` runs one durable transaction at a time.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ CASE_COLUMNS = {
     "resolved_at": "bigint",
     "answer": "text",
 }
-"""Of the table `cases`: name and type."""
+"""Columns of the table `cases`: name and type."""
 _MAY_BE_NULL = frozenset({"taken_at", "taken_by", "resolved_at", "answer"})
 _CASES = ", ".join(
     f"{name} {kind}{' PRIMARY KEY' if name == 'id' else '' if name in _MAY_BE_NULL else ' NOT NULL'}"
@@ -41,28 +41,28 @@ VERSION = 1
 
 
 class QueueFailed(StorageFailed):
-    """The queue can't be read or written."""
+    """The queue cannot be read or written."""
 
 
 class Tables(Protocol):
     """The tables of one queue."""
 
     where: str
-    """For errors and reports."""
+    """File or database, for messages."""
 
     async def rows(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
-        """What one statement finds.
+        """Return the rows of one statement.
 
         Raises:
-            QueueFailed: nobody can say.
+            QueueFailed: the queue cannot be read.
         """
 
     async def change(self, *steps: Step) -> list[int]:
-        """Run statements in one transaction; how many rows each changed.
+        """Run statements in one transaction, and return the number of rows that each changed.
 
         Raises:
-            QueueFailed: not durable.
+            QueueFailed: the transaction is not durable.
         """
 
     async def close(self) -> None:
-        """Let go of the file or the connection."""
+        """Close the file or the connection."""

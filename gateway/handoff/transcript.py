@@ -1,8 +1,8 @@
-"""The conversation so far, in tokens only: what a request said and the answer that was held back. Pure.
+"""The conversation of a hand-off in tokens: the texts of the request and the withheld answer. Pure.
 
-Everything that the detector finds becomes a token, whatever policy says of what may leave, by the same means and with
-the same second look as a body for a cloud; so do the values that this conversation's tokens stand for. What can't be
-read (images, sound, files) is left out by name. Nothing in clear comes back: it works, or it raises.
+Every identifier that the detector finds becomes a token, whatever policy permits, with the same outgoing scan as a body
+for a cloud. Values of this conversation's tokens become tokens, too. Content that cannot be read (images, sound, files)
+is replaced by its name. If an identifier would remain, an exception is raised.
 
     made = transcript_of(surface, body, inspector, ["It is DE89..."], issuer=issuer, issued={}, max_depth=64)
     made.messages      # [{"role": "user", "text": "My account is IBAN_..."}, {"role": "held back", "text": ...}]
@@ -29,10 +29,10 @@ from ..tokenization.body import tokenize_body
 from ..tokens.token import TokenIssuer
 
 HELD_BACK = "held back"
-"""The role of what the model said and the client did not get, or not to its end."""
+"""Role of the withheld answer."""
 
-_MOST_CHARACTERS = 100_000  # of a transcript, the newest first: some 50 pages, more than anybody reads; guess, 2026-11
-_SHORTEST_VALUE = 3  # characters; shorter ones stand inside ordinary words
+_MAX_CHARACTERS = 100_000  # of a transcript, newest first: about 50 pages; guess, 2026-11
+_SHORTEST_VALUE = 3  # characters; shorter values occur inside ordinary words
 _DATA = re.compile(r"data:[^\s,]{0,200};base64,")
 _LONGEST_RUN = re.compile(r"[A-Za-z0-9+/=_-]{400,}")
 _SPEAKERS = frozenset({"user", "assistant", "system", "developer"})
@@ -42,18 +42,18 @@ _EVERYTHING = Permissions(dict.fromkeys(EntityType, Action.TOKENIZE), {}, frozen
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """What was said."""
+    """A conversation in tokens."""
 
     messages: list[dict[str, str]]
-    """Each with `role` and `text`, in order; the last one is what was held back."""
+    """`role` and `text` of each message, in order; the last one is the withheld answer."""
     issued: Mapping[str, str]
-    """What its tokens stand for."""
+    """Values by token."""
     about: Mapping[str, Collection[str]]
-    """The identifiers in what its tokens stand for."""
+    """Identifiers in the value of each token."""
 
     @property
     def tokens(self) -> int:
-        """How many different ones there are."""
+        """Number of different tokens."""
         return len(self.issued)
 
 
@@ -67,17 +67,17 @@ def transcript_of(
     issued: Mapping[str, str],
     max_depth: int,
 ) -> Transcript:
-    """The transcript of a request and of what was answered.
+    """Return the transcript of a request and its answer.
 
     Args:
-        request: what inspected it; whatever was found there, by whatever means, is found here too.
-        answer: the answer's strings, as the client would have seen them.
-        issuer: of the conversation.
-        issued: what its tokens stand for so far.
+        request: inspector of the request, whose findings apply to the transcript.
+        answer: strings of the answer, as the client would have got them.
+        issuer: issues tokens of the conversation.
+        issued: values of the conversation's tokens.
 
     Raises:
-        IdentifierLeak: it would still hold an identifier.
-        TooDeep: a text in it holds JSON that is nested deeper than `max_depth`.
+        IdentifierLeak: the transcript would still contain an identifier.
+        TooDeep: a text contains JSON that is nested deeper than `max_depth`.
     """
     messages = [*_said(surface, body, request.leaves), {"role": HELD_BACK, "content": [_part(text) for text in answer]}]
     inspector = Inspector(request.finder, _CHAT, max_depth=max_depth)
@@ -98,7 +98,7 @@ def transcript_of(
 
 
 def _people(found: Mapping[str, Sequence[Finding]], issued: Mapping[str, str]) -> set[str]:
-    """Everybody whom the conversation has named so far."""
+    """Return the names of people in the conversation."""
     here = {
         text[each.start : each.end]
         for text, findings in found.items()
@@ -109,7 +109,7 @@ def _people(found: Mapping[str, Sequence[Finding]], issued: Mapping[str, str]) -
 
 
 def _said(surface: Surface, body: Mapping[str, Any], leaves: JsonTexts) -> list[dict[str, Any]]:
-    """The request as messages of a chat, whatever API it came by."""
+    """Return the request of any surface as messages of a chat."""
     unread: dict[Path, Obstacle | None] = {
         path: obstacle
         for path, item in leaves.objects
@@ -138,7 +138,7 @@ def _part(text: str) -> dict[str, str]:
 
 
 def _readable(leaf: JsonText, surface: Surface) -> str:
-    """A text as a person reads it; with its key where that says what it is."""
+    """Return a text for a person, with its key if it is an argument or part of a document."""
     text = leaf.text
     if _DATA.search(text) or _LONGEST_RUN.search(text):
         return f"[{len(text)} characters of data]"
@@ -165,7 +165,7 @@ def _text(message: Mapping[str, Any]) -> str:
 
 
 def _covered(text: str, known: Mapping[str, str]) -> str:
-    """The text with tokens for values that only earlier turns told us of."""
+    """Return the text with tokens for values of earlier turns."""
     for value, token in known.items():
         if value in text:
             text = re.sub(rf"(?<!\w){re.escape(value)}(?!\w)", token, text)
@@ -173,13 +173,13 @@ def _covered(text: str, known: Mapping[str, str]) -> str:
 
 
 def _newest(messages: list[dict[str, str]]) -> list[dict[str, str]]:
-    """As much as fits, from the end; it is cut among tokens, where a cut tells nothing."""
+    """Return the newest messages within `_MAX_CHARACTERS`. A cut cannot reveal a value, because all are tokens."""
     kept: list[dict[str, str]] = []
-    room = _MOST_CHARACTERS
+    left = _MAX_CHARACTERS
     for message in reversed(messages):
-        if room <= 0:
+        if left <= 0:
             break
         text = message["text"]
-        kept.append({**message, "text": text if len(text) <= room else f"[...] {text[len(text) - room :]}"})
-        room -= len(text)
+        kept.append({**message, "text": text if len(text) <= left else f"[...] {text[len(text) - left :]}"})
+        left -= len(text)
     return kept[::-1]

@@ -1,10 +1,9 @@
-"""Looks after the queue, in every worker: what is wrong with it, and, in one of them, what else is to be done.
+"""Monitors the queue in every worker. The worker on duty also calls the webhook and deletes expired hand-offs.
 
-The one on duty tells the webhook of what waits, again and again until it was heard, and forgets what has expired;
-when it dies, another takes over in ten seconds.
+A webhook call is repeated until it succeeds. If the worker on duty dies, another takes over after ten seconds.
 
     async with Watch(queue, settings, audit=audit, metrics=metrics, site="lab") as watch:
-        watch.wake()       # something new is in the queue
+        watch.wake()       # a hand-off was added
         watch.wrong        # for /readyz
 """
 
@@ -30,25 +29,25 @@ from .queue import Counts, Due, Queue
 from .signature import body_of, headers_of, wait_s
 
 if TYPE_CHECKING:
-    import aiohttp  # a quarter of a gateway's start, for those who have a webhook
+    import aiohttp  # takes 25 % of a gateway's start, and only webhooks need it
 
-_LOOK_EVERY_S = 1.0  # three reads of a small file, 0.1 ms in all
-_AT_ONCE = 16  # calls of the webhook
-_UNHEARD_S = 60  # how long a receiver may be down before it shows in /readyz
+_CHECK_EVERY_S = 1.0  # three reads of a small file take 0.1 ms
+_MAX_CALLS = 16  # concurrent webhook calls
+_UNHEARD_S = 60  # time that the receiver may be down before /readyz reports it
 
 
 class Watch:
-    """Watches one queue. The webhook's key and authority are read at once.
+    """Monitors one queue. The webhook's key and CA file are read when it is created.
 
     Raises:
-        InputError: one of them can't be used.
+        InputError: one of them cannot be read or is invalid.
     """
 
     def __init__(
         self, queue: Queue, settings: HandoffSettings, *, audit: AuditLog, metrics: Metrics, site: str
     ) -> None:
         self.wrong: dict[str, str] = {}
-        """For `/readyz`: why nobody looks after what was handed over; empty when all is well."""
+        """Failures for `/readyz`; empty if hand-offs work."""
         self._queue = queue
         self._settings = settings
         self._audit = audit
@@ -69,7 +68,7 @@ class Watch:
 
             self._session = aiohttp.ClientSession(
                 timeout=aiohttp.ClientTimeout(total=webhook.timeout_s),
-                trust_env=False,  # a proxy in the environment is a way out that nobody planned
+                trust_env=False,  # ignore HTTP_PROXY and HTTPS_PROXY
                 cookie_jar=aiohttp.DummyCookieJar(),
             )
         self._task = asyncio.create_task(self._watch(), name="hand-offs")
@@ -85,33 +84,33 @@ class Watch:
             await self._session.close()
 
     def wake(self) -> None:
-        """Something new is in the queue."""
+        """Check the queue now, because a hand-off was added."""
         self._woken.set()
 
     async def _watch(self) -> None:
         while True:
             try:
-                await self._look()
+                await self._check()
             except (SovctlError, Refused) as error:
-                self.wrong = {"handoffs": "the queue can't be read or written"}
+                self.wrong = {"handoffs": "the queue cannot be read or written"}
                 log.event("queue of hand-offs failed", level=40, error=error)
-            except Exception as error:  # noqa: BLE001 - it goes on looking, whatever it was
-                self.wrong = {"handoffs": "our mistake; the log says where"}
+            except Exception as error:  # noqa: BLE001 - monitoring continues after any failure
+                self.wrong = {"handoffs": "internal error; search the gateway log for it"}
                 log.event("our mistake", level=40, error=error)
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._woken.wait(), _LOOK_EVERY_S)
+                await asyncio.wait_for(self._woken.wait(), _CHECK_EVERY_S)
             self._woken.clear()
 
-    async def _look(self) -> None:
+    async def _check(self) -> None:
         now = time.time()
-        census = await self._queue.census()
-        self._metrics.handoffs_open.put(census.open)
-        self.wrong = _wrong(census, self._settings, now=now)
+        counts = await self._queue.counts()
+        self._metrics.handoffs_open.put(counts.open)
+        self.wrong = _wrong(counts, self._settings, now=now)
         if await self._queue.is_on_duty(self._holder, now=now):
             await self._forget(int(now))
             if self._session is not None:
-                due = await self._queue.due(now=now, most=_AT_ONCE)
-                await asyncio.gather(*(self._tell(self._session, each) for each in due))
+                due = await self._queue.due(now=now, most=_MAX_CALLS)
+                await asyncio.gather(*(self._call(self._session, each) for each in due))
 
     async def _forget(self, now: int) -> None:
         expired = await self._queue.expired(now=now)
@@ -122,7 +121,7 @@ class Watch:
         if expired:
             await self._queue.forget(now=now)
 
-    async def _tell(self, session: aiohttp.ClientSession, due: Due) -> None:
+    async def _call(self, session: aiohttp.ClientSession, due: Due) -> None:
         import aiohttp
 
         webhook = self._settings.webhook
@@ -138,19 +137,19 @@ class Watch:
             outcome = type(error).__name__
         self._metrics.webhook_calls.add("failed" if outcome else "heard")
         if not outcome:
-            await self._queue.heard(due.case.id)
+            await self._queue.delivered(due.case.id)
             return
-        log.event("webhook not heard", level=30, handoff_id=due.case.id, reason=outcome, attempts=due.attempts + 1)
-        wait = wait_s(due.attempts, random.random())  # noqa: S311 - it spreads attempts, nobody gains by guessing it
-        await self._queue.unheard(due.case.id, next_at=time.time() + wait)
+        log.event("webhook call failed", level=30, handoff_id=due.case.id, reason=outcome, attempts=due.attempts + 1)
+        wait = wait_s(due.attempts, random.random())  # noqa: S311 - spreads calls; no secret
+        await self._queue.failed(due.case.id, next_at=time.time() + wait)
 
 
-def _wrong(census: Counts, settings: HandoffSettings, *, now: float) -> dict[str, str]:
+def _wrong(counts: Counts, settings: HandoffSettings, *, now: float) -> dict[str, str]:
     said = []
-    if census.open >= settings.max_open:
-        said.append(f"the queue is full: {census.open} are open")
-    if census.oldest_waiting is not None and now - census.oldest_waiting >= settings.stuck_after_s:
-        said.append(f"nobody took the oldest one in {int(now - census.oldest_waiting)} s")
-    if census.unheard_since is not None and now - census.unheard_since >= min(_UNHEARD_S, settings.stuck_after_s):
-        said.append("the webhook is not heard")
+    if counts.open >= settings.max_open:
+        said.append(f"the queue is full: {counts.open} are open")
+    if counts.oldest_waiting is not None and now - counts.oldest_waiting >= settings.stuck_after_s:
+        said.append(f"the oldest one has waited for {int(now - counts.oldest_waiting)} s")
+    if counts.unheard_since is not None and now - counts.unheard_since >= min(_UNHEARD_S, settings.stuck_after_s):
+        said.append("the webhook fails")
     return {"handoffs": "; ".join(said)} if said else {}

@@ -214,13 +214,13 @@ def test_the_webhook_is_due_until_it_was_heard(place: Place) -> None:
         made = case()
         await queue.add(made, most_open=9, tell=True)
         assert [(due.case, due.attempts) for due in await queue.due(now=100, most=9)] == [(made, 0)]
-        await queue.unheard(made.id, next_at=107)
+        await queue.failed(made.id, next_at=107)
         assert await queue.due(now=106, most=9) == []
-        assert (await queue.census()).unheard_since == 100
+        assert (await queue.counts()).unheard_since == 100
         assert [due.attempts for due in await queue.due(now=107, most=9)] == [1]
-        await queue.heard(made.id)
+        await queue.delivered(made.id)
         assert await queue.due(now=1e9, most=9) == []
-        assert (await queue.census()).unheard_since is None
+        assert (await queue.counts()).unheard_since is None
 
     run(place, work)
 
@@ -263,7 +263,7 @@ def test_what_cannot_be_written_is_said_and_works_again_afterwards(place: Place)
                     await queue.add(case(), most_open=9, tell=False)
                     break
                 await asyncio.sleep(0.05)
-        assert (await queue.census()).open == 1
+        assert (await queue.counts()).open == 1
 
     run(place, work)
 
@@ -314,7 +314,7 @@ def test_no_two_writers_pass_the_limit_together(place: Place) -> None:
             adding = [queue.add(case(), most_open=10, tell=True) for queue in queues for _ in range(8)]
             done = await asyncio.gather(*adding, return_exceptions=True)
             assert sorted(type(each).__name__ for each in done) == ["NoneType"] * 10 + ["QueueFull"] * 22
-            assert len(await queues[0].due(now=1e9, most=99)) == (await queues[1].census()).open == 10
+            assert len(await queues[0].due(now=1e9, most=99)) == (await queues[1].counts()).open == 10
         finally:
             for queue in queues:
                 await queue.close()
